@@ -1,0 +1,245 @@
+//! Cells: one combination of order, block size, depth, threads and mix, written `rnd4k_q32t1.read`.
+
+use crate::units::{Bytes, UnitError};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// In which order a phase visits its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// One block after the other.
+    Seq,
+    /// Uniformly random, block-aligned.
+    Rnd,
+}
+
+/// One direction of transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the drive.
+    Read,
+    /// To the drive.
+    Write,
+}
+
+/// The share of reads in a phase, in percent: 100 is `read`, 0 is `write`, others `mix70`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mix(u8);
+
+impl Mix {
+    /// Reads only.
+    pub const READ: Self = Self(100);
+    /// Writes only.
+    pub const WRITE: Self = Self(0);
+
+    /// A mix with `percent` reads (0–100).
+    pub fn new(percent: u8) -> Result<Self, UnitError> {
+        if percent > 100 {
+            return Err(UnitError(format!("a mix of {percent} % reads is not possible")));
+        }
+        Ok(Self(percent))
+    }
+    /// Percentage of reads.
+    pub const fn read_percent(self) -> u8 {
+        self.0
+    }
+    /// Whether any request of the phase writes.
+    pub const fn writes(self) -> bool {
+        self.0 < 100
+    }
+}
+
+impl fmt::Display for Mix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            100 => f.write_str("read"),
+            0 => f.write_str("write"),
+            percent => write!(f, "mix{percent}"),
+        }
+    }
+}
+
+impl FromStr for Mix {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let reason = || UnitError(format!("'{text}' is not read, write or mixNN (NN % reads)"));
+        match text {
+            "read" => Ok(Self::READ),
+            "write" => Ok(Self::WRITE),
+            _ => {
+                let digits = text.strip_prefix("mix").ok_or_else(reason)?;
+                Self::new(digits.parse().map_err(|_| reason())?)
+            }
+        }
+    }
+}
+
+/// Smallest block: the smallest sector in use.
+const BLOCK_MIN: u64 = 512;
+/// Largest block: beyond it, one request says nothing that several smaller ones do not.
+const BLOCK_MAX: u64 = 64 << 20;
+/// Deepest queue of one thread; NVMe drives rarely gain beyond 1024 in flight.
+const DEPTH_MAX: u32 = 1024;
+/// Most threads; more than the largest cell of any published benchmark.
+const THREADS_MAX: u32 = 64;
+/// Most memory for buffers of one cell (block × depth × threads).
+const BUFFERS_MAX: u64 = 4 << 30;
+
+/// Order, block size, depth per thread and threads: `seq1m_q8t1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Order of the offsets.
+    pub order: Order,
+    /// Bytes per request.
+    pub block: Bytes,
+    /// Requests in flight per thread, sustained.
+    pub depth: u32,
+    /// Threads; the total in flight is `depth × threads`.
+    pub threads: u32,
+}
+
+impl Shape {
+    /// A shape, if its numbers are within the limits above.
+    pub fn new(order: Order, block: Bytes, depth: u32, threads: u32) -> Result<Self, UnitError> {
+        let fail = |what: String| Err(UnitError(what));
+        if block.0 < BLOCK_MIN || block.0 > BLOCK_MAX || !block.0.is_multiple_of(BLOCK_MIN) {
+            return fail(format!(
+                "a block of {} must be a multiple of 512 bytes, at most 64 MiB",
+                block.binary()
+            ));
+        }
+        if depth == 0 || depth > DEPTH_MAX {
+            return fail(format!("a depth of {depth} must lie between 1 and {DEPTH_MAX}"));
+        }
+        if threads == 0 || threads > THREADS_MAX {
+            return fail(format!("{threads} threads must lie between 1 and {THREADS_MAX}"));
+        }
+        if block.0 * u64::from(depth) * u64::from(threads) > BUFFERS_MAX {
+            return fail("block × depth × threads needs more than 4 GiB of buffers".to_string());
+        }
+        Ok(Self { order, block, depth, threads })
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = match self.order {
+            Order::Seq => "seq",
+            Order::Rnd => "rnd",
+        };
+        write!(f, "{order}{}_q{}t{}", self.block.short(), self.depth, self.threads)
+    }
+}
+
+impl FromStr for Shape {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let reason = || UnitError(format!("'{text}' is not a cell; write it like rnd4k_q32t1"));
+        let (order, rest) = if let Some(rest) = text.strip_prefix("seq") {
+            (Order::Seq, rest)
+        } else {
+            (Order::Rnd, text.strip_prefix("rnd").ok_or_else(reason)?)
+        };
+        let (block, queue) = rest.split_once("_q").ok_or_else(reason)?;
+        let (depth, threads) = queue.split_once('t').ok_or_else(reason)?;
+        Self::new(
+            order,
+            block.parse().map_err(|_| reason())?,
+            depth.parse().map_err(|_| reason())?,
+            threads.parse().map_err(|_| reason())?,
+        )
+    }
+}
+
+/// A shape with its mix: `rnd4k_q1t1.read`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cell {
+    /// Order, block, depth, threads.
+    pub shape: Shape,
+    /// Share of reads.
+    pub mix: Mix,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.shape, self.mix)
+    }
+}
+
+impl FromStr for Cell {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (shape, mix) = text.split_once('.').ok_or_else(|| {
+            UnitError(format!("'{text}' names no direction; write it like {text}.read"))
+        })?;
+        Ok(Self { shape: shape.parse()?, mix: mix.parse()? })
+    }
+}
+
+macro_rules! serde_as_text {
+    ($($type:ty),*) => {$(
+        impl Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(d)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )*};
+}
+serde_as_text!(Mix, Shape, Cell);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn known_cells_read_back() {
+        for text in ["seq1m_q8t1.read", "rnd4k_q32t16.write", "seq128k_q32t1.mix70", "rnd512_q1t1.read"]
+        {
+            assert_eq!(text.parse::<Cell>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn wrong_cells_say_what_is_wrong() {
+        for (text, word) in [
+            ("rnd4k_q32t1", "no direction"),
+            ("foo4k_q1t1.read", "write it like"),
+            ("rnd4k_q0t1.read", "depth"),
+            ("rnd4k_q1t65.read", "threads"),
+            ("rnd1_q1t1.read", "multiple of 512"),
+            ("seq128m_q1t1.read", "at most 64 MiB"),
+            ("seq64m_q1024t1.read", "buffers"),
+            ("rnd4k_q1t1.mix101", "not possible"),
+            ("rnd4k_q1t1.erase", "not read, write"),
+        ] {
+            let error = text.parse::<Cell>().unwrap_err().to_string();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_legal_cell_reads_back(
+            rnd: bool, sectors in 1u64..2000, depth in 1u32..=64, threads in 1u32..=16, reads in 0u8..=100,
+        ) {
+            let order = if rnd { Order::Rnd } else { Order::Seq };
+            let shape = Shape::new(order, Bytes(sectors * 512), depth, threads).unwrap();
+            let cell = Cell { shape, mix: Mix::new(reads).unwrap() };
+            prop_assert_eq!(cell.to_string().parse::<Cell>().unwrap(), cell);
+        }
+
+        #[test]
+        fn parsing_never_panics(text in ".{0,24}") {
+            let _ = text.parse::<Cell>();
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The run document: what `--json` prints, what the store keeps. docs/format.md describes it.
+
+use crate::drive::Drive;
+use crate::findings::{Finding, FindingId};
+use crate::host::{Calibration, Host};
+use crate::options::TestKind;
+use crate::plan::Plan;
+use crate::target::TargetInfo;
+use crate::units::Price;
+use serde::{Deserialize, Serialize};
+
+/// Version of the document. Readers refuse a larger one; fields may be added without a new version.
+pub const FORMAT: u32 = 1;
+
+/// The program that made a document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// `drivescope`.
+    pub name: String,
+    /// Version.
+    pub version: String,
+    /// Build profile, `release` or `debug`.
+    pub build: String,
+}
+
+/// How a run or a test ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TestStatus {
+    /// Everything ran.
+    Done,
+    /// Did not apply; `reason` says why.
+    Skipped,
+    /// Ended by an error; `reason` says which.
+    Failed,
+    /// Ended by a signal.
+    Interrupted,
+}
+
+/// A number with its interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// `test.cell.quantity_unit`.
+    pub key: String,
+    /// Median of the rounds.
+    pub value: f64,
+    /// Unit, as docs/format.md lists it.
+    pub unit: String,
+    /// Lower end of the 95 % interval; equals `value` with one round.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Every round, in order.
+    pub rounds: Vec<f64>,
+    /// Whether the number can be the drive's.
+    pub valid: bool,
+    /// Findings that made it invalid.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invalid_because: Vec<FindingId>,
+}
+
+/// A curve: rate over time, rate over position, access time over distance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// `test.cell.quantity_unit` and, for rounds, `#1`.
+    pub key: String,
+    /// Unit of `x`: `s`, `bytes`, `share`.
+    pub x_unit: String,
+    /// Unit of `y`.
+    pub y_unit: String,
+    /// Abscissae.
+    pub x: Vec<f64>,
+    /// Ordinates.
+    pub y: Vec<f64>,
+}
+
+/// A full latency distribution in nanoseconds, rounds merged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// `test.cell`.
+    pub key: String,
+    /// `hdr-v2-deflate-base64`: readable by every HdrHistogram library.
+    pub encoding: String,
+    /// The histogram.
+    pub data: String,
+    /// Number of values.
+    pub count: u64,
+}
+
+/// What held a phase back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limiter {
+    /// The drive itself.
+    Drive,
+    /// The link to it.
+    Link,
+    /// One processor was busy all the time.
+    Cpu,
+    /// Making fresh data to write.
+    Generator,
+    /// The file system or another layer above the drive.
+    FileSystem,
+    /// The drive slowed down within the phase.
+    Throttling,
+    /// The asked rate of an open loop.
+    Schedule,
+    /// Memory: the data never reached a drive.
+    Memory,
+}
+
+impl Limiter {
+    /// The words of reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drive => "drive",
+            Self::Link => "link",
+            Self::Cpu => "one CPU",
+            Self::Generator => "data generator",
+            Self::FileSystem => "file system",
+            Self::Throttling => "throttling",
+            Self::Schedule => "asked rate",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+/// One round of one phase, as it happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// `cell` and direction, as in metric keys.
+    pub cell: String,
+    /// From 1.
+    pub round: u32,
+    /// Seconds after the start of the run.
+    pub start_s: f64,
+    /// Measured seconds.
+    pub elapsed_s: f64,
+    /// Requests completed.
+    pub ops: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Mean number of requests in flight.
+    pub depth_mean: f64,
+    /// Processor time of the busiest thread, percent of one core.
+    pub cpu_busiest_pct: f64,
+    /// Processor time of the whole program, user mode, percent of one core.
+    pub cpu_user_pct: f64,
+    /// The same in the kernel.
+    pub cpu_sys_pct: f64,
+    /// Voluntary and involuntary context switches.
+    pub context_switches: u64,
+    /// What the kernel counted as read from the device meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_read_bytes: Option<u64>,
+    /// What the kernel counted as written to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_written_bytes: Option<u64>,
+    /// Share of the time the kernel saw the device busy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_busy_pct: Option<f64>,
+    /// Drive's temperature at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature_c: Option<f64>,
+    /// What held it back.
+    pub limiter: Limiter,
+}
+
+/// What one test found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestResult {
+    /// Which test.
+    pub test: TestKind,
+    /// How it ended.
+    pub status: TestStatus,
+    /// Why it was skipped or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Seconds it took.
+    pub elapsed_s: f64,
+    /// The numbers.
+    pub metrics: Vec<Metric>,
+    /// The curves.
+    pub series: Vec<Series>,
+    /// The distributions.
+    pub distributions: Vec<Distribution>,
+    /// The rounds.
+    pub phases: Vec<PhaseRecord>,
+    /// What was noticed in this test.
+    pub findings: Vec<Finding>,
+}
+
+impl TestResult {
+    /// A result with nothing in it yet.
+    pub fn empty(test: TestKind, status: TestStatus, reason: Option<String>) -> Self {
+        Self {
+            test,
+            status,
+            reason,
+            elapsed_s: 0.0,
+            metrics: Vec::new(),
+            series: Vec::new(),
+            distributions: Vec::new(),
+            phases: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+}
+
+/// One rule of a verdict: what a use needs, and what the drive gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rule {
+    /// The metric.
+    pub metric: String,
+    /// What it means in words: `random reads at depth 1`.
+    pub what: String,
+    /// What the drive gave.
+    pub value: f64,
+    /// The least (or, for latencies, the most) for three, two and one points.
+    pub thresholds: [f64; 3],
+    /// Whether smaller is better.
+    pub smaller_is_better: bool,
+    /// Unit of value and thresholds.
+    pub unit: String,
+    /// 0–3.
+    pub points: u8,
+}
+
+/// What a drive suits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The use: `system drive`, `database`, …
+    pub suits: String,
+    /// 0–3, the least of its rules; absent when too little is known.
+    pub points: Option<u8>,
+    /// One sentence: the deciding rule and what would change it.
+    pub because: String,
+    /// All rules with evidence.
+    pub rules: Vec<Rule>,
+}
+
+/// One check made before a target was used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GateCheck {
+    /// What was checked.
+    pub check: String,
+    /// Whether it passed.
+    pub passed: bool,
+    /// What was seen.
+    pub evidence: String,
+}
+
+/// Everything a run leaves behind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Twelve hexadecimal digits; any unique beginning names the run.
+    pub id: String,
+    /// The program.
+    pub tool: Tool,
+    /// When it began, RFC 3339 with the time zone.
+    pub started_at: String,
+    /// Seconds it took.
+    pub elapsed_s: f64,
+    /// How it ended.
+    pub status: TestStatus,
+    /// The user's label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// What the drive cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// Whether the drive is a simulated one.
+    pub simulated: bool,
+    /// What was measured.
+    pub target: TargetInfo,
+    /// The drive below it, when one is known.
+    pub drive: Option<Drive>,
+    /// The machine.
+    pub host: Host,
+    /// The tool's own cost.
+    pub calibration: Calibration,
+    /// Checks made before the target was used.
+    pub gate: Vec<GateCheck>,
+    /// What was to be run.
+    pub plan: Plan,
+    /// What was run.
+    pub tests: Vec<TestResult>,
+    /// Every finding of the run, those of its tests included.
+    pub findings: Vec<Finding>,
+    /// What the drive suits.
+    pub verdict: Vec<Verdict>,
+}
+
+impl Run {
+    /// The metric with this key, from any test.
+    pub fn metric(&self, key: &str) -> Option<&Metric> {
+        self.tests.iter().flat_map(|t| &t.metrics).find(|m| m.key == key)
+    }
+}

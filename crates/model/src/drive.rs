@@ -1,0 +1,129 @@
+//! A drive as the machine describes it.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of device a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriveKind {
+    /// Rotating disk.
+    HardDisk,
+    /// Flash behind SATA, SAS or USB.
+    Ssd,
+    /// Flash behind NVMe.
+    Nvme,
+    /// SD card, eMMC.
+    Card,
+    /// Optical drive.
+    Optical,
+    /// A disk of a virtual machine: the host decides what is behind it.
+    Virtual,
+    /// A file shown as a block device.
+    Loop,
+    /// Memory shown as a block device (zram, brd, tmpfs).
+    Memory,
+    /// Device mapper, md, bcache: made of other devices.
+    Composite,
+    /// A simulated drive.
+    Simulated,
+    /// Anything else.
+    Unknown,
+}
+
+/// The link between host and drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// As people write it: `SATA 6.0 Gb/s`, `PCIe 3.0 x4`, `USB 5 Gb/s`.
+    pub name: String,
+    /// The most payload the link can carry after line coding, in MB/s.
+    pub payload_mb_s: f64,
+    /// The best both ends support, when it is more than the current one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub possible: Option<String>,
+}
+
+/// A partition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Partition {
+    /// Kernel name: `sda1`.
+    pub name: String,
+    /// First byte on the drive.
+    pub start_bytes: u64,
+    /// Length.
+    pub size_bytes: u64,
+    /// Start modulo the physical sector (0: aligned).
+    pub misaligned_bytes: u64,
+    /// File system or other content, when known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// Where it is mounted.
+    pub mounts: Vec<String>,
+}
+
+/// Health as SMART tells it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Health {
+    /// SMART overall verdict; absent when not told.
+    pub passed: Option<bool>,
+    /// Hours powered on.
+    pub power_on_hours: Option<u64>,
+    /// Flash wear in percent of the rated endurance.
+    pub wear_pct: Option<u64>,
+    /// Reallocated or pending sectors, media errors.
+    pub bad_sectors: Option<u64>,
+    /// Why nothing more is known, if so.
+    pub note: Option<String>,
+}
+
+/// A drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Drive {
+    /// Kernel name: `sda`, `nvme0n1`.
+    pub name: String,
+    /// Device node, `/dev/sda`.
+    pub path: String,
+    /// What it is.
+    pub kind: DriveKind,
+    /// Model as reported.
+    pub model: Option<String>,
+    /// Serial number as reported.
+    pub serial: Option<String>,
+    /// Firmware revision.
+    pub firmware: Option<String>,
+    /// World-wide name, when reported.
+    pub wwn: Option<String>,
+    /// Capacity.
+    pub capacity_bytes: u64,
+    /// `sata`, `sas`, `nvme`, `usb`, `virtio`, `mmc`, `loop`, `memory`.
+    pub transport: String,
+    /// The link, when known.
+    pub link: Option<Link>,
+    /// The kernel's hint; loop and virtual disks claim it wrongly.
+    pub rotational_hint: bool,
+    /// Revolutions per minute, when the drive tells.
+    pub rpm: Option<u32>,
+    /// Smallest addressable unit.
+    pub logical_sector_bytes: u32,
+    /// Reported physical sector.
+    pub physical_sector_bytes: u32,
+    /// `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// Active scheduler of the queue.
+    pub scheduler: Option<String>,
+    /// Whether the device is removable.
+    pub removable: bool,
+    /// Whether it refuses writes.
+    pub read_only: bool,
+    /// Drive's temperature.
+    pub temperature_c: Option<f64>,
+    /// Health.
+    pub health: Health,
+    /// Partitions in order of their start.
+    pub partitions: Vec<Partition>,
+    /// Content of the whole device when it has no partitions.
+    pub content: Option<String>,
+    /// Mount points of the whole device.
+    pub mounts: Vec<String>,
+    /// The file behind a loop device, the devices below a composite one.
+    pub backing: Vec<String>,
+}

@@ -1,0 +1,295 @@
+//! Findings: the closed, numbered list of things drivescope notices. docs/findings.md is generated
+//! from [`FindingId::ALL`]; an id never changes its meaning.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Good to know.
+    Note,
+    /// Qualifies numbers: true, but read them with this in mind.
+    Warning,
+    /// The numbers named are not the drive's; they count for no verdict.
+    Invalid,
+    /// The drive or its data is faulty; the program exits with 1 or 4.
+    Problem,
+}
+
+impl Severity {
+    /// The word in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Invalid => "invalid",
+            Self::Problem => "problem",
+        }
+    }
+}
+
+/// What is always true of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FindingSpec {
+    /// Stable id, `F001`.
+    pub id: &'static str,
+    /// Stable short name, `page-cache`.
+    pub name: &'static str,
+    /// Weight.
+    pub severity: Severity,
+    /// When it is raised: the rule with its thresholds.
+    pub rule: &'static str,
+    /// What is behind it.
+    pub cause: &'static str,
+    /// What the user can do.
+    pub remedy: &'static str,
+}
+
+macro_rules! findings {
+    ($($variant:ident = $id:literal $name:literal $severity:ident
+        rule $rule:literal cause $cause:literal remedy $remedy:literal)*) => {
+        /// Every finding there is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum FindingId {
+            $(#[doc = $rule] $variant,)*
+        }
+
+        impl FindingId {
+            /// All of them, by number.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// What is always true of this finding.
+            pub const fn spec(self) -> &'static FindingSpec {
+                match self {
+                    $(Self::$variant => &FindingSpec {
+                        id: $id, name: $name, severity: Severity::$severity,
+                        rule: $rule, cause: $cause, remedy: $remedy,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+findings! {
+    PageCache = "F001" "page-cache" Invalid
+        rule "a phase that should reach the drive went through the page cache and found data there"
+        cause "The kernel kept the data in memory, so the number is memory's, not the drive's."
+        remedy "Use a file system that accepts direct I/O, or name the block device itself."
+    MemoryBacked = "F002" "memory-backed" Invalid
+        rule "the target is tmpfs, ramfs, zram, a RAM disk, or a loop device over one of them"
+        cause "There is no drive below this target: its contents live in memory."
+        remedy "Choose a directory or device on a real drive; drivescope list shows them."
+    AboveLink = "F003" "above-link" Invalid
+        rule "a rate is more than 2 % above what the drive's link can carry after line coding"
+        cause "No drive can be faster than its link: a cache above the link answered."
+        remedy "Measure the block device, or use a larger --size so that caches cannot hold it."
+    AboveMemory = "F004" "above-memory" Invalid
+        rule "a rate is above the speed at which one core of this machine copies memory"
+        cause "Data cannot arrive faster than memory can be written: the transfer did not happen."
+        remedy "Report this target's file system or driver; it answers requests without data."
+    Compression = "F005" "compressing-file-system" Warning
+        rule "the file system compresses or deduplicates (mount options, or file attributes)"
+        cause "What reaches the drive is not what was written; drivescope writes data that cannot shrink, other programs' data may look faster."
+        remedy "Measure on a directory without compression (chattr +m on btrfs), or the device."
+    NetworkFs = "F006" "network-file-system" Warning
+        rule "the target is on NFS, SMB, Ceph, 9p, or another file system behind a network"
+        cause "Network, server and the server's caches are part of every number."
+        remedy "Run drivescope on the server to measure the drive itself."
+    WriteCached = "F007" "writes-cached" Warning
+        rule "small writes that wait for the drive come faster than one per revolution"
+        cause "The drive (or the layer above it) reports writes as done while they are in its cache; a power cut may lose them."
+        remedy "Compare with the flushed figures of tiny-writes; switch the write cache off (hdparm -W0) to see the medium."
+    FuseFs = "F008" "fuse-file-system" Warning
+        rule "the target's file system runs in user space (FUSE)"
+        cause "A program sits between the test and the drive and may cache or copy."
+        remedy "Measure the device below it, or mount it with a kernel driver."
+    CpuBound = "F009" "cpu-bound" Warning
+        rule "one thread used 85 % or more of a core during a phase that is not on memory"
+        cause "The processor, not the drive, set the pace."
+        remedy "Use more threads (t4 instead of t1), --engine uring, or a faster machine."
+    OtherIo = "F010" "other-io" Warning
+        rule "the kernel counted over 10 % more bytes on the drive than drivescope moved, and over 4 MB"
+        cause "Another program used the drive during the phase."
+        remedy "Stop other users of the drive (iotop shows them) and run again."
+    DirectRefused = "F011" "direct-io-refused" Warning
+        rule "a real transfer with O_DIRECT failed, so the page cache is in the path"
+        cause "The file system has no direct I/O; drivescope evicts cached pages and checks that they are gone."
+        remedy "Use a file system with direct I/O (ext4, xfs, btrfs), or the block device."
+    SmallWorkingSet = "F012" "small-working-set" Warning
+        rule "the span of a test is smaller than a cache below it (256 MiB is assumed for an unknown drive cache; memory, for a cached path)"
+        cause "The cache can hold everything the test touches, so it may answer instead of the medium."
+        remedy "Use a larger --size: four times the cache or more."
+    FewRounds = "F013" "few-rounds" Warning
+        rule "fewer than three rounds were run"
+        cause "Without repetition nothing is known about the spread; a difference may be chance."
+        remedy "Use --rounds 3 or more."
+    Throttled = "F014" "throttled" Warning
+        rule "the rate fell by 20 % or more within a phase and stayed down for a fifth of it"
+        cause "Heat, an exhausted SLC cache or write cache, or a limit of the host took effect."
+        remedy "Look at the series of the phase; cool the drive, pause longer, or use --time to see what remains."
+    SystemDisk = "F015" "system-disk" Note
+        rule "the running system lives on the same drive"
+        cause "Background work of the system shares the drive and raises the largest latencies."
+        remedy "For comparisons between drives, measure drives that hold nothing else."
+    PowerSave = "F016" "power-save" Warning
+        rule "the frequency governor is powersave without a driver that still boosts, or the machine runs on battery"
+        cause "A slow or sleeping processor adds to every latency."
+        remedy "Connect power; cpupower frequency-set -g performance."
+    IoError = "F017" "io-error" Problem
+        rule "a request failed or transferred less than asked"
+        cause "The drive, its cable or its driver refused or lost a request."
+        remedy "Look at the kernel log (dmesg) and the drive's health (smartctl -a); save your data."
+    BytesMissing = "F018" "bytes-missing" Invalid
+        rule "the kernel counted less than 90 % of the moved bytes on the device"
+        cause "A cache or layer above the device answered part of the requests."
+        remedy "Name the block device itself, or use a larger --size."
+    DataMismatch = "F019" "data-mismatch" Problem
+        rule "data read back differs from what was written"
+        cause "The drive, memory or a layer between returned wrong data."
+        remedy "Do not trust this drive with data; run memtest, then drivescope verify."
+    Stall = "F020" "stall" Warning
+        rule "nothing completed for more than one second during a phase"
+        cause "Error recovery, spin-up, garbage collection or a blocked host."
+        remedy "Look at the series and the kernel log; a drive that stalls often is failing."
+    Unstable = "F021" "unstable" Warning
+        rule "the rounds of a rate differ by more than 25 % of their median"
+        cause "Something changed between rounds: caches, heat, other load."
+        remedy "Use more --rounds and a longer --time; read the interval, not the median."
+    VirtualDrive = "F022" "virtual-drive" Note
+        rule "the drive is a virtual machine's disk, a loop device, or made of other devices"
+        cause "The host or the layer below decides what is behind it and may cache."
+        remedy "Run drivescope on the host for the drive itself; here the numbers hold for this machine's view."
+    RateMissed = "F023" "rate-missed" Warning
+        rule "an open loop completed less than 95 % of the requests it intended"
+        cause "The drive cannot serve this rate; the queue, and with it the latency, grows without end."
+        remedy "Read the latency as overload; use a lower rate."
+    SlowLink = "F024" "slow-link" Warning
+        rule "the link runs below what both ends support"
+        cause "A cable, port or slot limits the drive."
+        remedy "Use another port or cable; for NVMe, a slot with more lanes."
+    SharedDrive = "F025" "layered-file-system" Note
+        rule "the target is on an overlay, or on an encrypted or composite device"
+        cause "Layers between the file and the drive add their own cost."
+        remedy "For the drive's own figures, measure the device at the bottom of the stack."
+    Misaligned = "F026" "misaligned-partition" Warning
+        rule "the partition does not begin on a multiple of the reported physical sector"
+        cause "Every small write touches two physical sectors, which the drive must read and rewrite."
+        remedy "Create the partition anew at a multiple of 1 MiB."
+    AboveRotation = "F027" "above-rotation" Invalid
+        rule "random reads at depth 1 over the whole drive come faster than twice per revolution"
+        cause "No head reaches a random sector that fast: a cache answered."
+        remedy "Use a larger span; let the drive's cache be filled by something else first."
+    Unflushed = "F028" "unflushed-writes" Warning
+        rule "writes through the page cache were counted before they reached the drive"
+        cause "A program that does not sync sees memory's speed; the drive does the work later."
+        remedy "Compare with the flushed figure and with the drive's own, printed beside it."
+}
+
+impl fmt::Display for FindingId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.spec().id)
+    }
+}
+
+impl Serialize for FindingId {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(self.spec().id)
+    }
+}
+
+impl<'de> Deserialize<'de> for FindingId {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|id| id.spec().id == text)
+            .ok_or_else(|| serde::de::Error::custom(format!("unknown finding '{text}'")))
+    }
+}
+
+/// Something noticed in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Which.
+    pub id: FindingId,
+    /// Short name of the id.
+    pub name: String,
+    /// Weight.
+    pub severity: Severity,
+    /// What was seen, with numbers.
+    pub evidence: String,
+    /// What is behind it.
+    pub cause: String,
+    /// What the user can do.
+    pub remedy: String,
+    /// Keys, or beginnings of keys, of the metrics it concerns; empty: all of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<String>,
+}
+
+impl Finding {
+    /// A finding about the whole run.
+    pub fn new(id: FindingId, evidence: impl Into<String>) -> Self {
+        let spec = id.spec();
+        Self {
+            id,
+            name: spec.name.to_string(),
+            severity: spec.severity,
+            evidence: evidence.into(),
+            cause: spec.cause.to_string(),
+            remedy: spec.remedy.to_string(),
+            metrics: Vec::new(),
+        }
+    }
+
+    /// The same, about the metrics whose keys begin with `prefix`.
+    #[must_use]
+    pub fn about(mut self, prefix: impl Into<String>) -> Self {
+        self.metrics.push(prefix.into());
+        self
+    }
+
+    /// Whether it concerns the metric with this key.
+    pub fn concerns(&self, key: &str) -> bool {
+        self.metrics.is_empty() || self.metrics.iter().any(|prefix| is_under(key, prefix))
+    }
+}
+
+/// Whether `key` is `prefix` or lies below it (`a.b` is above `a.b.c`, not above `a.bc`).
+fn is_under(key: &str, prefix: &str) -> bool {
+    key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_numbered_without_gaps_and_names_are_unique() {
+        for (i, id) in FindingId::ALL.iter().enumerate() {
+            assert_eq!(id.spec().id, format!("F{:03}", i + 1));
+            assert!(FindingId::ALL[i + 1..].iter().all(|other| other.spec().name != id.spec().name));
+            assert!(!id.spec().rule.is_empty() && !id.spec().remedy.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_finding_concerns_keys_below_its_prefix_only() {
+        let finding = Finding::new(FindingId::AboveLink, "x").about("transfer.rnd4k_q1t1");
+        assert!(finding.concerns("transfer.rnd4k_q1t1.read.iops"));
+        assert!(!finding.concerns("transfer.rnd4k_q1t16.read.iops"));
+        assert!(Finding::new(FindingId::MemoryBacked, "x").concerns("anything"));
+    }
+
+    #[test]
+    fn findings_survive_json() {
+        let finding = Finding::new(FindingId::Stall, "1.2 s without a completion");
+        let text = serde_json::to_string(&finding).unwrap();
+        assert!(text.contains("\"F020\""));
+        assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), finding);
+    }
+}

@@ -1,0 +1,22 @@
+//! WHAT drivescope measures: units, cells, plans, run documents, findings and the format version.
+//!
+//! Types only. Nothing here performs I/O, reads a clock or prints.
+
+pub mod cell;
+pub mod document;
+pub mod drive;
+pub mod event;
+pub mod findings;
+pub mod host;
+pub mod metrics;
+pub mod options;
+pub mod plan;
+pub mod target;
+pub mod units;
+
+pub use cell::{Cell, Direction, Mix, Order, Shape};
+pub use document::{Metric, PhaseRecord, Run, Series, TestResult, TestStatus};
+pub use findings::{Finding, FindingId, Severity};
+pub use options::{Suite, TestKind};
+pub use plan::{Cost, Plan, PlannedTest, WriteLevel};
+pub use units::{Bytes, Secs};

@@ -1,0 +1,72 @@
+//! The closed list of quantities: the last part of every metric key.
+
+/// A quantity that metrics carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quantity {
+    /// Last part of the key.
+    pub key: &'static str,
+    /// Unit as printed.
+    pub unit: &'static str,
+    /// Whether smaller is better.
+    pub smaller_is_better: bool,
+    /// What it is.
+    pub about: &'static str,
+}
+
+const fn more(key: &'static str, unit: &'static str, about: &'static str) -> Quantity {
+    Quantity { key, unit, smaller_is_better: false, about }
+}
+
+const fn less(key: &'static str, unit: &'static str, about: &'static str) -> Quantity {
+    Quantity { key, unit, smaller_is_better: true, about }
+}
+
+/// Every quantity there is.
+pub const QUANTITIES: &[Quantity] = &[
+    more("mb_s", "MB/s", "bytes moved per second of the measured time, 10^6 bytes"),
+    more("iops", "1/s", "requests completed per second of the measured time"),
+    less("lat_mean_us", "us", "mean latency"),
+    less("lat_p50_us", "us", "median latency"),
+    less("lat_p90_us", "us", "90th percentile of latency"),
+    less("lat_p99_us", "us", "99th percentile of latency"),
+    less("lat_p99_9_us", "us", "99.9th percentile of latency"),
+    less("lat_p99_99_us", "us", "99.99th percentile of latency"),
+    less("lat_max_us", "us", "largest latency"),
+    less("cpu_user_ns_per_io", "ns", "processor time in user mode per request"),
+    less("cpu_sys_ns_per_io", "ns", "processor time in the kernel per request"),
+    more("offered_iops", "1/s", "requests per second that the open loop intended"),
+    more("min_mb_s", "MB/s", "slowest sample of the surface"),
+    more("mean_mb_s", "MB/s", "all sampled bytes over all sampled time (harmonic mean of the samples)"),
+    more("max_mb_s", "MB/s", "fastest sample of the surface"),
+    more("sample_mean_mb_s", "MB/s", "arithmetic mean of the samples' rates, as GNOME Disks shows it"),
+    more("start_mb_s", "MB/s", "median rate over the first twentieth of the positions"),
+    more("end_mb_s", "MB/s", "median rate over the last twentieth of the positions"),
+    less("access_mean_ms", "ms", "mean access time of random reads over the whole surface"),
+    less("access_min_ms", "ms", "shortest access"),
+    less("access_max_ms", "ms", "longest access"),
+    more("flushed_iops", "1/s", "writes per second, the final flush included"),
+    more("flushed_mb_s", "MB/s", "rate with the final flush included"),
+    more("drive_iops", "1/s", "the same pattern done by the drive itself: direct I/O, no page cache"),
+    more("drive_mb_s", "MB/s", "rate of the same pattern done by the drive itself"),
+    less("cache_share_pct", "%", "share of the seen rate that the page cache lent: 100 (1 - drive / seen)"),
+];
+
+/// The quantity that ends `key` (its part after the last dot).
+pub fn quantity_of(key: &str) -> Option<&'static Quantity> {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    QUANTITIES.iter().find(|q| q.key == last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_unique_and_found_by_key() {
+        for (i, q) in QUANTITIES.iter().enumerate() {
+            assert!(QUANTITIES[i + 1..].iter().all(|other| other.key != q.key), "{}", q.key);
+            assert_eq!(quantity_of(&format!("test.cell.{}", q.key)), Some(q));
+        }
+        assert_eq!(quantity_of("transfer.rnd4k_q1t1.read.furlongs"), None);
+    }
+}
