@@ -1,1 +1,28 @@
-//! placeholder
+//! HOW drivescope measures: clocks, I/O queues, schedules, recording, validity; one file per test.
+
+pub mod calibrate;
+pub mod clock;
+pub mod closed;
+pub mod control;
+pub mod device;
+pub mod engine;
+pub mod error;
+pub mod layout;
+pub mod offsets;
+pub mod open;
+pub mod payload;
+pub mod phase;
+pub mod queue;
+pub mod recorder;
+pub mod planner;
+pub mod results;
+pub mod scan;
+pub mod serial;
+pub mod session;
+pub mod suites;
+pub mod tests;
+pub mod usage;
+pub mod validity;
+
+#[cfg(test)]
+mod testing;

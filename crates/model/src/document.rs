@@ -1,7 +1,7 @@
 //! The run document: what `--json` prints, what the store keeps. docs/format.md describes it.
 
 use crate::drive::Drive;
-use crate::findings::{Finding, FindingId};
+use crate::findings::{Finding, FindingId, Severity};
 use crate::host::{Calibration, Host};
 use crate::options::TestKind;
 use crate::plan::Plan;
@@ -205,6 +205,19 @@ impl TestResult {
             distributions: Vec::new(),
             phases: Vec::new(),
             findings: Vec::new(),
+        }
+    }
+
+    /// Marks the metrics that `findings` (of the whole run) or the test's own make invalid.
+    pub fn mark_invalid(&mut self, findings: &[Finding]) {
+        let invalid = |finding: &&Finding| finding.severity == Severity::Invalid;
+        for finding in findings.iter().chain(&self.findings).filter(invalid) {
+            for metric in self.metrics.iter_mut().filter(|m| finding.concerns(&m.key)) {
+                metric.valid = false;
+                if !metric.invalid_because.contains(&finding.id) {
+                    metric.invalid_because.push(finding.id);
+                }
+            }
         }
     }
 }

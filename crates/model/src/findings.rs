@@ -87,7 +87,7 @@ findings! {
         cause "No drive can be faster than its link: a cache above the link answered."
         remedy "Measure the block device, or use a larger --size so that caches cannot hold it."
     AboveMemory = "F004" "above-memory" Invalid
-        rule "a rate is above the speed at which one core of this machine copies memory"
+        rule "no link is known and a rate is above the speed at which the cores in use copy memory"
         cause "Data cannot arrive faster than memory can be written: the transfer did not happen."
         remedy "Report this target's file system or driver; it answers requests without data."
     Compression = "F005" "compressing-file-system" Warning
@@ -127,7 +127,7 @@ findings! {
         cause "Without repetition nothing is known about the spread; a difference may be chance."
         remedy "Use --rounds 3 or more."
     Throttled = "F014" "throttled" Warning
-        rule "the rate fell by 20 % or more within a phase and stayed down for a fifth of it"
+        rule "in most rounds of a cell the rate fell by 20 % or more and stayed down for a fifth of the round"
         cause "Heat, an exhausted SLC cache or write cache, or a limit of the host took effect."
         remedy "Look at the series of the phase; cool the drive, pause longer, or use --time to see what remains."
     SystemDisk = "F015" "system-disk" Note

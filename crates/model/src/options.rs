@@ -1,7 +1,7 @@
 //! What a user may choose: suites and the options of each test. Every option is defined once, here:
 //! suite files, `--set`, the plan and the run document all read and write these types.
 
-use crate::cell::{Mix, Order, Shape};
+use crate::cell::{Cell, Mix, Order, Shape};
 use crate::units::{Bytes, Secs};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -67,6 +67,12 @@ pub struct Suite {
     /// Pause before each phase, so that caches and heat settle.
     #[serde(default)]
     pub pause: Secs,
+    /// Size of the test file in a directory; made smaller where it does not fit, unless asked for.
+    #[serde(default = "default_size")]
+    pub size: Bytes,
+    /// On a file or device: how much of it is used, from its start; 0 is all of it.
+    #[serde(default)]
+    pub span: Bytes,
     /// Options of `transfer`.
     #[serde(default)]
     pub transfer: TransferOptions,
@@ -83,6 +89,11 @@ pub struct Suite {
 
 const fn default_rounds() -> u32 {
     3
+}
+
+/// Four times the largest usual drive cache.
+const fn default_size() -> Bytes {
+    Bytes::gib(1)
 }
 
 /// Named lists of shapes, as CrystalDiskMark 9 runs them.
@@ -130,8 +141,8 @@ pub struct TransferOptions {
     pub shapes: Vec<Shape>,
     /// Which directions each shape runs in: `read`, `write`, `mix70`.
     pub mixes: Vec<Mix>,
-    /// Size of the test file; on a file or device, the span used from its start (0: all of it).
-    pub size: Bytes,
+    /// Exactly these cells, such as `rnd4k_q1t1.read`, instead of every shape in every direction.
+    pub cells: Vec<Cell>,
     /// Measured seconds of one round of one cell.
     pub time: Secs,
     /// Seconds of load before the measured time, not counted.
@@ -144,7 +155,7 @@ impl Default for TransferOptions {
             preset: None,
             shapes: Vec::new(),
             mixes: vec![Mix::READ, Mix::WRITE],
-            size: Bytes::gib(1),
+            cells: Vec::new(),
             time: Secs(5.0),
             ramp: Secs(0.25),
         }
@@ -186,8 +197,6 @@ pub struct LatencyOptions {
     pub arrivals: Arrivals,
     /// Rates of the open loops; empty: none are run.
     pub rates: Vec<Rate>,
-    /// Size of the test file; on a file or device, the span that counts as 100 % (0: all of it).
-    pub size: Bytes,
     /// Measured seconds of one round of one span or rate.
     pub time: Secs,
     /// Seconds of load before the measured time, not counted.
@@ -201,7 +210,6 @@ impl Default for LatencyOptions {
             spans_pct: vec![100.0, 12.5, 1.0],
             arrivals: Arrivals::Poisson,
             rates: vec![Rate::Share { percent: 50.0 }],
-            size: Bytes(0),
             time: Secs(5.0),
             ramp: Secs(0.1),
         }
@@ -259,7 +267,7 @@ impl Default for SurfaceOptions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TinyWritesOptions {
-    /// Size of the file written into; seed 001 used 512 MB.
+    /// How much of the test file is written into; seed 001 used 512 MB.
     pub size: Bytes,
     /// Bytes of one small random write.
     pub write: Bytes,

@@ -1,0 +1,79 @@
+//! What the tool itself costs on this machine, measured before every run in about a tenth of a second.
+
+use crate::clock;
+use crate::closed::ClosedLoop;
+use crate::control::Control;
+use crate::offsets::Offsets;
+use crate::payload::Payload;
+use crate::queue::{NullQueue, QueueSpec, Task};
+use drivescope_model::cell::{Mix, Order};
+use drivescope_model::host::Calibration;
+use std::hint::black_box;
+
+/// Requests sent to the null target.
+const REQUESTS: u64 = 400_000;
+/// Depth of the null target: deep enough that a batch serves several requests, as on a fast drive.
+const DEPTH: u32 = 32;
+/// Readings of the clock.
+const READINGS: u64 = 20_000;
+/// Memory made and copied; far beyond any processor cache that one core can claim.
+const MEMORY_BYTES: usize = 64 << 20;
+/// Repetitions, of which the best counts: disturbances only ever slow things down.
+const REPEATS: usize = 3;
+
+/// Measures loop, clock, data generator and memory.
+pub fn calibrate() -> Calibration {
+    let loop_ns_per_io = null_loop_ns();
+    let mut source = vec![0u8; MEMORY_BYTES / 2];
+    let mut copy = vec![0u8; MEMORY_BYTES / 2];
+    let generator = best_mb_s(source.len(), || Payload::new(1, 1).fill(black_box(&mut source), 0));
+    let memory = best_mb_s(copy.len(), || copy.copy_from_slice(black_box(&source)));
+    black_box(&copy);
+    Calibration {
+        loop_ns_per_io,
+        loop_iops_max: 1e9 / loop_ns_per_io,
+        clock_ns: clock_ns(),
+        generator_mb_s: generator,
+        memory_copy_mb_s: memory,
+    }
+}
+
+/// The whole measuring loop per request, on a target that answers at once.
+pub fn null_loop_ns() -> f64 {
+    let control = Control::default();
+    let measure = || {
+        let mut queue = NullQueue::new(QueueSpec { depth: DEPTH, block_bytes: 4096, dsync: false });
+        let load = ClosedLoop {
+            depth: DEPTH,
+            block_bytes: 4096,
+            offsets: Offsets::new(Order::Rnd, 0..1 << 40, 4096, Mix::READ, 0.0, 1),
+            payload: Payload::new(1, 1),
+            ramp_ns: 0,
+            time_ns: 60_000_000_000,
+            ops_max: REQUESTS,
+            control: &control,
+        };
+        let start = clock::now_ns();
+        black_box(load.run(&mut queue));
+        (clock::now_ns() - start) as f64 / REQUESTS as f64
+    };
+    (0..REPEATS).map(|_| measure()).fold(f64::INFINITY, f64::min)
+}
+
+fn clock_ns() -> f64 {
+    let start = clock::now_ns();
+    for _ in 0..READINGS {
+        black_box(clock::now_ns());
+    }
+    (clock::now_ns() - start) as f64 / READINGS as f64
+}
+
+fn best_mb_s(bytes: usize, mut work: impl FnMut()) -> f64 {
+    let mut best_ns = u64::MAX;
+    for _ in 0..REPEATS {
+        let start = clock::now_ns();
+        work();
+        best_ns = best_ns.min(clock::now_ns() - start);
+    }
+    bytes as f64 * 1e3 / best_ns.max(1) as f64
+}

@@ -1,0 +1,10 @@
+//! Time. `CLOCK_MONOTONIC` through the vDSO: some 25 ns a reading, slewed by at most 0.05 %.
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// Nanoseconds since an arbitrary, fixed instant.
+#[inline]
+pub fn now_ns() -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
+    tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
+}

@@ -1,0 +1,180 @@
+//! The closed loop: a fixed number of requests in flight, refilled per completion.
+//!
+//! The loop touches nothing but the queue and the clock; once per interval it publishes its counters
+//! and looks at the stop flag. One clock reading serves all completions of a batch and the requests
+//! that replace them, so at depth 1 the loop costs one reading and one system call per request.
+
+use crate::control::{Control, Publisher};
+use crate::offsets::Offsets;
+use crate::payload::Payload;
+use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::recorder::{IoFailure, Recorder};
+use std::io;
+
+/// Failed requests after which a phase gives up; one may be a bad sector, these are a dying drive.
+const ERRORS_MAX: u64 = 16;
+
+/// One worker's closed loop.
+#[derive(Debug)]
+pub struct ClosedLoop<'c> {
+    /// Requests in flight, sustained.
+    pub depth: u32,
+    /// Bytes per request.
+    pub block_bytes: u32,
+    /// Where they go.
+    pub offsets: Offsets,
+    /// What writes carry.
+    pub payload: Payload,
+    /// Load before the measured time.
+    pub ramp_ns: u64,
+    /// Measured time.
+    pub time_ns: u64,
+    /// Requests at most, the ramp's included.
+    pub ops_max: u64,
+    /// The outside.
+    pub control: &'c Control,
+}
+
+/// What a loop leaves behind.
+#[derive(Debug)]
+pub struct LoopOutcome {
+    /// The record.
+    pub recorder: Recorder,
+    /// The queue itself failed (not a single request).
+    pub queue_error: Option<io::Error>,
+}
+
+/// State of one running loop.
+struct Running<'c, 'q, Q: Queue> {
+    queue: &'q mut Q,
+    plan: ClosedLoop<'c>,
+    recorder: Recorder,
+    /// Per slot: when its request was sent, and which it was.
+    sent: Vec<(u64, Request)>,
+    free: Vec<u16>,
+    staged: Request,
+    in_flight: u32,
+    issued: u64,
+    measure_from_ns: u64,
+    deadline_ns: u64,
+    publisher: Publisher<'c>,
+    stopping: bool,
+}
+
+impl Task for ClosedLoop<'_> {
+    type Output = LoopOutcome;
+
+    fn run<Q: Queue>(self, queue: &mut Q) -> LoopOutcome {
+        let mut running = Running::new(self, queue);
+        let queue_error = running.run().err();
+        running.publisher.publish(&running.recorder);
+        running.recorder.requests = running.issued;
+        running.recorder.settle();
+        LoopOutcome { recorder: running.recorder, queue_error }
+    }
+}
+
+impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
+    fn new(plan: ClosedLoop<'c>, queue: &'q mut Q) -> Self {
+        let slots = queue.slots();
+        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
+        let recorder = Recorder::new(plan.time_ns);
+        let publisher = Publisher::new(plan.control);
+        Self {
+            queue,
+            plan,
+            recorder,
+            sent: vec![(0, none); usize::from(slots)],
+            free: (0..slots).rev().collect(),
+            staged: none,
+            in_flight: 0,
+            issued: 0,
+            measure_from_ns: 0,
+            deadline_ns: 0,
+            publisher,
+            stopping: false,
+        }
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        let mut done: Vec<Completion> = Vec::with_capacity(usize::from(self.queue.slots()));
+        self.stage();
+        let mut now = self.queue.now();
+        self.measure_from_ns = now + self.plan.ramp_ns;
+        self.deadline_ns = self.measure_from_ns.saturating_add(self.plan.time_ns);
+        self.recorder.start(self.measure_from_ns);
+        self.refill(now)?;
+        while self.in_flight > 0 {
+            self.queue.wait(&mut done)?;
+            now = self.queue.now();
+            for completion in done.drain(..) {
+                self.take(completion, now);
+            }
+            self.stopping |= self.publisher.tick(now, &self.recorder) || now >= self.deadline_ns;
+            self.refill(now)?;
+        }
+        Ok(())
+    }
+
+    /// Chooses the next request and prepares its data, while the others fly.
+    #[inline]
+    fn stage(&mut self) {
+        let (op, offset) = self.plan.offsets.next();
+        let slot = self.free.pop().expect("one slot more than the depth");
+        if op == Op::Write {
+            self.plan.payload.fill(self.queue.buffer(slot), offset);
+        }
+        self.staged = Request { op, offset, len: self.plan.block_bytes, slot };
+    }
+
+    /// Sends staged requests until the depth is reached.
+    #[inline]
+    fn refill(&mut self, mut now: u64) -> io::Result<()> {
+        while self.in_flight < self.plan.depth && self.issued < self.plan.ops_max && !self.stopping {
+            let request = self.staged;
+            self.sent[usize::from(request.slot)] = (now, request);
+            self.queue.submit(request);
+            self.in_flight += 1;
+            self.issued += 1;
+            if request.op == Op::Write {
+                // On its way before the next data are made, so that making them costs no drive time.
+                self.queue.kick()?;
+                self.stage();
+                now = self.queue.now();
+            } else {
+                self.stage();
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn take(&mut self, completion: Completion, now: u64) {
+        let (sent_ns, request) = self.sent[usize::from(completion.slot)];
+        self.free.push(completion.slot);
+        self.in_flight -= 1;
+        if completion.result != request.len as i32 {
+            self.fail(completion, request);
+        } else if now >= self.measure_from_ns {
+            let latency = now - sent_ns;
+            if now <= self.deadline_ns {
+                self.recorder.complete(now, latency, u64::from(request.len));
+            } else {
+                self.recorder.drained(now, latency, u64::from(request.len));
+            }
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, completion: Completion, request: Request) {
+        let errno = (-completion.result).max(0);
+        let write = request.op == Op::Write;
+        self.recorder.failed(IoFailure { errno, offset: request.offset, write });
+        let gone = matches!(errno, libc::ENODEV | libc::ENXIO | libc::ENOSPC | libc::EINVAL);
+        self.stopping |= gone || self.recorder.errors >= ERRORS_MAX;
+    }
+}
+
+#[cfg(test)]
+#[path = "closed_tests.rs"]
+mod tests;

@@ -1,0 +1,118 @@
+//! The closed loop on drives whose truth is known, in virtual time.
+
+use super::*;
+use crate::testing::VirtualQueue;
+use drivescope_model::cell::{Mix, Order};
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+fn plan(depth: u32, control: &Control) -> ClosedLoop<'_> {
+    ClosedLoop {
+        depth,
+        block_bytes: 4096,
+        offsets: Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1),
+        payload: Payload::new(1, 1),
+        ramp_ns: 100_000_000,
+        time_ns: 1_000_000_000,
+        ops_max: u64::MAX,
+        control,
+    }
+}
+
+#[test]
+fn depth_one_sees_the_service_time_and_its_inverse() {
+    let control = Control::default();
+    let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Ok(100_000));
+    let record = plan(1, &control).run(&mut drive).recorder;
+    assert_eq!(record.ops, 10_000);
+    assert_eq!(record.elapsed_ns(), 1_000_000_000);
+    let p50 = record.latencies.value_at_quantile(0.5);
+    assert!(p50.abs_diff(100_000) <= 100, "{p50}");
+    assert_eq!(control.progress(), (10_000, 10_000 * 4096));
+}
+
+/// A barrier per batch would wait for the slowest of eight and reach only a third of this rate.
+#[test]
+fn the_depth_is_sustained_per_completion() {
+    let control = Control::default();
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+    let mut drive = VirtualQueue::new(9, 8, move |_: &Request, _| {
+        let unit = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        Ok((-unit.ln() * 1e6) as u64 + 1)
+    });
+    let record = plan(8, &control).run(&mut drive).recorder;
+    assert_eq!(drive.depth_max, 8);
+    assert!(drive.depth_mean() > 7.9, "{}", drive.depth_mean());
+    // Eight servers of mean 1 ms serve 8000/s; the standard error is about 1.1 %.
+    let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
+    assert!((7_600.0..8_400.0).contains(&iops), "{iops}");
+}
+
+#[test]
+fn the_ramp_is_not_counted() {
+    let control = Control::default();
+    let mut drive =
+        VirtualQueue::new(2, 1, |_: &Request, at| Ok(if at < 100_000_000 { 1_000 } else { 1_000_000 }));
+    let record = plan(1, &control).run(&mut drive).recorder;
+    assert!(record.ops.abs_diff(1_000) <= 1, "{}", record.ops);
+}
+
+#[test]
+fn a_stall_at_the_end_shows_in_the_latencies_but_not_in_the_rate() {
+    let control = Control::default();
+    let mut drive = VirtualQueue::new(2, 1, |_: &Request, at| {
+        Ok(if at >= 1_050_000_000 { 3_000_000_000 } else { 1_000_000 })
+    });
+    let record = plan(1, &control).run(&mut drive).recorder;
+    assert!(record.latencies.max() >= 2_990_000_000);
+    assert!(record.gap_max_ns >= 2_990_000_000);
+    let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
+    assert!((990.0..1_010.0).contains(&iops), "{iops}");
+}
+
+#[test]
+fn a_drive_slower_than_the_round_still_gives_a_rate() {
+    let control = Control::default();
+    let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Ok(5_000_000_000));
+    let record = plan(1, &control).run(&mut drive).recorder;
+    assert_eq!(record.ops, 1);
+    assert!(record.elapsed_ns() >= 4_800_000_000);
+}
+
+#[test]
+fn single_errors_are_counted_and_a_dying_drive_ends_the_phase() {
+    let control = Control::default();
+    let mut count = 0;
+    let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| {
+        count += 1;
+        if count % 100 == 0 { Err(libc::EIO) } else { Ok(1_000_000) }
+    });
+    let record = plan(1, &control).run(&mut drive).recorder;
+    assert_eq!(record.errors, 11);
+    assert_eq!(record.first_error.unwrap().errno, libc::EIO);
+
+    let mut dead = VirtualQueue::new(9, 8, |_: &Request, _| Err(libc::EIO));
+    let record = plan(8, &control).run(&mut dead).recorder;
+    assert!(record.errors >= ERRORS_MAX && record.errors < ERRORS_MAX + 16, "{}", record.errors);
+
+    let mut gone = VirtualQueue::new(2, 1, |_: &Request, _| Err(libc::ENODEV));
+    assert_eq!(plan(1, &control).run(&mut gone).recorder.errors, 1);
+}
+
+#[test]
+fn a_stop_drains_and_returns() {
+    let control = Control::default();
+    control.stop();
+    let mut drive = VirtualQueue::new(9, 8, |_: &Request, _| Ok(1_000_000));
+    plan(8, &control).run(&mut drive);
+    assert!(drive.served.len() <= 16, "{}", drive.served.len());
+}
+
+#[test]
+fn the_number_of_requests_can_be_bounded() {
+    let control = Control::default();
+    let mut drive = VirtualQueue::new(5, 4, |_: &Request, _| Ok(1_000));
+    let bounded = ClosedLoop { ramp_ns: 0, ops_max: 10, ..plan(4, &control) };
+    assert_eq!(bounded.run(&mut drive).recorder.ops, 10);
+    assert_eq!(drive.served.len(), 10);
+}

@@ -1,0 +1,29 @@
+//! Which engine: io_uring where it starts, threads elsewhere.
+
+use crate::queue::uring;
+use drivescope_model::plan::Engine;
+
+/// What the probe found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// The engine to use.
+    pub engine: Engine,
+    /// Why not the better one, if so.
+    pub reason: Option<String>,
+}
+
+/// The best engine of this machine, or the asked one; fails with a reason if that cannot work.
+pub fn choose(asked: Option<Engine>) -> Result<Probe, String> {
+    match asked {
+        Some(Engine::Threads) => Ok(Probe { engine: Engine::Threads, reason: None }),
+        Some(Engine::Uring) => match uring::refusal() {
+            None => Ok(Probe { engine: Engine::Uring, reason: None }),
+            Some(reason) => Err(format!("{reason}; use --engine threads")),
+        },
+        Some(Engine::Sim) => Err("the sim engine belongs to sim: targets".to_string()),
+        None => Ok(match uring::refusal() {
+            None => Probe { engine: Engine::Uring, reason: None },
+            reason => Probe { engine: Engine::Threads, reason },
+        }),
+    }
+}

@@ -1,0 +1,103 @@
+//! Filling the test file with fresh data, and proving afterwards that data come back as written.
+
+use crate::control::Control;
+use crate::device::Device;
+use crate::error::BenchError;
+use crate::offsets::Offsets;
+use crate::payload::Payload;
+use crate::phase;
+use crate::queue::{Completion, Op, Queue, QueueSpec, Request, Task};
+use crate::recorder::IoFailure;
+use crate::session::{Progress, Session};
+use drivescope_model::cell::{Mix, Order, Shape};
+use drivescope_model::units::{Bytes, Secs};
+use std::io;
+
+/// Block and depth of the layout: enough to saturate any drive, small enough for its progress to move.
+const BLOCK: u64 = 1 << 20;
+const DEPTH: u32 = 4;
+/// The free space is looked at once per so many bytes.
+const CHUNK: u64 = 256 << 20;
+/// Long enough for the slowest card; the number of requests ends the phase.
+const NO_TIME_LIMIT: Secs = Secs(86_400.0);
+
+/// Writes every whole MiB of the file once, in order, and flushes. Own files are whole MiB long.
+pub fn fill(session: &Session<'_>, device: &Device, size: Bytes) -> Result<(), BenchError> {
+    let shape = Shape { order: Order::Seq, block: Bytes(BLOCK), depth: DEPTH, threads: 1 };
+    let mut at = 0;
+    while at < size.0 {
+        session.check_stop()?;
+        // The space is reserved already; others may still have eaten into the floor meanwhile.
+        session.check_room(Bytes(0))?;
+        let end = (at + CHUNK).min(size.0);
+        let mut load = session.load(shape, Mix::WRITE, at..end, "layout", 0);
+        load.time = NO_TIME_LIMIT;
+        load.ops_max = (end - at) / BLOCK;
+        let control = Control::default();
+        let mut progress = Progress::new(session, &control);
+        let measured = phase::run(device, &load, &control, || progress.look())?;
+        if let Some(failure) = measured.recorder.first_error {
+            return Err(BenchError::Request { failure, count: measured.recorder.errors });
+        }
+        at = end;
+    }
+    session.check_stop()?;
+    Ok(device.file().sync()?)
+}
+
+/// Blocks read back by [`verify_sample`], and their size.
+const VERIFY_BLOCKS: u32 = 64;
+const VERIFY_BYTES: u32 = 64 << 10;
+
+/// Reads random blocks of a file that only this run wrote and compares every byte with what was
+/// written there.
+pub fn verify_sample(session: &Session<'_>, device: &Device, seed: u64) -> Result<(), BenchError> {
+    let span = 0..device.size_bytes();
+    let block = u64::from(VERIFY_BYTES);
+    let task = Verify {
+        offsets: Offsets::new(Order::Rnd, span, block, Mix::READ, 0.0, seed),
+        data_seed: session.plan.seed,
+    };
+    let spec = QueueSpec { depth: 1, block_bytes: VERIFY_BYTES, dsync: false };
+    let control = Control::default();
+    let (outcome, _) = session.watched(device, spec, &control, task)?;
+    match outcome.output {
+        Ok(Verified::Intact) => Ok(()),
+        Ok(Verified::Differs(offset)) => Err(BenchError::Mismatch { offset }),
+        Ok(Verified::Failed(failure)) => Err(BenchError::Request { failure, count: 1 }),
+        Err(source) => Err(BenchError::Engine { engine: "I/O", other: "threads", source }),
+    }
+}
+
+enum Verified {
+    Intact,
+    Differs(u64),
+    Failed(IoFailure),
+}
+
+struct Verify {
+    offsets: Offsets,
+    data_seed: u64,
+}
+
+impl Task for Verify {
+    type Output = io::Result<Verified>;
+
+    fn run<Q: Queue>(mut self, queue: &mut Q) -> io::Result<Verified> {
+        let mut done: Vec<Completion> = Vec::with_capacity(usize::from(queue.slots()));
+        for _ in 0..VERIFY_BLOCKS {
+            let (_, offset) = self.offsets.next();
+            queue.submit(Request { op: Op::Read, offset, len: VERIFY_BYTES, slot: 0 });
+            done.clear();
+            queue.wait(&mut done)?;
+            if done[0].result != VERIFY_BYTES as i32 {
+                let errno = (-done[0].result).max(0);
+                return Ok(Verified::Failed(IoFailure { errno, offset, write: false }));
+            }
+            if let Some(at) = Payload::first_mismatch(self.data_seed, queue.buffer(0), offset) {
+                return Ok(Verified::Differs(at));
+            }
+        }
+        Ok(Verified::Intact)
+    }
+}

@@ -1,0 +1,205 @@
+//! The open loop: requests arrive at their own times, whatever the drive does, and latency counts from
+//! the intended start. A drive that stalls shows the stall in every request that had to wait.
+
+use crate::closed::LoopOutcome;
+use crate::control::{Control, Publisher};
+use crate::offsets::Offsets;
+use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::recorder::{IoFailure, Recorder};
+use drivescope_model::options::Arrivals;
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::io;
+
+/// Requests of an open loop in flight at most; beyond it they wait here, and the wait counts.
+pub const IN_FLIGHT_MAX: u32 = 128;
+
+/// Intended starts.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    arrivals: Arrivals,
+    mean_ns: f64,
+    next_ns: f64,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Schedule {
+    /// Arrivals at `rate` per second from time 0.
+    pub fn new(arrivals: Arrivals, rate: f64, seed: u64) -> Self {
+        let mean_ns = 1e9 / rate;
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut schedule = Self { arrivals, mean_ns, next_ns: 0.0, random };
+        if arrivals == Arrivals::Poisson {
+            schedule.advance();
+        }
+        schedule
+    }
+
+    #[inline]
+    fn advance(&mut self) {
+        self.next_ns += match self.arrivals {
+            Arrivals::Fixed => self.mean_ns,
+            Arrivals::Poisson => {
+                // Inverse of the exponential distribution; 53 random bits, never 0.
+                let unit = ((self.random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+                -unit.ln() * self.mean_ns
+            }
+        };
+    }
+
+    /// Nanoseconds after the beginning at which the next request is intended.
+    #[inline]
+    pub fn peek_ns(&self) -> u64 {
+        self.next_ns as u64
+    }
+}
+
+/// One worker's open loop of reads.
+#[derive(Debug)]
+pub struct OpenLoop<'c> {
+    /// When requests are intended.
+    pub schedule: Schedule,
+    /// Bytes per request.
+    pub block_bytes: u32,
+    /// Where they go.
+    pub offsets: Offsets,
+    /// Load before the measured time.
+    pub ramp_ns: u64,
+    /// Measured time.
+    pub time_ns: u64,
+    /// The outside.
+    pub control: &'c Control,
+}
+
+struct Running<'c, 'q, Q: Queue> {
+    queue: &'q mut Q,
+    plan: OpenLoop<'c>,
+    recorder: Recorder,
+    /// Per slot: when its request was intended, and which it was.
+    intended: Vec<(u64, Request)>,
+    free: Vec<u16>,
+    in_flight: u32,
+    start_ns: u64,
+    measure_from_ns: u64,
+    deadline_ns: u64,
+    publisher: Publisher<'c>,
+    stopping: bool,
+}
+
+impl Task for OpenLoop<'_> {
+    type Output = LoopOutcome;
+
+    fn run<Q: Queue>(self, queue: &mut Q) -> LoopOutcome {
+        let slots = queue.slots().min(IN_FLIGHT_MAX as u16);
+        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
+        let start_ns = queue.now();
+        let measure_from_ns = start_ns + self.ramp_ns;
+        let mut running = Running {
+            recorder: Recorder::new(self.time_ns),
+            intended: vec![(0, none); usize::from(slots)],
+            free: (0..slots).rev().collect(),
+            in_flight: 0,
+            start_ns,
+            measure_from_ns,
+            deadline_ns: measure_from_ns + self.time_ns,
+            publisher: Publisher::new(self.control),
+            stopping: false,
+            queue,
+            plan: self,
+        };
+        running.recorder.start(measure_from_ns);
+        let queue_error = running.run().err();
+        running.count_unsent();
+        running.publisher.publish(&running.recorder);
+        running.recorder.settle();
+        LoopOutcome { recorder: running.recorder, queue_error }
+    }
+}
+
+impl<Q: Queue> Running<'_, '_, Q> {
+    fn run(&mut self) -> io::Result<()> {
+        let mut done: Vec<Completion> = Vec::with_capacity(self.intended.len());
+        loop {
+            let now = self.queue.now();
+            for completion in done.drain(..) {
+                self.take(completion, now);
+            }
+            self.stopping |= self.publisher.tick(now, &self.recorder) || now >= self.deadline_ns;
+            if self.stopping {
+                if self.in_flight == 0 {
+                    return Ok(());
+                }
+                self.queue.wait(&mut done)?;
+                continue;
+            }
+            self.send_due(now)?;
+            let next = self.start_ns + self.plan.schedule.peek_ns();
+            if self.free.is_empty() {
+                self.queue.wait(&mut done)?;
+            } else {
+                self.queue.wait_until(next.min(self.publisher.at_ns()).min(self.deadline_ns), &mut done)?;
+            }
+        }
+    }
+
+    /// Sends everything whose time has come, as far as slots are free.
+    #[inline]
+    fn send_due(&mut self, now: u64) -> io::Result<()> {
+        let mut sent = false;
+        while let Some(&slot) = self.free.last() {
+            let intended = self.start_ns + self.plan.schedule.peek_ns();
+            if intended > now {
+                break;
+            }
+            self.free.pop();
+            self.plan.schedule.advance();
+            let (op, offset) = self.plan.offsets.next();
+            let request = Request { op, offset, len: self.plan.block_bytes, slot };
+            self.intended[usize::from(slot)] = (intended, request);
+            self.queue.submit(request);
+            self.in_flight += 1;
+            self.recorder.requests += 1;
+            sent = true;
+        }
+        if sent { self.queue.kick() } else { Ok(()) }
+    }
+
+    #[inline]
+    fn take(&mut self, completion: Completion, now: u64) {
+        let (intended, request) = self.intended[usize::from(completion.slot)];
+        self.free.push(completion.slot);
+        self.in_flight -= 1;
+        if completion.result != request.len as i32 {
+            let errno = (-completion.result).max(0);
+            self.recorder.failed(IoFailure { errno, offset: request.offset, write: false });
+            self.stopping = true;
+        } else if intended >= self.measure_from_ns {
+            let latency = now - intended;
+            if now <= self.deadline_ns {
+                self.recorder.complete(now, latency, u64::from(request.len));
+            } else {
+                self.recorder.drained(now, latency, u64::from(request.len));
+            }
+        }
+    }
+
+    /// Requests whose time came but for which no slot was ever free: they count with the time they had
+    /// waited at the end, a lower bound, lest an overload hide its worst latencies.
+    fn count_unsent(&mut self) {
+        let end = self.queue.now();
+        loop {
+            let intended = self.start_ns + self.plan.schedule.peek_ns();
+            if intended >= self.deadline_ns.min(end) {
+                return;
+            }
+            if intended >= self.measure_from_ns {
+                self.recorder.latencies.saturating_record(end - intended);
+            }
+            self.plan.schedule.advance();
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "open_tests.rs"]
+mod tests;

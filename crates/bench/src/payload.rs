@@ -1,0 +1,137 @@
+//! Fresh test data: seeded, incompressible, and stamped per sector with offset and pass, so that
+//! read-back can be verified and neither compression nor deduplication can help.
+//!
+//! Each 512-byte sector holds its byte offset, its pass, and 62 words of a counter-based generator
+//! keyed by seed, offset and pass: `word = fold(c · (c ⊕ KEY))` with a 64×64→128-bit product, the mixer
+//! of wyrand (Wang Yi, public domain). No state runs from sector to sector, so any sector can be made
+//! or checked alone.
+
+/// The unit that carries a stamp.
+pub const SECTOR: usize = 512;
+const WORDS: usize = SECTOR / 8;
+
+/// wyrand's increment.
+const STEP: u64 = 0xa076_1d64_78bd_642f;
+/// wyrand's mixing key.
+const KEY: u64 = 0xe703_7ed1_a0b4_28db;
+
+/// Maker and checker of test data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Payload {
+    seed: u64,
+    pass: u64,
+}
+
+#[inline]
+fn mix(counter: u64) -> u64 {
+    let product = u128::from(counter) * u128::from(counter ^ KEY);
+    (product >> 64) as u64 ^ product as u64
+}
+
+impl Payload {
+    /// Data of one pass; another pass over the same offset gives other data.
+    pub fn new(seed: u64, pass: u64) -> Self {
+        Self { seed, pass }
+    }
+
+    #[inline]
+    fn counter(self, offset: u64) -> u64 {
+        mix(mix(self.seed ^ offset.wrapping_mul(STEP)) ^ self.pass.wrapping_add(STEP))
+    }
+
+    /// Fills `buffer`, which will be written at byte `offset` (any offset, any length).
+    pub fn fill(self, buffer: &mut [u8], offset: u64) {
+        let (sectors, rest) = buffer.as_chunks_mut::<SECTOR>();
+        let mut at = offset;
+        for sector in sectors {
+            self.fill_sector(sector, at);
+            at += SECTOR as u64;
+        }
+        if !rest.is_empty() {
+            let mut sector = [0; SECTOR];
+            self.fill_sector(&mut sector, at);
+            rest.copy_from_slice(&sector[..rest.len()]);
+        }
+    }
+
+    #[inline]
+    fn fill_sector(self, sector: &mut [u8; SECTOR], offset: u64) {
+        let mut counter = self.counter(offset);
+        let (words, _) = sector.as_chunks_mut::<8>();
+        for word in &mut words[2..WORDS] {
+            counter = counter.wrapping_add(STEP);
+            *word = mix(counter).to_le_bytes();
+        }
+        words[0] = offset.to_le_bytes();
+        words[1] = self.pass.to_le_bytes();
+    }
+
+    /// First sector (byte offset) of `data`, read at `offset`, that is not what some pass of this seed
+    /// wrote there; the pass is taken from the stamp, as overwrites of different phases may mix.
+    pub fn first_mismatch(seed: u64, data: &[u8], offset: u64) -> Option<u64> {
+        let (sectors, _) = data.as_chunks::<SECTOR>();
+        let mut at = offset;
+        let mut expected = [0; SECTOR];
+        for sector in sectors {
+            let mut pass = [0; 8];
+            pass.copy_from_slice(&sector[8..16]);
+            Self::new(seed, u64::from_le_bytes(pass)).fill_sector(&mut expected, at);
+            if *sector != expected {
+                return Some(at);
+            }
+            at += SECTOR as u64;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn data_is_found_intact_and_any_change_is_seen() {
+        let mut data = vec![0; 16 * SECTOR];
+        Payload::new(7, 3).fill(&mut data, 4096);
+        assert_eq!(Payload::first_mismatch(7, &data, 4096), None);
+        assert_eq!(Payload::first_mismatch(8, &data, 4096), Some(4096), "another seed");
+        assert_eq!(Payload::first_mismatch(7, &data, 8192), Some(8192), "data of another place");
+        data[5 * SECTOR + 100] ^= 1;
+        assert_eq!(Payload::first_mismatch(7, &data, 4096), Some(4096 + 5 * 512));
+    }
+
+    /// Order-0 entropy and repeated 8-byte words of 1 MiB: what a compressor or deduplicator could use.
+    #[test]
+    fn data_gives_compressors_nothing() {
+        let mut data = vec![0; 1 << 20];
+        Payload::new(1, 0).fill(&mut data, 0);
+        let mut counts = [0f64; 256];
+        for byte in &data {
+            counts[usize::from(*byte)] += 1.0;
+        }
+        let n = data.len() as f64;
+        let entropy: f64 = counts.iter().map(|c| -(c / n) * (c / n).log2()).sum();
+        // Stamps (16 of 512 bytes, mostly zero) cost 3 %; the rest is at 8 bits per byte.
+        assert!(entropy > 7.8, "{entropy}");
+        let mut words: Vec<_> = data.as_chunks::<8>().0.to_vec();
+        words.sort_unstable();
+        words.dedup();
+        // The pass is the same word in every sector: one repetition per sector, no more.
+        assert_eq!(words.len(), (1 << 20) / 8 - (1 << 20) / SECTOR + 1);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_equal_the_whole(seed: u64, pass: u64, start in 0u64..1000, cut in 0usize..8) {
+            let offset = start * 512;
+            let mut whole = vec![0; 8 * SECTOR];
+            Payload::new(seed, pass).fill(&mut whole, offset);
+            let mut pieces = vec![0; 8 * SECTOR];
+            let (a, b) = pieces.split_at_mut(cut * SECTOR);
+            Payload::new(seed, pass).fill(a, offset);
+            Payload::new(seed, pass).fill(b, offset + (cut * SECTOR) as u64);
+            prop_assert_eq!(whole, pieces);
+        }
+    }
+}

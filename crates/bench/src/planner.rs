@@ -1,0 +1,78 @@
+//! From a suite and a target to a plan that can be printed before anything runs.
+
+use crate::error::BenchError;
+use crate::tests::{self, Assumed, Context};
+use drivescope_drive::{DriveError, Target};
+use drivescope_model::options::Suite;
+use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
+
+/// The test file is a whole number of these, the block in which it is written.
+const FILE_UNIT: u64 = 1 << 20;
+/// Smallest test file that is made when the asked size does not fit.
+const FILE_MIN: u64 = 64 << 20;
+/// Laying out the test file is charged to the first test that needs it.
+const LAYOUT_SHARE_OF_RATE: f64 = 0.8;
+
+/// Makes the plan. `size_asked`: the user named the size, so it is not made smaller to fit.
+///
+/// Errors: the test file does not fit above the floor of free space, or no test can run at all.
+pub fn plan(
+    suite: Suite,
+    seed: u64,
+    engine: Engine,
+    target: &Target,
+    size_asked: bool,
+) -> Result<Plan, BenchError> {
+    let info = target.info();
+    let own_bytes = match info.kind {
+        TargetKind::Directory => file_size(&suite, target, size_asked)?,
+        _ => Bytes(0),
+    };
+    let span_bytes = match (info.kind, suite.span.0) {
+        (TargetKind::Directory, _) => own_bytes.0,
+        (_, 0) => info.size_bytes,
+        (_, span) => span.min(info.size_bytes),
+    };
+    let assumed = Assumed::of(target.drive());
+    let context = Context { suite: &suite, target: info, assumed, span_bytes };
+    let mut planned: Vec<PlannedTest> =
+        suite.tests.iter().map(|&test| tests::plan(test, &context)).collect();
+    let Some(first) = planned.iter_mut().find(|test| test.skip.is_none()) else {
+        return Err(BenchError::Unsuitable(nothing_runs(target, &planned)));
+    };
+    first.cost = first.cost
+        + Cost {
+            seconds: own_bytes.0 as f64 / (assumed.mb_s * 1e6 * LAYOUT_SHARE_OF_RATE),
+            read_bytes: 0,
+            written_bytes: own_bytes.0,
+        };
+    let own_folder = (info.kind == TargetKind::Directory)
+        .then(|| format!("{}/.drivescope-…", info.path.trim_end_matches('/')));
+    Ok(Plan { suite, seed, engine, tests: planned, own_folder, own_bytes })
+}
+
+/// Size of the test file: as asked, or what fits.
+fn file_size(suite: &Suite, target: &Target, asked: bool) -> Result<Bytes, DriveError> {
+    let wanted = suite.size.0.next_multiple_of(FILE_UNIT);
+    let room = target.room()?;
+    if wanted <= room.0 {
+        return Ok(Bytes(wanted));
+    }
+    let fitting = room.0 / FILE_MIN * FILE_MIN;
+    if asked || fitting < FILE_MIN {
+        return Err(target.no_room(Bytes(if asked { wanted } else { FILE_MIN })));
+    }
+    Ok(Bytes(fitting))
+}
+
+fn nothing_runs(target: &Target, planned: &[PlannedTest]) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    for test in planned {
+        if let Some(reason) = &test.skip {
+            reasons.push(format!("{} {reason}", test.test));
+        }
+    }
+    format!("no test of this suite can run on {}: {}", target.info().path, reasons.join("; "))
+}

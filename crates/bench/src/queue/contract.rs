@@ -1,0 +1,1 @@
+//! One contract that every engine keeps, on a real file.

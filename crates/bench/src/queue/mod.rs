@@ -1,0 +1,104 @@
+//! The one interface of real and simulated drives: submit requests, wait for completions, ask the
+//! time, advance to a time.
+//!
+//! The measuring loops are generic over [`Queue`], so that each engine compiles to a loop of its own
+//! without calls through pointers.
+
+mod buffers;
+mod null;
+mod threads;
+pub(crate) mod uring;
+
+#[cfg(test)]
+mod contract;
+
+pub use null::NullQueue;
+pub use threads::ThreadQueue;
+pub use uring::UringQueue;
+
+use std::io;
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    /// Reads into the slot's buffer.
+    Read,
+    /// Writes the slot's buffer.
+    Write,
+    /// Waits until everything written is on the drive (`fdatasync`); offset and length are ignored.
+    Sync,
+}
+
+/// One request. A slot names its buffer and is free again when its completion has been taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// What to do.
+    pub op: Op,
+    /// Byte offset on the target.
+    pub offset: u64,
+    /// Bytes; at most the slot's length.
+    pub len: u32,
+    /// Which buffer, below [`Queue::slots`].
+    pub slot: u16,
+}
+
+/// One answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The request's slot.
+    pub slot: u16,
+    /// Bytes moved, or a negative errno.
+    pub result: i32,
+}
+
+/// A drive to send requests to. At most one request per slot is in flight.
+pub trait Queue {
+    /// Number of buffers.
+    fn slots(&self) -> u16;
+
+    /// The buffer of a slot that is not in flight. Empty on simulated drives, which move no data.
+    fn buffer(&mut self, slot: u16) -> &mut [u8];
+
+    /// Queues a request. It reaches the drive at the next [`Queue::kick`] or wait, at the latest.
+    fn submit(&mut self, request: Request);
+
+    /// Hands queued requests to the drive without waiting.
+    fn kick(&mut self) -> io::Result<()>;
+
+    /// Waits for at least one completion and appends all there are. `done` has room for all slots.
+    /// Must not be called with nothing in flight.
+    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()>;
+
+    /// Like [`Queue::wait`], but also returns, with nothing appended, once the time has come.
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()>;
+
+    /// The time in nanoseconds, real or virtual.
+    fn now(&self) -> u64;
+}
+
+/// How many buffers a queue needs and how long they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueSpec {
+    /// Requests in flight at most.
+    pub depth: u32,
+    /// Longest request.
+    pub block_bytes: u32,
+    /// Each write completes when it has reached the drive (`RWF_DSYNC`).
+    pub dsync: bool,
+}
+
+impl QueueSpec {
+    /// Buffers: one more than the depth, so that the next write can be prepared while all others fly.
+    pub fn slots(self) -> u16 {
+        self.depth as u16 + 1
+    }
+}
+
+/// Work that runs on whichever queue the engine makes; the generic method keeps the loop static.
+pub trait Task: Send {
+    /// What it leaves behind.
+    type Output: Send;
+
+    /// Runs to the end on `queue`.
+    fn run<Q: Queue>(self, queue: &mut Q) -> Self::Output;
+}

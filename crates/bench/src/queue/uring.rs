@@ -1,0 +1,186 @@
+//! io_uring: one ring per worker, registered file and buffers, one issuer, completions run by the
+//! issuer itself where the kernel offers that (Linux 6.1).
+
+use super::buffers::Buffers;
+use super::{Completion, Op, Queue, QueueSpec, Request};
+use crate::clock;
+use drivescope_drive::IoFile;
+use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode, squeue};
+use rustix::fd::{AsFd, AsRawFd};
+use std::io;
+
+/// Sleeps end this early and spinning takes over: timer slack is 50 µs, plus the wake-up.
+const SPIN_NS: u64 = 80_000;
+
+/// A ring with its buffers. The file must outlive it, which the borrow in [`UringQueue::new`] ensures.
+pub struct UringQueue<'f> {
+    ring: IoUring,
+    buffers: Buffers,
+    /// Whether the buffers are registered; `RLIMIT_MEMLOCK` may forbid it.
+    fixed: bool,
+    /// Flags of every write.
+    write_flags: i32,
+    in_flight: u32,
+    file: std::marker::PhantomData<&'f IoFile>,
+}
+
+/// Why io_uring cannot be used here, in words; `None` if it can.
+pub fn refusal() -> Option<String> {
+    match build(4) {
+        Ok(_) => None,
+        Err(error) => Some(match error.raw_os_error() {
+            Some(libc::ENOSYS) => "this kernel has no io_uring".to_string(),
+            Some(libc::EPERM | libc::EACCES) => {
+                "io_uring is forbidden here (container profile or kernel.io_uring_disabled)".to_string()
+            }
+            _ => format!("io_uring does not start: {error}"),
+        }),
+    }
+}
+
+/// A ring with the best flags this kernel has.
+fn build(entries: u32) -> io::Result<IoUring> {
+    let best = IoUring::builder()
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .setup_submit_all()
+        .build(entries);
+    match best {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => IoUring::new(entries),
+        other => other,
+    }
+}
+
+impl<'f> UringQueue<'f> {
+    /// A ring for `file`. Must be made on the thread that uses it.
+    pub fn new(file: &'f IoFile, spec: QueueSpec) -> io::Result<Self> {
+        let ring = build(u32::from(spec.slots()).next_power_of_two())?;
+        ring.submitter().register_files(&[file.as_fd().as_raw_fd()])?;
+        let buffers = Buffers::new(spec.slots(), spec.block_bytes as usize)?;
+        // SAFETY: the buffers live in the same struct as the ring and are dropped after it drained.
+        let fixed = unsafe { ring.submitter().register_buffers(&buffers.iovecs()) }.is_ok();
+        let write_flags = if spec.dsync { libc::RWF_DSYNC } else { 0 };
+        Ok(Self { ring, buffers, fixed, write_flags, in_flight: 0, file: std::marker::PhantomData })
+    }
+
+    fn entry(&self, request: Request) -> squeue::Entry {
+        let file = Fixed(0);
+        let pointer = self.buffers.pointer(request.slot);
+        assert!(request.len as usize <= self.buffers.len(), "request longer than its buffer");
+        let Request { op, offset, len, slot } = request;
+        let entry = match (op, self.fixed) {
+            (Op::Read, true) => {
+                opcode::ReadFixed::new(file, pointer, len, slot).offset(offset).build()
+            }
+            (Op::Write, true) => {
+                let write = opcode::WriteFixed::new(file, pointer, len, slot);
+                write.offset(offset).rw_flags(self.write_flags).build()
+            }
+            (Op::Read, false) => opcode::Read::new(file, pointer, len).offset(offset).build(),
+            (Op::Write, false) => {
+                let write = opcode::Write::new(file, pointer, len);
+                write.offset(offset).rw_flags(self.write_flags).build()
+            }
+            (Op::Sync, _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
+        };
+        entry.user_data(u64::from(slot))
+    }
+
+    fn reap(&mut self, done: &mut Vec<Completion>) {
+        for entry in self.ring.completion() {
+            done.push(Completion { slot: entry.user_data() as u16, result: entry.result() });
+            self.in_flight -= 1;
+        }
+    }
+
+    /// Waits for a completion or `timeout_ns`; a signal or the time-out is no error.
+    fn wait_at_most(&mut self, timeout_ns: u64) -> io::Result<()> {
+        let timeout = Timespec::from(std::time::Duration::from_nanos(timeout_ns));
+        let arguments = SubmitArgs::new().timespec(&timeout);
+        match self.ring.submitter().submit_with_args(1, &arguments) {
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) || interrupted(&error) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+}
+
+fn interrupted(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Interrupted
+}
+
+impl Queue for UringQueue<'_> {
+    fn slots(&self) -> u16 {
+        self.buffers.slots()
+    }
+
+    fn buffer(&mut self, slot: u16) -> &mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    fn submit(&mut self, request: Request) {
+        let entry = self.entry(request);
+        // SAFETY: buffer and file outlive the request: both are borrowed or owned by this queue, which
+        // drains before it is dropped.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        assert!(pushed.is_ok(), "the ring has an entry for every slot");
+        self.in_flight += 1;
+    }
+
+    fn kick(&mut self) -> io::Result<()> {
+        match self.ring.submit() {
+            Err(error) if interrupted(&error) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+        debug_assert!(self.in_flight > 0, "nothing to wait for");
+        loop {
+            match self.ring.submit_and_wait(1) {
+                Err(error) if !interrupted(&error) => return Err(error),
+                _ => {}
+            }
+            self.reap(done);
+            if !done.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.kick()?;
+        loop {
+            let now = clock::now_ns();
+            let left = at_ns.saturating_sub(now);
+            if left > SPIN_NS {
+                self.wait_at_most(left - SPIN_NS)?;
+            } else {
+                // Deferred completions only appear when the issuer enters the kernel.
+                self.wait_at_most(0)?;
+            }
+            self.reap(done);
+            if !done.is_empty() || clock::now_ns() >= at_ns {
+                return Ok(());
+            }
+        }
+    }
+
+    fn now(&self) -> u64 {
+        clock::now_ns()
+    }
+}
+
+impl Drop for UringQueue<'_> {
+    fn drop(&mut self) {
+        // Buffers must not be unmapped while the kernel may still write into them.
+        let mut done = Vec::with_capacity(usize::from(self.buffers.slots()));
+        while self.in_flight > 0 {
+            done.clear();
+            if self.wait(&mut done).is_err() {
+                // The ring itself failed: closing it cancels what is left and waits for it.
+                break;
+            }
+        }
+    }
+}

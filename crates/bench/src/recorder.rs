@@ -1,0 +1,210 @@
+//! What a loop writes down: a histogram of latencies, an interval series, and the first error.
+//! Everything is allocated beforehand.
+
+use hdrhistogram::Histogram;
+
+/// Longest latency a histogram can hold: an hour, longer than any driver's time-out. Longer ones are
+/// counted as this.
+const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
+/// Significant digits of the histogram: values within 0.1 %.
+const DIGITS: u8 = 3;
+/// Intervals of a series at most; later completions are added to the last.
+const INTERVALS_MAX: usize = 20_000;
+
+/// An empty histogram of latencies in nanoseconds.
+pub fn latency_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_MAX_NS, DIGITS).expect("constant bounds are valid")
+}
+
+/// One interval of a series.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Interval {
+    /// Requests completed in it.
+    pub ops: u64,
+    /// Bytes moved in it.
+    pub bytes: u64,
+}
+
+/// A request that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IoFailure {
+    /// errno, or 0 for a transfer that was shorter than asked.
+    pub errno: i32,
+    /// Where.
+    pub offset: u64,
+    /// Whether it was a write or a flush.
+    pub write: bool,
+}
+
+/// The record of one worker in one round.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    /// Latencies of the measured time, the drained requests at its end included.
+    pub latencies: Histogram<u64>,
+    /// Rates over time.
+    pub intervals: Vec<Interval>,
+    /// Length of an interval.
+    pub interval_ns: u64,
+    /// Requests of the whole round, ramp and drained ones included.
+    pub requests: u64,
+    /// Requests completed within the measured time.
+    pub ops: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Requests that failed, at any time.
+    pub errors: u64,
+    /// The first of them.
+    pub first_error: Option<IoFailure>,
+    /// Longest time between two completions.
+    pub gap_max_ns: u64,
+    /// Beginning of the measured time.
+    pub start_ns: u64,
+    /// Last completion within the measured time.
+    pub last_ns: u64,
+    /// Requests that completed after it.
+    late: Late,
+}
+
+/// What completed after the measured time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Late {
+    ops: u64,
+    bytes: u64,
+    last_ns: u64,
+}
+
+impl Recorder {
+    /// A recorder for a phase of `expected_ns`, with intervals of 100 ms, finer for short phases.
+    pub fn new(expected_ns: u64) -> Self {
+        let interval_ns = (expected_ns / 50).clamp(1_000_000, 100_000_000);
+        let intervals = (expected_ns / interval_ns + 2).min(INTERVALS_MAX as u64) as usize;
+        Self {
+            latencies: latency_histogram(),
+            intervals: vec![Interval::default(); intervals],
+            interval_ns,
+            requests: 0,
+            ops: 0,
+            bytes: 0,
+            errors: 0,
+            first_error: None,
+            gap_max_ns: 0,
+            start_ns: 0,
+            last_ns: 0,
+            late: Late::default(),
+        }
+    }
+
+    /// Begins the measured time.
+    pub fn start(&mut self, now_ns: u64) {
+        self.start_ns = now_ns;
+        self.last_ns = now_ns;
+    }
+
+    /// A request of `bytes` completed within the measured time.
+    #[inline]
+    pub fn complete(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
+        self.latencies.saturating_record(latency_ns);
+        self.ops += 1;
+        self.bytes += bytes;
+        self.gap_max_ns = self.gap_max_ns.max(now_ns - self.last_ns);
+        self.last_ns = now_ns;
+        let index = ((now_ns - self.start_ns) / self.interval_ns) as usize;
+        let index = index.min(self.intervals.len() - 1);
+        let interval = &mut self.intervals[index];
+        interval.ops += 1;
+        interval.bytes += bytes;
+    }
+
+    /// A request that was still in flight when the measured time ended: its latency counts, lest a
+    /// stall at the end be hidden; its bytes do not.
+    #[inline]
+    pub fn drained(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
+        self.latencies.saturating_record(latency_ns);
+        self.gap_max_ns = self.gap_max_ns.max(now_ns.saturating_sub(self.last_ns));
+        self.late.ops += 1;
+        self.late.bytes += bytes;
+        self.late.last_ns = now_ns;
+    }
+
+    /// Ends the round. If not one request completed in time (a drive slower than the round is long),
+    /// the late ones count, over the time they really took.
+    pub fn settle(&mut self) {
+        if self.ops == 0 && self.late.ops > 0 {
+            (self.ops, self.bytes) = (self.late.ops, self.late.bytes);
+            self.last_ns = self.late.last_ns;
+        }
+    }
+
+    /// A request failed.
+    #[cold]
+    pub fn failed(&mut self, failure: IoFailure) {
+        self.errors += 1;
+        self.first_error.get_or_insert(failure);
+    }
+
+    /// Measured time up to the last completion in it.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.last_ns - self.start_ns
+    }
+
+    /// Adds another worker's record of the same round.
+    pub fn merge(&mut self, other: &Self) {
+        self.latencies.add(&other.latencies).expect("all histograms have the same bounds");
+        for (mine, theirs) in self.intervals.iter_mut().zip(&other.intervals) {
+            mine.ops += theirs.ops;
+            mine.bytes += theirs.bytes;
+        }
+        self.requests += other.requests;
+        self.ops += other.ops;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.first_error = self.first_error.or(other.first_error);
+        self.gap_max_ns = self.gap_max_ns.min(other.gap_max_ns);
+        self.start_ns = self.start_ns.min(other.start_ns);
+        self.last_ns = self.last_ns.max(other.last_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completions_fall_into_their_intervals() {
+        let mut recorder = Recorder::new(1_000_000_000);
+        assert_eq!(recorder.interval_ns, 20_000_000);
+        recorder.start(5_000_000_000);
+        recorder.complete(5_010_000_000, 10_000_000, 4096);
+        recorder.complete(5_030_000_000, 20_000_000, 4096);
+        recorder.complete(99_000_000_000, 1, 1);
+        assert_eq!(recorder.intervals[0], Interval { ops: 1, bytes: 4096 });
+        assert_eq!(recorder.intervals[1], Interval { ops: 1, bytes: 4096 });
+        assert_eq!(recorder.intervals.last().unwrap().ops, 1, "late ones go to the last interval");
+        assert_eq!(recorder.ops, 3);
+        assert_eq!(recorder.gap_max_ns, 93_970_000_000);
+    }
+
+    #[test]
+    fn merging_adds_everything() {
+        let mut a = Recorder::new(1_000_000_000);
+        a.start(100);
+        a.complete(200, 100, 512);
+        let mut b = Recorder::new(1_000_000_000);
+        b.start(150);
+        b.complete(400, 250, 512);
+        b.failed(IoFailure { errno: 5, offset: 8192, write: false });
+        a.merge(&b);
+        assert_eq!((a.ops, a.bytes, a.errors), (2, 1024, 1));
+        assert_eq!(a.elapsed_ns(), 300);
+        assert_eq!(a.latencies.len(), 2);
+        assert_eq!(a.first_error.unwrap().offset, 8192);
+    }
+
+    #[test]
+    fn a_latency_beyond_the_range_is_kept_as_the_largest() {
+        let mut recorder = Recorder::new(1_000);
+        recorder.start(0);
+        recorder.complete(u64::MAX / 2, u64::MAX / 2, 1);
+        assert!(recorder.latencies.max() >= LATENCY_MAX_NS / 1000 * 999);
+    }
+}

@@ -1,0 +1,242 @@
+//! Scans: timed stretches of reads at given places, and single accesses one after the other.
+
+use crate::control::{Control, Publisher};
+use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::recorder::{IoFailure, Recorder};
+use std::io;
+
+/// Unreadable places after which a scan gives up.
+pub const FAILURES_MAX: usize = 16;
+
+/// One place to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Where the timed stretch begins.
+    pub offset: u64,
+    /// How long it is.
+    pub len: u64,
+    /// Where the untimed lead-in begins; equals `offset` for none.
+    pub lead_in_from: u64,
+    /// After the lead-in, go back to the beginning of the stretch (GNOME Disks) instead of reading on.
+    pub lead_in_len: u64,
+}
+
+/// What came of one place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Timed {
+    /// Where.
+    pub offset: u64,
+    /// How long the stretch took; `None` if it could not be read.
+    pub ns: Option<u64>,
+    /// Its length.
+    pub len: u64,
+}
+
+/// A scan over places in the given order.
+#[derive(Debug)]
+pub struct Scan<'c> {
+    /// Where.
+    pub places: Vec<Place>,
+    /// Bytes per request at most.
+    pub chunk: u32,
+    /// Requests in flight within a stretch.
+    pub depth: u32,
+    /// The outside.
+    pub control: &'c Control,
+}
+
+/// What a scan leaves behind.
+#[derive(Debug)]
+pub struct ScanOutcome {
+    /// One entry per place visited.
+    pub timed: Vec<Timed>,
+    /// Latencies and rates of the timed requests.
+    pub recorder: Recorder,
+    /// Every failure, by place.
+    pub failures: Vec<IoFailure>,
+    /// The queue itself failed.
+    pub queue_error: Option<io::Error>,
+}
+
+/// Longest scan a series is kept for at full resolution; later intervals share the last.
+const EXPECTED_NS: u64 = 60_000_000_000;
+
+impl Task for Scan<'_> {
+    type Output = ScanOutcome;
+
+    fn run<Q: Queue>(self, queue: &mut Q) -> ScanOutcome {
+        let mut outcome = ScanOutcome {
+            timed: Vec::with_capacity(self.places.len()),
+            recorder: Recorder::new(EXPECTED_NS),
+            failures: Vec::new(),
+            queue_error: None,
+        };
+        outcome.recorder.start(queue.now());
+        outcome.queue_error = self.visit_all(queue, &mut outcome).err();
+        outcome
+    }
+}
+
+impl Scan<'_> {
+    fn visit_all<Q: Queue>(&self, queue: &mut Q, outcome: &mut ScanOutcome) -> io::Result<()> {
+        let mut publisher = Publisher::new(self.control);
+        let mut reader = Reader::new(queue, self.chunk, self.depth);
+        for place in &self.places {
+            let Place { offset, len, lead_in_from, lead_in_len } = *place;
+            let mut failure = None;
+            if lead_in_len > 0 {
+                failure = reader.read(lead_in_from, lead_in_len, None)?.err();
+            }
+            let start = reader.queue.now();
+            if failure.is_none() {
+                failure = reader.read(offset, len, Some(&mut outcome.recorder))?.err();
+            }
+            let now = reader.queue.now();
+            let ns = failure.is_none().then_some(now - start);
+            outcome.timed.push(Timed { offset, ns, len });
+            if let Some(failure) = failure {
+                outcome.recorder.failed(failure);
+                outcome.failures.push(failure);
+                let gone = matches!(failure.errno, libc::ENODEV | libc::ENXIO);
+                if gone || outcome.failures.len() >= FAILURES_MAX {
+                    break;
+                }
+            }
+            if publisher.tick(now, &outcome.recorder) {
+                break;
+            }
+        }
+        publisher.publish(&outcome.recorder);
+        Ok(())
+    }
+}
+
+/// Reads stretches in chunks with a sustained depth.
+struct Reader<'q, Q: Queue> {
+    queue: &'q mut Q,
+    chunk: u64,
+    depth: usize,
+    sent: Vec<(u64, Request)>,
+    free: Vec<u16>,
+    done: Vec<Completion>,
+}
+
+impl<'q, Q: Queue> Reader<'q, Q> {
+    fn new(queue: &'q mut Q, chunk: u32, depth: u32) -> Self {
+        let slots = queue.slots();
+        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
+        Self {
+            queue,
+            chunk: u64::from(chunk),
+            depth: depth as usize,
+            sent: vec![(0, none); usize::from(slots)],
+            free: (0..slots).collect(),
+            done: Vec::with_capacity(usize::from(slots)),
+        }
+    }
+
+    /// Reads `len` bytes from `offset`; the inner error is the first request that failed.
+    fn read(
+        &mut self,
+        offset: u64,
+        len: u64,
+        mut recorder: Option<&mut Recorder>,
+    ) -> io::Result<Result<(), IoFailure>> {
+        let (mut next, end) = (offset, offset + len);
+        let mut in_flight = 0;
+        let mut failure = None;
+        let mut now = self.queue.now();
+        loop {
+            while in_flight < self.depth && next < end && failure.is_none() {
+                let slot = self.free.pop().expect("one slot more than the depth");
+                let len = self.chunk.min(end - next) as u32;
+                let request = Request { op: Op::Read, offset: next, len, slot };
+                self.sent[usize::from(slot)] = (now, request);
+                self.queue.submit(request);
+                next += u64::from(len);
+                in_flight += 1;
+            }
+            if in_flight == 0 {
+                return Ok(failure.map_or(Ok(()), Err));
+            }
+            self.done.clear();
+            self.queue.wait(&mut self.done)?;
+            now = self.queue.now();
+            in_flight -= self.done.len();
+            for completion in &self.done {
+                let (sent, request) = self.sent[usize::from(completion.slot)];
+                self.free.push(completion.slot);
+                if completion.result == request.len as i32 {
+                    if let Some(recorder) = recorder.as_deref_mut() {
+                        recorder.requests += 1;
+                        recorder.complete(now, now - sent, u64::from(request.len));
+                    }
+                } else {
+                    let errno = (-completion.result).max(0);
+                    failure.get_or_insert(IoFailure { errno, offset: request.offset, write: false });
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::VirtualQueue;
+
+    fn place(offset: u64, len: u64) -> Place {
+        Place { offset, len, lead_in_from: offset, lead_in_len: 0 }
+    }
+
+    #[test]
+    fn a_stretch_takes_what_the_drive_takes() {
+        let control = Control::default();
+        let mut drive = VirtualQueue::new(5, 1, |request: &Request, _| {
+            Ok(if request.offset < 1 << 30 { 1_000_000 } else { 2_000_000 })
+        });
+        let places = vec![place(0, 8 << 20), place(1 << 30, 8 << 20)];
+        let scan = Scan { places, chunk: 1 << 20, depth: 4, control: &control };
+        let outcome = scan.run(&mut drive);
+        let ns: Vec<_> = outcome.timed.iter().map(|t| t.ns.unwrap()).collect();
+        assert_eq!(ns, [8_000_000, 16_000_000]);
+        assert_eq!(outcome.recorder.ops, 16);
+    }
+
+    #[test]
+    fn the_lead_in_is_read_but_not_timed() {
+        let control = Control::default();
+        let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Ok(1_000_000));
+        let places =
+            vec![Place { offset: 4096, len: 4096, lead_in_from: 0, lead_in_len: 4096 }];
+        let scan = Scan { places, chunk: 4096, depth: 1, control: &control };
+        let outcome = scan.run(&mut drive);
+        assert_eq!(outcome.timed[0].ns, Some(1_000_000));
+        assert_eq!(drive.served.len(), 2);
+        assert_eq!(outcome.recorder.ops, 1);
+    }
+
+    #[test]
+    fn an_unreadable_place_is_kept_and_the_scan_goes_on() {
+        let control = Control::default();
+        let mut drive = VirtualQueue::new(2, 1, |request: &Request, _| {
+            if request.offset == 8192 { Err(libc::EIO) } else { Ok(1_000) }
+        });
+        let places = (0..5).map(|i| place(i * 4096, 4096)).collect();
+        let scan = Scan { places, chunk: 4096, depth: 1, control: &control };
+        let outcome = scan.run(&mut drive);
+        assert_eq!(outcome.timed.len(), 5);
+        assert_eq!(outcome.timed[2].ns, None);
+        assert_eq!(outcome.failures.len(), 1);
+        assert_eq!(outcome.failures[0].offset, 8192);
+    }
+
+    #[test]
+    fn a_vanished_drive_ends_the_scan() {
+        let control = Control::default();
+        let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Err(libc::ENODEV));
+        let places = (0..50).map(|i| place(i * 4096, 4096)).collect();
+        let scan = Scan { places, chunk: 4096, depth: 1, control: &control };
+        assert_eq!(scan.run(&mut drive).timed.len(), 1);
+    }
+}

@@ -1,0 +1,166 @@
+//! One request at a time, each optionally followed by a flush: what a program that writes a few bytes
+//! and waits will see.
+
+use crate::control::{Control, Publisher};
+use crate::offsets::Offsets;
+use crate::payload::Payload;
+use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::recorder::{IoFailure, Recorder};
+use std::io;
+
+/// A serial loop. With `sync`, a request's latency includes its flush.
+#[derive(Debug)]
+pub struct SerialLoop<'c> {
+    /// Bytes per request; any length the file's mode allows.
+    pub block_bytes: u32,
+    /// Where they go.
+    pub offsets: Offsets,
+    /// What writes carry.
+    pub payload: Payload,
+    /// Flush after every request.
+    pub sync: bool,
+    /// Flush once at the end; timed apart.
+    pub final_sync: bool,
+    /// Measured time.
+    pub time_ns: u64,
+    /// Requests at most.
+    pub ops_max: u64,
+    /// The outside.
+    pub control: &'c Control,
+}
+
+/// What a serial loop leaves behind.
+#[derive(Debug)]
+pub struct SerialOutcome {
+    /// The record, the final flush excluded.
+    pub recorder: Recorder,
+    /// Length of the final flush.
+    pub final_sync_ns: u64,
+    /// The queue itself failed.
+    pub queue_error: Option<io::Error>,
+}
+
+impl Task for SerialLoop<'_> {
+    type Output = SerialOutcome;
+
+    fn run<Q: Queue>(self, queue: &mut Q) -> SerialOutcome {
+        let mut recorder = Recorder::new(self.time_ns);
+        let result = self.drive(queue, &mut recorder);
+        recorder.settle();
+        let (final_sync_ns, queue_error) = match result {
+            Ok(ns) => (ns, None),
+            Err(error) => (0, Some(error)),
+        };
+        SerialOutcome { recorder, final_sync_ns, queue_error }
+    }
+}
+
+impl SerialLoop<'_> {
+    fn drive<Q: Queue>(mut self, queue: &mut Q, recorder: &mut Recorder) -> io::Result<u64> {
+        let mut done = Vec::with_capacity(usize::from(queue.slots()));
+        let mut publisher = Publisher::new(self.control);
+        let mut now = queue.now();
+        recorder.start(now);
+        let deadline = now.saturating_add(self.time_ns);
+        while now < deadline && recorder.requests < self.ops_max {
+            let (op, offset) = self.offsets.next();
+            if op == Op::Write {
+                self.payload.fill(queue.buffer(0), offset);
+                now = queue.now();
+            }
+            let request = Request { op, offset, len: self.block_bytes, slot: 0 };
+            recorder.requests += 1;
+            let mut good = one(queue, request, &mut done, recorder)?;
+            if good && self.sync {
+                good = one(queue, Request { op: Op::Sync, len: 0, ..request }, &mut done, recorder)?;
+            }
+            if !good {
+                break;
+            }
+            let sent = now;
+            now = queue.now();
+            recorder.complete(now, now - sent, u64::from(self.block_bytes));
+            if publisher.tick(now, recorder) {
+                break;
+            }
+        }
+        publisher.publish(recorder);
+        if !self.final_sync || recorder.errors > 0 {
+            return Ok(0);
+        }
+        let before = queue.now();
+        one(queue, Request { op: Op::Sync, offset: 0, len: 0, slot: 0 }, &mut done, recorder)?;
+        Ok(queue.now() - before)
+    }
+}
+
+/// Sends one request and waits for it; whether it went well.
+fn one<Q: Queue>(
+    queue: &mut Q,
+    request: Request,
+    done: &mut Vec<Completion>,
+    recorder: &mut Recorder,
+) -> io::Result<bool> {
+    queue.submit(request);
+    done.clear();
+    queue.wait(done)?;
+    let good = done.iter().all(|completion| completion.result == request.len as i32);
+    if !good {
+        let errno = done.iter().map(|c| (-c.result).max(0)).max().unwrap_or(0);
+        let write = request.op != Op::Read;
+        recorder.failed(IoFailure { errno, offset: request.offset, write });
+    }
+    Ok(good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::VirtualQueue;
+    use drivescope_model::cell::{Mix, Order};
+
+    fn plan(sync: bool, control: &Control) -> SerialLoop<'_> {
+        SerialLoop {
+            block_bytes: 16,
+            offsets: Offsets::new(Order::Rnd, 0..1 << 20, 16, Mix::WRITE, 0.0, 1),
+            payload: Payload::new(1, 1),
+            sync,
+            final_sync: true,
+            time_ns: 1_000_000_000,
+            ops_max: 100,
+            control,
+        }
+    }
+
+    fn service(request: &Request, _: u64) -> Result<u64, i32> {
+        Ok(if request.op == Op::Sync { 8_000_000 } else { 1_000_000 })
+    }
+
+    #[test]
+    fn a_flush_per_write_is_part_of_its_latency() {
+        let control = Control::default();
+        let outcome = plan(true, &control).run(&mut VirtualQueue::new(2, 1, service));
+        assert_eq!(outcome.recorder.ops, 100);
+        assert_eq!(outcome.recorder.elapsed_ns(), 900_000_000);
+        assert!(outcome.recorder.latencies.value_at_quantile(0.5).abs_diff(9_000_000) < 10_000);
+    }
+
+    #[test]
+    fn the_final_flush_is_timed_apart() {
+        let control = Control::default();
+        let outcome = plan(false, &control).run(&mut VirtualQueue::new(2, 1, service));
+        assert_eq!(outcome.recorder.elapsed_ns(), 100_000_000);
+        assert_eq!(outcome.final_sync_ns, 8_000_000);
+    }
+
+    #[test]
+    fn a_failed_flush_ends_the_loop() {
+        let control = Control::default();
+        let mut drive = VirtualQueue::new(2, 1, |request: &Request, _| match request.op {
+            Op::Sync => Err(libc::EIO),
+            _ => Ok(1_000),
+        });
+        let outcome = plan(true, &control).run(&mut drive);
+        assert_eq!((outcome.recorder.ops, outcome.recorder.errors), (0, 1));
+    }
+}

@@ -1,0 +1,413 @@
+//! One run on one target: what tests share, and the way they report.
+
+use crate::control::Control;
+use crate::device::Device;
+use crate::error::BenchError;
+use crate::offsets::derive_seed;
+use crate::phase::{self, Load, Measured, Pace};
+use crate::queue::Task;
+use crate::results::{Round, TestRecord};
+use crate::{clock, layout, validity};
+use drivescope_drive::counters::{self, DeviceCounters};
+use drivescope_drive::{IoFile, OwnFolder, Target};
+use drivescope_model::cell::{Mix, Shape};
+use drivescope_model::document::{Limiter, TestResult, TestStatus};
+use drivescope_model::event::Event;
+use drivescope_model::findings::Finding;
+use drivescope_model::host::Calibration;
+use drivescope_model::options::TestKind;
+use drivescope_model::plan::{Plan, PlannedTest};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::{Bytes, Secs};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// Name of the one test file in a directory target.
+const DATA_FILE: &str = "data";
+
+/// What a session needs to know about the machine.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HostFacts {
+    /// Memory, which bounds the page cache.
+    pub memory_bytes: u64,
+    /// Evidence of a slow governor or battery.
+    pub power_save: Option<String>,
+}
+
+/// A run in progress.
+pub struct Session<'a> {
+    /// What is to be run.
+    pub plan: &'a Plan,
+    /// On what.
+    pub target: &'a Target,
+    /// The tool's own cost.
+    pub calibration: &'a Calibration,
+    events: Sender<Event>,
+    stop: Arc<AtomicBool>,
+    start_ns: u64,
+    memory_bytes: u64,
+    /// What is known of the target before the first request.
+    findings: Vec<Finding>,
+    folder: Option<OwnFolder>,
+    device: Option<Device>,
+    pass: u64,
+    test: TestClock,
+}
+
+/// How far the test in progress is.
+#[derive(Debug, Default)]
+struct TestClock {
+    start_ns: u64,
+    expected_s: f64,
+}
+
+impl<'a> Session<'a> {
+    /// A session. `stop` is raised by signals; every phase then drains and ends.
+    pub fn new(
+        plan: &'a Plan,
+        target: &'a Target,
+        calibration: &'a Calibration,
+        host: HostFacts,
+        events: Sender<Event>,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            plan,
+            target,
+            calibration,
+            events,
+            stop,
+            start_ns: clock::now_ns(),
+            memory_bytes: host.memory_bytes,
+            findings: validity::of_target(target, host.power_save),
+            folder: None,
+            device: None,
+            pass: 0,
+            test: TestClock::default(),
+        }
+    }
+
+    /// What is known of the target before the first request: findings of the whole run.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The device as it was opened, if a test has opened it.
+    pub fn opened_file(&self) -> Option<&IoFile> {
+        self.device.as_ref().map(Device::file)
+    }
+
+    /// Runs one test to its end, whatever that is.
+    pub fn run_test(&mut self, planned: &PlannedTest) -> TestResult {
+        if let Some(reason) = &planned.skip {
+            return TestResult::empty(planned.test, TestStatus::Skipped, Some(reason.clone()));
+        }
+        self.emit(Event::TestStarted { test: planned.test, seconds: planned.cost.seconds });
+        self.test = TestClock { start_ns: clock::now_ns(), expected_s: planned.cost.seconds };
+        let mut record = TestRecord::new(planned.test);
+        let end = crate::tests::run(planned.test, self, &mut record);
+        let remarks = [planned.omitted.as_slice(), record.remarks()].concat();
+        let mut result = record.finish(self.plan.suite.rounds);
+        result.elapsed_s = (clock::now_ns() - self.test.start_ns) as f64 / 1e9;
+        (result.status, result.reason) = match end {
+            Ok(()) => (TestStatus::Done, None),
+            Err(BenchError::Interrupted) => (TestStatus::Interrupted, None),
+            Err(BenchError::Unsuitable(why)) => (TestStatus::Skipped, Some(why)),
+            Err(error) => {
+                result.findings.extend(validity::of_error(&error));
+                (TestStatus::Failed, Some(error.to_string()))
+            }
+        };
+        if result.reason.is_none() && !remarks.is_empty() {
+            result.reason = Some(remarks.join("; "));
+        }
+        result.mark_invalid(&self.findings);
+        self.emit(Event::TestFinished(Box::new(result.clone())));
+        result
+    }
+
+    /// Whether requests bypass the page cache; true until a device is open.
+    pub fn is_direct(&self) -> bool {
+        self.device.as_ref().is_none_or(Device::is_direct)
+    }
+
+    /// Memory of the host, which bounds its page cache.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    /// Seconds since the run began.
+    pub fn elapsed_s(&self) -> f64 {
+        (clock::now_ns() - self.start_ns) as f64 / 1e9
+    }
+
+    /// Whether the run was asked to stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Ends the test if the run was asked to stop.
+    pub fn check_stop(&self) -> Result<(), BenchError> {
+        if self.stopped() { Err(BenchError::Interrupted) } else { Ok(()) }
+    }
+
+    /// Tells the listeners; nobody listening is no error.
+    pub fn emit(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    /// Waits between phases, or until the run is asked to stop.
+    pub fn pause(&self, length: Secs) -> Result<(), BenchError> {
+        let until = clock::now_ns() + length.nanos();
+        while clock::now_ns() < until {
+            self.check_stop()?;
+            let left = Duration::from_nanos(until.saturating_sub(clock::now_ns()));
+            std::thread::sleep(left.min(Duration::from_millis(50)));
+        }
+        self.check_stop()
+    }
+
+    /// Opens what tests read and, in a directory, write: the target itself, or the data file of the
+    /// session's own folder, made and filled with test data the first time.
+    pub fn prepare_device(&mut self) -> Result<(), BenchError> {
+        if self.device.is_some() {
+            return Ok(());
+        }
+        if self.target.info().kind == TargetKind::Directory {
+            return self.make_data_file(self.plan.own_bytes);
+        }
+        self.device = Some(Device::new(self.target.open_read()?, self.plan.engine));
+        Ok(())
+    }
+
+    /// The device made by [`Session::prepare_device`], which every test calls first.
+    pub fn open_device(&self) -> &Device {
+        self.device.as_ref().expect("the test prepared its device")
+    }
+
+    /// The part of `device` that tests work on.
+    pub fn span(&self, device: &Device) -> Range<u64> {
+        let size = device.size_bytes();
+        match (self.target.info().kind, self.plan.suite.span.0) {
+            (TargetKind::Directory, _) => 0..size.min(self.plan.own_bytes.0),
+            (_, 0) => 0..size,
+            (_, span) => 0..size.min(span),
+        }
+    }
+
+    fn make_data_file(&mut self, size: Bytes) -> Result<(), BenchError> {
+        let folder = match &mut self.folder {
+            Some(folder) => {
+                // An earlier layout did not finish.
+                folder.remove_file(DATA_FILE)?;
+                folder
+            }
+            None => self.folder.insert(OwnFolder::create(self.target.path(), &unique_id())?),
+        };
+        let file = folder.create_file(DATA_FILE, size)?;
+        let device = Device::new(file, self.plan.engine);
+        self.emit(Event::Preparing { what: format!("writing the test file, {size}") });
+        layout::fill(self, &device, size)?;
+        self.device = Some(device);
+        Ok(())
+    }
+
+    /// Whether `wanted` more bytes fit above the floor of free space.
+    pub fn check_room(&self, wanted: Bytes) -> Result<(), BenchError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| Ok(folder.check_room(wanted)?))
+    }
+
+    /// The data file once more, through the page cache, as an ordinary program would open it.
+    pub fn buffered_data_file(&self) -> Result<IoFile, BenchError> {
+        Ok(self.own_folder()?.open_file_buffered(DATA_FILE)?)
+    }
+
+    /// The data file once more, in its effective mode.
+    pub fn own_data_file(&self) -> Result<IoFile, BenchError> {
+        Ok(self.own_folder()?.open_file(DATA_FILE)?)
+    }
+
+    fn own_folder(&self) -> Result<&OwnFolder, BenchError> {
+        let missing = || BenchError::Unsuitable("needs a directory".to_string());
+        self.folder.as_ref().ok_or_else(missing)
+    }
+
+    /// A fresh number for the data of the next writing phase.
+    pub fn next_pass(&mut self) -> u64 {
+        self.pass += 1;
+        self.pass
+    }
+
+    /// A closed loop on the data of this run; offsets follow from the plan's seed, cell and round.
+    pub fn load(&self, shape: Shape, mix: Mix, span: Range<u64>, cell: &str, round: u32) -> Load {
+        Load {
+            shape,
+            mix,
+            pace: Pace::Closed,
+            span,
+            ramp: Secs(0.0),
+            time: Secs(0.0),
+            ops_max: u64::MAX,
+            seed: derive_seed(self.plan.seed, cell, round, 0),
+            data_seed: self.plan.seed,
+            pass: 0,
+        }
+    }
+
+    /// Runs a round of `load`, watched, and turns it into a [`Round`]. A failed request ends the test
+    /// after the round has been kept in `record`.
+    pub fn measure(
+        &self,
+        load: &Load,
+        cell: &str,
+        round: u32,
+        record: &mut TestRecord,
+    ) -> Result<(), BenchError> {
+        self.check_stop()?;
+        let rounds = self.plan.suite.rounds;
+        self.emit(Event::PhaseStarted { label: cell.to_string(), round, rounds });
+        let watch = Watch::begin(self);
+        let control = Control::default();
+        let device = self.open_device();
+        let mut progress = Progress::new(self, &control);
+        let measured = phase::run(device, load, &control, || progress.look())?;
+        let mut kept = watch.end(self, measured, cell, round);
+        kept.load = Some(load.clone());
+        self.keep(kept, record)
+    }
+
+    /// Keeps a round with its findings; errors and stops end the test.
+    pub fn keep(&self, mut round: Round, record: &mut TestRecord) -> Result<(), BenchError> {
+        let facts = validity::Facts::of(self, record.test());
+        round.limiter = validity::limiter(&round, &facts);
+        for finding in validity::of_round(&round, &facts) {
+            if record.notice(finding.clone()) {
+                self.emit(Event::Noticed(finding));
+            }
+        }
+        let failure = round.measured.recorder.first_error;
+        let count = round.measured.recorder.errors;
+        record.add(round);
+        match failure {
+            Some(failure) => Err(BenchError::Request { failure, count }),
+            None => self.check_stop(),
+        }
+    }
+
+    /// Runs one task on `device`, watched; returns its output and the frame of a [`Round`].
+    pub fn watched<T: Task>(
+        &self,
+        device: &Device,
+        spec: crate::queue::QueueSpec,
+        control: &Control,
+        task: T,
+    ) -> Result<(crate::device::WorkerOutcome<T::Output>, Watch), BenchError> {
+        self.check_stop()?;
+        let watch = Watch::begin(self);
+        let mut progress = Progress::new(self, control);
+        let mut outcomes = device.run(spec, vec![task], || progress.look())?;
+        Ok((outcomes.pop().expect("one task, one outcome"), watch))
+    }
+
+    /// Removes the session's own files; says so if that fails.
+    pub fn close(mut self) -> Result<(), BenchError> {
+        self.device = None;
+        match self.folder.take() {
+            Some(folder) => Ok(folder.remove()?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Forwards a phase's counters to the listeners and the stop flag to the phase.
+pub struct Progress<'s> {
+    session: &'s Session<'s>,
+    control: &'s Control,
+    last: (u64, u64, u64),
+}
+
+impl<'s> Progress<'s> {
+    /// Begins now.
+    pub fn new(session: &'s Session<'s>, control: &'s Control) -> Self {
+        Self { session, control, last: (clock::now_ns(), 0, 0) }
+    }
+
+    /// To be called every now and then.
+    pub fn look(&mut self) {
+        if self.session.stopped() {
+            self.control.stop();
+        }
+        let now = clock::now_ns();
+        let seconds = (now - self.last.0) as f64 / 1e9;
+        if seconds < 0.2 {
+            return;
+        }
+        let (ops, bytes) = self.control.progress();
+        let test = &self.session.test;
+        let elapsed = (now - test.start_ns) as f64 / 1e9;
+        self.session.emit(Event::Progress {
+            done: (elapsed / test.expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0),
+            mb_s: (bytes - self.last.2) as f64 / seconds / 1e6,
+            iops: (ops - self.last.1) as f64 / seconds,
+        });
+        self.last = (now, ops, bytes);
+    }
+}
+
+/// What is read before and after a round: the kernel's counters of the devices below.
+pub struct Watch {
+    start_s: f64,
+    top: Option<DeviceCounters>,
+    disk: Option<DeviceCounters>,
+    start_ns: u64,
+}
+
+impl Watch {
+    /// Reads the counters.
+    pub fn begin(session: &Session<'_>) -> Self {
+        Self {
+            start_s: session.elapsed_s(),
+            top: session.target.top_counters(),
+            disk: session.target.disk_counters(),
+            start_ns: clock::now_ns(),
+        }
+    }
+
+    /// Reads them again and makes a round of it all.
+    pub fn end(self, session: &Session<'_>, measured: Measured, cell: &str, round: u32) -> Round {
+        let since = |before: Option<DeviceCounters>, after: Option<DeviceCounters>| {
+            before.zip(after).map(|(before, after)| counters::delta(&before, &after))
+        };
+        Round {
+            cell: cell.to_string(),
+            round,
+            start_s: self.start_s,
+            window_s: (clock::now_ns() - self.start_ns) as f64 / 1e9,
+            measured,
+            load: None,
+            top: since(self.top, session.target.top_counters()),
+            disk: since(self.disk, session.target.disk_counters()),
+            temperature_c: session.target.temperature_c(),
+            limiter: Limiter::Drive,
+            cached_on_purpose: false,
+            own_metrics: false,
+            extra: Vec::new(),
+        }
+    }
+}
+
+/// Distinguishes folders of runs that share a directory.
+fn unique_id() -> String {
+    format!("{:x}-{:x}", std::process::id(), clock::now_ns())
+}
+
+/// The test in progress, for listeners that join late.
+impl std::fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let tests: Vec<TestKind> = self.plan.tests.iter().map(|t| t.test).collect();
+        f.debug_struct("Session").field("tests", &tests).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,276 @@
+//! Suites: named lists of tests with their options, built in or from a user's file.
+
+use drivescope_model::cell::{Cell, Mix, Shape};
+use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::units::{Bytes, Secs};
+use std::path::{Path, PathBuf};
+
+/// The suites that come with the program, by name.
+const BUILT_IN: [(&str, &str); 10] = [
+    ("quick", include_str!("../suites/quick.toml")),
+    ("standard", include_str!("../suites/standard.toml")),
+    ("full", include_str!("../suites/full.toml")),
+    ("crystaldiskmark", include_str!("../suites/crystaldiskmark.toml")),
+    ("crystaldiskmark-nvme", include_str!("../suites/crystaldiskmark-nvme.toml")),
+    ("crystaldiskmark-peak", include_str!("../suites/crystaldiskmark-peak.toml")),
+    ("crystaldiskmark-peak-nvme", include_str!("../suites/crystaldiskmark-peak-nvme.toml")),
+    ("crystaldiskmark-realworld", include_str!("../suites/crystaldiskmark-realworld.toml")),
+    ("gnome-disks", include_str!("../suites/gnome-disks.toml")),
+    ("zcav", include_str!("../suites/zcav.toml")),
+];
+
+/// Most rounds; more only help against chance, and a hundred exclude it.
+const ROUNDS_MAX: u32 = 1000;
+
+/// Why a suite or an option of one cannot be used; always one line.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// No such suite.
+    #[error("no suite '{name}'{}; drivescope suites lists them", hint(.nearest.as_deref()))]
+    UnknownSuite {
+        /// What was asked.
+        name: String,
+        /// The closest name, if one is close.
+        nearest: Option<String>,
+    },
+    /// No such test.
+    #[error("no test '{name}'{}; drivescope tests lists them", hint(.nearest.as_deref()))]
+    UnknownTest {
+        /// What was asked.
+        name: String,
+        /// The closest name, if one is close.
+        nearest: Option<String>,
+    },
+    /// The file cannot be read.
+    #[error("cannot read the suite {path}: {source}")]
+    Unreadable {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not a suite.
+    #[error("{path}:{line}:{column}: {message}")]
+    Broken {
+        /// Where.
+        path: String,
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A value that makes no sense.
+    #[error("{0}")]
+    Absurd(String),
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
+}
+
+/// Where a user keeps suites of their own: `drivescope/suites` in the configuration folder.
+pub fn user_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(config.join("drivescope/suites"))
+}
+
+/// All built-in suites.
+pub fn built_in() -> Vec<Suite> {
+    let read = |(name, text): (&str, &str)| parse(name, text).expect("tested: built-in suites are valid");
+    BUILT_IN.into_iter().map(read).collect()
+}
+
+/// The suite called `name`: a file if it looks like one, else the user's own in `user_folder`, else a
+/// built-in one.
+pub fn find(name: &str, user_folder: Option<&Path>) -> Result<Suite, SuiteError> {
+    if name.contains('/') || name.ends_with(".toml") {
+        return read(Path::new(name));
+    }
+    if let Some(path) = user_folder.map(|folder| folder.join(format!("{name}.toml")))
+        && path.is_file()
+    {
+        return read(&path);
+    }
+    match BUILT_IN.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => parse(name, text),
+        None => {
+            let nearest = nearest(name, BUILT_IN.iter().map(|(known, _)| *known));
+            Err(SuiteError::UnknownSuite { name: name.to_string(), nearest })
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Suite, SuiteError> {
+    let unreadable = |source| SuiteError::Unreadable { path: path.to_path_buf(), source };
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    parse(&path.display().to_string(), &text)
+}
+
+fn parse(path: &str, text: &str) -> Result<Suite, SuiteError> {
+    let suite: Suite = toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let before = &text[..at.min(text.len())];
+        SuiteError::Broken {
+            path: path.to_string(),
+            line: before.matches('\n').count() + 1,
+            column: before.chars().rev().take_while(|&c| c != '\n').count() + 1,
+            message: error.message().lines().collect::<Vec<_>>().join(" "),
+        }
+    })?;
+    check(&suite)?;
+    Ok(suite)
+}
+
+/// What the command line may change in a suite.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// Only these tests.
+    pub tests: Vec<String>,
+    /// Only these cells of `transfer`; without direction, all of the suite's.
+    pub cells: Vec<String>,
+    /// Size of the test file; span of a file or device.
+    pub size: Option<Bytes>,
+    /// Measured time of one round of one cell.
+    pub time: Option<Secs>,
+    /// Rounds.
+    pub rounds: Option<u32>,
+    /// `test.option=value`, as in a suite file.
+    pub settings: Vec<String>,
+}
+
+/// Applies what the command line asks.
+pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteError> {
+    if !overrides.settings.is_empty() {
+        suite = set(suite, &overrides.settings)?;
+    }
+    if !overrides.tests.is_empty() {
+        suite.tests = overrides.tests.iter().map(|name| test_named(name)).collect::<Result<_, _>>()?;
+    }
+    for text in &overrides.cells {
+        let absurd = |error: drivescope_model::units::UnitError| SuiteError::Absurd(error.to_string());
+        if text.contains('.') {
+            suite.transfer.cells.push(text.parse::<Cell>().map_err(absurd)?);
+        } else {
+            let shape: Shape = text.parse().map_err(absurd)?;
+            let mixes: Vec<Mix> = suite.transfer.mixes.clone();
+            suite.transfer.cells.extend(mixes.into_iter().map(|mix| Cell { shape, mix }));
+        }
+    }
+    if let Some(size) = overrides.size {
+        (suite.size, suite.span) = (size, size);
+        suite.tiny_writes.size = suite.tiny_writes.size.min(size);
+    }
+    if let Some(time) = overrides.time {
+        (suite.transfer.time, suite.latency.time, suite.tiny_writes.time) = (time, time, time);
+    }
+    if let Some(rounds) = overrides.rounds {
+        suite.rounds = rounds;
+    }
+    check(&suite)?;
+    Ok(suite)
+}
+
+fn test_named(name: &str) -> Result<TestKind, SuiteError> {
+    TestKind::ALL.into_iter().find(|test| test.name() == name).ok_or_else(|| {
+        let nearest = nearest(name, TestKind::ALL.iter().map(|test| test.name()));
+        SuiteError::UnknownTest { name: name.to_string(), nearest }
+    })
+}
+
+/// Replaces options by their path in the suite file, with the file's own syntax and checks.
+fn set(suite: Suite, settings: &[String]) -> Result<Suite, SuiteError> {
+    let mut table = toml::Table::try_from(suite).expect("a suite is a TOML table");
+    for setting in settings {
+        let absurd = |why: &str| SuiteError::Absurd(format!("--set {setting}: {why}"));
+        let (path, value) =
+            setting.split_once('=').ok_or_else(|| absurd("write it like latency.time=2s"))?;
+        let value = toml::from_str::<toml::Table>(&format!("value = {value}"))
+            .ok()
+            .and_then(|mut table| table.remove("value"))
+            .unwrap_or_else(|| toml::Value::String(value.to_string()));
+        let mut keys: Vec<&str> = path.split('.').collect();
+        let last = keys.pop().expect("split gives at least one part");
+        let mut inner = &mut table;
+        for key in keys {
+            let entry = inner.entry(key).or_insert_with(|| toml::Table::new().into());
+            inner = entry.as_table_mut().ok_or_else(|| absurd("it has no options"))?;
+        }
+        inner.insert(last.to_string(), value);
+        let checked = table.clone().try_into::<Suite>();
+        checked.map_err(|e| absurd(&e.message().lines().collect::<Vec<_>>().join(" ")))?;
+    }
+    table.try_into().map_err(|e: toml::de::Error| SuiteError::Absurd(e.message().to_string()))
+}
+
+/// Refuses what would only fail later, or never end.
+fn check(suite: &Suite) -> Result<(), SuiteError> {
+    let absurd = |what: &str| Err(SuiteError::Absurd(format!("suite {}: {what}", suite.name)));
+    if suite.tests.is_empty() {
+        return absurd("it names no tests");
+    }
+    if suite.rounds == 0 || suite.rounds > ROUNDS_MAX {
+        return absurd(&format!("rounds must lie between 1 and {ROUNDS_MAX}"));
+    }
+    for time in [suite.transfer.time, suite.latency.time, suite.tiny_writes.time] {
+        if time.0 < 0.01 {
+            return absurd("a measured time must be at least 10 ms");
+        }
+    }
+    if suite.size.0 < 1 << 20 || (suite.span.0 > 0 && suite.span.0 < 1 << 20) {
+        return absurd("a size must be at least 1 MiB");
+    }
+    let sector_units = |bytes: Bytes| bytes.0 >= 512 && bytes.0.is_multiple_of(512);
+    let request_max = 1u64 << 30;
+    let surface = &suite.surface;
+    for (bytes, what) in [
+        (suite.latency.block, "latency.block"),
+        (surface.sample, "surface.sample"),
+        (surface.chunk, "surface.chunk"),
+        (surface.access_block, "surface.access_block"),
+    ] {
+        if !sector_units(bytes) || bytes.0 > request_max {
+            return absurd(&format!("{what} must be a multiple of 512 bytes, at most 1 GiB"));
+        }
+    }
+    if suite.latency.spans_pct.iter().any(|p| !(*p > 0.0 && *p <= 100.0)) {
+        return absurd("latency.spans_pct must lie above 0 and up to 100");
+    }
+    let tiny = &suite.tiny_writes;
+    let small = |bytes: Bytes| (1..=1 << 20).contains(&bytes.0);
+    if !small(tiny.write) || !small(tiny.stream_block) || tiny.writes == 0 {
+        return absurd("tiny-writes.write and stream_block must lie between 1 byte and 1 MiB");
+    }
+    if surface.samples < 2 {
+        return absurd("surface.samples must be 2 or more");
+    }
+    Ok(())
+}
+
+/// The closest of `names`, if it is close enough to be a typing error.
+pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let (distance, nearest) = names.map(|known| (edits(name, known), known)).min()?;
+    (distance <= 2 + name.len() / 4).then(|| nearest.to_string())
+}
+
+/// Levenshtein distance.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+#[path = "suites_tests.rs"]
+mod tests;

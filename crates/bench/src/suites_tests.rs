@@ -1,0 +1,106 @@
+//! Suites: the built-in ones, users' mistakes, and what the command line changes.
+
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn built_in_suites_are_valid_and_named_like_their_files() {
+    for ((name, _), suite) in BUILT_IN.iter().zip(built_in()) {
+        assert_eq!(*name, suite.name);
+        assert!(!suite.summary.is_empty());
+    }
+}
+
+#[test]
+fn a_typing_error_gets_a_suggestion() {
+    for (typed, meant) in [("qick", "quick"), ("crystaldiskmrk", "crystaldiskmark"), ("zcv", "zcav")] {
+        let error = find(typed, None).unwrap_err().to_string();
+        assert!(error.contains(&format!("did you mean '{meant}'")), "{error}");
+    }
+    assert!(!find("xyzzyplugh", None).unwrap_err().to_string().contains("did you mean"));
+    let overrides = Overrides { tests: vec!["latancy".into()], ..Overrides::default() };
+    let error = adapt(built_in().remove(0), &overrides).unwrap_err().to_string();
+    assert!(error.contains("did you mean 'latency'"), "{error}");
+}
+
+#[test]
+fn broken_files_are_named_with_line_and_column() {
+    let head = "name = \"x\"\nsummary = \"y\"\ntests = [\"transfer\"]\n";
+    for (text, line, column, word) in [
+        ("name = \"x\"\nsummary = ", 2, 11, ""),
+        ("name = \"x\"\nsummary = \"y\"\ntests = [\"transfr\"]\n", 3, 10, "transfr"),
+        (&format!("{head}roundz = 3\n"), 4, 1, "roundz"),
+        (&format!("{head}[transfer]\ntime = \"5 parsecs\"\n"), 5, 8, "parsecs"),
+        (&format!("{head}[transfer]\nshapes = [\"rnd4k_q0t1\"]\n"), 5, 11, "depth"),
+    ] {
+        match parse("mine.toml", text).unwrap_err() {
+            SuiteError::Broken { line: l, column: c, message, .. } => {
+                assert_eq!((l, c), (line, column), "{text}: {message}");
+                assert!(message.contains(word), "{message}");
+                assert!(!message.contains('\n'));
+            }
+            other => panic!("{text}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn absurd_values_are_refused() {
+    let quick = || find("quick", None).unwrap();
+    for settings in [
+        "rounds=0",
+        "rounds=100000",
+        "size=1k",
+        "transfer.time=0",
+        "latency.spans_pct=[0]",
+        "latency.spans_pct=[101]",
+        "latency.block=100",
+        "surface.samples=1",
+        "tiny-writes.write=0",
+        "tests=[]",
+        "transfer.nonsense=1",
+        "nonsense",
+        "name.x=1",
+    ] {
+        let overrides = Overrides { settings: vec![settings.into()], ..Overrides::default() };
+        assert!(adapt(quick(), &overrides).is_err(), "{settings}");
+    }
+}
+
+#[test]
+fn the_command_line_wins() {
+    let overrides = Overrides {
+        tests: vec!["transfer".into()],
+        cells: vec!["rnd4k_q1t1.read".into(), "seq1m_q8t1".into()],
+        size: Some(Bytes::mib(64)),
+        time: Some(Secs(0.5)),
+        rounds: Some(7),
+        settings: vec!["transfer.ramp=2s".into(), "latency.rates=[100, { percent = 25 }]".into()],
+    };
+    let suite = adapt(find("quick", None).unwrap(), &overrides).unwrap();
+    assert_eq!(suite.tests, [TestKind::Transfer]);
+    let cells: Vec<String> = suite.transfer.cells.iter().map(Cell::to_string).collect();
+    assert_eq!(cells, ["rnd4k_q1t1.read", "seq1m_q8t1.read", "seq1m_q8t1.write"]);
+    assert_eq!((suite.size, suite.span), (Bytes::mib(64), Bytes::mib(64)));
+    assert_eq!((suite.transfer.time, suite.transfer.ramp), (Secs(0.5), Secs(2.0)));
+    assert_eq!((suite.rounds, suite.latency.rates.len()), (7, 2));
+}
+
+#[test]
+fn a_users_suite_hides_a_built_in_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("quick.toml");
+    std::fs::write(&path, "name = \"quick\"\nsummary = \"mine\"\ntests = [\"latency\"]\n").unwrap();
+    assert_eq!(find("quick", Some(folder.path())).unwrap().summary, "mine");
+    assert_eq!(find(path.to_str().unwrap(), None).unwrap().summary, "mine");
+    assert!(find("./missing.toml", None).unwrap_err().to_string().contains("missing.toml"));
+}
+
+proptest! {
+    #[test]
+    fn edit_distance_is_a_metric(a in "[a-d]{0,8}", b in "[a-d]{0,8}", c in "[a-d]{0,8}") {
+        prop_assert_eq!(edits(&a, &b), edits(&b, &a));
+        prop_assert_eq!(edits(&a, &b) == 0, a == b);
+        prop_assert!(edits(&a, &c) <= edits(&a, &b) + edits(&b, &c));
+    }
+}

@@ -1,0 +1,89 @@
+//! A drive in virtual time whose truth is known, for tests of the loops.
+
+use crate::queue::{Completion, Queue, Request};
+use std::io;
+
+/// Serves up to `servers` requests at a time; `service` gives each one's time from its start.
+pub struct VirtualQueue<F> {
+    slots: u16,
+    servers: usize,
+    service: F,
+    now_ns: u64,
+    /// When each server is free again.
+    busy_until: Vec<u64>,
+    flying: Vec<(u64, Completion)>,
+    /// Σ requests in flight × time: the true depth.
+    depth_integral: f64,
+    pub depth_max: usize,
+    pub served: Vec<Request>,
+}
+
+impl<F: FnMut(&Request, u64) -> Result<u64, i32>> VirtualQueue<F> {
+    pub fn new(slots: u16, servers: usize, service: F) -> Self {
+        let busy_until = vec![0; servers];
+        Self {
+            slots,
+            servers,
+            service,
+            now_ns: 0,
+            busy_until,
+            flying: Vec::new(),
+            depth_integral: 0.0,
+            depth_max: 0,
+            served: Vec::new(),
+        }
+    }
+
+    pub fn depth_mean(&self) -> f64 {
+        self.depth_integral / self.now_ns as f64
+    }
+
+    fn advance(&mut self, to_ns: u64) {
+        self.depth_integral += self.flying.len() as f64 * (to_ns - self.now_ns) as f64;
+        self.now_ns = to_ns;
+    }
+
+    fn take_due(&mut self, done: &mut Vec<Completion>) {
+        let now = self.now_ns;
+        done.extend(self.flying.extract_if(.., |(at, _)| *at <= now).map(|(_, c)| c));
+    }
+}
+
+impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for VirtualQueue<F> {
+    fn slots(&self) -> u16 {
+        self.slots
+    }
+    fn buffer(&mut self, _slot: u16) -> &mut [u8] {
+        &mut []
+    }
+    fn submit(&mut self, request: Request) {
+        let server = (0..self.servers).min_by_key(|&i| self.busy_until[i]).unwrap();
+        let start = self.busy_until[server].max(self.now_ns);
+        let (end, result) = match (self.service)(&request, start) {
+            Ok(ns) => (start + ns, request.len as i32),
+            Err(errno) => (start + 1, -errno),
+        };
+        self.busy_until[server] = end;
+        self.served.push(request);
+        self.flying.push((end, Completion { slot: request.slot, result }));
+        self.depth_max = self.depth_max.max(self.flying.len());
+    }
+    fn kick(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+        let first = self.flying.iter().map(|(at, _)| *at).min().expect("something in flight");
+        self.advance(first.max(self.now_ns));
+        self.take_due(done);
+        Ok(())
+    }
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+        let first = self.flying.iter().map(|(at, _)| *at).min().unwrap_or(u64::MAX);
+        self.advance(first.min(at_ns).max(self.now_ns));
+        self.take_due(done);
+        Ok(())
+    }
+    fn now(&self) -> u64 {
+        self.now_ns
+    }
+}

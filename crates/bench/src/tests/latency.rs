@@ -1,0 +1,152 @@
+//! `latency`: how long does one small request take; how does that change with the span used and with
+//! load.
+
+use super::transfer::leave_the_cache;
+use super::{Context, planned, skipped};
+use crate::error::BenchError;
+use crate::phase::Pace;
+use crate::results::TestRecord;
+use crate::session::Session;
+use drivescope_model::cell::{Mix, Order, Shape};
+use drivescope_model::options::{Arrivals, LatencyOptions, Rate, TestKind};
+use drivescope_model::plan::{Cost, PlannedTest};
+use drivescope_model::units::Bytes;
+use drivescope_stats::summary;
+use std::ops::Range;
+
+/// A span with fewer blocks than this is one cache line of the drive, not a span.
+const BLOCKS_MIN: u64 = 16;
+/// An open loop below this rate would not see one request in a round.
+const RATE_MIN: f64 = 1.0;
+
+pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
+    let options = &context.suite.latency;
+    let block = options.block.0;
+    if context.span_bytes < block * BLOCKS_MIN {
+        let reason = format!("needs {} or more", Bytes(block * BLOCKS_MIN).binary());
+        return skipped(TestKind::Latency, context, reason);
+    }
+    let mut test = planned(TestKind::Latency, context);
+    let rounds = f64::from(context.suite.rounds);
+    let phases = (options.spans_pct.len() + options.rates.len()) as f64;
+    let busy = (options.time.0 + options.ramp.0) * rounds * phases;
+    test.cost = Cost {
+        seconds: busy + context.suite.pause.0 * rounds * phases,
+        read_bytes: (context.assumed.rate(true, block, 1) * busy) as u64,
+        written_bytes: 0,
+    };
+    test
+}
+
+/// `100` becomes `span100`, `12.5` becomes `span12_5`.
+fn span_cell(percent: f64) -> String {
+    format!("span{percent}").replace('.', "_")
+}
+
+fn rate_cell(arrivals: Arrivals, rate: Rate) -> String {
+    let arrivals = match arrivals {
+        Arrivals::Fixed => "fixed",
+        Arrivals::Poisson => "poisson",
+    };
+    let rate = match rate {
+        Rate::Iops(iops) => format!("{iops}"),
+        Rate::Share { percent } => format!("{percent}pct"),
+    };
+    format!("{arrivals}_{rate}").replace('.', "_")
+}
+
+/// The first `percent` of `span`, in whole blocks.
+fn part(span: &Range<u64>, percent: f64, block: u64) -> Range<u64> {
+    let blocks = ((span.end - span.start) as f64 * percent / 100.0) as u64 / block;
+    span.start..span.start + blocks * block
+}
+
+pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+    let suite = &session.plan.suite;
+    let options = &suite.latency;
+    session.prepare_device()?;
+    let whole = session.span(session.open_device());
+    let align = u64::from(session.open_device().file().align_bytes());
+    if !options.block.0.is_multiple_of(align) {
+        let why = format!("direct I/O here moves multiples of {align} bytes");
+        return Err(BenchError::Unsuitable(why));
+    }
+    let mut spans = Vec::new();
+    for &percent in &options.spans_pct {
+        let span = part(&whole, percent, options.block.0);
+        if span.end - span.start >= options.block.0 * BLOCKS_MIN {
+            spans.push((span_cell(percent), span));
+        } else {
+            record.remark(format!("{}: too few blocks", span_cell(percent)));
+        }
+    }
+    for round in 1..=suite.rounds {
+        for (cell, span) in &spans {
+            session.pause(suite.pause)?;
+            measure(session, record, cell, round, span.clone(), Pace::Closed)?;
+        }
+        for &rate in &options.rates {
+            let Some(iops) = requests_per_second(rate, record, spans.first()) else { continue };
+            session.pause(suite.pause)?;
+            let cell = rate_cell(options.arrivals, rate);
+            let pace = Pace::Open { arrivals: options.arrivals, rate: iops };
+            measure(session, record, &cell, round, whole.clone(), pace)?;
+        }
+    }
+    Ok(())
+}
+
+/// The rate of an open loop; a share refers to the median of the first span's rounds so far.
+fn requests_per_second(
+    rate: Rate,
+    record: &TestRecord,
+    first_span: Option<&(String, Range<u64>)>,
+) -> Option<f64> {
+    match rate {
+        Rate::Iops(iops) => Some(iops.max(RATE_MIN)),
+        Rate::Share { percent } => {
+            let (cell, _) = first_span?;
+            let rounds = record.rounds().iter().filter(|round| round.cell == *cell);
+            let rates: Vec<f64> = rounds.map(|round| round.measured.iops()).collect();
+            Some((summary::median(&rates)? * percent / 100.0).max(RATE_MIN))
+        }
+    }
+}
+
+fn measure(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    cell: &str,
+    round: u32,
+    span: Range<u64>,
+    pace: Pace,
+) -> Result<(), BenchError> {
+    let options: &LatencyOptions = &session.plan.suite.latency;
+    let shape = Shape { order: Order::Rnd, block: options.block, depth: 1, threads: 1 };
+    let mut load = session.load(shape, Mix::READ, span, cell, round);
+    (load.time, load.ramp, load.pace) = (options.time, options.ramp, pace);
+    let device = session.open_device();
+    if !device.is_direct() {
+        leave_the_cache(device.file(), cell, record)?;
+    }
+    session.measure(&load, cell, round, record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_named_without_dots() {
+        assert_eq!(span_cell(100.0), "span100");
+        assert_eq!(span_cell(12.5), "span12_5");
+        assert_eq!(rate_cell(Arrivals::Poisson, Rate::Share { percent: 50.0 }), "poisson_50pct");
+        assert_eq!(rate_cell(Arrivals::Fixed, Rate::Iops(1000.0)), "fixed_1000");
+    }
+
+    #[test]
+    fn parts_are_whole_blocks() {
+        assert_eq!(part(&(0..1_000_000), 12.5, 4096), 0..30 * 4096);
+        assert_eq!(part(&(0..4096), 1.0, 4096), 0..0);
+    }
+}

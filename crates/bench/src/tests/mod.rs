@@ -1,0 +1,112 @@
+//! The tests, one file each: its cost, what it may write, its phases, its metrics.
+
+mod gnome;
+mod latency;
+mod surface;
+mod tiny_writes;
+mod transfer;
+
+use crate::error::BenchError;
+use crate::results::TestRecord;
+use crate::session::Session;
+use drivescope_model::drive::{Drive, DriveKind};
+use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::plan::{PlannedTest, WriteLevel};
+use drivescope_model::target::{TargetInfo, TargetKind};
+
+/// What a plan is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The suite, every option settled.
+    pub suite: &'a Suite,
+    /// On what.
+    pub target: &'a TargetInfo,
+    /// Speeds assumed for estimates.
+    pub assumed: Assumed,
+    /// Bytes that tests work on: the test file, or the used part of a file or device.
+    pub span_bytes: u64,
+}
+
+/// Speeds assumed before anything is measured, for estimates of time and volume only.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Assumed {
+    /// Large transfers.
+    pub mb_s: f64,
+    /// Random requests, one at a time.
+    pub iops: f64,
+    /// How much more a deep queue gives.
+    pub queue_gain: f64,
+}
+
+impl Assumed {
+    /// Typical figures of a kind of drive.
+    pub fn of(drive: Option<&Drive>) -> Self {
+        let of = |mb_s, iops, queue_gain| Self { mb_s, iops, queue_gain };
+        match drive.map(|drive| drive.kind) {
+            Some(DriveKind::Nvme) => of(2_500.0, 12_000.0, 20.0),
+            Some(DriveKind::Ssd | DriveKind::Card) => of(450.0, 8_000.0, 8.0),
+            Some(DriveKind::Virtual) => of(600.0, 4_000.0, 8.0),
+            Some(DriveKind::Memory | DriveKind::Loop) => of(3_000.0, 100_000.0, 4.0),
+            _ => of(150.0, 100.0, 2.5),
+        }
+    }
+
+    /// Bytes that requests of `block` bytes at `depth` move per second.
+    pub fn rate(self, random: bool, block_bytes: u64, depth: u32) -> f64 {
+        let sequential = self.mb_s * 1e6;
+        if !random {
+            return sequential;
+        }
+        let gain = f64::from(depth).min(self.queue_gain);
+        (self.iops * gain * block_bytes as f64).min(sequential)
+    }
+}
+
+/// What a test would do on a target, before anything runs.
+pub fn plan(test: TestKind, context: &Context<'_>) -> PlannedTest {
+    match test {
+        TestKind::Transfer => transfer::plan(context),
+        TestKind::Latency => latency::plan(context),
+        TestKind::Surface => surface::plan(context),
+        TestKind::TinyWrites => tiny_writes::plan(context),
+    }
+}
+
+/// Runs a test.
+pub fn run(
+    test: TestKind,
+    session: &mut Session<'_>,
+    record: &mut TestRecord,
+) -> Result<(), BenchError> {
+    match test {
+        TestKind::Transfer => transfer::run(session, record),
+        TestKind::Latency => latency::run(session, record),
+        TestKind::Surface => surface::run(session, record),
+        TestKind::TinyWrites => tiny_writes::run(session, record),
+    }
+}
+
+/// A planned test that runs.
+fn planned(test: TestKind, context: &Context<'_>) -> PlannedTest {
+    let writes = match context.target.kind {
+        TargetKind::Directory => WriteLevel::OwnFiles,
+        _ => WriteLevel::Read,
+    };
+    let cost = drivescope_model::plan::Cost::default();
+    PlannedTest { test, writes, cost, skip: None, omitted: Vec::new() }
+}
+
+/// A planned test that does not run, and why.
+fn skipped(test: TestKind, context: &Context<'_>, reason: impl Into<String>) -> PlannedTest {
+    PlannedTest { skip: Some(reason.into()), ..planned(test, context) }
+}
+
+/// Why writes are left out on this kind of target; `None` if they are not.
+fn no_writes(kind: TargetKind) -> Option<&'static str> {
+    match kind {
+        TargetKind::Directory => None,
+        TargetKind::File => Some("an existing file is never written"),
+        TargetKind::Block | TargetKind::Simulated => Some("needs a raw write"),
+    }
+}
+

@@ -1,0 +1,284 @@
+//! `surface`: how do speed and access time vary over the drive; where are slow or failing spots.
+
+use super::{Context, gnome, planned, skipped};
+use crate::control::Control;
+use crate::error::{BenchError, describe};
+use crate::offsets::derive_seed;
+use crate::phase::Measured;
+use crate::queue::QueueSpec;
+use crate::results::TestRecord;
+use crate::scan::{Place, Scan, ScanOutcome, Timed};
+use crate::session::Session;
+use drivescope_model::event::Event;
+use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::options::{SurfaceOptions, SurfacePreset, TestKind};
+use drivescope_model::plan::{Cost, PlannedTest};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
+use drivescope_stats::summary;
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A file smaller than this has no surface worth a profile.
+const SIZE_MIN: Bytes = Bytes::gib(1);
+/// GNOME Disks reads one page before each sample and rounds offsets to pages.
+const PAGE: u64 = 4096;
+/// Requests in flight within one of our samples: enough to keep a drive's read-ahead busy.
+const SAMPLE_DEPTH: u32 = 4;
+/// Share of the positions that make up the start and the end of a drive.
+const EDGE_SHARE: f64 = 0.05;
+
+pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
+    let skip = |reason: String| skipped(TestKind::Surface, context, reason);
+    let options = &context.suite.surface;
+    let size = context.span_bytes;
+    if context.target.kind == TargetKind::Directory {
+        return skip("needs a block device or a large file; a fresh file shows only its own place".into());
+    }
+    if context.target.kind == TargetKind::File && size < SIZE_MIN.0 {
+        return skip(format!("needs a file of {} or more", SIZE_MIN.binary()));
+    }
+    if size < options.sample.0 * 4 {
+        return skip(format!("needs {} or more", Bytes(options.sample.0 * 4).binary()));
+    }
+    let rounds = f64::from(context.suite.rounds);
+    let (bytes, places) = match options.preset {
+        SurfacePreset::Zcav => (size as f64, 1.0),
+        SurfacePreset::GnomeDisks => {
+            (options.sample.0 as f64 * f64::from(options.samples), f64::from(options.samples))
+        }
+        SurfacePreset::Sampled => {
+            let each = (options.sample.0 + options.lead_in.0) as f64;
+            (each * f64::from(options.samples), f64::from(options.samples))
+        }
+    };
+    let seeks = places + f64::from(options.accesses);
+    let mut test = planned(TestKind::Surface, context);
+    let seconds = bytes / (context.assumed.mb_s * 1e6) + seeks / context.assumed.iops;
+    test.cost = Cost {
+        seconds: seconds * rounds,
+        read_bytes: (bytes * rounds) as u64,
+        written_bytes: 0,
+    };
+    test
+}
+
+pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+    session.prepare_device()?;
+    let suite = &session.plan.suite;
+    let options = &suite.surface;
+    let size = session.span(session.open_device()).end;
+    let mut rates: Vec<Vec<Timed>> = Vec::new();
+    let mut accesses = Accesses::default();
+    let mut result = Ok(());
+    for round in 1..=suite.rounds {
+        session.pause(suite.pause)?;
+        let places = places(options, size, session.plan.seed, round);
+        let depth = if options.preset == SurfacePreset::Sampled { SAMPLE_DEPTH } else { 1 };
+        // GNOME Disks reads a sample with one call; zcav and we read in chunks.
+        let chunk = match options.preset {
+            SurfacePreset::GnomeDisks => options.sample.0,
+            _ => options.chunk.0,
+        };
+        let (timed, end) = scan(session, record, "read", places, chunk as u32, depth, round)?;
+        rates.push(timed);
+        result = result.and(end);
+        if result.is_ok() && options.accesses > 0 {
+            let places = access_places(options, size, session.plan.seed, round);
+            let block = options.access_block.0 as u32;
+            let (timed, end) = scan(session, record, "access", places, block, 1, round)?;
+            accesses.add(&timed, size);
+            result = result.and(end);
+        }
+        if result.is_err() {
+            break;
+        }
+    }
+    report_rates(record, &rates, size);
+    accesses.report(record);
+    result
+}
+
+/// Where a round reads, in the order it reads.
+fn places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Place> {
+    let sample = options.sample.0;
+    match options.preset {
+        SurfacePreset::Zcav => {
+            let blocks = size.div_ceil(sample);
+            let block = |i: u64| {
+                let offset = i * sample;
+                // The end of a device need not be a multiple of its direct I/O unit; whole pages are.
+                let len = sample.min((size - offset) / PAGE * PAGE);
+                Place { offset, len, lead_in_from: offset, lead_in_len: 0 }
+            };
+            (0..blocks).map(block).filter(|place| place.len > 0).collect()
+        }
+        SurfacePreset::GnomeDisks => gnome::sample_offsets(size, options.samples, PAGE)
+            .into_iter()
+            .filter(|offset| offset + sample <= size)
+            .map(|offset| Place { offset, len: sample, lead_in_from: offset, lead_in_len: PAGE })
+            .collect(),
+        SurfacePreset::Sampled => sampled(options, size, seed, round),
+    }
+}
+
+/// Evenly spread positions from the first byte to the last, shuffled; even rounds go the other way, so
+/// that a drift of the drive does not look like a slope of the surface.
+fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Place> {
+    let (sample, lead_in) = (options.sample.0, options.lead_in.0);
+    let last = (size - sample) / PAGE;
+    let count = u64::from(options.samples.max(2));
+    let mut places: Vec<Place> = (0..count)
+        .map(|i| {
+            let offset = (u128::from(last) * u128::from(i) / u128::from(count - 1)) as u64 * PAGE;
+            let lead_in_from = offset.saturating_sub(lead_in);
+            Place { offset, len: sample, lead_in_from, lead_in_len: offset - lead_in_from }
+        })
+        .collect();
+    // Fisher and Yates; rounds 1 and 2, 3 and 4 … share an order.
+    let seed = derive_seed(seed, "surface", round.div_ceil(2), 0);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    for i in (1..places.len()).rev() {
+        let j = ((u128::from(random.next_u64()) * (i as u128 + 1)) >> 64) as usize;
+        places.swap(i, j);
+    }
+    if round.is_multiple_of(2) {
+        places.reverse();
+    }
+    places
+}
+
+fn access_places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Place> {
+    let block = options.access_block.0;
+    let offsets = if options.preset == SurfacePreset::GnomeDisks {
+        gnome::access_offsets(size, options.accesses, PAGE)
+    } else {
+        let seed = derive_seed(seed, "access", round, 0);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let blocks = u128::from(size / block);
+        let mut next = || ((u128::from(random.next_u64()) * blocks) >> 64) as u64 * block;
+        (0..options.accesses).map(|_| next()).collect()
+    };
+    offsets
+        .into_iter()
+        .filter(|offset| offset + block <= size)
+        .map(|offset| Place { offset, len: block, lead_in_from: offset, lead_in_len: 0 })
+        .collect()
+}
+
+/// Runs one scan and keeps it as a phase. Unreadable places end the test only after everything
+/// readable was kept: they come back as the inner error.
+fn scan(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    cell: &'static str,
+    places: Vec<Place>,
+    chunk: u32,
+    depth: u32,
+    round: u32,
+) -> Result<(Vec<Timed>, Result<(), BenchError>), BenchError> {
+    let rounds = session.plan.suite.rounds;
+    session.emit(Event::PhaseStarted { label: format!("surface {cell}"), round, rounds });
+    let control = Control::default();
+    let task = Scan { places, chunk, depth, control: &control };
+    let spec = QueueSpec { depth, block_bytes: chunk, dsync: false };
+    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let ScanOutcome { timed, recorder, failures, queue_error } = worker.output;
+    if let Some(source) = queue_error {
+        return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
+    }
+    for failure in &failures {
+        let evidence = describe(failure, 1);
+        record.notice(Finding::new(FindingId::IoError, evidence).about("surface"));
+    }
+    let measured = Measured {
+        recorder,
+        usage: worker.usage,
+        busiest_cpu_ns: worker.busiest_cpu_ns,
+        wall_ns: worker.wall_ns,
+    };
+    let mut kept = watch.end(session, measured, cell, round);
+    if cell == "access" {
+        let latencies = &kept.measured.recorder.latencies;
+        let ms = |ns: f64| ns / 1e6;
+        kept.extra.push(("access_mean_ms", ms(latencies.mean())));
+        kept.extra.push(("access_min_ms", ms(latencies.min() as f64)));
+        kept.extra.push(("access_max_ms", ms(latencies.max() as f64)));
+    } else {
+        kept.own_metrics = true;
+    }
+    let end = session.keep(kept, record);
+    Ok((timed, end))
+}
+
+/// Rates by position: the median over rounds per place, and the usual summaries per round.
+fn report_rates(record: &mut TestRecord, rounds: &[Vec<Timed>], size: u64) {
+    let rate = |t: &Timed| Some((t.offset, t.len as f64 * 1e3 / t.ns?.max(1) as f64));
+    let per_round: Vec<Vec<(u64, f64)>> = rounds
+        .iter()
+        .map(|timed| {
+            let mut rates: Vec<(u64, f64)> = timed.iter().filter_map(rate).collect();
+            rates.sort_by_key(|&(offset, _)| offset);
+            rates
+        })
+        .filter(|rates| !rates.is_empty())
+        .collect();
+    if per_round.is_empty() {
+        return;
+    }
+    let values = |rates: &[(u64, f64)]| rates.iter().map(|&(_, rate)| rate).collect::<Vec<_>>();
+    let edge = |rates: &[(u64, f64)], start: bool| {
+        let near = |offset: u64| {
+            let share = offset as f64 / size as f64;
+            if start { share < EDGE_SHARE } else { share >= 1.0 - EDGE_SHARE }
+        };
+        let inside: Vec<_> = rates.iter().copied().filter(|&(offset, _)| near(offset)).collect();
+        let fallback = if start { rates.first() } else { rates.last() };
+        summary::median(&values(&inside)).or(fallback.map(|&(_, rate)| rate)).unwrap_or(0.0)
+    };
+    let mut add = |quantity: &str, of: &dyn Fn(&[(u64, f64)]) -> f64| {
+        record.metric(&format!("read.{quantity}"), per_round.iter().map(|r| of(r)).collect());
+    };
+    add("start_mb_s", &|r| edge(r, true));
+    add("end_mb_s", &|r| edge(r, false));
+    add("min_mb_s", &|r| summary::min(&values(r)).unwrap_or(0.0));
+    add("mean_mb_s", &|r| summary::harmonic_mean(&values(r)).unwrap_or(0.0));
+    add("max_mb_s", &|r| summary::max(&values(r)).unwrap_or(0.0));
+    add("sample_mean_mb_s", &|r| summary::mean(&values(r)).unwrap_or(0.0));
+    let mut all: Vec<(u64, f64)> = per_round.concat();
+    all.sort_by_key(|&(offset, _)| offset);
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for place in all.chunk_by(|a, b| a.0 == b.0) {
+        x.push(place[0].0 as f64);
+        y.push(summary::median(&values(place)).unwrap_or(0.0));
+    }
+    record.curve("read.mb_s", ("bytes", "MB/s"), x, y);
+}
+
+/// Access time by distance from the access before.
+#[derive(Default)]
+struct Accesses {
+    distance: Vec<f64>,
+    ms: Vec<f64>,
+}
+
+impl Accesses {
+    fn add(&mut self, timed: &[Timed], size: u64) {
+        for pair in timed.windows(2) {
+            if let Some(ns) = pair[1].ns {
+                self.distance.push(pair[0].offset.abs_diff(pair[1].offset) as f64 / size as f64);
+                self.ms.push(ns as f64 / 1e6);
+            }
+        }
+    }
+
+    fn report(self, record: &mut TestRecord) {
+        if !self.ms.is_empty() {
+            record.curve("access.lat_ms", ("share", "ms"), self.distance, self.ms);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "surface_tests.rs"]
+mod tests;

@@ -1,0 +1,65 @@
+//! Where `surface` reads, and what it makes of it.
+
+use super::*;
+
+fn options(preset: SurfacePreset) -> SurfaceOptions {
+    SurfaceOptions { preset, samples: 100, ..SurfaceOptions::default() }
+}
+
+#[test]
+fn sampled_places_span_the_target_and_even_rounds_go_back() {
+    let size = 100 << 30;
+    let first = places(&options(SurfacePreset::Sampled), size, 1, 1);
+    let mut second = places(&options(SurfacePreset::Sampled), size, 1, 2);
+    second.reverse();
+    assert_eq!(first, second);
+    assert_ne!(first, places(&options(SurfacePreset::Sampled), size, 1, 3));
+    let mut offsets: Vec<u64> = first.iter().map(|place| place.offset).collect();
+    assert!(!offsets.is_sorted());
+    offsets.sort_unstable();
+    assert_eq!(offsets[0], 0);
+    assert_eq!(offsets[99], size - (8 << 20));
+    assert!(first.iter().all(|p| p.offset % 4096 == 0 && p.offset + p.len <= size));
+}
+
+#[test]
+fn zcav_reads_every_byte_once() {
+    let size = (1 << 30) + 5 * 4096 + 512;
+    let places = places(&options(SurfacePreset::Zcav), size, 1, 1);
+    let total: u64 = places.iter().map(|place| place.len).sum();
+    assert_eq!(total, (1 << 30) + 5 * 4096);
+    assert!(places.windows(2).all(|p| p[0].offset + p[0].len == p[1].offset));
+}
+
+#[test]
+fn gnome_reads_a_page_and_goes_back() {
+    let options = SurfaceOptions { sample: Bytes::mib(10), ..options(SurfacePreset::GnomeDisks) };
+    let places = places(&options, 100 << 30, 1, 1);
+    assert_eq!(places.len(), 100);
+    assert!(places.iter().all(|p| p.lead_in_from == p.offset && p.lead_in_len == 4096));
+    assert!(places.windows(2).all(|p| p[0].offset < p[1].offset));
+}
+
+#[test]
+fn the_mean_rate_is_bytes_over_time_and_the_curve_is_the_median_of_rounds() {
+    let timed = |offset, ns| Timed { offset, ns: Some(ns), len: 1_000_000 };
+    let round = |ns: u64| vec![timed(0, 5_000_000), timed(50_000_000, ns)];
+    let mut record = TestRecord::new(TestKind::Surface);
+    report_rates(&mut record, &[round(10_000_000), round(20_000_000), round(40_000_000)], 100_000_000);
+    let result = record.finish(3);
+    let value = |key: &str| result.metrics.iter().find(|m| m.key == key).unwrap().value;
+    // Second round: 2 MB in 25 ms is 80 MB/s, while the mean of 200 and 50 MB/s is 125.
+    assert_eq!(value("surface.read.mean_mb_s"), 80.0);
+    assert_eq!(value("surface.read.sample_mean_mb_s"), 125.0);
+    assert_eq!(value("surface.read.max_mb_s"), 200.0);
+    assert_eq!(result.series[0].x, [0.0, 50_000_000.0]);
+    assert_eq!(result.series[0].y, [200.0, 50.0]);
+}
+
+#[test]
+fn distances_are_from_the_access_before() {
+    let timed = |offset, ns| Timed { offset, ns, len: 4096 };
+    let mut accesses = Accesses::default();
+    accesses.add(&[timed(0, Some(1)), timed(50, Some(2_000_000)), timed(25, None)], 100);
+    assert_eq!((accesses.distance, accesses.ms), (vec![0.5], vec![2.0]));
+}

@@ -1,0 +1,3 @@
+//! Each finding on a round whose truth is known.
+
+use super::*;

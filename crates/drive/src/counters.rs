@@ -1,0 +1,174 @@
+//! The kernel's own statistics of a block device: what really reached it.
+
+use crate::roots::{Roots, read_text};
+
+/// Sectors in these statistics are 512 bytes, whatever the device's own sector.
+const SECTOR_BYTES: u64 = 512;
+
+/// Totals since the device appeared, see Documentation/block/stat.rst of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeviceCounters {
+    /// Read requests completed.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Time read requests waited and were served, added up over requests.
+    pub read_wait_ms: u64,
+    /// Write requests completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Time write requests waited and were served, added up over requests.
+    pub write_wait_ms: u64,
+    /// Requests in flight now; no total.
+    pub in_flight: u64,
+    /// Time with at least one request in flight.
+    pub busy_ms: u64,
+    /// Discard requests completed; 0 before Linux 4.18.
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discarded_bytes: u64,
+    /// Flush requests completed; 0 before Linux 5.5.
+    pub flushes: u64,
+}
+
+/// Statistics of the disk or partition with this kernel name; `None` when it has none.
+pub fn read(roots: &Roots, name: &str) -> Option<DeviceCounters> {
+    parse(&read_text(roots.block_dir(name)?.join("stat"))?)
+}
+
+/// What happened between two readings of one device.
+///
+/// `in_flight` is taken from the later one. The kernel keeps milliseconds in 32 bits, so they are
+/// subtracted modulo 2^32 (49.7 days); a total that fell otherwise counts as 0: the device was
+/// replaced in between.
+pub fn delta(before: &DeviceCounters, after: &DeviceCounters) -> DeviceCounters {
+    let ms = |after: u64, before: u64| u64::from((after as u32).wrapping_sub(before as u32));
+    DeviceCounters {
+        reads: after.reads.saturating_sub(before.reads),
+        read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
+        read_wait_ms: ms(after.read_wait_ms, before.read_wait_ms),
+        writes: after.writes.saturating_sub(before.writes),
+        written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
+        write_wait_ms: ms(after.write_wait_ms, before.write_wait_ms),
+        in_flight: after.in_flight,
+        busy_ms: ms(after.busy_ms, before.busy_ms),
+        discards: after.discards.saturating_sub(before.discards),
+        discarded_bytes: after.discarded_bytes.saturating_sub(before.discarded_bytes),
+        flushes: after.flushes.saturating_sub(before.flushes),
+    }
+}
+
+/// The eleven numbers every kernel prints, and those that came later.
+fn parse(text: &str) -> Option<DeviceCounters> {
+    let fields: Vec<u64> =
+        text.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    let &[
+        reads,
+        _,
+        read,
+        read_wait_ms,
+        writes,
+        _,
+        written,
+        write_wait_ms,
+        in_flight,
+        busy_ms,
+        _,
+        ..,
+    ] = fields.as_slice()
+    else {
+        return None;
+    };
+    let later = |index: usize| fields.get(index).copied().unwrap_or(0);
+    Some(DeviceCounters {
+        reads,
+        read_bytes: read.saturating_mul(SECTOR_BYTES),
+        read_wait_ms,
+        writes,
+        written_bytes: written.saturating_mul(SECTOR_BYTES),
+        write_wait_ms,
+        in_flight,
+        busy_ms,
+        discards: later(11),
+        discarded_bytes: later(13).saturating_mul(SECTOR_BYTES),
+        flushes: later(15),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roots::fake::Fake;
+    use proptest::prelude::*;
+
+    const NOW: &str =
+        "48395 8101 3837306 14339 11413 11629 1136480 3463 2 7840 18218 5163 36 274280 368 1241 46";
+
+    #[test]
+    fn fields_are_where_the_kernel_puts_them() {
+        let c = parse(NOW).unwrap();
+        assert_eq!((c.reads, c.read_bytes, c.read_wait_ms), (48395, 3_837_306 * 512, 14339));
+        assert_eq!((c.writes, c.written_bytes, c.write_wait_ms), (11413, 1_136_480 * 512, 3463));
+        assert_eq!((c.in_flight, c.busy_ms), (2, 7840));
+        assert_eq!((c.discards, c.discarded_bytes, c.flushes), (5163, 274_280 * 512, 1241));
+    }
+
+    #[test]
+    fn old_kernels_have_eleven_fields_and_fewer_are_none() {
+        let old = parse("1 0 8 1 2 0 16 1 0 3 4").unwrap();
+        assert_eq!((old.writes, old.written_bytes, old.flushes), (2, 8192, 0));
+        assert_eq!(parse("1 0 8 1 2 0 16 1 0 3"), None);
+        assert_eq!(parse("1 0 8 1 2 0 x 1 0 3 4"), None);
+        assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn a_device_is_read_by_its_name() {
+        let fake = Fake::new();
+        fake.disk("virtual/block/sda", (8, 0), 1 << 30);
+        fake.partition("sda", 1, (8, 1), 2048, 2048);
+        fake.attrs("sda1", &[("stat", NOW)]);
+        assert_eq!(read(&fake.roots, "sda1"), parse(NOW));
+        assert_eq!(read(&fake.roots, "sda"), None);
+        assert_eq!(read(&fake.roots, "sdb"), None);
+    }
+
+    #[test]
+    fn milliseconds_wrap_at_32_bits_and_a_replaced_device_moved_nothing() {
+        let before = DeviceCounters {
+            busy_ms: u64::from(u32::MAX) - 9,
+            read_bytes: 1000,
+            written_bytes: 9,
+            ..DeviceCounters::default()
+        };
+        let after = DeviceCounters {
+            busy_ms: 20,
+            read_bytes: 1512,
+            in_flight: 3,
+            ..DeviceCounters::default()
+        };
+        let moved = delta(&before, &after);
+        assert_eq!((moved.busy_ms, moved.read_bytes, moved.written_bytes), (30, 512, 0));
+        assert_eq!(moved.in_flight, 3);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_takes_anything(text in "[0-9 x-]{0,120}") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn a_delta_added_again_gives_the_later_reading(a in 0u64..1 << 40, more in 0u64..1 << 31) {
+            let before = DeviceCounters { reads: a, busy_ms: a & 0xFFFF_FFFF, ..Default::default() };
+            let after = DeviceCounters {
+                reads: a + more,
+                busy_ms: (a + more) & 0xFFFF_FFFF,
+                ..Default::default()
+            };
+            let moved = delta(&before, &after);
+            prop_assert_eq!((moved.reads, moved.busy_ms), (more, more));
+        }
+    }
+}

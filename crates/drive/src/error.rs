@@ -1,0 +1,127 @@
+//! What can go wrong with a target, each with its cause and remedy in one line.
+
+use rustix::io::Errno;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a target could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// Nothing there.
+    #[error("no such path: {path}; drivescope list shows the drives of this machine")]
+    NotFound {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// Not allowed.
+    #[error("no permission to {what} {path}; {remedy}")]
+    NoPermission {
+        /// `read`, `write in`.
+        what: &'static str,
+        /// What was named.
+        path: PathBuf,
+        /// What helps.
+        remedy: &'static str,
+    },
+    /// The file system is mounted read-only.
+    #[error("{path} is on a read-only file system; name a writable directory, or a file or device to only read")]
+    ReadOnly {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// Neither directory, file nor block device.
+    #[error("{path} is a {what}; drivescope measures directories, files and block devices")]
+    WrongKind {
+        /// What was named.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Writing would leave too little free space.
+    #[error(
+        "{path} has {free} free and must keep {floor} (10 %, at least 1 GiB): {wanted} do not fit; free some space or use a smaller --size"
+    )]
+    NoRoom {
+        /// The directory.
+        path: PathBuf,
+        /// Available now.
+        free: String,
+        /// What must stay available.
+        floor: String,
+        /// What was wanted.
+        wanted: String,
+    },
+    /// Too small for what was asked.
+    #[error("{path} has only {size}; {needed}")]
+    TooSmall {
+        /// What was named.
+        path: PathBuf,
+        /// Its size.
+        size: String,
+        /// What is needed.
+        needed: String,
+    },
+    /// Another run uses the same directory's leftovers, or its folder cannot be removed.
+    #[error("cannot remove {path}: {why}; remove it by hand if no drivescope is running")]
+    CannotClean {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// Anything the kernel said.
+    #[error("cannot {what} {path}: {source}")]
+    Io {
+        /// What was tried: `open`, `read`, `write to`.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// Which exit code an error deserves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The user named something that cannot work: 2.
+    Usage,
+    /// Refused so that nothing is lost: 3.
+    Refused,
+    /// The device or its driver failed: 4.
+    Device,
+}
+
+impl DriveError {
+    /// An error from a system call on `path`, sorted by its cause.
+    pub fn from_errno(what: &'static str, path: &Path, errno: Errno) -> Self {
+        let path = path.to_path_buf();
+        match errno {
+            Errno::NOENT | Errno::NOTDIR => Self::NotFound { path },
+            Errno::ACCESS | Errno::PERM => Self::NoPermission {
+                what,
+                path,
+                remedy: "run with sudo, or name a directory of your own",
+            },
+            Errno::ROFS => Self::ReadOnly { path },
+            _ => Self::Io { what, path, source: errno.into() },
+        }
+    }
+
+    /// The same for an error of the standard library.
+    pub fn from_io(what: &'static str, path: &Path, error: io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(code) => Self::from_errno(what, path, Errno::from_raw_os_error(code)),
+            None => Self::Io { what, path: path.to_path_buf(), source: error },
+        }
+    }
+
+    /// Which exit code it deserves.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoRoom { .. } => ErrorKind::Refused,
+            Self::Io { .. } => ErrorKind::Device,
+            _ => ErrorKind::Usage,
+        }
+    }
+}

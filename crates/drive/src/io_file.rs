@@ -1,0 +1,142 @@
+//! Open files and devices, as the I/O engines use them.
+
+use crate::direct;
+use crate::error::DriveError;
+use drivescope_model::target::IoMode;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+/// An open file or device with its effective I/O mode.
+///
+/// Opened read-only by [`IoFile::open_read`]; a writable one comes only from `OwnFolder`.
+#[derive(Debug)]
+pub struct IoFile {
+    fd: OwnedFd,
+    path: PathBuf,
+    size_bytes: u64,
+    mode: IoMode,
+    align_bytes: u32,
+    writable: bool,
+}
+
+impl IoFile {
+    /// Opens an existing file or block device for reading, direct if a real transfer proves it.
+    pub fn open_read(path: &Path) -> Result<Self, DriveError> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+        Self::open(path, flags, false, |flags| rustix::fs::open(path, flags, Mode::empty()))
+    }
+
+    /// Opens an existing file or block device for reading through the page cache.
+    pub fn open_read_buffered(path: &Path) -> Result<Self, DriveError> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let fd = rustix::fs::open(path, flags, Mode::empty())
+            .map_err(|e| DriveError::from_errno("read", path, e))?;
+        Self::buffered(fd, path, false)
+    }
+
+    /// Opens by `open_with(flags)` with `O_DIRECT` first; falls back to the page cache where the
+    /// open or the transfer is refused.
+    pub(crate) fn open(
+        path: &Path,
+        flags: OFlags,
+        writable: bool,
+        open_with: impl Fn(OFlags) -> Result<OwnedFd, Errno>,
+    ) -> Result<Self, DriveError> {
+        let what = if writable { "write to" } else { "read" };
+        match open_with(flags | OFlags::DIRECT) {
+            Ok(fd) => {
+                let size_bytes = size_of(&fd, path)?;
+                if let Some(align_bytes) = direct::proven_alignment(fd.as_fd(), size_bytes) {
+                    let path = path.to_path_buf();
+                    return Ok(Self { fd, path, size_bytes, mode: IoMode::Direct, align_bytes, writable });
+                }
+            }
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => {}
+            Err(errno) => return Err(DriveError::from_errno(what, path, errno)),
+        }
+        let fd = open_with(flags).map_err(|e| DriveError::from_errno(what, path, e))?;
+        Self::buffered(fd, path, writable)
+    }
+
+    pub(crate) fn buffered(fd: OwnedFd, path: &Path, writable: bool) -> Result<Self, DriveError> {
+        let size_bytes = size_of(&fd, path)?;
+        let path = path.to_path_buf();
+        Ok(Self { fd, path, size_bytes, mode: IoMode::Buffered, align_bytes: 1, writable })
+    }
+
+    /// Size when it was opened.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+    /// Effective mode.
+    pub fn mode(&self) -> IoMode {
+        self.mode
+    }
+    /// Smallest unit of offsets and lengths: 512 or 4096 for direct I/O, 1 through the page cache.
+    pub fn align_bytes(&self) -> u32 {
+        self.align_bytes
+    }
+    /// Whether requests may write.
+    pub fn writable(&self) -> bool {
+        self.writable
+    }
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits until everything written has reached the drive (`fdatasync`).
+    pub fn sync(&self) -> Result<(), DriveError> {
+        rustix::fs::fdatasync(&self.fd).map_err(|e| DriveError::from_errno("flush", &self.path, e))
+    }
+
+    /// Drops this file's clean pages from the page cache; [`crate::cache::resident_share`] proves it.
+    pub fn evict(&self) -> Result<(), DriveError> {
+        if self.writable {
+            self.sync()?;
+        }
+        crate::cache::evict(self.as_fd())
+            .map_err(|e| DriveError::from_errno("evict from memory", &self.path, e))
+    }
+
+    /// Share of the file that is in the page cache now, when the kernel tells.
+    pub fn resident_share(&self) -> Option<f64> {
+        crate::cache::resident_share(self.as_fd(), self.size_bytes)
+    }
+}
+
+impl AsFd for IoFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Size of a file or block device: the end that seeking finds works for both.
+fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, DriveError> {
+    rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0))
+        .map_err(|e| DriveError::from_errno("find the size of", path, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_opened_for_reading_cannot_be_written() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![7u8; 8192]).unwrap();
+        let io = IoFile::open_read(file.path()).unwrap();
+        assert!(!io.writable());
+        assert_eq!(io.size_bytes(), 8192);
+        assert_eq!(rustix::io::pwrite(&io, &[1u8; 512], 0), Err(Errno::BADF));
+        assert_eq!(std::fs::read(file.path()).unwrap(), vec![7u8; 8192]);
+    }
+
+    #[test]
+    fn missing_paths_say_so() {
+        let error = IoFile::open_read(Path::new("/nonexistent/drive")).unwrap_err();
+        assert!(matches!(error, DriveError::NotFound { .. }), "{error}");
+    }
+}

@@ -1,0 +1,164 @@
+//! Every drive of the machine, from sysfs, the mount table, udev and smartctl.
+
+mod ata;
+mod content;
+mod device;
+mod identity;
+mod kind;
+mod link;
+mod partitions;
+pub mod signatures;
+mod smart;
+mod smart_report;
+mod temperature;
+pub(crate) mod udev;
+mod usage;
+
+use crate::roots::{Roots, list_dir};
+use crate::stack::{Below, below};
+use device::Device;
+use drivescope_model::drive::{Drive, DriveKind, Health};
+use identity::Identity;
+use smart_report::Report;
+use std::path::Path;
+use usage::Usage;
+
+/// What to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListOptions {
+    /// Ask smartctl for the health of drives that have any: up to a second for each, all at once.
+    pub smart: bool,
+}
+
+impl Default for ListOptions {
+    fn default() -> Self {
+        Self { smart: true }
+    }
+}
+
+/// Every drive of the machine, by name with numbers in their order.
+///
+/// Left out are loop devices without a file, RAM disks and other virtual devices of size 0, paths of
+/// multipath NVMe drives (`nvme0c0n1`; the drive itself is listed), and the boot areas of eMMC.
+pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
+    let usage = Usage::of(roots);
+    let mut names = list_dir(&roots.sys.join("block"));
+    names.sort_by_key(|name| natural(name));
+    let devices: Vec<Device> = names
+        .iter()
+        .filter_map(|name| Device::open(roots, name))
+        .filter(|device| !is_left_out(device))
+        .collect();
+    let mut drives: Vec<Drive> = devices.iter().map(|device| describe(device, &usage)).collect();
+    if opts.smart {
+        // One slow drive must not add its time to that of the others.
+        std::thread::scope(|scope| {
+            for (drive, device) in drives.iter_mut().zip(&devices) {
+                let node = roots.node(&device.name);
+                scope.spawn(move || add_smart(drive, &node));
+            }
+        });
+    }
+    drives
+}
+
+/// The drive with this kernel name; `None` for partitions and for names that do not exist.
+pub fn drive_named(roots: &Roots, name: &str, opts: &ListOptions) -> Option<Drive> {
+    let device = Device::open(roots, name)?;
+    if device.dir.join("partition").exists() {
+        return None;
+    }
+    let mut drive = describe(&device, &Usage::of(roots));
+    if opts.smart {
+        add_smart(&mut drive, &roots.node(&device.name));
+    }
+    Some(drive)
+}
+
+/// The drive's temperature now, from a sensor of the kernel; cheap enough to ask during a run.
+pub fn temperature_of(roots: &Roots, name: &str) -> Option<f64> {
+    temperature::temperature_c(&Device::open(roots, name)?)
+}
+
+fn is_left_out(device: &Device) -> bool {
+    let virtual_and_empty =
+        device.size_bytes() == 0 && device.ancestors().any(|dir| dir.ends_with("devices/virtual"));
+    let unused_loop = device.name.starts_with("loop") && below(&device.dir) == Below::Nothing;
+    let hidden = device.attr("hidden").as_deref() == Some("1");
+    virtual_and_empty || unused_loop || hidden || identity::is_side_area(device)
+}
+
+/// All but the health.
+fn describe(device: &Device, usage: &Usage) -> Drive {
+    let identity = Identity::of(device);
+    let transport = kind::transport(device);
+    let kind = kind::kind(device, &transport, &identity);
+    let partitions = partitions::partitions(device, usage);
+    let flag = |attr: &str| device.attr(attr).as_deref() == Some("1");
+    let sector = |attr: &str| device.number_attr(attr).unwrap_or(512);
+    Drive {
+        name: device.name.clone(),
+        path: device.roots.node(&device.name).to_string_lossy().into_owned(),
+        kind,
+        link: link::link(device, &transport, &identity),
+        capacity_bytes: device.size_bytes(),
+        transport,
+        rotational_hint: flag("queue/rotational"),
+        rpm: identity.rpm.filter(|rpm| *rpm > 0),
+        logical_sector_bytes: sector("queue/logical_block_size"),
+        physical_sector_bytes: sector("queue/physical_block_size"),
+        write_cache: device.attr("queue/write_cache"),
+        scheduler: device.attr("queue/scheduler").map(|all| active_scheduler(&all)),
+        removable: flag("removable"),
+        read_only: flag("ro"),
+        temperature_c: temperature::temperature_c(device),
+        health: Health { note: Some("health was not asked for".to_string()), ..Health::default() },
+        content: if partitions.is_empty() { content::content(device, usage) } else { None },
+        mounts: usage.places(&device.name),
+        partitions,
+        backing: match below(&device.dir) {
+            Below::Devices(names) => names,
+            Below::File(file) => vec![file.to_string_lossy().into_owned()],
+            Below::Nothing => Vec::new(),
+        },
+        model: identity.model,
+        serial: identity.serial,
+        firmware: identity.firmware,
+        wwn: identity.wwn,
+    }
+}
+
+/// Health, and what smartctl knows better than the kernel. Names and numbers stay as the kernel
+/// tells them, so that a drive is the same with and without smartctl.
+fn add_smart(drive: &mut Drive, node: &Path) {
+    apply(drive, smart::ask(node, drive.kind, &drive.transport));
+}
+
+fn apply(drive: &mut Drive, report: Report) {
+    drive.health = report.health;
+    drive.temperature_c = drive.temperature_c.or(report.temperature_c);
+    // What the drive tells of its rotation corrects the kernel's guess.
+    if let (DriveKind::HardDisk | DriveKind::Ssd | DriveKind::Unknown, Some(rpm)) =
+        (drive.kind, report.rpm)
+    {
+        drive.kind = if rpm == 0 { DriveKind::Ssd } else { DriveKind::HardDisk };
+        drive.rpm = drive.rpm.or((rpm > 0).then_some(rpm));
+    }
+}
+
+/// The scheduler in brackets: `bfq` of `none mq-deadline [bfq]`.
+fn active_scheduler(all: &str) -> String {
+    let inside = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or_else(|| all.to_string(), |(name, _)| name.to_string())
+}
+
+/// A key that puts `sda2` before `sda10` and `sdz` before `sdaa`.
+fn natural(name: &str) -> (String, usize, String, u64) {
+    let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = name[digits.len()..].parse().unwrap_or(0);
+    let family: String = digits.chars().take(2).collect();
+    (family, digits.len(), digits.to_string(), number)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,410 @@
+//! The folder that drivescope makes for itself inside a directory target.
+//!
+//! It is hidden, private, and carries a manifest that names every file *before* the file is created.
+//! Removal deletes the named files, the manifest and the empty folder; it never descends, never
+//! follows a link, and leaves anything it does not know. While a run lives it holds a lock on its
+//! manifest, so that what a killed run left behind is told from a run in progress, whatever its
+//! process id.
+
+use crate::error::DriveError;
+use crate::io_file::IoFile;
+use drivescope_model::units::Bytes;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Beginning of the folder's name.
+const PREFIX: &str = ".drivescope-";
+/// Name of the manifest within it.
+const MANIFEST: &str = "manifest.json";
+/// Says what the folder is, in the manifest.
+const PURPOSE: &str = "test files of drivescope; safe to remove when no drivescope is running";
+/// Longest manifest that is read: a name per file and no run makes many.
+const MANIFEST_MAX_BYTES: usize = 64 << 10;
+
+/// Space that stays available: a tenth of the file system, and at least this.
+const FLOOR_MIN: u64 = 1 << 30;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest {
+    purpose: String,
+    files: Vec<String>,
+}
+
+/// A folder of drivescope's own; removed when dropped.
+#[derive(Debug)]
+pub struct OwnFolder {
+    parent: PathBuf,
+    path: PathBuf,
+    dir: OwnedFd,
+    /// Holds the lock until the folder is gone.
+    manifest: OwnedFd,
+    files: Vec<String>,
+    removed: bool,
+}
+
+impl OwnFolder {
+    /// Makes the folder in `parent`; `id` makes its name unique.
+    pub fn create(parent: &Path, id: &str) -> Result<Self, DriveError> {
+        let path = parent.join(format!("{PREFIX}{id}"));
+        let fail = |errno| DriveError::from_errno("write in", parent, errno);
+        rustix::fs::mkdir(&path, Mode::RWXU).map_err(fail)?;
+        let made = open_folder(&path).and_then(|dir| {
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let manifest = rustix::fs::openat(&dir, MANIFEST, flags, Mode::RUSR | Mode::WUSR)?;
+            lock(manifest.as_fd())?;
+            Ok((dir, manifest))
+        });
+        let (dir, manifest) = match made {
+            Ok(made) => made,
+            Err(errno) => {
+                // Nothing is in it yet but, perhaps, an empty manifest.
+                let _ = rustix::fs::unlink(path.join(MANIFEST));
+                let _ = rustix::fs::rmdir(&path);
+                return Err(fail(errno));
+            }
+        };
+        let parent = parent.to_path_buf();
+        let folder = Self { parent, path, dir, manifest, files: Vec::new(), removed: false };
+        folder.write_manifest()?;
+        Ok(folder)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes a file of `size` bytes, readable and writable, its space reserved; direct where a real
+    /// transfer proves it. Refuses when the floor of free space would be broken.
+    pub fn create_file(&mut self, name: &str, size: Bytes) -> Result<IoFile, DriveError> {
+        assert!(is_plain_name(name), "own files have plain names: {name}");
+        check_room(&self.parent, size)?;
+        self.files.push(name.to_string());
+        self.write_manifest()?;
+        let path = self.path.join(name);
+        let fail = |errno| self.write_error(&path, errno);
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR).map_err(fail)?;
+        reserve(fd.as_fd(), size.0).map_err(fail)?;
+        // The probe of direct I/O reads the last block: give it one that exists on the medium.
+        let block = [0u8; 4096];
+        let last = size.0.saturating_sub(block.len() as u64);
+        rustix::io::pwrite(&fd, &block[..block.len().min(size.0 as usize)], last).map_err(fail)?;
+        rustix::fs::fsync(&fd).map_err(fail)?;
+        drop(fd);
+        self.open_file(name)
+    }
+
+    /// Opens a file made by [`OwnFolder::create_file`] once more.
+    pub fn open_file(&self, name: &str) -> Result<IoFile, DriveError> {
+        IoFile::open(&self.path.join(name), OFlags::RDWR | OFlags::CLOEXEC, true, |flags| {
+            rustix::fs::openat(&self.dir, name, flags | OFlags::NOFOLLOW, Mode::empty())
+        })
+    }
+
+    /// The same through the page cache.
+    pub fn open_file_buffered(&self, name: &str) -> Result<IoFile, DriveError> {
+        let path = self.path.join(name);
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())
+            .map_err(|e| DriveError::from_errno("write to", &path, e))?;
+        IoFile::buffered(fd, &path, true)
+    }
+
+    /// Removes one file before the folder goes, to give its space back.
+    pub fn remove_file(&mut self, name: &str) -> Result<(), DriveError> {
+        let path = self.path.join(name);
+        rustix::fs::unlinkat(&self.dir, name, AtFlags::empty())
+            .map_err(|e| DriveError::from_errno("remove", &path, e))?;
+        self.files.retain(|file| file != name);
+        self.write_manifest()
+    }
+
+    /// Whether `wanted` more bytes may be written without breaking the floor.
+    pub fn check_room(&self, wanted: Bytes) -> Result<(), DriveError> {
+        check_room(&self.parent, wanted)
+    }
+
+    /// Removes the folder and says so if that fails; otherwise done silently on drop.
+    pub fn remove(mut self) -> Result<(), DriveError> {
+        self.remove_now()
+    }
+
+    fn remove_now(&mut self) -> Result<(), DriveError> {
+        if self.removed {
+            return Ok(());
+        }
+        self.removed = true;
+        remove_listed(&self.path, self.dir.as_fd(), &self.files)
+    }
+
+    fn write_manifest(&self) -> Result<(), DriveError> {
+        let manifest = Manifest { purpose: PURPOSE.to_string(), files: self.files.clone() };
+        let text = serde_json::to_vec_pretty(&manifest).expect("a list of names is valid JSON");
+        let fail = |errno| self.write_error(&self.path.join(MANIFEST), errno);
+        // Overwrite, then cut: a kill in between leaves trailing bytes of the longer old text, which
+        // `parse_manifest` ignores by reading one JSON value only.
+        write_all(self.manifest.as_fd(), &text).map_err(fail)?;
+        rustix::fs::ftruncate(&self.manifest, text.len() as u64).map_err(fail)?;
+        rustix::fs::fdatasync(&self.manifest).map_err(fail)
+    }
+
+    fn write_error(&self, path: &Path, errno: Errno) -> DriveError {
+        match errno {
+            Errno::NOSPC | Errno::DQUOT => no_room(&self.parent, None),
+            _ => DriveError::from_errno("write to", path, errno),
+        }
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        // The caller who wants to know uses `remove`; here there is nobody left to tell.
+        let _ = self.remove_now();
+    }
+}
+
+/// What [`clean`] found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Folders of dead runs, now removed.
+    pub removed: Vec<PathBuf>,
+    /// Folders of runs that are still alive.
+    pub in_use: Vec<PathBuf>,
+    /// Folders that look like ours but could not be removed, with the reason.
+    pub kept: Vec<(PathBuf, String)>,
+}
+
+/// Removes what killed runs left in `parent`. Never touches a folder whose run is alive, that belongs
+/// to another user, or that has no manifest of ours.
+pub fn clean(parent: &Path) -> Result<Cleaned, DriveError> {
+    let mut cleaned = Cleaned::default();
+    let entries = std::fs::read_dir(parent).map_err(|e| DriveError::from_io("read", parent, e))?;
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if !name.to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let path = entry.path();
+        match remove_if_dead(&path) {
+            Ok(true) => cleaned.removed.push(path),
+            Ok(false) => cleaned.in_use.push(path),
+            Err(why) => cleaned.kept.push((path, why)),
+        }
+    }
+    Ok(cleaned)
+}
+
+/// Removes the folder of a dead run; `Ok(false)` if the run is alive.
+fn remove_if_dead(path: &Path) -> Result<bool, String> {
+    let say = |errno: Errno| errno.to_string();
+    let dir = open_folder(path).map_err(say)?;
+    let owner = rustix::fs::fstat(&dir).map_err(say)?.st_uid;
+    if owner != rustix::process::geteuid().as_raw() {
+        return Err("it belongs to another user".to_string());
+    }
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let manifest = match rustix::fs::openat(&dir, MANIFEST, flags, Mode::empty()) {
+        Ok(manifest) => manifest,
+        // Killed between making the folder and its manifest: then the folder is empty.
+        Err(Errno::NOENT) => return rustix::fs::rmdir(path).map(|()| true).map_err(say),
+        Err(errno) => return Err(say(errno)),
+    };
+    if lock(manifest.as_fd()) == Err(Errno::WOULDBLOCK) {
+        return Ok(false);
+    }
+    let files = parse_manifest(manifest.as_fd())?;
+    remove_listed(path, dir.as_fd(), &files).map(|()| true).map_err(|e| e.to_string())
+}
+
+fn parse_manifest(fd: BorrowedFd<'_>) -> Result<Vec<String>, String> {
+    let mut text = vec![0u8; MANIFEST_MAX_BYTES];
+    let len = rustix::io::pread(fd, &mut text, 0).map_err(|e| e.to_string())?;
+    if len == 0 {
+        return Ok(Vec::new()); // killed before the first line was written: no files yet
+    }
+    let mut values = serde_json::Deserializer::from_slice(&text[..len]).into_iter::<Manifest>();
+    match values.next() {
+        Some(Ok(manifest)) if manifest.files.iter().all(|name| is_plain_name(name)) => {
+            Ok(manifest.files)
+        }
+        _ => Err("its manifest is not drivescope's".to_string()),
+    }
+}
+
+/// A name that stays within the folder.
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0'])
+}
+
+fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
+}
+
+fn lock(fd: BorrowedFd<'_>) -> Result<(), Errno> {
+    match rustix::fs::flock(fd, FlockOperation::NonBlockingLockExclusive) {
+        // A file system without locks: other runs are told apart by their folders' names only.
+        Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        other => other,
+    }
+}
+
+/// Deletes the named files, the manifest and the folder; fails if anything else is in it.
+fn remove_listed(path: &Path, dir: BorrowedFd<'_>, files: &[String]) -> Result<(), DriveError> {
+    let fail = |errno: Errno| DriveError::CannotClean { path: path.into(), why: errno.to_string() };
+    for name in files.iter().map(String::as_str).chain([MANIFEST]) {
+        match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => continue,
+            Err(errno) => return Err(fail(errno)),
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile => {
+                return Err(fail(Errno::NOTSUP));
+            }
+            Ok(_) => rustix::fs::unlinkat(dir, name, AtFlags::empty()).map_err(fail)?,
+        }
+    }
+    rustix::fs::rmdir(path).map_err(fail)
+}
+
+fn write_all(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
+    let mut done = 0;
+    while done < bytes.len() {
+        done += rustix::io::pwrite(fd, &bytes[done..], done as u64)?;
+    }
+    Ok(())
+}
+
+/// Reserves space, so that a full file system says so at once and the file is laid out in one piece;
+/// where the file system cannot, the length alone is set.
+fn reserve(fd: BorrowedFd<'_>, size: u64) -> Result<(), Errno> {
+    match rustix::fs::fallocate(fd, FallocateFlags::empty(), 0, size) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => rustix::fs::ftruncate(fd, size),
+        other => other,
+    }
+}
+
+/// Space available in `parent` beyond the floor (10 % of the file system, at least 1 GiB).
+pub fn room(parent: &Path) -> Result<Bytes, DriveError> {
+    let (free, floor) = free_and_floor(parent)?;
+    Ok(Bytes(free.saturating_sub(floor)))
+}
+
+fn free_and_floor(parent: &Path) -> Result<(u64, u64), DriveError> {
+    let vfs = rustix::fs::statvfs(parent)
+        .map_err(|e| DriveError::from_errno("find the free space of", parent, e))?;
+    let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
+    let floor = (vfs.f_blocks * unit / 10).max(FLOOR_MIN);
+    Ok((vfs.f_bavail * unit, floor))
+}
+
+fn check_room(parent: &Path, wanted: Bytes) -> Result<(), DriveError> {
+    if room(parent)? >= wanted { Ok(()) } else { Err(no_room(parent, Some(wanted))) }
+}
+
+/// The error for `wanted` bytes that do not fit into `parent`.
+pub(crate) fn no_room(parent: &Path, wanted: Option<Bytes>) -> DriveError {
+    let (free, floor) = free_and_floor(parent).unwrap_or((0, FLOOR_MIN));
+    DriveError::NoRoom {
+        path: parent.to_path_buf(),
+        free: Bytes(free).to_string(),
+        floor: Bytes(floor).to_string(),
+        wanted: wanted.map_or_else(|| "more bytes".to_string(), |w| w.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch() -> tempfile::TempDir {
+        tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+    }
+
+    fn entries(path: &Path) -> usize {
+        std::fs::read_dir(path).unwrap().count()
+    }
+
+    #[test]
+    fn a_folder_goes_with_everything_it_made() {
+        let parent = scratch();
+        let mut folder = OwnFolder::create(parent.path(), "a1").unwrap();
+        let file = folder.create_file("data", Bytes::mib(1)).unwrap();
+        assert!(file.writable());
+        assert_eq!(file.size_bytes(), 1 << 20);
+        assert_eq!(entries(folder.path()), 2);
+        drop(folder);
+        assert_eq!(entries(parent.path()), 0);
+    }
+
+    #[test]
+    fn a_living_run_is_left_alone_and_a_dead_one_is_cleaned() {
+        let parent = scratch();
+        let mut living = OwnFolder::create(parent.path(), "alive").unwrap();
+        living.create_file("data", Bytes(4096)).unwrap();
+        let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
+        dead.create_file("data", Bytes(4096)).unwrap();
+        // A killed run: its descriptors close, its folder stays.
+        let path = dead.path().to_path_buf();
+        dead.removed = true;
+        drop(dead);
+        let cleaned = clean(parent.path()).unwrap();
+        assert_eq!(cleaned.removed, [path]);
+        assert_eq!(cleaned.in_use, [living.path().to_path_buf()]);
+        assert_eq!(entries(living.path()), 2);
+    }
+
+    #[test]
+    fn cleaning_spares_what_is_not_ours() {
+        let parent = scratch();
+        let outside = parent.path().join("precious");
+        std::fs::write(&outside, "keep").unwrap();
+        for (name, manifest) in [
+            ("escape", r#"{"purpose":"x","files":["../precious"]}"#),
+            ("foreign", "not json"),
+            ("extra", r#"{"purpose":"x","files":[]}"#),
+        ] {
+            let folder = parent.path().join(format!("{PREFIX}{name}"));
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join(MANIFEST), manifest).unwrap();
+            std::fs::write(folder.join("unknown"), "keep").unwrap();
+        }
+        let link = parent.path().join(format!("{PREFIX}link"));
+        std::os::unix::fs::symlink(parent.path(), &link).unwrap();
+        let cleaned = clean(parent.path()).unwrap();
+        assert_eq!((cleaned.removed.len(), cleaned.kept.len()), (0, 4));
+        assert_eq!(std::fs::read_to_string(&outside).unwrap(), "keep");
+        assert!(parent.path().join(format!("{PREFIX}extra/unknown")).exists());
+    }
+
+    #[test]
+    fn a_run_killed_while_its_folder_was_made_is_cleaned_too() {
+        let parent = scratch();
+        std::fs::create_dir(parent.path().join(format!("{PREFIX}empty"))).unwrap();
+        let half = parent.path().join(format!("{PREFIX}half"));
+        std::fs::create_dir(&half).unwrap();
+        std::fs::write(half.join(MANIFEST), "").unwrap();
+        assert_eq!(clean(parent.path()).unwrap().removed.len(), 2);
+        assert_eq!(entries(parent.path()), 0);
+    }
+
+    #[test]
+    fn the_floor_is_kept() {
+        let parent = scratch();
+        let mut folder = OwnFolder::create(parent.path(), "floor").unwrap();
+        let room = room(parent.path()).unwrap();
+        let error = folder.create_file("data", Bytes(room.0 + (1 << 40))).unwrap_err();
+        assert!(matches!(error, DriveError::NoRoom { .. }), "{error}");
+        assert_eq!(entries(folder.path()), 1, "nothing but the manifest");
+    }
+
+    #[test]
+    fn a_missing_or_forbidden_parent_is_a_clear_error() {
+        let error = OwnFolder::create(Path::new("/nonexistent"), "x").unwrap_err();
+        assert!(matches!(error, DriveError::NotFound { .. }), "{error}");
+        let error = OwnFolder::create(Path::new("/proc"), "x").unwrap_err();
+        assert!(error.to_string().contains("/proc"), "{error}");
+    }
+}

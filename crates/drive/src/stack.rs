@@ -1,0 +1,304 @@
+//! From what the user names down to the drives: partitions, device mapper, md, bcache, loop devices,
+//! and file systems on several devices.
+
+use crate::filesystem::FsClass;
+use crate::list::udev;
+use crate::mounts::{Mount, mount_at, mount_of, mounts, mounts_of_init, swaps};
+use crate::roots::{Roots, file_name, list_dir, read_text, split_dev};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Places whose drives the running system cannot do without. The last three are bind mounts from
+/// the host's drive in most containers, whose `/` is an overlay that names no device.
+const SYSTEM_PLACES: [&str; 8] =
+    ["/", "/boot", "/boot/efi", "/efi", "/usr", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"];
+
+/// The block devices below something.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stack {
+    /// Kernel names from the top: `dm-0`, `md0`, `sda1`, `sda`. A device comes before those below
+    /// it, and only once.
+    pub names: Vec<String>,
+    /// Those of `names` at the bottom, with nothing below them that the kernel shows.
+    pub whole_disks: Vec<String>,
+    /// Why a part of it lives in memory, when it does: `zram0 is compressed memory`,
+    /// `loop3 is a file on tmpfs /dev/shm`.
+    pub memory_backed: Option<String>,
+}
+
+/// What lies below the block device with this number; empty when there is none.
+pub fn stack_of_device(roots: &Roots, dev: (u32, u32)) -> Stack {
+    roots.block_name(dev).map(|name| stack_of_name(roots, &name)).unwrap_or_default()
+}
+
+/// What lies below the block device with this kernel name, itself included; empty when there is
+/// none.
+pub fn stack_of_name(roots: &Roots, name: &str) -> Stack {
+    let table = mounts(roots);
+    let mut walk = Walk::new(roots, &table);
+    walk.device(name);
+    walk.stack
+}
+
+/// What lies below a mounted file system.
+pub fn stack_of_mount(roots: &Roots, mount: &Mount) -> Stack {
+    let table = mounts(roots);
+    let mut walk = Walk::new(roots, &table);
+    walk.mount(mount);
+    walk.stack
+}
+
+/// What lies below an existing path: a block device itself, or what holds a directory or file.
+/// Empty when the path cannot be looked at.
+pub fn stack_of_path(roots: &Roots, path: &Path) -> Stack {
+    let Ok(path) = fs::canonicalize(path) else { return Stack::default() };
+    let Ok(meta) = fs::metadata(&path) else { return Stack::default() };
+    if meta.file_type().is_block_device() {
+        return stack_of_device(roots, split_dev(meta.rdev()));
+    }
+    let table = mounts(roots);
+    let mut walk = Walk::new(roots, &table);
+    if let Some(mount) = mount_of(&table, &path, split_dev(meta.dev())) {
+        walk.mount(mount);
+    }
+    walk.stack
+}
+
+/// The drives at the bottom of `/`, `/boot`, `/usr` and the swap areas, sorted; what the first
+/// process sees counts too, so that a container does not hide them.
+pub fn system_disks(roots: &Roots) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    for table in [mounts(roots), mounts_of_init(roots)] {
+        let mut walk = Walk::new(roots, &table);
+        for mount in SYSTEM_PLACES.iter().filter_map(|p| mount_at(&table, Path::new(p))) {
+            walk.mount(mount);
+        }
+        for area in swaps(roots) {
+            match roots.block_of_node(&area) {
+                Some(name) => walk.device(&name),
+                None => walk.file(&area),
+            };
+        }
+        found.extend(walk.stack.whole_disks);
+    }
+    found.into_iter().collect()
+}
+
+/// Kernel names of the devices a mounted file system is on, without what lies below them.
+pub(crate) fn devices_of_mount(roots: &Roots, mount: &Mount) -> Vec<String> {
+    // Anonymous numbers have major 0; then the source names a device, or nothing does.
+    if mount.dev.0 != 0
+        && let Some(name) = roots.block_name(mount.dev)
+    {
+        return vec![name];
+    }
+    if mount.kind == "zfs" {
+        let pool = mount.source.split('/').next().unwrap_or_default();
+        return udev::devices_labelled(roots, "zfs_member", pool);
+    }
+    // bcachefs names all its devices, joined with colons.
+    let named: Vec<String> = mount
+        .source
+        .split(if mount.kind == "bcachefs" { ':' } else { '\0' })
+        .filter_map(|node| roots.block_of_node(Path::new(node)))
+        .collect();
+    match named.as_slice() {
+        [name] if mount.kind == "btrfs" => btrfs_devices(roots, name),
+        _ => named,
+    }
+}
+
+/// What is directly below a block device.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Below {
+    /// Other block devices.
+    Devices(Vec<String>),
+    /// The file of a loop device.
+    File(PathBuf),
+    /// Nothing that the kernel shows.
+    Nothing,
+}
+
+/// What is directly below the block device with directory `dir`.
+pub(crate) fn below(dir: &Path) -> Below {
+    if dir.join("partition").exists() {
+        return Below::Devices(dir.parent().and_then(file_name).into_iter().collect());
+    }
+    let mut devices = list_dir(&dir.join("slaves"));
+    for cache in list_dir(&dir.join("bcache/cache")) {
+        // bcache/cache/cache0 is the directory `bcache` of the device that caches.
+        if cache.starts_with("cache")
+            && let Ok(real) = fs::canonicalize(dir.join("bcache/cache").join(&cache))
+            && real.ends_with("bcache")
+        {
+            devices.extend(real.parent().and_then(file_name));
+        }
+    }
+    if !devices.is_empty() {
+        return Below::Devices(devices);
+    }
+    match read_text(dir.join("loop/backing_file")) {
+        Some(file) => Below::File(PathBuf::from(file.trim_end_matches(" (deleted)"))),
+        None => Below::Nothing,
+    }
+}
+
+/// Why the device at the bottom is memory, when it is.
+fn memory_evidence(name: &str, dir: &Path) -> Option<String> {
+    let numbered = |prefix: &str| {
+        name.strip_prefix(prefix)
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    if numbered("zram") {
+        Some(format!("{name} is compressed memory"))
+    } else if numbered("ram") {
+        Some(format!("{name} is a RAM disk"))
+    } else if numbered("nullb") {
+        Some(format!("{name} is a null device without a medium"))
+    } else if read_text(dir.join("device/model")).as_deref() == Some("scsi_debug") {
+        Some(format!("{name} is scsi_debug, a disk in memory"))
+    } else {
+        None
+    }
+}
+
+/// All devices of the btrfs file system that has `name` among them.
+fn btrfs_devices(roots: &Roots, name: &str) -> Vec<String> {
+    let all = roots.sys.join("fs/btrfs");
+    list_dir(&all)
+        .iter()
+        .map(|uuid| list_dir(&all.join(uuid).join("devices")))
+        .find(|devices| devices.iter().any(|d| d == name))
+        .unwrap_or_else(|| vec![name.to_string()])
+}
+
+/// A walk downwards that collects a [`Stack`].
+struct Walk<'a> {
+    roots: &'a Roots,
+    mounts: &'a [Mount],
+    seen_mounts: Vec<u32>,
+    stack: Stack,
+}
+
+impl<'a> Walk<'a> {
+    fn new(roots: &'a Roots, mounts: &'a [Mount]) -> Self {
+        Self { roots, mounts, seen_mounts: Vec::new(), stack: Stack::default() }
+    }
+
+    /// A device and all below it, once. Each of these steps tells whether it led to any device.
+    fn device(&mut self, name: &str) -> bool {
+        let Some(dir) = self.roots.block_dir(name) else { return false };
+        if self.stack.names.iter().any(|n| n == name) {
+            return true;
+        }
+        self.stack.names.push(name.to_string());
+        let lower_found = match below(&dir) {
+            Below::Devices(lower) => self.devices(&lower),
+            Below::File(file) => self.loop_file(name, &file),
+            Below::Nothing => {
+                self.memory(memory_evidence(name, &dir));
+                false
+            }
+        };
+        if !lower_found {
+            self.stack.whole_disks.push(name.to_string());
+        }
+        true
+    }
+
+    fn devices(&mut self, names: &[String]) -> bool {
+        // All of them, not only up to the first that is found.
+        let mut found = false;
+        for name in names {
+            found |= self.device(name);
+        }
+        found
+    }
+
+    /// The file behind a loop device: on a file system, or itself a block device.
+    fn loop_file(&mut self, name: &str, file: &Path) -> bool {
+        if let Some(device) = self.roots.block_of_node(file) {
+            return self.device(&device);
+        }
+        if let Some(mount) = mount_at(self.mounts, file)
+            && FsClass::of(&mount.kind) == FsClass::Memory
+        {
+            let point = mount.mount_point.display();
+            self.memory(Some(format!("{name} is a file on {} {point}", mount.kind)));
+            return false;
+        }
+        self.file(file)
+    }
+
+    /// The file system that holds a file.
+    fn file(&mut self, file: &Path) -> bool {
+        mount_at(self.mounts, file).is_some_and(|mount| self.mount(mount))
+    }
+
+    /// The devices of a file system, and of the layers below an overlay.
+    fn mount(&mut self, mount: &Mount) -> bool {
+        match FsClass::of(&mount.kind) {
+            FsClass::Memory => {
+                let point = mount.mount_point.display();
+                self.memory(Some(format!("{} {point} is memory", mount.kind)));
+                false
+            }
+            FsClass::Overlay => self.overlay(mount),
+            _ => self.devices(&devices_of_mount(self.roots, mount)),
+        }
+    }
+
+    /// The layers of an overlay: writes go to the upper one, reads come from all.
+    fn overlay(&mut self, mount: &Mount) -> bool {
+        if self.seen_mounts.contains(&mount.id) {
+            return false;
+        }
+        self.seen_mounts.push(mount.id);
+        let mut found = false;
+        if let Some(upper) = mount.option("upperdir") {
+            found |= self.layer(Path::new(&upper));
+        }
+        let evidence = self.stack.memory_backed.clone();
+        let lower =
+            mount.options_named("lowerdir").into_iter().flat_map(|dirs| split_layers(&dirs));
+        for dir in lower.chain(mount.options_named("lowerdir+")) {
+            found |= self.layer(Path::new(&dir));
+        }
+        // A lower layer in memory is only read from: it does not make the overlay memory.
+        self.stack.memory_backed = evidence;
+        found
+    }
+
+    /// A layer that is here. A container's overlay names directories of the host, which are not; one
+    /// that may not be looked at may be. Names that were given relative at the mount lead nowhere.
+    fn layer(&mut self, dir: &Path) -> bool {
+        dir.is_absolute() && !matches!(dir.try_exists(), Ok(false)) && self.file(dir)
+    }
+
+    fn memory(&mut self, evidence: Option<String>) {
+        if self.stack.memory_backed.is_none() {
+            self.stack.memory_backed = evidence;
+        }
+    }
+}
+
+/// Directories joined with colons, of which those in a name are escaped with a backslash.
+fn split_layers(dirs: &str) -> Vec<String> {
+    let mut layers = vec![String::new()];
+    let mut chars = dirs.chars();
+    while let Some(c) = chars.next() {
+        let last = layers.last_mut().expect("starts with one and only grows");
+        match c {
+            ':' => layers.push(String::new()),
+            '\\' => last.extend(chars.next()),
+            _ => last.push(c),
+        }
+    }
+    layers.retain(|layer| !layer.is_empty());
+    layers
+}
+
+#[cfg(test)]
+mod tests;

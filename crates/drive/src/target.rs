@@ -1,0 +1,269 @@
+//! What the user named: resolved, identified, and described down to the drive.
+
+use crate::counters::{self, DeviceCounters};
+use crate::error::DriveError;
+use crate::filesystem::{FsClass, compression, file_system_of};
+use crate::io_file::IoFile;
+use crate::list::{ListOptions, drive_named};
+use crate::own_folder;
+use crate::roots::Roots;
+use crate::stack::{Stack, stack_of_path, system_disks};
+use drivescope_model::document::GateCheck;
+use drivescope_model::drive::Drive;
+use drivescope_model::target::{FileSystem, TargetInfo, TargetKind};
+use drivescope_model::units::Bytes;
+use rustix::fs::Access;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// A target on this machine. Nothing is opened until a test asks for it.
+#[derive(Debug)]
+pub struct Target {
+    info: TargetInfo,
+    path: PathBuf,
+    identity: (u64, u64),
+    drive: Option<Drive>,
+    stack: Stack,
+    roots: Roots,
+}
+
+impl Target {
+    /// Finds out what `path` is. Errors: it does not exist, is no directory, file or block device, may
+    /// not be read (or, for a directory, written), or lies on a read-only file system (directory).
+    pub fn find(path: &Path, roots: &Roots) -> Result<Self, DriveError> {
+        let fail = |error| DriveError::from_io("look at", path, error);
+        let real = std::fs::canonicalize(path).map_err(fail)?;
+        let meta = std::fs::metadata(&real).map_err(fail)?;
+        let kind = kind_of(path, meta.file_type())?;
+        let stack = stack_of_path(roots, &real);
+        let file_system = match kind {
+            TargetKind::Block | TargetKind::Simulated => None,
+            _ => Some(file_system_of(roots, &real)?),
+        };
+        check_access(&real, kind, file_system.as_ref())?;
+        let system = system_disks(roots);
+        let info = TargetInfo {
+            path: real.display().to_string(),
+            kind,
+            size_bytes: size_of(&real, kind, file_system.as_ref())?,
+            file_system,
+            stack: stack.names.clone(),
+            system_disk: stack.whole_disks.iter().any(|disk| system.contains(disk)),
+            io_mode: None,
+            io_align_bytes: 0,
+        };
+        let disk = stack.whole_disks.first();
+        let drive = disk.and_then(|name| drive_named(roots, name, &ListOptions { smart: true }));
+        let identity = match kind {
+            TargetKind::Block => (meta.rdev(), 0),
+            _ => (meta.dev(), meta.ino()),
+        };
+        Ok(Self { info, path: real, identity, drive, stack, roots: roots.clone() })
+    }
+
+    /// What it is.
+    pub fn info(&self) -> &TargetInfo {
+        &self.info
+    }
+
+    /// Records how the data path turned out to work.
+    pub fn note_mode(&mut self, file: &IoFile) {
+        self.info.io_mode = Some(file.mode());
+        self.info.io_align_bytes = file.align_bytes();
+    }
+
+    /// Canonical path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The drive at the bottom, when the machine shows one.
+    pub fn drive(&self) -> Option<&Drive> {
+        self.drive.as_ref()
+    }
+
+    /// Everything below it.
+    pub fn stack(&self) -> &Stack {
+        &self.stack
+    }
+
+    /// Whether both name the same thing, by device and inode, not by path.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        self.identity == other.identity
+    }
+
+    /// Opens a file or block device for reading; a directory has nothing to read.
+    pub fn open_read(&self) -> Result<IoFile, DriveError> {
+        IoFile::open_read(&self.path)
+    }
+
+    /// Space for own files of a directory target, the floor of free space kept.
+    pub fn room(&self) -> Result<Bytes, DriveError> {
+        own_folder::room(&self.path)
+    }
+
+    /// The error for `wanted` bytes that do not fit.
+    pub fn no_room(&self, wanted: Bytes) -> DriveError {
+        own_folder::no_room(&self.path, Some(wanted))
+    }
+
+    /// The drive's temperature now, when a sensor of the kernel tells.
+    pub fn temperature_c(&self) -> Option<f64> {
+        crate::list::temperature_of(&self.roots, self.stack.whole_disks.first()?)
+    }
+
+    /// Class of the file system that holds a directory or file.
+    pub fn fs_class(&self) -> Option<FsClass> {
+        self.info.file_system.as_ref().map(|fs| FsClass::of(&fs.kind))
+    }
+
+    /// Evidence that data may shrink on their way to the drive.
+    pub fn compression(&self) -> Option<String> {
+        self.info.file_system.as_ref().and_then(|fs| compression(fs, &self.path))
+    }
+
+    /// Why there is no drive below, if so.
+    pub fn memory_backed(&self) -> Option<String> {
+        if let Some(evidence) = &self.stack.memory_backed {
+            return Some(evidence.clone());
+        }
+        let fs = self.info.file_system.as_ref()?;
+        (FsClass::of(&fs.kind) == FsClass::Memory)
+            .then(|| format!("{} at {} keeps its files in memory", fs.kind, fs.mount_point))
+    }
+
+    /// The kernel's counters of the uppermost block device: what left the file system.
+    pub fn top_counters(&self) -> Option<DeviceCounters> {
+        counters::read(&self.roots, self.stack.names.first()?)
+    }
+
+    /// The counters of the one drive below, when nothing in between changes the number of bytes.
+    pub fn disk_counters(&self) -> Option<DeviceCounters> {
+        let composite = |name: &String| name.starts_with("dm-") || name.starts_with("md");
+        if self.stack.whole_disks.len() != 1 || self.stack.names.iter().any(composite) {
+            return None;
+        }
+        counters::read(&self.roots, &self.stack.whole_disks[0])
+    }
+
+    /// What was checked before the target is used, for the run document.
+    pub fn checks(&self) -> Vec<GateCheck> {
+        let check = |check: &str, evidence: String| GateCheck {
+            check: check.to_string(),
+            passed: true,
+            evidence,
+        };
+        let access = match self.info.kind {
+            TargetKind::Directory => "writes only into a folder of its own within it",
+            _ => "opened read-only; the kernel refuses writes through this handle",
+        };
+        let (major_minor, inode) = self.identity;
+        vec![
+            check("path", format!("{} resolved to itself", self.info.path)),
+            check("identity", format!("device number {major_minor:#x}, inode {inode}")),
+            check("access", access.to_string()),
+        ]
+    }
+}
+
+fn kind_of(path: &Path, kind: std::fs::FileType) -> Result<TargetKind, DriveError> {
+    let wrong = |what| Err(DriveError::WrongKind { path: path.to_path_buf(), what });
+    if kind.is_dir() {
+        Ok(TargetKind::Directory)
+    } else if kind.is_file() {
+        Ok(TargetKind::File)
+    } else if kind.is_block_device() {
+        Ok(TargetKind::Block)
+    } else if kind.is_char_device() {
+        wrong("character device")
+    } else if kind.is_fifo() {
+        wrong("pipe")
+    } else if kind.is_socket() {
+        wrong("socket")
+    } else {
+        wrong("thing of unknown kind")
+    }
+}
+
+fn check_access(
+    path: &Path,
+    kind: TargetKind,
+    file_system: Option<&FileSystem>,
+) -> Result<(), DriveError> {
+    let (what, access) = match kind {
+        TargetKind::Directory => ("write in", Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK),
+        _ => ("read", Access::READ_OK),
+    };
+    if kind == TargetKind::Directory && file_system.is_some_and(|fs| fs.read_only) {
+        return Err(DriveError::ReadOnly { path: path.to_path_buf() });
+    }
+    rustix::fs::access(path, access).map_err(|errno| DriveError::from_errno(what, path, errno))
+}
+
+fn size_of(
+    path: &Path,
+    kind: TargetKind,
+    file_system: Option<&FileSystem>,
+) -> Result<u64, DriveError> {
+    match kind {
+        TargetKind::Directory => Ok(file_system.map_or(0, |fs| fs.size_bytes)),
+        _ => {
+            let size = IoFile::open_read(path)?.size_bytes();
+            if size == 0 {
+                return Err(DriveError::TooSmall {
+                    path: path.to_path_buf(),
+                    size: Bytes(0).to_string(),
+                    needed: "name a file or device with contents to read".to_string(),
+                });
+            }
+            Ok(size)
+        }
+    }
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_apart_and_wrong_ones_refused() {
+        let roots = Roots::host();
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let file = dir.path().join("data");
+        std::fs::write(&file, vec![1; 8192]).unwrap();
+        let target = Target::find(dir.path(), &roots).unwrap();
+        assert_eq!(target.info().kind, TargetKind::Directory);
+        assert!(target.info().file_system.is_some());
+        let target = Target::find(&file, &roots).unwrap();
+        assert_eq!((target.info().kind, target.info().size_bytes), (TargetKind::File, 8192));
+        let error = Target::find(Path::new("/dev/null"), &roots).unwrap_err();
+        assert!(error.to_string().contains("character device"), "{error}");
+        let error = Target::find(Path::new("/nonexistent"), &roots).unwrap_err();
+        assert!(matches!(error, DriveError::NotFound { .. }), "{error}");
+        std::fs::write(&file, "").unwrap();
+        let error = Target::find(&file, &roots).unwrap_err();
+        assert!(matches!(error, DriveError::TooSmall { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_target_is_the_same_through_links_and_other_paths() {
+        let roots = Roots::host();
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(dir.path(), &link).unwrap();
+        let one = Target::find(dir.path(), &roots).unwrap();
+        assert!(one.is_same_as(&Target::find(&link, &roots).unwrap()));
+        assert!(one.is_same_as(&Target::find(&link.join("."), &roots).unwrap()));
+        assert!(!one.is_same_as(&Target::find(dir.path().parent().unwrap(), &roots).unwrap()));
+    }
+
+    #[test]
+    fn memory_is_recognised() {
+        let shm = Path::new("/dev/shm");
+        if shm.is_dir() {
+            let target = Target::find(shm, &Roots::host()).unwrap();
+            assert!(target.memory_backed().unwrap().contains("tmpfs"));
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The command line: every option defined once, here; help, man page and completions follow from it.
+
+use crate::exit::Code;
+use crate::output;
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use drivescope_model::plan::Engine;
+use drivescope_model::units::{Bytes, Price, Secs};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Finds out what a storage drive is really good for.
+///
+/// drivescope measures directories, files and block devices, refuses numbers the hardware cannot
+/// produce, and says in plain words what a drive suits. Reading is the default; a directory is measured
+/// in a folder of its own that is removed afterwards.
+#[derive(Debug, Parser)]
+#[command(name = "drivescope", version, max_term_width = 80, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 ok, 1 a test found a problem, 2 usage, 3 refused for safety, \
+                        4 device error, 130 interrupted.")]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure directories, files or block devices.
+    Run(RunArguments),
+    /// Show every drive of this machine.
+    List(ListArguments),
+    /// List stored runs, newest first.
+    Runs(RunsArguments),
+    /// Show a stored run.
+    Show(ShowArguments),
+    /// Run the plan of a stored run again, on the same target.
+    Rerun(RerunArguments),
+    /// Write stored runs as JSON to standard output.
+    Export(ExportArguments),
+    /// Store runs from JSON files (- is standard input).
+    Import(ImportArguments),
+    /// List the tests and what each may write.
+    Tests,
+    /// List the suites.
+    Suites,
+    /// Write shell completions to standard output.
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual page to standard output.
+    Man,
+}
+
+/// Where runs are kept.
+#[derive(Debug, Clone, Args)]
+pub struct StoreArguments {
+    /// Where runs are kept: a file (default: the user's data directory).
+    #[arg(long, value_name = "FILE", env = "DRIVESCOPE_STORE")]
+    pub store: Option<String>,
+}
+
+/// How results are shown.
+#[derive(Debug, Clone, Args)]
+pub struct ShowOptions {
+    /// Print one JSON document instead of tables.
+    #[arg(long)]
+    pub json: bool,
+    /// Also print the tool's own cost, every round, and what limited it.
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Directories, files or block devices.
+    #[arg(value_name = "TARGET", required_unless_present = "clean")]
+    pub targets: Vec<PathBuf>,
+    /// Suite by name, or a TOML file.
+    #[arg(long, value_name = "NAME", default_value = "quick")]
+    pub suite: String,
+    /// Only these tests.
+    #[arg(long, value_name = "TEST", value_delimiter = ',')]
+    pub test: Vec<String>,
+    /// Only these cells of transfer, such as rnd4k_q1t1.read,seq1m_q8t1.write.
+    #[arg(long, value_name = "CELL", value_delimiter = ',')]
+    pub cells: Vec<String>,
+    /// Size of the test file, or how much of a file or device is used (1G, 512MiB, 10GB).
+    #[arg(long)]
+    pub size: Option<Bytes>,
+    /// Measured time of one round of one cell (500ms, 5s, 1min).
+    #[arg(long)]
+    pub time: Option<Secs>,
+    /// Rounds of each cell.
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<u32>,
+    /// Any other option of a test, as a suite file has it: latency.time=2s.
+    #[arg(long, value_name = "TEST.OPTION=VALUE")]
+    pub set: Vec<String>,
+    /// A name for this run.
+    #[arg(long)]
+    pub label: Option<String>,
+    /// What the drive cost, such as 105USD.
+    #[arg(long)]
+    pub price: Option<Price>,
+    /// Engine that moves the data; chosen by a probe if not given.
+    #[arg(long, value_enum)]
+    pub engine: Option<EngineName>,
+    /// Seed of all random choices, to repeat exactly the same requests.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Print the plan and stop.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Remove what killed runs left in the targets (default: this directory), and stop.
+    #[arg(long)]
+    pub clean: bool,
+    /// No plan and no progress, only the result.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Do not store the run.
+    #[arg(long)]
+    pub no_save: bool,
+    /// How results are shown.
+    #[command(flatten)]
+    pub show: ShowOptions,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArguments,
+}
+
+/// Engines a user can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// io_uring.
+    Uring,
+    /// Threads with pread and pwrite.
+    Threads,
+}
+
+impl From<EngineName> for Engine {
+    fn from(name: EngineName) -> Self {
+        match name {
+            EngineName::Uring => Self::Uring,
+            EngineName::Threads => Self::Threads,
+        }
+    }
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `runs`.
+#[derive(Debug, Args)]
+pub struct RunsArguments {
+    /// Only runs whose drive (model, serial, name) or target contains this.
+    #[arg(long, value_name = "TEXT")]
+    pub drive: Option<String>,
+    /// Only runs with this label.
+    #[arg(long)]
+    pub label: Option<String>,
+    /// At most so many.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u32>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArguments,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub struct ShowArguments {
+    /// The beginning of a run's id, or `last`.
+    pub run: String,
+    /// How results are shown.
+    #[command(flatten)]
+    pub show: ShowOptions,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArguments,
+}
+
+/// Arguments of `rerun`.
+#[derive(Debug, Args)]
+pub struct RerunArguments {
+    /// The beginning of a run's id, or `last`.
+    pub run: String,
+    /// Print the plan and stop.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// No plan and no progress, only the result.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Do not store the run.
+    #[arg(long)]
+    pub no_save: bool,
+    /// How results are shown.
+    #[command(flatten)]
+    pub show: ShowOptions,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArguments,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Beginnings of runs' ids, or `last`; none: all runs.
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArguments,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub struct ImportArguments {
+    /// JSON files; - is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArguments,
+}
+
+/// Parses the command line; help and mistakes are answered here.
+pub fn parse() -> Result<Arguments, ExitCode> {
+    Arguments::try_parse().map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            output::print(&error.render().to_string());
+            Code::Ok.into()
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            output::note(error.render().to_string().trim_end());
+            Code::Usage.into()
+        }
+        _ => {
+            output::complain(&one_line(&error.render().to_string()));
+            Code::Usage.into()
+        }
+    })
+}
+
+/// A mistake in one line: what is wrong, the tip if there is one, where to read on.
+fn one_line(rendered: &str) -> String {
+    let before_usage = rendered.split("\nUsage:").next().unwrap_or(rendered);
+    let before_usage = before_usage.split("\nFor more information").next().unwrap_or(before_usage);
+    let lines: Vec<&str> = before_usage.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    let text = lines.join("; ").replace(":; ", ": ");
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    format!("{text}; see --help")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn mistakes_become_one_line() {
+        let wrong = |args: &[&str]| {
+            let error = Arguments::try_parse_from(args).unwrap_err();
+            one_line(&error.render().to_string())
+        };
+        for (args, words) in [
+            (&["drivescope", "run", ".", "--size", "12XB"][..], "not a size unit"),
+            (&["drivescope", "run", ".", "--sise", "1G"][..], "--size"),
+            (&["drivescope", "rum", "."][..], "run"),
+            (&["drivescope", "run"][..], "TARGET"),
+            (&["drivescope", "run", ".", "--price", "cheap"][..], "105USD"),
+            (&["drivescope", "run", ".", "--time", "1y"][..], "unit of time"),
+        ] {
+            let line = wrong(args);
+            assert!(line.contains(words) && !line.contains('\n'), "{line}");
+        }
+    }
+}

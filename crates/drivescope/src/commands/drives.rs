@@ -1,0 +1,20 @@
+//! `list`: every drive of this machine.
+
+use crate::arguments::ListArguments;
+use crate::exit::{Code, Failure};
+use crate::output;
+use drivescope_drive::Roots;
+use drivescope_drive::list::{ListOptions, drives};
+use drivescope_report::text;
+
+/// Lists the drives.
+pub fn list(arguments: &ListArguments) -> Result<Code, Failure> {
+    let found = drives(&Roots::host(), &ListOptions { smart: true });
+    if arguments.json {
+        let json = serde_json::to_string_pretty(&found).expect("drives are plain data");
+        output::print_line(&json);
+    } else {
+        output::print_line(&text::list(&found, output::style()));
+    }
+    Ok(Code::Ok)
+}

@@ -1,0 +1,256 @@
+//! Runs plans: one document per target, kept after every test.
+
+use crate::exit::{Code, Failure};
+use crate::output;
+use crate::progress::{self, Shown};
+use drivescope_bench::session::{HostFacts, Session};
+use drivescope_bench::{calibrate, clock, offsets};
+use drivescope_drive::{Roots, Target, host};
+use drivescope_model::document::{FORMAT, Run, TestResult, TestStatus, Tool};
+use drivescope_model::findings::{Finding, Severity};
+use drivescope_model::host::{Calibration, Host};
+use drivescope_model::plan::Plan;
+use drivescope_model::units::Price;
+use drivescope_report::{text, verdict};
+use drivescope_store::{Store, all_to_json, to_json};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+
+/// One target with its plan.
+pub struct Job {
+    /// What is to be run.
+    pub plan: Plan,
+    /// On what.
+    pub target: Target,
+}
+
+/// How the runs are labelled and shown.
+pub struct Options {
+    /// The user's label.
+    pub label: Option<String>,
+    /// What the drive cost.
+    pub price: Option<Price>,
+    /// Only the result.
+    pub quiet: bool,
+    /// As JSON.
+    pub json: bool,
+    /// With the tool's own cost and all rounds.
+    pub verbose: bool,
+}
+
+/// The machine, as all runs of this call see it.
+struct Machine {
+    host: Host,
+    facts: HostFacts,
+    calibration: Calibration,
+}
+
+/// Runs all jobs, one after the other; the worst outcome is the exit code.
+pub fn measure(
+    jobs: Vec<Job>,
+    options: &Options,
+    mut store: Option<Store>,
+    stop: Arc<AtomicBool>,
+) -> Result<Code, Failure> {
+    let roots = Roots::host();
+    let host = host::host(&roots);
+    let facts = HostFacts {
+        memory_bytes: host.memory_bytes,
+        power_save: host::power_save(&host, &roots),
+    };
+    let machine = Machine { host, facts, calibration: calibrate::calibrate() };
+    let mut code = Code::Ok;
+    let mut runs = Vec::new();
+    for job in jobs {
+        let run = measure_one(job, options, store.as_mut(), &stop, &machine)?;
+        code = code.max(code_of(&run));
+        let interrupted = run.status == TestStatus::Interrupted;
+        runs.push(run);
+        if interrupted {
+            break;
+        }
+    }
+    if options.json {
+        match runs.as_slice() {
+            [run] => output::print_line(&to_json(run)),
+            runs => output::print_line(&all_to_json(runs)),
+        }
+    }
+    Ok(code)
+}
+
+fn measure_one(
+    Job { plan, target }: Job,
+    options: &Options,
+    mut store: Option<&mut Store>,
+    stop: &Arc<AtomicBool>,
+    machine: &Machine,
+) -> Result<Run, Failure> {
+    let tables = !options.json;
+    if tables && !options.quiet {
+        announce(&plan, &target);
+    }
+    let (events, receiver) = channel();
+    let shown = Shown {
+        bars: !options.quiet && output::is_watched(),
+        tables,
+        verbose: options.verbose,
+    };
+    let listener = progress::listen(receiver, shown);
+    let mut run = begin(&plan, &target, options, machine);
+    let mut session = Session::new(
+        &plan,
+        &target,
+        &machine.calibration,
+        machine.facts.clone(),
+        events,
+        Arc::clone(stop),
+    );
+    run.findings = session.findings().to_vec();
+    let early = run.findings.clone();
+    for planned in &plan.tests {
+        let result = session.run_test(planned);
+        let ended = result.status;
+        if let Some(file) = session.opened_file() {
+            run.target.io_mode = Some(file.mode());
+            run.target.io_align_bytes = file.align_bytes();
+        }
+        run.elapsed_s = session.elapsed_s();
+        add(&mut run, result, &early);
+        keep(store.as_deref_mut(), &mut run);
+        if ended == TestStatus::Interrupted {
+            break;
+        }
+    }
+    let closed = session.close();
+    listener.join().expect("the listener does not panic");
+    run.verdict = verdict::judge(&run);
+    let kept = keep(store, &mut run);
+    if let Err(error) = closed {
+        output::complain(&error.to_string());
+    }
+    if tables {
+        conclude(&run, options, kept);
+    }
+    Ok(run)
+}
+
+/// The first lines: what will happen to which drive.
+fn announce(plan: &Plan, target: &Target) {
+    let style = output::style();
+    let version = env!("CARGO_PKG_VERSION");
+    let info = target.info();
+    output::print_line(&text::header(version, plan, info, target.drive(), style));
+    output::print_line(&text::plan(plan, info, style));
+}
+
+/// The last lines: what was noticed, what the drive suits, where the run is kept.
+fn conclude(run: &Run, options: &Options, kept: bool) {
+    let style = output::style();
+    for section in [text::findings(&run.findings, style), text::verdicts(&run.verdict, style)] {
+        if !section.trim().is_empty() {
+            output::print_line(&format!("\n{section}"));
+        }
+    }
+    if options.verbose {
+        output::print_line(&format!("\n{}", text::verbose(run, style)));
+    }
+    if kept && !options.quiet {
+        output::print_line(&format!("\n{}", text::saved(&run.id, style)));
+    }
+}
+
+/// A document with nothing measured yet.
+fn begin(plan: &Plan, target: &Target, options: &Options, machine: &Machine) -> Run {
+    Run {
+        format: FORMAT,
+        id: run_id(plan.seed),
+        tool: Tool {
+            name: "drivescope".to_string(),
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_string(),
+        },
+        started_at: started_at(),
+        elapsed_s: 0.0,
+        status: TestStatus::Done,
+        label: options.label.clone(),
+        price: options.price.clone(),
+        simulated: false,
+        target: target.info().clone(),
+        drive: target.drive().cloned(),
+        host: machine.host.clone(),
+        calibration: machine.calibration.clone(),
+        gate: target.checks(),
+        plan: plan.clone(),
+        tests: Vec::new(),
+        findings: Vec::new(),
+        verdict: Vec::new(),
+    }
+}
+
+/// Twelve hexadecimal digits that no other run has.
+fn run_id(seed: u64) -> String {
+    let now = jiff::Timestamp::now().as_nanosecond() as u64 ^ clock::now_ns();
+    let mixed = offsets::derive_seed(now, "run", std::process::id(), seed as u32);
+    format!("{:012x}", mixed >> 16)
+}
+
+/// Now, RFC 3339 with the local offset.
+fn started_at() -> String {
+    let now = jiff::Zoned::now();
+    now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// Adds a test's result and derives the status of the whole.
+fn add(run: &mut Run, result: TestResult, early: &[Finding]) {
+    run.tests.push(result);
+    run.status = overall(&run.tests);
+    let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());
+    run.findings = early.iter().cloned().chain(of_tests).fold(Vec::new(), merge);
+}
+
+/// The same finding of several tests is one finding of the run.
+fn merge(mut all: Vec<Finding>, finding: Finding) -> Vec<Finding> {
+    match all.iter_mut().find(|known| known.id == finding.id) {
+        Some(known) => known.metrics.extend(finding.metrics),
+        None => all.push(finding),
+    }
+    all
+}
+
+fn overall(tests: &[TestResult]) -> TestStatus {
+    let any = |status| tests.iter().any(|test| test.status == status);
+    if any(TestStatus::Interrupted) {
+        TestStatus::Interrupted
+    } else if any(TestStatus::Failed) {
+        TestStatus::Failed
+    } else if any(TestStatus::Done) {
+        TestStatus::Done
+    } else {
+        TestStatus::Skipped
+    }
+}
+
+/// Flushes the document to the store; a store that fails in the middle does not end the run.
+fn keep(store: Option<&mut Store>, run: &mut Run) -> bool {
+    let Some(store) = store else { return false };
+    match store.save(run) {
+        Ok(()) => true,
+        Err(error) => {
+            output::complain(&format!("the run is not stored: {error}"));
+            false
+        }
+    }
+}
+
+fn code_of(run: &Run) -> Code {
+    let problem = run.findings.iter().any(|finding| finding.severity == Severity::Problem);
+    match run.status {
+        TestStatus::Interrupted => Code::Interrupted,
+        TestStatus::Failed => Code::Device,
+        TestStatus::Skipped => Code::Usage,
+        TestStatus::Done if problem => Code::Problem,
+        TestStatus::Done => Code::Ok,
+    }
+}

@@ -1,0 +1,27 @@
+//! The commands, one file each.
+
+mod catalogue;
+mod drives;
+mod measure;
+mod run;
+mod stored;
+
+use crate::arguments::Command;
+use crate::exit::{Code, Failure};
+
+/// Does what was asked.
+pub fn run(command: Command) -> Result<Code, Failure> {
+    match command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Rerun(arguments) => run::rerun(arguments),
+        Command::List(arguments) => drives::list(&arguments),
+        Command::Runs(arguments) => stored::runs(&arguments),
+        Command::Show(arguments) => stored::show(&arguments),
+        Command::Export(arguments) => stored::export(&arguments),
+        Command::Import(arguments) => stored::import(&arguments),
+        Command::Tests => catalogue::tests(),
+        Command::Suites => catalogue::suites(),
+        Command::Completions { shell } => catalogue::completions(shell),
+        Command::Man => catalogue::man(),
+    }
+}

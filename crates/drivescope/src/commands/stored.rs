@@ -1,0 +1,120 @@
+//! `runs`, `show`, `export`, `import`: what earlier runs left in the store.
+
+use crate::arguments::{ExportArguments, ImportArguments, RunsArguments, ShowArguments};
+use crate::exit::{Code, Failure};
+use crate::output;
+use drivescope_model::document::TestStatus;
+use drivescope_report::text::{self, RunRow};
+use drivescope_store::{Filter, Location, RunSummary, Store, all_to_json, from_json, to_json};
+use std::io::Read;
+use std::path::Path;
+
+/// The store named by `--store`, without making one.
+pub fn open_existing(store: Option<&str>) -> Result<Store, Failure> {
+    Ok(Store::open_existing(&Location::parse(store)?)?)
+}
+
+/// Lists runs.
+pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
+    let filter = Filter {
+        drive: arguments.drive.clone(),
+        label: arguments.label.clone(),
+        limit: arguments.limit,
+    };
+    let summaries = open_existing(arguments.store.store.as_deref())?.list(&filter)?;
+    if arguments.json {
+        let json = serde_json::to_string_pretty(&summaries).expect("summaries are plain data");
+        output::print_line(&json);
+    } else {
+        let rows: Vec<RunRow> = summaries.iter().map(row).collect();
+        output::print_line(&text::runs(&rows, output::style()));
+    }
+    Ok(Code::Ok)
+}
+
+fn row(summary: &RunSummary) -> RunRow {
+    let mut headline = Vec::new();
+    if let Some(rate) = summary.seq_read_mb_s {
+        headline.push(format!("{rate:.0} MB/s"));
+    }
+    if let Some(rate) = summary.rnd4k_q1t1_read_iops {
+        headline.push(format!("{rate:.0} IOPS"));
+    }
+    if headline.is_empty() && summary.invalid_metrics > 0 {
+        headline.push("no valid figures".to_string());
+    }
+    let status = match summary.status.as_str() {
+        "done" => TestStatus::Done,
+        "failed" => TestStatus::Failed,
+        "interrupted" => TestStatus::Interrupted,
+        _ => TestStatus::Skipped,
+    };
+    RunRow {
+        id: summary.id.clone(),
+        started_at: summary.started_at.clone(),
+        label: summary.label.clone(),
+        suite: summary.suite.clone(),
+        drive: summary.drive().map(str::to_string),
+        target: summary.target.clone(),
+        status,
+        headline: headline.join(" · "),
+    }
+}
+
+/// Shows one run.
+pub fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
+    let run = open_existing(arguments.store.store.as_deref())?.get(&arguments.run)?;
+    if arguments.show.json {
+        output::print_line(&to_json(&run));
+        return Ok(Code::Ok);
+    }
+    output::print_line(&text::run_summary(&run, output::style()));
+    if arguments.show.verbose {
+        output::print_line(&format!("\n{}", text::verbose(&run, output::style())));
+    }
+    Ok(Code::Ok)
+}
+
+/// Writes runs as JSON: one document for one run, an array otherwise.
+pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
+    let store = open_existing(arguments.store.store.as_deref())?;
+    let mut ids = arguments.runs.clone();
+    if ids.is_empty() {
+        ids = store.list(&Filter::default())?.into_iter().map(|summary| summary.id).collect();
+        if ids.is_empty() {
+            return Err(Failure::usage("no runs stored yet; drivescope run . makes one"));
+        }
+    }
+    let runs = ids.iter().map(|id| store.get(id)).collect::<Result<Vec<_>, _>>()?;
+    match runs.as_slice() {
+        [run] => output::print_line(&to_json(run)),
+        runs => output::print_line(&all_to_json(runs)),
+    }
+    Ok(Code::Ok)
+}
+
+/// Stores runs from files; all of a file or nothing of it.
+pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
+    let mut store = Store::open(&Location::parse(arguments.store.store.as_deref())?)?;
+    for path in &arguments.files {
+        let text = read(path)?;
+        let runs = from_json(&text)
+            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        store.save_all(&runs)?;
+        for run in &runs {
+            output::print_line(&format!("imported run {} of {}", run.id, run.target.path));
+        }
+    }
+    Ok(Code::Ok)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let mut text = String::new();
+    let result = if path == Path::new("-") {
+        std::io::stdin().lock().read_to_string(&mut text).map(drop)
+    } else {
+        std::fs::read_to_string(path).map(|read| text = read)
+    };
+    result.map_err(|e| Failure::usage(format!("cannot read {}: {e}", path.display())))?;
+    Ok(text)
+}

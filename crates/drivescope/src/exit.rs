@@ -1,0 +1,86 @@
+//! Exit codes, and the one place where errors of all parts get theirs.
+
+use drivescope_bench::error::BenchError;
+use drivescope_bench::suites::SuiteError;
+use drivescope_drive::{DriveError, ErrorKind};
+use drivescope_store::{FormatError, StoreError};
+use std::process::ExitCode;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// All is well.
+    Ok = 0,
+    /// A test found a problem of the drive or its data.
+    Problem = 1,
+    /// The user named something that cannot work.
+    Usage = 2,
+    /// Refused so that nothing is lost.
+    Refused = 3,
+    /// The device failed.
+    Device = 4,
+    /// A signal ended the run.
+    Interrupted = 130,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// An error on its way to the user: one line and a code.
+#[derive(Debug)]
+pub struct Failure {
+    /// The line.
+    pub message: String,
+    /// The code.
+    pub code: Code,
+}
+
+impl Failure {
+    /// The user named something that cannot work.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: Code::Usage }
+    }
+}
+
+impl From<DriveError> for Failure {
+    fn from(error: DriveError) -> Self {
+        let code = match error.kind() {
+            ErrorKind::Usage => Code::Usage,
+            ErrorKind::Refused => Code::Refused,
+            ErrorKind::Device => Code::Device,
+        };
+        Self { message: error.to_string(), code }
+    }
+}
+
+impl From<BenchError> for Failure {
+    fn from(error: BenchError) -> Self {
+        match error {
+            BenchError::Drive(error) => error.into(),
+            BenchError::Interrupted => Self { message: error.to_string(), code: Code::Interrupted },
+            BenchError::Unsuitable(_) | BenchError::Engine { .. } => Self::usage(error.to_string()),
+            other => Self { message: other.to_string(), code: Code::Device },
+        }
+    }
+}
+
+impl From<SuiteError> for Failure {
+    fn from(error: SuiteError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<FormatError> for Failure {
+    fn from(error: FormatError) -> Self {
+        Self::usage(error.to_string())
+    }
+}

@@ -1,0 +1,96 @@
+//! A listener for people: a progress bar per test on standard error, and each test's table on standard
+//! output as soon as the test is over.
+
+use crate::output;
+use drivescope_model::event::Event;
+use drivescope_report::text;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Resolution of the bar.
+const STEPS: u64 = 1000;
+
+/// What the listener shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// Bars, on standard error.
+    pub bars: bool,
+    /// Tables, on standard output.
+    pub tables: bool,
+    /// Limiters after each table.
+    pub verbose: bool,
+}
+
+/// Listens until the senders are gone.
+pub fn listen(events: Receiver<Event>, shown: Shown) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut bar = Bar::hidden();
+        for event in events {
+            match event {
+                Event::TestStarted { test, seconds } if shown.bars => {
+                    bar = Bar::new(test.name(), seconds);
+                }
+                Event::Preparing { what } => bar.say(&what),
+                Event::PhaseStarted { label, round, rounds } => {
+                    bar.say(&format!("{label}  {round}/{rounds}"));
+                }
+                Event::Progress { done, mb_s, iops } => bar.progress(done, mb_s, iops),
+                Event::TestFinished(result) => {
+                    bar.clear();
+                    if shown.tables {
+                        let style = output::style();
+                        output::print_line(&format!("\n{}", text::test_result(&result, style)));
+                        if shown.verbose {
+                            output::print_line(&text::limiters(&result, style));
+                        }
+                    }
+                }
+                Event::TestStarted { .. } | Event::Noticed(_) => {}
+            }
+        }
+        bar.clear();
+    })
+}
+
+struct Bar {
+    bar: ProgressBar,
+    start: Instant,
+    expected_s: f64,
+    label: String,
+}
+
+impl Bar {
+    fn hidden() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        Self { bar, start: Instant::now(), expected_s: 0.0, label: String::new() }
+    }
+
+    fn new(test: &str, expected_s: f64) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(10));
+        let template = "{prefix:11} {bar:16} {wide_msg}";
+        let style = ProgressStyle::with_template(template).expect("a constant template is valid");
+        bar.set_style(style.progress_chars("━╸ "));
+        bar.set_prefix(test.to_string());
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Self { bar, start: Instant::now(), expected_s, label: String::new() }
+    }
+
+    fn say(&mut self, label: &str) {
+        self.label = label.to_string();
+        self.bar.set_message(self.label.clone());
+    }
+
+    fn progress(&mut self, done: f64, mb_s: f64, iops: f64) {
+        self.bar.set_position((done * STEPS as f64) as u64);
+        let left = self.expected_s - self.start.elapsed().as_secs_f64();
+        let left = if left < 1.0 { "almost done".to_string() } else { format!("{left:.0} s left") };
+        let rate = if mb_s >= 10.0 { format!("{mb_s:.0} MB/s") } else { format!("{mb_s:.2} MB/s") };
+        self.bar.set_message(format!("{}  {rate}  {iops:.0} IOPS  {left}", self.label));
+    }
+
+    fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,183 @@
+//! Running text within [`WIDTH`] columns: words and unbreakable items, hanging indents, roles.
+
+use crate::style::{Role, Style};
+use crate::width::{WIDTH, clean, shorten, width};
+
+/// Keeps the words of an item together until they are printed.
+const NO_BREAK: char = '\u{A0}';
+
+/// Between the items of a line; left out where a line ends.
+pub(crate) const DOT: &str = " · ";
+
+#[derive(Debug, Clone)]
+struct Word {
+    role: Role,
+    text: String,
+    /// Printed before the word unless it begins a line.
+    separator: &'static str,
+}
+
+/// A paragraph under construction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flow {
+    lead: Vec<(Role, String)>,
+    words: Vec<Word>,
+}
+
+impl Flow {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Text at the start of the first line, printed as it is, spaces included. It must leave room
+    /// for words: callers shorten foreign text in it.
+    #[must_use]
+    pub(crate) fn lead(mut self, role: Role, text: &str) -> Self {
+        self.lead.push((role, clean(text).into_owned()));
+        self
+    }
+
+    /// Words, broken at spaces.
+    #[must_use]
+    pub(crate) fn text(mut self, role: Role, text: &str) -> Self {
+        for word in clean(text).split(' ').filter(|word| !word.is_empty()) {
+            self.words.push(Word { role, text: word.to_string(), separator: " " });
+        }
+        self
+    }
+
+    /// A piece that is broken only when it is longer than a line.
+    #[must_use]
+    pub(crate) fn item(mut self, role: Role, text: &str, separator: &'static str) -> Self {
+        let text = clean(text).replace(' ', &NO_BREAK.to_string());
+        if !text.is_empty() {
+            self.words.push(Word { role, text, separator });
+        }
+        self
+    }
+
+    /// Whether anything but a lead was added.
+    pub(crate) fn has_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
+    /// The lines, each ended with a newline; all but the first begin with `hang` spaces.
+    pub(crate) fn lines(&self, hang: usize, style: Style) -> String {
+        let mut pen = Pen { out: String::new(), spaces: 0, column: 0, fresh: true, hang, style };
+        for (role, text) in &self.lead {
+            pen.print(*role, text);
+        }
+        for word in &self.words {
+            pen.word(word);
+        }
+        // Nothing to see takes no line.
+        if !pen.out.is_empty() {
+            pen.out.push('\n');
+        }
+        pen.out
+    }
+}
+
+/// Where the next word goes.
+struct Pen {
+    out: String,
+    /// Spaces due before the next text; at the end of a line they are dropped.
+    spaces: usize,
+    column: usize,
+    /// Whether the line holds no word yet.
+    fresh: bool,
+    hang: usize,
+    style: Style,
+}
+
+impl Pen {
+    fn word(&mut self, word: &Word) {
+        let room = WIDTH - self.hang;
+        if width(&word.text) > room && word.text.contains(NO_BREAK) {
+            let parts = word.text.split(NO_BREAK).filter(|part| !part.is_empty());
+            for (i, part) in parts.enumerate() {
+                let separator = if i == 0 { word.separator } else { " " };
+                self.word(&Word { role: word.role, text: part.to_string(), separator });
+            }
+            return;
+        }
+        let text = shorten(&word.text, room).replace(NO_BREAK, " ");
+        let separator = if self.fresh { "" } else { word.separator };
+        if self.column > self.hang && self.column + width(separator) + width(&text) > WIDTH {
+            self.out.push('\n');
+            self.spaces = self.hang;
+            self.column = self.hang;
+        } else {
+            self.print(Role::Dim, separator);
+        }
+        self.print(word.role, &text);
+        self.fresh = false;
+    }
+
+    fn print(&mut self, role: Role, text: &str) {
+        self.column += width(text);
+        let inner = text.trim_start_matches(' ');
+        self.spaces += text.len() - inner.len();
+        let shown = inner.trim_end_matches(' ');
+        if !shown.is_empty() {
+            self.out.extend(std::iter::repeat_n(' ', self.spaces));
+            self.spaces = 0;
+            self.style.paint(&mut self.out, role, shown);
+        }
+        self.spaces += inner.len() - shown.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PLAIN: Style = Style { colour: false };
+
+    #[test]
+    fn words_wrap_under_the_hanging_indent() {
+        let text = "Compare with the flushed figures of tiny-writes; switch the write cache off \
+                    (hdparm -W0) to see the medium.";
+        let flow = Flow::new().lead(Role::Plain, "      → ").text(Role::Plain, text);
+        insta::assert_snapshot!(flow.lines(8, PLAIN), @r"
+              → Compare with the flushed figures of tiny-writes; switch the write cache
+                off (hdparm -W0) to see the medium.
+        ");
+    }
+
+    #[test]
+    fn items_stay_whole_and_lose_the_dot_at_the_end_of_a_line() {
+        let flow = Flow::new()
+            .item(Role::Plain, "5 tests", DOT)
+            .item(Role::Plain, "about 70 s", DOT)
+            .item(Role::Plain, "writes 1.07 GB into a folder of its own and removes it", DOT)
+            .item(Role::Plain, "your files are not touched", DOT);
+        insta::assert_snapshot!(flow.lines(0, PLAIN), @r"
+        5 tests · about 70 s · writes 1.07 GB into a folder of its own and removes it
+        your files are not touched
+        ");
+    }
+
+    #[test]
+    fn a_word_longer_than_a_line_is_shortened() {
+        let out = Flow::new().text(Role::Plain, &"x".repeat(200)).lines(0, PLAIN);
+        assert_eq!(width(out.trim_end()), WIDTH);
+        assert!(out.contains('…'));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_wide(
+            lead in "[a-z ]{0,24}", words in any::<String>(), item in any::<String>(), hang in 0usize..30,
+        ) {
+            let flow = Flow::new()
+                .lead(Role::Title, &lead)
+                .text(Role::Plain, &words)
+                .item(Role::Dim, &item, DOT);
+            for line in flow.lines(hang, PLAIN).lines() {
+                prop_assert!(width(line) <= WIDTH, "{:?}", line);
+            }
+        }
+    }
+}

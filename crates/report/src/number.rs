@@ -1,0 +1,233 @@
+//! Numbers as people read them: three significant digits, thousands separated, units apart.
+
+use drivescope_model::Metric;
+
+/// Digits that a measurement of a drive carries; rounds rarely agree on more.
+const DIGITS: i32 = 3;
+/// From here on a number is written with an exponent, so that no column grows without end.
+const EXPONENT_FROM: f64 = 1e10;
+/// Most decimals; smaller numbers are written with an exponent.
+const DECIMALS_MAX: i32 = 4;
+
+/// Printed for a number that is not there.
+pub const MISSING: &str = "-";
+
+/// Three significant digits: `0.612`, `13.1`, `178`, `3,460`, `842,000`; `-` for what is no number.
+pub fn three(value: f64) -> String {
+    fixed(value, DIGITS - 1 - exponent(value, DIGITS))
+}
+
+/// A whole number with its thousands separated: `1,234,567`.
+pub fn whole(value: u64) -> String {
+    separated(&value.to_string())
+}
+
+/// A value and the half width of its interval: (`178.2`, `1.1`), (`842,300`, `2,300`).
+///
+/// Both have the same decimals: those of two significant digits of the half width, but no fewer than
+/// [`three`] gives the value and at most one more. A half width that would vanish keeps one digit.
+pub fn with_half(value: f64, half: f64) -> (String, String) {
+    let three = DIGITS - 1 - exponent(value, DIGITS);
+    let decimals = (1 - exponent(half, 2)).clamp(three, three + 1);
+    let vanishes = half.abs() < 0.5 * 10f64.powi(-decimals);
+    let half_decimals = if vanishes {
+        -exponent(half, 1)
+    } else {
+        // An interval far wider than its value needs no more digits than any other number.
+        decimals.min(DIGITS - 1 - exponent(half, DIGITS))
+    };
+    (fixed(value, decimals), fixed(half, half_decimals))
+}
+
+/// Half width of a metric's 95 % interval: the larger distance of its two ends from the median. None
+/// with a single round, which says nothing about the spread.
+pub fn half_width(metric: &Metric) -> Option<f64> {
+    let half = (metric.high - metric.value).max(metric.value - metric.low);
+    (metric.rounds.len() >= 2 && half.is_finite() && half >= 0.0).then_some(half)
+}
+
+/// A latency given in microseconds, in the unit that suits it: `84.0 µs`, `13.1 ms`, `1.20 s`.
+pub fn latency_us(us: f64) -> String {
+    match us.abs() {
+        size if !size.is_finite() => MISSING.to_string(),
+        size if size < 999.5 => format!("{} µs", three(us)),
+        size if size < 999_500.0 => format!("{} ms", three(us / 1e3)),
+        _ => format!("{} s", three(us / 1e6)),
+    }
+}
+
+/// A threshold in the unit of its metric, without needless digits: `5,000`, `100 MB/s`, `20 ms`.
+pub fn threshold(value: f64, unit: &str) -> String {
+    match unit {
+        "1/s" => percent(value),
+        "us" if value < 1e3 => format!("{} µs", percent(value)),
+        "us" if value < 1e6 => format!("{} ms", percent(value / 1e3)),
+        "us" => format!("{} s", percent(value / 1e6)),
+        unit => format!("{} {unit}", percent(value)),
+    }
+}
+
+/// A percentage, with a decimal only where it has one: `50`, `12.5`, `0.1`.
+pub fn percent(value: f64) -> String {
+    if value.is_finite() && value.abs() < EXPONENT_FROM {
+        let text = format!("{value:.1}");
+        separated(text.strip_suffix(".0").unwrap_or(&text))
+    } else {
+        three(value)
+    }
+}
+
+/// Power of ten of the first of `digits` significant digits, after rounding to them: 99.96 is a
+/// number of three places.
+fn exponent(value: f64, digits: i32) -> i32 {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    let raw = value.abs().log10().floor() as i32;
+    let unit = 10f64.powi(raw - digits + 1);
+    let rounded = (value.abs() / unit).round();
+    if rounded >= 10f64.powi(digits) { raw + 1 } else { raw }
+}
+
+/// `value` with `decimals` places; negative: rounded to tens, hundreds, …
+fn fixed(value: f64, decimals: i32) -> String {
+    if !value.is_finite() {
+        return MISSING.to_string();
+    }
+    if value == 0.0 {
+        return "0".to_string();
+    }
+    let magnitude = value.abs();
+    if magnitude >= EXPONENT_FROM || magnitude < 0.5 * 10f64.powi(-DECIMALS_MAX) {
+        return format!("{value:.1e}");
+    }
+    if decimals < 0 {
+        let unit = 10f64.powi(-decimals);
+        return separated(&format!("{:.0}", (value / unit).round() * unit));
+    }
+    let places = decimals.min(DECIMALS_MAX) as usize;
+    separated(&format!("{value:.places$}"))
+}
+
+fn separated(number: &str) -> String {
+    let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(w, f)| (w, Some(f)));
+    let mut out = String::from(sign);
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::metric;
+    use proptest::prelude::*;
+
+    #[test]
+    fn three_significant_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.00042, "0.0004"),
+            (0.000_001, "1.0e-6"),
+            (0.6119, "0.612"),
+            (1.709, "1.71"),
+            (9.996, "10.0"),
+            (13.06, "13.1"),
+            (99.96, "100"),
+            (178.2, "178"),
+            (999.6, "1,000"),
+            (5_000.0, "5,000"),
+            (842_345.0, "842,000"),
+            (-1_234.0, "-1,230"),
+            (1e15, "1.0e15"),
+            (f64::NAN, "-"),
+            (f64::INFINITY, "-"),
+        ] {
+            assert_eq!(three(value), text, "{value}");
+        }
+        assert_eq!(whole(1_234_567), "1,234,567");
+        assert_eq!(whole(12), "12");
+    }
+
+    #[test]
+    fn the_value_carries_the_digits_that_its_interval_supports() {
+        for (value, half, texts) in [
+            (178.2, 1.1, ("178.2", "1.1")),
+            (149.0, 12.0, ("149", "12")),
+            (149.0, 0.89, ("149.0", "0.9")),
+            (178.0, 46.0, ("178", "46")),
+            (3_456.0, 20.0, ("3,456", "20")),
+            (3_456.0, 300.0, ("3,460", "300")),
+            (842_300.0, 2_345.0, ("842,300", "2,300")),
+            (178.2, 0.031, ("178.2", "0.03")),
+            (178.2, 0.0, ("178.2", "0")),
+            (0.0, 0.0, ("0", "0")),
+        ] {
+            let (text, half_text) = with_half(value, half);
+            assert_eq!((text.as_str(), half_text.as_str()), texts);
+        }
+    }
+
+    #[test]
+    fn an_interval_needs_two_rounds_and_takes_the_longer_arm() {
+        assert_eq!(half_width(&metric("a.b.iops", &[100.0])), None);
+        assert_eq!(half_width(&metric("a.b.iops", &[100.0, 90.0, 104.0])), Some(10.0));
+    }
+
+    #[test]
+    fn latencies_choose_their_unit() {
+        for (us, text) in [
+            (0.0, "0 µs"),
+            (84.03, "84.0 µs"),
+            (999.4, "999 µs"),
+            (999.6, "1.00 ms"),
+            (13_090.0, "13.1 ms"),
+            (999_600.0, "1.00 s"),
+            (61_000_000.0, "61.0 s"),
+            (f64::NAN, "-"),
+        ] {
+            assert_eq!(latency_us(us), text, "{us}");
+        }
+        assert_eq!(percent(12.5), "12.5");
+        assert_eq!(percent(50.0), "50");
+        for (value, unit, text) in [
+            (5_000.0, "1/s", "5,000"),
+            (12.5, "MB/s", "12.5 MB/s"),
+            (500.0, "us", "500 µs"),
+            (20_000.0, "us", "20 ms"),
+            (1e6, "us", "1 s"),
+        ] {
+            assert_eq!(threshold(value, unit), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printed_numbers_are_short_and_within_half_a_unit(value in 1e-3..1e9f64) {
+            let text = three(value);
+            prop_assert!(text.len() <= 13, "{}", text);
+            let back: f64 = text.replace(',', "").parse().unwrap();
+            prop_assert!((back - value).abs() <= value * 0.0051 + 0.00005, "{} {}", value, text);
+        }
+
+        #[test]
+        fn no_number_breaks_the_printer(
+            value in proptest::num::f64::ANY, half in proptest::num::f64::ANY,
+        ) {
+            prop_assert!(three(value).len() <= 14);
+            let (text, half_text) = with_half(value, half);
+            prop_assert!(text.len() <= 15 && half_text.len() <= 15, "{} {}", text, half_text);
+            prop_assert!(latency_us(value).chars().count() <= 17);
+            prop_assert!(percent(value).len() <= 18);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Colours by role. Without colour every text is exactly the same, minus the escape sequences.
+
+use anstyle::AnsiColor;
+
+/// How to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    /// Whether to use ANSI colours. Off when the output is not a terminal or `NO_COLOR` is set; the
+    /// caller decides.
+    pub colour: bool,
+}
+
+/// What a piece of text is, which decides its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Role {
+    /// Values and names.
+    #[default]
+    Plain,
+    /// Headings.
+    Title,
+    /// What may be skipped: column heads, notes, invalid numbers.
+    Dim,
+    /// As it should be.
+    Good,
+    /// To be read with care.
+    Warn,
+    /// Faulty.
+    Bad,
+}
+
+impl Role {
+    fn ansi(self) -> anstyle::Style {
+        let style = anstyle::Style::new();
+        match self {
+            Self::Plain => style,
+            Self::Title => style.bold(),
+            Self::Dim => style.dimmed(),
+            Self::Good => style.fg_color(Some(AnsiColor::Green.into())),
+            Self::Warn => style.fg_color(Some(AnsiColor::Yellow.into())),
+            Self::Bad => style.fg_color(Some(AnsiColor::Red.into())).bold(),
+        }
+    }
+}
+
+impl Style {
+    /// Appends `text` to `out` in the colour of `role`.
+    pub(crate) fn paint(self, out: &mut String, role: Role, text: &str) {
+        let ansi = role.ansi();
+        if self.colour && !ansi.is_plain() && !text.is_empty() {
+            out.push_str(&format!("{}{text}{}", ansi.render(), ansi.render_reset()));
+        } else {
+            out.push_str(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_added_around_the_text_and_only_when_asked() {
+        let mut plain = String::new();
+        Style::default().paint(&mut plain, Role::Bad, "x");
+        assert_eq!(plain, "x");
+        let mut coloured = String::new();
+        Style { colour: true }.paint(&mut coloured, Role::Dim, "x");
+        assert_eq!(coloured, "\u{1b}[2mx\u{1b}[0m");
+        let mut neutral = String::new();
+        Style { colour: true }.paint(&mut neutral, Role::Plain, "x");
+        assert_eq!(neutral, "x");
+    }
+}

@@ -1,0 +1,210 @@
+//! Aligned columns without rules: empty columns vanish, flexible ones shrink until the table fits.
+
+use crate::style::{Role, Style};
+use crate::width::{WIDTH, clean, shorten, width};
+
+/// Where a text stands in its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// A column: alignment, spaces before it, and the width below which it does not shrink.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    align: Align,
+    gap: usize,
+    least: Option<usize>,
+}
+
+impl Column {
+    /// Text, left-aligned, two spaces after the column before it.
+    pub(crate) const fn left() -> Self {
+        Self { align: Align::Left, gap: 2, least: None }
+    }
+    /// Numbers, right-aligned.
+    pub(crate) const fn right() -> Self {
+        Self { align: Align::Right, gap: 2, least: None }
+    }
+    /// The same with `gap` spaces before it.
+    pub(crate) const fn gap(self, gap: usize) -> Self {
+        Self { gap, ..self }
+    }
+    /// The same, shortened in the middle down to `least` columns when the table is too wide.
+    pub(crate) const fn flexible(self, least: usize) -> Self {
+        Self { least: Some(least), ..self }
+    }
+}
+
+/// One field.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cell {
+    text: String,
+    role: Role,
+}
+
+impl Cell {
+    pub(crate) fn new(role: Role, text: impl AsRef<str>) -> Self {
+        Self { text: clean(text.as_ref()).into_owned(), role }
+    }
+    pub(crate) fn plain(text: impl AsRef<str>) -> Self {
+        Self::new(Role::Plain, text)
+    }
+    pub(crate) fn dim(text: impl AsRef<str>) -> Self {
+        Self::new(Role::Dim, text)
+    }
+    pub(crate) fn title(text: impl AsRef<str>) -> Self {
+        Self::new(Role::Title, text)
+    }
+    pub(crate) fn blank() -> Self {
+        Self::default()
+    }
+}
+
+/// A table under construction.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+    indent: usize,
+}
+
+impl Table {
+    /// A table whose first column begins after `indent` spaces.
+    pub(crate) fn new(indent: usize, columns: Vec<Column>) -> Self {
+        Self { columns, rows: Vec::new(), indent }
+    }
+
+    /// Adds a row; fields beyond the columns are dropped, missing ones are blank.
+    pub(crate) fn row(&mut self, mut cells: Vec<Cell>) {
+        cells.resize_with(self.columns.len(), Cell::default);
+        self.rows.push(cells);
+    }
+
+    /// Width without shrinking anything.
+    pub(crate) fn natural_width(&self) -> usize {
+        self.total(&self.natural())
+    }
+
+    fn natural(&self) -> Vec<usize> {
+        (0..self.columns.len())
+            .map(|c| self.rows.iter().map(|row| width(&row[c].text)).max().unwrap_or(0))
+            .collect()
+    }
+
+    fn total(&self, widths: &[usize]) -> usize {
+        let mut total = self.indent;
+        let mut first = true;
+        for (column, columns_width) in self.columns.iter().zip(widths) {
+            if *columns_width > 0 {
+                total += columns_width + if first { 0 } else { column.gap };
+                first = false;
+            }
+        }
+        total
+    }
+
+    /// Takes columns away one by one from the widest column that may still shrink.
+    fn shrink(&self, widths: &mut [usize], least: impl Fn(&Column) -> Option<usize>) {
+        while self.total(widths) > WIDTH {
+            let widest = (0..widths.len())
+                .filter(|c| least(&self.columns[*c]).is_some_and(|least| widths[*c] > least))
+                .max_by_key(|c| widths[*c]);
+            match widest {
+                Some(c) => widths[c] -= 1,
+                None => return,
+            }
+        }
+    }
+
+    /// The lines, each ended with a newline, none wider than [`WIDTH`]; a row of blanks has none.
+    pub(crate) fn render(&self, style: Style) -> String {
+        let mut widths = self.natural();
+        self.shrink(&mut widths, |column| column.least);
+        // Absurd values only: even a number is cut visibly rather than breaking the line.
+        self.shrink(&mut widths, |_| Some(1));
+        let mut out = String::new();
+        let shows = |cell: &Cell| !cell.text.trim_matches(' ').is_empty();
+        for row in self.rows.iter().filter(|row| row.iter().any(shows)) {
+            self.line(&mut out, row, &widths, style);
+        }
+        out
+    }
+
+    fn line(&self, out: &mut String, row: &[Cell], widths: &[usize], style: Style) {
+        let mut pending = self.indent;
+        let mut first = true;
+        for (c, cell) in row.iter().enumerate().filter(|(c, _)| widths[*c] > 0) {
+            let column = &self.columns[c];
+            pending += if first { 0 } else { column.gap };
+            first = false;
+            let text = shorten(&cell.text, widths[c]);
+            // Aligned figures end with padding of their own; it must not trail the line.
+            let trimmed = text.trim_end_matches(' ');
+            if trimmed.is_empty() {
+                pending += widths[c];
+                continue;
+            }
+            let padding = widths[c] - width(&text);
+            let (before, after) = match column.align {
+                Align::Left => (0, padding),
+                Align::Right => (padding, 0),
+            };
+            out.extend(std::iter::repeat_n(' ', pending + before));
+            style.paint(out, cell.role, trimmed);
+            pending = after + text.len() - trimmed.len();
+        }
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn columns_align_empty_ones_vanish_and_nothing_trails() {
+        let mut table =
+            Table::new(0, vec![Column::left(), Column::right(), Column::left(), Column::right()]);
+        table.row(vec![Cell::title("test"), Cell::dim("time"), Cell::blank(), Cell::dim("reads")]);
+        table.row(vec![
+            Cell::plain("transfer"),
+            Cell::plain("41 s"),
+            Cell::blank(),
+            Cell::plain("4.20 GB"),
+        ]);
+        table.row(vec![Cell::plain("latency"), Cell::plain("8 s")]);
+        insta::assert_snapshot!(table.render(Style::default()), @r"
+        test      time    reads
+        transfer  41 s  4.20 GB
+        latency    8 s
+        ");
+    }
+
+    #[test]
+    fn flexible_columns_shrink_before_others() {
+        let mut table = Table::new(2, vec![Column::left(), Column::left().flexible(8)]);
+        table.row(vec![Cell::plain("a".repeat(40)), Cell::plain("b".repeat(70))]);
+        let out = table.render(Style::default());
+        assert_eq!(width(out.trim_end()), WIDTH);
+        assert!(out.contains(&"a".repeat(40)), "{out}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_table_fits(rows in proptest::collection::vec(
+            proptest::collection::vec(any::<String>(), 0..9), 0..6))
+        {
+            let column = |i| if i % 2 == 0 { Column::left() } else { Column::right() };
+            let mut table = Table::new(2, (0..8).map(column).collect());
+            for row in rows {
+                table.row(row.iter().map(Cell::plain).collect());
+            }
+            for line in table.render(Style::default()).lines() {
+                prop_assert!(width(line) <= WIDTH, "{:?}", line);
+            }
+        }
+    }
+}

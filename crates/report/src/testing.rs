@@ -1,0 +1,492 @@
+//! Documents for tests, built by hand: a hard disk, an NVMe drive, memory, and runs that went wrong.
+
+use drivescope_model::document::{
+    FORMAT, GateCheck, Limiter, Metric, PhaseRecord, Run, Series, Tool,
+};
+use drivescope_model::drive::{Drive, DriveKind, Health, Link, Partition};
+use drivescope_model::host::{Calibration, Host};
+use drivescope_model::metrics::quantity_of;
+use drivescope_model::options::{
+    LatencyOptions, SurfaceOptions, TinyWritesOptions, TransferOptions,
+};
+use drivescope_model::plan::Engine;
+use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
+use drivescope_model::{
+    Bytes, Cost, Finding, FindingId, Plan, PlannedTest, Secs, Suite, TestKind, TestResult,
+    TestStatus, WriteLevel,
+};
+
+/// A metric whose value is the middle round and whose interval is the range of the rounds.
+pub fn metric(key: &str, rounds: &[f64]) -> Metric {
+    let mut sorted = rounds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    Metric {
+        key: key.to_string(),
+        value: sorted[sorted.len() / 2],
+        unit: quantity_of(key).map_or("", |q| q.unit).to_string(),
+        low: sorted[0],
+        high: sorted[sorted.len() - 1],
+        rounds: rounds.to_vec(),
+        valid: true,
+        invalid_because: Vec::new(),
+    }
+}
+
+/// Three rounds around `value` that spread by `spread` to both sides.
+fn rounds(key: &str, value: f64, spread: f64) -> Metric {
+    metric(key, &[value, value - spread, value + spread])
+}
+
+fn latencies(cell: &str, [p50, p99, p99_9, max]: [f64; 4]) -> Vec<Metric> {
+    [("p50", p50), ("p99", p99), ("p99_9", p99_9), ("max", max)]
+        .map(|(name, us)| rounds(&format!("{cell}.lat_{name}_us"), us, us / 50.0))
+        .to_vec()
+}
+
+fn transfer_cell(cell: &str, mb_s: f64, iops: f64, lat: [f64; 4]) -> Vec<Metric> {
+    let cell = format!("transfer.{cell}");
+    let mut metrics = vec![
+        rounds(&format!("{cell}.mb_s"), mb_s, mb_s * 0.006),
+        rounds(&format!("{cell}.iops"), iops, iops * 0.006),
+    ];
+    metrics.extend(latencies(&cell, lat));
+    metrics
+}
+
+fn latency_cell(cell: &str, iops: f64, offered: Option<f64>, lat: [f64; 4]) -> Vec<Metric> {
+    let cell = format!("latency.{cell}");
+    let mut metrics = vec![rounds(&format!("{cell}.iops"), iops, iops * 0.01)];
+    metrics.extend(offered.map(|rate| metric(&format!("{cell}.offered_iops"), &[rate])));
+    metrics.extend(latencies(&cell, lat));
+    metrics
+}
+
+fn phases(metrics: &[Metric], limiter: Limiter) -> Vec<PhaseRecord> {
+    let mut records = Vec::new();
+    for metric in metrics.iter().filter(|metric| metric.key.ends_with(".iops")) {
+        let cell = metric.key.trim_end_matches(".iops").split_once('.').unwrap().1;
+        let block = if cell.starts_with("seq1m") { 1 << 20 } else { 4096 };
+        for (i, iops) in metric.rounds.iter().enumerate() {
+            records.push(PhaseRecord {
+                cell: cell.to_string(),
+                round: i as u32 + 1,
+                start_s: records.len() as f64 * 5.25,
+                elapsed_s: 5.0,
+                ops: (iops * 5.0) as u64,
+                bytes: (iops * 5.0) as u64 * block,
+                errors: 0,
+                depth_mean: 0.998,
+                cpu_busiest_pct: 3.4,
+                cpu_user_pct: 0.8,
+                cpu_sys_pct: 2.6,
+                context_switches: 412,
+                device_read_bytes: None,
+                device_written_bytes: None,
+                device_busy_pct: Some(99.6),
+                temperature_c: Some(34.0),
+                limiter,
+            });
+        }
+    }
+    records
+}
+
+/// A finished test with these metrics; its phases are limited by the drive.
+pub fn result(test: TestKind, metrics: Vec<Metric>) -> TestResult {
+    let phases = phases(&metrics, Limiter::Drive);
+    TestResult {
+        elapsed_s: 21.0,
+        metrics,
+        phases,
+        ..TestResult::empty(test, TestStatus::Done, None)
+    }
+}
+
+/// A run with one transfer test that holds these metrics.
+pub fn with_metrics(metrics: &[(&str, &[f64])]) -> Run {
+    let metrics = metrics.iter().map(|(key, rounds)| metric(key, rounds)).collect();
+    let mut run = hard_disk();
+    run.tests = vec![result(TestKind::Transfer, metrics)];
+    run.findings.clear();
+    run
+}
+
+pub fn hard_disk_transfer() -> TestResult {
+    let mut metrics = Vec::new();
+    for (cell, mb_s, iops, lat) in [
+        ("seq1m_q8t1.read", 178.2, 169.9, [47_020.0, 52_100.0, 60_000.0, 61_400.0]),
+        ("seq1m_q8t1.write", 171.9, 163.9, [48_700.0, 55_300.0, 98_000.0, 120_000.0]),
+        ("rnd4k_q32t1.read", 1.69, 412.0, [77_100.0, 214_000.0, 390_000.0, 402_000.0]),
+        ("rnd4k_q32t1.write", 1.93, 471.0, [61_000.0, 244_000.0, 410_000.0, 431_000.0]),
+        ("rnd4k_q1t1.read", 0.611, 149.0, [6_610.0, 14_200.0, 21_300.0, 24_800.0]),
+        ("rnd4k_q1t1.write", 1.71, 418.0, [1_010.0, 18_800.0, 30_100.0, 44_000.0]),
+    ] {
+        metrics.extend(transfer_cell(cell, mb_s, iops, lat));
+    }
+    result(TestKind::Transfer, metrics)
+}
+
+pub fn hard_disk_latency() -> TestResult {
+    let mut metrics = Vec::new();
+    for (cell, iops, offered, lat) in [
+        ("span100", 76.2, None, [13_100.0, 24_800.0, 31_000.0, 61_200.0]),
+        ("span12_5", 118.0, None, [8_410.0, 16_900.0, 20_800.0, 41_000.0]),
+        ("span1", 161.0, None, [6_020.0, 12_700.0, 15_000.0, 18_300.0]),
+        ("poisson_50pct", 38.0, Some(38.1), [14_900.0, 51_000.0, 88_000.0, 131_000.0]),
+        ("fixed_1000", 77.0, Some(1_000.0), [2.4e6, 4.6e6, 4.61e6, 4.61e6]),
+    ] {
+        metrics.extend(latency_cell(cell, iops, offered, lat));
+    }
+    result(TestKind::Latency, metrics)
+}
+
+pub fn hard_disk_surface() -> TestResult {
+    let rate = |i: usize| 181.4 - 100.6 * (i as f64 / 63.0).powf(1.4);
+    let mut metrics: Vec<Metric> = [
+        ("read.start", 181.2),
+        ("read.end", 82.0),
+        ("read.min", 80.8),
+        ("read.mean", 138.4),
+        ("read.max", 181.4),
+        ("read.sample_mean", 145.1),
+    ]
+    .map(|(name, value)| rounds(&format!("surface.{name}_mb_s"), value, value * 0.004))
+    .to_vec();
+    for (name, value) in [("min", 1.21), ("mean", 13.4), ("max", 24.9)] {
+        metrics.push(rounds(&format!("surface.access.access_{name}_ms"), value, 0.1));
+    }
+    let shares: Vec<f64> = (1..=300).map(|i| f64::from(i * 7 % 300) / 300.0).collect();
+    let times = shares.iter().map(|share| 5.5 + 12.0 * share.sqrt()).collect();
+    TestResult {
+        series: vec![
+            Series {
+                key: "surface.read.mb_s".into(),
+                x_unit: "bytes".into(),
+                y_unit: "MB/s".into(),
+                x: (0..64).map(|i| i as f64 * 62_500_000_000.0).collect(),
+                y: (0..64).map(rate).collect(),
+            },
+            Series {
+                key: "surface.access.lat_ms".into(),
+                x_unit: "share".into(),
+                y_unit: "ms".into(),
+                x: shares,
+                y: times,
+            },
+        ],
+        ..result(TestKind::Surface, metrics)
+    }
+}
+
+pub fn hard_disk_tiny_writes() -> TestResult {
+    let mut metrics = Vec::new();
+    for (cell, unit, seen, flushed, drive, share) in [
+        ("rnd16_buffered", "iops", 6_940.0, Some(612.0), Some(61.0), 99.1),
+        ("rnd16_sync", "iops", 60.8, Some(60.8), Some(61.0), 0.0),
+        ("seq512_write", "mb_s", 99.7, Some(92.1), Some(1.1), 98.9),
+        ("seq512_read_warm", "mb_s", 2_066.0, None, Some(106.0), 94.9),
+        ("seq512_read_cold", "mb_s", 106.4, None, Some(106.0), 0.4),
+    ] {
+        let key = |name: &str| format!("tiny-writes.{cell}.{name}{unit}");
+        metrics.push(rounds(&key(""), seen, seen * 0.02));
+        metrics.extend(flushed.map(|value| rounds(&key("flushed_"), value, 1.0)));
+        metrics.extend(drive.map(|value| rounds(&key("drive_"), value, 0.5)));
+        metrics.push(rounds(&format!("tiny-writes.{cell}.cache_share_pct"), share, 0.1));
+    }
+    metrics.push(rounds("tiny-writes.rnd4k_direct.iops", 61.0, 0.5));
+    TestResult {
+        reason: Some("seq512_read_cold: one round only, cached pages could not be evicted".into()),
+        ..result(TestKind::TinyWrites, metrics)
+    }
+}
+
+/// A healthy hard disk below a directory.
+pub fn hard_disk() -> Run {
+    let finding = Finding::new(
+        FindingId::WriteCached,
+        "418 writes/s is more than 5400 rpm allows (90/s); with flush: 61/s",
+    );
+    let mut tests = vec![
+        hard_disk_transfer(),
+        hard_disk_latency(),
+        TestResult::empty(
+            TestKind::Surface,
+            TestStatus::Skipped,
+            Some("a directory has no positions; name the device, /dev/sda".into()),
+        ),
+        hard_disk_tiny_writes(),
+    ];
+    let finding = finding.about("transfer.rnd4k_q1t1.write");
+    tests[0].findings.push(finding.clone());
+    Run {
+        format: FORMAT,
+        id: "7c2f01a9be44".into(),
+        tool: Tool { name: "drivescope".into(), version: "0.1.0".into(), build: "release".into() },
+        started_at: "2026-08-01T14:02:11+02:00".into(),
+        elapsed_s: 71.3,
+        status: TestStatus::Done,
+        label: None,
+        price: None,
+        simulated: false,
+        target: directory("/mnt/data", "ext4", &["sda1", "sda"]),
+        drive: Some(hard_disk_drive()),
+        host: host(),
+        calibration: Calibration {
+            loop_ns_per_io: 82.1,
+            loop_iops_max: 12_180_000.0,
+            clock_ns: 21.9,
+            generator_mb_s: 6_210.0,
+            memory_copy_mb_s: 9_830.0,
+        },
+        gate: vec![
+            check("directory is writable", true, "/mnt/data"),
+            check("free space stays above 10 % and 1 GiB", true, "2.10 TB free"),
+        ],
+        plan: plan(),
+        tests,
+        findings: vec![
+            Finding::new(FindingId::SystemDisk, "/home lies on sda2, the same drive"),
+            finding,
+        ],
+        verdict: Vec::new(),
+    }
+}
+
+fn check(check: &str, passed: bool, evidence: &str) -> GateCheck {
+    GateCheck { check: check.into(), passed, evidence: evidence.into() }
+}
+
+fn host() -> Host {
+    Host {
+        name: "bench1".into(),
+        os: "Debian GNU/Linux 13 (trixie)".into(),
+        kernel: "6.12.38-amd64".into(),
+        cpu: "AMD Ryzen 5 5600G with Radeon Graphics".into(),
+        cpus: 12,
+        governor: Some("performance".into()),
+        on_battery: Some(false),
+        memory_bytes: 33_562_812_416,
+        virtualization: None,
+        clock_source: Some("tsc".into()),
+    }
+}
+
+pub fn directory(path: &str, fs: &str, stack: &[&str]) -> TargetInfo {
+    TargetInfo {
+        path: path.into(),
+        kind: TargetKind::Directory,
+        size_bytes: 4_000_000_000_000,
+        file_system: Some(FileSystem {
+            kind: fs.into(),
+            source: stack.first().map_or(fs.to_string(), |name| format!("/dev/{name}")),
+            mount_point: path.into(),
+            options: "rw,relatime".into(),
+            size_bytes: 4_000_000_000_000,
+            available_bytes: 2_100_000_000_000,
+            read_only: false,
+        }),
+        stack: stack.iter().map(ToString::to_string).collect(),
+        system_disk: false,
+        io_mode: Some(IoMode::Direct),
+        io_align_bytes: 4096,
+    }
+}
+
+fn planned(test: TestKind, seconds: f64, read_bytes: u64, written_bytes: u64) -> PlannedTest {
+    let writes = if written_bytes > 0 { WriteLevel::OwnFiles } else { WriteLevel::Read };
+    let cost = Cost { seconds, read_bytes, written_bytes };
+    PlannedTest { test, writes, cost, skip: None, omitted: Vec::new() }
+}
+
+pub fn plan() -> Plan {
+    let mut surface = planned(TestKind::Surface, 0.0, 0, 0);
+    surface.skip = Some("a directory has no positions; name the device, /dev/sda".into());
+    let mut tiny = planned(TestKind::TinyWrites, 16.0, 52_000_000, 564_000_000);
+    tiny.omitted.push("seq512_read_cold: eviction of cached pages cannot be proved here".into());
+    Plan {
+        suite: Suite {
+            name: "quick".into(),
+            summary: "about a minute: transfers, latency, surface, tiny writes".into(),
+            tests: TestKind::ALL.to_vec(),
+            rounds: 3,
+            pause: Secs(0.0),
+            size: Bytes::gib(1),
+            span: Bytes(0),
+            transfer: TransferOptions::default(),
+            latency: LatencyOptions::default(),
+            surface: SurfaceOptions::default(),
+            tiny_writes: TinyWritesOptions::default(),
+        },
+        seed: 42,
+        engine: Engine::Uring,
+        tests: vec![
+            planned(TestKind::Transfer, 38.0, 4_200_000_000, 2_100_000_000),
+            planned(TestKind::Latency, 16.0, 12_000_000, 0),
+            surface,
+            tiny,
+        ],
+        own_folder: Some("/mnt/data/.drivescope-7c2f01a9be44".into()),
+        own_bytes: Bytes::gib(1),
+    }
+}
+
+pub fn hard_disk_drive() -> Drive {
+    Drive {
+        model: Some("WD40EFRX-68N32N0".into()),
+        serial: Some("WD-WCC7K0XXXXXX".into()),
+        firmware: Some("82.00A82".into()),
+        transport: "sata".into(),
+        link: Some(Link { name: "SATA 6.0 Gb/s".into(), payload_mb_s: 600.0, possible: None }),
+        rpm: Some(5400),
+        physical_sector_bytes: 4096,
+        write_cache: Some("write back".into()),
+        scheduler: Some("mq-deadline".into()),
+        temperature_c: Some(31.0),
+        health: Health {
+            passed: Some(true),
+            power_on_hours: Some(21_034),
+            wear_pct: None,
+            bad_sectors: Some(0),
+            note: None,
+        },
+        partitions: vec![
+            partition("sda1", 1 << 20, 3_900_000_000_000, 0, Some("ext4"), &["/mnt/data"]),
+            partition("sda2", 3_900_001_049_088, 99_999_744_000, 512, Some("ntfs"), &[]),
+        ],
+        ..drive("sda", DriveKind::HardDisk, 4_000_787_030_016)
+    }
+}
+
+pub fn partition(
+    name: &str,
+    start_bytes: u64,
+    size_bytes: u64,
+    misaligned_bytes: u64,
+    content: Option<&str>,
+    mounts: &[&str],
+) -> Partition {
+    Partition {
+        name: name.into(),
+        start_bytes,
+        size_bytes,
+        misaligned_bytes,
+        content: content.map(Into::into),
+        mounts: mounts.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// A drive about which little is known.
+pub fn drive(name: &str, kind: DriveKind, capacity_bytes: u64) -> Drive {
+    Drive {
+        name: name.into(),
+        path: format!("/dev/{name}"),
+        kind,
+        model: None,
+        serial: None,
+        firmware: None,
+        wwn: None,
+        capacity_bytes,
+        transport: String::new(),
+        link: None,
+        rotational_hint: kind == DriveKind::HardDisk,
+        rpm: None,
+        logical_sector_bytes: 512,
+        physical_sector_bytes: 512,
+        write_cache: None,
+        scheduler: None,
+        removable: false,
+        read_only: false,
+        temperature_c: None,
+        health: Health::default(),
+        partitions: Vec::new(),
+        content: None,
+        mounts: Vec::new(),
+        backing: Vec::new(),
+    }
+}
+
+pub fn nvme_drive() -> Drive {
+    Drive {
+        model: Some("Samsung SSD 990 PRO 2TB".into()),
+        transport: "nvme".into(),
+        link: Some(Link {
+            name: "PCIe 3.0 x4".into(),
+            payload_mb_s: 3_938.0,
+            possible: Some("PCIe 4.0 x4".into()),
+        }),
+        health: Health { wear_pct: Some(3), ..Health::default() },
+        ..drive("nvme0n1", DriveKind::Nvme, 2_000_398_934_016)
+    }
+}
+
+/// A fast NVMe drive behind dm-crypt.
+pub fn nvme() -> Run {
+    let mut metrics = Vec::new();
+    for (cell, mb_s, iops, lat) in [
+        ("seq1m_q8t1.read", 3_456.0, 3_296.0, [2_400.0, 2_610.0, 3_000.0, 4_100.0]),
+        ("seq1m_q8t1.write", 3_102.0, 2_958.0, [2_700.0, 3_010.0, 4_400.0, 9_800.0]),
+        ("seq1m_q1t1.read", 2_210.0, 2_107.0, [470.0, 521.0, 600.0, 1_100.0]),
+        ("seq1m_q1t1.write", 2_940.0, 2_803.0, [350.0, 402.0, 690.0, 3_300.0]),
+        ("rnd4k_q32t16.read", 3_450.0, 842_300.0, [606.0, 810.0, 1_040.0, 3_200.0]),
+        ("rnd4k_q32t16.write", 3_080.0, 751_900.0, [680.0, 1_010.0, 2_200.0, 8_700.0]),
+        ("rnd4k_q1t1.read", 84.0, 20_510.0, [47.1, 62.3, 91.0, 410.0]),
+        ("rnd4k_q1t1.write", 260.0, 63_480.0, [14.2, 21.9, 44.0, 1_900.0]),
+    ] {
+        metrics.extend(transfer_cell(cell, mb_s, iops, lat));
+    }
+    let mut transfer = result(TestKind::Transfer, metrics);
+    for phase in transfer.phases.iter_mut().filter(|p| p.cell.starts_with("rnd4k_q32t16")) {
+        phase.limiter = Limiter::Cpu;
+        phase.cpu_busiest_pct = 97.2;
+    }
+    let tiny = vec![rounds("tiny-writes.rnd16_sync.iops", 1_210.0, 30.0)];
+    Run {
+        target: directory("/home/user/data", "btrfs", &["dm-0", "nvme0n1p2", "nvme0n1"]),
+        drive: Some(nvme_drive()),
+        tests: vec![transfer, result(TestKind::TinyWrites, tiny)],
+        findings: Vec::new(),
+        ..hard_disk()
+    }
+}
+
+/// A directory in memory: every number is invalid.
+pub fn memory() -> Run {
+    let mut transfer = hard_disk_transfer();
+    for metric in &mut transfer.metrics {
+        for value in [&mut metric.value, &mut metric.low, &mut metric.high] {
+            *value *= 40.0;
+        }
+        metric.valid = false;
+        metric.invalid_because = vec![FindingId::MemoryBacked];
+    }
+    for phase in &mut transfer.phases {
+        phase.limiter = Limiter::Memory;
+    }
+    Run {
+        target: directory("/tmp/x", "tmpfs", &[]),
+        drive: None,
+        tests: vec![transfer],
+        findings: vec![Finding::new(FindingId::MemoryBacked, "/tmp/x is a tmpfs")],
+        ..hard_disk()
+    }
+}
+
+/// A run that was stopped in its second test, after an error in the first.
+pub fn interrupted() -> Run {
+    let mut transfer = hard_disk_transfer();
+    transfer.status = TestStatus::Failed;
+    transfer.reason = Some("read at 12,582,912: Input/output error (os error 5)".into());
+    transfer.metrics.truncate(12);
+    transfer.phases.truncate(6);
+    transfer.phases[5].errors = 2;
+    let latency = TestResult::empty(TestKind::Latency, TestStatus::Interrupted, None);
+    let error = Finding::new(FindingId::IoError, "2 of 824 requests failed with EIO");
+    Run {
+        status: TestStatus::Interrupted,
+        elapsed_s: 23.0,
+        label: Some("red-A".into()),
+        tests: vec![transfer, latency],
+        findings: vec![error],
+        ..hard_disk()
+    }
+}

@@ -1,0 +1,112 @@
+//! What stands around a test's table: failed requests, marks, intervals, limiters.
+
+use crate::flow::{DOT, Flow};
+use crate::number::{half_width, whole};
+use crate::style::{Role, Style};
+use drivescope_model::document::Limiter;
+use drivescope_model::{FindingId, PhaseRecord, TestResult, TestStatus};
+
+/// Most phases named one by one; beyond, `--verbose` shows them all.
+const NAMED_MAX: usize = 3;
+
+/// `2 of 5,006 requests failed`, if any did.
+pub(super) fn errors(result: &TestResult) -> Option<String> {
+    let sum = |count: fn(&PhaseRecord) -> u64| {
+        result.phases.iter().map(count).fold(0u64, u64::saturating_add)
+    };
+    let failed = sum(|phase| phase.errors);
+    let all = failed.saturating_add(sum(|phase| phase.ops));
+    (failed > 0).then(|| format!("{} of {} requests failed", whole(failed), whole(all)))
+}
+
+/// Marks, intervals and limiters, in one or two quiet lines.
+pub(super) fn footer(result: &TestResult, table: &str, style: Style) -> String {
+    let mut out = invalid(result, style);
+    let mut flow = Flow::new().lead(Role::Dim, "  ");
+    if let Some(text) = intervals(result, table.contains('±')) {
+        flow = flow.item(Role::Dim, &text, DOT);
+    }
+    for (i, text) in limits(result).iter().enumerate() {
+        flow = flow.item(Role::Dim, text, if i == 0 { DOT } else { " " });
+    }
+    if flow.has_words() {
+        out.push_str(&flow.lines(2, style));
+    }
+    // A test that ended well gives as its reason what it had to leave out.
+    if let (TestStatus::Done, Some(parts)) = (result.status, result.reason.as_deref()) {
+        let flow = Flow::new().lead(Role::Dim, "  left out: ").text(Role::Dim, parts);
+        out.push_str(&flow.lines(4, style));
+    }
+    out
+}
+
+/// What `!` means in this table.
+fn invalid(result: &TestResult, style: Style) -> String {
+    let marked: Vec<_> = result.metrics.iter().filter(|metric| !metric.valid).collect();
+    if marked.is_empty() {
+        return String::new();
+    }
+    let mut ids: Vec<FindingId> =
+        marked.iter().flat_map(|metric| metric.invalid_because.iter().copied()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let names: Vec<String> =
+        ids.iter().map(|id| format!("{} {}", id.spec().id, id.spec().name)).collect();
+    let colon = if names.is_empty() { "" } else { ":" };
+    Flow::new()
+        .lead(Role::Warn, "  ! ")
+        .item(Role::Warn, &format!("not the drive's number{colon}"), " ")
+        .text(Role::Warn, &names.join(", "))
+        .lines(4, style)
+}
+
+/// What a figure is; `shown`: whether its interval stands beside it.
+fn intervals(result: &TestResult, shown: bool) -> Option<String> {
+    let rounds = result.metrics.iter().filter(|m| half_width(m).is_some()).map(|m| m.rounds.len());
+    let (least, most) = (rounds.clone().min()?, rounds.max()?);
+    let rounds = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let spread = if shown { " ± 95 % interval" } else { "" };
+    Some(format!("median of {rounds} rounds{spread}"))
+}
+
+/// The common limiter, and the phases that had another: `limited by the drive;`, `by one CPU in …`.
+fn limits(result: &TestResult) -> Vec<String> {
+    let mut groups: Vec<(Limiter, Vec<&str>)> = Vec::new();
+    // The rate of an open loop is asked for; saying that it limits would only confuse.
+    for phase in result.phases.iter().filter(|phase| phase.limiter != Limiter::Schedule) {
+        let at = groups.iter().position(|(limiter, _)| *limiter == phase.limiter);
+        let at = at.unwrap_or_else(|| {
+            groups.push((phase.limiter, Vec::new()));
+            groups.len() - 1
+        });
+        if !groups[at].1.contains(&phase.cell.as_str()) {
+            groups[at].1.push(&phase.cell);
+        }
+    }
+    groups.sort_by_key(|(_, cells)| std::cmp::Reverse(cells.len()));
+    let mut texts = Vec::new();
+    for (i, (limiter, cells)) in groups.iter().enumerate() {
+        let end = if i + 1 < groups.len() { ";" } else { "" };
+        if i == 0 {
+            texts.push(format!("limited by {}{end}", by(*limiter)));
+        } else if cells.len() <= NAMED_MAX {
+            texts.push(format!("by {} in {}{end}", by(*limiter), cells.join(", ")));
+        } else {
+            texts.push(format!("by {} in {} phases{end}", by(*limiter), cells.len()));
+        }
+    }
+    texts
+}
+
+fn by(limiter: Limiter) -> &'static str {
+    match limiter {
+        Limiter::Drive => "the drive",
+        Limiter::Link => "the link",
+        Limiter::Cpu => "one CPU",
+        Limiter::Generator => "the data generator",
+        Limiter::FileSystem => "the file system",
+        Limiter::Throttling => "throttling",
+        Limiter::Schedule => "the asked rate",
+        Limiter::Memory => "memory",
+    }
+}

@@ -1,0 +1,92 @@
+//! The first line: program, suite, target, and what lies below the target.
+
+use super::drives::{kind_note, link_name};
+use crate::flow::{DOT, Flow};
+use crate::style::{Role, Style};
+use crate::width::{WIDTH, clean, shorten, width};
+use drivescope_model::drive::Drive;
+use drivescope_model::target::{TargetInfo, TargetKind};
+use drivescope_model::{Bytes, Plan};
+
+/// `drivescope 0.1.0 · quick · /mnt/data (ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s)`,
+/// on one line where it fits, else with what is below the target on lines of its own.
+pub fn header(
+    version: &str,
+    plan: &Plan,
+    target: &TargetInfo,
+    drive: Option<&Drive>,
+    style: Style,
+) -> String {
+    let program = format!("drivescope {}", shorten(&clean(version), 16));
+    let suite = shorten(&clean(&plan.suite.name), 24).into_owned();
+    let parts = below(target, drive);
+    let head = format!("{program}{DOT}{suite}{DOT}");
+    let details = parts.join(", ");
+    let path = clean(&target.path).into_owned();
+    let lead = |path: &str| {
+        Flow::new()
+            .lead(Role::Title, &program)
+            .lead(Role::Dim, DOT)
+            .lead(Role::Plain, &suite)
+            .lead(Role::Dim, DOT)
+            .lead(Role::Title, path)
+    };
+    let bracket = format!(" ({})", clean(&details));
+    if parts.is_empty() || width(&head) + width(&path) + width(&bracket) <= WIDTH {
+        let path = shorten(&path, WIDTH - width(&head));
+        let mut flow = lead(&path);
+        if !parts.is_empty() {
+            flow = flow.lead(Role::Dim, &bracket);
+        }
+        return flow.lines(0, style);
+    }
+    let mut out = lead(&shorten(&path, WIDTH - width(&head))).lines(0, style);
+    let mut flow = Flow::new().lead(Role::Dim, "  ");
+    let last = parts.len() - 1;
+    for (i, part) in parts.iter().enumerate() {
+        let comma = if i < last { "," } else { "" };
+        flow = flow.item(Role::Dim, &format!("{part}{comma}"), " ");
+    }
+    out.push_str(&flow.lines(2, style));
+    out
+}
+
+/// What lies below a target: file system, path to the drive, capacity, link.
+fn below(target: &TargetInfo, drive: Option<&Drive>) -> Vec<String> {
+    let mut parts = Vec::new();
+    if target.kind == TargetKind::File {
+        parts.push(format!("file of {}", Bytes(target.size_bytes)));
+    }
+    let file_system = target.file_system.as_ref();
+    parts.extend(file_system.map(|fs| fs.kind.clone()));
+    let Some(drive) = drive else {
+        match (target.kind, file_system) {
+            (TargetKind::Simulated, _) => parts.push("simulated drive".to_string()),
+            (_, Some(fs)) if matches!(fs.kind.as_str(), "tmpfs" | "ramfs") => {
+                parts.push("in memory, no drive below".to_string());
+            }
+            (_, Some(fs)) if fs.source != fs.kind && !fs.source.is_empty() => {
+                parts.push(format!("from {}", fs.source));
+            }
+            _ => {}
+        }
+        return parts;
+    };
+    let model = drive.model.as_deref().map_or(drive.name.as_str(), str::trim);
+    let above: Vec<&str> =
+        target.stack.iter().map(String::as_str).filter(|name| *name != drive.name).collect();
+    parts.push(if above.is_empty() {
+        model.to_string()
+    } else {
+        format!("{} of {model}", above.join(" on "))
+    });
+    parts.extend(kind_note(drive));
+    parts.push(Bytes(drive.capacity_bytes).to_string());
+    parts.extend(link_name(drive));
+    parts
+}
+
+/// The block devices below a target, from the top: `dm-0 on nvme0n1p2 on nvme0n1`.
+pub(super) fn drive_path(target: &TargetInfo) -> String {
+    target.stack.join(" on ")
+}

@@ -1,0 +1,91 @@
+//! `latency`: one row per span at depth 1 and per open loop.
+
+use super::metrics::{Figure, cells, find, headed, transpose};
+use crate::flow::Flow;
+use crate::number::three;
+use crate::style::{Role, Style};
+use crate::table::{Cell, Column, Table};
+use drivescope_model::TestResult;
+
+pub(super) fn table(result: &TestResult, style: Style) -> String {
+    let cells = cells(result);
+    if cells.is_empty() {
+        return String::new();
+    }
+    let figures = |quantity: &str, figure: fn(Option<&drivescope_model::Metric>) -> Figure| {
+        cells.iter().map(|cell| figure(find(result, cell, quantity))).collect::<Vec<_>>()
+    };
+    let mut names = vec![Cell::title("latency")];
+    names.extend(cells.iter().map(|cell| Cell::plain(label(cell))));
+    let asked: Vec<Figure> = cells
+        .iter()
+        .map(|cell| match find(result, cell, "offered_iops") {
+            None => Figure::Blank,
+            metric => Figure::of(metric, three),
+        })
+        .collect();
+    let open_loop = asked.iter().any(|figure| matches!(figure, Figure::Value { .. }));
+    let table = [
+        names,
+        headed(if open_loop { "asked" } else { "" }, &asked),
+        headed("IOPS", &figures("iops", Figure::with_interval)),
+        headed("p50", &figures("lat_p50_us", Figure::latency)),
+        headed("p99", &figures("lat_p99_us", Figure::latency)),
+        headed("p99.9", &figures("lat_p99_9_us", Figure::latency)),
+        headed("max", &figures("lat_max_us", Figure::latency)),
+    ];
+    let mut layout = vec![Column::right(); table.len()];
+    layout[0] = Column::left().flexible(12);
+    let mut out = Table::new(0, layout);
+    for row in transpose(table.into()) {
+        out.row(row);
+    }
+    let mut text = out.render(style);
+    if open_loop {
+        let note = "where a rate is asked, latency counts from the moment each request was due";
+        text.push_str(&Flow::new().lead(Role::Dim, "  ").text(Role::Dim, note).lines(2, style));
+    }
+    text
+}
+
+/// A row's name: `span12_5` is `depth 1, first 12.5 %`, `poisson_50pct` is `Poisson, 50 % load`.
+fn label(cell: &str) -> String {
+    let number = |text: &str| text.replace('_', ".").parse::<f64>().ok();
+    if let Some(span) = cell.strip_prefix("span").and_then(number) {
+        return if span >= 100.0 {
+            "depth 1, whole span".to_string()
+        } else {
+            format!("depth 1, first {span} %")
+        };
+    }
+    let (arrivals, rate) = match cell.split_once('_') {
+        Some(("poisson", rate)) => ("Poisson", rate),
+        Some(("fixed", rate)) => ("fixed", rate),
+        _ => return cell.to_string(),
+    };
+    if let Some(share) = rate.strip_suffix("pct").and_then(number) {
+        return format!("{arrivals}, {share} % load");
+    }
+    number(rate).map_or_else(|| cell.to_string(), |rate| format!("{arrivals}, {}/s", three(rate)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label;
+
+    #[test]
+    fn cells_have_readable_names() {
+        for (cell, name) in [
+            ("span100", "depth 1, whole span"),
+            ("span12_5", "depth 1, first 12.5 %"),
+            ("span1", "depth 1, first 1 %"),
+            ("poisson_50pct", "Poisson, 50 % load"),
+            ("poisson_12_5pct", "Poisson, 12.5 % load"),
+            ("fixed_1000", "fixed, 1,000/s"),
+            ("fixed_fast", "fixed_fast"),
+            ("spanner", "spanner"),
+        ] {
+            assert_eq!(label(cell), name);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Reading metrics out of a result, and setting figures in columns.
+
+use crate::number::{MISSING, half_width, latency_us, three, with_half};
+use crate::style::Role;
+use crate::table::Cell;
+use crate::width::width;
+use drivescope_model::{Metric, TestResult};
+
+/// The cells of a test in the order of its metrics: `rnd4k_q1t1.read`, `span100`, …
+pub(super) fn cells(result: &TestResult) -> Vec<&str> {
+    let mut cells = Vec::new();
+    for metric in &result.metrics {
+        if let Some(cell) = cell_of(&metric.key)
+            && !cells.contains(&cell)
+        {
+            cells.push(cell);
+        }
+    }
+    cells
+}
+
+/// The part of a key between test and quantity.
+fn cell_of(key: &str) -> Option<&str> {
+    Some(key.split_once('.')?.1.rsplit_once('.')?.0)
+}
+
+/// The metric of a cell with this quantity.
+pub(super) fn find<'a>(result: &'a TestResult, cell: &str, quantity: &str) -> Option<&'a Metric> {
+    result.metrics.iter().find(|metric| {
+        metric.key.strip_suffix(quantity).and_then(|key| key.strip_suffix('.')).is_some_and(|key| {
+            key.strip_prefix(result.test.name()).and_then(|key| key.strip_prefix('.')) == Some(cell)
+        })
+    })
+}
+
+/// What a field of a column of figures holds.
+#[derive(Debug, Clone)]
+pub(super) enum Figure {
+    /// Does not apply here.
+    Blank,
+    /// Was not measured.
+    Missing,
+    /// A value, perhaps with half its interval.
+    Value { text: String, half: Option<String>, valid: bool },
+}
+
+impl Figure {
+    /// A rate or count with its interval.
+    pub(super) fn with_interval(metric: Option<&Metric>) -> Self {
+        match metric {
+            Some(metric) if metric.value.is_finite() => {
+                let (text, half) = match half_width(metric) {
+                    Some(half) => {
+                        let (text, half) = with_half(metric.value, half);
+                        (text, Some(half))
+                    }
+                    None => (three(metric.value), None),
+                };
+                Self::Value { text, half, valid: metric.valid }
+            }
+            _ => Self::Missing,
+        }
+    }
+
+    /// A value without its interval, printed by `print`.
+    pub(super) fn of(metric: Option<&Metric>, print: impl Fn(f64) -> String) -> Self {
+        match metric {
+            Some(metric) if metric.value.is_finite() => {
+                Self::Value { text: print(metric.value), half: None, valid: metric.valid }
+            }
+            _ => Self::Missing,
+        }
+    }
+
+    /// A latency given in microseconds.
+    pub(super) fn latency(metric: Option<&Metric>) -> Self {
+        Self::of(metric, latency_us)
+    }
+}
+
+/// One column of figures as table fields: numbers, `±` and marks stand below each other.
+///
+/// An invalid figure is dim and followed by `!`, so that it shows without colour too.
+pub(super) fn column(figures: &[Figure]) -> Vec<Cell> {
+    let mut text_width = 0;
+    let mut half_width = 0;
+    let mut marked = false;
+    for figure in figures {
+        match figure {
+            Figure::Blank => {}
+            Figure::Missing => text_width = text_width.max(MISSING.len()),
+            Figure::Value { text, half, valid } => {
+                text_width = text_width.max(width(text));
+                half_width = half_width.max(half.as_deref().map_or(0, width));
+                marked |= !valid;
+            }
+        }
+    }
+    let field = |text: &str, half: Option<&str>, mark: &str| {
+        let pad = |n: usize| " ".repeat(n);
+        let mut out = pad(text_width - width(text)) + text;
+        if half_width > 0 {
+            match half {
+                Some(half) => out += &format!(" ± {half}{}", pad(half_width - width(half))),
+                None => out += &pad(half_width + 3),
+            }
+        }
+        if marked {
+            out += &format!(" {mark}");
+        }
+        out
+    };
+    figures
+        .iter()
+        .map(|figure| match figure {
+            Figure::Blank => Cell::blank(),
+            Figure::Missing => Cell::dim(field(MISSING, None, " ")),
+            Figure::Value { text, half, valid: true } => {
+                Cell::plain(field(text, half.as_deref(), " "))
+            }
+            Figure::Value { text, half, valid: false } => {
+                Cell::dim(field(text, half.as_deref(), "!"))
+            }
+        })
+        .collect()
+}
+
+/// A column with its head on top.
+pub(super) fn headed(head: &str, figures: &[Figure]) -> Vec<Cell> {
+    let mut cells = vec![Cell::new(Role::Dim, head)];
+    cells.extend(column(figures));
+    cells
+}
+
+/// Rows out of columns of equal length.
+pub(super) fn transpose(columns: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+    (0..rows)
+        .map(|_| columns.iter_mut().map(|column| column.next().unwrap_or_default()).collect())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{metric, result};
+    use drivescope_model::TestKind;
+
+    #[test]
+    fn cells_and_quantities_are_found_by_whole_names() {
+        let result = result(
+            TestKind::TinyWrites,
+            vec![
+                metric("tiny-writes.rnd16_sync.flushed_iops", &[1.0]),
+                metric("tiny-writes.rnd16_sync.iops", &[2.0]),
+                metric("tiny-writes.seq512_write.mb_s", &[3.0]),
+                metric("odd", &[4.0]),
+            ],
+        );
+        assert_eq!(cells(&result), ["rnd16_sync", "seq512_write"]);
+        assert_eq!(find(&result, "rnd16_sync", "iops").unwrap().value, 2.0);
+        assert!(find(&result, "rnd16", "iops").is_none());
+        assert!(find(&result, "seq512_write", "drive_mb_s").is_none());
+    }
+}

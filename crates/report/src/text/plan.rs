@@ -1,0 +1,171 @@
+//! The plan before anything runs: one sentence, or everything for `--dry-run`.
+
+use crate::flow::{DOT, Flow};
+use crate::number::MISSING;
+use crate::style::{Role, Style};
+use crate::table::{Cell, Column, Table};
+use crate::width::{clean, shorten};
+use drivescope_model::target::{TargetInfo, TargetKind};
+use drivescope_model::{Bytes, Plan, Secs, WriteLevel};
+
+/// `5 tests · about 70 s · writes 1.07 GB into a folder of its own and removes it · your files are
+/// not touched`.
+pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
+    let count = plan.active().count();
+    if count == 0 {
+        let text = "no test of this suite can run on this target; --dry-run shows why";
+        return Flow::new().text(Role::Warn, text).lines(0, style);
+    }
+    let cost = plan.cost();
+    let tests = if count == 1 { "1 test".to_string() } else { format!("{count} tests") };
+    let written = Bytes(cost.written_bytes);
+    let level = level(plan);
+    let writes = match level {
+        WriteLevel::Read => "only reads".to_string(),
+        WriteLevel::OwnFiles => {
+            format!("writes {written} into a folder of its own and removes it")
+        }
+        WriteLevel::SameBytes => format!("writes {written} of the bytes it read back in place"),
+        WriteLevel::Restore => format!("writes {written} of patterns and restores the contents"),
+        WriteLevel::Destroy => format!("writes {written} over the contents, which are LOST"),
+    };
+    let role = if level == WriteLevel::Destroy { Role::Bad } else { Role::Plain };
+    let promise = match (level, target.kind) {
+        (WriteLevel::Read, TargetKind::File) => "the file is not changed",
+        (WriteLevel::Read, TargetKind::Block) => "the device is opened read-only",
+        (WriteLevel::Read | WriteLevel::OwnFiles, TargetKind::Directory) => {
+            "your files are not touched"
+        }
+        _ => "",
+    };
+    Flow::new()
+        .item(Role::Plain, &tests, DOT)
+        .item(Role::Plain, &format!("about {}", Secs(cost.seconds)), DOT)
+        .item(role, &writes, DOT)
+        .item(Role::Good, promise, DOT)
+        .lines(0, style)
+}
+
+/// The most that any test which runs may write.
+fn level(plan: &Plan) -> WriteLevel {
+    plan.active().map(|test| test.writes).max().unwrap_or(WriteLevel::Read)
+}
+
+/// Everything a plan says: cost and write level of each test, what is left out and why.
+pub fn dry_run(plan: &Plan, target: &TargetInfo, style: Style) -> String {
+    super::sections([
+        costs(plan, style),
+        places(plan, target, style),
+        left_out(plan, style),
+        settings(plan, target, style),
+    ])
+}
+
+fn settings(plan: &Plan, target: &TargetInfo, style: Style) -> String {
+    let mut flow = Flow::new()
+        .item(Role::Dim, &rounds(plan.suite.rounds), DOT)
+        .item(Role::Dim, &format!("engine {}", plan.engine.name()), DOT)
+        .item(Role::Dim, &format!("seed {}", plan.seed), DOT);
+    if target.kind != TargetKind::Directory && plan.suite.span.0 > 0 {
+        flow = flow.item(Role::Dim, &format!("only its first {}", plan.suite.span), DOT);
+    }
+    flow.lines(0, style)
+}
+
+fn rounds(n: u32) -> String {
+    if n == 1 { "1 round".to_string() } else { format!("{n} rounds") }
+}
+
+fn costs(plan: &Plan, style: Style) -> String {
+    let mut table = Table::new(
+        0,
+        vec![Column::left(), Column::right(), Column::right(), Column::right(), Column::left()],
+    );
+    let heads = ["time", "reads", "writes", "may write"].map(Cell::dim);
+    table.row([vec![Cell::title("test")], heads.to_vec()].concat());
+    let costs = |cost: drivescope_model::Cost| {
+        [
+            Cell::plain(Secs(cost.seconds).to_string()),
+            Cell::plain(amount(cost.read_bytes)),
+            Cell::plain(amount(cost.written_bytes)),
+        ]
+    };
+    for test in &plan.tests {
+        let mut row = vec![Cell::plain(test.test.name())];
+        if test.skip.is_some() {
+            row.push(Cell::dim("skip"));
+        } else {
+            row.extend(costs(test.cost));
+            row.push(Cell::plain(words(test.writes)));
+        }
+        table.row(row);
+    }
+    if plan.active().count() > 1 {
+        let mut row = vec![Cell::title("together")];
+        row.extend(costs(plan.cost()));
+        table.row(row);
+    }
+    table.render(style)
+}
+
+fn amount(bytes: u64) -> String {
+    if bytes == 0 { MISSING.to_string() } else { Bytes(bytes).to_string() }
+}
+
+/// The write level in the table.
+fn words(level: WriteLevel) -> &'static str {
+    match level {
+        WriteLevel::Read => "nothing",
+        WriteLevel::OwnFiles => "files of its own",
+        WriteLevel::SameBytes => "the same bytes",
+        WriteLevel::Restore => "patterns, then restores",
+        WriteLevel::Destroy => "EVERYTHING IS LOST",
+    }
+}
+
+/// Where each write goes.
+fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
+    let path = shorten(&clean(&target.path), 60).into_owned();
+    let (role, text) = match (level(plan), &plan.own_folder) {
+        (WriteLevel::Read, _) => (Role::Good, format!("nothing is written to {path}")),
+        (WriteLevel::OwnFiles, Some(folder)) => (
+            Role::Plain,
+            format!("only in {folder}, at most {} at a time, removed at the end", plan.own_bytes),
+        ),
+        (WriteLevel::OwnFiles, None) => {
+            (Role::Plain, format!("only in a folder of its own in {path}, removed at the end"))
+        }
+        (WriteLevel::SameBytes, _) => {
+            (Role::Warn, format!("in place on {path}: the bytes just read, unchanged"))
+        }
+        (WriteLevel::Restore, _) => {
+            (Role::Warn, format!("in place on {path}: patterns; the originals are journalled"))
+        }
+        (WriteLevel::Destroy, _) => (Role::Bad, format!("all over {path}; its contents are lost")),
+    };
+    Flow::new().lead(Role::Dim, "writes    ").text(role, &text).lines(10, style)
+}
+
+/// Tests that will not run, and parts of tests, each with its reason.
+fn left_out(plan: &Plan, style: Style) -> String {
+    let mut out = String::new();
+    let mut line = |word: &str, test: &str, reason: &str| {
+        let flow = Flow::new()
+            .lead(Role::Dim, &format!("{word:<8}  "))
+            .lead(Role::Plain, test)
+            .lead(Role::Plain, "  ")
+            .text(Role::Dim, reason);
+        out.push_str(&flow.lines(12, style));
+    };
+    for test in &plan.tests {
+        if let Some(reason) = &test.skip {
+            line("skipped", test.test.name(), reason);
+        }
+    }
+    for test in &plan.tests {
+        for part in &test.omitted {
+            line("left out", test.test.name(), part);
+        }
+    }
+    out
+}

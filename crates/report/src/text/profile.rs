@@ -1,0 +1,97 @@
+//! A curve drawn with block characters, its axis from zero.
+
+use crate::number::three;
+use crate::style::{Role, Style};
+use crate::width::width;
+
+/// Columns of a profile; with its labels it stays within the width of a line.
+pub(super) const COLUMNS: usize = 60;
+/// Lines of a profile: 32 levels, enough to see zones and dents.
+const LINES: usize = 4;
+/// Eighths of a character cell.
+const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Means of `values` in [`COLUMNS`] groups of (nearly) equal size, in their order; a short series is
+/// stretched. Values that are no number are left out.
+pub(super) fn grouped(values: &[f64]) -> Vec<f64> {
+    let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && *v >= 0.0).collect();
+    let n = values.len();
+    if n == 0 {
+        return Vec::new();
+    }
+    (0..COLUMNS)
+        .map(|column| {
+            let from = column * n / COLUMNS;
+            let to = ((column + 1) * n / COLUMNS).max(from + 1);
+            let group = &values[from..to];
+            group.iter().sum::<f64>() / group.len() as f64
+        })
+        .collect()
+}
+
+/// The drawing: `LINES` lines of blocks with the largest value and zero at the left, then a line with
+/// what stands at both ends. Empty when there is nothing above zero.
+pub(super) fn profile(values: &[f64], [start, end]: [&str; 2], style: Style) -> String {
+    let columns = grouped(values);
+    let top = columns.iter().copied().fold(0.0, f64::max);
+    if top <= 0.0 || !top.is_finite() {
+        return String::new();
+    }
+    let label = three(top);
+    let margin = width(&label) + 2;
+    let mut out = String::new();
+    for line in (0..LINES).rev() {
+        let name = match line {
+            line if line == LINES - 1 => label.as_str(),
+            0 => "0",
+            _ => "",
+        };
+        out.push_str(&" ".repeat(2 + margin - 2 - width(name)));
+        style.paint(&mut out, Role::Dim, name);
+        out.push_str("  ");
+        let blocks: String = columns.iter().map(|value| block(value / top, line)).collect();
+        out.push_str(blocks.trim_end());
+        out.push('\n');
+    }
+    let gap = COLUMNS.saturating_sub(width(start) + width(end));
+    out.push_str(&" ".repeat(2 + margin));
+    style.paint(&mut out, Role::Dim, &format!("{start}{}{end}", " ".repeat(gap)));
+    out.push('\n');
+    out
+}
+
+/// The part of a bar of height `share` (0–1) that falls into `line`, counted from the bottom.
+fn block(share: f64, line: usize) -> char {
+    let eighths = (share * (LINES * 8) as f64).round() as usize;
+    BLOCKS[eighths.saturating_sub(line * 8).min(8)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_keep_the_mean_and_stretch_short_series() {
+        let long: Vec<f64> = (0..COLUMNS * 4).map(|i| i as f64).collect();
+        let groups = grouped(&long);
+        assert_eq!(groups.len(), COLUMNS);
+        assert_eq!(groups[0], 1.5);
+        assert_eq!(groups.iter().sum::<f64>() * 4.0, long.iter().sum::<f64>());
+        assert_eq!(grouped(&[7.0, f64::NAN]), vec![7.0; COLUMNS]);
+        assert!(grouped(&[]).is_empty());
+    }
+
+    #[test]
+    fn bars_begin_at_zero() {
+        let column = |share| (0..LINES).map(|line| block(share, line)).collect::<String>();
+        assert_eq!(column(1.0), "████");
+        assert_eq!(column(0.5), "██  ");
+        assert_eq!(column(0.53), "██▁ ");
+        assert_eq!(column(0.0), "    ");
+    }
+
+    #[test]
+    fn nothing_is_drawn_without_values() {
+        assert_eq!(profile(&[0.0, f64::NAN], ["a", "b"], Style::default()), "");
+    }
+}

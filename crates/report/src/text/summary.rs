@@ -1,0 +1,73 @@
+//! `show`: a stored run as a whole, and the line that ends a run.
+
+use super::runs::minute;
+use super::{findings, header, test_result, verdicts};
+use crate::flow::{DOT, Flow};
+use crate::style::{Role, Style};
+use crate::width::{clean, shorten};
+use drivescope_model::{Run, Secs, TestStatus};
+
+/// A run from header to verdict, as `drivescope show` prints it.
+pub fn run_summary(run: &Run, style: Style) -> String {
+    let mut head = header(&run.tool.version, &run.plan, &run.target, run.drive.as_ref(), style);
+    head.push_str(&facts(run, style));
+    head.push_str(&ended(run, style));
+    let tests = run.tests.iter().map(|result| test_result(result, style));
+    let rest = [findings(&run.findings, style), verdicts(&run.verdict, style), closing(run, style)];
+    super::sections(std::iter::once(head).chain(tests).chain(rest))
+}
+
+/// When, where and for how long.
+fn facts(run: &Run, style: Style) -> String {
+    let mut flow = Flow::new().item(Role::Dim, &format!("run {}", short(&run.id)), DOT);
+    if let Some(label) = &run.label {
+        flow = flow.item(Role::Title, label, DOT);
+    }
+    flow = flow.item(Role::Dim, &minute(&run.started_at), DOT).item(
+        Role::Dim,
+        &Secs(run.elapsed_s).to_string(),
+        DOT,
+    );
+    if !run.host.name.is_empty() {
+        flow = flow.item(Role::Dim, &format!("on {}", run.host.name), DOT);
+    }
+    if let Some(price) = &run.price {
+        flow = flow.item(Role::Dim, &price.to_string(), DOT);
+    }
+    flow.lines(0, style)
+}
+
+/// A line about a run that did not come to its end.
+fn ended(run: &Run, style: Style) -> String {
+    let (role, text) = match run.status {
+        TestStatus::Done => return String::new(),
+        TestStatus::Interrupted => {
+            (Role::Warn, "interrupted: what was measured until then is below")
+        }
+        TestStatus::Failed => (Role::Bad, "failed: what was measured until then is below"),
+        TestStatus::Skipped => (Role::Dim, "skipped: nothing could run on this target"),
+    };
+    Flow::new().text(role, text).lines(0, style)
+}
+
+/// What to do next with the run.
+fn closing(run: &Run, style: Style) -> String {
+    let id = short(&run.id);
+    Flow::new()
+        .item(Role::Dim, &format!("run it again: drivescope rerun {id}"), DOT)
+        .item(Role::Dim, "every number: show it with --json", DOT)
+        .lines(0, style)
+}
+
+/// The last line of a run that was stored; `id` may be any beginning that names it.
+pub fn saved(id: &str, style: Style) -> String {
+    let id = short(id);
+    Flow::new()
+        .item(Role::Dim, &format!("saved as run {id}"), DOT)
+        .item(Role::Dim, &format!("show it: drivescope show {id}"), DOT)
+        .lines(0, style)
+}
+
+fn short(id: &str) -> String {
+    shorten(&clean(id), 16).into_owned()
+}

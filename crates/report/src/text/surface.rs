@@ -1,0 +1,134 @@
+//! `surface`: rates in a table and drawn over the position, then access times.
+
+use super::metrics::{Figure, find, headed, transpose};
+use super::profile::{COLUMNS, profile};
+use crate::flow::{DOT, Flow};
+use crate::number::three;
+use crate::style::{Role, Style};
+use crate::table::{Cell, Column, Table};
+use crate::width::shorten;
+use drivescope_model::{Bytes, TestResult};
+
+/// Groups of seek distances, by their ends in percent of the whole span.
+const DISTANCES_PCT: [f64; 5] = [0.0, 10.0, 33.0, 67.0, 100.0];
+
+pub(super) fn table(result: &TestResult, style: Style) -> String {
+    if result.metrics.is_empty() {
+        return String::new();
+    }
+    let points = points(result, "surface.read.mb_s");
+    let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
+    let end = points.last().map_or(0.0, |(x, _)| *x);
+    let drawing = profile(&rates, [&position(0.0), &shorten(&position(end), COLUMNS)], style);
+    let drawing = drawing + &remarks(result, &points, style);
+    super::sections([rate_table(result, style), drawing, access_table(result, style)])
+}
+
+fn rate_table(result: &TestResult, style: Style) -> String {
+    let mut columns = vec![vec![Cell::title("surface"), Cell::plain("rate, MB/s")]];
+    for head in ["start", "end", "min", "mean", "max"] {
+        let metric = find(result, "read", &format!("{head}_mb_s"));
+        // The mean is the headline; the others are single places, where a spread says little.
+        let figure = match head {
+            "mean" => Figure::with_interval(metric),
+            _ => Figure::of(metric, three),
+        };
+        columns.push(headed(head, &[figure]));
+    }
+    rendered(columns, 0, style)
+}
+
+/// Access times over the whole span, then by the distance of the seek before them.
+fn access_table(result: &TestResult, style: Style) -> String {
+    if !result.metrics.iter().any(|metric| metric.key.starts_with("surface.access.")) {
+        return String::new();
+    }
+    let mut columns = vec![vec![Cell::blank(), Cell::plain("access, ms")]];
+    for head in ["min", "mean", "max"] {
+        let metric = find(result, "access", &format!("access_{head}_ms"));
+        columns.push(headed(head, &[Figure::of(metric, three)]));
+    }
+    let whole = columns.len();
+    let mut first = true;
+    for (from, to, ms) in by_distance(&points(result, "surface.access.lat_ms")) {
+        let head = format!("{}{from}-{to} %", if first { "seeks " } else { "" });
+        columns.push(vec![Cell::dim(head), Cell::plain(three(ms))]);
+        first = false;
+    }
+    rendered(columns, whole, style)
+}
+
+/// Columns as a table; the one at `apart` stands a little away from those before it.
+fn rendered(columns: Vec<Vec<Cell>>, apart: usize, style: Style) -> String {
+    let mut layout = vec![Column::right().gap(3); columns.len()];
+    layout[0] = Column::left();
+    if let Some(column) = layout.get_mut(apart).filter(|_| apart > 0) {
+        *column = Column::right().gap(5);
+    }
+    let mut table = Table::new(0, layout);
+    for row in transpose(columns) {
+        table.row(row);
+    }
+    table.render(style)
+}
+
+/// All points of a series, its rounds together, by position.
+fn points(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = result
+        .series
+        .iter()
+        .filter(|series| series.key.split('#').next() == Some(key))
+        .flat_map(|series| series.x.iter().copied().zip(series.y.iter().copied()))
+        .filter(|(x, y)| x.is_finite() && y.is_finite())
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
+}
+
+fn position(bytes: f64) -> String {
+    // Positions are below 2^63; a negative or absurd one saturates and shows as such.
+    Bytes(bytes as u64).to_string()
+}
+
+/// Where it is slowest, and the mean that GNOME Disks shows.
+fn remarks(result: &TestResult, points: &[(f64, f64)], style: Style) -> String {
+    let Some((x, rate)) = points.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return String::new();
+    };
+    let slowest = format!("slowest sample {} MB/s at {}", three(*rate), position(*x));
+    let mut flow = Flow::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest, DOT);
+    if let Some(mean) = find(result, "read", "sample_mean_mb_s") {
+        let text = format!("mean of the samples {} MB/s", three(mean.value));
+        flow = flow.item(Role::Dim, &text, DOT);
+    }
+    flow.lines(2, style)
+}
+
+/// Median access time of each group of seek distances that holds any: from and to in percent, ms.
+fn by_distance(points: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
+    let mut medians = Vec::new();
+    for ends in DISTANCES_PCT.windows(2) {
+        let (from, to) = (ends[0], ends[1]);
+        let within = |share: f64| share * 100.0 <= to && (share * 100.0 > from || from == 0.0);
+        let mut times: Vec<f64> =
+            points.iter().filter(|(share, _)| within(*share)).map(|(_, ms)| *ms).collect();
+        times.sort_by(f64::total_cmp);
+        if !times.is_empty() {
+            medians.push((from, to, times[times.len() / 2]));
+        }
+    }
+    medians
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_distance;
+
+    #[test]
+    fn access_times_are_grouped_by_distance() {
+        let points = [(0.0, 1.0), (0.04, 3.0), (0.1, 2.0), (0.3, 9.0), (1.0, 20.0)];
+        let groups = [(0.0, 10.0, 2.0), (10.0, 33.0, 9.0), (67.0, 100.0, 20.0)];
+        assert_eq!(by_distance(&points), groups);
+        assert!(by_distance(&[]).is_empty());
+    }
+}

@@ -1,0 +1,414 @@
+//! Headers, plans, findings, verdicts and whole runs.
+
+use super::{COLOUR, PLAIN};
+use crate::testing::{
+    directory, drive, hard_disk, hard_disk_drive, interrupted, memory, nvme, nvme_drive, plan,
+};
+use crate::text;
+use crate::verdict::judge;
+use drivescope_model::drive::DriveKind;
+use drivescope_model::target::{TargetInfo, TargetKind};
+use drivescope_model::{Finding, FindingId, Plan, Run, WriteLevel};
+
+/// The run with its verdicts.
+fn judged(mut run: Run) -> Run {
+    run.verdict = judge(&run);
+    run
+}
+
+fn block_device() -> TargetInfo {
+    TargetInfo { kind: TargetKind::Block, file_system: None, ..directory("/dev/sda", "", &["sda"]) }
+}
+
+#[test]
+fn headers_say_what_is_below_the_target() {
+    let head = |target: &TargetInfo, drive: Option<_>| {
+        text::header("0.1.0", &plan(), target, drive.as_ref(), PLAIN)
+    };
+    let nfs = {
+        let mut target = directory("/net/share", "nfs4", &[]);
+        target.file_system.as_mut().unwrap().source = "server:/export/share".into();
+        target
+    };
+    let file = TargetInfo {
+        kind: TargetKind::File,
+        size_bytes: 700_000_000,
+        ..directory("/mnt/a.iso", "xfs", &["vda1", "vda"])
+    };
+    let sim =
+        TargetInfo { kind: TargetKind::Simulated, path: "sim:wd40efrx".into(), ..block_device() };
+    let encrypted = directory("/home/user/data", "btrfs", &["dm-0", "nvme0n1p2", "nvme0n1"]);
+    let out = [
+        head(&directory("/mnt/data", "ext4", &["sda1", "sda"]), Some(hard_disk_drive())),
+        head(&block_device(), Some(hard_disk_drive())),
+        head(&encrypted, Some(nvme_drive())),
+        head(&directory("/tmp/x", "tmpfs", &[]), None),
+        head(&nfs, None),
+        head(&file, Some(drive("vda", DriveKind::Virtual, 107_374_182_400))),
+        head(&TargetInfo { stack: vec![], ..sim }, None),
+    ];
+    insta::assert_snapshot!(out.concat(), @r"
+    drivescope 0.1.0 · quick · /mnt/data
+      ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
+    drivescope 0.1.0 · quick · /dev/sda (WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s)
+    drivescope 0.1.0 · quick · /home/user/data
+      btrfs, dm-0 on nvme0n1p2 of Samsung SSD 990 PRO 2TB, 2.00 TB, PCIe 3.0 x4
+    drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive below)
+    drivescope 0.1.0 · quick · /net/share (nfs4, from server:/export/share)
+    drivescope 0.1.0 · quick · /mnt/a.iso
+      file of 700 MB, xfs, vda1 of vda, virtual disk, 107 GB
+    drivescope 0.1.0 · quick · sim:wd40efrx (simulated drive)
+    ");
+}
+
+#[test]
+fn a_plan_in_one_sentence() {
+    let target = directory("/mnt/data", "ext4", &["sda1", "sda"]);
+    let only = |level: WriteLevel, target: &TargetInfo| {
+        let mut plan = plan();
+        plan.tests.truncate(1);
+        plan.tests[0].writes = level;
+        text::plan(&plan, target, PLAIN)
+    };
+    let nothing = Plan { tests: vec![plan().tests.remove(2)], ..plan() };
+    let out = [
+        text::plan(&plan(), &target, PLAIN),
+        only(WriteLevel::Read, &block_device()),
+        only(WriteLevel::SameBytes, &block_device()),
+        only(WriteLevel::Restore, &block_device()),
+        only(WriteLevel::Destroy, &block_device()),
+        text::plan(&nothing, &target, PLAIN),
+    ];
+    insta::assert_snapshot!(out.concat(), @r"
+    3 tests · about 70 s · writes 2.66 GB into a folder of its own and removes it
+    your files are not touched
+    1 test · about 38 s · only reads · the device is opened read-only
+    1 test · about 38 s · writes 2.10 GB of the bytes it read back in place
+    1 test · about 38 s · writes 2.10 GB of patterns and restores the contents
+    1 test · about 38 s · writes 2.10 GB over the contents, which are LOST
+    no test of this suite can run on this target; --dry-run shows why
+    ");
+}
+
+#[test]
+fn a_dry_run_says_everything() {
+    let target = directory("/mnt/data", "ext4", &["sda1", "sda"]);
+    insta::assert_snapshot!(text::dry_run(&plan(), &target, PLAIN), @r"
+    test         time    reads   writes  may write
+    transfer     38 s  4.20 GB  2.10 GB  files of its own
+    latency      16 s  12.0 MB        -  nothing
+    surface      skip
+    tiny-writes  16 s  52.0 MB   564 MB  files of its own
+    together     70 s  4.26 GB  2.66 GB
+
+    writes    only in /mnt/data/.drivescope-7c2f01a9be44, at most 1.07 GB at a time,
+              removed at the end
+
+    skipped   surface  a directory has no positions; name the device, /dev/sda
+    left out  tiny-writes  seq512_read_cold: eviction of cached pages cannot be
+                proved here
+
+    3 rounds · engine uring · seed 42
+    ");
+}
+
+#[test]
+fn findings_by_severity() {
+    let list = [
+        Finding::new(FindingId::SystemDisk, "/home lies on sda2, the same drive"),
+        Finding::new(
+            FindingId::WriteCached,
+            "418 writes/s is more than 5400 rpm allows (90/s); with flush: 61/s",
+        ),
+        Finding::new(FindingId::CpuBound, "97 % of one core in rnd4k_q32t16.read"),
+        Finding::new(FindingId::CpuBound, "95 % of one core in rnd4k_q32t16.write"),
+        Finding::new(FindingId::AboveLink, "3,456 MB/s in seq1m_q8t1.read; the link carries 600"),
+        Finding::new(FindingId::IoError, "2 of 824 requests failed with EIO"),
+    ];
+    insta::assert_snapshot!(text::findings(&list, PLAIN), @r"
+    F017  problem  io-error  2 of 824 requests failed with EIO
+          → Look at the kernel log (dmesg) and the drive's health (smartctl -a);
+            save your data.
+    F003  invalid  above-link  3,456 MB/s in seq1m_q8t1.read; the link carries 600
+          → Measure the block device, or use a larger --size so that caches cannot
+            hold it.
+    F007  warning  writes-cached  418 writes/s is more than 5400 rpm allows (90/s);
+          with flush: 61/s
+          → Compare with the flushed figures of tiny-writes; switch the write cache
+            off (hdparm -W0) to see the medium.
+    F009  warning  cpu-bound  97 % of one core in rnd4k_q32t16.read
+          95 % of one core in rnd4k_q32t16.write
+          → Use more threads (t4 instead of t1), --engine uring, or a faster
+            machine.
+    F015  note     system-disk  /home lies on sda2, the same drive
+    ");
+    assert_eq!(text::findings(&[], PLAIN), "");
+}
+
+#[test]
+fn many_observations_of_one_finding_are_counted() {
+    let list: Vec<Finding> =
+        (0..9).map(|i| Finding::new(FindingId::Stall, format!("1.{i} s in round {i}"))).collect();
+    insta::assert_snapshot!(text::findings(&list, PLAIN), @r"
+    F020  warning  stall  1.0 s in round 0
+          1.1 s in round 1
+          1.2 s in round 2
+          1.3 s in round 3
+          and 5 more
+          → Look at the series and the kernel log; a drive that stalls often is
+            failing.
+    ");
+}
+
+#[test]
+fn verdicts_are_sorted_and_give_reasons() {
+    insta::assert_snapshot!(text::verdicts(&judge(&hard_disk()), PLAIN), @r"
+    verdict
+      media library     ●●●  sequential reads at 178 MB/s; a media library wants 100
+                             MB/s or more
+      backup            ●●●  sequential writes at 172 MB/s; a backup drive wants 100
+                             MB/s or more
+      system drive      ●○○  149 random reads/s at depth 1; a system drive wants
+                             4,000 or more (two points: 1,500)
+      virtual machines  ●○○  412 random reads/s in a deep queue; virtual machines
+                             want 10,000 or more (two points: 1,000)
+      database          ○○○  149 random reads/s at depth 1; a database wants 5,000
+                             or more (one point: 300)
+    ");
+}
+
+#[test]
+fn what_qualifies_every_verdict_stands_once() {
+    let mut run = nvme();
+    run.simulated = true;
+    run.findings = vec![Finding::new(FindingId::NetworkFs, "nfs4 from server:/export")];
+    insta::assert_snapshot!(text::verdicts(&judge(&run), PLAIN), @r"
+    verdict
+      system drive      ●●●  20,500 random reads/s at depth 1; a system drive wants
+                             4,000 or more
+      database          ●●●  1,210 small synced writes/s; a database wants 500 or
+                             more
+      virtual machines  ●●●  1,210 small synced writes/s; virtual machines want 500
+                             or more
+      media library     ●●●  sequential reads at 2,210 MB/s; a media library wants
+                             100 MB/s or more
+      backup            ●●●  sequential reads at 2,210 MB/s; a backup drive wants
+                             100 MB/s or more
+      To be read with F006 in mind. The drive is a simulated one.
+    ");
+}
+
+#[test]
+fn one_reason_not_to_judge_takes_one_line() {
+    insta::assert_snapshot!(text::verdicts(&judge(&memory()), PLAIN), @r"
+    verdict  not judged: there is no drive below this target, it lives in memory
+             (F002); choose a directory or device on a real drive
+    ");
+}
+
+#[test]
+fn unjudged_uses_come_last() {
+    let mut run = hard_disk();
+    run.tests.retain(|result| result.test.name() != "transfer");
+    insta::assert_snapshot!(text::verdicts(&judge(&run), PLAIN), @r"
+    verdict
+      database          ○○○  76.2 random reads/s at depth 1; a database wants 5,000
+                             or more (one point: 300)
+      system drive      ---  not judged: random writes at depth 1 not measured; run
+                             the transfer test. What is known allows 1 of 3 points
+                             at most
+      virtual machines  ---  not judged: random reads in a deep queue not measured;
+                             run the transfer test. What is known allows 1 of 3
+                             points at most
+      media library     ---  not judged: sequential reads not measured; run the
+                             transfer test
+      backup            ---  not judged: sequential writes not measured; run the
+                             transfer test
+    ");
+}
+
+#[test]
+fn a_run_of_a_hard_disk() {
+    insta::assert_snapshot!(text::run_summary(&judged(hard_disk()), PLAIN), @r"
+    drivescope 0.1.0 · quick · /mnt/data
+      ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
+    run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
+
+    transfer             read MB/s         IOPS    write MB/s         IOPS
+    seq 1 MiB   Q8T1   178.2 ± 1.1                171.9 ± 1.0
+    rnd 4 KiB  Q32T1    1.69        412.0 ± 2.5    1.93        471.0 ± 2.8
+    rnd 4 KiB   Q1T1   0.611        149.0 ± 0.9    1.71        418.0 ± 2.5
+
+    response           read p50      p99      max   write p50      p99      max
+    seq 1 MiB   Q8T1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms   120 ms
+    rnd 4 KiB  Q32T1    77.1 ms   214 ms   402 ms     61.0 ms   244 ms   431 ms
+    rnd 4 KiB   Q1T1    6.61 ms  14.2 ms  24.8 ms     1.01 ms  18.8 ms  44.0 ms
+      median of 3 rounds ± 95 % interval · limited by the drive
+
+    latency                asked          IOPS      p50      p99    p99.9      max
+    depth 1, whole span           76.20 ± 0.76  13.1 ms  24.8 ms  31.0 ms  61.2 ms
+    depth 1, first 12.5 %         118.0 ± 1.2   8.41 ms  16.9 ms  20.8 ms  41.0 ms
+    depth 1, first 1 %            161.0 ± 1.6   6.02 ms  12.7 ms  15.0 ms  18.3 ms
+    Poisson, 50 % load      38.1  38.00 ± 0.38  14.9 ms  51.0 ms  88.0 ms   131 ms
+    fixed, 1,000/s         1,000  77.00 ± 0.77   2.40 s   4.60 s   4.61 s   4.61 s
+      where a rate is asked, latency counts from the moment each request was due
+      median of 3 rounds ± 95 % interval · limited by the drive
+
+    surface  skipped: a directory has no positions; name the device, /dev/sda
+
+    tiny-writes                        seen  with flush  drive's own  from cache
+    16 B random, buffered           6,940/s       612/s       61.0/s      99.1 %
+    16 B random, each synced         60.8/s      60.8/s       61.0/s         0 %
+    512 B stream, written         99.7 MB/s   92.1 MB/s    1.10 MB/s      98.9 %
+    512 B stream, cached read    2,070 MB/s           -     106 MB/s      94.9 %
+    512 B stream, uncached read    106 MB/s           -     106 MB/s       0.4 %
+      median of 3 rounds · limited by the drive
+      left out: seq512_read_cold: one round only, cached pages could not be evicted
+
+    F007  warning  writes-cached  418 writes/s is more than 5400 rpm allows (90/s);
+          with flush: 61/s
+          → Compare with the flushed figures of tiny-writes; switch the write cache
+            off (hdparm -W0) to see the medium.
+    F015  note     system-disk  /home lies on sda2, the same drive
+
+    verdict
+      media library     ●●●  sequential reads at 178 MB/s; a media library wants 100
+                             MB/s or more
+      backup            ●●●  sequential writes at 172 MB/s; a backup drive wants 100
+                             MB/s or more
+      system drive      ●○○  149 random reads/s at depth 1; a system drive wants
+                             4,000 or more (two points: 1,500)
+      virtual machines  ●○○  412 random reads/s in a deep queue; virtual machines
+                             want 10,000 or more (two points: 1,000)
+      database          ○○○  149 random reads/s at depth 1; a database wants 5,000
+                             or more (one point: 300)
+
+    run it again: drivescope rerun 7c2f01a9be44 · every number: show it with --json
+    ");
+}
+
+#[test]
+fn a_run_in_memory() {
+    insta::assert_snapshot!(text::run_summary(&judged(memory()), PLAIN), @r"
+    drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive below)
+    run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
+
+    transfer              read MB/s            IOPS     write MB/s            IOPS
+    seq 1 MiB   Q8T1   7,128 ± 43 !                   6,876 ± 41 !
+    rnd 4 KiB  Q32T1    67.6      !  16,480 ± 100 !    77.2      !  18,840 ± 110 !
+    rnd 4 KiB   Q1T1    24.4      !   5,960 ± 36  !    68.4      !  16,720 ± 100 !
+
+    response           read p50       p99       max   write p50       p99       max
+    seq 1 MiB   Q8T1   1.88 s !  2.08 s !  2.46 s !    1.95 s !  2.21 s !  4.80 s !
+    rnd 4 KiB  Q32T1   3.08 s !  8.56 s !  16.1 s !    2.44 s !  9.76 s !  17.2 s !
+    rnd 4 KiB   Q1T1   264 ms !  568 ms !  992 ms !   40.4 ms !  752 ms !  1.76 s !
+      ! not the drive's number: F002 memory-backed
+      median of 3 rounds ± 95 % interval · limited by memory
+
+    F002  invalid  memory-backed  /tmp/x is a tmpfs
+          → Choose a directory or device on a real drive; drivescope list shows
+            them.
+
+    verdict  not judged: there is no drive below this target, it lives in memory
+             (F002); choose a directory or device on a real drive
+
+    run it again: drivescope rerun 7c2f01a9be44 · every number: show it with --json
+    ");
+}
+
+#[test]
+fn an_interrupted_run() {
+    insta::assert_snapshot!(text::run_summary(&judged(interrupted()), PLAIN), @r"
+    drivescope 0.1.0 · quick · /mnt/data
+      ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
+    run 7c2f01a9be44 · red-A · 2026-08-01 14:02 · 23 s · on bench1
+    interrupted: what was measured until then is below
+
+    transfer  failed: read at 12,582,912: Input/output error (os error 5); 2 of
+      5,006 requests failed
+    transfer            read MB/s  IOPS    write MB/s  IOPS
+    seq 1 MiB  Q8T1   178.2 ± 1.1         171.9 ± 1.0
+
+    response          read p50      p99      max   write p50      p99     max
+    seq 1 MiB  Q8T1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms  120 ms
+      median of 3 rounds ± 95 % interval · limited by the drive
+
+    latency  interrupted
+
+    F017  problem  io-error  2 of 824 requests failed with EIO
+          → Look at the kernel log (dmesg) and the drive's health (smartctl -a);
+            save your data.
+
+    verdict  ○○○ for every use: requests to it failed (F017): no use for it until
+             the cause is found
+
+    run it again: drivescope rerun 7c2f01a9be44 · every number: show it with --json
+    ");
+}
+
+#[test]
+fn the_last_line() {
+    assert_eq!(text::saved("7c2f", PLAIN), "saved as run 7c2f · show it: drivescope show 7c2f\n");
+}
+
+#[test]
+fn verbose_shows_machine_cost_and_rounds() {
+    let mut run = hard_disk();
+    run.tests.truncate(1);
+    run.tests[0].phases.truncate(3);
+    insta::assert_snapshot!(text::verbose(&run, PLAIN), @r"
+    machine
+      processor       AMD Ryzen 5 5600G with Radeon Graphics, 12 online, governor
+                      performance
+      memory          31.3 GiB
+      system          Debian GNU/Linux 13 (trixie), kernel 6.12.38-amd64
+      clock source    tsc
+
+    the tool's own cost, measured at the start
+      measuring loop   82.1 ns per request, so at most 12,200,000 IOPS on one thread
+      clock            21.9 ns per reading
+      fresh test data  6,210 MB/s per core
+      memory copy      9,830 MB/s on one core
+
+    data path
+      I/O            direct, proved by a transfer; aligned to 4096 bytes
+      engine         uring
+      devices        sda1 on sda
+      mounted from   /dev/sda1
+      mount options  rw,relatime
+      seed           42
+
+    checked before use
+      ok  directory is writable - /mnt/data
+      ok  free space stays above 10 % and 1 GiB - 2.10 TB free
+
+    transfer         #  MB/s  IOPS  depth  CPU %  busy %  °C  limited by
+    seq1m_q8t1.read  1   178   170  0.998    3.4    99.6  34  drive
+    seq1m_q8t1.read  2   177   169  0.998    3.4    99.6  34  drive
+    seq1m_q8t1.read  3   179   171  0.998    3.4    99.6  34  drive
+    ");
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    for run in [judged(hard_disk()), judged(memory()), judged(interrupted()), judged(nvme())] {
+        for (plain, colour) in [
+            (text::run_summary(&run, PLAIN), text::run_summary(&run, COLOUR)),
+            (text::verbose(&run, PLAIN), text::verbose(&run, COLOUR)),
+        ] {
+            assert!(colour.contains("\u{1b}["));
+            assert_eq!(super::without_colour(&colour), plain);
+        }
+    }
+}
+
+#[test]
+fn verdicts_in_colour() {
+    let verdicts = judge(&hard_disk());
+    let out = text::verdicts(&verdicts[..1], COLOUR).replace('\u{1b}', "␛");
+    insta::assert_snapshot!(out, @r"
+    ␛[1mverdict␛[0m
+      system drive  ␛[33m●○○␛[0m  149 random reads/s at depth 1; a system drive wants 4,000
+                         or more (two points: 1,500)
+    ");
+}

@@ -1,0 +1,154 @@
+//! Lists: drives, runs, suites, tests.
+
+use super::PLAIN;
+use crate::testing::{drive, hard_disk_drive, nvme_drive};
+use crate::text::{self, RunRow};
+use drivescope_model::drive::{Drive, DriveKind, Health};
+use drivescope_model::{TestKind, TestStatus};
+
+/// A failing disk, a disk of a virtual machine, and things that are no drives.
+fn odd_drives() -> [Drive; 6] {
+    let sick = Drive {
+        model: Some("ST3000DM001-1CH166".into()),
+        transport: "usb".into(),
+        removable: true,
+        health: Health {
+            passed: Some(false),
+            bad_sectors: Some(1_288),
+            power_on_hours: Some(41_207),
+            ..Health::default()
+        },
+        content: Some("crypto_LUKS".into()),
+        mounts: vec!["/media/old".into()],
+        ..drive("sdb", DriveKind::HardDisk, 3_000_592_982_016)
+    };
+    let cloud = Drive {
+        transport: "virtio".into(),
+        health: Health {
+            note: Some("health unknown: smartctl is not installed".into()),
+            ..Health::default()
+        },
+        rotational_hint: true,
+        ..drive("vda", DriveKind::Virtual, 107_374_182_400)
+    };
+    let image = Drive {
+        backing: vec!["/var/lib/images/debian-13-generic-amd64-daily-20260801.raw".into()],
+        ..drive("loop0", DriveKind::Loop, 2_147_483_648)
+    };
+    let zram =
+        Drive { mounts: vec!["[SWAP]".into()], ..drive("zram0", DriveKind::Memory, 8_589_934_592) };
+    let raid = Drive {
+        backing: vec!["sda1".into(), "sdb1".into()],
+        content: Some("xfs".into()),
+        ..drive("md0", DriveKind::Composite, 3_000_000_000_000)
+    };
+    let empty = drive("sr0", DriveKind::Optical, 0);
+    [sick, cloud, raid, image, zram, empty]
+}
+
+#[test]
+fn drives_with_partitions_and_things_that_are_no_drives() {
+    let drives: Vec<Drive> =
+        [hard_disk_drive(), nvme_drive()].into_iter().chain(odd_drives()).collect();
+    insta::assert_snapshot!(text::list(&drives, PLAIN), @r"
+    sda  WD40EFRX-68N32N0 · hard disk · 4.00 TB · SATA 6.0 Gb/s
+        serial WD-WCC7K0XXXXXX · firmware 82.00A82
+        5400 rpm · 512/4096 B sectors · cache write back · scheduler mq-deadline
+        SMART passed · 31 °C · 21,034 h powered on
+        sda1  3.90 TB  at 1 MiB                aligned              ext4  /mnt/data
+        sda2   100 GB  at 3,900,001,049,088 B  misaligned by 512 B  ntfs
+
+    nvme0n1  Samsung SSD 990 PRO 2TB · NVMe SSD · 2.00 TB · PCIe 3.0 x4
+        both ends support PCIe 4.0 x4
+        512 B sectors
+        3 % of rated wear
+
+    sdb  ST3000DM001-1CH166 · hard disk · 3.00 TB · USB
+        removable
+        rotating · 512 B sectors
+        SMART FAILED · 1,288 bad sectors · 41,207 h powered on
+        crypto_LUKS · on /media/old
+
+    vda  virtual disk: its host decides what is behind it · 107 GB · virtio
+        claims to rotate · 512 B sectors
+        health unknown: smartctl is not installed
+
+    md0  made of sda1, sdb1 · 3.00 TB
+        512 B sectors
+        xfs
+
+    loop0  a file shown as a drive · 2.15 GB
+        file /var/lib/images/debian-13-generic-amd64-daily-20260801.raw
+
+    zram0  memory, not a drive · 8.59 GB
+        on [SWAP]
+
+    sr0  optical drive · no medium
+    ");
+    assert_eq!(text::list(&[], PLAIN), "no drives found\n");
+}
+
+fn row(id: &str, drive: &str, target: &str, headline: &str) -> RunRow {
+    RunRow {
+        id: id.into(),
+        started_at: "2026-08-01T14:02:11+02:00".into(),
+        label: None,
+        suite: "quick".into(),
+        drive: Some(drive.into()),
+        target: target.into(),
+        status: TestStatus::Done,
+        headline: headline.into(),
+    }
+}
+
+#[test]
+fn runs_take_a_line_each() {
+    let stopped = RunRow {
+        label: Some("red-A".into()),
+        status: TestStatus::Interrupted,
+        ..row("91b0", "WD40EFRX-68N32N0", "/dev/sda", "")
+    };
+    let rows = [
+        row("7c2f", "WD40EFRX-68N32N0", "/mnt/data", "178 MB/s · 149 IOPS"),
+        stopped,
+        RunRow { drive: None, ..row("03aa", "", "/tmp/x", "no drive (F002)") },
+    ];
+    insta::assert_snapshot!(text::runs(&rows, PLAIN), @r"
+    run   started           suite  label  drive       target     result
+    7c2f  2026-08-01 14:02  quick         WD40E…32N0  /mnt/data  178 MB/s · 149 IOPS
+    91b0  2026-08-01 14:02  quick  red-A  WD40E…32N0  /dev/sda   interrupted
+    03aa  2026-08-01 14:02  quick         -           /tmp/x     no drive (F002)
+    ");
+    insta::assert_snapshot!(text::runs(&rows[..1], PLAIN), @r"
+    run   started           suite  drive             target     result
+    7c2f  2026-08-01 14:02  quick  WD40EFRX-68N32N0  /mnt/data  178 MB/s · 149 IOPS
+    ");
+    insta::assert_snapshot!(text::runs(&[], PLAIN), @"no runs stored yet; drivescope run . makes one");
+}
+
+#[test]
+fn suites_and_tests() {
+    let suites = [
+        (
+            "quick".to_string(),
+            "about a minute: transfers, latency, surface, tiny writes".to_string(),
+        ),
+        (
+            "crystaldiskmark-realworld".to_string(),
+            "SEQ1M Q1T1 and RND4K Q1T1 as CrystalDiskMark 9 runs them".to_string(),
+        ),
+    ];
+    insta::assert_snapshot!(text::suites(&suites, PLAIN), @r"
+    quick                      about a minute: transfers, latency, surface, tiny
+                               writes
+    crystaldiskmark-realworld  SEQ1M Q1T1 and RND4K Q1T1 as CrystalDiskMark 9 runs
+                               them
+    ");
+    let tests = TestKind::ALL.map(|test| (test.name(), test.question()));
+    insta::assert_snapshot!(text::tests(&tests, PLAIN), @r"
+    transfer     how fast are large and small transfers, at which depth
+    latency      how long does one small request take, by span and by load
+    surface      how do speed and access time vary over the drive
+    tiny-writes  what does a program see that writes a few bytes at a time
+    ");
+}

@@ -1,0 +1,25 @@
+//! Snapshots of every output, and the promise that no line is wider than the terminal.
+
+mod documents;
+mod lists;
+mod results;
+mod width;
+
+use crate::style::Style;
+
+/// As it is piped: without colour.
+const PLAIN: Style = Style { colour: false };
+
+/// As a terminal gets it.
+const COLOUR: Style = Style { colour: true };
+
+/// `text` without ANSI escape sequences of the form `ESC [ … m`.
+fn without_colour(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        out.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, rest)| rest);
+    }
+    out + rest
+}

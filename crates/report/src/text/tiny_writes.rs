@@ -1,0 +1,116 @@
+//! `tiny-writes`: what a program sees, beside what the drive does.
+
+use super::metrics::{Figure, cells, find, headed, transpose};
+use crate::number::{percent, three};
+use crate::style::Style;
+use crate::table::{Cell, Column, Table};
+use drivescope_model::{Bytes, TestResult};
+
+pub(super) fn table(result: &TestResult, style: Style) -> String {
+    let mut cells = cells(result);
+    // The drive's own cells stand beside the patterns they answer, unless nothing else was measured.
+    if cells.iter().any(|cell| !is_drives_own(cell)) {
+        cells.retain(|cell| !is_drives_own(cell));
+    }
+    if cells.is_empty() {
+        return String::new();
+    }
+    let mut names = vec![Cell::title("tiny-writes")];
+    names.extend(cells.iter().map(|cell| Cell::plain(label(cell))));
+    let rates = |prefix: &str| -> Vec<Figure> {
+        cells
+            .iter()
+            .map(|cell| {
+                let unit = unit(cell);
+                let metric = find(result, cell, &format!("{prefix}{}", unit.quantity));
+                Figure::of(metric, |value| format!("{}{}", three(value), unit.suffix))
+            })
+            .collect()
+    };
+    let shares: Vec<Figure> = cells
+        .iter()
+        .map(|cell| {
+            let metric = find(result, cell, "cache_share_pct");
+            Figure::of(metric, |share| format!("{} %", percent(share)))
+        })
+        .collect();
+    let columns = vec![
+        names,
+        headed("seen", &rates("")),
+        headed("with flush", &rates("flushed_")),
+        headed("drive's own", &rates("drive_")),
+        headed("from cache", &shares),
+    ];
+    let mut layout = vec![Column::right(); columns.len()];
+    layout[0] = Column::left().flexible(12);
+    let mut table = Table::new(0, layout);
+    for row in transpose(columns) {
+        table.row(row);
+    }
+    table.render(style)
+}
+
+/// Whether a cell is the drive's part of a comparison: direct I/O, no page cache.
+fn is_drives_own(cell: &str) -> bool {
+    cell.split('_').any(|part| part == "direct")
+}
+
+/// Which rate tells most about a pattern, and how it is written.
+struct Unit {
+    quantity: &'static str,
+    suffix: &'static str,
+}
+
+/// Small random writes are counted; streams have a rate, as `dd` prints it.
+fn unit(cell: &str) -> Unit {
+    if cell.starts_with("rnd") {
+        Unit { quantity: "iops", suffix: "/s" }
+    } else {
+        Unit { quantity: "mb_s", suffix: " MB/s" }
+    }
+}
+
+/// `rnd16_sync` is `16 B random, synced`; a name of another form stays as it is.
+fn label(cell: &str) -> String {
+    let block = |text: &str| text.parse().ok().map(Bytes::binary);
+    let Some((shape, way)) = cell.split_once('_') else { return cell.to_string() };
+    let (order, block) = if let Some(block) = shape.strip_prefix("rnd").and_then(block) {
+        ("random", block)
+    } else if let Some(block) = shape.strip_prefix("seq").and_then(block) {
+        ("stream", block)
+    } else {
+        return cell.to_string();
+    };
+    let way = match way {
+        "buffered" => "buffered",
+        "sync" => "each synced",
+        "write" => "written",
+        "read_warm" => "cached read",
+        "read_cold" => "uncached read",
+        "direct" => "past the cache",
+        "direct_sync" => "past the cache, synced",
+        other => other,
+    };
+    format!("{block} {order}, {way}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label;
+
+    #[test]
+    fn patterns_have_readable_names() {
+        for (cell, name) in [
+            ("rnd16_buffered", "16 B random, buffered"),
+            ("rnd16_sync", "16 B random, each synced"),
+            ("seq512_read_cold", "512 B stream, uncached read"),
+            ("seq4096_write", "4 KiB stream, written"),
+            ("rnd4k_direct_sync", "4 KiB random, past the cache, synced"),
+            ("seq_direct_read", "seq_direct_read"),
+            ("odd", "odd"),
+            ("rndx_sync", "rndx_sync"),
+        ] {
+            assert_eq!(label(cell), name);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `transfer`: one row per shape, one group of columns per direction; rates first, then times.
+
+use super::metrics::{Figure, cells, find, headed, transpose};
+use crate::style::Style;
+use crate::table::{Cell, Column, Table};
+use crate::width::WIDTH;
+use drivescope_model::{Mix, Order, Shape, TestResult};
+
+/// Spaces between the groups of columns.
+const GROUP_GAP: usize = 3;
+
+/// A row: the name of a shape and what it parses to, when it does.
+struct Row<'a> {
+    name: &'a str,
+    shape: Option<Shape>,
+}
+
+impl Row<'_> {
+    /// `seq 1 MiB` and `Q8T1`.
+    fn label(&self) -> [Cell; 2] {
+        match self.shape {
+            Some(shape) => {
+                let order = match shape.order {
+                    Order::Seq => "seq",
+                    Order::Rnd => "rnd",
+                };
+                [
+                    Cell::plain(format!("{order} {}", shape.block.binary())),
+                    Cell::plain(format!("Q{}T{}", shape.depth, shape.threads)),
+                ]
+            }
+            None => [Cell::plain(self.name), Cell::blank()],
+        }
+    }
+}
+
+pub(super) fn table(result: &TestResult, style: Style) -> String {
+    let cells = cells(result);
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    let mut mixes: Vec<&str> = Vec::new();
+    for cell in &cells {
+        let (name, mix) = cell.split_once('.').unwrap_or((cell, ""));
+        if !rows.iter().any(|row| row.name == name) {
+            rows.push(Row { name, shape: name.parse().ok() });
+        }
+        if !mixes.contains(&mix) {
+            mixes.push(mix);
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    mixes.sort_by_key(|mix| rank(mix));
+    let mut out = fitting(&mixes, style, |group| rates(result, &rows, group));
+    out.push('\n');
+    out.push_str(&fitting(&mixes, style, |group| times(result, &rows, group)));
+    out
+}
+
+/// Reads first, then writes, then mixes with falling shares of reads.
+fn rank(mix: &str) -> u8 {
+    match mix.parse() {
+        Ok(Mix::READ) => 0,
+        Ok(Mix::WRITE) => 1,
+        Ok(mix) => 2 + (100 - mix.read_percent()),
+        Err(_) => u8::MAX,
+    }
+}
+
+/// As many directions beside each other as fit, the others below.
+fn fitting(mixes: &[&str], style: Style, table: impl Fn(&[&str]) -> Table) -> String {
+    let tables_of = |size: usize| mixes.chunks(size).map(&table).collect::<Vec<_>>();
+    let beside = (1..=mixes.len())
+        .rev()
+        .map(tables_of)
+        .find(|tables| tables.iter().all(|table| table.natural_width() <= WIDTH))
+        .unwrap_or_else(|| tables_of(1));
+    super::sections(beside.iter().map(|table| table.render(style)))
+}
+
+fn rates(result: &TestResult, rows: &[Row<'_>], mixes: &[&str]) -> Table {
+    group(
+        result,
+        "transfer",
+        rows,
+        mixes,
+        |cell, shape| {
+            let rate = find(result, cell, "mb_s");
+            let count = find(result, cell, "iops");
+            match shape.map(|shape| shape.order) {
+                Some(Order::Seq) => vec![Figure::with_interval(rate), Figure::Blank],
+                // The count is the headline of small requests; its spread is the rate's.
+                _ => vec![Figure::of(rate, crate::number::three), Figure::with_interval(count)],
+            }
+        },
+        &["MB/s", "IOPS"],
+    )
+}
+
+fn times(result: &TestResult, rows: &[Row<'_>], mixes: &[&str]) -> Table {
+    group(
+        result,
+        "response",
+        rows,
+        mixes,
+        |cell, _| {
+            ["lat_p50_us", "lat_p99_us", "lat_max_us"]
+                .map(|quantity| Figure::latency(find(result, cell, quantity)))
+                .to_vec()
+        },
+        &["p50", "p99", "max"],
+    )
+}
+
+/// A table with the shapes at the left and, for each direction, the columns named by `heads`.
+fn group(
+    result: &TestResult,
+    title: &str,
+    rows: &[Row<'_>],
+    mixes: &[&str],
+    figures: impl Fn(&str, Option<Shape>) -> Vec<Figure>,
+    heads: &[&str],
+) -> Table {
+    let known = cells(result);
+    let mut layout = vec![Column::left().flexible(12), Column::right()];
+    let [mut names, mut queues] = [vec![Cell::title(title)], vec![Cell::blank()]];
+    for row in rows {
+        let [name, queue] = row.label();
+        names.push(name);
+        queues.push(queue);
+    }
+    let mut columns = vec![names, queues];
+    for mix in mixes {
+        let fields: Vec<Vec<Figure>> = rows
+            .iter()
+            .map(|row| {
+                let cell = if mix.is_empty() {
+                    row.name.to_string()
+                } else {
+                    format!("{}.{mix}", row.name)
+                };
+                if known.contains(&cell.as_str()) {
+                    figures(&cell, row.shape)
+                } else {
+                    vec![Figure::Missing; heads.len()]
+                }
+            })
+            .collect();
+        for (i, head) in heads.iter().enumerate() {
+            let head = if i == 0 { format!("{mix} {head}") } else { (*head).to_string() };
+            let column: Vec<Figure> = fields.iter().map(|field| field[i].clone()).collect();
+            columns.push(headed(head.trim_start(), &column));
+            layout.push(Column::right().gap(if i == 0 { GROUP_GAP } else { 2 }));
+        }
+    }
+    let mut table = Table::new(0, layout);
+    for row in transpose(columns) {
+        table.row(row);
+    }
+    table
+}

@@ -1,0 +1,156 @@
+//! `--verbose`: the machine, the tool's own cost, and every round of every phase.
+
+use super::header::drive_path;
+use crate::flow::Flow;
+use crate::number::{percent, three, whole};
+use crate::style::{Role, Style};
+use crate::table::{Cell, Column, Table};
+use drivescope_model::target::IoMode;
+use drivescope_model::{Bytes, PhaseRecord, Run, TestResult};
+
+/// Machine, calibration, data path, checks, then the rounds of every test.
+pub fn verbose(run: &Run, style: Style) -> String {
+    let fixed = [machine(run, style), cost(run, style), data_path(run, style), checks(run, style)];
+    super::sections(fixed.into_iter().chain(run.tests.iter().map(|test| limiters(test, style))))
+}
+
+/// Every round of a test's phases with what held it back.
+pub fn limiters(result: &TestResult, style: Style) -> String {
+    if result.phases.is_empty() {
+        return String::new();
+    }
+    let mut layout = vec![Column::right(); 10];
+    layout[0] = Column::left().flexible(12);
+    layout[9] = Column::left();
+    let mut table = Table::new(0, layout);
+    let any = |test: fn(&PhaseRecord) -> bool| result.phases.iter().any(test);
+    let busy = any(|phase| phase.device_busy_pct.is_some());
+    let warm = any(|phase| phase.temperature_c.is_some());
+    let failed = any(|phase| phase.errors > 0);
+    let heads = [
+        "#",
+        "MB/s",
+        "IOPS",
+        "depth",
+        "CPU %",
+        if busy { "busy %" } else { "" },
+        if warm { "°C" } else { "" },
+        if failed { "errors" } else { "" },
+        "limited by",
+    ];
+    table.row([vec![Cell::title(result.test.name())], heads.map(Cell::dim).to_vec()].concat());
+    for phase in &result.phases {
+        let per_second = |n: u64| three(n as f64 / phase.elapsed_s);
+        let errors = match phase.errors {
+            0 => Cell::blank(),
+            n => Cell::new(Role::Bad, whole(n)),
+        };
+        table.row(vec![
+            Cell::plain(&phase.cell),
+            Cell::plain(phase.round.to_string()),
+            Cell::plain(three(phase.bytes as f64 / 1e6 / phase.elapsed_s)),
+            Cell::plain(per_second(phase.ops)),
+            Cell::plain(three(phase.depth_mean)),
+            Cell::plain(percent(phase.cpu_busiest_pct)),
+            Cell::plain(phase.device_busy_pct.map(percent).unwrap_or_default()),
+            Cell::plain(phase.temperature_c.map(percent).unwrap_or_default()),
+            errors,
+            Cell::plain(phase.limiter.name()),
+        ]);
+    }
+    table.render(style)
+}
+
+/// A table of names and values under a heading.
+fn facts(title: &str, facts: &[(&str, String)], style: Style) -> String {
+    let mut out = Flow::new().lead(Role::Title, title).lines(0, style);
+    let room = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+        let flow = Flow::new().lead(Role::Dim, &format!("  {name:<room$}  "));
+        out.push_str(&flow.text(Role::Plain, value).lines(room + 4, style));
+    }
+    out
+}
+
+fn machine(run: &Run, style: Style) -> String {
+    let host = &run.host;
+    let governor = host.governor.as_ref().map(|g| format!(", governor {g}")).unwrap_or_default();
+    let power = match host.on_battery {
+        Some(true) => ", on battery",
+        _ => "",
+    };
+    facts(
+        "machine",
+        &[
+            ("processor", format!("{}, {} online{governor}{power}", host.cpu, host.cpus)),
+            ("memory", Bytes(host.memory_bytes).binary()),
+            ("system", format!("{}, kernel {}", host.os, host.kernel)),
+            ("clock source", host.clock_source.clone().unwrap_or_default()),
+            ("virtualization", host.virtualization.clone().unwrap_or_default()),
+        ],
+        style,
+    )
+}
+
+fn cost(run: &Run, style: Style) -> String {
+    let cost = &run.calibration;
+    facts(
+        "the tool's own cost, measured at the start",
+        &[
+            (
+                "measuring loop",
+                format!(
+                    "{} ns per request, so at most {} IOPS on one thread",
+                    three(cost.loop_ns_per_io),
+                    three(cost.loop_iops_max)
+                ),
+            ),
+            ("clock", format!("{} ns per reading", three(cost.clock_ns))),
+            ("fresh test data", format!("{} MB/s per core", three(cost.generator_mb_s))),
+            ("memory copy", format!("{} MB/s on one core", three(cost.memory_copy_mb_s))),
+        ],
+        style,
+    )
+}
+
+fn data_path(run: &Run, style: Style) -> String {
+    let target = &run.target;
+    let mode = match target.io_mode {
+        Some(IoMode::Direct) => {
+            format!("direct, proved by a transfer; aligned to {} bytes", target.io_align_bytes)
+        }
+        Some(IoMode::Buffered) => "through the page cache: direct I/O was refused".to_string(),
+        None => String::new(),
+    };
+    let file_system = target.file_system.as_ref();
+    facts(
+        "data path",
+        &[
+            ("I/O", mode),
+            ("engine", run.plan.engine.name().to_string()),
+            ("devices", drive_path(target)),
+            ("mounted from", file_system.map(|fs| fs.source.clone()).unwrap_or_default()),
+            ("mount options", file_system.map(|fs| fs.options.clone()).unwrap_or_default()),
+            ("seed", run.plan.seed.to_string()),
+        ],
+        style,
+    )
+}
+
+/// The gate's record: every check made before the target was used.
+fn checks(run: &Run, style: Style) -> String {
+    if run.gate.is_empty() {
+        return String::new();
+    }
+    let mut out = Flow::new().lead(Role::Title, "checked before use").lines(0, style);
+    for check in &run.gate {
+        let (role, word) = if check.passed { (Role::Good, "ok") } else { (Role::Bad, "no") };
+        let flow = Flow::new()
+            .lead(role, &format!("  {word}  "))
+            .text(Role::Plain, &check.check)
+            .text(Role::Dim, if check.evidence.is_empty() { "" } else { "-" })
+            .text(Role::Dim, &check.evidence);
+        out.push_str(&flow.lines(6, style));
+    }
+    out
+}

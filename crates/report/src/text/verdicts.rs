@@ -1,0 +1,94 @@
+//! Verdicts: dots, the use, and the reason, the best first.
+
+use crate::flow::Flow;
+use crate::style::{Role, Style};
+use crate::width::{clean, shorten, width};
+use drivescope_model::document::Verdict;
+
+/// Between the sentences of a reason.
+const SENTENCE: &str = ". ";
+/// Room for the name of a use.
+const NAME_MAX: usize = 24;
+
+/// One verdict per use with its reason, the best first; sentences that all of them share stand once
+/// below.
+pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
+    let Some(first) = verdicts.first() else { return String::new() };
+    let same = |v: &Verdict| v.points == first.points && v.because == first.because;
+    if verdicts.len() > 1 && verdicts.iter().all(same) {
+        return for_all(first, style);
+    }
+    let mut out = Flow::new().lead(Role::Title, "verdict").lines(0, style);
+    let shared = shared_ending(verdicts);
+    let names: Vec<String> =
+        verdicts.iter().map(|v| shorten(&clean(&v.suits), NAME_MAX).into_owned()).collect();
+    let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let mut order: Vec<usize> = (0..verdicts.len()).collect();
+    // Unjudged last: Some(0) sorts before None in this key.
+    order.sort_by_key(|i| verdicts[*i].points.map_or(u8::MAX, |points| 3 - points.min(3)));
+    for i in order {
+        let verdict = &verdicts[i];
+        let sentences: Vec<&str> = verdict.because.split(SENTENCE).collect();
+        let own =
+            if verdict.points.is_some() { sentences.len() - shared.len() } else { sentences.len() };
+        let because = sentences[..own].join(SENTENCE);
+        let (role, dots) = dots(verdict.points);
+        let because = if verdict.points.is_some() { because } else { not_judged(&because) };
+        let padding = " ".repeat(name_width - width(&names[i]));
+        let flow = Flow::new()
+            .lead(Role::Plain, &format!("  {}{padding}  ", names[i]))
+            .lead(role, dots)
+            .lead(Role::Plain, "  ")
+            .text(if verdict.points.is_some() { Role::Plain } else { Role::Dim }, &because);
+        out.push_str(&flow.lines(name_width + 9, style));
+    }
+    if !shared.is_empty() {
+        let text = format!("{}.", shared.join(SENTENCE));
+        out.push_str(&Flow::new().lead(Role::Dim, "  ").text(Role::Dim, &text).lines(2, style));
+    }
+    out
+}
+
+/// One line for a reason that decides every use.
+fn for_all(verdict: &Verdict, style: Style) -> String {
+    let flow = Flow::new().lead(Role::Title, "verdict").lead(Role::Plain, "  ");
+    let flow = if verdict.points.is_some() {
+        let (role, dots) = dots(verdict.points);
+        flow.item(role, dots, " ").text(Role::Plain, "for every use:")
+    } else {
+        flow.text(Role::Dim, "not judged:")
+    };
+    flow.text(Role::Plain, &verdict.because).lines(9, style)
+}
+
+fn not_judged(because: &str) -> String {
+    format!("not judged: {because}")
+}
+
+fn dots(points: Option<u8>) -> (Role, &'static str) {
+    match points {
+        Some(0) => (Role::Bad, "○○○"),
+        Some(1) => (Role::Warn, "●○○"),
+        Some(2) => (Role::Good, "●●○"),
+        Some(_) => (Role::Good, "●●●"),
+        None => (Role::Dim, "---"),
+    }
+}
+
+/// Sentences at the end of every judged verdict's reason; each keeps its first sentence.
+fn shared_ending(verdicts: &[Verdict]) -> Vec<&str> {
+    let reasons: Vec<Vec<&str>> = verdicts
+        .iter()
+        .filter(|v| v.points.is_some())
+        .map(|v| v.because.split(SENTENCE).collect())
+        .collect();
+    let Some((first, others)) = reasons.split_first() else { return Vec::new() };
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let longest = reasons.iter().map(Vec::len).min().unwrap_or(1) - 1;
+    let same = (1..=longest)
+        .take_while(|n| others.iter().all(|other| other[other.len() - n] == first[first.len() - n]))
+        .count();
+    first[first.len() - same..].to_vec()
+}

@@ -1,0 +1,404 @@
+//! What a drive suits: the demands of [`crate::rules`] held against the metrics of a run.
+
+use crate::number::{latency_us, three, threshold};
+use crate::rules::{Demand, USES, Use};
+use drivescope_model::document::{Rule, Verdict};
+use drivescope_model::target::TargetKind;
+use drivescope_model::{FindingId, Metric, Run, Severity, TestKind, TestStatus};
+
+/// One verdict per use, in the order of [`USES`].
+///
+/// A use has the least of its rules' points. Metrics that are not the drive's are left out, and the
+/// reason says so. Where a metric that the use needs is missing, there are no points and the reason
+/// names the test to run, unless what is known already comes to none.
+pub fn judge(run: &Run) -> Vec<Verdict> {
+    USES.iter().map(|a_use| judge_use(a_use, run)).collect()
+}
+
+/// What a run says about one demand.
+enum Answer<'a> {
+    Known { metric: &'a Metric, rule: Rule },
+    Invalid { metric: &'a Metric },
+    Missing,
+}
+
+fn judge_use(a_use: &Use, run: &Run) -> Verdict {
+    let answers: Vec<_> = a_use.demands.iter().map(|d| (d, answer(d, run))).collect();
+    let rules: Vec<Rule> = answers.iter().filter_map(|(_, a)| a.rule().cloned()).collect();
+    let verdict = |points, because| Verdict {
+        suits: a_use.name.to_string(),
+        points,
+        because,
+        rules: rules.clone(),
+    };
+    if let Some(because) = no_drive(run) {
+        return verdict(None, because);
+    }
+    if let Some(because) = faulty(run) {
+        return verdict(Some(0), because);
+    }
+    let deciding = answers
+        .iter()
+        .filter_map(|(demand, answer)| answer.known().map(|(metric, rule)| (demand, metric, rule)))
+        .min_by(|(_, _, a), (_, _, b)| a.points.cmp(&b.points).then(share(a).total_cmp(&share(b))));
+    let lacking = answers.iter().find(|(demand, a)| demand.needed && a.rule().is_none());
+    match (deciding, lacking) {
+        (Some((demand, metric, rule)), None) => {
+            verdict(Some(rule.points), decided(a_use, demand, metric, &answers, run))
+        }
+        // The least of all rules cannot rise above nothing, whatever is still unknown.
+        (Some((demand, metric, rule)), Some(_)) if rule.points == 0 => {
+            verdict(Some(0), decided(a_use, demand, metric, &answers, run))
+        }
+        (known, Some((demand, answer))) => {
+            let most = known.map(|(_, _, rule)| rule.points);
+            verdict(None, undecided(demand, answer, most, run))
+        }
+        (None, None) => verdict(None, "nothing was measured".to_string()),
+    }
+}
+
+fn answer<'a>(demand: &Demand, run: &'a Run) -> Answer<'a> {
+    let found = || demand.keys.iter().filter_map(|key| run.metric(key));
+    if let Some(metric) = found().find(|metric| metric.valid && metric.value.is_finite()) {
+        return Answer::Known { metric, rule: rule(demand, metric) };
+    }
+    found()
+        .find(|metric| !metric.valid)
+        .map_or(Answer::Missing, |metric| Answer::Invalid { metric })
+}
+
+impl Answer<'_> {
+    fn known(&self) -> Option<(&Metric, &Rule)> {
+        match self {
+            Self::Known { metric, rule } => Some((metric, rule)),
+            _ => None,
+        }
+    }
+    fn rule(&self) -> Option<&Rule> {
+        self.known().map(|(_, rule)| rule)
+    }
+}
+
+fn rule(demand: &Demand, metric: &Metric) -> Rule {
+    Rule {
+        metric: metric.key.clone(),
+        what: demand.what.to_string(),
+        value: metric.value,
+        thresholds: demand.thresholds,
+        smaller_is_better: demand.smaller_is_better,
+        unit: demand.unit.to_string(),
+        points: demand.points(metric.value),
+    }
+}
+
+/// How much of what three points take a rule has: the smallest share decides among equals.
+fn share(rule: &Rule) -> f64 {
+    let [full, ..] = rule.thresholds;
+    if rule.smaller_is_better {
+        full / rule.value.max(f64::MIN_POSITIVE)
+    } else {
+        rule.value / full
+    }
+}
+
+/// Why no number of the run is a drive's, if so.
+fn no_drive(run: &Run) -> Option<String> {
+    run.findings.iter().any(|f| f.id == FindingId::MemoryBacked).then(|| {
+        "there is no drive below this target, it lives in memory (F002); choose a directory or \
+         device on a real drive"
+            .to_string()
+    })
+}
+
+/// Why nothing should be kept on the drive, if so: a fast failure is not fast.
+fn faulty(run: &Run) -> Option<String> {
+    let finding = run.findings.iter().find(|f| f.severity == Severity::Problem)?;
+    Some(format!(
+        "{} ({}): no use for it until the cause is found",
+        match finding.id {
+            FindingId::DataMismatch => "it returned wrong data",
+            _ => "requests to it failed",
+        },
+        finding.id
+    ))
+}
+
+fn decided(
+    a_use: &Use,
+    demand: &Demand,
+    metric: &Metric,
+    answers: &[(&Demand, Answer<'_>)],
+    run: &Run,
+) -> String {
+    let mut sentences = vec![format!(
+        "{}; {} {}",
+        demand.phrase.replace("{}", &quantity(metric.value, demand.unit)),
+        a_use.wants,
+        wanted(demand, demand.points(metric.value)),
+    )];
+    let left_out: Vec<String> = answers
+        .iter()
+        .filter_map(|(demand, answer)| match answer {
+            Answer::Invalid { metric } => Some(format!("{} ({})", demand.what, causes(metric))),
+            _ => None,
+        })
+        .collect();
+    if !left_out.is_empty() {
+        sentences.push(format!("Left out, not the drive's: {}", left_out.join(", ")));
+    }
+    let qualifiers = qualifiers(&metric.key, run);
+    if !qualifiers.is_empty() {
+        sentences.push(format!("To be read with {} in mind", qualifiers.join(", ")));
+    }
+    if run.simulated {
+        sentences.push("The drive is a simulated one".to_string());
+    }
+    sentences.join(". ")
+}
+
+/// The threshold for three points and, below two, what the next point takes.
+fn wanted(demand: &Demand, points: u8) -> String {
+    let [three, two, one] = demand.thresholds.map(|value| threshold(value, demand.unit));
+    let beyond = if demand.smaller_is_better { "less" } else { "more" };
+    match points {
+        0 => format!("{three} or {beyond} (one point: {one})"),
+        1 => format!("{three} or {beyond} (two points: {two})"),
+        _ => format!("{three} or {beyond}"),
+    }
+}
+
+/// A value as sentences write it; rates per second are counted in the sentence itself.
+fn quantity(value: f64, unit: &str) -> String {
+    match unit {
+        "us" => latency_us(value),
+        "1/s" => three(value),
+        unit => format!("{} {unit}", three(value)),
+    }
+}
+
+/// Findings under which a metric is true but needs care, by id.
+fn qualifiers(key: &str, run: &Run) -> Vec<&'static str> {
+    let mut ids: Vec<FindingId> = run
+        .findings
+        .iter()
+        .filter(|f| f.severity == Severity::Warning || f.id == FindingId::VirtualDrive)
+        .filter(|f| f.concerns(key))
+        .map(|f| f.id)
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.into_iter().map(|id| id.spec().id).collect()
+}
+
+fn causes(metric: &Metric) -> String {
+    let ids: Vec<_> = metric.invalid_because.iter().map(|id| id.spec().id).collect();
+    if ids.is_empty() { "invalid".to_string() } else { ids.join(", ") }
+}
+
+fn undecided(demand: &Demand, answer: &Answer<'_>, most: Option<u8>, run: &Run) -> String {
+    let mut because = match answer {
+        Answer::Invalid { metric } => {
+            let remedy = metric.invalid_because.first().map_or("", |id| id.spec().remedy);
+            let text =
+                format!("{}: the number is not the drive's ({})", demand.what, causes(metric));
+            if remedy.is_empty() { text } else { format!("{text}. {}", trim_period(remedy)) }
+        }
+        _ => unmeasured(demand, run),
+    };
+    if let Some(points) = most.filter(|points| *points < 3) {
+        because.push_str(&format!(". What is known allows {points} of 3 points at most"));
+    }
+    because
+}
+
+fn trim_period(sentence: &str) -> &str {
+    sentence.strip_suffix('.').unwrap_or(sentence)
+}
+
+/// Why a metric is missing, and what to do about it.
+fn unmeasured(demand: &Demand, run: &Run) -> String {
+    let (what, test) = (demand.what, demand.test());
+    let place = match run.target.kind {
+        TargetKind::Block | TargetKind::File if demand.writes() => " on a directory of this drive",
+        _ => "",
+    };
+    let kind = TestKind::ALL.iter().find(|kind| kind.name() == test);
+    let result = run.tests.iter().find(|result| Some(&result.test) == kind);
+    match result.map(|result| result.status) {
+        Some(TestStatus::Failed) => format!("{what}: the {test} test failed; run it again{place}"),
+        Some(TestStatus::Interrupted) => {
+            format!("{what}: the {test} test was interrupted; run it again{place}")
+        }
+        _ => format!("{what} not measured; run the {test} test{place}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{hard_disk, memory, metric, nvme, with_metrics};
+    use drivescope_model::Finding;
+
+    fn points(run: &Run) -> Vec<(String, Option<u8>)> {
+        judge(run).into_iter().map(|v| (v.suits, v.points)).collect()
+    }
+
+    fn because(run: &Run, suits: &str) -> String {
+        judge(run).into_iter().find(|v| v.suits == suits).unwrap().because
+    }
+
+    #[test]
+    fn a_hard_disk_keeps_backups_and_films() {
+        let expected = [
+            ("system drive", Some(1)),
+            ("database", Some(0)),
+            ("virtual machines", Some(1)),
+            ("media library", Some(3)),
+            ("backup", Some(3)),
+        ]
+        .map(|(name, points)| (name.to_string(), points));
+        assert_eq!(points(&hard_disk()), expected);
+    }
+
+    #[test]
+    fn an_nvme_drive_suits_everything() {
+        assert!(points(&nvme()).iter().all(|(_, points)| *points == Some(3)));
+    }
+
+    #[test]
+    fn the_reason_names_the_value_and_the_thresholds() {
+        let run = with_metrics(&[
+            ("transfer.rnd4k_q1t1.read.iops", &[149.0]),
+            ("tiny-writes.rnd16_sync.iops", &[61.0]),
+        ]);
+        assert_eq!(
+            because(&run, "database"),
+            "149 random reads/s at depth 1; a database wants 5,000 or more (one point: 300)"
+        );
+        let run = with_metrics(&[
+            ("transfer.rnd4k_q1t1.read.iops", &[9_000.0]),
+            ("tiny-writes.rnd16_sync.iops", &[900.0]),
+            ("latency.span100.lat_p99_us", &[12_000.0]),
+        ]);
+        assert_eq!(
+            because(&run, "database"),
+            "one small read in a hundred takes over 12.0 ms; a database wants 1 ms or less \
+             (two points: 10 ms)"
+        );
+    }
+
+    #[test]
+    fn the_first_valid_key_answers() {
+        let mut run = with_metrics(&[
+            ("transfer.seq1m_q1t1.read.mb_s", &[900.0]),
+            ("transfer.seq1m_q8t1.read.mb_s", &[60.0]),
+        ]);
+        assert_eq!(points(&run)[3].1, Some(3));
+        run.tests[0].metrics[0].valid = false;
+        assert_eq!(points(&run)[3].1, Some(2));
+    }
+
+    #[test]
+    fn what_is_missing_names_the_test_to_run() {
+        let run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[9_000.0])]);
+        let verdict = judge(&run).remove(1);
+        assert_eq!(verdict.points, None);
+        assert_eq!(verdict.because, "small synced writes not measured; run the tiny-writes test");
+        let run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[2_000.0])]);
+        assert_eq!(
+            because(&run, "database"),
+            "small synced writes not measured; run the tiny-writes test. What is known allows 2 of \
+             3 points at most"
+        );
+        let mut device = run;
+        device.target.kind = TargetKind::Block;
+        assert!(because(&device, "backup").contains("on a directory of this drive"));
+    }
+
+    #[test]
+    fn nothing_missing_can_raise_a_verdict_of_no_points() {
+        let run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[80.0])]);
+        assert_eq!(points(&run)[1], ("database".to_string(), Some(0)));
+    }
+
+    #[test]
+    fn a_failed_test_is_named() {
+        let mut run = with_metrics(&[]);
+        run.tests[0].status = TestStatus::Failed;
+        assert_eq!(
+            because(&run, "media library"),
+            "sequential reads: the transfer test failed; run it again"
+        );
+    }
+
+    #[test]
+    fn invalid_numbers_are_left_out_and_said_so() {
+        let mut run = with_metrics(&[
+            ("transfer.seq1m_q1t1.read.mb_s", &[180.0]),
+            ("surface.read.end_mb_s", &[9_000.0]),
+        ]);
+        let end = &mut run.tests[0].metrics[1];
+        end.valid = false;
+        end.invalid_because = vec![FindingId::AboveLink];
+        assert_eq!(
+            because(&run, "media library"),
+            "sequential reads at 180 MB/s; a media library wants 100 MB/s or more. Left out, not \
+             the drive's: reads at the end of the drive (F003)"
+        );
+        let first = &mut run.tests[0].metrics[0];
+        first.valid = false;
+        first.invalid_because = vec![FindingId::PageCache];
+        let verdict = judge(&run).remove(3);
+        assert_eq!(verdict.points, None);
+        assert!(verdict.rules.is_empty());
+        assert_eq!(
+            verdict.because,
+            "sequential reads: the number is not the drive's (F001). Use a file system that \
+             accepts direct I/O, or name the block device itself"
+        );
+    }
+
+    #[test]
+    fn memory_is_never_judged() {
+        for verdict in judge(&memory()) {
+            assert_eq!(verdict.points, None);
+            assert!(verdict.because.contains("F002"), "{}", verdict.because);
+        }
+    }
+
+    #[test]
+    fn failed_requests_rule_out_every_use() {
+        let mut run = nvme();
+        run.findings.push(Finding::new(FindingId::IoError, "2 reads failed with EIO"));
+        assert!(points(&run).iter().all(|(_, points)| *points == Some(0)));
+        assert_eq!(
+            because(&run, "backup"),
+            "requests to it failed (F017): no use for it until the cause is found"
+        );
+    }
+
+    #[test]
+    fn warnings_about_the_deciding_metric_qualify_it() {
+        let mut run = nvme();
+        run.simulated = true;
+        run.findings = vec![
+            Finding::new(FindingId::NetworkFs, "nfs4 from server:/export"),
+            Finding::new(FindingId::FewRounds, "1 round"),
+            Finding::new(FindingId::SystemDisk, "/ is on nvme0n1"),
+            Finding::new(FindingId::CpuBound, "97 %").about("transfer.rnd4k_q32t1"),
+        ];
+        let text = because(&run, "media library");
+        assert!(
+            text.ends_with(". To be read with F006, F013 in mind. The drive is a simulated one"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_value_that_is_no_number_counts_as_missing() {
+        let mut run = with_metrics(&[("transfer.seq1m_q1t1.read.mb_s", &[180.0])]);
+        run.tests[0].metrics[0] = metric("transfer.seq1m_q1t1.read.mb_s", &[f64::NAN]);
+        assert_eq!(points(&run)[3].1, None);
+    }
+}

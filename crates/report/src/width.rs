@@ -1,0 +1,155 @@
+//! How many columns a text takes on a terminal, and how to make it take fewer.
+//!
+//! Names of drives, labels and paths come from outside: [`clean`] takes everything out of them that
+//! could move the cursor or reorder the line.
+
+use std::borrow::Cow;
+
+/// The widest line of any output: the width every terminal, mail and issue tracker shows whole.
+pub const WIDTH: usize = 80;
+
+/// Stands for a character that must not reach a terminal.
+const REPLACEMENT: char = '\u{FFFD}';
+
+/// Columns that `text` takes, after Unicode's East Asian Width (UAX #11).
+///
+/// Where terminals disagree (emoji, dingbats) the wider reading counts, so that a line may come out
+/// shorter than counted but never longer.
+pub fn width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
+}
+
+fn char_width(c: char) -> usize {
+    match u32::from(c) {
+        // Combining marks that decomposed file names carry; other scripts' marks count as 1.
+        0x0300..=0x036F | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF | 0xFE20..=0xFE2F => {
+            0
+        }
+        // Hangul, CJK, full-width forms.
+        0x1100..=0x115F
+        | 0x2E80..=0xA4CF
+        | 0xA960..=0xA97F
+        | 0xAC00..=0xD7A3
+        | 0xF900..=0xFAFF
+        | 0xFE10..=0xFE19
+        | 0xFE30..=0xFE6F
+        | 0xFF00..=0xFF60
+        | 0xFFE0..=0xFFE6
+        | 0x16FE0..=0x18DFF
+        | 0x1AFF0..=0x1B2FF
+        | 0x20000..=0x3FFFD => 2,
+        // Symbols that some terminals draw as pictures.
+        0x231A..=0x23FF
+        | 0x25FD..=0x25FE
+        | 0x2600..=0x27BF
+        | 0x2B00..=0x2BFF
+        | 0x1D300..=0x1D376
+        | 0x1F000..=0x1FAFF => 2,
+        _ => 1,
+    }
+}
+
+/// `text` without anything that could move the cursor, colour or reorder a line: white space becomes
+/// a space, other control and invisible format characters become `U+FFFD`.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|c| replaced(c) == c) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.chars().map(replaced).collect())
+    }
+}
+
+fn replaced(c: char) -> char {
+    match c {
+        '\t' | '\n' | '\r' | '\u{0B}' | '\u{0C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => ' ',
+        '\u{AD}'
+        | '\u{61C}'
+        | '\u{180E}'
+        | '\u{200B}'..='\u{200F}'
+        | '\u{202A}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}'
+        | '\u{FEFF}'
+        | '\u{FFF9}'..='\u{FFFB}'
+        | '\u{E0000}'..='\u{E0FFF}' => REPLACEMENT,
+        c if c.is_control() => REPLACEMENT,
+        c => c,
+    }
+}
+
+/// `text` in at most `room` columns, with `…` in place of its middle: both ends of a path or a model
+/// name tell more than its middle.
+pub fn shorten(text: &str, room: usize) -> Cow<'_, str> {
+    if width(text) <= room {
+        return Cow::Borrowed(text);
+    }
+    if room == 0 {
+        return Cow::Borrowed("");
+    }
+    let kept = room - 1;
+    let head = take(text.chars(), kept.div_ceil(2));
+    let tail: String = take(text.chars().rev(), kept / 2).chars().rev().collect();
+    // A mark without its letter would land on the ellipsis.
+    let tail = tail.trim_start_matches(|c| char_width(c) == 0);
+    Cow::Owned(format!("{head}…{tail}"))
+}
+
+fn take(chars: impl Iterator<Item = char>, room: usize) -> String {
+    let mut used = 0;
+    chars
+        .take_while(|c| {
+            used += char_width(*c);
+            used <= room
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn widths_of_known_texts() {
+        for (text, columns) in [
+            ("", 0),
+            ("WD40EFRX-68N32N0", 16),
+            ("178 MB/s ± 1.1 µs · ●○ …→█", 26),
+            ("e\u{301}te\u{301}", 3),
+            ("磁盘 한글", 9),
+            ("ＡＢ", 4),
+            ("💾", 2),
+        ] {
+            assert_eq!(width(text), columns, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_are_shortened_in_the_middle() {
+        assert_eq!(shorten("/srv/very/long/path/to/data", 11), "/srv/…/data");
+        assert_eq!(shorten("short", 5), "short");
+        assert_eq!(shorten("abc", 1), "…");
+        assert_eq!(shorten("abc", 0), "");
+        assert_eq!(shorten("磁盘磁盘", 5), "磁…盘");
+        assert_eq!(shorten("ab\u{301}cde\u{301}", 3), "a…e\u{301}");
+    }
+
+    #[test]
+    fn nothing_that_moves_the_cursor_survives() {
+        assert_eq!(clean("a\u{1b}[31mb\tc\nd\u{202e}e"), "a\u{FFFD}[31mb c d\u{FFFD}e");
+        assert!(matches!(clean("WD Red · 4 TB"), Cow::Borrowed(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn shortening_fits_and_keeps_what_fits(text in any::<String>(), room in 0usize..60) {
+            let short = shorten(&text, room);
+            prop_assert!(width(&short) <= room);
+            prop_assert_eq!(width(&text) <= room, short == text);
+        }
+
+        #[test]
+        fn cleaning_leaves_no_control_character(text in any::<String>()) {
+            prop_assert!(!clean(&text).chars().any(char::is_control));
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Where the level of a series changes.
+//!
+//! References: R. Killick, P. Fearnhead and I. A. Eckley, "Optimal Detection of Changepoints With a Linear
+//! Computational Cost", JASA 107(500), 2012 (PELT); A. J. Scott and M. Knott, Biometrics 30(3), 1974
+//! (binary segmentation); noise from first differences: J. von Neumann, Annals of Mathematical
+//! Statistics 12(4), 1941, made robust with the median absolute deviation.
+
+use crate::summary::{MAD_TO_SIGMA, mad, median, standard_deviation};
+use crate::usable;
+use std::f64::consts::SQRT_2;
+
+/// The penalty of one change in units of σ²·ln n. Theory asks for 2 or more; 3 allows for the error of
+/// the estimated σ and keeps false alarms in pure noise below 5 %.
+pub(crate) const PENALTY_FACTOR: f64 = 3.0;
+
+/// A stretch of one level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Segment {
+    /// First index.
+    pub start: usize,
+    /// One past the last index.
+    pub end: usize,
+    /// Mean of the values in it.
+    pub mean: f64,
+}
+
+impl Segment {
+    /// Number of values, at least 1 in any result.
+    pub(crate) fn len(self) -> usize {
+        self.end - self.start
+    }
+}
+
+/// Standard deviation of the noise on top of a piecewise constant level, from the median absolute
+/// deviation of first differences, so that neither steps nor outliers nor a slow trend inflate it.
+///
+/// If more than half of the differences are equal (noiseless or coarsely rounded series) their standard
+/// deviation is used instead; a constant series gives 0. Correlated noise is underestimated: first
+/// average it over its correlation time. `None` below three values or for a non-finite slice.
+pub fn noise_sigma(series: &[f64]) -> Option<f64> {
+    match robust_sigma(series)? {
+        0.0 => Some(standard_deviation(&differences(series))? / SQRT_2),
+        sigma => Some(sigma),
+    }
+}
+
+/// [`noise_sigma`] that stays 0 for a noiseless series with steps.
+pub(crate) fn robust_sigma(series: &[f64]) -> Option<f64> {
+    if !usable(series) || series.len() < 3 {
+        return None;
+    }
+    Some(mad(&differences(series))? * MAD_TO_SIGMA / SQRT_2)
+}
+
+fn differences(series: &[f64]) -> Vec<f64> {
+    series.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+/// The penalty for one change: 3·σ²·ln n with [`noise_sigma`], in the unit of the values squared.
+/// `None` as [`noise_sigma`].
+pub fn penalty(series: &[f64]) -> Option<f64> {
+    Some(PENALTY_FACTOR * noise_sigma(series)?.powi(2) * (series.len() as f64).ln())
+}
+
+/// Segments of constant level in Gaussian noise of constant size, by [`pelt`] with [`penalty`].
+///
+/// Where the noise grows with the level, high levels come out in too many pieces: pass logarithms then.
+/// Each has at least `min_len` values; a series shorter than twice that, or constant, is one segment.
+/// `None` for an empty or non-finite slice or `min_len` 0.
+pub fn segments(series: &[f64], min_len: usize) -> Option<Vec<Segment>> {
+    if !usable(series) || min_len == 0 {
+        return None;
+    }
+    let penalty = penalty(series).unwrap_or(0.0);
+    let changes = if penalty > 0.0 { pelt(series, min_len, penalty)? } else { Vec::new() };
+    Some(split_at(series, &changes))
+}
+
+/// The series cut at `changes` (ascending indices inside it).
+pub(crate) fn split_at(series: &[f64], changes: &[usize]) -> Vec<Segment> {
+    let starts = std::iter::once(0).chain(changes.iter().copied());
+    let ends = changes.iter().copied().chain(std::iter::once(series.len()));
+    let segment = |(start, end): (usize, usize)| {
+        let mean = series[start..end].iter().sum::<f64>() / (end - start) as f64;
+        Segment { start, end, mean }
+    };
+    starts.zip(ends).map(segment).collect()
+}
+
+/// Change points (the first index of each new level, ascending) that minimise the squared deviations
+/// from segment means plus `penalty` for each change, exactly.
+///
+/// Each segment has at least `min_len` values. Time grows linearly with n if changes are spread over the
+/// series, quadratically at worst (10 000 values without a change: well under a second). `None` for an
+/// empty or non-finite slice, `min_len` 0, or a negative or non-finite penalty.
+pub fn pelt(series: &[f64], min_len: usize, penalty: f64) -> Option<Vec<usize>> {
+    let costs = Costs::new(series, min_len, penalty)?;
+    let n = series.len();
+    if n / 2 < min_len {
+        return Some(Vec::new());
+    }
+    // best[t]: least cost of the first t values, with the start of their last segment.
+    let mut best = vec![(f64::INFINITY, 0); n + 1];
+    best[0] = (-penalty, 0);
+    // Candidate starts, each with the t from which it cannot be best any more.
+    let mut candidates: Vec<(usize, usize)> = Vec::new();
+    for t in min_len..=n {
+        let newest = t - min_len;
+        if newest == 0 || newest >= min_len {
+            candidates.push((newest, usize::MAX));
+        }
+        candidates.retain(|&(_, expires)| t < expires);
+        for &(start, _) in &candidates {
+            let cost = best[start].0 + costs.of(start, t) + penalty;
+            if cost < best[t].0 {
+                best[t] = (cost, start);
+            }
+        }
+        // A start that loses to t even without a penalty stays behind t for good, but t itself can only
+        // serve once a whole segment fits after it.
+        for (start, expires) in &mut candidates {
+            if *expires == usize::MAX && best[*start].0 + costs.of(*start, t) >= best[t].0 {
+                *expires = t + min_len;
+            }
+        }
+    }
+    let mut changes: Vec<usize> =
+        std::iter::successors(Some(best[n].1), |&t| (t > 0).then(|| best[t].1)).collect();
+    changes.pop();
+    changes.reverse();
+    Some(changes)
+}
+
+/// Change points by repeated splitting at the largest gain, as long as it exceeds `penalty`: a fast
+/// approximation that serves as a cross-check of [`pelt`]. A change that only one of them finds is doubtful.
+/// Arguments and `None` as for [`pelt`].
+pub fn binary_segmentation(series: &[f64], min_len: usize, penalty: f64) -> Option<Vec<usize>> {
+    let costs = Costs::new(series, min_len, penalty)?;
+    let mut changes = Vec::new();
+    let mut open = if series.len() / 2 < min_len { vec![] } else { vec![(0, series.len())] };
+    while let Some((start, end)) = open.pop() {
+        let gain = |at: usize| costs.of(start, end) - costs.of(start, at) - costs.of(at, end);
+        let inner = start + min_len..(end + 1).saturating_sub(min_len);
+        let Some(at) = inner.max_by(|&x, &y| gain(x).total_cmp(&gain(y))) else { continue };
+        if gain(at) > penalty {
+            changes.push(at);
+            open.extend([(start, at), (at, end)]);
+        }
+    }
+    changes.sort_unstable();
+    Some(changes)
+}
+
+/// Running sums that give the squared deviation of any stretch from its mean at once.
+struct Costs {
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Costs {
+    fn new(series: &[f64], min_len: usize, penalty: f64) -> Option<Self> {
+        if min_len == 0 || !(penalty >= 0.0 && penalty.is_finite()) {
+            return None;
+        }
+        // Rates of 10⁹ with noise of 10³ would cancel in the difference of squares: centre them.
+        let centre = median(series)?;
+        let running = |power: i32| {
+            let sum = |total: &mut f64, value: &f64| {
+                *total += (value - centre).powi(power);
+                Some(*total)
+            };
+            std::iter::once(0.0).chain(series.iter().scan(0.0, sum)).collect()
+        };
+        Some(Self { sums: running(1), squares: running(2) })
+    }
+
+    /// Squared deviation of `start..end` from its mean.
+    fn of(&self, start: usize, end: usize) -> f64 {
+        let sum = self.sums[end] - self.sums[start];
+        let squares = self.squares[end] - self.squares[start];
+        (squares - sum * sum / (end - start) as f64).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, noisy};
+    use proptest::prelude::*;
+
+    /// Levels 100, 70, 85, 40 with changes at 60, 140, 200, in Gaussian noise of size `sigma`.
+    fn planted(seed: u64, sigma: f64) -> Vec<f64> {
+        let level = |i| match i {
+            0..60 => 100.0,
+            60..140 => 70.0,
+            140..200 => 85.0,
+            _ => 40.0,
+        };
+        let noise = noisy(300, 1.0, seed, |_| 1.0);
+        (0..300).map(|i| level(i) + sigma * (noise[i] - 1.0)).collect()
+    }
+
+    #[test]
+    fn planted_steps_are_found_exactly() {
+        for seed in 0..20 {
+            let series = planted(seed, 2.0);
+            let found = segments(&series, 5).unwrap();
+            let starts: Vec<usize> = found.iter().map(|s| s.start).collect();
+            assert_eq!(starts, [0, 60, 140, 200], "seed {seed}");
+            found.iter().zip([100.0, 70.0, 85.0, 40.0]).for_each(|(s, want)| {
+                assert_close(s.mean, want, 0.02);
+            });
+            let check = binary_segmentation(&series, 5, penalty(&series).unwrap()).unwrap();
+            assert_eq!(check, [60, 140, 200], "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn pure_noise_has_no_change() {
+        for n in [50, 200, 500] {
+            let quiet =
+                |seed: &u64| segments(&noisy(n, 0.1, *seed, |_| 1e9), 5).unwrap().len() == 1;
+            let count = (0..100).filter(quiet).count();
+            assert!(count >= 95, "n = {n}: {count} of 100");
+        }
+    }
+
+    #[test]
+    fn noise_is_estimated_in_spite_of_steps_and_outliers() {
+        let mut series =
+            noisy(2000, 0.05, 1, |i| if i < 900 { 100.0 } else { 100.0 + i as f64 / 1e3 });
+        (0..2000).step_by(50).for_each(|i| series[i] = 0.0);
+        assert_close(noise_sigma(&series).unwrap(), 5.0, 0.1);
+        assert_eq!(noise_sigma(&[1.0, 1.0, 1.0]), Some(0.0));
+        assert_eq!(noise_sigma(&[1.0, 1.0]), None);
+    }
+
+    #[test]
+    fn noiseless_series() {
+        assert_eq!(segments(&[5.0; 40], 5).unwrap(), [Segment { start: 0, end: 40, mean: 5.0 }]);
+        let step: Vec<f64> = (0..40).map(|i| if i < 13 { 5.0 } else { 4.0 }).collect();
+        assert_eq!(
+            segments(&step, 5).unwrap(),
+            [Segment { start: 0, end: 13, mean: 5.0 }, Segment { start: 13, end: 40, mean: 4.0 },]
+        );
+    }
+
+    #[test]
+    fn edges() {
+        assert_eq!(segments(&[], 5), None);
+        assert_eq!(segments(&[1.0, f64::NAN], 1), None);
+        assert_eq!(segments(&[1.0; 20], 0), None);
+        assert_eq!(segments(&[1.0, 2.0, 9.0], usize::MAX).unwrap().len(), 1);
+        assert_eq!(binary_segmentation(&[1.0; 20], usize::MAX, 1.0), Some(vec![]));
+        assert_eq!(segments(&[1.0, 9.0], 5).unwrap(), [Segment { start: 0, end: 2, mean: 5.0 }]);
+        assert_eq!(pelt(&[1.0; 20], 5, f64::NAN), None);
+        assert_eq!(binary_segmentation(&[1.0; 20], 5, -1.0), None);
+    }
+
+    /// Optimal partitioning without pruning, straight from the definition.
+    fn exhaustive_cost(series: &[f64], min_len: usize, penalty: f64) -> f64 {
+        let costs = Costs::new(series, min_len, penalty).unwrap();
+        let mut best = vec![f64::INFINITY; series.len() + 1];
+        best[0] = -penalty;
+        for t in min_len..=series.len() {
+            for s in 0..=t - min_len {
+                best[t] = best[t].min(best[s] + costs.of(s, t) + penalty);
+            }
+        }
+        best[series.len()]
+    }
+
+    proptest! {
+        #[test]
+        fn pruning_loses_nothing(
+            series in prop::collection::vec(0.0..10.0f64, 8..60), min_len in 1usize..5, penalty in 0.1..40.0f64,
+        ) {
+            let changes = pelt(&series, min_len, penalty).unwrap();
+            let costs = Costs::new(&series, min_len, penalty).unwrap();
+            let parts = split_at(&series, &changes);
+            prop_assert!(parts.iter().all(|s| s.len() >= min_len));
+            let total: f64 = parts.iter().map(|s| costs.of(s.start, s.end)).sum();
+            let cost = total + penalty * changes.len() as f64;
+            prop_assert!((cost - exhaustive_cost(&series, min_len, penalty)).abs() < 1e-6);
+        }
+
+        #[test]
+        fn shift_and_scale_change_nothing(seed: u64, shift in -1e3..1e3f64, scale in 0.1..10.0f64) {
+            let series = planted(seed, 5.0);
+            let moved: Vec<f64> = series.iter().map(|v| v * scale + shift).collect();
+            let starts = |s: &[f64]| segments(s, 5).unwrap().iter().map(|s| s.start).collect::<Vec<_>>();
+            prop_assert_eq!(starts(&series), starts(&moved));
+        }
+    }
+}

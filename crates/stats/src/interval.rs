@@ -1,0 +1,171 @@
+//! Confidence intervals for a median and for any other quantile.
+//!
+//! References: H. A. David and H. N. Nagaraja, "Order Statistics", 3rd ed. 2003, section 7.1 (intervals
+//! for quantiles, free of any assumption on the distribution); Student, "The Probable Error of a Mean",
+//! Biometrika 6, 1908.
+
+use crate::distributions::{binomial_cdf, student_t_quantile};
+use crate::summary::{mean, quantile_sorted, standard_deviation};
+use crate::{is_inner_share, sorted, usable};
+
+/// A closed interval in the unit of the values it was computed from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end, never below `low`.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether `value` lies inside, ends included.
+    pub fn contains(self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// `high - low`.
+    pub fn width(self) -> f64 {
+        self.high - self.low
+    }
+}
+
+/// Interval that contains the median of the distribution behind `rounds` with at least `confidence`
+/// (0.95 for reports); it always contains the sample's own median.
+///
+/// - Where two order statistics reach the confidence, they are the ends: at 95 % from six rounds on
+///   (the whole range of six rounds covers 1 − 2/2⁶ = 96.9 %).
+/// - With fewer rounds even the range falls short (five: 93.8 %). The rounds are then assumed Gaussian:
+///   mean ± t·s/√n, widened if needed to contain the median. That is wide for two rounds (t = 12.7)
+///   and may reach below 0 for a rate; both say truthfully how little two rounds tell.
+/// - One round: both ends equal it; nothing is known about its spread.
+///
+/// `None` for an empty or non-finite slice or a confidence outside 0–1.
+pub fn median_interval(rounds: &[f64], confidence: f64) -> Option<Interval> {
+    let ascending = sorted(rounds)?;
+    if !is_inner_share(confidence) {
+        return None;
+    }
+    if let [only] = ascending[..] {
+        return Some(Interval { low: only, high: only });
+    }
+    if let Some(interval) = quantile_interval(&ascending, 0.5, confidence) {
+        return Some(interval);
+    }
+    let n = rounds.len() as f64;
+    let t = student_t_quantile(0.5 + 0.5 * confidence, n - 1.0)?;
+    let half_width = t * standard_deviation(rounds)? / n.sqrt();
+    let (centre, median) = (mean(rounds)?, quantile_sorted(&ascending, 0.5)?);
+    let (low, high) = (centre - half_width, centre + half_width);
+    Some(Interval { low: low.min(median), high: high.max(median) })
+}
+
+/// Interval between two order statistics that contains the quantile `q` of the distribution with at
+/// least `confidence`, at most half of the risk on either side.
+///
+/// `ascending` must be sorted. `None` if the sample is too small for a finite end on both sides (a 99th
+/// percentile at 95 % needs 368 values, a median six), not sorted, or non-finite, or if `q` or
+/// `confidence` lies outside 0–1. The values must be independent: thin or block correlated ones first.
+pub fn quantile_interval(ascending: &[f64], q: f64, confidence: f64) -> Option<Interval> {
+    if !(usable(ascending) && ascending.is_sorted()) {
+        return None;
+    }
+    if !is_inner_share(q) || !is_inner_share(confidence) {
+        return None;
+    }
+    let n = ascending.len() as u64;
+    let risk = 0.5 * (1.0 - confidence);
+    // The number of values below the true quantile is binomial (n, q). Count from 1: the l-th smallest
+    // value exceeds the quantile with probability P(B < l), the u-th lies below it with 1 − P(B < u).
+    let below = |rank: u64| binomial_cdf(rank - 1, n, q).expect("q lies between 0 and 1");
+    let first_above = |level: f64| {
+        let (mut low, mut high) = (1, n + 1);
+        while low < high {
+            let middle = u64::midpoint(low, high);
+            if below(middle) > level { high = middle } else { low = middle + 1 }
+        }
+        low
+    };
+    let low_rank = first_above(risk).checked_sub(1).filter(|&rank| rank >= 1)?;
+    // A hair below 1 − risk, so that rounding cannot break the symmetry of the two sides.
+    let high_rank = Some(first_above(1.0 - risk - 1e-12)).filter(|&rank| rank <= n)?;
+    Some(Interval {
+        low: ascending[low_rank as usize - 1],
+        high: ascending[high_rank as usize - 1],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::median;
+    use crate::testing::{assert_close, noisy};
+    use proptest::prelude::*;
+
+    fn ramp(n: usize) -> Vec<f64> {
+        (1..=n).map(|i| i as f64).collect()
+    }
+
+    #[test]
+    fn median_ranks() {
+        // Largest r with scipy.stats.binom.cdf(r - 1, n, 0.5) <= 0.025; the upper rank is n + 1 - r.
+        for (n, low) in [(6, 1), (8, 1), (9, 2), (11, 2), (12, 3), (15, 4), (20, 6), (30, 10)] {
+            let interval = median_interval(&ramp(n), 0.95).unwrap();
+            assert_eq!(
+                (interval.low, interval.high),
+                (f64::from(low), (n + 1) as f64 - f64::from(low))
+            );
+        }
+    }
+
+    #[test]
+    fn few_rounds_use_student_t() {
+        let three = median_interval(&[101.2, 99.1, 100.4], 0.95).unwrap();
+        assert_close(three.low, 97.60045984757242, 1e-12);
+        assert_close(three.high, 102.86620681909427, 1e-12);
+        // A far round shifts the mean; at a low confidence the t interval misses the median.
+        let skewed = [10.0, 10.0, 10.1, 40.0];
+        assert!(median_interval(&skewed, 0.2).unwrap().contains(10.05));
+        assert_eq!(median_interval(&[7.0], 0.95), Some(Interval { low: 7.0, high: 7.0 }));
+        assert_eq!(median_interval(&[], 0.95), None);
+        assert_eq!(median_interval(&[1.0, f64::NAN], 0.95), None);
+        assert_eq!(median_interval(&[1.0, 2.0], 1.0), None);
+    }
+
+    #[test]
+    fn a_99th_percentile_needs_368_values() {
+        assert_eq!(quantile_interval(&ramp(367), 0.99, 0.95), None);
+        assert_eq!(quantile_interval(&ramp(368), 0.99, 0.95).unwrap().high, 368.0);
+        // scipy.stats.binom.ppf([.025, .975], 1000, .99) = [983, 996]: the ranks 983 and 997.
+        let thousand = quantile_interval(&ramp(1000), 0.99, 0.95).unwrap();
+        assert_eq!((thousand.low, thousand.high), (983.0, 997.0));
+        assert_eq!(quantile_interval(&[2.0, 1.0], 0.5, 0.1), None, "not sorted");
+    }
+
+    #[test]
+    fn coverage_is_as_promised() {
+        for n in [3, 5, 6, 15] {
+            let inside = |seed: &u64| {
+                median_interval(&noisy(n, 0.05, *seed, |_| 100.0), 0.95).unwrap().contains(100.0)
+            };
+            let hits = (0..2000).filter(inside).count();
+            assert!(hits >= 1880, "n = {n}: {hits} of 2000");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_interval_contains_the_median(
+            values in prop::collection::vec(-1e6..1e6f64, 1..60), confidence in 0.05..0.999f64,
+        ) {
+            let interval = median_interval(&values, confidence).unwrap();
+            prop_assert!(interval.contains(median(&values).unwrap()));
+        }
+
+        #[test]
+        fn more_confidence_is_never_narrower(values in prop::collection::vec(0.0..1e3f64, 6..60)) {
+            let at = |confidence| median_interval(&values, confidence).unwrap();
+            // Above 0.97 small samples switch to the t interval, which is another assumption.
+            prop_assert!(at(0.8).width() <= at(0.95).width());
+        }
+    }
+}

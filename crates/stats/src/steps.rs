@@ -1,0 +1,192 @@
+//! Zones of a disk: a falling curve of rates cut into stretches of constant rate.
+//!
+//! Reference: N. Haiminen and A. Gionis, "Unimodal Segmentation of Sequences", IEEE ICDM 2004: the best
+//! monotone step function with few steps only has edges where the isotonic fit has them, so dynamic
+//! programming over the pooled blocks is exact.
+
+use crate::changepoint::{PENALTY_FACTOR, Segment, robust_sigma};
+use crate::isotonic::{Block, Direction, blocks};
+use crate::robust::local_outliers;
+use crate::usable;
+
+/// Neighbouring zones of a disk differ by 1–5 %; half a percent is below any and above most noise.
+pub const ZONE_DROP_MIN: f64 = 0.005;
+/// A probe is compared with this many neighbours to each side, so up to three slow ones in a row
+/// (a defect, another program's burst) do not make a zone.
+const OUTLIER_REACH: usize = 3;
+/// Probes this many σ away from their neighbours are set aside.
+const OUTLIER_SIGMAS: f64 = 4.0;
+
+/// Zones of constant rate of `rates`, positive values in order of address, taken to fall or stay.
+///
+/// Probes far outside their neighbourhood count as the median of it. A further zone must reduce
+/// the squared deviations by 3·σ²·ln n (noise σ from first differences) and begin with a
+/// drop of at least the share `drop_min` of the rate before ([`ZONE_DROP_MIN`]). Each edge is good to
+/// one probe; `mean` is in the unit of the rates, and the zones cover the slice. A curve that falls
+/// smoothly comes out as a staircase. Time grows with the square of the number of pooled blocks.
+///
+/// `None` for an empty slice, a rate that is not positive and finite, or `drop_min` outside 0–1.
+pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Segment>> {
+    if !usable(rates) || rates.iter().any(|&r| r <= 0.0) || !(0.0..1.0).contains(&drop_min) {
+        return None;
+    }
+    let sigma = robust_sigma(rates).unwrap_or(0.0);
+    let cleaned = without_outliers(rates, OUTLIER_SIGMAS * sigma);
+    let blocks = blocks(&cleaned, None, Direction::NonIncreasing)?;
+    let penalty = PENALTY_FACTOR * sigma * sigma * (rates.len() as f64).ln();
+    let mut zones = best_partition(&blocks, penalty);
+    while let Some(i) = smallest_drop(&zones, drop_min) {
+        let merged = merge(zones[i], zones[i + 1]);
+        zones.splice(i..=i + 1, [merged]);
+    }
+    Some(zones)
+}
+
+/// The curve with outliers replaced. A curve that only falls comes back unchanged.
+fn without_outliers(rates: &[f64], threshold: f64) -> Vec<f64> {
+    let mut cleaned = rates.to_vec();
+    for (i, middle) in local_outliers(rates, OUTLIER_REACH, threshold) {
+        cleaned[i] = middle;
+    }
+    // The ends have neighbours on one side only: a slow first or a fast last probe cannot be a zone.
+    if let [first, second, .., before, last] = &mut cleaned[..] {
+        if *second - *first > threshold {
+            *first = *second;
+        }
+        if *last - *before > threshold {
+            *last = *before;
+        }
+    }
+    cleaned
+}
+
+/// The partition of `blocks` with the least squared deviation plus `penalty` for each part.
+fn best_partition(blocks: &[Block], penalty: f64) -> Vec<Segment> {
+    // best[j]: cost of the first j blocks, and the part that ends there.
+    let mut best: Vec<(f64, Segment)> = Vec::with_capacity(blocks.len() + 1);
+    best.push((0.0, Segment { start: 0, end: 0, mean: 0.0 }));
+    for (j, last) in blocks.iter().enumerate() {
+        // Grow the part to the left, updating mean and squared deviation (Chan, Golub, LeVeque 1983).
+        let mut part = Segment { start: last.end, end: last.end, mean: 0.0 };
+        let (mut deviation, mut winner) = (0.0, (f64::INFINITY, part));
+        for (i, block) in blocks[..=j].iter().enumerate().rev() {
+            let before = part.len() as f64;
+            let apart = block.mean - part.mean;
+            deviation += apart * apart * before * block.weight / (before + block.weight);
+            part.mean += apart * block.weight / (before + block.weight);
+            part.start = block.start;
+            let cost = best[i].0 + deviation + penalty;
+            if cost < winner.0 {
+                winner = (cost, part);
+            }
+        }
+        best.push(winner);
+    }
+    let mut parts = Vec::new();
+    let mut count = blocks.len();
+    while count > 0 {
+        let part = best[count].1;
+        parts.push(part);
+        count = blocks.partition_point(|b| b.end <= part.start);
+    }
+    parts.reverse();
+    parts
+}
+
+/// Index of the zone before the smallest relative drop, if that is below `drop_min`.
+fn smallest_drop(zones: &[Segment], drop_min: f64) -> Option<usize> {
+    let drop = |i: usize| 1.0 - zones[i + 1].mean / zones[i].mean;
+    let smallest = (0..zones.len() - 1).min_by(|&i, &j| drop(i).total_cmp(&drop(j)))?;
+    (drop(smallest) < drop_min).then_some(smallest)
+}
+
+fn merge(a: Segment, b: Segment) -> Segment {
+    let weight = b.len() as f64 / (a.len() + b.len()) as f64;
+    Segment { start: a.start, end: b.end, mean: a.mean + (b.mean - a.mean) * weight }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, noisy};
+    use proptest::prelude::*;
+
+    const EDGES: [usize; 5] = [20, 45, 60, 90, 110];
+
+    /// Six zones over 128 probes, each 6 % slower than the one before.
+    fn disk(seed: u64, cv: f64) -> Vec<f64> {
+        noisy(128, cv, seed, |i| {
+            200.0 * 0.94f64.powi(EDGES.iter().filter(|e| i >= **e).count() as i32)
+        })
+    }
+
+    fn edges(zones: &[Segment]) -> Vec<usize> {
+        zones[1..].iter().map(|z| z.start).collect()
+    }
+
+    #[test]
+    fn zones_are_found_exactly() {
+        for seed in 0..20 {
+            let zones = zones(&disk(seed, 0.008), ZONE_DROP_MIN).unwrap();
+            assert_eq!(edges(&zones), EDGES, "seed {seed}");
+            assert_close(zones[5].mean, 200.0 * 0.94f64.powi(5), 0.01);
+        }
+        assert_eq!(edges(&zones(&disk(0, 0.0), ZONE_DROP_MIN).unwrap()), EDGES, "without noise");
+    }
+
+    #[test]
+    fn outliers_make_no_zone() {
+        for slow in [&[0][..], &[30], &[70, 71, 72], &[127]] {
+            let mut rates = disk(3, 0.005);
+            slow.iter().for_each(|&i| rates[i] *= 0.3);
+            // A slow last probe could be a last zone; everywhere else it cannot.
+            let found = edges(&zones(&rates, ZONE_DROP_MIN).unwrap());
+            assert_eq!(found[..5], EDGES, "slow probes at {slow:?}");
+            assert!(found[5..].iter().all(|&edge| edge == 127));
+        }
+        let mut rates = disk(3, 0.005);
+        rates[127] *= 2.0;
+        assert_eq!(edges(&zones(&rates, ZONE_DROP_MIN).unwrap()), EDGES);
+    }
+
+    #[test]
+    fn one_rate_is_one_zone() {
+        let one = |seed: &u64| {
+            let rates = noisy(128, 0.02, *seed, |_| 500.0);
+            zones(&rates, ZONE_DROP_MIN).unwrap().len() == 1
+        };
+        let count = (0..200).filter(one).count();
+        assert!(count >= 195, "{count} of 200");
+    }
+
+    #[test]
+    fn edges_of_the_input() {
+        for wrong in [&[][..], &[1.0, 0.0], &[1.0, f64::NAN]] {
+            assert_eq!(zones(wrong, 0.01), None);
+        }
+        assert_eq!(zones(&[1.0], 1.0), None);
+        assert_eq!(zones(&[7.0], 0.01), Some(vec![Segment { start: 0, end: 1, mean: 7.0 }]));
+    }
+
+    proptest! {
+        #[test]
+        fn zones_cover_the_curve_and_fall(
+            rates in prop::collection::vec(1.0..1e3f64, 1..80), drop_min in 0.0..0.3f64,
+        ) {
+            let zones = zones(&rates, drop_min).unwrap();
+            prop_assert_eq!((zones[0].start, zones[zones.len() - 1].end), (0, rates.len()));
+            for pair in zones.windows(2) {
+                prop_assert_eq!(pair[0].end, pair[1].start);
+                prop_assert!(1.0 - pair[1].mean / pair[0].mean >= drop_min);
+            }
+        }
+
+        #[test]
+        fn the_unit_changes_nothing(seed: u64, unit in 1e-3..1e9f64) {
+            let rates = disk(seed, 0.008);
+            let scaled: Vec<f64> = rates.iter().map(|r| r * unit).collect();
+            let found = |r: &[f64]| edges(&zones(r, ZONE_DROP_MIN).unwrap());
+            prop_assert_eq!(found(&rates), found(&scaled));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Location and spread of a sample.
+//!
+//! Reference: R. J. Hyndman and Y. Fan, "Sample Quantiles in Statistical Packages", The American
+//! Statistician 50(4), 1996 (quantiles are their type 7, the default of R and NumPy). The scale factor of
+//! the median absolute deviation: P. J. Rousseeuw and C. Croux, JASA 88(424), 1993.
+
+use crate::{sorted, usable};
+
+/// Turns a median absolute deviation into the standard deviation of a Gaussian: 1 / Φ⁻¹(3/4).
+pub const MAD_TO_SIGMA: f64 = 1.482_602_218_505_602;
+
+/// Arithmetic mean. `None` for an empty or non-finite slice.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    usable(values).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Middle value, or the mean of the two middle values. `None` for an empty or non-finite slice.
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// Quantile `q` (0 to 1) by linear interpolation between order statistics (type 7).
+///
+/// One value is its own quantile for every `q`. `None` for an empty or non-finite slice or `q` outside
+/// 0–1. To take several quantiles, sort once and use [`quantile_sorted`].
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    quantile_sorted(&sorted(values)?, q)
+}
+
+/// [`quantile`] of a slice the caller has sorted in ascending order; checked only for emptiness.
+pub fn quantile_sorted(ascending: &[f64], q: f64) -> Option<f64> {
+    if ascending.is_empty() || !(0.0..=1.0).contains(&q) {
+        return None;
+    }
+    let position = (ascending.len() - 1) as f64 * q;
+    let below = ascending[position.floor() as usize];
+    let above = ascending[position.ceil() as usize];
+    // The bounds cut the last-bit overshoot of the interpolation, so that quantiles never decrease.
+    Some((below + (above - below) * position.fract()).max(below).min(above))
+}
+
+/// Unbiased sample variance (divisor n − 1), in the input's unit squared. `None` below two values.
+pub fn variance(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let centre = mean(values)?;
+    let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
+    Some(squares / (values.len() - 1) as f64)
+}
+
+/// Sample standard deviation, the root of [`variance`]. `None` below two values.
+pub fn standard_deviation(values: &[f64]) -> Option<f64> {
+    variance(values).map(f64::sqrt)
+}
+
+/// Standard deviation as a share of the magnitude of the mean. `None` below two values or if the mean is 0.
+pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
+    let centre = mean(values)?;
+    (centre != 0.0).then_some(())?;
+    Some(standard_deviation(values)? / centre.abs())
+}
+
+/// Median absolute deviation from the median, unscaled: times [`MAD_TO_SIGMA`] it estimates σ.
+/// One value gives 0. `None` for an empty or non-finite slice.
+pub fn mad(values: &[f64]) -> Option<f64> {
+    let centre = median(values)?;
+    let deviations: Vec<f64> = values.iter().map(|v| (v - centre).abs()).collect();
+    median(&deviations)
+}
+
+/// Smallest value. `None` for an empty or non-finite slice.
+pub fn min(values: &[f64]) -> Option<f64> {
+    usable(values).then(|| values.iter().copied().fold(f64::INFINITY, f64::min))
+}
+
+/// Largest value. `None` for an empty or non-finite slice.
+pub fn max(values: &[f64]) -> Option<f64> {
+    usable(values).then(|| values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+}
+
+/// Harmonic mean: the overall rate when equal amounts were moved at each of these rates.
+/// `None` for an empty slice or unless every value is positive and finite.
+pub fn harmonic_mean(values: &[f64]) -> Option<f64> {
+    let reciprocals: f64 = positive(values)?.iter().map(|v| 1.0 / v).sum();
+    Some(values.len() as f64 / reciprocals)
+}
+
+/// Geometric mean: the fair average of ratios. `None` for an empty slice or unless every value is
+/// positive and finite.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logarithms: f64 = positive(values)?.iter().map(|v| v.ln()).sum();
+    Some((logarithms / values.len() as f64).exp())
+}
+
+fn positive(values: &[f64]) -> Option<&[f64]> {
+    (usable(values) && values.iter().all(|&v| v > 0.0)).then_some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_close;
+    use proptest::prelude::*;
+
+    const RATES: [f64; 7] = [12.1, 9.8, 11.4, 10.2, 15.9, 10.9, 11.1];
+
+    #[test]
+    fn seven_rates() {
+        for (got, want) in [
+            (mean(&RATES), 11.628571428571428),
+            (median(&RATES), 11.1),
+            (quantile(&RATES, 0.1), 10.04),
+            (quantile(&RATES, 0.25), 10.55),
+            (quantile(&RATES, 0.9), 13.62),
+            (variance(&RATES), 4.1190476190476195),
+            (coefficient_of_variation(&RATES), 0.1745307847758074),
+            (mad(&RATES), 0.9),
+            (min(&RATES), 9.8),
+            (max(&RATES), 15.9),
+            (harmonic_mean(&RATES), 11.378963800633837),
+            (geometric_mean(&RATES), 11.495379034568058),
+        ] {
+            assert_close(got.unwrap(), want, 1e-13);
+        }
+    }
+
+    #[test]
+    fn edges() {
+        assert_eq!(mean(&[]), None);
+        assert_eq!(median(&[1.0, f64::NAN]), None);
+        assert_eq!(max(&[1.0, f64::INFINITY]), None);
+        assert_eq!(quantile(&[3.0], 0.99), Some(3.0));
+        assert_eq!(quantile(&[3.0], 1.01), None);
+        assert_eq!(variance(&[3.0]), None);
+        assert_eq!(mad(&[3.0]), Some(0.0));
+        assert_eq!(coefficient_of_variation(&[-1.0, 1.0]), None);
+        assert_eq!(harmonic_mean(&[1.0, 0.0]), None);
+        assert_eq!(geometric_mean(&[1.0, -1.0]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_never_decrease(
+            values in prop::collection::vec(-1e9..1e9f64, 1..40), a in 0.0..=1.0f64, b in 0.0..=1.0f64,
+        ) {
+            let (low, high) = (a.min(b), a.max(b));
+            prop_assert!(quantile(&values, low) <= quantile(&values, high));
+        }
+
+        #[test]
+        fn means_are_ordered(values in prop::collection::vec(0.1..1e6f64, 1..40)) {
+            let (h, g, a) = (
+                harmonic_mean(&values).unwrap(), geometric_mean(&values).unwrap(), mean(&values).unwrap(),
+            );
+            prop_assert!(h <= g * (1.0 + 1e-12) && g <= a * (1.0 + 1e-12));
+        }
+
+        #[test]
+        fn a_shift_moves_location_and_not_spread(
+            values in prop::collection::vec(-1e3..1e3f64, 2..40), shift in -1e3..1e3f64,
+        ) {
+            let moved: Vec<f64> = values.iter().map(|v| v + shift).collect();
+            prop_assert!((median(&moved).unwrap() - median(&values).unwrap() - shift).abs() < 1e-9);
+            prop_assert!((mad(&moved).unwrap() - mad(&values).unwrap()).abs() < 1e-9);
+        }
+    }
+}

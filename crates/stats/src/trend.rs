@@ -1,0 +1,164 @@
+//! Straight lines through points, and the steady-state rule.
+//!
+//! References: P. K. Sen, JASA 63(324), 1968 (Theil–Sen slope); SNIA, "Solid State Storage Performance Test
+//! Specification" 2.0, definition of steady state.
+
+use crate::summary::{max, mean, median, min};
+use crate::usable;
+
+/// y = intercept + slope · x.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Line {
+    /// Value at x = 0, in the unit of y.
+    pub intercept: f64,
+    /// Units of y for one unit of x.
+    pub slope: f64,
+}
+
+/// The line with the least squared deviations in y. One outlier can turn it; see [`theil_sen`].
+/// `None` for slices of different length, fewer than two different `x`, or non-finite values.
+pub fn least_squares(x: &[f64], y: &[f64]) -> Option<Line> {
+    if x.len() != y.len() {
+        return None;
+    }
+    let (x_mean, y_mean) = (mean(x)?, mean(y)?);
+    let mixed: f64 = x.iter().zip(y).map(|(x, y)| (x - x_mean) * (y - y_mean)).sum();
+    let squared: f64 = x.iter().map(|x| (x - x_mean).powi(2)).sum();
+    let slope = mixed / squared;
+    slope.is_finite().then_some(Line { intercept: y_mean - slope * x_mean, slope })
+}
+
+/// The line whose slope is the median of the slopes of all pairs, and whose intercept halves the points:
+/// holds up to 29 % of outliers. Takes memory for n²/2 slopes, so thin series beyond a few
+/// thousand points. `None` as [`least_squares`].
+pub fn theil_sen(x: &[f64], y: &[f64]) -> Option<Line> {
+    if x.len() != y.len() || !usable(x) || !usable(y) {
+        return None;
+    }
+    let slope_from = |i: usize| {
+        let later = (i + 1..x.len()).filter(move |&j| x[j] != x[i]);
+        later.map(move |j| (y[j] - y[i]) / (x[j] - x[i]))
+    };
+    let slope = median(&(0..x.len()).flat_map(slope_from).collect::<Vec<_>>())?;
+    let offsets: Vec<f64> = x.iter().zip(y).map(|(x, y)| y - slope * x).collect();
+    Some(Line { intercept: median(&offsets)?, slope })
+}
+
+/// Rounds in the specification's window; fewer say nothing about steadiness.
+pub const STEADY_WINDOW: usize = 5;
+/// Largest allowed range within the window, as a share of its mean.
+const RANGE_MAX: f64 = 0.20;
+/// Largest allowed rise or fall of the fitted line over the window, as a share of the mean.
+const DRIFT_MAX: f64 = 0.10;
+
+/// A window of rounds against the steady-state rule.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SteadyState {
+    /// Both shares are within their limits (20 % and 10 %).
+    pub reached: bool,
+    /// Mean of the window, in the unit of the rounds.
+    pub mean: f64,
+    /// (largest − smallest) / mean.
+    pub range_share: f64,
+    /// Change of the least-squares line from the first round to the last / mean; negative if it falls.
+    pub drift_share: f64,
+}
+
+/// Applies the steady-state rule to `window`, the last rounds (five in the specification) in order.
+/// `None` below five rounds, for non-finite values, or if the mean is not positive.
+pub fn steady_state(window: &[f64]) -> Option<SteadyState> {
+    if window.len() < STEADY_WINDOW {
+        return None;
+    }
+    let mean = mean(window).filter(|&m| m > 0.0)?;
+    let rounds: Vec<f64> = (0..window.len()).map(|i| i as f64).collect();
+    let range = max(window)? - min(window)?;
+    let drift = least_squares(&rounds, window)?.slope * (window.len() - 1) as f64;
+    // A last-bit allowance, so that exactly 20 % and 10 % pass as the rule says.
+    let within = |value: f64, limit: f64| value <= limit * mean * (1.0 + 1e-12);
+    Some(SteadyState {
+        reached: within(range, RANGE_MAX) && within(drift.abs(), DRIFT_MAX),
+        mean,
+        range_share: range / mean,
+        drift_share: drift / mean,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_close;
+    use proptest::prelude::*;
+
+    const X: [f64; 6] = [1., 2., 4., 7., 11., 12.];
+    const Y: [f64; 6] = [3.1, 4.9, 9.2, 15.1, 22.8, 60.0];
+
+    #[test]
+    fn lines() {
+        // numpy.polyfit; scipy.stats.theilslopes, intercept numpy.median(y - slope * x).
+        let line = least_squares(&X, &Y).unwrap();
+        assert_close(line.slope, 3.89781591, 1e-8);
+        assert_close(line.intercept, -4.85319813, 1e-8);
+        let robust = theil_sen(&X, &Y).unwrap();
+        assert_close(robust.slope, 2.033333333333333, 1e-14);
+        assert_close(robust.intercept, 0.9666666666666668, 1e-13);
+    }
+
+    #[test]
+    fn lines_without_an_answer() {
+        for fit in [least_squares, theil_sen] {
+            assert_eq!(fit(&[], &[]), None);
+            assert_eq!(fit(&[1.0], &[1.0]), None);
+            assert_eq!(fit(&[1.0, 1.0], &[1.0, 2.0]), None);
+            assert_eq!(fit(&[1.0, 2.0], &[1.0]), None);
+            assert_eq!(fit(&[1.0, 2.0], &[1.0, f64::NAN]), None);
+        }
+    }
+
+    #[test]
+    fn steady_state_rule() {
+        for (window, reached, why) in [
+            ([100., 98., 99., 97., 97.5], true, "small range, small drift"),
+            ([110., 90., 100., 90., 110.], true, "a range of exactly 20 %"),
+            ([111., 90., 100., 90., 110.], false, "a range above 20 %"),
+            ([95., 97.5, 100., 102.5, 105.], true, "a drift of exactly 10 %"),
+            ([94., 97., 100., 103., 106.], false, "a drift of 12 %"),
+            ([106., 103., 100., 97., 94.], false, "a drift of -12 %"),
+        ] {
+            assert_eq!(steady_state(&window).unwrap().reached, reached, "{why}");
+        }
+        let state = steady_state(&[100., 98., 99., 97., 97.5]).unwrap();
+        assert_close(state.range_share, 3.0 / 98.3, 1e-12);
+        assert_close(state.drift_share, -2.4 / 98.3, 1e-12); // numpy.polyfit slope: -0.6
+    }
+
+    #[test]
+    fn steady_state_without_an_answer() {
+        assert_eq!(steady_state(&[100.0; 4]), None);
+        assert_eq!(steady_state(&[0.0; 5]), None);
+        assert_eq!(steady_state(&[1.0, 1.0, 1.0, 1.0, f64::INFINITY]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn both_find_an_exact_line(
+            a in -10.0..10.0f64, b in -10.0..10.0f64, x in prop::collection::btree_set(-1000i32..1000, 2..30),
+        ) {
+            let x: Vec<f64> = x.into_iter().map(f64::from).collect();
+            let y: Vec<f64> = x.iter().map(|x| a + b * x).collect();
+            for line in [least_squares(&x, &y).unwrap(), theil_sen(&x, &y).unwrap()] {
+                prop_assert!((line.slope - b).abs() < 1e-6 && (line.intercept - a).abs() < 1e-4);
+            }
+        }
+
+        #[test]
+        fn steadiness_does_not_depend_on_the_unit(
+            window in prop::collection::vec(80.0..120.0f64, 5), unit in 1e-3..1e9f64,
+        ) {
+            let scaled: Vec<f64> = window.iter().map(|v| v * unit).collect();
+            let (one, other) = (steady_state(&window).unwrap(), steady_state(&scaled).unwrap());
+            prop_assert!((one.range_share - other.range_share).abs() < 1e-9);
+            prop_assert!((one.drift_share - other.drift_share).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+use super::*;
+use crate::testing::rich_run;
+use drivescope_model::document::Metric;
+use proptest::prelude::*;
+
+const ID: &str = "0123456789ab";
+
+fn value_of(run: &Run) -> Value {
+    serde_json::to_value(run).unwrap()
+}
+
+fn message_of(value: &Value) -> String {
+    let message = from_json(&value.to_string()).unwrap_err().to_string();
+    assert!(!message.contains('\n'), "{message}");
+    message
+}
+
+#[test]
+fn one_an_array_and_a_sequence_read_back() {
+    let (a, b) = (rich_run(ID), rich_run("ba9876543210"));
+    let both = [a.clone(), b.clone()];
+    assert_eq!(from_json(&to_json(&a)).unwrap(), both[..1]);
+    assert_eq!(from_json(&to_compact_json(&a)).unwrap(), both[..1]);
+    assert_eq!(from_json(&all_to_json(&both)).unwrap(), both);
+    assert_eq!(from_json(&format!("\u{feff}{}\n{}\n", to_json(&a), to_json(&b))).unwrap(), both);
+    assert_eq!(from_json(&format!("{}{}", to_compact_json(&a), to_json(&b))).unwrap(), both);
+    assert_eq!(from_json("[]").unwrap(), []);
+}
+
+#[test]
+fn a_text_without_a_document_is_refused() {
+    for text in ["", "  \n", "\u{feff}"] {
+        assert_eq!(from_json(text), Err(FormatError::Empty), "{text:?}");
+    }
+}
+
+#[test]
+fn broken_json_is_placed() {
+    let text = to_json(&rich_run(ID));
+    let third_line = text.match_indices('\n').nth(1).unwrap().0 + 1;
+    let mut spoiled = text.clone();
+    spoiled.insert_str(third_line, "  oops,\n");
+    for (text, line, column) in [
+        (spoiled.as_str(), 3, 3),
+        ("{\"format\": 1,}", 1, 14),
+        ("[]\n[1, 2", 2, 5),
+        (&text[..text.len() - 1], text.lines().count(), 0),
+        ("{\"format\": 1e999}", 1, 16),
+    ] {
+        let Err(FormatError::Broken { line: l, column: c, reason }) = from_json(text) else {
+            panic!("{text}");
+        };
+        assert_eq!((l, c), (line, column), "{reason}");
+        assert!(!reason.contains("line"), "{reason}");
+    }
+}
+
+#[test]
+fn a_newer_format_is_refused_before_the_rest_is_read() {
+    let message = message_of(&json!({"format": 2, "id": ID, "everything": "else"}));
+    assert_eq!(
+        message,
+        "run 0123456789ab has format 2, this drivescope reads up to 1; update drivescope"
+    );
+    let message = message_of(&json!([value_of(&rich_run(ID)), {"format": 7}]));
+    assert!(message.starts_with("document 2 has format 7"), "{message}");
+}
+
+#[test]
+fn other_json_is_not_a_run() {
+    for (value, word) in [
+        (json!({}), "no format number"),
+        (json!({"format": "1"}), "no format number"),
+        (json!({"format": 1.5}), "no format number"),
+        (json!({"format": -1}), "no format number"),
+        (json!({"format": 0}), "format 0"),
+        (json!(17), "not an object"),
+        (json!([[]]), "not an object"),
+    ] {
+        let message = message_of(&value);
+        assert!(message.starts_with("document 1 is not a drivescope run"), "{message}");
+        assert!(message.contains(word), "{message}");
+    }
+}
+
+#[test]
+fn a_wrong_field_is_named_with_its_place() {
+    let text = to_json(&rich_run(ID)).replace("\"elapsed_s\": 61.5", "\"elapsed_s\": null");
+    let line = 1 + text.lines().position(|line| line.contains("null")).unwrap();
+    let message = from_json(&text).unwrap_err().to_string();
+    assert!(
+        message.starts_with("run 0123456789ab cannot be read: invalid type: null"),
+        "{message}"
+    );
+    assert!(message.contains(&format!("(line {line}, column")), "{message}");
+
+    // The same as the second document of a file and on the same line as the first.
+    let other = to_json(&rich_run("ba9876543210"));
+    let lines = other.lines().count();
+    let message = from_json(&format!("{other}\n{text}")).unwrap_err().to_string();
+    assert!(message.contains(&format!("(line {}, column", lines + line)), "{message}");
+    let compact: Value = serde_json::from_str(&text).unwrap();
+    let message = from_json(&format!("[]  {compact}")).unwrap_err().to_string();
+    let column = 4 + compact.to_string().find("null").unwrap() + "null".len();
+    assert!(message.contains(&format!("(line 1, column {column})")), "{message}");
+}
+
+#[test]
+fn a_finding_of_the_future_is_an_error_that_names_it() {
+    let text = to_json(&rich_run(ID)).replace("F020", "F999");
+    let message = from_json(&text).unwrap_err().to_string();
+    assert!(message.contains("F999") && message.contains("update"), "{message}");
+}
+
+#[test]
+fn fields_of_the_future_are_ignored() {
+    fn add_everywhere(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.values_mut().for_each(add_everywhere);
+                fields.insert("of_the_future".into(), json!({"a": [1, null]}));
+            }
+            Value::Array(items) => items.iter_mut().for_each(add_everywhere),
+            _ => {}
+        }
+    }
+    let run = rich_run(ID);
+    let mut value = value_of(&run);
+    add_everywhere(&mut value);
+    assert!(value.to_string().matches("of_the_future").count() > 30);
+    assert_eq!(from_json(&value.to_string()).unwrap(), [run]);
+}
+
+#[test]
+fn an_option_of_the_future_does_not_hide_another_fault() {
+    let mut value = value_of(&rich_run(ID));
+    value["plan"]["suite"]["surface"]["of_the_future"] = json!(1);
+    value["host"]["cpus"] = json!("eight");
+    let message = message_of(&value);
+    assert!(message.contains("eight") && !message.contains("of_the_future"), "{message}");
+}
+
+#[test]
+fn optional_fields_may_be_absent() {
+    fn remove_nulls(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.retain(|_, field| !field.is_null());
+                fields.values_mut().for_each(remove_nulls);
+            }
+            Value::Array(items) => items.iter_mut().for_each(remove_nulls),
+            _ => {}
+        }
+    }
+    let mut run = rich_run(ID);
+    (run.label, run.price, run.drive) = (None, None, None);
+    (run.host.governor, run.target.file_system, run.verdict[0].points) = (None, None, None);
+    let mut value = value_of(&run);
+    assert!(value.to_string().contains("null"));
+    remove_nulls(&mut value);
+    assert_eq!(from_json(&value.to_string()).unwrap(), [run]);
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused() {
+    type Spoil = fn(&mut Run);
+    let cases: [(&str, Spoil); 9] = [
+        ("is not a run's id", |run| run.id = "0123456789a".into()),
+        ("is not a run's id", |run| run.id = "0123456789abc".into()),
+        ("is not a run's id", |run| run.id = "0123456789AB".into()),
+        ("is not a run's id", |run| run.id = "../../../etc".into()),
+        ("format 2", |run| run.format = 2),
+        ("format was not brought up to date", |run| run.format = 0),
+        ("is not a time", |run| run.started_at = "yesterday".into()),
+        ("is not a time", |run| run.started_at = "2026-01-31T12:00:00".into()),
+        ("tests[0].metrics[0].low is NaN", |run| run.tests[0].metrics[0].low = f64::NAN),
+    ];
+    for (word, spoil) in cases {
+        let mut run = rich_run(ID);
+        spoil(&mut run);
+        let message = check(&run).unwrap_err().to_string();
+        assert!(message.contains(word), "{message}");
+        assert!(from_json(&to_json(&run)).is_err(), "{word}");
+    }
+}
+
+#[test]
+fn starts_are_compared_as_moments() {
+    let start = |text: &str| {
+        let mut run = rich_run(ID);
+        run.started_at = text.into();
+        started_unix_us(&run).unwrap()
+    };
+    assert_eq!(start("1970-01-01T00:00:00.000001Z"), 1);
+    assert_eq!(start("2026-01-31T12:00:00+01:00"), start("2026-01-31T11:00:00Z"));
+    assert_eq!(
+        start("2026-01-31T12:00:00.5+01:00[Europe/Berlin]"),
+        start("2026-01-31T11:00:00.5Z")
+    );
+}
+
+fn finite() -> impl Strategy<Value = f64> {
+    use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
+    NORMAL | SUBNORMAL | ZERO | POSITIVE | NEGATIVE
+}
+
+prop_compose! {
+    fn any_metric()(
+        key in "\\PC{0,20}", value in finite(), low in finite(), high in finite(),
+        rounds in prop::collection::vec(finite(), 0..5), valid: bool,
+    ) -> Metric {
+        let unit = key.chars().rev().collect();
+        Metric { key, value, unit, low, high, rounds, valid, invalid_because: vec![] }
+    }
+}
+
+prop_compose! {
+    /// The rich run with arbitrary texts, numbers and lengths in the places of each kind.
+    pub(crate) fn any_run()(
+        id in "[0-9a-f]{12}", label in prop::option::of(any::<String>()), path: String,
+        second in -1_000_000_000i64..4_000_000_000, seed: u64, bytes: u64, simulated: bool,
+        temperature_c in prop::option::of(finite()), elapsed_s in finite(),
+        metrics in prop::collection::vec(any_metric(), 0..4), has_drive: bool,
+        y in prop::collection::vec(finite(), 0..20),
+    ) -> Run {
+        let mut run = rich_run(&id);
+        run.started_at = Timestamp::from_second(second).unwrap().to_string();
+        (run.label, run.target.path, run.simulated) = (label, path, simulated);
+        (run.elapsed_s, run.plan.seed, run.target.size_bytes) = (elapsed_s, seed, bytes);
+        run.tests[0].phases[0].temperature_c = temperature_c;
+        run.tests[0].series[0].y = y;
+        run.tests[0].metrics = metrics;
+        run.drive = run.drive.filter(|_| has_drive);
+        run
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_run_reads_back(run in any_run()) {
+        prop_assert_eq!(from_json(&to_json(&run)).unwrap(), vec![run.clone()]);
+        prop_assert_eq!(from_json(&to_compact_json(&run)).unwrap(), vec![run]);
+    }
+
+    #[test]
+    fn reading_never_panics(text in ".{0,60}") {
+        let _ = from_json(&text);
+    }
+
+    #[test]
+    fn a_cut_document_is_broken_or_empty(share in 0.0f64..0.999) {
+        let text = to_json(&rich_run(ID));
+        let mut cut = (text.len() as f64 * share) as usize;
+        while !text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let error = from_json(&text[..cut]).unwrap_err();
+        prop_assert!(matches!(error, FormatError::Broken { .. } | FormatError::Empty), "{error}");
+    }
+
+    #[test]
+    fn a_spoiled_byte_never_panics(share in 0.0f64..1.0, byte in 0x20u8..0x7f) {
+        let text = to_json(&rich_run(ID));
+        let at = (text.len() as f64 * share) as usize;
+        let mut bytes = text.into_bytes();
+        bytes[at] = byte;
+        if let Ok(text) = String::from_utf8(bytes) {
+            let _ = from_json(&text);
+        }
+    }
+}

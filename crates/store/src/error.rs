@@ -1,0 +1,366 @@
+//! What can go wrong with a store, each with its cause and what to do about it.
+
+use crate::document::FormatError;
+use rusqlite::ErrorCode;
+use rusqlite::ffi::SQLITE_IOERR_SHORT_READ;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Why a store could not be used; the text is one line with the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No store was named, and there is no home directory for the default one.
+    #[error(
+        "there is no folder for results because HOME is not set; name a file with --store FILE"
+    )]
+    NoHome,
+    /// The name of the store is empty.
+    #[error("the name of the store is empty; name a file with --store FILE")]
+    EmptyLocation,
+    /// A PostgreSQL address in a build that has no such store.
+    #[error("this build has no PostgreSQL store yet; name a file with --store FILE")]
+    NoPostgres,
+    /// An address of another kind.
+    #[error("'{scheme}://' is not a kind of store; name a file with --store FILE")]
+    UnknownScheme {
+        /// What stands before `://`.
+        scheme: String,
+    },
+    /// The path names something that cannot hold a store. Devices are among them: SQLite takes one
+    /// for an empty file and would write to it.
+    #[error("{} is {what}, and a store is a file; name a file with --store FILE", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// `a folder`, `a device or another special file`.
+        what: &'static str,
+    },
+    /// There is no store, and the caller asked for an existing one.
+    #[error("there is no store at {}; drivescope run makes one", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Another process held the store for longer than the time allowed.
+    #[error(
+        "the store {} stayed locked by another process for {waited_s} s; try again when that has ended, or name another file with --store FILE",
+        path.display()
+    )]
+    Locked {
+        /// The store.
+        path: PathBuf,
+        /// How long it was waited for.
+        waited_s: f64,
+    },
+    /// The file is damaged, or not a database at all.
+    #[error(
+        "the store {} is damaged or not a database ({reason}); move it away or restore a copy; export other stores with drivescope export",
+        path.display()
+    )]
+    Corrupt {
+        /// The store.
+        path: PathBuf,
+        /// What SQLite says.
+        reason: String,
+    },
+    /// The file is a database of another program.
+    #[error(
+        "{} is a database, but not one of drivescope; name another file with --store FILE",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The tables are of a later version of the program.
+    #[error(
+        "the store {} was made by a newer drivescope (schema {found}, this one reads up to {known}); update drivescope",
+        path.display()
+    )]
+    NewerSchema {
+        /// The store.
+        path: PathBuf,
+        /// Version of its tables.
+        found: u32,
+        /// Latest version this program knows.
+        known: u32,
+    },
+    /// The user may not read or write here.
+    #[error(
+        "no permission to use {}; check its owner (a run as root may have made it), or name another file with --store FILE",
+        path.display()
+    )]
+    Denied {
+        /// The file or the folder.
+        path: PathBuf,
+    },
+    /// The file system is mounted read-only.
+    #[error(
+        "{} is on a read-only file system; name a file elsewhere with --store FILE",
+        path.display()
+    )]
+    ReadOnly {
+        /// The file or the folder.
+        path: PathBuf,
+    },
+    /// No space is left.
+    #[error(
+        "no space is left for the store {}; free some, or name a file elsewhere with --store FILE",
+        path.display()
+    )]
+    Full {
+        /// The file or the folder.
+        path: PathBuf,
+    },
+    /// Anything else that the system or SQLite reports.
+    #[error(
+        "the store {} cannot be used: {reason}; check its disk (dmesg), or name another file with --store FILE",
+        path.display()
+    )]
+    Io {
+        /// The file or the folder.
+        path: PathBuf,
+        /// What was reported.
+        reason: String,
+    },
+    /// `last` was asked for, and nothing is stored.
+    #[error("the store {} holds no run yet; drivescope run makes one", path.display())]
+    NoRuns {
+        /// The store.
+        path: PathBuf,
+    },
+    /// The text cannot be the beginning of an id.
+    #[error(
+        "'{name}' does not name a run; use the first digits of its id, or 'last'; drivescope runs lists them"
+    )]
+    NotAnId {
+        /// What was given.
+        name: String,
+    },
+    /// No run has an id that begins so.
+    #[error("no run begins with '{prefix}' in {}; drivescope runs lists them", path.display())]
+    NoSuchRun {
+        /// What was given.
+        prefix: String,
+        /// The store.
+        path: PathBuf,
+    },
+    /// More than one run has an id that begins so.
+    #[error("'{prefix}' begins {count} ids ({}); add more digits", some_of(candidates, *count))]
+    Ambiguous {
+        /// What was given.
+        prefix: String,
+        /// The newest of them, at most five.
+        candidates: Vec<String>,
+        /// How many there are.
+        count: u64,
+    },
+    /// A run document that cannot be kept or read.
+    #[error(transparent)]
+    Document(#[from] FormatError),
+}
+
+/// `a, b and 7 more`.
+fn some_of(candidates: &[String], count: u64) -> String {
+    let listed = candidates.join(", ");
+    match count.saturating_sub(candidates.len() as u64) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}
+
+/// What kind of failure an error is, for exit codes and for callers that can go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The command line names no store that this program can use.
+    Usage,
+    /// There is no such run, or no store.
+    NotFound,
+    /// The beginning of an id fits several runs.
+    Ambiguous,
+    /// Another process holds the store; trying later may help.
+    Locked,
+    /// The file is damaged, not a database, or not a drivescope store.
+    Corrupt,
+    /// A newer program made the store.
+    Newer,
+    /// The user may not read or write the file.
+    Denied,
+    /// The file system is read-only.
+    ReadOnly,
+    /// The file system is full.
+    Full,
+    /// The system reports another error.
+    Io,
+    /// A run document is broken, too new, or holds what a document cannot.
+    Document,
+}
+
+impl StoreError {
+    /// What kind of failure this is.
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoHome
+            | Self::EmptyLocation
+            | Self::NoPostgres
+            | Self::UnknownScheme { .. }
+            | Self::NotAFile { .. }
+            | Self::NotAnId { .. } => ErrorKind::Usage,
+            Self::Missing { .. } | Self::NoRuns { .. } | Self::NoSuchRun { .. } => {
+                ErrorKind::NotFound
+            }
+            Self::Ambiguous { .. } => ErrorKind::Ambiguous,
+            Self::Locked { .. } => ErrorKind::Locked,
+            Self::Corrupt { .. } | Self::Foreign { .. } => ErrorKind::Corrupt,
+            Self::NewerSchema { .. } => ErrorKind::Newer,
+            Self::Denied { .. } => ErrorKind::Denied,
+            Self::ReadOnly { .. } => ErrorKind::ReadOnly,
+            Self::Full { .. } => ErrorKind::Full,
+            Self::Io { .. } => ErrorKind::Io,
+            Self::Document(_) => ErrorKind::Document,
+        }
+    }
+
+    /// What an error of the file system means for the store.
+    pub(crate) fn from_io(error: &io::Error, path: &Path) -> Self {
+        let path = path.to_path_buf();
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Self::Denied { path },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
+            _ => Self::Io { path, reason: error.to_string() },
+        }
+    }
+
+    /// What an error of SQLite means, after waiting `waited` for locks.
+    pub(crate) fn from_sqlite(error: &rusqlite::Error, path: &Path, waited: Duration) -> Self {
+        let path = path.to_path_buf();
+        let reason = error.to_string();
+        let Some(sqlite) = error.sqlite_error() else {
+            // A value of another type than this program writes: somebody changed the tables.
+            return Self::Corrupt { path, reason };
+        };
+        match sqlite.code {
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::FileLockingProtocolFailed => {
+                Self::Locked { path, waited_s: waited.as_secs_f64() }
+            }
+            // Unknown is the general "SQL error": with fixed statements, a table or column is gone.
+            ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt | ErrorCode::Unknown => {
+                Self::Corrupt { path, reason }
+            }
+            ErrorCode::SystemIoFailure if sqlite.extended_code == SQLITE_IOERR_SHORT_READ => {
+                Self::Corrupt { path, reason }
+            }
+            ErrorCode::DiskFull => Self::Full { path },
+            ErrorCode::PermissionDenied | ErrorCode::ReadOnly => Self::refused(&path, None),
+            ErrorCode::CannotOpen => Self::refused(&path, Some(reason)),
+            _ => Self::Io { path, reason },
+        }
+    }
+
+    /// Why SQLite was refused a file: it reports one code for a missing permission, a read-only file
+    /// system and a full one. Making a folder beside the store tells which. If that succeeds and
+    /// there is no file, `reason` is all that is known.
+    ///
+    /// The store's own file is not opened for this, because closing it would drop the locks that
+    /// this process holds on it (POSIX record locks belong to the process).
+    pub(crate) fn refused(path: &Path, reason: Option<String>) -> Self {
+        let folder = path.parent().unwrap_or(path);
+        let probe = folder.join(format!(".drivescope-{}", std::process::id()));
+        match std::fs::create_dir(&probe).and_then(|()| std::fs::remove_dir(&probe)) {
+            Err(error) => Self::from_io(&error, folder),
+            Ok(()) => match reason {
+                Some(reason) if !path.exists() => Self::Io { path: path.to_path_buf(), reason },
+                _ => Self::Denied { path: path.to_path_buf() },
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    fn kind_of(code: i32) -> ErrorKind {
+        let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        StoreError::from_sqlite(&error, Path::new("runs.db"), Duration::from_secs(5)).kind()
+    }
+
+    #[test]
+    fn sqlite_codes_become_causes() {
+        for (code, kind) in [
+            (ffi::SQLITE_BUSY, ErrorKind::Locked),
+            (ffi::SQLITE_BUSY_SNAPSHOT, ErrorKind::Locked),
+            (ffi::SQLITE_BUSY_RECOVERY, ErrorKind::Locked),
+            (ffi::SQLITE_LOCKED, ErrorKind::Locked),
+            (ffi::SQLITE_PROTOCOL, ErrorKind::Locked),
+            (ffi::SQLITE_NOTADB, ErrorKind::Corrupt),
+            (ffi::SQLITE_CORRUPT, ErrorKind::Corrupt),
+            (ffi::SQLITE_CORRUPT_INDEX, ErrorKind::Corrupt),
+            (ffi::SQLITE_IOERR_SHORT_READ, ErrorKind::Corrupt),
+            (ffi::SQLITE_ERROR, ErrorKind::Corrupt),
+            (ffi::SQLITE_FULL, ErrorKind::Full),
+            (ffi::SQLITE_IOERR_FSYNC, ErrorKind::Io),
+            (ffi::SQLITE_NOMEM, ErrorKind::Io),
+        ] {
+            assert_eq!(kind_of(code), kind, "{code}");
+        }
+    }
+
+    #[test]
+    fn system_errors_become_causes() {
+        for (kind, expected) in [
+            (io::ErrorKind::PermissionDenied, ErrorKind::Denied),
+            (io::ErrorKind::ReadOnlyFilesystem, ErrorKind::ReadOnly),
+            (io::ErrorKind::StorageFull, ErrorKind::Full),
+            (io::ErrorKind::QuotaExceeded, ErrorKind::Full),
+            (io::ErrorKind::NotADirectory, ErrorKind::Io),
+        ] {
+            let error = StoreError::from_io(&io::Error::from(kind), Path::new("/x"));
+            assert_eq!(error.kind(), expected, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn every_message_is_one_line_with_a_remedy() {
+        let path = || PathBuf::from("/data/runs.db");
+        let reason = || "reason".to_string();
+        let remedies = ["--store", "drivescope run", "drivescope export", "update", "digits"];
+        for error in [
+            StoreError::NoHome,
+            StoreError::EmptyLocation,
+            StoreError::NoPostgres,
+            StoreError::UnknownScheme { scheme: "x".into() },
+            StoreError::NotAFile { path: path(), what: "a folder" },
+            StoreError::Missing { path: path() },
+            StoreError::Locked { path: path(), waited_s: 5.0 },
+            StoreError::Corrupt { path: path(), reason: reason() },
+            StoreError::Foreign { path: path() },
+            StoreError::NewerSchema { path: path(), found: 9, known: 1 },
+            StoreError::Denied { path: path() },
+            StoreError::ReadOnly { path: path() },
+            StoreError::Full { path: path() },
+            StoreError::Io { path: path(), reason: reason() },
+            StoreError::NoRuns { path: path() },
+            StoreError::NotAnId { name: "x".into() },
+            StoreError::NoSuchRun { prefix: "a".into(), path: path() },
+            StoreError::Ambiguous { prefix: "a".into(), candidates: vec![], count: 2 },
+        ] {
+            let message = error.to_string();
+            assert!(!message.contains('\n'), "{message}");
+            assert!(remedies.iter().any(|remedy| message.contains(remedy)), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_ambiguous_name_lists_some_and_counts_the_rest() {
+        let candidates = vec!["aa".to_string(), "ab".to_string()];
+        let message =
+            StoreError::Ambiguous { prefix: "a".into(), candidates, count: 9 }.to_string();
+        assert_eq!(message, "'a' begins 9 ids (aa, ab and 7 more); add more digits");
+    }
+}

@@ -1,0 +1,147 @@
+//! Which store a user means.
+
+use crate::error::StoreError;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The store's file below the user's data directory.
+const DEFAULT_FILE: &str = "drivescope/runs.db";
+
+/// Where a store is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// One file on this machine.
+    Sqlite(PathBuf),
+}
+
+impl Location {
+    /// The store named by `--store`, or the user's own one when nothing is named.
+    ///
+    /// `None` is `$XDG_DATA_HOME/drivescope/runs.db`, or `~/.local/share/drivescope/runs.db`. A text
+    /// is the path of a file, with or without `sqlite:` before it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no home directory, if the text is
+    /// empty, or if it names a kind of store that this build does not have.
+    pub fn parse(text: Option<&str>) -> Result<Self, StoreError> {
+        match text {
+            Some(text) => Self::named(text),
+            None => Self::default_of(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME")),
+        }
+    }
+
+    fn named(text: &str) -> Result<Self, StoreError> {
+        let path = match text.split_once("://") {
+            // The rest of such an address is not repeated in errors: it may hold a password.
+            Some(("postgres" | "postgresql", _)) => return Err(StoreError::NoPostgres),
+            Some(("sqlite", path)) => path,
+            Some((scheme, _)) if is_scheme(scheme) => {
+                return Err(StoreError::UnknownScheme { scheme: scheme.to_string() });
+            }
+            _ => text.strip_prefix("sqlite:").unwrap_or(text),
+        };
+        if path.is_empty() {
+            return Err(StoreError::EmptyLocation);
+        }
+        Ok(Self::Sqlite(PathBuf::from(path)))
+    }
+
+    /// The XDG base directory rules: a variable that is empty or not an absolute path counts as
+    /// not set.
+    fn default_of(data_home: Option<OsString>, home: Option<OsString>) -> Result<Self, StoreError> {
+        let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
+        let folder = data_home
+            .and_then(absolute)
+            .or_else(|| Some(home.and_then(absolute)?.join(".local/share")))
+            .ok_or(StoreError::NoHome)?;
+        Ok(Self::Sqlite(folder.join(DEFAULT_FILE)))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        let Self::Sqlite(path) = self;
+        path
+    }
+}
+
+/// Whether `text` can stand before `://`; a path such as `./a://b` cannot.
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path().display().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn default_of(data_home: Option<&str>, home: Option<&str>) -> Option<String> {
+        let location = Location::default_of(data_home.map(Into::into), home.map(Into::into));
+        location.ok().map(|l| l.to_string())
+    }
+
+    #[test]
+    fn the_default_follows_the_xdg_rules() {
+        let home = Some("/home/ann");
+        for (data_home, home, expected) in [
+            (Some("/data"), home, Some("/data/drivescope/runs.db")),
+            (Some("/data"), None, Some("/data/drivescope/runs.db")),
+            (None, home, Some("/home/ann/.local/share/drivescope/runs.db")),
+            (Some(""), home, Some("/home/ann/.local/share/drivescope/runs.db")),
+            (Some("relative"), home, Some("/home/ann/.local/share/drivescope/runs.db")),
+            (None, None, None),
+            (Some(""), Some(""), None),
+            (None, Some("relative"), None),
+        ] {
+            assert_eq!(default_of(data_home, home).as_deref(), expected, "{data_home:?} {home:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_home_the_error_names_the_way_out() {
+        let error = Location::default_of(None, None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.to_string().contains("--store"), "{error}");
+    }
+
+    #[test]
+    fn texts_name_files() {
+        for (text, path) in [
+            ("runs.db", "runs.db"),
+            ("/a b/runs.db", "/a b/runs.db"),
+            ("sqlite:runs.db", "runs.db"),
+            ("sqlite:/x/runs.db", "/x/runs.db"),
+            ("sqlite:///x/runs.db", "/x/runs.db"),
+            ("./odd://name.db", "./odd://name.db"),
+            (":memory:", ":memory:"),
+        ] {
+            let location = Location::parse(Some(text)).unwrap();
+            assert_eq!(location, Location::Sqlite(path.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_stores_are_refused_by_name_and_no_password_is_shown() {
+        for (text, word) in [
+            ("postgres://ann:secret@db/runs", "PostgreSQL"),
+            ("postgresql://ann:secret@db/runs", "PostgreSQL"),
+            ("mysql://ann:secret@db/runs", "mysql"),
+            ("", "empty"),
+            ("sqlite:", "empty"),
+            ("sqlite://", "empty"),
+        ] {
+            let error = Location::parse(Some(text)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{text}");
+            let message = error.to_string();
+            assert!(message.contains(word) && message.contains("--store"), "{text}: {message}");
+            assert!(!message.contains("secret"), "{message}");
+        }
+    }
+}

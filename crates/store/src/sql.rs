@@ -1,0 +1,163 @@
+//! The SQL text. It keeps to what SQLite and PostgreSQL both accept: parameters `$1`, `$2`, … that
+//! first appear in ascending order (SQLite numbers them by appearance), the types TEXT, BIGINT and
+//! DOUBLE PRECISION, truth values as 0 and 1, and `LOWER` on both sides of a comparison (`LIKE`
+//! ignores case in SQLite only).
+
+/// Version of the tables, kept in `meta`.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// The tables of [`SCHEMA`]. `started_unix_us` orders runs from different time zones, which the text
+/// of `started_at` cannot; `ordinal` is the place of a metric within its document, from 0.
+pub(crate) const CREATE: &[&str] = &[
+    "CREATE TABLE meta (
+        key TEXT NOT NULL PRIMARY KEY,
+        value TEXT NOT NULL
+    )",
+    "CREATE TABLE runs (
+        id TEXT NOT NULL PRIMARY KEY,
+        started_at TEXT NOT NULL,
+        started_unix_us BIGINT NOT NULL,
+        elapsed_s DOUBLE PRECISION NOT NULL,
+        label TEXT,
+        suite TEXT NOT NULL,
+        target TEXT NOT NULL,
+        drive_name TEXT,
+        drive_model TEXT,
+        drive_serial TEXT,
+        status TEXT NOT NULL,
+        simulated BIGINT NOT NULL,
+        format BIGINT NOT NULL,
+        document TEXT NOT NULL
+    )",
+    "CREATE INDEX runs_by_start ON runs (started_unix_us, id)",
+    "CREATE TABLE metrics (
+        run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        ordinal BIGINT NOT NULL,
+        key TEXT NOT NULL,
+        value DOUBLE PRECISION NOT NULL,
+        unit TEXT NOT NULL,
+        low DOUBLE PRECISION NOT NULL,
+        high DOUBLE PRECISION NOT NULL,
+        valid BIGINT NOT NULL,
+        PRIMARY KEY (run_id, ordinal)
+    )",
+    "CREATE INDEX metrics_by_key ON metrics (key, run_id)",
+];
+
+/// Notes the version of the tables: its number.
+pub(crate) const SET_SCHEMA: &str = "INSERT INTO meta (key, value) VALUES ('schema', $1)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+
+/// The version of the tables.
+pub(crate) const GET_SCHEMA: &str = "SELECT value FROM meta WHERE key = 'schema'";
+
+/// Puts a run, or puts it in the place of what was kept of it.
+pub(crate) const PUT_RUN: &str = "INSERT INTO runs (
+        id, started_at, started_unix_us, elapsed_s, label, suite, target,
+        drive_name, drive_model, drive_serial, status, simulated, format, document
+    ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+    ON CONFLICT (id) DO UPDATE SET
+        started_at = excluded.started_at, started_unix_us = excluded.started_unix_us,
+        elapsed_s = excluded.elapsed_s, label = excluded.label, suite = excluded.suite,
+        target = excluded.target, drive_name = excluded.drive_name,
+        drive_model = excluded.drive_model, drive_serial = excluded.drive_serial,
+        status = excluded.status, simulated = excluded.simulated, format = excluded.format,
+        document = excluded.document";
+
+/// Puts one metric of a run.
+pub(crate) const PUT_METRIC: &str = "INSERT INTO metrics (
+        run_id, ordinal, key, value, unit, low, high, valid
+    ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+/// Removes the metrics of a run.
+pub(crate) const REMOVE_METRICS: &str = "DELETE FROM metrics WHERE run_id = $1";
+
+/// Removes a run; its metrics go with it.
+pub(crate) const REMOVE_RUN: &str = "DELETE FROM runs WHERE id = $1";
+
+/// The document of a run.
+pub(crate) const GET_DOCUMENT: &str = "SELECT document FROM runs WHERE id = $1";
+
+/// The five newest ids between two texts, and how many there are.
+pub(crate) const FIND: &str = "SELECT id, COUNT(*) OVER () FROM runs WHERE id BETWEEN $1 AND $2
+    ORDER BY started_unix_us DESC, id DESC LIMIT 5";
+
+/// The newest id.
+pub(crate) const NEWEST: &str =
+    "SELECT id FROM runs ORDER BY started_unix_us DESC, id DESC LIMIT 1";
+
+/// Summaries, newest first: a pattern for the drive, a label in small letters or NULL, a limit.
+pub(crate) const LIST: &str = "SELECT
+        id, started_at, elapsed_s, label, suite, target,
+        drive_name, drive_model, drive_serial, status, simulated, format,
+        (SELECT MAX(value) FROM metrics
+            WHERE run_id = runs.id AND valid = 1 AND key LIKE 'transfer.seq%.read.mb!_s' ESCAPE '!'),
+        (SELECT MAX(value) FROM metrics
+            WHERE run_id = runs.id AND valid = 1 AND key LIKE 'transfer.seq%.write.mb!_s' ESCAPE '!'),
+        (SELECT MAX(value) FROM metrics
+            WHERE run_id = runs.id AND valid = 1 AND key = 'transfer.rnd4k_q1t1.read.iops'),
+        (SELECT COUNT(*) FROM metrics WHERE run_id = runs.id AND valid = 0)
+    FROM runs
+    WHERE (LOWER(target) LIKE $1 ESCAPE '!'
+        OR LOWER(drive_name) LIKE $1 ESCAPE '!'
+        OR LOWER(drive_model) LIKE $1 ESCAPE '!'
+        OR LOWER(drive_serial) LIKE $1 ESCAPE '!')
+      AND (CAST($2 AS TEXT) IS NULL OR LOWER(label) = $2)
+    ORDER BY started_unix_us DESC, id DESC
+    LIMIT $3";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATEMENTS: &[&str] = &[
+        SET_SCHEMA,
+        GET_SCHEMA,
+        PUT_RUN,
+        PUT_METRIC,
+        REMOVE_METRICS,
+        REMOVE_RUN,
+        GET_DOCUMENT,
+        FIND,
+        NEWEST,
+        LIST,
+    ];
+
+    /// The numbers of the parameters in the order of their first appearance.
+    fn parameters(sql: &str) -> Vec<u32> {
+        let mut found = Vec::new();
+        for part in sql.split('$').skip(1) {
+            let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+            let number = digits.parse().expect("a parameter has a number");
+            if !found.contains(&number) {
+                found.push(number);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn parameters_first_appear_in_ascending_order() {
+        for sql in STATEMENTS {
+            let numbers = parameters(sql);
+            let expected: Vec<u32> = (1..=numbers.len() as u32).collect();
+            assert_eq!(numbers, expected, "{sql}");
+            assert!(!sql.contains('?'), "{sql}");
+        }
+        assert_eq!(parameters(PUT_RUN).len(), 14);
+    }
+
+    #[test]
+    fn columns_have_portable_types_only() {
+        let mut columns = 0;
+        for table in CREATE.iter().filter(|sql| sql.starts_with("CREATE TABLE")) {
+            for line in table.lines().skip(1).map(str::trim).filter(|line| *line != ")") {
+                let column = line.split_once(' ').expect("a name and a type").1;
+                let known = ["TEXT", "BIGINT", "DOUBLE PRECISION", "KEY (run_id, ordinal)"];
+                assert!(known.iter().any(|kind| column.starts_with(kind)), "{line}");
+                columns += 1;
+            }
+        }
+        assert_eq!(columns, 2 + 14 + 9);
+    }
+}

@@ -1,0 +1,257 @@
+//! Opening an SQLite store: the folder, the connection, the tables and their version.
+
+use crate::error::StoreError;
+use crate::sql;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The folder of a store is for its user only: serial numbers and host names are in the documents.
+const FOLDER_MODE: u32 = 0o700;
+
+/// The smallest database: one page of the smallest size.
+const SMALLEST_BYTES: u64 = 512;
+
+/// What a file holds.
+enum Content {
+    /// No table at all.
+    Nothing,
+    /// The tables of this version.
+    Tables,
+}
+
+/// Opens the store, and makes it with its folder if it is absent.
+pub(crate) fn create(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
+    if size_of(path)?.is_none() {
+        create_folder(path)?;
+    }
+    let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_CREATE, patience).map_err(fail)?;
+    // Known now, and not when the first results of a long run are to be kept.
+    if connection.is_readonly("main").map_err(fail)? {
+        return Err(StoreError::refused(path, None));
+    }
+    // Looked at before anything is written: the file may be another program's.
+    let content = content_of(&connection, path, patience)?;
+    use_write_ahead_log(&connection).map_err(fail)?;
+    if matches!(content, Content::Nothing) {
+        create_tables(&mut connection, path, patience)?;
+    }
+    Ok(connection)
+}
+
+/// Opens a store if there is one. Neither file nor folder is made.
+pub(crate) fn open_existing(
+    path: &Path,
+    patience: Duration,
+) -> Result<Option<Connection>, StoreError> {
+    if size_of(path)?.unwrap_or(0) == 0 {
+        return Ok(None);
+    }
+    let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
+    let connection = match connect(path, OpenFlags::empty(), patience) {
+        Err(error) if cannot_make_log(&error) && !log_of(path).exists() => {
+            connect_unchanging(path, patience)
+        }
+        result => result,
+    }
+    .map_err(fail)?;
+    match content_of(&connection, path, patience)? {
+        Content::Nothing => Ok(None),
+        Content::Tables => Ok(Some(connection)),
+    }
+}
+
+/// A store in memory with nothing in it, which stands for one that does not exist.
+pub(crate) fn empty() -> Result<Connection, StoreError> {
+    let path = Path::new("in memory");
+    let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, Duration::ZERO);
+    let mut connection = Connection::open_in_memory().map_err(fail)?;
+    create_tables(&mut connection, path, Duration::ZERO)?;
+    Ok(connection)
+}
+
+/// Size of the file; none if it does not exist.
+///
+/// Only what SQLite cannot mistake for an empty file is let through. It would write its header over
+/// the first sectors of a block device, whose size the kernel gives as 0, and over a file of one
+/// byte, which it takes for its own way around a fault of another system.
+fn size_of(path: &Path) -> Result<Option<u64>, StoreError> {
+    let what = match std::fs::metadata(path) {
+        Ok(file) if file.is_file() => return checked_size(path, file.len()).map(Some),
+        Ok(folder) if folder.is_dir() => "a folder",
+        Ok(_) => "a device or another special file",
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if !path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+                return Ok(None);
+            }
+            "a folder"
+        }
+        Err(error) => return Err(StoreError::from_io(&error, path)),
+    };
+    Err(StoreError::NotAFile { path: path.to_path_buf(), what })
+}
+
+fn checked_size(path: &Path, bytes: u64) -> Result<u64, StoreError> {
+    if (1..SMALLEST_BYTES).contains(&bytes) {
+        let reason = format!("a file of {bytes} bytes");
+        return Err(StoreError::Corrupt { path: path.to_path_buf(), reason });
+    }
+    Ok(bytes)
+}
+
+fn create_folder(path: &Path) -> Result<(), StoreError> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(FOLDER_MODE);
+    builder.create(folder).map_err(|error| StoreError::from_io(&error, folder))
+}
+
+/// Opens for reading and writing; SQLite falls back to reading if the file cannot be written.
+fn connect(path: &Path, extra: OpenFlags, patience: Duration) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | extra;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(patience)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // This is the first statement that reads the file, so that it fails here if it cannot be read.
+    // FULL: a commit is on the disk when it returns, in the write-ahead log too.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    Ok(connection)
+}
+
+/// Opens a file that nobody is changing, without locks and without a log.
+fn connect_unchanging(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(unchanging_uri(path), flags)?;
+    connection.busy_timeout(patience)?;
+    Ok(connection)
+}
+
+/// `file:PATH?immutable=1`, with everything escaped that a URI could misread.
+fn unchanging_uri(path: &Path) -> String {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri + "?immutable=1"
+}
+
+/// Whether a store could not be opened for want of a write-ahead log that may not be made: it is on
+/// read-only media, or in a folder of another user.
+fn cannot_make_log(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+}
+
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_os_string();
+    log.push("-wal");
+    PathBuf::from(log)
+}
+
+/// With the log, readers do not wait for a writer. A file system that cannot have it (no shared
+/// memory) keeps the rollback journal, and so does a moment in which another process opens the same
+/// new store: it will set the log.
+fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
+    let current: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    if current.eq_ignore_ascii_case("wal") {
+        return Ok(());
+    }
+    match connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())) {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
+        result => result,
+    }
+}
+
+/// What the file holds, and whether this program may use it.
+fn content_of(
+    connection: &Connection,
+    path: &Path,
+    patience: Duration,
+) -> Result<Content, StoreError> {
+    let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
+    let foreign = || StoreError::Foreign { path: path.to_path_buf() };
+    let (all, ours): (i64, i64) = connection
+        .query_row(
+            "SELECT COUNT(*), COUNT(CASE WHEN name IN ('meta', 'runs', 'metrics') THEN 1 END)
+             FROM sqlite_master WHERE type = 'table'",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .map_err(fail)?;
+    if all == 0 {
+        return Ok(Content::Nothing);
+    }
+    if ours < 3 {
+        return Err(foreign());
+    }
+    let version: Option<String> = connection
+        .query_row(sql::GET_SCHEMA, [], |row| row.get(0))
+        .optional()
+        .map_err(|error| match error.sqlite_error_code() {
+            // No such column, or a value of another type.
+            None | Some(ErrorCode::Unknown) => foreign(),
+            _ => fail(error),
+        })?;
+    match version.and_then(|text| text.parse::<u32>().ok()) {
+        Some(sql::SCHEMA) => Ok(Content::Tables),
+        Some(found) if found > sql::SCHEMA => {
+            Err(StoreError::NewerSchema { path: path.to_path_buf(), found, known: sql::SCHEMA })
+        }
+        // A later SCHEMA brings older tables up to date here.
+        _ => Err(foreign()),
+    }
+}
+
+/// Makes the tables, unless another process made them in the meantime.
+fn create_tables(
+    connection: &mut Connection,
+    path: &Path,
+    patience: Duration,
+) -> Result<(), StoreError> {
+    let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
+    if matches!(content_of(&transaction, path, patience)?, Content::Nothing) {
+        for statement in sql::CREATE {
+            transaction.execute(statement, []).map_err(fail)?;
+        }
+        transaction.execute(sql::SET_SCHEMA, [sql::SCHEMA.to_string()]).map_err(fail)?;
+    }
+    transaction.commit().map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_escape_what_a_path_may_hold() {
+        for (path, uri) in [
+            ("/data/runs.db", "file:/data/runs.db?immutable=1"),
+            ("/a b/50%?#.db", "file:/a%20b/50%25%3F%23.db?immutable=1"),
+            ("/größe/x", "file:/gr%C3%B6%C3%9Fe/x?immutable=1"),
+        ] {
+            assert_eq!(unchanging_uri(Path::new(path)), uri);
+        }
+    }
+
+    #[test]
+    fn an_unchanging_store_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("odd %20 name?.db");
+        drop(create(&path, Duration::ZERO).unwrap());
+        let connection = connect_unchanging(&path, Duration::ZERO).unwrap();
+        let content = content_of(&connection, &path, Duration::ZERO).unwrap();
+        assert!(matches!(content, Content::Tables));
+        assert!(connection.execute(sql::REMOVE_RUN, ["x"]).is_err(), "it must not be writable");
+    }
+}

@@ -1,0 +1,276 @@
+//! The store: keeping runs, finding them, removing them.
+
+use crate::document::{self, FormatError, ID_DIGITS};
+use crate::error::StoreError;
+use crate::location::Location;
+use crate::sql;
+use crate::sqlite;
+use crate::summary::{Filter, RunSummary};
+use drivescope_model::document::{Run, TestStatus};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long to wait for another process that holds the store: far longer than any write of a run
+/// takes, and short enough for a person to wait.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The name of the newest run.
+const LAST: &str = "last";
+
+/// An open store. Several may be open on one file, in this process and in others.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+    patience: Duration,
+    /// Whether there is a file; without one `connection` is an empty store in memory.
+    exists: bool,
+}
+
+impl Store {
+    /// Opens the store, and makes it, with its folder, if it is absent.
+    ///
+    /// # Errors
+    /// Each with cause and remedy: see [`StoreError`].
+    pub fn open(location: &Location) -> Result<Self, StoreError> {
+        Self::open_with(location, PATIENCE)
+    }
+
+    /// Opens the store if there is one, and makes nothing. A store that is absent appears as an
+    /// empty one, which lists no runs and into which none can be saved. A store that this user may
+    /// only read can be read.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_existing(location: &Location) -> Result<Self, StoreError> {
+        Self::open_existing_with(location, PATIENCE)
+    }
+
+    pub(crate) fn open_with(location: &Location, patience: Duration) -> Result<Self, StoreError> {
+        let path = absolute(location)?;
+        let connection = sqlite::create(&path, patience)?;
+        Ok(Self { connection, path, patience, exists: true })
+    }
+
+    pub(crate) fn open_existing_with(
+        location: &Location,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
+        let path = absolute(location)?;
+        match sqlite::open_existing(&path, patience)? {
+            Some(connection) => Ok(Self { connection, path, patience, exists: true }),
+            None => Ok(Self { connection: sqlite::empty()?, path, patience, exists: false }),
+        }
+    }
+
+    /// The file of the store, whether it exists or not.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps a run, in the place of what was kept under its id. When this returns, the run is on
+    /// the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Document`] if the run holds what a document cannot (see
+    /// [`check`](crate::check)); nothing is changed then, nor after any other error.
+    pub fn save(&mut self, run: &Run) -> Result<(), StoreError> {
+        self.save_all(std::slice::from_ref(run))
+    }
+
+    /// Keeps several runs: all of them, or none after an error. Keeping the same runs twice is the
+    /// same as once.
+    ///
+    /// # Errors
+    /// As [`Store::save`].
+    pub fn save_all(&mut self, runs: &[Run]) -> Result<(), StoreError> {
+        if !self.exists {
+            return Err(StoreError::Missing { path: self.path.clone() });
+        }
+        for run in runs {
+            document::check(run)?;
+        }
+        let (path, patience) = (&self.path, self.patience);
+        let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
+        let transaction = write_transaction(&mut self.connection).map_err(fail)?;
+        for run in runs {
+            put(&transaction, run, document::started_unix_us(run)?).map_err(fail)?;
+        }
+        transaction.commit().map_err(fail)
+    }
+
+    /// The run whose id begins with `name`, or the newest one for `last`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) and
+    /// [`ErrorKind::Ambiguous`](crate::ErrorKind::Ambiguous) if there is none or more than one;
+    /// [`StoreError::Document`] if this program cannot read the document.
+    pub fn get(&self, name: &str) -> Result<Run, StoreError> {
+        let id = self.id_of(name)?;
+        let text: Option<String> = self
+            .connection
+            .query_row(sql::GET_DOCUMENT, [&id], |row| row.get(0))
+            .optional()
+            .map_err(|error| self.fail(&error))?;
+        // Between the two statements another process may have removed it.
+        let text = text.ok_or_else(|| self.no_such_run(name))?;
+        document::from_stored(&text).map_err(|error| match error {
+            // The store never writes such a text.
+            FormatError::Broken { .. } | FormatError::Empty => StoreError::Corrupt {
+                path: self.path.clone(),
+                reason: format!("the document of run {id} is not JSON"),
+            },
+            error => error.into(),
+        })
+    }
+
+    /// The runs that pass the filter, newest first.
+    ///
+    /// # Errors
+    /// Only those of reading the file.
+    pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
+        let values = params![filter.drive_pattern(), filter.label_lower(), filter.rows()];
+        let read = || {
+            let mut statement = self.connection.prepare(sql::LIST)?;
+            statement.query_map(values, summary)?.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(|error| self.fail(&error))
+    }
+
+    /// Removes the run that `name` means (as in [`Store::get`]), and returns its id.
+    ///
+    /// # Errors
+    /// As [`Store::get`]; the document may be one that this program cannot read.
+    pub fn remove(&mut self, name: &str) -> Result<String, StoreError> {
+        let id = self.id_of(name)?;
+        let (path, patience) = (&self.path, self.patience);
+        let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
+        let transaction = write_transaction(&mut self.connection).map_err(fail)?;
+        transaction.execute(sql::REMOVE_RUN, [&id]).map_err(fail)?;
+        transaction.commit().map_err(fail)?;
+        Ok(id)
+    }
+
+    /// The whole id of the run that `name` means.
+    fn id_of(&self, name: &str) -> Result<String, StoreError> {
+        if name == LAST {
+            let newest = self.connection.query_row(sql::NEWEST, [], |row| row.get(0)).optional();
+            return newest
+                .map_err(|error| self.fail(&error))?
+                .ok_or_else(|| StoreError::NoRuns { path: self.path.clone() });
+        }
+        let digits = !name.is_empty() && name.bytes().all(|b| b.is_ascii_hexdigit());
+        if !digits || name.len() > ID_DIGITS {
+            return Err(StoreError::NotAnId { name: name.to_string() });
+        }
+        let mut found = self.ids_from(&name.to_ascii_lowercase()).map_err(|e| self.fail(&e))?;
+        match (found.len(), found.pop()) {
+            (1, Some((id, _))) => Ok(id),
+            (_, Some((id, count))) => {
+                let mut candidates: Vec<String> = found.into_iter().map(|(id, _)| id).collect();
+                candidates.push(id);
+                Err(StoreError::Ambiguous { prefix: name.to_string(), candidates, count })
+            }
+            (_, None) => Err(self.no_such_run(name)),
+        }
+    }
+
+    /// The newest ids that begin with `prefix`, each with the number of them all.
+    fn ids_from(&self, prefix: &str) -> rusqlite::Result<Vec<(String, u64)>> {
+        // Every id that begins with the prefix lies between it and it with a 'g', the letter after
+        // the last hexadecimal digit.
+        let mut statement = self.connection.prepare(sql::FIND)?;
+        let rows = statement.query_map([prefix, &format!("{prefix}g")], |row| {
+            Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
+        })?;
+        rows.collect()
+    }
+
+    fn no_such_run(&self, name: &str) -> StoreError {
+        StoreError::NoSuchRun { prefix: name.to_string(), path: self.path.clone() }
+    }
+
+    fn fail(&self, error: &rusqlite::Error) -> StoreError {
+        StoreError::from_sqlite(error, &self.path, self.patience)
+    }
+}
+
+/// The path from the root: SQLite gives names such as `:memory:` a meaning of their own, and errors
+/// should show the whole path.
+fn absolute(location: &Location) -> Result<PathBuf, StoreError> {
+    let path = location.path();
+    std::path::absolute(path).map_err(|error| StoreError::from_io(&error, path))
+}
+
+/// A transaction that takes the write lock at once, where the wait for it is honoured: one that
+/// reads first and writes later is refused without a wait.
+fn write_transaction(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+fn put(transaction: &Transaction<'_>, run: &Run, started_unix_us: i64) -> rusqlite::Result<()> {
+    let drive = run.drive.as_ref();
+    transaction.execute(
+        sql::PUT_RUN,
+        params![
+            run.id,
+            run.started_at,
+            started_unix_us,
+            run.elapsed_s,
+            run.label,
+            run.plan.suite.name,
+            run.target.path,
+            drive.map(|d| &d.name),
+            drive.and_then(|d| d.model.as_ref()),
+            drive.and_then(|d| d.serial.as_ref()),
+            status_name(run.status),
+            i64::from(run.simulated),
+            run.format,
+            document::to_compact_json(run),
+        ],
+    )?;
+    transaction.execute(sql::REMOVE_METRICS, [&run.id])?;
+    let mut statement = transaction.prepare(sql::PUT_METRIC)?;
+    for (ordinal, m) in (0_i64..).zip(run.tests.iter().flat_map(|test| &test.metrics)) {
+        let valid = i64::from(m.valid);
+        statement
+            .execute(params![run.id, ordinal, m.key, m.value, m.unit, m.low, m.high, valid])?;
+    }
+    Ok(())
+}
+
+/// The word of the document.
+const fn status_name(status: TestStatus) -> &'static str {
+    match status {
+        TestStatus::Done => "done",
+        TestStatus::Skipped => "skipped",
+        TestStatus::Failed => "failed",
+        TestStatus::Interrupted => "interrupted",
+    }
+}
+
+/// A row of [`sql::LIST`].
+fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+    Ok(RunSummary {
+        id: row.get(0)?,
+        started_at: row.get(1)?,
+        elapsed_s: row.get(2)?,
+        label: row.get(3)?,
+        suite: row.get(4)?,
+        target: row.get(5)?,
+        drive_name: row.get(6)?,
+        drive_model: row.get(7)?,
+        drive_serial: row.get(8)?,
+        status: row.get(9)?,
+        simulated: row.get::<_, i64>(10)? != 0,
+        format: row.get(11)?,
+        seq_read_mb_s: row.get(12)?,
+        seq_write_mb_s: row.get(13)?,
+        rnd4k_q1t1_read_iops: row.get(14)?,
+        invalid_metrics: row.get::<_, i64>(15)?.unsigned_abs(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

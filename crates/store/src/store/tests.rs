@@ -1,0 +1,447 @@
+use super::*;
+use crate::error::ErrorKind;
+use crate::testing::{metric, rich_run};
+use proptest::prelude::*;
+use tempfile::{NamedTempFile, TempDir};
+
+mod faults;
+
+const ID: &str = "0123456789ab";
+
+/// A folder for one test, and the store in it.
+fn place() -> (TempDir, Location) {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::Sqlite(folder.path().join("data/drivescope/runs.db"));
+    (folder, location)
+}
+
+fn ids(store: &Store, filter: &Filter) -> Vec<String> {
+    store.list(filter).unwrap().into_iter().map(|summary| summary.id).collect()
+}
+
+/// A run that began `minute` minutes after noon.
+fn run_at(id: &str, minute: u32) -> Run {
+    let mut run = rich_run(id);
+    run.started_at = format!("2026-01-31T12:{minute:02}:00Z");
+    run
+}
+
+fn raw(location: &Location) -> Connection {
+    Connection::open(location.path()).unwrap()
+}
+
+fn count(location: &Location, sql: &str) -> i64 {
+    raw(location).query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_run_with_every_field_comes_back_the_same() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    let run = rich_run(ID);
+    store.save(&run).unwrap();
+    assert_eq!(store.get(ID).unwrap(), run);
+    drop(store);
+    assert_eq!(Store::open_existing(&location).unwrap().get("last").unwrap(), run);
+}
+
+#[test]
+fn saving_again_replaces_the_run_and_its_metrics() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    let mut run = rich_run(ID);
+    store.save(&run).unwrap();
+    store.save(&rich_run("ffffffffffff")).unwrap();
+
+    run.label = None;
+    run.status = TestStatus::Failed;
+    run.tests[0].metrics = vec![metric("transfer.x.read.iops", 5.0, "1/s", false)];
+    store.save(&run).unwrap();
+    store.save(&run).unwrap();
+
+    assert_eq!(store.get(ID).unwrap(), run);
+    assert_eq!(store.list(&Filter::default()).unwrap().len(), 2);
+    assert_eq!(count(&location, "SELECT COUNT(*) FROM metrics WHERE run_id LIKE '01%'"), 1);
+    assert_eq!(count(&location, "SELECT COUNT(*) FROM metrics WHERE run_id LIKE 'ff%'"), 6);
+}
+
+#[test]
+fn the_tables_can_be_queried_as_documented() {
+    let (_folder, location) = place();
+    let mut run = rich_run(ID);
+    // A test that runs twice leaves the same key twice.
+    run.tests.push(run.tests[0].clone());
+    Store::open(&location).unwrap().save(&run).unwrap();
+    let row = raw(&location)
+        .query_row(
+            "SELECT label, suite, target, drive_model, drive_serial, drive_name, status, simulated,
+                    format, started_at, json_extract(document, '$.host.name') FROM runs",
+            [],
+            |row| {
+                (0..11)
+                    .map(|i| row.get(i))
+                    .collect::<rusqlite::Result<Vec<rusqlite::types::Value>>>()
+            },
+        )
+        .unwrap();
+    let text = |text: &str| rusqlite::types::Value::Text(text.to_string());
+    let int = rusqlite::types::Value::Integer;
+    let expected = [
+        text(run.label.as_deref().unwrap()),
+        text("standard"),
+        text("/mnt/Data_1/100%"),
+        text("WDC WD20EARS-00MVWB0"),
+        text("WD-WCAZA1234567"),
+        text("sda"),
+        text("done"),
+        int(1),
+        int(1),
+        text("2026-01-31T12:00:00.25+01:00"),
+        text("bench1"),
+    ];
+    assert_eq!(row, expected);
+    let metrics: Vec<(String, f64, String, f64, f64, i64)> = raw(&location)
+        .prepare("SELECT key, value, unit, low, high, valid FROM metrics ORDER BY ordinal")
+        .unwrap()
+        .query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?, r.get(5)?)))
+        .unwrap()
+        .collect::<rusqlite::Result<_>>()
+        .unwrap();
+    assert_eq!(metrics.len(), 12);
+    for (row, m) in metrics.iter().zip(run.tests.iter().flat_map(|t| &t.metrics)) {
+        let valid = i64::from(m.valid);
+        assert_eq!(*row, (m.key.clone(), m.value, m.unit.clone(), m.low, m.high, valid));
+    }
+}
+
+#[test]
+fn the_words_of_states_are_those_of_the_document() {
+    for status in
+        [TestStatus::Done, TestStatus::Skipped, TestStatus::Failed, TestStatus::Interrupted]
+    {
+        assert_eq!(serde_json::to_value(status).unwrap(), status_name(status));
+    }
+}
+
+#[test]
+fn names_find_runs() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    for (i, id) in
+        ["abc000000000", "abcd00000000", "abcdffffffff", "000000000000"].iter().enumerate()
+    {
+        store.save(&run_at(id, 10 * i as u32)).unwrap();
+    }
+    for (name, id) in [
+        ("abc0", "abc000000000"),
+        ("ABC0", "abc000000000"),
+        ("abcd0", "abcd00000000"),
+        ("abcdffffffff", "abcdffffffff"),
+        ("0", "000000000000"),
+        ("last", "000000000000"),
+    ] {
+        assert_eq!(store.get(name).unwrap().id, id, "{name}");
+    }
+    let message = store.get("abc").unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "'abc' begins 3 ids (abcdffffffff, abcd00000000, abc000000000); add more digits"
+    );
+    for (name, kind) in [
+        ("abcd", ErrorKind::Ambiguous),
+        ("1", ErrorKind::NotFound),
+        ("abcdfffffffe", ErrorKind::NotFound),
+        ("abc00000000000", ErrorKind::Usage),
+        ("", ErrorKind::Usage),
+        ("%", ErrorKind::Usage),
+        ("xyz", ErrorKind::Usage),
+        ("größe", ErrorKind::Usage),
+    ] {
+        let error = store.get(name).unwrap_err();
+        assert_eq!(error.kind(), kind, "{name}: {error}");
+        if kind != ErrorKind::Ambiguous {
+            assert!(error.to_string().contains("drivescope runs"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn many_candidates_are_counted_but_five_are_listed() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    let runs: Vec<Run> = (0..9).map(|i| run_at(&format!("a{i:011}"), i)).collect();
+    store.save_all(&runs).unwrap();
+    let Err(StoreError::Ambiguous { candidates, count, .. }) = store.get("a") else {
+        panic!("nine runs begin with a");
+    };
+    assert_eq!(count, 9);
+    assert_eq!(
+        candidates,
+        ["a00000000008", "a00000000007", "a00000000006", "a00000000005", "a00000000004"]
+    );
+}
+
+#[test]
+fn lists_are_newest_first_across_time_zones() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    assert_eq!(store.list(&Filter::default()).unwrap(), []);
+    for (id, started_at) in [
+        ("000000000001", "2026-01-31T12:00:00+05:00"),
+        ("000000000002", "2026-01-31T08:00:00+00:00"),
+        ("000000000003", "2026-01-30T23:30:00-10:00"),
+        ("000000000004", "2026-01-31T07:00:00.000001Z"),
+    ] {
+        let mut run = rich_run(id);
+        run.started_at = started_at.into();
+        store.save(&run).unwrap();
+    }
+    let newest_first = ["000000000003", "000000000002", "000000000004", "000000000001"];
+    assert_eq!(ids(&store, &Filter::default()), newest_first);
+    assert_eq!(store.get("last").unwrap().id, newest_first[0]);
+    for limit in [0, 1, 3, u32::MAX] {
+        let filter = Filter { limit: Some(limit), ..Filter::default() };
+        let expected = &newest_first[..newest_first.len().min(limit as usize)];
+        assert_eq!(ids(&store, &filter), expected);
+    }
+}
+
+#[test]
+fn filters_choose_by_drive_target_and_label() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    let mut a = run_at("00000000000a", 2);
+    a.label = Some("disk1".into());
+    let mut b = run_at("00000000000b", 1);
+    (b.label, b.target.path) = (Some("Disk10".into()), "sim:wd20ears".into());
+    b.drive = None;
+    let mut c = run_at("00000000000c", 0);
+    (c.label, c.target.path) = (None, "/dev/nvme0n1".into());
+    c.drive.iter_mut().for_each(|drive| {
+        (drive.name, drive.model, drive.serial) = ("nvme0n1".into(), None, Some("S3_x".into()));
+    });
+    store.save_all(&[a, b, c]).unwrap();
+
+    for (drive, label, expected) in [
+        (None, None, "abc"),
+        (Some(""), None, "abc"),
+        (Some("wd20EARS"), None, "ab"),
+        (Some("wcaza"), None, "a"),
+        (Some("SDA"), None, "a"),
+        (Some("nvme0"), None, "c"),
+        (Some("data_1"), None, "a"),
+        (Some("Data%1"), None, ""),
+        (Some("_"), None, "ac"),
+        (Some("100%"), None, "a"),
+        (Some("!"), None, ""),
+        (None, Some("disk1"), "a"),
+        (None, Some("DISK10"), "b"),
+        (None, Some("disk"), ""),
+        (None, Some("disk1%"), ""),
+        (Some("wd20"), Some("disk10"), "b"),
+        (Some("nvme"), Some("disk1"), ""),
+    ] {
+        let filter =
+            Filter { drive: drive.map(Into::into), label: label.map(Into::into), limit: None };
+        let found: String =
+            ids(&store, &filter).iter().map(|id| id.trim_start_matches('0')).collect();
+        assert_eq!(found, expected, "{drive:?} {label:?}");
+    }
+}
+
+#[test]
+fn summaries_carry_the_best_valid_numbers() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    let run = rich_run(ID);
+    store.save(&run).unwrap();
+    let list = store.list(&Filter::default()).unwrap();
+    let expected = RunSummary {
+        id: ID.into(),
+        started_at: run.started_at.clone(),
+        elapsed_s: 61.5,
+        label: run.label.clone(),
+        suite: "standard".into(),
+        target: "/mnt/Data_1/100%".into(),
+        drive_name: Some("sda".into()),
+        drive_model: Some("WDC WD20EARS-00MVWB0".into()),
+        drive_serial: Some("WD-WCAZA1234567".into()),
+        status: "done".into(),
+        simulated: true,
+        format: 1,
+        seq_read_mb_s: Some(110.1),
+        seq_write_mb_s: Some(95.5),
+        rnd4k_q1t1_read_iops: Some(72.5),
+        invalid_metrics: 1,
+    };
+    assert_eq!(list, [expected]);
+    assert_eq!(list[0].drive(), Some("WDC WD20EARS-00MVWB0"));
+
+    let mut bare = rich_run(ID);
+    bare.tests.clear();
+    bare.drive.iter_mut().for_each(|drive| drive.model = None);
+    bare.simulated = false;
+    store.save(&bare).unwrap();
+    let list = store.list(&Filter::default()).unwrap();
+    assert_eq!((list[0].drive(), list[0].simulated), (Some("sda"), false));
+    assert_eq!((list[0].seq_read_mb_s, list[0].rnd4k_q1t1_read_iops), (None, None));
+    assert_eq!(list[0].invalid_metrics, 0);
+}
+
+#[test]
+fn a_removed_run_is_gone_with_its_metrics() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    store.save_all(&[run_at(ID, 0), run_at("ffffffffffff", 1)]).unwrap();
+    assert_eq!(store.remove("01").unwrap(), ID);
+    assert_eq!(store.remove("01").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(ids(&store, &Filter::default()), ["ffffffffffff"]);
+    assert_eq!(count(&location, "SELECT COUNT(DISTINCT run_id) FROM metrics"), 1);
+}
+
+#[test]
+fn what_a_document_cannot_hold_is_not_saved() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    let kept = rich_run(ID);
+    store.save(&kept).unwrap();
+    let mut spoiled = kept.clone();
+    spoiled.tests[0].metrics[0].value = f64::NAN;
+    let error = store.save_all(&[rich_run("ffffffffffff"), spoiled]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Document);
+    assert_eq!(
+        error.to_string(),
+        "run 0123456789ab cannot be kept: tests[0].metrics[0].value is NaN, not a number; please report this"
+    );
+    assert_eq!(ids(&store, &Filter::default()), [ID], "all or none");
+    assert_eq!(store.get(ID).unwrap(), kept);
+}
+
+#[test]
+fn an_absent_store_reads_as_empty_and_is_not_made() {
+    let (folder, location) = place();
+    let mut store = Store::open_existing(&location).unwrap();
+    assert_eq!(store.list(&Filter::default()).unwrap(), []);
+    assert_eq!(store.get("last").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(store.get("0").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(store.remove("0").unwrap_err().kind(), ErrorKind::NotFound);
+    let error = store.save(&rich_run(ID)).unwrap_err();
+    assert!(matches!(error, StoreError::Missing { .. }), "{error}");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn an_empty_file_reads_as_empty_and_can_become_a_store() {
+    let file = NamedTempFile::new().unwrap();
+    let location = Location::Sqlite(file.path().into());
+    assert_eq!(Store::open_existing(&location).unwrap().list(&Filter::default()).unwrap(), []);
+    assert_eq!(file.as_file().metadata().unwrap().len(), 0);
+    Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
+    assert_eq!(Store::open_existing(&location).unwrap().get("last").unwrap().id, ID);
+}
+
+#[test]
+fn the_folder_is_private_and_the_write_ahead_log_is_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, location) = place();
+    let store = Store::open(&location).unwrap();
+    let folder = location.path().parent().unwrap();
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let pragma = |name: &str| -> String {
+        store
+            .connection
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+            .map(|value| format!("{value:?}"))
+            .unwrap()
+    };
+    assert_eq!(pragma("journal_mode"), "Text(\"wal\")");
+    assert_eq!(pragma("synchronous"), "Integer(2)", "FULL");
+    assert_eq!(pragma("foreign_keys"), "Integer(1)");
+    assert_eq!(pragma("busy_timeout"), "Integer(5000)");
+    assert_eq!(pragma("user_version"), "Integer(0)");
+}
+
+#[test]
+fn names_that_sqlite_treats_specially_are_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [":memory:", "file:x?mode=memory", "50% größer #1.db", "-x", "a'b\"c.db"] {
+        let location = Location::Sqlite(folder.path().join(name));
+        Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
+        assert!(location.path().is_file(), "{name}");
+        assert_eq!(Store::open_existing(&location).unwrap().get(ID).unwrap().id, ID, "{name}");
+    }
+    let relative = Store::open_existing(&Location::Sqlite(":memory:".into())).unwrap();
+    assert!(relative.path().is_absolute() && !relative.exists);
+}
+
+#[test]
+fn two_handles_see_each_others_runs() {
+    let (_folder, location) = place();
+    let mut a = Store::open(&location).unwrap();
+    let mut b = Store::open(&location).unwrap();
+    a.save(&run_at(ID, 0)).unwrap();
+    assert_eq!(b.get(ID).unwrap().id, ID);
+    b.save(&run_at("ffffffffffff", 1)).unwrap();
+    assert_eq!(ids(&a, &Filter::default()), ["ffffffffffff", ID]);
+    a.remove("f").unwrap();
+    assert_eq!(b.get("f").unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn many_threads_may_make_and_fill_the_same_new_store() {
+    let (_folder, location) = place();
+    let patience = Duration::from_secs(120);
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let location = &location;
+            scope.spawn(move || {
+                let mut store = Store::open_with(location, patience).unwrap();
+                for i in 0..4 {
+                    store.save(&rich_run(&format!("{writer:x}0000000000{i}"))).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(Store::open(&location).unwrap().list(&Filter::default()).unwrap().len(), 32);
+    assert_eq!(count(&location, "SELECT COUNT(*) FROM meta"), 1);
+}
+
+/// The test runs itself a second time as a process that saves a run and dies at once.
+#[test]
+fn a_saved_run_survives_the_death_of_the_process() {
+    const ROLE: &str = "DRIVESCOPE_TEST_DIES_AFTER_SAVING_TO";
+    if let Some(path) = std::env::var_os(ROLE) {
+        let mut store = Store::open(&Location::Sqlite(path.into())).unwrap();
+        store.save(&rich_run(ID)).unwrap();
+        std::process::abort();
+    }
+    let (_folder, location) = place();
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "store::tests::a_saved_run_survives_the_death_of_the_process"])
+        .env(ROLE, location.path())
+        .output()
+        .unwrap();
+    assert!(!output.status.success(), "it was to abort");
+    let log = location.path().with_extension("db-wal");
+    assert!(log.metadata().unwrap().len() > 0, "the run is still in the log");
+    let store = Store::open_existing(&location).unwrap();
+    assert_eq!(store.get("last").unwrap(), rich_run(ID));
+}
+
+proptest! {
+    // Each case writes to the disk twice.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_run_comes_back_the_same(run in crate::document::tests::any_run()) {
+        let (_folder, location) = place();
+        let mut store = Store::open(&location).unwrap();
+        store.save(&rich_run(&run.id)).unwrap();
+        store.save(&run).unwrap();
+        prop_assert_eq!(store.get(&run.id[..4]).unwrap(), run.clone());
+        let list = store.list(&Filter::default()).unwrap();
+        prop_assert_eq!(list.len(), 1);
+        prop_assert_eq!(&list[0].label, &run.label);
+        prop_assert_eq!(list[0].elapsed_s, run.elapsed_s);
+    }
+}

@@ -1,0 +1,287 @@
+//! What happens when the file is held, damaged, foreign or out of reach.
+
+use super::*;
+use std::io::{Seek, SeekFrom, Write};
+
+#[test]
+fn devices_and_folders_are_never_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, word) in [
+        (folder.path().to_path_buf(), "a folder"),
+        (folder.path().join("absent/"), "a folder"),
+        (PathBuf::from("/dev/null"), "a device"),
+        (PathBuf::from("/dev/zero"), "a device"),
+    ] {
+        let location = Location::Sqlite(path);
+        for result in [Store::open(&location), Store::open_existing(&location)] {
+            let error = result.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage);
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_held_store_is_reported_as_locked_and_can_still_be_read() {
+    let (_folder, location) = place();
+    let short = Duration::from_millis(20);
+    let mut store = Store::open_with(&location, short).unwrap();
+    store.save(&rich_run(ID)).unwrap();
+    let mut holder = raw(&location);
+    let hold = holder.transaction_with_behavior(TransactionBehavior::Exclusive).unwrap();
+
+    for error in [store.save(&rich_run("ffffffffffff")).unwrap_err(), store.remove(ID).unwrap_err()]
+    {
+        assert_eq!(error.kind(), ErrorKind::Locked);
+        assert!(error.to_string().contains("for 0.02 s; try again"), "{error}");
+    }
+    assert_eq!(store.get(ID).unwrap().id, ID, "readers do not wait for a writer");
+    assert_eq!(Store::open_with(&location, short).unwrap().get(ID).unwrap().id, ID);
+
+    drop(hold);
+    store.save(&rich_run("ffffffffffff")).unwrap();
+    assert_eq!(store.list(&Filter::default()).unwrap().len(), 2);
+}
+
+#[test]
+fn a_store_held_exclusively_cannot_be_opened() {
+    let (_folder, location) = place();
+    drop(Store::open(&location).unwrap());
+    let holder = raw(&location);
+    holder.pragma_update(None, "locking_mode", "EXCLUSIVE").unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let short = Duration::from_millis(20);
+    for result in [Store::open_with(&location, short), Store::open_existing_with(&location, short)]
+    {
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Locked);
+    }
+}
+
+#[test]
+fn a_link_to_nowhere_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("runs.db");
+    std::os::unix::fs::symlink(folder.path().join("absent/runs.db"), &link).unwrap();
+    let error = Store::open(&Location::Sqlite(link)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 1, "the probe is gone");
+}
+
+#[test]
+fn garbage_is_reported_and_left_as_it_is() {
+    for garbage in [&b"x"[..], b"not a database, but somebody's letter\n", &[0; 4096], &[0xff; 100]]
+    {
+        let mut file = NamedTempFile::new().unwrap();
+        file.write_all(garbage).unwrap();
+        let location = Location::Sqlite(file.path().into());
+        for result in [Store::open(&location), Store::open_existing(&location)] {
+            let error = result.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+            let message = error.to_string();
+            assert!(message.contains(&location.to_string()), "{message}");
+            assert!(message.contains("move it away"), "{message}");
+        }
+        assert_eq!(std::fs::read(file.path()).unwrap(), garbage);
+    }
+}
+
+/// A file with the content of a closed store of many runs.
+fn copy_of_a_full_store() -> NamedTempFile {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    let runs: Vec<Run> = (0..40).map(|i| run_at(&format!("{i:012x}"), i)).collect();
+    store.save_all(&runs).unwrap();
+    drop(store);
+    let mut copy = NamedTempFile::new().unwrap();
+    copy.write_all(&std::fs::read(location.path()).unwrap()).unwrap();
+    copy
+}
+
+#[test]
+fn a_truncated_store_is_reported() {
+    let length = copy_of_a_full_store().as_file().metadata().unwrap().len();
+    for kept in [50, 100, 4096, length / 2, length - 1] {
+        let copy = copy_of_a_full_store();
+        copy.as_file().set_len(kept).unwrap();
+        let read_all = |store: Store| -> Result<(), StoreError> {
+            for summary in store.list(&Filter::default())? {
+                store.get(&summary.id)?;
+            }
+            Ok(())
+        };
+        let result = Store::open_existing(&Location::Sqlite(copy.path().into())).and_then(read_all);
+        let error = result.expect_err(&format!("{kept} of {length} bytes"));
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{kept} of {length} bytes: {error}");
+    }
+}
+
+#[test]
+fn a_store_with_a_spoiled_page_is_reported() {
+    let mut copy = copy_of_a_full_store();
+    copy.seek(SeekFrom::Start(4096)).unwrap();
+    copy.write_all(&[0x5a; 4096 * 20]).unwrap();
+    let location = Location::Sqlite(copy.path().into());
+    let result = Store::open(&location).and_then(|mut store| {
+        store.list(&Filter::default())?;
+        store.save(&rich_run(ID))
+    });
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn a_newer_store_is_refused_and_left_as_it_is() {
+    let (_folder, location) = place();
+    drop(Store::open(&location).unwrap());
+    raw(&location).execute("UPDATE meta SET value = '9' WHERE key = 'schema'", []).unwrap();
+    let before = std::fs::read(location.path()).unwrap();
+    for result in [Store::open(&location), Store::open_existing(&location)] {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Newer);
+        let message = error.to_string();
+        assert!(message.contains("(schema 9, this one reads up to 1); update"), "{message}");
+    }
+    assert_eq!(std::fs::read(location.path()).unwrap(), before);
+}
+
+#[test]
+fn databases_of_other_programs_are_refused_and_left_as_they_are() {
+    for tables in [
+        "CREATE TABLE bookmarks (url TEXT)",
+        "CREATE TABLE meta (a); CREATE TABLE runs (b); CREATE TABLE metrics (c)",
+        "CREATE TABLE meta (key, value); CREATE TABLE runs (b); CREATE TABLE metrics (c);
+         INSERT INTO meta VALUES ('schema', 'one')",
+        "CREATE TABLE meta (key, value); CREATE TABLE runs (b); CREATE TABLE metrics (c);
+         INSERT INTO meta VALUES ('schema', '0')",
+    ] {
+        let file = NamedTempFile::new().unwrap();
+        let location = Location::Sqlite(file.path().into());
+        raw(&location).execute_batch(tables).unwrap();
+        let before = std::fs::read(file.path()).unwrap();
+        for result in [Store::open(&location), Store::open_existing(&location)] {
+            let error = result.unwrap_err();
+            assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+        }
+        assert_eq!(std::fs::read(file.path()).unwrap(), before);
+    }
+}
+
+#[test]
+fn changed_tables_and_documents_are_reported() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    store.save(&rich_run(ID)).unwrap();
+    for (change, word) in [
+        ("UPDATE runs SET document = '{\"format\": 1'", "not JSON"),
+        ("UPDATE runs SET document = '[]'", "not JSON"),
+        ("UPDATE runs SET document = x'00'", "damaged"),
+    ] {
+        raw(&location).execute(change, []).unwrap();
+        let error = store.get(ID).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+    let newer = r#"UPDATE runs SET document = '{"format": 2, "id": "0123456789ab"}'"#;
+    raw(&location).execute(newer, []).unwrap();
+    let error = store.get(ID).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Document);
+    assert!(error.to_string().contains("update drivescope"), "{error}");
+    // Such a run is listed and can be removed all the same.
+    assert_eq!(ids(&store, &Filter::default()), [ID]);
+    assert_eq!(store.remove(ID).unwrap(), ID);
+
+    raw(&location).execute("DROP TABLE metrics", []).unwrap();
+    assert_eq!(store.list(&Filter::default()).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn a_path_below_a_file_is_reported() {
+    let file = NamedTempFile::new().unwrap();
+    let location = Location::Sqlite(file.path().join("drivescope/runs.db"));
+    for result in [Store::open(&location), Store::open_existing(&location)] {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert!(error.to_string().contains("Not a directory"), "{error}");
+    }
+}
+
+#[test]
+fn proc_takes_no_store() {
+    // Refused to root too, unlike a folder without write permission.
+    let location = Location::Sqlite("/proc/self/drivescope/runs.db".into());
+    let error = Store::open(&location).unwrap_err();
+    assert!(error.to_string().contains("/proc/self/drivescope"), "{error}");
+    let location = Location::Sqlite("/proc/self/runs.db".into());
+    let error = Store::open(&location).unwrap_err();
+    assert!(error.to_string().contains("/proc/self"), "{error}");
+}
+
+/// Sets the mode of a folder as long as it lives, so that the temporary folder can be removed.
+struct Mode<'a>(&'a Path);
+
+impl<'a> Mode<'a> {
+    fn of(path: &'a Path, mode: u32) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Mode<'_> {
+    fn drop(&mut self) {
+        use std::os::unix::fs::PermissionsExt;
+        let _ = std::fs::set_permissions(self.0, std::fs::Permissions::from_mode(0o700));
+    }
+}
+
+/// Whether modes bind this user; if not, says that the test is skipped.
+fn modes_bind(folder: &Path) -> bool {
+    let bind = std::fs::create_dir(folder.join("probe")).is_err();
+    if !bind {
+        eprintln!("SKIPPED: this user (root?) may write to folders of mode 0500");
+    }
+    bind
+}
+
+#[test]
+fn a_folder_without_write_permission_can_be_read_from_only() {
+    let (_folder, location) = place();
+    Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
+    let folder = location.path().parent().unwrap();
+    let _mode = Mode::of(folder, 0o500);
+    if !modes_bind(folder) {
+        return;
+    }
+    let mut store = Store::open_existing(&location).unwrap();
+    assert_eq!(store.get(ID).unwrap(), rich_run(ID));
+    for error in [store.save(&rich_run(ID)).unwrap_err(), store.remove(ID).unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    }
+    assert_eq!(Store::open(&location).unwrap_err().kind(), ErrorKind::Denied);
+    let absent = Location::Sqlite(folder.join("other/runs.db"));
+    assert_eq!(Store::open(&absent).unwrap_err().kind(), ErrorKind::Denied);
+    let absent = Location::Sqlite(folder.join("other.db"));
+    assert_eq!(Store::open(&absent).unwrap_err().kind(), ErrorKind::Denied);
+}
+
+#[test]
+fn a_file_without_permission_is_reported() {
+    let (_folder, location) = place();
+    Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
+    let folder = location.path().parent().unwrap();
+    {
+        let _mode = Mode::of(folder, 0o500);
+        if !modes_bind(folder) {
+            return;
+        }
+    }
+    let _mode = Mode::of(location.path(), 0o400);
+    let mut store = Store::open_existing(&location).unwrap();
+    assert_eq!(store.get(ID).unwrap().id, ID);
+    assert_eq!(store.save(&rich_run(ID)).unwrap_err().kind(), ErrorKind::Denied);
+    drop(store);
+    let error = Store::open(&location).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "before a run, not after it");
+    let _mode = Mode::of(location.path(), 0o000);
+    assert_eq!(Store::open_existing(&location).unwrap_err().kind(), ErrorKind::Denied);
+    assert_eq!(Store::open(&location).unwrap_err().kind(), ErrorKind::Denied);
+}
