@@ -272,7 +272,7 @@ impl FromStr for Price {
         let reason = || UnitError(format!("'{text}' is not a price; write it like 105USD"));
         let (amount, currency) = split_number(text).map_err(|_| reason())?;
         let code_ok = currency.len() == 3 && currency.bytes().all(|b| b.is_ascii_alphabetic());
-        if !code_ok || !(amount > 0.0 && amount.is_finite()) {
+        if !(code_ok && amount > 0.0 && amount.is_finite()) {
             return Err(reason());
         }
         Ok(Self { amount, currency: currency.to_ascii_uppercase() })
