@@ -22,7 +22,7 @@ fn fill(bencher: Bencher<'_, '_>, bytes: usize) {
 fn verify(bencher: Bencher<'_, '_>, bytes: usize) {
     let mut buffer = vec![0u8; bytes];
     Payload::new(1, 1).fill(&mut buffer, 0);
-    bencher.counter(BytesCount::new(bytes)).bench_local(|| {
-        Payload::first_mismatch(1, divan::black_box(&buffer), 0)
-    });
+    bencher
+        .counter(BytesCount::new(bytes))
+        .bench_local(|| Payload::first_mismatch(1, divan::black_box(&buffer), 0));
 }

@@ -119,7 +119,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
     /// Chooses the next request and prepares its data, while the others fly.
     #[inline]
     fn stage(&mut self) {
-        let (op, offset) = self.plan.offsets.next();
+        let (op, offset) = self.plan.offsets.draw();
         let slot = self.free.pop().expect("one slot more than the depth");
         if op == Op::Write {
             self.plan.payload.fill(self.queue.buffer(slot), offset);
@@ -130,7 +130,8 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
     /// Sends staged requests until the depth is reached.
     #[inline]
     fn refill(&mut self, mut now: u64) -> io::Result<()> {
-        while self.in_flight < self.plan.depth && self.issued < self.plan.ops_max && !self.stopping {
+        while self.in_flight < self.plan.depth && self.issued < self.plan.ops_max && !self.stopping
+        {
             let request = self.staged;
             self.sent[usize::from(request.slot)] = (now, request);
             self.queue.submit(request);
@@ -155,7 +156,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
         self.in_flight -= 1;
         if completion.result != request.len as i32 {
             self.fail(completion, request);
-        } else if now >= self.measure_from_ns {
+        } else if now > self.measure_from_ns {
             let latency = now - sent_ns;
             if now <= self.deadline_ns {
                 self.recorder.complete(now, latency, u64::from(request.len));

@@ -51,8 +51,9 @@ fn the_depth_is_sustained_per_completion() {
 #[test]
 fn the_ramp_is_not_counted() {
     let control = Control::default();
-    let mut drive =
-        VirtualQueue::new(2, 1, |_: &Request, at| Ok(if at < 100_000_000 { 1_000 } else { 1_000_000 }));
+    let mut drive = VirtualQueue::new(2, 1, |_: &Request, at| {
+        Ok(if at < 100_000_000 { 1_000 } else { 1_000_000 })
+    });
     let record = plan(1, &control).run(&mut drive).recorder;
     assert!(record.ops.abs_diff(1_000) <= 1, "{}", record.ops);
 }

@@ -82,7 +82,8 @@ impl Device {
             let mut outcomes = Vec::with_capacity(workers.len());
             for worker in workers {
                 let joined = worker.map(|handle| handle.join().expect("a worker does not panic"));
-                outcomes.push(joined.and_then(|outcome| outcome).map_err(|e| self.engine_error(e))?);
+                outcomes
+                    .push(joined.and_then(|outcome| outcome).map_err(|e| self.engine_error(e))?);
             }
             Ok(outcomes)
         })

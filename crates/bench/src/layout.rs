@@ -86,7 +86,7 @@ impl Task for Verify {
     fn run<Q: Queue>(mut self, queue: &mut Q) -> io::Result<Verified> {
         let mut done: Vec<Completion> = Vec::with_capacity(usize::from(queue.slots()));
         for _ in 0..VERIFY_BLOCKS {
-            let (_, offset) = self.offsets.next();
+            let (_, offset) = self.offsets.draw();
             queue.submit(Request { op: Op::Read, offset, len: VERIFY_BYTES, slot: 0 });
             done.clear();
             queue.wait(&mut done)?;

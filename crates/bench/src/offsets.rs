@@ -23,7 +23,8 @@ pub struct Offsets {
 /// A seed for one use of a run's seed: phase, round and thread get streams of their own.
 pub fn derive_seed(seed: u64, purpose: &str, round: u32, thread: u32) -> u64 {
     // FNV-1a (Fowler, Noll, Vo) over the purpose, then over the numbers.
-    let numbers = [seed.to_le_bytes(), ((u64::from(round) << 32) | u64::from(thread)).to_le_bytes()];
+    let numbers =
+        [seed.to_le_bytes(), ((u64::from(round) << 32) | u64::from(thread)).to_le_bytes()];
     let bytes = purpose.bytes().chain(numbers.into_iter().flatten());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -35,7 +36,14 @@ impl Offsets {
     /// `share` (0–1) of the span and wrap, so that several threads work on different parts.
     ///
     /// Panics if the span holds no whole block: plans check that before.
-    pub fn new(order: Order, span: Range<u64>, block: u64, mix: Mix, share: f64, seed: u64) -> Self {
+    pub fn new(
+        order: Order,
+        span: Range<u64>,
+        block: u64,
+        mix: Mix,
+        share: f64,
+        seed: u64,
+    ) -> Self {
         let blocks = (span.end - span.start) / block;
         assert!(blocks > 0, "a span of {span:?} holds no block of {block}");
         Self {
@@ -51,7 +59,7 @@ impl Offsets {
 
     /// The next request.
     #[inline]
-    pub fn next(&mut self) -> (Op, u64) {
+    pub fn draw(&mut self) -> (Op, u64) {
         let random = match (self.order, self.read_share) {
             (Order::Seq, 0 | 0x1_0000_0000) => 0,
             _ => self.random.next_u64(),
@@ -83,7 +91,7 @@ mod tests {
     #[test]
     fn a_sequential_stream_wraps_at_the_last_whole_block() {
         let mut offsets = stream(Order::Seq, Mix::READ, 0.8);
-        let seen: Vec<u64> = (0..4).map(|_| offsets.next().1).collect();
+        let seen: Vec<u64> = (0..4).map(|_| offsets.draw().1).collect();
         assert_eq!(seen, [8192 + 8 * 4096, 8192 + 9 * 4096, 8192, 8192 + 4096]);
     }
 
@@ -95,7 +103,7 @@ mod tests {
         {
             for order in [Order::Seq, Order::Rnd] {
                 let mut offsets = stream(order, mix, 0.0);
-                let reads = (0..20_000).filter(|_| offsets.next().0 == Op::Read).count();
+                let reads = (0..20_000).filter(|_| offsets.draw().0 == Op::Read).count();
                 let share = reads as f64 / 20_000.0;
                 assert!((low..=high).contains(&share), "{mix} {order:?}: {share}");
             }
@@ -107,7 +115,7 @@ mod tests {
         let mut offsets = stream(Order::Rnd, Mix::READ, 0.0);
         let mut counts = [0u32; 10];
         for _ in 0..10_000 {
-            counts[((offsets.next().1 - 8192) / 4096) as usize] += 1;
+            counts[((offsets.draw().1 - 8192) / 4096) as usize] += 1;
         }
         // 1000 each; 5 sigma of a binomial is 150.
         assert!(counts.iter().all(|c| (850..1150).contains(c)), "{counts:?}");
@@ -137,7 +145,7 @@ mod tests {
             let order = if rnd { Order::Rnd } else { Order::Seq };
             let mut offsets = Offsets::new(order, span.clone(), 4096, Mix::READ, 0.5, seed);
             for _ in 0..100 {
-                let (_, offset) = offsets.next();
+                let (_, offset) = offsets.draw();
                 prop_assert!(offset >= span.start && offset + 4096 <= span.end);
                 prop_assert_eq!(offset % 4096, 0);
             }

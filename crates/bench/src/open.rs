@@ -137,7 +137,10 @@ impl<Q: Queue> Running<'_, '_, Q> {
             if self.free.is_empty() {
                 self.queue.wait(&mut done)?;
             } else {
-                self.queue.wait_until(next.min(self.publisher.at_ns()).min(self.deadline_ns), &mut done)?;
+                self.queue.wait_until(
+                    next.min(self.publisher.at_ns()).min(self.deadline_ns),
+                    &mut done,
+                )?;
             }
         }
     }
@@ -153,7 +156,7 @@ impl<Q: Queue> Running<'_, '_, Q> {
             }
             self.free.pop();
             self.plan.schedule.advance();
-            let (op, offset) = self.plan.offsets.next();
+            let (op, offset) = self.plan.offsets.draw();
             let request = Request { op, offset, len: self.plan.block_bytes, slot };
             self.intended[usize::from(slot)] = (intended, request);
             self.queue.submit(request);

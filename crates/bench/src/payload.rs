@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn data_gives_compressors_nothing() {
         let mut data = vec![0; 1 << 20];
-        Payload::new(1, 0).fill(&mut data, 0);
+        Payload::new(1, 1).fill(&mut data, 0);
         let mut counts = [0f64; 256];
         for byte in &data {
             counts[usize::from(*byte)] += 1.0;

@@ -127,7 +127,11 @@ pub fn run(
         Pace::Open { arrivals, rate } => {
             let spec = QueueSpec { depth: IN_FLIGHT_MAX, block_bytes, dsync };
             let tasks = seeds.map(|(thread, seed)| OpenLoop {
-                schedule: Schedule::new(arrivals, rate, derive_seed(load.seed, "arrivals", 0, thread)),
+                schedule: Schedule::new(
+                    arrivals,
+                    rate,
+                    derive_seed(load.seed, "arrivals", 0, thread),
+                ),
                 block_bytes,
                 offsets: load.offsets(thread, seed),
                 ramp_ns: load.ramp.nanos(),
@@ -148,7 +152,8 @@ fn merge(outcomes: Vec<WorkerOutcome<LoopOutcome>>) -> Result<Measured, BenchErr
         }
         match &mut merged {
             None => {
-                merged = Some(Measured { recorder: output.recorder, usage, busiest_cpu_ns, wall_ns });
+                merged =
+                    Some(Measured { recorder: output.recorder, usage, busiest_cpu_ns, wall_ns });
             }
             Some(all) => {
                 all.recorder.merge(&output.recorder);

@@ -1,6 +1,7 @@
 //! From rounds to metrics, series and distributions.
 
 use crate::phase::{Load, Measured, Pace};
+use crate::validity;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drivescope_drive::counters::DeviceCounters;
@@ -10,7 +11,6 @@ use drivescope_model::document::{
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::options::TestKind;
-use crate::validity;
 use drivescope_stats::drop::Drop;
 use drivescope_stats::{interval, summary};
 use hdrhistogram::Histogram;

@@ -173,7 +173,11 @@ impl<'q, Q: Queue> Reader<'q, Q> {
                     }
                 } else {
                     let errno = (-completion.result).max(0);
-                    failure.get_or_insert(IoFailure { errno, offset: request.offset, write: false });
+                    failure.get_or_insert(IoFailure {
+                        errno,
+                        offset: request.offset,
+                        write: false,
+                    });
                 }
             }
         }
@@ -207,8 +211,7 @@ mod tests {
     fn the_lead_in_is_read_but_not_timed() {
         let control = Control::default();
         let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Ok(1_000_000));
-        let places =
-            vec![Place { offset: 4096, len: 4096, lead_in_from: 0, lead_in_len: 4096 }];
+        let places = vec![Place { offset: 4096, len: 4096, lead_in_from: 0, lead_in_len: 4096 }];
         let scan = Scan { places, chunk: 4096, depth: 1, control: &control };
         let outcome = scan.run(&mut drive);
         assert_eq!(outcome.timed[0].ns, Some(1_000_000));

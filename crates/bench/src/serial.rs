@@ -63,7 +63,7 @@ impl SerialLoop<'_> {
         recorder.start(now);
         let deadline = now.saturating_add(self.time_ns);
         while now < deadline && recorder.requests < self.ops_max {
-            let (op, offset) = self.offsets.next();
+            let (op, offset) = self.offsets.draw();
             if op == Op::Write {
                 self.payload.fill(queue.buffer(0), offset);
                 now = queue.now();
@@ -72,7 +72,8 @@ impl SerialLoop<'_> {
             recorder.requests += 1;
             let mut good = one(queue, request, &mut done, recorder)?;
             if good && self.sync {
-                good = one(queue, Request { op: Op::Sync, len: 0, ..request }, &mut done, recorder)?;
+                good =
+                    one(queue, Request { op: Op::Sync, len: 0, ..request }, &mut done, recorder)?;
             }
             if !good {
                 break;

@@ -72,14 +72,16 @@ fn hint(nearest: Option<&str>) -> String {
 
 /// Where a user keeps suites of their own: `drivescope/suites` in the configuration folder.
 pub fn user_folder() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(config.join("drivescope/suites"))
 }
 
 /// All built-in suites.
 pub fn built_in() -> Vec<Suite> {
-    let read = |(name, text): (&str, &str)| parse(name, text).expect("tested: built-in suites are valid");
+    let read =
+        |(name, text): (&str, &str)| parse(name, text).expect("tested: built-in suites are valid");
     BUILT_IN.into_iter().map(read).collect()
 }
 
@@ -147,10 +149,12 @@ pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteErro
         suite = set(suite, &overrides.settings)?;
     }
     if !overrides.tests.is_empty() {
-        suite.tests = overrides.tests.iter().map(|name| test_named(name)).collect::<Result<_, _>>()?;
+        suite.tests =
+            overrides.tests.iter().map(|name| test_named(name)).collect::<Result<_, _>>()?;
     }
     for text in &overrides.cells {
-        let absurd = |error: drivescope_model::units::UnitError| SuiteError::Absurd(error.to_string());
+        let absurd =
+            |error: drivescope_model::units::UnitError| SuiteError::Absurd(error.to_string());
         if text.contains('.') {
             suite.transfer.cells.push(text.parse::<Cell>().map_err(absurd)?);
         } else {

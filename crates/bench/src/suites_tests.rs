@@ -13,7 +13,9 @@ fn built_in_suites_are_valid_and_named_like_their_files() {
 
 #[test]
 fn a_typing_error_gets_a_suggestion() {
-    for (typed, meant) in [("qick", "quick"), ("crystaldiskmrk", "crystaldiskmark"), ("zcv", "zcav")] {
+    for (typed, meant) in
+        [("qick", "quick"), ("crystaldiskmrk", "crystaldiskmark"), ("zcv", "zcav")]
+    {
         let error = find(typed, None).unwrap_err().to_string();
         assert!(error.contains(&format!("did you mean '{meant}'")), "{error}");
     }
@@ -31,7 +33,7 @@ fn broken_files_are_named_with_line_and_column() {
         ("name = \"x\"\nsummary = \"y\"\ntests = [\"transfr\"]\n", 3, 10, "transfr"),
         (&format!("{head}roundz = 3\n"), 4, 1, "roundz"),
         (&format!("{head}[transfer]\ntime = \"5 parsecs\"\n"), 5, 8, "parsecs"),
-        (&format!("{head}[transfer]\nshapes = [\"rnd4k_q0t1\"]\n"), 5, 11, "depth"),
+        (&format!("{head}[transfer]\nshapes = [\"rnd4k_q0t1\"]\n"), 5, 10, "depth"),
     ] {
         match parse("mine.toml", text).unwrap_err() {
             SuiteError::Broken { line: l, column: c, message, .. } => {
@@ -88,10 +90,9 @@ fn the_command_line_wins() {
 
 #[test]
 fn a_users_suite_hides_a_built_in_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("quick.toml");
-    std::fs::write(&path, "name = \"quick\"\nsummary = \"mine\"\ntests = [\"latency\"]\n").unwrap();
-    assert_eq!(find("quick", Some(folder.path())).unwrap().summary, "mine");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/suites");
+    assert_eq!(find("quick", Some(&folder)).unwrap().summary, "mine");
+    let path = folder.join("quick.toml");
     assert_eq!(find(path.to_str().unwrap(), None).unwrap().summary, "mine");
     assert!(find("./missing.toml", None).unwrap_err().to_string().contains("missing.toml"));
 }

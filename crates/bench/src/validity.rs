@@ -98,9 +98,13 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
         notice(FindingId::Compression, evidence);
     }
     if info.system_disk {
-        notice(FindingId::SystemDisk, format!("{} holds the running system", info.stack.join(" on ")));
+        notice(
+            FindingId::SystemDisk,
+            format!("{} holds the running system", info.stack.join(" on ")),
+        );
     }
-    if let Some(name) = info.stack.iter().find(|name| name.starts_with("dm-") || name.starts_with("md"))
+    if let Some(name) =
+        info.stack.iter().find(|name| name.starts_with("dm-") || name.starts_with("md"))
     {
         notice(FindingId::SharedDrive, format!("the data pass through {name}"));
     }
@@ -206,8 +210,10 @@ fn above_rotation(round: &Round, facts: &Facts) -> Option<Finding> {
         return found(FindingId::AboveRotation, evidence);
     }
     if load.mix.read_percent() == 0 && iops > rev_per_s {
-        let evidence =
-            format!("{}: {iops:.0} writes/s is more than {rpm:.0} rpm allows ({rev_per_s:.0}/s)", round.cell);
+        let evidence = format!(
+            "{}: {iops:.0} writes/s is more than {rpm:.0} rpm allows ({rev_per_s:.0}/s)",
+            round.cell
+        );
         return found(FindingId::WriteCached, evidence);
     }
     None
@@ -291,9 +297,8 @@ fn small_working_set(round: &Round, facts: &Facts) -> Option<Finding> {
     } else {
         (DRIVE_CACHE_BYTES, "assumed for the drive's cache")
     };
-    let evidence = || {
-        format!("{}: a span of {} against {} {what}", round.cell, Bytes(span), Bytes(cache))
-    };
+    let evidence =
+        || format!("{}: a span of {} against {} {what}", round.cell, Bytes(span), Bytes(cache));
     (span < cache).then(|| Finding::new(FindingId::SmallWorkingSet, evidence()))
 }
 

@@ -65,7 +65,14 @@ fn mincore(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u64> {
         let len = (size_bytes - offset).min(WINDOW_BYTES) as usize;
         // SAFETY: a read-only shared mapping of our own descriptor; it is never dereferenced.
         let map = unsafe {
-            rustix::mm::mmap(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, fd, offset)
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                len,
+                ProtFlags::READ,
+                MapFlags::SHARED,
+                fd,
+                offset,
+            )
         };
         let map = map.ok()?;
         let mut vector = vec![0u8; (len as u64).div_ceil(page) as usize];

@@ -44,7 +44,8 @@ impl AlignedPage {
     fn read(&self, fd: BorrowedFd<'_>, len: usize, offset: u64) -> bool {
         // SAFETY: the mapping is LEN bytes long, writable, and borrowed by this call alone.
         let buffer = unsafe { std::slice::from_raw_parts_mut(self.0.cast::<u8>(), Self::LEN) };
-        let odd = offset - if len == 512 && offset.is_multiple_of(4096) && offset > 0 { 512 } else { 0 };
+        let odd =
+            offset - if len == 512 && offset.is_multiple_of(4096) && offset > 0 { 512 } else { 0 };
         rustix::io::pread(fd, &mut buffer[..len], odd) == Ok(len)
     }
 }

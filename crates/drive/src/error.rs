@@ -24,7 +24,9 @@ pub enum DriveError {
         remedy: &'static str,
     },
     /// The file system is mounted read-only.
-    #[error("{path} is on a read-only file system; name a writable directory, or a file or device to only read")]
+    #[error(
+        "{path} is on a read-only file system; name a writable directory, or a file or device to only read"
+    )]
     ReadOnly {
         /// What was named.
         path: PathBuf,

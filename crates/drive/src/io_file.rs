@@ -50,7 +50,14 @@ impl IoFile {
                 let size_bytes = size_of(&fd, path)?;
                 if let Some(align_bytes) = direct::proven_alignment(fd.as_fd(), size_bytes) {
                     let path = path.to_path_buf();
-                    return Ok(Self { fd, path, size_bytes, mode: IoMode::Direct, align_bytes, writable });
+                    return Ok(Self {
+                        fd,
+                        path,
+                        size_bytes,
+                        mode: IoMode::Direct,
+                        align_bytes,
+                        writable,
+                    });
                 }
             }
             Err(Errno::INVAL | Errno::OPNOTSUPP) => {}

@@ -87,7 +87,8 @@ impl OwnFolder {
         let path = self.path.join(name);
         let fail = |errno| self.write_error(&path, errno);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR).map_err(fail)?;
+        let fd =
+            rustix::fs::openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR).map_err(fail)?;
         reserve(fd.as_fd(), size.0).map_err(fail)?;
         // The probe of direct I/O reads the last block: give it one that exists on the medium.
         let block = [0u8; 4096];

@@ -221,7 +221,6 @@ fn size_of(
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,8 @@ pub fn stop_flag() -> Arc<AtomicBool> {
         // Order matters: the shutdown acts only if the flag was raised before.
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))
             .expect("these signals can be handled");
-        signal_hook::flag::register(signal, Arc::clone(&flag)).expect("these signals can be handled");
+        signal_hook::flag::register(signal, Arc::clone(&flag))
+            .expect("these signals can be handled");
     }
     signal_hook::flag::register(SIGHUP, Arc::clone(&flag)).expect("this signal can be handled");
     flag

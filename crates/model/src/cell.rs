@@ -202,7 +202,8 @@ mod tests {
 
     #[test]
     fn known_cells_read_back() {
-        for text in ["seq1m_q8t1.read", "rnd4k_q32t16.write", "seq128k_q32t1.mix70", "rnd512_q1t1.read"]
+        for text in
+            ["seq1m_q8t1.read", "rnd4k_q32t16.write", "seq128k_q32t1.mix70", "rnd512_q1t1.read"]
         {
             assert_eq!(text.parse::<Cell>().unwrap().to_string(), text);
         }

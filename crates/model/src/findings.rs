@@ -272,7 +272,9 @@ mod tests {
     fn ids_are_numbered_without_gaps_and_names_are_unique() {
         for (i, id) in FindingId::ALL.iter().enumerate() {
             assert_eq!(id.spec().id, format!("F{:03}", i + 1));
-            assert!(FindingId::ALL[i + 1..].iter().all(|other| other.spec().name != id.spec().name));
+            assert!(
+                FindingId::ALL[i + 1..].iter().all(|other| other.spec().name != id.spec().name)
+            );
             assert!(!id.spec().rule.is_empty() && !id.spec().remedy.is_empty());
         }
     }

@@ -36,9 +36,17 @@ pub const QUANTITIES: &[Quantity] = &[
     less("cpu_sys_ns_per_io", "ns", "processor time in the kernel per request"),
     more("offered_iops", "1/s", "requests per second that the open loop intended"),
     more("min_mb_s", "MB/s", "slowest sample of the surface"),
-    more("mean_mb_s", "MB/s", "all sampled bytes over all sampled time (harmonic mean of the samples)"),
+    more(
+        "mean_mb_s",
+        "MB/s",
+        "all sampled bytes over all sampled time (harmonic mean of the samples)",
+    ),
     more("max_mb_s", "MB/s", "fastest sample of the surface"),
-    more("sample_mean_mb_s", "MB/s", "arithmetic mean of the samples' rates, as GNOME Disks shows it"),
+    more(
+        "sample_mean_mb_s",
+        "MB/s",
+        "arithmetic mean of the samples' rates, as GNOME Disks shows it",
+    ),
     more("start_mb_s", "MB/s", "median rate over the first twentieth of the positions"),
     more("end_mb_s", "MB/s", "median rate over the last twentieth of the positions"),
     less("access_mean_ms", "ms", "mean access time of random reads over the whole surface"),
@@ -46,9 +54,17 @@ pub const QUANTITIES: &[Quantity] = &[
     less("access_max_ms", "ms", "longest access"),
     more("flushed_iops", "1/s", "writes per second, the final flush included"),
     more("flushed_mb_s", "MB/s", "rate with the final flush included"),
-    more("drive_iops", "1/s", "the same pattern done by the drive itself: direct I/O, no page cache"),
+    more(
+        "drive_iops",
+        "1/s",
+        "the same pattern done by the drive itself: direct I/O, no page cache",
+    ),
     more("drive_mb_s", "MB/s", "rate of the same pattern done by the drive itself"),
-    less("cache_share_pct", "%", "share of the seen rate that the page cache lent: 100 (1 - drive / seen)"),
+    less(
+        "cache_share_pct",
+        "%",
+        "share of the seen rate that the page cache lent: 100 (1 - drive / seen)",
+    ),
 ];
 
 /// The quantity that ends `key` (its part after the last dot).

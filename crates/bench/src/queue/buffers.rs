@@ -69,8 +69,7 @@ impl Buffers {
 impl Drop for Buffers {
     fn drop(&mut self) {
         // SAFETY: unmaps exactly what `new` mapped; queues drain before they drop their buffers.
-        let _ = unsafe {
-            rustix::mm::munmap(self.base.cast(), self.stride * usize::from(self.slots))
-        };
+        let _ =
+            unsafe { rustix::mm::munmap(self.base.cast(), self.stride * usize::from(self.slots)) };
     }
 }

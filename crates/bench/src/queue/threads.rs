@@ -196,7 +196,7 @@ impl Queue for ThreadQueue<'_> {
             if left == 0 {
                 return Ok(());
             }
-            let sleep = if left > SPIN_NS { left - SPIN_NS } else { 0 };
+            let sleep = left.saturating_sub(SPIN_NS);
             let wait = self.shared.finished.wait_timeout(state, Duration::from_nanos(sleep));
             state = wait.expect("a worker only panics on a broken invariant").0;
         }

@@ -32,7 +32,8 @@ pub fn refusal() -> Option<String> {
         Err(error) => Some(match error.raw_os_error() {
             Some(libc::ENOSYS) => "this kernel has no io_uring".to_string(),
             Some(libc::EPERM | libc::EACCES) => {
-                "io_uring is forbidden here (container profile or kernel.io_uring_disabled)".to_string()
+                "io_uring is forbidden here (container profile or kernel.io_uring_disabled)"
+                    .to_string()
             }
             _ => format!("io_uring does not start: {error}"),
         }),
@@ -99,7 +100,9 @@ impl<'f> UringQueue<'f> {
         let timeout = Timespec::from(std::time::Duration::from_nanos(timeout_ns));
         let arguments = SubmitArgs::new().timespec(&timeout);
         match self.ring.submitter().submit_with_args(1, &arguments) {
-            Err(error) if error.raw_os_error() == Some(libc::ETIME) || interrupted(&error) => Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) || interrupted(&error) => {
+                Ok(())
+            }
             other => other.map(drop),
         }
     }

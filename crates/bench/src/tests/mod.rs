@@ -109,4 +109,3 @@ fn no_writes(kind: TargetKind) -> Option<&'static str> {
         TargetKind::Block | TargetKind::Simulated => Some("needs a raw write"),
     }
 }
-

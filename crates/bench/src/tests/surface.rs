@@ -33,7 +33,9 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let options = &context.suite.surface;
     let size = context.span_bytes;
     if context.target.kind == TargetKind::Directory {
-        return skip("needs a block device or a large file; a fresh file shows only its own place".into());
+        return skip(
+            "needs a block device or a large file; a fresh file shows only its own place".into(),
+        );
     }
     if context.target.kind == TargetKind::File && size < SIZE_MIN.0 {
         return skip(format!("needs a file of {} or more", SIZE_MIN.binary()));
@@ -55,11 +57,8 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let seeks = places + f64::from(options.accesses);
     let mut test = planned(TestKind::Surface, context);
     let seconds = bytes / (context.assumed.mb_s * 1e6) + seeks / context.assumed.iops;
-    test.cost = Cost {
-        seconds: seconds * rounds,
-        read_bytes: (bytes * rounds) as u64,
-        written_bytes: 0,
-    };
+    test.cost =
+        Cost { seconds: seconds * rounds, read_bytes: (bytes * rounds) as u64, written_bytes: 0 };
     test
 }
 
@@ -211,13 +210,31 @@ fn scan(
     Ok((timed, end))
 }
 
+/// Offset and rate of each place, in order of the offset.
+type Profile = Vec<(u64, f64)>;
+
+fn values(profile: &[(u64, f64)]) -> Vec<f64> {
+    profile.iter().map(|&(_, rate)| rate).collect()
+}
+
+/// Median rate over the first or last twentieth of the drive, or the outermost place.
+fn edge(profile: &[(u64, f64)], size: u64, start: bool) -> f64 {
+    let near = |offset: u64| {
+        let share = offset as f64 / size as f64;
+        if start { share < EDGE_SHARE } else { share >= 1.0 - EDGE_SHARE }
+    };
+    let inside: Profile = profile.iter().copied().filter(|&(offset, _)| near(offset)).collect();
+    let outermost = if start { profile.first() } else { profile.last() };
+    summary::median(&values(&inside)).or(outermost.map(|&(_, rate)| rate)).unwrap_or(0.0)
+}
+
 /// Rates by position: the median over rounds per place, and the usual summaries per round.
 fn report_rates(record: &mut TestRecord, rounds: &[Vec<Timed>], size: u64) {
     let rate = |t: &Timed| Some((t.offset, t.len as f64 * 1e3 / t.ns?.max(1) as f64));
-    let per_round: Vec<Vec<(u64, f64)>> = rounds
+    let per_round: Vec<Profile> = rounds
         .iter()
         .map(|timed| {
-            let mut rates: Vec<(u64, f64)> = timed.iter().filter_map(rate).collect();
+            let mut rates: Profile = timed.iter().filter_map(rate).collect();
             rates.sort_by_key(|&(offset, _)| offset);
             rates
         })
@@ -226,26 +243,16 @@ fn report_rates(record: &mut TestRecord, rounds: &[Vec<Timed>], size: u64) {
     if per_round.is_empty() {
         return;
     }
-    let values = |rates: &[(u64, f64)]| rates.iter().map(|&(_, rate)| rate).collect::<Vec<_>>();
-    let edge = |rates: &[(u64, f64)], start: bool| {
-        let near = |offset: u64| {
-            let share = offset as f64 / size as f64;
-            if start { share < EDGE_SHARE } else { share >= 1.0 - EDGE_SHARE }
-        };
-        let inside: Vec<_> = rates.iter().copied().filter(|&(offset, _)| near(offset)).collect();
-        let fallback = if start { rates.first() } else { rates.last() };
-        summary::median(&values(&inside)).or(fallback.map(|&(_, rate)| rate)).unwrap_or(0.0)
+    let mut add = |quantity: &str, of: &dyn Fn(&Profile) -> f64| {
+        record.metric(&format!("read.{quantity}"), per_round.iter().map(of).collect());
     };
-    let mut add = |quantity: &str, of: &dyn Fn(&[(u64, f64)]) -> f64| {
-        record.metric(&format!("read.{quantity}"), per_round.iter().map(|r| of(r)).collect());
-    };
-    add("start_mb_s", &|r| edge(r, true));
-    add("end_mb_s", &|r| edge(r, false));
-    add("min_mb_s", &|r| summary::min(&values(r)).unwrap_or(0.0));
-    add("mean_mb_s", &|r| summary::harmonic_mean(&values(r)).unwrap_or(0.0));
-    add("max_mb_s", &|r| summary::max(&values(r)).unwrap_or(0.0));
-    add("sample_mean_mb_s", &|r| summary::mean(&values(r)).unwrap_or(0.0));
-    let mut all: Vec<(u64, f64)> = per_round.concat();
+    add("start_mb_s", &|profile| edge(profile, size, true));
+    add("end_mb_s", &|profile| edge(profile, size, false));
+    add("min_mb_s", &|profile| summary::min(&values(profile)).unwrap_or(0.0));
+    add("mean_mb_s", &|profile| summary::harmonic_mean(&values(profile)).unwrap_or(0.0));
+    add("max_mb_s", &|profile| summary::max(&values(profile)).unwrap_or(0.0));
+    add("sample_mean_mb_s", &|profile| summary::mean(&values(profile)).unwrap_or(0.0));
+    let mut all: Profile = per_round.concat();
     all.sort_by_key(|&(offset, _)| offset);
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for place in all.chunk_by(|a, b| a.0 == b.0) {

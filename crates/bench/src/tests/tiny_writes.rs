@@ -185,7 +185,9 @@ fn block_of(
     match (pattern.path, pattern.order) {
         (Path::Direct, Order::Rnd) => DRIVE_BLOCK,
         // The smallest stream the drive itself takes: the asked block, or its own unit.
-        (Path::Direct, Order::Seq) => (options.stream_block.0 as u32).max(device.file().align_bytes()),
+        (Path::Direct, Order::Seq) => {
+            (options.stream_block.0 as u32).max(device.file().align_bytes())
+        }
         (_, Order::Rnd) => options.write.0 as u32,
         (_, Order::Seq) => options.stream_block.0 as u32,
     }
@@ -196,7 +198,9 @@ fn compare_with_drive(record: &mut TestRecord) {
     let mut metrics = Vec::new();
     for pattern in patterns() {
         let Some(drive_cell) = pattern.drive else { continue };
-        let (Some(seen), Some(drive)) = (medians(record, pattern.cell), medians(record, drive_cell)) else {
+        let (Some(seen), Some(drive)) =
+            (medians(record, pattern.cell), medians(record, drive_cell))
+        else {
             continue;
         };
         let share = (100.0 * (1.0 - drive.0 / seen.0)).max(0.0);

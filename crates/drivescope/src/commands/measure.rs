@@ -55,10 +55,8 @@ pub fn measure(
 ) -> Result<Code, Failure> {
     let roots = Roots::host();
     let host = host::host(&roots);
-    let facts = HostFacts {
-        memory_bytes: host.memory_bytes,
-        power_save: host::power_save(&host, &roots),
-    };
+    let facts =
+        HostFacts { memory_bytes: host.memory_bytes, power_save: host::power_save(&host, &roots) };
     let machine = Machine { host, facts, calibration: calibrate::calibrate() };
     let mut code = Code::Ok;
     let mut runs = Vec::new();
@@ -92,11 +90,8 @@ fn measure_one(
         announce(&plan, &target);
     }
     let (events, receiver) = channel();
-    let shown = Shown {
-        bars: !options.quiet && output::is_watched(),
-        tables,
-        verbose: options.verbose,
-    };
+    let shown =
+        Shown { bars: !options.quiet && output::is_watched(), tables, verbose: options.verbose };
     let listener = progress::listen(receiver, shown);
     let mut run = begin(&plan, &target, options, machine);
     let mut session = Session::new(
