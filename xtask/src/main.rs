@@ -1,1 +1,45 @@
-fn main() {}
+//! Chores of the repository, run as `cargo xtask NAME`.
+
+mod compare;
+mod docs;
+mod edges;
+mod example;
+mod model_source;
+mod shape;
+mod workspace;
+
+#[cfg(test)]
+mod format_tests;
+#[cfg(test)]
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask NAME
+  docs             write the generated documents: docs/findings.md, docs/verdicts.md and the
+                   generated tables of docs/format.md
+  docs --check     fail if one of them is out of date
+  edges            fail if a crate uses another one that it must not use
+  example IN OUT   make docs/examples/OUT of the run document IN: shorter, and without the names of
+                   the machine it came from
+  compare PEER     measure the same cells as a peer, in alternating pairs (fio)";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["docs"] => docs::write(),
+        ["docs", "--check"] => docs::check(),
+        ["edges"] => edges::check(),
+        ["example", input, output] => example::make(input, output),
+        ["compare", ..] => compare::run(&args[1..]),
+        _ => Err(USAGE.to_string()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! fio's side of a pair.
+
+use super::Figures;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Lays out the file with random data and flushes it.
+pub fn lay_out(file: &Path, size_mib: u64) -> Result<(), String> {
+    let size = format!("--size={size_mib}m");
+    let fixed = ["--name=layout", "--rw=write", "--bs=1m", "--ioengine=psync", "--end_fsync=1"];
+    run(file, &[fixed.as_slice(), &[&size, "--refill_buffers"]].concat()).map(drop)
+}
+
+/// Removes the file; a file that is gone already is no error.
+pub fn remove(file: &Path) {
+    let _ = std::fs::remove_file(file);
+}
+
+/// Measures one cell, with fio's fastest common settings: io_uring, fixed buffers, registered file.
+pub fn measure(file: &Path, cell: &str, seconds: f64) -> Result<Figures, String> {
+    let (shape, direction) = cell.split_once('.').ok_or("a cell has a direction")?;
+    let (order_block, queue) = shape.split_once("_q").ok_or("a cell has a depth")?;
+    let (depth, _) = queue.split_once('t').ok_or("a cell has threads")?;
+    let (order, block) = order_block.split_at(3);
+    let rw = if order == "rnd" { format!("rand{direction}") } else { direction.to_string() };
+    let own = [
+        format!("--rw={rw}"),
+        format!("--bs={block}"),
+        format!("--iodepth={depth}"),
+        format!("--runtime={}ms", (seconds * 1e3) as u64),
+    ];
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let fixed = [
+        "--name=cell",
+        "--ioengine=io_uring",
+        "--fixedbufs=1",
+        "--registerfiles=1",
+        "--direct=1",
+        "--time_based",
+        "--norandommap",
+        "--randrepeat=0",
+        "--lat_percentiles=1",
+        "--clat_percentiles=0",
+        "--allow_file_create=0",
+    ];
+    let mut args = [fixed.as_slice(), &own].concat();
+    if direction == "read" {
+        args.push("--readonly");
+    }
+    let document = run(file, &args)?;
+    figures(&document["jobs"][0], direction).ok_or_else(|| "fio's document lacks a field".into())
+}
+
+fn figures(job: &Value, direction: &str) -> Option<Figures> {
+    let side = &job[direction];
+    let ios = side["total_ios"].as_f64().filter(|&n| n > 0.0)?;
+    let cpu_ns = |key: &str| Some(job[key].as_f64()? / 100.0 * job["job_runtime"].as_f64()? * 1e6 / ios);
+    let percentile = |p: &str| Some(side["lat_ns"]["percentile"][p].as_f64()? / 1e3);
+    Some(Figures {
+        mb_s: side["bw_bytes"].as_f64()? / 1e6,
+        iops: side["iops"].as_f64()?,
+        lat_p50_us: percentile("50.000000")?,
+        lat_p99_us: percentile("99.000000")?,
+        user_ns: cpu_ns("usr_cpu")?,
+        sys_ns: cpu_ns("sys_cpu")?,
+    })
+}
+
+fn run(file: &Path, args: &[&str]) -> Result<Value, String> {
+    let output = Command::new("fio")
+        .arg(format!("--filename={}", file.display()))
+        .args(args)
+        .arg("--output-format=json")
+        .output()
+        .map_err(|e| format!("cannot start fio: {e}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    // Notes of fio come before the document.
+    let start = text.find('{').ok_or_else(|| {
+        format!("fio gave no document: {}", String::from_utf8_lossy(&output.stderr).trim())
+    })?;
+    serde_json::from_str(&text[start..]).map_err(|e| format!("fio's document is broken: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_taken_per_request() {
+        let job: Value = serde_json::from_str(
+            r#"{"job_runtime": 2000, "usr_cpu": 10.0, "sys_cpu": 50.0, "read": {
+                "total_ios": 1000, "bw_bytes": 2048000, "iops": 500.0,
+                "lat_ns": {"percentile": {"50.000000": 1500, "99.000000": 9000}}}}"#,
+        )
+        .unwrap();
+        let figures = figures(&job, "read").unwrap();
+        assert_eq!((figures.user_ns, figures.sys_ns), (200_000.0, 1_000_000.0));
+        assert_eq!((figures.mb_s, figures.lat_p50_us, figures.lat_p99_us), (2.048, 1.5, 9.0));
+    }
+}

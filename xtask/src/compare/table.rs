@@ -1,0 +1,146 @@
+//! Medians of ratios, as a table in Markdown.
+
+use super::{Figures, Pairs};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// What the design asks of a cell on a file: rates within 5 %, percentiles within 10 %.
+const RATE_BAND: f64 = 0.05;
+const LATENCY_BAND: f64 = 0.10;
+/// And of user CPU per request on a RAM disk.
+const USER_MAX_Q1: f64 = 0.50;
+const USER_MAX_Q32: f64 = 0.35;
+
+/// The whole document.
+pub fn render(all: &[Pairs], pairs: usize, seconds: f64) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "# Performance\n");
+    let _ = writeln!(text, "drivescope against fio, made by:\n");
+    let command = format!("cargo xtask compare fio --pairs {pairs} --time {seconds} --write");
+    let _ = writeln!(text, "```\n{command}\n```\n");
+    let _ = writeln!(text, "{}\n", machine());
+    let _ = writeln!(
+        text,
+        "Medians of {pairs} alternating pairs of {seconds} s each; ratios are drivescope / fio. fio: \
+         io_uring,\nfixed buffers, registered file, direct, `lat` percentiles. drivescope: io_uring, \
+         one round,\nno ramp. Reads are of one file of 1 GiB; for writes each program has a file of \
+         its own\nin the same folder, and drivescope makes fresh data for every request, which fio \
+         does not.\n"
+    );
+    on_file(&mut text, all);
+    on_ram_disk(&mut text, all);
+    text
+}
+
+fn on_file(text: &mut String, all: &[Pairs]) {
+    let _ = writeln!(text, "## The same file: rates within 5 %, percentiles within 10 %\n");
+    let _ = writeln!(text, "| cell | drivescope | fio | rate | p50 | p99 | within |");
+    let _ = writeln!(text, "|---|---|---|---|---|---|---|");
+    for cell in all.iter().filter(|cell| cell.place == "file") {
+        let (rate, p50, p99) =
+            (ratio(cell, |f| f.mb_s), ratio(cell, |f| f.lat_p50_us), ratio(cell, |f| f.lat_p99_us));
+        let within = (rate - 1.0).abs() <= RATE_BAND
+            && (p50 - 1.0).abs() <= LATENCY_BAND
+            && (p99 - 1.0).abs() <= LATENCY_BAND;
+        let (ours, fios) = (ours(cell, |f| f.mb_s), fios(cell, |f| f.mb_s));
+        let _ = writeln!(
+            text,
+            "| {} | {ours:.1} MB/s | {fios:.1} MB/s | {rate:.3} | {p50:.3} | {p99:.3} | {} |",
+            cell.cell,
+            yes(within)
+        );
+    }
+    let _ = writeln!(text);
+}
+
+fn on_ram_disk(text: &mut String, all: &[Pairs]) {
+    let cells: Vec<&Pairs> = all.iter().filter(|cell| cell.place != "file").collect();
+    if cells.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "## A RAM disk ({}): the tool's own cost\n", cells[0].place);
+    let _ = writeln!(
+        text,
+        "| cell | drivescope | fio | rate | user CPU per I/O | ratio | at most | within |"
+    );
+    let _ = writeln!(text, "|---|---|---|---|---|---|---|---|");
+    for cell in cells {
+        let limit = if cell.cell.contains("q1t1") { USER_MAX_Q1 } else { USER_MAX_Q32 };
+        let rate = ratio(cell, |f| f.iops);
+        let user = ratio(cell, |f| f.user_ns);
+        let _ = writeln!(
+            text,
+            "| {} | {:.0} IOPS | {:.0} IOPS | {rate:.3} | {:.0} ns against {:.0} ns | {user:.2} | \
+             {limit:.2} | {} |",
+            cell.cell,
+            ours(cell, |f| f.iops),
+            fios(cell, |f| f.iops),
+            ours(cell, |f| f.user_ns),
+            fios(cell, |f| f.user_ns),
+            yes(user <= limit && rate >= 1.0)
+        );
+    }
+}
+
+fn yes(within: bool) -> &'static str {
+    if within { "yes" } else { "**no**" }
+}
+
+fn ours(cell: &Pairs, of: impl Fn(&Figures) -> f64) -> f64 {
+    median(cell.pairs.iter().map(|(ours, _)| of(ours)).collect())
+}
+
+fn fios(cell: &Pairs, of: impl Fn(&Figures) -> f64) -> f64 {
+    median(cell.pairs.iter().map(|(_, fio)| of(fio)).collect())
+}
+
+fn ratio(cell: &Pairs, of: impl Fn(&Figures) -> f64) -> f64 {
+    median(cell.pairs.iter().map(|(ours, fio)| of(ours) / of(fio)).collect())
+}
+
+/// Median of a list that is not empty.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+}
+
+/// The machine, as far as it matters.
+fn machine() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let cpuinfo = read("/proc/cpuinfo");
+    let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": "));
+    let cpu = model.map_or("unknown processor", |(_, name)| name);
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let virtual_machine = if cpuinfo.contains("hypervisor") { ", a virtual machine" } else { "" };
+    format!("Machine: {cpu}, {cpus} processors{virtual_machine}, Linux {}.", kernel.trim())
+}
+
+/// Writes the document.
+pub fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_of_ratios_are_of_pairs() {
+        let figures = |mb_s| Figures {
+            mb_s,
+            iops: 1.0,
+            lat_p50_us: 1.0,
+            lat_p99_us: 1.0,
+            user_ns: 1.0,
+            sys_ns: 1.0,
+        };
+        let pairs = [(100.0, 100.0), (220.0, 200.0), (30.0, 10.0)]
+            .map(|(a, b)| (figures(a), figures(b)))
+            .to_vec();
+        let cell = Pairs { cell: "seq1m_q8t1.read", place: "file", pairs };
+        assert!((ratio(&cell, |f| f.mb_s) - 1.1).abs() < 1e-12);
+        assert_eq!(median(vec![1.0, 4.0, 2.0, 3.0]), 2.5);
+    }
+}
