@@ -35,7 +35,10 @@ pub fn plan(
         (_, 0) => info.size_bytes,
         (_, span) => span.min(info.size_bytes),
     };
-    let assumed = Assumed::of(target.drive());
+    let assumed = match target.memory_backed() {
+        Some(_) => Assumed::MEMORY,
+        None => Assumed::of(target.drive()),
+    };
     let context = Context { suite: &suite, target: info, assumed, span_bytes };
     let mut planned: Vec<PlannedTest> =
         suite.tests.iter().map(|&test| tests::plan(test, &context)).collect();

@@ -38,6 +38,9 @@ pub struct Round {
     pub measured: Measured,
     /// What was asked, for rounds of a [`Load`].
     pub load: Option<Load>,
+    /// Bytes that were asked of the drive, ramps and lead-ins included: read and written. `None` where
+    /// the page cache is in the path, so that nobody knows.
+    pub asked: Option<(f64, f64)>,
     /// The uppermost block device's counters over the round.
     pub top: Option<DeviceCounters>,
     /// The drive's counters over the round.

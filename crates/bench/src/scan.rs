@@ -52,6 +52,8 @@ pub struct ScanOutcome {
     pub timed: Vec<Timed>,
     /// Latencies and rates of the timed requests.
     pub recorder: Recorder,
+    /// Bytes asked for, lead-ins included.
+    pub asked_bytes: u64,
     /// Every failure, by place.
     pub failures: Vec<IoFailure>,
     /// The queue itself failed.
@@ -68,6 +70,7 @@ impl Task for Scan<'_> {
         let mut outcome = ScanOutcome {
             timed: Vec::with_capacity(self.places.len()),
             recorder: Recorder::new(EXPECTED_NS),
+            asked_bytes: 0,
             failures: Vec::new(),
             queue_error: None,
         };
@@ -93,6 +96,7 @@ impl Scan<'_> {
             }
             let now = reader.queue.now();
             let ns = failure.is_none().then_some(now - start);
+            outcome.asked_bytes += lead_in_len + len;
             outcome.timed.push(Timed { offset, ns, len });
             if let Some(failure) = failure {
                 outcome.recorder.failed(failure);

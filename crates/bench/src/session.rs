@@ -275,6 +275,9 @@ impl<'a> Session<'a> {
         let mut progress = Progress::new(self, &control);
         let measured = phase::run(device, load, &control, || progress.look())?;
         let mut kept = watch.end(self, measured, cell, round);
+        let bytes = kept.measured.requests() * load.shape.block.0 as f64;
+        let reads = f64::from(load.mix.read_percent()) / 100.0;
+        kept.asked = Some((bytes * reads, bytes * (1.0 - reads)));
         kept.load = Some(load.clone());
         self.keep(kept, record)
     }
@@ -388,6 +391,7 @@ impl Watch {
             window_s: (clock::now_ns() - self.start_ns) as f64 / 1e9,
             measured,
             load: None,
+            asked: None,
             top: since(self.top, session.target.top_counters()),
             disk: since(self.disk, session.target.disk_counters()),
             temperature_c: session.target.temperature_c(),

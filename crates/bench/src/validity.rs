@@ -219,16 +219,8 @@ fn above_rotation(round: &Round, facts: &Facts) -> Option<Finding> {
     None
 }
 
-/// Bytes of all requests of the round, ramp included, read and written, by the mix.
-fn asked_bytes(round: &Round) -> Option<(f64, f64)> {
-    let load = round.load.as_ref()?;
-    let bytes = round.measured.requests() * load.shape.block.0 as f64;
-    let reads = f64::from(load.mix.read_percent()) / 100.0;
-    Some((bytes * reads, bytes * (1.0 - reads)))
-}
-
 fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
-    let (read, written) = asked_bytes(round)?;
+    let (read, written) = round.asked?;
     let top = round.top?;
     if facts.several_devices {
         return None; // counters of one member say nothing of the others
@@ -247,7 +239,7 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
 }
 
 fn other_io(round: &Round, facts: &Facts) -> Option<Finding> {
-    let (read, written) = asked_bytes(round)?;
+    let (read, written) = round.asked?;
     let disk = round.disk?;
     if !facts.direct {
         return None; // read-ahead and write-back of our own file look the same

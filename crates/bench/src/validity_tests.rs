@@ -68,6 +68,7 @@ fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
             data_seed: 1,
             pass: 1,
         }),
+        asked: Some((reads as f64, (bytes - reads) as f64)),
         top: Some(seen),
         disk: Some(seen),
         temperature_c: None,

@@ -118,16 +118,32 @@ impl Table {
         }
     }
 
+    /// Brings columns closer together, the widest gaps first, before anything is cut.
+    fn close_up(&mut self, widths: &[usize]) {
+        while self.total(widths) > WIDTH {
+            match self.columns.iter_mut().filter(|column| column.gap > 1).max_by_key(|c| c.gap) {
+                Some(column) => column.gap -= 1,
+                None => return,
+            }
+        }
+    }
+
     /// The lines, each ended with a newline, none wider than [`WIDTH`]; a row of blanks has none.
     pub(crate) fn render(&self, style: Style) -> String {
         let mut widths = self.natural();
         self.shrink(&mut widths, |column| column.least);
+        let mut close = self.clone();
+        close.close_up(&widths);
+        close.render_close(&mut widths, style)
+    }
+
+    fn render_close(&self, widths: &mut [usize], style: Style) -> String {
         // Absurd values only: even a number is cut visibly rather than breaking the line.
-        self.shrink(&mut widths, |_| Some(1));
+        self.shrink(widths, |_| Some(1));
         let mut out = String::new();
         let shows = |cell: &Cell| !cell.text.trim_matches(' ').is_empty();
         for row in self.rows.iter().filter(|row| row.iter().any(shows)) {
-            self.line(&mut out, row, &widths, style);
+            self.line(&mut out, row, widths, style);
         }
         out
     }

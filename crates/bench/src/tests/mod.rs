@@ -39,6 +39,9 @@ pub struct Assumed {
 }
 
 impl Assumed {
+    /// Memory in place of a drive.
+    pub const MEMORY: Self = Self { mb_s: 3_000.0, iops: 100_000.0, queue_gain: 4.0 };
+
     /// Typical figures of a kind of drive.
     pub fn of(drive: Option<&Drive>) -> Self {
         let of = |mb_s, iops, queue_gain| Self { mb_s, iops, queue_gain };
@@ -46,7 +49,7 @@ impl Assumed {
             Some(DriveKind::Nvme) => of(2_500.0, 12_000.0, 20.0),
             Some(DriveKind::Ssd | DriveKind::Card) => of(450.0, 8_000.0, 8.0),
             Some(DriveKind::Virtual) => of(600.0, 4_000.0, 8.0),
-            Some(DriveKind::Memory | DriveKind::Loop) => of(3_000.0, 100_000.0, 4.0),
+            Some(DriveKind::Memory | DriveKind::Loop) => Self::MEMORY,
             _ => of(150.0, 100.0, 2.5),
         }
     }

@@ -182,7 +182,7 @@ fn scan(
     let task = Scan { places, chunk, depth, control: &control };
     let spec = QueueSpec { depth, block_bytes: chunk, dsync: false };
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
-    let ScanOutcome { timed, recorder, failures, queue_error } = worker.output;
+    let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }
@@ -197,6 +197,7 @@ fn scan(
         wall_ns: worker.wall_ns,
     };
     let mut kept = watch.end(session, measured, cell, round);
+    kept.asked = Some((asked_bytes as f64, 0.0));
     if cell == "access" {
         let latencies = &kept.measured.recorder.latencies;
         let ms = |ns: f64| ns / 1e6;

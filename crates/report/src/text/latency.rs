@@ -5,14 +5,15 @@ use crate::flow::Flow;
 use crate::number::three;
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
-use drivescope_model::TestResult;
+use crate::width::WIDTH;
+use drivescope_model::{Metric, TestResult};
 
 pub(super) fn table(result: &TestResult, style: Style) -> String {
     let cells = cells(result);
     if cells.is_empty() {
         return String::new();
     }
-    let figures = |quantity: &str, figure: fn(Option<&drivescope_model::Metric>) -> Figure| {
+    let figures = |quantity: &str, figure: fn(Option<&Metric>) -> Figure| {
         cells.iter().map(|cell| figure(find(result, cell, quantity))).collect::<Vec<_>>()
     };
     let mut names = vec![Cell::title("latency")];
@@ -25,27 +26,43 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
         })
         .collect();
     let open_loop = asked.iter().any(|figure| matches!(figure, Figure::Value { .. }));
-    let table = [
-        names,
-        headed(if open_loop { "asked" } else { "" }, &asked),
-        headed("IOPS", &figures("iops", Figure::with_interval)),
-        headed("p50", &figures("lat_p50_us", Figure::latency)),
-        headed("p99", &figures("lat_p99_us", Figure::latency)),
-        headed("p99.9", &figures("lat_p99_9_us", Figure::latency)),
-        headed("max", &figures("lat_max_us", Figure::latency)),
-    ];
-    let mut layout = vec![Column::right(); table.len()];
-    layout[0] = Column::left().flexible(12);
-    let mut out = Table::new(0, layout);
-    for row in transpose(table.into()) {
-        out.row(row);
-    }
+    let table = |interval: bool, p99_9: bool| {
+        let iops = if interval { Figure::with_interval } else { plain };
+        let mut columns = vec![
+            names.clone(),
+            headed(if open_loop { "asked" } else { "" }, &asked),
+            headed("IOPS", &figures("iops", iops)),
+            headed("p50", &figures("lat_p50_us", Figure::latency)),
+            headed("p99", &figures("lat_p99_us", Figure::latency)),
+        ];
+        if p99_9 {
+            columns.push(headed("p99.9", &figures("lat_p99_9_us", Figure::latency)));
+        }
+        columns.push(headed("max", &figures("lat_max_us", Figure::latency)));
+        let mut layout = vec![Column::right(); columns.len()];
+        layout[0] = Column::left().flexible(12);
+        let mut out = Table::new(0, layout);
+        for row in transpose(columns) {
+            out.row(row);
+        }
+        out
+    };
+    // What says least goes first where the figures are too wide for a line.
+    let out = [(true, true), (false, true), (false, false)]
+        .into_iter()
+        .map(|(interval, p99_9)| table(interval, p99_9))
+        .find(|table| table.natural_width() <= WIDTH)
+        .unwrap_or_else(|| table(false, false));
     let mut text = out.render(style);
     if open_loop {
         let note = "where a rate is asked, latency counts from the moment each request was due";
         text.push_str(&Flow::new().lead(Role::Dim, "  ").text(Role::Dim, note).lines(2, style));
     }
     text
+}
+
+fn plain(metric: Option<&Metric>) -> Figure {
+    Figure::of(metric, three)
 }
 
 /// A row's name: `span12_5` is `depth 1, first 12.5 %`, `poisson_50pct` is `Poisson, 50 % load`.

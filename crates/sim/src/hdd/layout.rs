@@ -1,0 +1,398 @@
+//! Where each physical sector is, and how long a sequential transfer takes, in O(log zones).
+//!
+//! Sectors are numbered in order of transfer. The *drive's sequential clock* [`Layout::clock`] is the time
+//! at which a transfer of the whole drive would reach a sector; the time of any sequential transfer is a
+//! difference of two of its values, however many tracks and zones it crosses.
+
+use crate::device::Nanos;
+use crate::hdd::params::LayoutParams;
+use crate::hdd::rotation::Rotation;
+use crate::hdd::zones::ZoneFormat;
+
+/// A zone with everything that is needed to find a sector in it.
+#[derive(Debug, Clone, Copy)]
+struct Zone {
+    first_sector: u64,
+    sectors: u64,
+    first_cylinder: u32,
+    cylinders: u32,
+    per_track: u32,
+    /// Whether the first band runs through the heads backwards.
+    reversed: bool,
+    /// Angle at which the zone's first track starts.
+    start_angle: Nanos,
+    /// Time on the drive's sequential clock at which the zone's first sector comes.
+    start_clock: Nanos,
+    head_skew: Nanos,
+    cylinder_skew: Nanos,
+    /// Time lost at a head switch: the skew, and whole turns while the switch takes longer.
+    head_step: Nanos,
+}
+
+/// A sector's position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Cylinder from the outside.
+    pub cylinder: u32,
+    /// Head.
+    pub head: u32,
+    /// Angle at which the sector starts, below the period.
+    pub angle: Nanos,
+    /// Time for which the rest of the track, from this sector on, passes the head.
+    pub left_on_track: Nanos,
+}
+
+/// A track within its zone, and what was crossed on the way to it.
+#[derive(Debug, Clone, Copy)]
+struct Track {
+    cylinder: u32,
+    head: u32,
+    head_switches: u64,
+    cylinder_steps: u64,
+}
+
+/// The formatted drive.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    rotation: Rotation,
+    heads: u64,
+    order: LayoutParams,
+    /// First sector of each zone, beside `zones` so that the search stays in few cache lines.
+    first_sectors: Vec<u64>,
+    zones: Vec<Zone>,
+    sectors: u64,
+    cylinders: u32,
+}
+
+impl Layout {
+    /// Formats a drive of `sectors` physical sectors; `formats` must hold them. A head switch that takes
+    /// longer than its skew costs a whole turn at each crossing.
+    pub fn new(
+        formats: &[ZoneFormat],
+        heads: u32,
+        order: LayoutParams,
+        rotation: Rotation,
+        head_switch: Nanos,
+        sectors: u64,
+    ) -> Self {
+        let mut layout = Self {
+            rotation,
+            heads: u64::from(heads),
+            order,
+            first_sectors: Vec::with_capacity(formats.len()),
+            zones: Vec::with_capacity(formats.len()),
+            sectors,
+            cylinders: 0,
+        };
+        for format in formats {
+            layout.push_zone(format, head_switch);
+        }
+        layout
+    }
+
+    /// Appends a zone behind those there are; one that lies beyond the capacity only adds cylinders.
+    fn push_zone(&mut self, format: &ZoneFormat, head_switch: Nanos) {
+        let period = self.rotation.period();
+        let head_skew = self.rotation.turns(format.head_skew_rev);
+        let late = head_switch.saturating_sub(head_skew).div_ceil(period) * period;
+        let (first_sector, reversed, start_angle, start_clock) =
+            self.end_of_zones(self.rotation.turns(format.cylinder_skew_rev));
+        let room = u64::from(format.cylinders) * self.heads * u64::from(format.sectors_per_track);
+        let zone = Zone {
+            first_sector,
+            sectors: room.min(self.sectors - first_sector),
+            first_cylinder: self.cylinders,
+            cylinders: format.cylinders,
+            per_track: format.sectors_per_track,
+            reversed,
+            start_angle,
+            start_clock,
+            head_skew,
+            cylinder_skew: self.rotation.turns(format.cylinder_skew_rev),
+            head_step: head_skew + late,
+        };
+        self.cylinders += format.cylinders;
+        if zone.sectors > 0 {
+            self.first_sectors.push(first_sector);
+            self.zones.push(zone);
+        }
+    }
+
+    /// First sector, head direction, start angle and clock of a zone that follows `skew` behind the last.
+    fn end_of_zones(&self, skew: Nanos) -> (u64, bool, Nanos, Nanos) {
+        let Some(last) = self.zones.last() else {
+            return (0, false, 0, 0);
+        };
+        let end = last.first_sector + last.sectors;
+        let reversed = match self.order {
+            LayoutParams::Cylinder => false,
+            LayoutParams::Serpentine { band_cylinders } => {
+                last.reversed != (last.cylinders.div_ceil(band_cylinders) % 2 == 1)
+            }
+        };
+        let track = self.track(last, (last.sectors - 1) / u64::from(last.per_track));
+        let angle = (self.track_angle(last, track) + skew) % self.rotation.period();
+        (end, reversed, angle, self.clock_at_end(end) + skew)
+    }
+
+    /// Physical sectors of the drive.
+    pub fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// Longest seek, in cylinders.
+    pub fn stroke(&self) -> u32 {
+        self.cylinders - 1
+    }
+
+    /// Zones as first sector, number of sectors, sectors per track.
+    pub fn zones(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
+        self.zones.iter().map(|z| (z.first_sector, z.sectors, z.per_track))
+    }
+
+    #[inline]
+    fn zone_of(&self, sector: u64) -> &Zone {
+        &self.zones[self.first_sectors.partition_point(|&first| first <= sector) - 1]
+    }
+
+    /// Cylinder, head and crossings of the `index`-th track of `zone`.
+    #[inline]
+    fn track(&self, zone: &Zone, index: u64) -> Track {
+        let (cylinder, head, head_switches) = match self.order {
+            LayoutParams::Cylinder => {
+                let cylinder = index / self.heads;
+                (cylinder, index % self.heads, index - cylinder)
+            }
+            LayoutParams::Serpentine { band_cylinders } => {
+                let width = u64::from(band_cylinders);
+                let band = index / (width * self.heads);
+                let in_band = index - band * width * self.heads;
+                let width_here = width.min(u64::from(zone.cylinders) - band * width);
+                let pass = in_band / width_here;
+                let along = in_band - pass * width_here;
+                let across = if pass % 2 == 0 { along } else { width_here - 1 - along };
+                let backwards = zone.reversed != (band % 2 == 1);
+                let head = if backwards { self.heads - 1 - pass } else { pass };
+                (band * width + across, head, band * (self.heads - 1) + pass)
+            }
+        };
+        Track {
+            cylinder: zone.first_cylinder + cylinder as u32,
+            head: head as u32,
+            head_switches,
+            cylinder_steps: index - head_switches,
+        }
+    }
+
+    /// Angle at which `track` starts, not reduced to one turn.
+    #[inline]
+    fn track_angle(&self, zone: &Zone, track: Track) -> Nanos {
+        zone.start_angle
+            + track.head_switches * zone.head_skew
+            + track.cylinder_steps * zone.cylinder_skew
+    }
+
+    /// Position of `sector`, which must be on the drive.
+    #[inline]
+    pub fn locate(&self, sector: u64) -> Place {
+        let zone = self.zone_of(sector);
+        let offset = sector - zone.first_sector;
+        let index = offset / u64::from(zone.per_track);
+        let along = (offset - index * u64::from(zone.per_track)) as u32;
+        let track = self.track(zone, index);
+        let passed = self.rotation.sector_angle(along, zone.per_track);
+        Place {
+            cylinder: track.cylinder,
+            head: track.head,
+            angle: (self.track_angle(zone, track) + passed) % self.rotation.period(),
+            left_on_track: self.rotation.period() - passed,
+        }
+    }
+
+    /// When a transfer of the whole drive would reach the start of `sector`.
+    #[inline]
+    pub fn clock(&self, sector: u64) -> Nanos {
+        self.clock_in(self.zone_of(sector), sector)
+    }
+
+    /// When it would reach the end of the sector before `end`: like [`Layout::clock`] but without the
+    /// crossing to the next track where `end` is the start of one.
+    #[inline]
+    pub fn clock_at_end(&self, end: u64) -> Nanos {
+        let zone = self.zone_of(end - 1);
+        let last = self.clock_in(zone, end - 1);
+        let along = ((end - 1 - zone.first_sector) % u64::from(zone.per_track)) as u32;
+        last + self.rotation.sector_angle(along + 1, zone.per_track)
+            - self.rotation.sector_angle(along, zone.per_track)
+    }
+
+    fn clock_in(&self, zone: &Zone, sector: u64) -> Nanos {
+        let offset = sector - zone.first_sector;
+        let index = offset / u64::from(zone.per_track);
+        let along = (offset - index * u64::from(zone.per_track)) as u32;
+        let track = self.track(zone, index);
+        zone.start_clock
+            + index * self.rotation.period()
+            + track.head_switches * zone.head_step
+            + track.cylinder_steps * zone.cylinder_skew
+            + self.rotation.sector_angle(along, zone.per_track)
+    }
+
+    /// Time from the start of `sector` under the head to the end of the last of `count` sectors.
+    #[inline]
+    pub fn transfer_time(&self, sector: u64, count: u64) -> Nanos {
+        if count == 0 {
+            return 0;
+        }
+        let zone = self.zone_of(sector);
+        let along = (sector - zone.first_sector) % u64::from(zone.per_track);
+        if along + count <= u64::from(zone.per_track) {
+            return self.rotation.sector_angle((along + count) as u32, zone.per_track)
+                - self.rotation.sector_angle(along as u32, zone.per_track);
+        }
+        self.clock_at_end(sector + count) - self.clock_in(zone, sector)
+    }
+
+    /// How many whole sectors from `sector` on pass the head within `elapsed`, at most `limit`.
+    pub fn sectors_within(&self, sector: u64, elapsed: Nanos, limit: u64) -> u64 {
+        let (mut done, mut beyond) = (0, limit.min(self.sectors - sector) + 1);
+        while beyond - done > 1 {
+            let middle = done + (beyond - done) / 2;
+            if self.transfer_time(sector, middle) <= elapsed {
+                done = middle;
+            } else {
+                beyond = middle;
+            }
+        }
+        done
+    }
+
+    /// First sector of the track after the one that holds `sector`.
+    pub fn next_track(&self, sector: u64) -> u64 {
+        let zone = self.zone_of(sector);
+        let per_track = u64::from(zone.per_track);
+        let offset = sector - zone.first_sector;
+        zone.first_sector + (offset / per_track + 1) * per_track
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PERIOD: Nanos = 10_000_000;
+
+    fn zone(cylinders: u32, sectors_per_track: u32) -> ZoneFormat {
+        ZoneFormat { cylinders, sectors_per_track, head_skew_rev: 0.2, cylinder_skew_rev: 0.1 }
+    }
+
+    fn layout(order: LayoutParams, heads: u32) -> Layout {
+        let formats = [zone(10, 100), zone(7, 80), zone(5, 50)];
+        let sectors: u64 = formats
+            .iter()
+            .map(|z| u64::from(z.cylinders * heads) * u64::from(z.sectors_per_track))
+            .sum();
+        Layout::new(&formats, heads, order, Rotation::from_rpm(6000.0), 0, sectors)
+    }
+
+    fn orders() -> [LayoutParams; 3] {
+        [
+            LayoutParams::Cylinder,
+            LayoutParams::Serpentine { band_cylinders: 4 },
+            LayoutParams::Serpentine { band_cylinders: 1 },
+        ]
+    }
+
+    #[test]
+    fn a_band_goes_in_on_one_head_and_out_on_the_next() {
+        let layout = layout(LayoutParams::Serpentine { band_cylinders: 4 }, 2);
+        let at: Vec<(u32, u32)> = (0..12)
+            .map(|track| layout.locate(track * 100))
+            .map(|place| (place.cylinder, place.head))
+            .collect();
+        let expected = [
+            (0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (2, 1), (1, 1), (0, 1), (4, 1), (5, 1), (6, 1),
+            (7, 1),
+        ];
+        assert_eq!(at, expected);
+    }
+
+    #[test]
+    fn by_cylinder_the_heads_come_first() {
+        let layout = layout(LayoutParams::Cylinder, 3);
+        let place = layout.locate(400);
+        assert_eq!((place.cylinder, place.head), (1, 1));
+        // three head switches of 0.2 and one step of 0.1 turn
+        assert_eq!(place.angle, 7_000_000);
+    }
+
+    #[test]
+    fn every_track_is_used_once() {
+        for order in orders() {
+            for heads in [1, 2, 3, 4] {
+                let layout = layout(order, heads);
+                let mut seen = std::collections::BTreeSet::new();
+                let mut sector = 0;
+                while sector < layout.sectors() {
+                    let place = layout.locate(sector);
+                    assert!(seen.insert((place.cylinder, place.head)), "{order:?} at {sector}");
+                    sector = layout.next_track(sector);
+                }
+                assert_eq!(seen.len(), 22 * heads as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn a_sequential_transfer_loses_exactly_the_skew_at_each_crossing() {
+        let layout = layout(LayoutParams::Serpentine { band_cylinders: 4 }, 2);
+        assert_eq!(layout.transfer_time(0, 100), PERIOD);
+        assert_eq!(layout.transfer_time(0, 200), 2 * PERIOD + PERIOD / 10);
+        // the fourth crossing is a head switch
+        assert_eq!(layout.transfer_time(0, 500), 5 * PERIOD + 3 * PERIOD / 10 + PERIOD / 5);
+        assert_eq!(layout.transfer_time(99, 2), 2 * PERIOD / 100 + PERIOD / 10);
+    }
+
+    #[test]
+    fn a_switch_slower_than_its_skew_costs_a_turn() {
+        let formats = [zone(10, 100)];
+        let order = LayoutParams::Cylinder;
+        let slow = Layout::new(&formats, 2, order, Rotation::from_rpm(6000.0), 2_500_000, 2000);
+        assert_eq!(slow.transfer_time(0, 200), 2 * PERIOD + PERIOD / 5 + PERIOD);
+    }
+
+    proptest! {
+        #[test]
+        fn angles_and_the_sequential_clock_agree(order in 0usize..3, heads in 1u32..5, part in 0.0..1.0f64, count in 1u64..900) {
+            let layout = layout(orders()[order], heads);
+            let sector = (part * (layout.sectors() - 1) as f64) as u64;
+            let count = count.min(layout.sectors() - sector);
+            let time = layout.transfer_time(sector, count);
+            // the end of the transfer stands at the end angle of its last sector
+            let last = sector + count - 1;
+            let end = layout.locate(last).angle + layout.transfer_time(last, 1);
+            prop_assert_eq!((layout.locate(sector).angle + time) % PERIOD, end % PERIOD);
+            prop_assert_eq!(layout.clock_at_end(sector + count) - layout.clock(sector), time);
+        }
+
+        #[test]
+        fn a_transfer_is_the_sum_of_its_parts(heads in 1u32..5, part in 0.0..1.0f64, first in 1u64..300, second in 1u64..300) {
+            let layout = layout(orders()[1], heads);
+            let sector = (part * (layout.sectors() - 601) as f64) as u64;
+            let crossing = layout.clock(sector + first) - layout.clock_at_end(sector + first);
+            prop_assert_eq!(
+                layout.transfer_time(sector, first + second),
+                layout.transfer_time(sector, first) + crossing + layout.transfer_time(sector + first, second)
+            );
+        }
+
+        #[test]
+        fn elapsed_time_finds_the_sector_again(part in 0.0..1.0f64, count in 0u64..700) {
+            let layout = layout(orders()[1], 2);
+            let sector = (part * (layout.sectors() - 701) as f64) as u64;
+            let elapsed = layout.transfer_time(sector, count);
+            prop_assert_eq!(layout.sectors_within(sector, elapsed, 1000), count);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Arm, heads and platter together: where the head is, and when it could reach a sector.
+
+use crate::device::Nanos;
+use crate::hdd::layout::{Layout, Place};
+use crate::hdd::rotation::Rotation;
+use crate::hdd::seek::SeekCurve;
+
+/// The moving parts.
+#[derive(Debug, Clone)]
+pub struct Mechanism {
+    layout: Layout,
+    rotation: Rotation,
+    seek: SeekCurve,
+    head_switch: Nanos,
+    write_settle: Nanos,
+    /// Arm and head.
+    cylinder: u32,
+    head: u32,
+    /// The sector that follows the last one transferred; the head is already on its way to it.
+    next_sector: u64,
+}
+
+impl Mechanism {
+    /// The parts at rest over the outermost track.
+    pub fn new(
+        layout: Layout,
+        rotation: Rotation,
+        seek: SeekCurve,
+        head_switch: Nanos,
+        write_settle: Nanos,
+    ) -> Self {
+        Self {
+            layout,
+            rotation,
+            seek,
+            head_switch,
+            write_settle,
+            cylinder: 0,
+            head: 0,
+            next_sector: 0,
+        }
+    }
+
+    /// The formatted platters.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The spindle.
+    pub fn rotation(&self) -> Rotation {
+        self.rotation
+    }
+
+    /// The seek curve.
+    pub fn seek(&self) -> &SeekCurve {
+        &self.seek
+    }
+
+    /// The sector that follows the last one transferred.
+    pub fn next_sector(&self) -> u64 {
+        self.next_sector
+    }
+
+    /// When the transfer of `sector` at `place` can start, if the head sets out at `at`:
+    /// max(seek, head switch), settling for a write, and the wait for the sector's angle. A transfer that
+    /// continues the last one does not move, since the format's skew makes room for that crossing.
+    #[inline]
+    pub fn reach(&self, at: Nanos, sector: u64, place: &Place, write: bool) -> Nanos {
+        let there = if sector == self.next_sector { at } else { at + self.move_time(place, write) };
+        there + self.rotation.wait(there, place.angle)
+    }
+
+    #[inline]
+    fn move_time(&self, place: &Place, write: bool) -> Nanos {
+        let distance = self.cylinder.abs_diff(place.cylinder);
+        let switch = if place.head == self.head { 0 } else { self.head_switch };
+        let moving = self.seek.time(distance).max(switch);
+        if write && (distance > 0 || place.head != self.head) {
+            moving + self.write_settle
+        } else {
+            moving
+        }
+    }
+
+    /// Transfers `count` sectors that start under the head at `start`; returns when the last one ends.
+    #[inline]
+    pub fn transfer(&mut self, start: Nanos, sector: u64, place: &Place, count: u64) -> Nanos {
+        let time = self.layout.transfer_time(sector, count);
+        self.next_sector = sector + count;
+        if time <= place.left_on_track {
+            self.cylinder = place.cylinder;
+            self.head = place.head;
+        } else {
+            let last = self.layout.locate(sector + count - 1);
+            self.cylinder = last.cylinder;
+            self.head = last.head;
+        }
+        start + time
+    }
+
+    /// Moves to `sector` and transfers `count` sectors; returns when the last one ends.
+    pub fn access(&mut self, at: Nanos, sector: u64, count: u64, write: bool) -> Nanos {
+        let place = self.layout.locate(sector);
+        let start = self.reach(at, sector, &place, write);
+        self.transfer(start, sector, &place, count)
+    }
+
+    /// Puts the head just behind sector `end - 1`, as after a transfer that ended there.
+    pub fn place_behind(&mut self, end: u64) {
+        let last = self.layout.locate(end.max(1) - 1);
+        self.cylinder = last.cylinder;
+        self.head = last.head;
+        self.next_sector = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::hdd::tests::{mechanism_of, small_drive};
+
+    #[test]
+    fn continuing_a_transfer_costs_nothing_and_going_back_a_turn() {
+        let mut parts = mechanism_of(&small_drive());
+        let end = parts.access(0, 1000, 8, false);
+        assert_eq!(parts.access(end, 1008, 8, false), end + parts.layout().transfer_time(1008, 8));
+        let mut again = mechanism_of(&small_drive());
+        let end = again.access(0, 1000, 8, false);
+        assert_eq!(again.access(end, 1000, 8, false), end + again.rotation().period());
+    }
+
+    #[test]
+    fn a_transfer_in_pieces_takes_as_long_as_in_one() {
+        let mut parts = mechanism_of(&small_drive());
+        let mut at = 0;
+        for piece in 0..2000 {
+            at = parts.access(at, piece * 7, 7, true);
+        }
+        let whole = parts.layout().transfer_time(0, 14_000);
+        assert_eq!(at, whole);
+    }
+
+    #[test]
+    fn a_write_settles_after_a_seek_but_not_on_the_track() {
+        let params = small_drive();
+        let parts = mechanism_of(&params);
+        let far = parts.layout().locate(400_000);
+        let settle = (params.write_settle_ms * 1e6) as u64;
+        let read = parts.move_time(&far, false);
+        assert_eq!(parts.move_time(&far, true), read + settle);
+        let near = parts.layout().locate(3);
+        assert_eq!(parts.move_time(&near, true), 0);
+    }
+}
