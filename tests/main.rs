@@ -1,1 +1,27 @@
-//! Integration tests.
+//! Integration tests: the built program, as a user would call it. This list is a table of contents.
+//!
+//! Tests that need root, loop devices or other means that this machine lacks say `SKIPPED: …` on
+//! standard error, and fail instead where `DRIVESCOPE_TESTS_MUST_RUN` is set.
+#![expect(clippy::disallowed_methods, reason = "tests make and damage files of their own")]
+
+/// Scratch directories, the runner, and looking into JSON.
+mod support;
+
+/// Everything a user can name that cannot work.
+mod bad_input;
+/// Help, typing errors, completions, closed and full outputs, terminals.
+mod cli;
+/// Both engines, and machines that refuse io_uring.
+mod engines;
+/// SIGINT, SIGTERM, SIGKILL, and what they leave behind.
+mod interruptions;
+/// `list`.
+mod list;
+/// What needs root: loop and memory devices, file systems, failing devices.
+mod privileged;
+/// `run` on a directory.
+mod run_directory;
+/// `run` on an existing file.
+mod run_file;
+/// `runs`, `show`, `rerun`, `export`, `import`, and stores that cannot be used.
+mod store;

@@ -1,6 +1,214 @@
-//! Comparisons with peers, in alternating pairs on the same target.
+//! `cargo xtask compare fio`: drivescope against fio on the same file and the same RAM disk, in
+//! alternating pairs, so that a drifting machine moves both sides alike.
 
-/// Runs the comparison that `args` name.
-pub fn run(_args: &[String]) -> Result<(), String> {
-    Err("not built yet".to_string())
+mod fio;
+mod huge_pages;
+mod ours;
+mod ram_disk;
+mod table;
+
+use fio::Memory;
+use huge_pages::HugePages;
+use ram_disk::RamDisk;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What one program measured of one cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures {
+    /// 10^6 bytes per second.
+    pub mb_s: f64,
+    /// Requests per second.
+    pub iops: f64,
+    /// Median latency.
+    pub lat_p50_us: f64,
+    /// 99th percentile.
+    pub lat_p99_us: f64,
+    /// Processor time in user mode per request.
+    pub user_ns: f64,
+    /// In the kernel.
+    pub sys_ns: f64,
+}
+
+/// Both sides of one cell, pair by pair.
+#[derive(Debug)]
+pub struct Pairs {
+    /// Cell as drivescope writes it.
+    pub cell: &'static str,
+    /// Where it ran, for the table.
+    pub place: &'static str,
+    /// (drivescope, fio).
+    pub pairs: Vec<(Figures, Figures)>,
+}
+
+/// Cells on a file: the ones whose rates and latencies must agree.
+const FILE_CELLS: [&str; 8] = [
+    "seq1m_q8t1.read",
+    "seq1m_q1t1.read",
+    "rnd4k_q32t1.read",
+    "rnd4k_q1t1.read",
+    "seq1m_q8t1.write",
+    "seq1m_q1t1.write",
+    "rnd4k_q32t1.write",
+    "rnd4k_q1t1.write",
+];
+/// Cells on a RAM disk: the ones that show the tool's own cost.
+const RAM_CELLS: [&str; 2] = ["rnd4k_q1t1.read", "rnd4k_q32t1.read"];
+/// Size of the file and of the RAM disk.
+const SIZE_MIB: u64 = 1024;
+
+/// How to compare.
+struct Options {
+    pairs: usize,
+    seconds: f64,
+    folder: PathBuf,
+    write: bool,
+}
+
+/// Runs the comparison; `args` follow `compare`.
+pub fn run(args: &[String]) -> Result<(), String> {
+    let usage = "usage: cargo xtask compare fio [--pairs N] [--time SECONDS] [--dir DIR] [--write]";
+    if args.first().map(String::as_str) != Some("fio") {
+        return Err(usage.to_string());
+    }
+    let options = parse(&args[1..]).ok_or(usage)?;
+    if Command::new("fio").arg("--version").output().is_err() {
+        return Err("fio is not installed; Debian has it as the package fio".to_string());
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
+    build(root)?;
+    let drivescope = ours::Drivescope::new(root);
+    let mut all = on_file(&drivescope, &options)?;
+    match RamDisk::create(SIZE_MIB) {
+        Ok(disk) => all.extend(on_ram_disk(&drivescope, &disk, &options)?),
+        Err(why) => eprintln!("SKIPPED: the RAM disk: {why}"),
+    }
+    let text = table::render(&all, options.pairs, options.seconds);
+    println!("{text}");
+    if options.write {
+        let path = root.join("docs/performance.md");
+        table::write(&path, &text)?;
+        println!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+fn parse(args: &[String]) -> Option<Options> {
+    let mut options =
+        Options { pairs: 5, seconds: 2.0, folder: std::env::temp_dir(), write: false };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--pairs" => options.pairs = args.next()?.parse().ok().filter(|&n| n > 0)?,
+            "--time" => options.seconds = args.next()?.parse().ok().filter(|&s| s > 0.0)?,
+            "--dir" => options.folder = PathBuf::from(args.next()?),
+            "--write" => options.write = true,
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+fn build(root: &Path) -> Result<(), String> {
+    let status = Command::new("cargo")
+        .args(["build", "--release", "--package", "drivescope"])
+        .current_dir(root)
+        .status()
+        .map_err(|e| format!("cannot start cargo: {e}"))?;
+    if status.success() { Ok(()) } else { Err("the release build failed".to_string()) }
+}
+
+/// Both programs on one file for reads. For writes each has a file of its own in the same folder, laid
+/// out just before: drivescope writes no others.
+fn on_file(drivescope: &ours::Drivescope, options: &Options) -> Result<Vec<Pairs>, String> {
+    let file = options.folder.join("drivescope-compare.dat");
+    let result = file_cells(drivescope, options, &file);
+    fio::remove(&file);
+    result
+}
+
+fn file_cells(
+    drivescope: &ours::Drivescope,
+    options: &Options,
+    file: &Path,
+) -> Result<Vec<Pairs>, String> {
+    fio::lay_out(file, SIZE_MIB)?;
+    let huge = HugePages::reserve();
+    let mut all = Vec::new();
+    for cell in FILE_CELLS {
+        let large = cell.starts_with("seq1m");
+        match (&huge, large) {
+            (Ok(_), true) => {
+                all.push(file_pairs(drivescope, options, file, cell, Memory::Huge)?);
+                all.push(file_pairs(drivescope, options, file, cell, Memory::Malloc)?);
+            }
+            (Err(why), true) => {
+                eprintln!("SKIPPED: {cell} with huge pages: {why}");
+                all.push(file_pairs(drivescope, options, file, cell, Memory::Malloc)?);
+            }
+            (_, false) => all.push(file_pairs(drivescope, options, file, cell, Memory::Malloc)?),
+        }
+    }
+    Ok(all)
+}
+
+fn file_pairs(
+    drivescope: &ours::Drivescope,
+    options: &Options,
+    file: &Path,
+    cell: &'static str,
+    memory: Memory,
+) -> Result<Pairs, String> {
+    let writes = cell.ends_with(".write");
+    let target = if writes { &options.folder } else { file };
+    let ours = || drivescope.measure(target, cell, options.seconds, SIZE_MIB);
+    let fios = || {
+        if writes {
+            fio::lay_out(file, SIZE_MIB)?;
+        }
+        fio::measure(file, cell, options.seconds, memory)
+    };
+    let pairs = pairs(options, |first_ours| in_turn(first_ours, ours, fios))?;
+    let luck = memory == Memory::Malloc && cell.starts_with("seq1m");
+    Ok(Pairs { cell, place: if luck { "luck" } else { "file" }, pairs })
+}
+
+fn on_ram_disk(
+    drivescope: &ours::Drivescope,
+    disk: &RamDisk,
+    options: &Options,
+) -> Result<Vec<Pairs>, String> {
+    let mut all = Vec::new();
+    for cell in RAM_CELLS {
+        let pairs = pairs(options, |first_ours| {
+            let ours = || drivescope.measure(disk.path(), cell, options.seconds, 0);
+            let fios = || fio::measure(disk.path(), cell, options.seconds, Memory::Malloc);
+            in_turn(first_ours, ours, fios)
+        })?;
+        all.push(Pairs { cell, place: disk.kind(), pairs });
+    }
+    Ok(all)
+}
+
+/// Pairs in alternating order, after one that is not counted.
+fn pairs(
+    options: &Options,
+    mut pair: impl FnMut(bool) -> Result<(Figures, Figures), String>,
+) -> Result<Vec<(Figures, Figures)>, String> {
+    pair(true)?;
+    (0..options.pairs).map(|i| pair(i % 2 == 0)).collect()
+}
+
+fn in_turn(
+    first_ours: bool,
+    ours: impl Fn() -> Result<Figures, String>,
+    fios: impl Fn() -> Result<Figures, String>,
+) -> Result<(Figures, Figures), String> {
+    if first_ours {
+        let ours = ours()?;
+        Ok((ours, fios()?))
+    } else {
+        let fios = fios()?;
+        Ok((ours()?, fios))
+    }
 }

@@ -46,7 +46,8 @@ fn faults_of(manifest: &str) -> Result<Vec<String>, String> {
     };
     let package = package.as_str().ok_or("the package's name is not a text")?;
     let Some((_, uses)) = ALLOWED.iter().find(|(name, _)| *name == package) else {
-        let fault = format!("{package} is not in the list of xtask/src/edges.rs: give it its edges");
+        let fault =
+            format!("{package} is not in the list of xtask/src/edges.rs: give it its edges");
         return Ok(vec![fault]);
     };
     let forbidden = |used: &String| !is_allowed(*uses, used);
@@ -71,7 +72,8 @@ fn used(manifest: &Table) -> Vec<String> {
     let parts = platforms.into_iter().flat_map(|p| p.values()).filter_map(|part| part.as_table());
     for part in std::iter::once(manifest).chain(parts) {
         for section in ["dependencies", "build-dependencies"] {
-            for (name, value) in part.get(section).and_then(|s| s.as_table()).into_iter().flatten() {
+            for (name, value) in part.get(section).and_then(|s| s.as_table()).into_iter().flatten()
+            {
                 let renamed = value.get("package").and_then(|package| package.as_str());
                 let name = renamed.unwrap_or(name);
                 if name.starts_with("drivescope") || name == "xtask" {

@@ -1,4 +1,5 @@
 //! Chores of the repository, run as `cargo xtask NAME`.
+#![expect(clippy::print_stdout, reason = "a program of its own, whose results go there")]
 
 mod compare;
 mod docs;
@@ -9,7 +10,11 @@ mod shape;
 mod workspace;
 
 #[cfg(test)]
+mod format_page;
+#[cfg(test)]
 mod format_tests;
+#[cfg(test)]
+mod key_tests;
 #[cfg(test)]
 mod tidy;
 

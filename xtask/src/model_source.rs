@@ -5,10 +5,10 @@ use crate::workspace;
 /// The first comment line of each value of `pub enum NAME`, in order, over all of the model.
 pub fn value_comments(name: &str) -> Result<Vec<String>, String> {
     for path in workspace::files(&[".rs"])? {
-        if path.starts_with("crates/model/src/") {
-            if let Some(comments) = comments_of(&workspace::read(&path)?, name) {
-                return Ok(comments);
-            }
+        if path.starts_with("crates/model/src/")
+            && let Some(comments) = comments_of(&workspace::read(&path)?, name)
+        {
+            return Ok(comments);
         }
     }
     Err(format!("the model has no pub enum {name}"))

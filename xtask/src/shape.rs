@@ -3,11 +3,12 @@
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    self, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+    self, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
+    Visitor,
 };
 use serde::{Deserialize, forward_to_deserialize_any};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Error = de::value::Error;
 
@@ -20,15 +21,6 @@ const TEXTS: [(&str, &str); 5] = [
     ("invalid_because[]", "F001"),
 ];
 
-/// Whether optional fields and lists are filled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fill {
-    /// Every option is there, every list has elements.
-    Full,
-    /// No option is there, every list is empty.
-    Empty,
-}
-
 /// An enumeration as its type describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Values {
@@ -38,13 +30,20 @@ pub struct Values {
     pub values: &'static [&'static str],
 }
 
-/// The enumerations of a type, by the path of the field: `tests[].status`.
-pub type Enumerations = BTreeMap<String, Values>;
+/// What was met while a value was made; fields by their path: `tests[].status`.
+#[derive(Debug, Default)]
+pub struct Met {
+    /// Enumerations.
+    pub enumerations: BTreeMap<String, Values>,
+    /// Fields that need not be known, and lists, which may be empty.
+    pub optional: BTreeSet<String>,
+}
 
-/// A value of `T` made from nothing, and the enumerations met on the way.
-pub fn make<T: for<'de> Deserialize<'de>>(fill: Fill) -> Result<(T, Enumerations), String> {
-    let met = RefCell::new(Enumerations::new());
-    let maker = Maker { fill, met: &met, path: String::new(), nth: 0 };
+/// A value of `T` made from nothing, with every option and two elements in every list. Only the
+/// option or list at the path `without` is left empty.
+pub fn make<T: for<'de> Deserialize<'de>>(without: &str) -> Result<(T, Met), String> {
+    let met = RefCell::new(Met::default());
+    let maker = Maker { without, met: &met, path: String::new(), nth: 0 };
     let value = T::deserialize(maker).map_err(|e| {
         format!("no value of a field can be made ({e}); give its form in xtask/src/shape.rs")
     })?;
@@ -52,8 +51,8 @@ pub fn make<T: for<'de> Deserialize<'de>>(fill: Fill) -> Result<(T, Enumerations
 }
 
 struct Maker<'m> {
-    fill: Fill,
-    met: &'m RefCell<Enumerations>,
+    without: &'m str,
+    met: &'m RefCell<Met>,
     path: String,
     /// Which element of its list.
     nth: usize,
@@ -63,7 +62,13 @@ impl Maker<'_> {
     fn below(&self, step: &str, nth: usize) -> Self {
         let dot = if self.path.is_empty() || step == "[]" { "" } else { "." };
         let path = format!("{}{dot}{step}", self.path);
-        Self { fill: self.fill, met: self.met, path, nth }
+        Self { without: self.without, met: self.met, path, nth }
+    }
+
+    /// Notes that this may be empty, and says whether it is to be.
+    fn is_left_empty(&self) -> bool {
+        self.met.borrow_mut().optional.insert(self.path.clone());
+        self.path == self.without
     }
 }
 
@@ -109,14 +114,11 @@ impl<'de> Deserializer<'de> for Maker<'_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.fill {
-            Fill::Full => visitor.visit_some(self),
-            Fill::Empty => visitor.visit_none(),
-        }
+        if self.is_left_empty() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let count = if self.fill == Fill::Full { 2 } else { 0 };
+        let count = if self.is_left_empty() { 0 } else { 2 };
         visitor.visit_seq(Elements { maker: self, next: 0, count })
     }
 
@@ -139,7 +141,7 @@ impl<'de> Deserializer<'de> for Maker<'_> {
         values: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.met.borrow_mut().insert(self.path, Values { name, values });
+        self.met.borrow_mut().enumerations.insert(self.path, Values { name, values });
         visitor.visit_enum(First(values[0]))
     }
 
@@ -220,12 +222,15 @@ mod tests {
     use drivescope_model::Run;
 
     #[test]
-    fn a_full_run_has_every_option_and_an_empty_one_has_none() {
-        let (full, enumerations) = make::<Run>(Fill::Full).unwrap();
-        assert!(full.label.is_some() && full.tests[1].phases[1].temperature_c.is_some());
-        assert_eq!(full.plan.suite.latency.rates.len(), 2);
-        assert_eq!(enumerations["tests[].status"].name, "TestStatus");
-        let (empty, _) = make::<Run>(Fill::Empty).unwrap();
-        assert!(empty.label.is_none() && empty.tests.is_empty());
+    fn a_run_has_every_option_but_the_one_left_out() {
+        let (run, met) = make::<Run>("").unwrap();
+        assert!(run.label.is_some() && run.tests[1].phases[1].temperature_c.is_some());
+        assert_eq!(run.plan.suite.latency.rates.len(), 2);
+        assert_eq!(met.enumerations["tests[].status"].name, "TestStatus");
+        assert!(met.optional.contains("label") && met.optional.contains("tests[].metrics"));
+        let (run, _) = make::<Run>("tests[].reason").unwrap();
+        assert!(run.label.is_some() && run.tests[1].reason.is_none());
+        let (run, _) = make::<Run>("tests[].metrics").unwrap();
+        assert!(run.tests[1].metrics.is_empty() && run.tests[1].series.len() == 2);
     }
 }

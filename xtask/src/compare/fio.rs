@@ -5,11 +5,30 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Lays out the file with random data and flushes it.
+/// What fio's buffers lie in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// malloc, fio's default: whether a large request is one piece of memory is luck.
+    Malloc,
+    /// Huge pages, as drivescope asks the kernel for.
+    Huge,
+}
+
+/// Makes a fresh file of random data and flushes it, as drivescope makes its own.
 pub fn lay_out(file: &Path, size_mib: u64) -> Result<(), String> {
+    remove(file);
     let size = format!("--size={size_mib}m");
-    let fixed = ["--name=layout", "--rw=write", "--bs=1m", "--ioengine=psync", "--end_fsync=1"];
-    run(file, &[fixed.as_slice(), &[&size, "--refill_buffers"]].concat()).map(drop)
+    let fixed = [
+        "--name=layout",
+        "--rw=write",
+        "--bs=1m",
+        "--ioengine=io_uring",
+        "--iodepth=4",
+        "--direct=1",
+        "--end_fsync=1",
+        "--refill_buffers",
+    ];
+    run(file, &[fixed.as_slice(), &[&size]].concat()).map(drop)
 }
 
 /// Removes the file; a file that is gone already is no error.
@@ -18,7 +37,7 @@ pub fn remove(file: &Path) {
 }
 
 /// Measures one cell, with fio's fastest common settings: io_uring, fixed buffers, registered file.
-pub fn measure(file: &Path, cell: &str, seconds: f64) -> Result<Figures, String> {
+pub fn measure(file: &Path, cell: &str, seconds: f64, memory: Memory) -> Result<Figures, String> {
     let (shape, direction) = cell.split_once('.').ok_or("a cell has a direction")?;
     let (order_block, queue) = shape.split_once("_q").ok_or("a cell has a depth")?;
     let (depth, _) = queue.split_once('t').ok_or("a cell has threads")?;
@@ -48,6 +67,9 @@ pub fn measure(file: &Path, cell: &str, seconds: f64) -> Result<Figures, String>
     if direction == "read" {
         args.push("--readonly");
     }
+    if memory == Memory::Huge {
+        args.push("--iomem=mmaphuge");
+    }
     let document = run(file, &args)?;
     figures(&document["jobs"][0], direction).ok_or_else(|| "fio's document lacks a field".into())
 }
@@ -55,7 +77,8 @@ pub fn measure(file: &Path, cell: &str, seconds: f64) -> Result<Figures, String>
 fn figures(job: &Value, direction: &str) -> Option<Figures> {
     let side = &job[direction];
     let ios = side["total_ios"].as_f64().filter(|&n| n > 0.0)?;
-    let cpu_ns = |key: &str| Some(job[key].as_f64()? / 100.0 * job["job_runtime"].as_f64()? * 1e6 / ios);
+    let cpu_ns =
+        |key: &str| Some(job[key].as_f64()? / 100.0 * job["job_runtime"].as_f64()? * 1e6 / ios);
     let percentile = |p: &str| Some(side["lat_ns"]["percentile"][p].as_f64()? / 1e3);
     Some(Figures {
         mb_s: side["bw_bytes"].as_f64()? / 1e6,

@@ -14,7 +14,7 @@ pub struct RamDisk {
 impl RamDisk {
     /// A new device of `size_mib`, written once in full. Needs root.
     pub fn create(size_mib: u64) -> Result<Self, String> {
-        let say = |what: &str| move |e: std::io::Error| format!("cannot {what}: {e}");
+        let say = |what: &'static str| move |e: std::io::Error| format!("cannot {what}: {e}");
         let number = std::fs::read_to_string(Path::new(CONTROL).join("hot_add"))
             .map_err(say("add a zram device (root only)"))?;
         let number = number.trim().parse().map_err(|_| format!("zram answered {number}"))?;

@@ -23,11 +23,12 @@ pub fn render(all: &[Pairs], pairs: usize, seconds: f64) -> String {
         text,
         "Medians of {pairs} alternating pairs of {seconds} s each; ratios are drivescope / fio. fio: \
          io_uring,\nfixed buffers, registered file, direct, `lat` percentiles. drivescope: io_uring, \
-         one round,\nno ramp. Reads are of one file of 1 GiB; for writes each program has a file of \
-         its own\nin the same folder, and drivescope makes fresh data for every request, which fio \
-         does not.\n"
+         one round,\nno ramp. Reads are of one file of 1 GiB; for writes each program lays out a file \
+         of its own\nin the same folder just before, and drivescope makes fresh data for every \
+         request, which fio\ndoes not.\n"
     );
     on_file(&mut text, all);
+    luck(&mut text, all);
     on_ram_disk(&mut text, all);
     text
 }
@@ -53,8 +54,40 @@ fn on_file(text: &mut String, all: &[Pairs]) {
     let _ = writeln!(text);
 }
 
+/// Large requests of fio as it comes: a matter of how its memory happened to be laid out.
+fn luck(text: &mut String, all: &[Pairs]) {
+    let cells: Vec<&Pairs> = all.iter().filter(|cell| cell.place == "luck").collect();
+    if cells.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "## Large requests against fio's default memory\n");
+    let _ = writeln!(
+        text,
+        "A request of 1 MiB from small pages reaches the drive in up to 256 pieces. drivescope's \
+         buffers lie\nin huge pages, one piece each; so do fio's above (`iomem=mmaphuge`). With fio's \
+         default, malloc, the\nnumber of pieces is luck, and so is the rate: the spread of its pairs \
+         says how much.\n"
+    );
+    let _ = writeln!(text, "| cell | drivescope | fio | fio, lowest to highest | rate |");
+    let _ = writeln!(text, "|---|---|---|---|---|");
+    for cell in cells {
+        let fio: Vec<f64> = cell.pairs.iter().map(|(_, fio)| fio.mb_s).collect();
+        let low = fio.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = fio.iter().copied().fold(0.0, f64::max);
+        let _ = writeln!(
+            text,
+            "| {} | {:.1} MB/s | {:.1} MB/s | {low:.1} to {high:.1} MB/s | {:.3} |",
+            cell.cell,
+            ours(cell, |f| f.mb_s),
+            fios(cell, |f| f.mb_s),
+            ratio(cell, |f| f.mb_s)
+        );
+    }
+    let _ = writeln!(text);
+}
+
 fn on_ram_disk(text: &mut String, all: &[Pairs]) {
-    let cells: Vec<&Pairs> = all.iter().filter(|cell| cell.place != "file").collect();
+    let cells: Vec<&Pairs> = all.iter().filter(|cell| cell.place == "zram").collect();
     if cells.is_empty() {
         return;
     }

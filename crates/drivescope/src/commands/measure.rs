@@ -60,6 +60,7 @@ pub fn measure(
     let machine = Machine { host, facts, calibration: calibrate::calibrate() };
     let mut code = Code::Ok;
     let mut runs = Vec::new();
+    let alone = jobs.len() == 1;
     for job in jobs {
         let run = measure_one(job, options, store.as_mut(), &stop, &machine)?;
         code = code.max(code_of(&run));
@@ -71,7 +72,7 @@ pub fn measure(
     }
     if options.json {
         match runs.as_slice() {
-            [run] => output::print_line(&to_json(run)),
+            [run] if alone => output::print_line(&to_json(run)),
             runs => output::print_line(&all_to_json(runs)),
         }
     }
@@ -208,7 +209,13 @@ fn add(run: &mut Run, result: TestResult, early: &[Finding]) {
 /// The same finding of several tests is one finding of the run.
 fn merge(mut all: Vec<Finding>, finding: Finding) -> Vec<Finding> {
     match all.iter_mut().find(|known| known.id == finding.id) {
-        Some(known) => known.metrics.extend(finding.metrics),
+        Some(known) => {
+            for metric in finding.metrics {
+                if !known.metrics.contains(&metric) {
+                    known.metrics.push(metric);
+                }
+            }
+        }
         None => all.push(finding),
     }
     all

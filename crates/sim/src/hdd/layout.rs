@@ -253,18 +253,31 @@ impl Layout {
         self.clock_at_end(sector + count) - self.clock_in(zone, sector)
     }
 
-    /// How many whole sectors from `sector` on pass the head within `elapsed`, at most `limit`.
-    pub fn sectors_within(&self, sector: u64, elapsed: Nanos, limit: u64) -> u64 {
-        let (mut done, mut beyond) = (0, limit.min(self.sectors - sector) + 1);
+    /// Time from the end of sector `from - 1` to the end of sector `to - 1`, crossings included.
+    #[inline]
+    pub fn time_between_ends(&self, from: u64, to: u64) -> Nanos {
+        self.clock_at_end(to) - self.clock_at_end(from)
+    }
+
+    /// How many whole sectors have passed the head `elapsed` after the end of sector `from - 1`, at most
+    /// `limit`: the inverse of [`Layout::time_between_ends`].
+    pub fn sectors_within(&self, from: u64, elapsed: Nanos, limit: u64) -> u64 {
+        let (mut done, mut beyond) = (0, limit.min(self.sectors - from) + 1);
         while beyond - done > 1 {
             let middle = done + (beyond - done) / 2;
-            if self.transfer_time(sector, middle) <= elapsed {
+            if self.time_between_ends(from, from + middle) <= elapsed {
                 done = middle;
             } else {
                 beyond = middle;
             }
         }
         done
+    }
+
+    /// First sector behind the zone that holds `sector`; the end of the drive for what lies beyond it.
+    pub fn zone_end(&self, sector: u64) -> u64 {
+        let zone = self.zone_of(sector.min(self.sectors - 1));
+        zone.first_sector + zone.sectors
     }
 
     /// First sector of the track after the one that holds `sector`.
@@ -390,9 +403,9 @@ mod tests {
         #[test]
         fn elapsed_time_finds_the_sector_again(part in 0.0..1.0f64, count in 0u64..700) {
             let layout = layout(orders()[1], 2);
-            let sector = (part * (layout.sectors() - 701) as f64) as u64;
-            let elapsed = layout.transfer_time(sector, count);
-            prop_assert_eq!(layout.sectors_within(sector, elapsed, 1000), count);
+            let from = 1 + (part * (layout.sectors() - 702) as f64) as u64;
+            let elapsed = layout.time_between_ends(from, from + count);
+            prop_assert_eq!(layout.sectors_within(from, elapsed, 1000), count);
         }
     }
 }

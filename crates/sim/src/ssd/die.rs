@@ -8,7 +8,7 @@ use crate::device::Nanos;
 /// reader would keep a program from ever ending.
 const SUSPENSIONS_MAX: u8 = 8;
 
-/// A program or erase that is under way or waiting.
+/// A program, an erase or a copy read that is under way or waiting.
 #[derive(Debug, Clone, Copy)]
 struct Work {
     start: Nanos,
@@ -21,87 +21,130 @@ struct Work {
 pub(super) struct Die {
     /// End of the last page read.
     read_free: Nanos,
-    /// Programs, erases and copy reads in order; those that have ended are dropped.
-    work: VecDeque<Work>,
-    /// Sum of the delays that reads have caused to the chain.
-    delay: Nanos,
+    /// The chain, in order, nothing overlapping; what has ended is dropped.
+    chain: VecDeque<Work>,
+    /// How many entries of the chain have been dropped: the number of its first entry.
+    dropped: u64,
 }
 
 impl Die {
     /// Reads for `len` from `at` on and returns the end. A program in progress is suspended, which
     /// takes `suspend`, or awaited where the die cannot suspend. What follows in the chain is delayed.
     pub(super) fn read(&mut self, now: Nanos, at: Nanos, len: Nanos, suspend: Option<Nanos>) -> Nanos {
-        let mut start = at.max(self.read_free);
-        while self.work.front().is_some_and(|work| work.end <= now) {
-            self.work.pop_front();
-        }
-        if self.work.back().is_some_and(|work| work.end > start) {
-            start = self.interrupt(start, len, suspend);
-        }
-        self.read_free = start + len;
+        let start = at.max(self.read_free);
+        self.forget(now);
+        self.read_free = match self.chain.back() {
+            Some(last) if last.end > start => self.interrupt(start, len, suspend),
+            _ => start + len,
+        };
         self.read_free
     }
 
-    /// Makes room in the chain for a read at `start`; returns when the read can begin.
+    /// Fits a read of `len` at `start` into the chain; returns its end.
     fn interrupt(&mut self, start: Nanos, len: Nanos, suspend: Option<Nanos>) -> Nanos {
-        let index = self.work.partition_point(|work| work.end <= start);
-        let work = &mut self.work[index];
-        let (begin, from) = match suspend {
-            _ if work.start >= start => (start, index),
+        let index = self.chain.partition_point(|work| work.end <= start);
+        let work = &mut self.chain[index];
+        let (read_end, next) = match suspend {
+            _ if work.start >= start => (start + len, index),
             Some(wait) if work.suspensions < SUSPENSIONS_MAX => {
                 work.suspensions += 1;
-                let begin = start + wait;
-                // the part already done stays done: only the end moves
+                // what has been done stays done: only the end moves
                 work.end += wait + len;
-                self.delay += wait + len;
-                (begin, index + 1)
+                (start + wait + len, index + 1)
             }
-            _ => (work.end, index + 1),
+            _ => (work.end + len, index + 1),
         };
-        self.push_back_from(from, begin + len);
-        begin
-    }
-
-    /// Delays the chain from `index` on so that nothing overlaps what comes before.
-    fn push_back_from(&mut self, index: usize, read_end: Nanos) {
-        let mut free = if index > 0 {
-            read_end.max(self.work[index - 1].end)
-        } else {
-            read_end
+        let mut free = match next.checked_sub(1) {
+            Some(previous) => read_end.max(self.chain[previous].end),
+            None => read_end,
         };
-        for work in self.work.range_mut(index..) {
-            if work.start >= free {
-                return;
+        for later in self.chain.range_mut(next..) {
+            if later.start >= free {
+                break;
             }
-            let shift = free - work.start;
-            work.start += shift;
-            work.end += shift;
-            free = work.end;
+            let shift = free - later.start;
+            later.start += shift;
+            later.end += shift;
+            free = later.end;
         }
-        self.delay = self.delay.max(1);
+        read_end
     }
 
-    /// When a program asked for at `at` could begin.
+    /// When something asked for at `at` could begin behind everything else.
     pub(super) fn free_from(&self, at: Nanos) -> Nanos {
-        let chain = self.work.back().map_or(0, |work| work.end);
+        let chain = self.chain.back().map_or(0, |work| work.end);
         at.max(chain).max(self.read_free)
     }
 
-    /// Appends a program, an erase or a copy read; `start` is at or after [`Die::free_from`].
-    pub(super) fn append(&mut self, now: Nanos, start: Nanos, len: Nanos) -> Nanos {
-        while self.work.front().is_some_and(|work| work.end <= now) {
-            self.work.pop_front();
-        }
-        self.work.push_back(Work {
-            start,
-            end: start + len,
-            suspensions: 0,
-        });
-        start + len
+    /// Appends to the chain; `start` is at or after [`Die::free_from`]. Returns the entry's number.
+    pub(super) fn append(&mut self, now: Nanos, start: Nanos, len: Nanos) -> u64 {
+        self.forget(now);
+        self.chain.push_back(Work { start, end: start + len, suspensions: 0 });
+        self.dropped + self.chain.len() as u64 - 1
     }
 
-    /// When everything in the chain will have been done.
-    pub(super) fn idle_from(&self) -> Nanos {
-        self.free_from(0)
+    /// When entry `number` ends, as things stand; `None` once it has ended.
+    pub(super) fn end_of(&self, number: u64) -> Option<Nanos> {
+        let index = number.checked_sub(self.dropped)?;
+        self.chain.get(usize::try_from(index).ok()?).map(|work| work.end)
+    }
+
+    fn forget(&mut self, now: Nanos) {
+        while self.chain.front().is_some_and(|work| work.end <= now) {
+            self.chain.pop_front();
+            self.dropped += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Die, SUSPENSIONS_MAX};
+
+    #[test]
+    fn reads_queue_behind_reads() {
+        let mut die = Die::default();
+        assert_eq!(die.read(0, 100, 50, None), 150);
+        assert_eq!(die.read(100, 110, 50, None), 200);
+    }
+
+    #[test]
+    fn a_read_waits_for_a_program_that_cannot_be_suspended() {
+        let mut die = Die::default();
+        let first = die.append(0, 0, 1000);
+        let second = die.append(0, 1000, 1000);
+        assert_eq!(die.read(0, 100, 50, None), 1050);
+        assert_eq!(die.end_of(first), Some(1000));
+        assert_eq!(die.end_of(second), Some(2050), "the next program makes way");
+    }
+
+    #[test]
+    fn a_suspended_program_ends_later() {
+        let mut die = Die::default();
+        let first = die.append(0, 0, 1000);
+        assert_eq!(die.read(0, 100, 50, Some(20)), 170);
+        assert_eq!(die.end_of(first), Some(1070));
+        assert_eq!(die.free_from(0), 1070);
+    }
+
+    #[test]
+    fn suspensions_have_a_limit() {
+        let mut die = Die::default();
+        let program = die.append(0, 0, 100_000);
+        let mut at = 0;
+        for _ in 0..SUSPENSIONS_MAX {
+            at = die.read(at, at + 10, 50, Some(20));
+            assert!(at < 10_000);
+        }
+        let end = die.end_of(program).unwrap();
+        assert_eq!(die.read(at, at + 10, 50, Some(20)), end + 50);
+    }
+
+    #[test]
+    fn a_read_before_a_waiting_program_goes_first() {
+        let mut die = Die::default();
+        let program = die.append(0, 120, 1000);
+        assert_eq!(die.read(0, 100, 50, None), 150);
+        assert_eq!(die.end_of(program), Some(1150));
     }
 }

@@ -1,1 +1,311 @@
-//! In progress.
+//! Solid-state drives.
+//!
+//! Every part keeps its own reservations of time (dies, channels, port, firmware), so the completion of
+//! a request is known when it is submitted, and later requests can only delay what the host does not
+//! wait for. The parts: [`params`] describes a drive; the port and the firmware take commands; the map
+//! cache decides whether an address costs a flash read; the write buffer takes data in and the flash
+//! translation layer places them; dies and channels take the time; the thermal part slows all down.
+
+mod blocks;
+mod buffer;
+mod check;
+mod die;
+mod faults;
+mod flash;
+mod ftl;
+mod even_load;
+mod geometry;
+mod map;
+mod map_cache;
+pub mod params;
+mod port;
+mod read;
+mod read_ahead;
+mod slc_cache;
+mod stream;
+mod tags;
+mod thermal;
+mod timeline;
+mod write;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use self::buffer::Buffer;
+pub use self::faults::{FailingRegion, Faults};
+use self::flash::{Flash, ns};
+use self::even_load::EvenLoad;
+use self::ftl::Ftl;
+use self::geometry::Geometry;
+use self::map_cache::MapCache;
+pub use self::params::{ParamProblem, SsdParams};
+use self::port::Port;
+use self::read_ahead::ReadAhead;
+use self::tags::Tags;
+use self::thermal::Thermal;
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+
+/// A simulated SSD.
+#[derive(Debug, Clone)]
+pub struct Ssd {
+    params: SsdParams,
+    geometry: Geometry,
+    ftl: Ftl,
+    flash: Flash,
+    buffer: Buffer,
+    map_cache: MapCache,
+    read_ahead: ReadAhead,
+    port: Port,
+    thermal: Option<Thermal>,
+    faults: Faults,
+    tags: Tags,
+    /// The present: the latest time anyone has told.
+    now: Nanos,
+    /// When the firmware can start the next command.
+    firmware_free: Nanos,
+    /// End of a flush that holds up everything behind it.
+    barrier: Nanos,
+    /// The latest completion given so far.
+    last_completion: Nanos,
+    /// End of what has been folded in idle time.
+    folded_until: Nanos,
+    /// Completions not yet handed out: time, order of submission, request, outcome.
+    completions: BinaryHeap<Reverse<(Nanos, u64, u64, u8)>>,
+    submitted: u64,
+}
+
+/// What a drive has done and how it stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SsdStatus {
+    /// Bytes the host has written, in whole mapping units.
+    pub host_written_bytes: u64,
+    /// Bytes copied by garbage collection and folding.
+    pub moved_bytes: u64,
+    /// Bytes of the address space that hold data.
+    pub live_bytes: u64,
+    /// Temperature of the controller; `None` without a thermal part.
+    pub temperature_c: Option<f64>,
+}
+
+impl SsdStatus {
+    /// Flash writes for each host write; 1 before anything has been written.
+    pub fn write_amplification(&self) -> f64 {
+        if self.host_written_bytes == 0 {
+            return 1.0;
+        }
+        1.0 + self.moved_bytes as f64 / self.host_written_bytes as f64
+    }
+}
+
+impl Ssd {
+    /// An empty drive.
+    ///
+    /// # Errors
+    ///
+    /// Every parameter that cannot be, by its path.
+    pub fn new(params: SsdParams, seed: u64) -> Result<Self, Vec<ParamProblem>> {
+        let problems = params.validate();
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let geometry = Geometry::new(&params).map_err(|problem| vec![problem])?;
+        let unit_kib = f64::from(params.mapping_unit_bytes) / 1024.0;
+        let window = f64::from(params.controller.read_ahead_kib) / unit_kib;
+        Ok(Self {
+            ftl: Ftl::new(geometry, params.slc.as_ref()),
+            flash: Flash::new(geometry, &params.flash, seed),
+            buffer: Buffer::new(geometry, u64::from(params.buffer.size_kib) * 1024),
+            map_cache: MapCache::new(
+                params.map.cache_mib * f64::from(1 << 20),
+                geometry.logical_units,
+            ),
+            read_ahead: ReadAhead::new(window as u32),
+            port: Port::new(&params.port),
+            thermal: params.thermal.clone().map(Thermal::new),
+            faults: Faults::default(),
+            tags: Tags::new(params.controller.queue_depth),
+            now: 0,
+            firmware_free: 0,
+            barrier: 0,
+            last_completion: 0,
+            folded_until: 0,
+            completions: BinaryHeap::new(),
+            submitted: 0,
+            geometry,
+            params,
+        })
+    }
+
+    /// Fills the first `fill_share` (0 to 1) of an empty drive as one sequential pass that is over and
+    /// folded. Takes no virtual time; a share outside the range is brought into it.
+    pub fn precondition(&mut self, fill_share: f64) {
+        let share = fill_share.clamp(0.0, 1.0);
+        let units = (f64::from(self.geometry.logical_units) * share).round() as u32;
+        self.ftl.trim(0, self.geometry.logical_units);
+        self.ftl.fill(units);
+    }
+
+    /// Plants faults; they apply to requests submitted from now on.
+    pub fn set_faults(&mut self, faults: Faults) {
+        self.faults = faults;
+    }
+
+    /// What the drive has done and how it stands.
+    pub fn status(&self) -> SsdStatus {
+        let (counts, unit) = (self.ftl.counts(), self.geometry.unit_bytes);
+        SsdStatus {
+            host_written_bytes: counts.host_units * unit,
+            moved_bytes: counts.moved_units * unit,
+            live_bytes: self.ftl.live_units() * unit,
+            temperature_c: self.thermal.as_ref().map(Thermal::temperature_c),
+        }
+    }
+
+    /// The parameters the drive was built from.
+    pub fn params(&self) -> &SsdParams {
+        &self.params
+    }
+
+    /// Brings everything that goes on by itself up to `now`.
+    fn settle(&mut self, now: Nanos) {
+        self.now = self.now.max(now);
+        let speed = match (self.faults.throttle_forced, &mut self.thermal) {
+            (Some(forced), _) => forced,
+            (None, Some(thermal)) => thermal.speed_at(self.now),
+            (None, None) => 1.0,
+        };
+        self.flash.set_slowdown(1.0 / speed);
+        self.buffer.settle(self.now, &self.flash);
+        self.fold_while_idle();
+    }
+
+    /// Uses idle time to fold the SLC cache.
+    fn fold_while_idle(&mut self) {
+        let Some(slc) = &self.params.slc else { return };
+        let wait = ns(slc.idle_before_fold_ms * 1000.0);
+        if self.now <= self.last_completion + wait || !self.ftl.has_idle_work() {
+            return;
+        }
+        let idle_from = self.flash.idle_from(self.last_completion);
+        let begin = (idle_from + wait).max(self.folded_until);
+        let mut at = begin;
+        let row = self.geometry.row_units(false);
+        while at < self.now {
+            let mut work = EvenLoad::new(&self.flash, &self.geometry);
+            if self.ftl.fold(row, &mut work) == 0 {
+                break;
+            }
+            at += work.duration();
+        }
+        if at > begin {
+            self.folded_until = at;
+            self.flash.occupy(self.now, begin, at);
+        }
+    }
+
+    /// When the request submitted last gets a tag, and when the firmware has decoded it.
+    fn start(&mut self, command_us: f64) -> Nanos {
+        let begin = self.tags.acquire(self.now).max(self.barrier).max(self.firmware_free);
+        let interval = ns(self.params.controller.command_interval_us);
+        self.firmware_free = begin + self.flash.paced(interval);
+        begin + self.flash.paced(ns(command_us))
+    }
+
+    fn complete(&mut self, id: u64, at: Nanos, outcome: Outcome) {
+        let (at, outcome) = match self.faults.gone_at {
+            Some(gone) if at > gone => (gone.max(self.now), Outcome::Gone),
+            _ => (at, outcome),
+        };
+        self.submitted += 1;
+        self.last_completion = self.last_completion.max(at);
+        self.completions.push(Reverse((at, self.submitted, id, code_of(outcome))));
+    }
+
+    fn is_valid(&self, request: &Request) -> bool {
+        let sector = u64::from(self.params.sector_bytes);
+        match request.op {
+            Op::Flush => true,
+            Op::Read | Op::Write | Op::Trim => {
+                request.len > 0
+                    && request.offset.is_multiple_of(sector)
+                    && request.len.is_multiple_of(sector)
+                    && request
+                        .offset
+                        .checked_add(request.len)
+                        .is_some_and(|end| end <= self.params.capacity_bytes)
+            }
+        }
+    }
+}
+
+impl Device for Ssd {
+    fn capacity_bytes(&self) -> u64 {
+        self.params.capacity_bytes
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.params.sector_bytes
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.settle(now);
+        if self.faults.gone_at.is_some_and(|gone| gone <= self.now) {
+            self.complete(request.id, self.now, Outcome::Gone);
+            return;
+        }
+        if !self.is_valid(&request) {
+            self.complete(request.id, self.now, Outcome::Invalid);
+            return;
+        }
+        let (at, outcome) = match request.op {
+            Op::Read => self.read(&request),
+            Op::Write => (self.write(&request), Outcome::Done),
+            Op::Flush => (self.flush(), Outcome::Done),
+            Op::Trim => (self.trim(&request), Outcome::Done),
+        };
+        self.tags.release(at);
+        self.complete(request.id, at, outcome);
+    }
+
+    fn next_completion(&mut self) -> Option<Nanos> {
+        self.completions.peek().map(|Reverse(next)| next.0)
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        while let Some(&Reverse((at, _, id, code))) = self.completions.peek() {
+            if at > to {
+                break;
+            }
+            self.completions.pop();
+            done.push(Completion { id, at, outcome: outcome_of(code) });
+        }
+        if self.completions.is_empty() {
+            self.settle(to);
+        }
+        self.now = self.now.max(to);
+    }
+}
+
+/// Outcomes have no order of their own; in the queue of completions they follow time and number.
+fn code_of(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Done => 0,
+        Outcome::MediaError => 1,
+        Outcome::Gone => 2,
+        Outcome::Invalid => 3,
+    }
+}
+
+fn outcome_of(code: u8) -> Outcome {
+    match code {
+        0 => Outcome::Done,
+        1 => Outcome::MediaError,
+        2 => Outcome::Gone,
+        _ => Outcome::Invalid,
+    }
+}

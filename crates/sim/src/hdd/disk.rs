@@ -1,0 +1,350 @@
+//! The drive: its parts, and how requests enter and completions leave.
+
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::hdd::faults::Faults;
+use crate::hdd::layout::Layout;
+use crate::hdd::mechanism::Mechanism;
+use crate::hdd::params::{HddParams, ParamProblem};
+use crate::hdd::queue::CommandQueue;
+use crate::hdd::read_cache::ReadCache;
+use crate::hdd::reading::ReadAhead;
+use crate::hdd::rotation::Rotation;
+use crate::hdd::seek::SeekCurve;
+use crate::hdd::smr::Shingles;
+use crate::hdd::write_cache::WriteCache;
+use crate::hdd::zones::{sectors_needed, zone_formats};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+
+/// A simulated hard disk.
+///
+/// It is a pure state machine: everything follows from the parameters, the seed, and the requests with
+/// their times. Electronics answer what the caches can; one mechanism serves the rest, one piece of work
+/// after the other.
+#[derive(Debug, Clone)]
+pub struct HardDisk {
+    pub(super) times: Times,
+    pub(super) sizes: Sizes,
+    pub(super) mechanism: Mechanism,
+    pub(super) read_cache: ReadCache,
+    pub(super) read_ahead: Option<ReadAhead>,
+    pub(super) write_cache: WriteCache,
+    pub(super) queue: CommandQueue,
+    pub(super) shingles: Option<Shingles>,
+    pub(super) faults: Faults,
+    pub(super) random: Xoshiro256PlusPlus,
+    /// Writes that are not done before destaging makes room; only the first one's data is in the cache.
+    pub(super) blocked_writes: VecDeque<BlockedWrite>,
+    pub(super) flush: Option<PendingFlush>,
+    /// Requests that found no free tag, or came after a flush that is still running.
+    pub(super) waiting: VecDeque<(Nanos, Request)>,
+    /// Earliest time at which the first of `waiting` can enter.
+    pub(super) admit_from: Nanos,
+    /// Answers in order of time; the first `retired` no longer hold a tag.
+    pub(super) completions: VecDeque<Completion>,
+    pub(super) retired: usize,
+    /// When the mechanism's present work ends.
+    pub(super) mechanism_free: Nanos,
+    /// When the electronics and the interface are free.
+    pub(super) electronics_free: Nanos,
+    /// Earliest start of a media write that does not continue the last one.
+    pub(super) write_from: Nanos,
+    /// When the host last asked for something.
+    pub(super) last_activity: Nanos,
+    /// When the last write's data began to arrive.
+    pub(super) last_write: Nanos,
+    /// Whether the mechanism's last work was destaging; reads and destaging alternate under pressure.
+    pub(super) destaged_last: bool,
+}
+
+/// Durations that the parameters fix.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub read_hit: Nanos,
+    pub read_miss: Nanos,
+    pub write: Nanos,
+    /// Picoseconds for which the interface is busy with a byte.
+    pub byte_ps: u64,
+    pub gap: Nanos,
+    pub gap_jitter: Nanos,
+    pub rmw_gap: Nanos,
+    pub destage_idle: Nanos,
+    pub clean_idle: Nanos,
+}
+
+/// Sizes that the parameters fix. Sectors are physical.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    pub capacity: u64,
+    pub logical: u32,
+    pub physical: u64,
+    /// Bytes between the start of the medium and the host's first byte: SMR log and alignment shift.
+    pub base: u64,
+    pub read_ahead_sectors: u64,
+    pub destage_window: usize,
+    pub rmw_batch: u64,
+    pub append_sectors: u64,
+    pub depth: usize,
+    pub write_caching: bool,
+}
+
+/// A write whose answer waits for room in the write cache.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockedWrite {
+    pub id: u64,
+    /// Bytes from the start of the medium.
+    pub from: u64,
+    pub to: u64,
+    /// When its data has crossed the interface.
+    pub arrived: Nanos,
+}
+
+/// A FLUSH that is not answered yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PendingFlush {
+    pub id: u64,
+    pub ready: Nanos,
+}
+
+pub(super) fn ms(value: f64) -> Nanos {
+    (value * 1e6).round() as Nanos
+}
+
+const KIB: u64 = 1024;
+
+impl HardDisk {
+    /// A drive at rest at time 0, with empty caches. The seed only drives the jitter of the destage gap.
+    ///
+    /// # Errors
+    /// Every parameter that cannot be.
+    pub fn new(params: &HddParams, seed: u64) -> Result<Self, Vec<ParamProblem>> {
+        let problems = params.validate();
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let physical = u64::from(params.physical_sector_bytes);
+        let sizes = Sizes::of(params);
+        let (read, write) = (&params.read_cache, &params.write_cache);
+        Ok(Self {
+            times: Times::of(params),
+            sizes,
+            mechanism: mechanism(params),
+            read_cache: ReadCache::new(read.segments, u64::from(read.segment_kib) * KIB / physical),
+            read_ahead: None,
+            write_cache: WriteCache::new(
+                u64::from(write.dirty_limit_kib) * KIB,
+                write.dirty_extents,
+                write.high_water_pct / 100.0,
+            ),
+            queue: CommandQueue::new(params.queue.window, ms(params.queue.starvation_ms)),
+            shingles: params.smr.map(|smr| {
+                let band = u64::from(smr.band_mib) * KIB * KIB / physical;
+                Shingles::new(sizes.base / physical, band, smr.map_extents)
+            }),
+            faults: Faults::default(),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            blocked_writes: VecDeque::new(),
+            flush: None,
+            waiting: VecDeque::new(),
+            admit_from: 0,
+            completions: VecDeque::with_capacity(64),
+            retired: 0,
+            mechanism_free: 0,
+            electronics_free: 0,
+            write_from: 0,
+            last_activity: 0,
+            last_write: 0,
+            destaged_last: false,
+        })
+    }
+
+    /// Plants faults, or with the default value removes them.
+    pub fn set_faults(&mut self, faults: Faults) {
+        self.faults = faults;
+    }
+
+    /// The host's byte `offset` as a distance from the start of the medium.
+    #[inline]
+    pub(super) fn medium_byte(&self, offset: u64) -> u64 {
+        offset + self.sizes.base
+    }
+
+    /// Occupies the electronics for `overhead` from `at` on, then the interface for `len` bytes. Returns
+    /// when the overhead and when the transfer ends.
+    #[inline]
+    pub(super) fn electronics(&mut self, at: Nanos, overhead: Nanos, len: u64) -> (Nanos, Nanos) {
+        let ready = at.max(self.electronics_free) + overhead;
+        self.electronics_free = ready + len * self.times.byte_ps / 1000;
+        (ready, self.electronics_free)
+    }
+
+    /// Answers a request; a drive that has disappeared by then says so instead.
+    #[inline]
+    pub(super) fn complete(&mut self, id: u64, at: Nanos, outcome: Outcome) {
+        let mut answer = Completion { id, at, outcome };
+        if let Some(gone_at) = self.faults.gone_at.filter(|&gone_at| at >= gone_at) {
+            answer.at = gone_at.max(self.last_activity);
+            answer.outcome = Outcome::Gone;
+        }
+        let mut index = self.completions.len();
+        while index > 0 && self.completions[index - 1].at > answer.at {
+            index -= 1;
+        }
+        self.completions.insert(index, answer);
+    }
+
+    /// Tags in use.
+    #[inline]
+    pub(super) fn tags(&self) -> usize {
+        let answered = self.completions.len() - self.retired;
+        self.queue.len() + self.blocked_writes.len() + usize::from(self.flush.is_some()) + answered
+    }
+
+    fn is_valid(&self, request: &Request) -> bool {
+        let sector = u64::from(self.sizes.logical);
+        request.op == Op::Flush
+            || (request.len > 0
+                && request.offset.is_multiple_of(sector)
+                && request.len.is_multiple_of(sector)
+                && request.offset.checked_add(request.len).is_some_and(|e| e <= self.sizes.capacity))
+    }
+
+    /// Takes a request into the drive at `at`.
+    pub(super) fn accept(&mut self, at: Nanos, request: Request) {
+        match request.op {
+            Op::Read => self.accept_read(at, request),
+            Op::Write => self.accept_write(at, request),
+            Op::Flush => self.accept_flush(at, request.id),
+            Op::Trim => self.accept_trim(at, &request),
+        }
+    }
+
+    fn accept_flush(&mut self, at: Nanos, id: u64) {
+        let (ready, _) = self.electronics(at, self.times.write, 0);
+        if self.faults.flush_lies {
+            self.complete(id, ready, Outcome::Done);
+        } else {
+            self.flush = Some(PendingFlush { id, ready });
+        }
+    }
+
+    fn accept_trim(&mut self, at: Nanos, request: &Request) {
+        let (ready, _) = self.electronics(at, self.times.write, 0);
+        let from = self.medium_byte(request.offset);
+        let to = from + request.len;
+        // a blocked write's data must stay, its answer depends on it
+        if self.blocked_writes.is_empty() {
+            self.write_cache.remove(from, to);
+        }
+        if let Some(shingles) = &mut self.shingles {
+            let (first, behind) =
+                (from.div_ceil(self.sizes.physical), to / self.sizes.physical);
+            if first < behind {
+                shingles.trim(first, behind);
+            }
+        }
+        self.complete(request.id, ready, Outcome::Done);
+    }
+}
+
+impl Device for HardDisk {
+    fn capacity_bytes(&self) -> u64 {
+        self.sizes.capacity
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.sizes.logical
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.run_until(now);
+        self.last_activity = now;
+        if self.faults.gone(now) {
+            self.complete(request.id, now, Outcome::Gone);
+        } else if !self.is_valid(&request) {
+            self.complete(request.id, now, Outcome::Invalid);
+        } else if self.flush.is_some() || !self.waiting.is_empty() || self.tags() >= self.sizes.depth
+        {
+            self.waiting.push_back((now, request));
+        } else {
+            self.accept(now, request);
+        }
+    }
+
+    fn next_completion(&mut self) -> Option<Nanos> {
+        loop {
+            let known = self.completions.front().map(|c| c.at);
+            if self.nothing_pending() {
+                return known;
+            }
+            match self.next_event() {
+                Some((at, event)) if known.is_none_or(|k| at < k) => self.perform(at, event),
+                _ => return known,
+            }
+        }
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        if !self.is_idle() {
+            self.run_until(to);
+        }
+        while self.completions.front().is_some_and(|c| c.at <= to) {
+            done.extend(self.completions.pop_front());
+            self.retired = self.retired.saturating_sub(1);
+        }
+    }
+}
+
+impl Times {
+    fn of(params: &HddParams) -> Self {
+        let write = &params.write_cache;
+        Self {
+            read_hit: ms(params.read_hit_overhead_ms),
+            read_miss: ms(params.read_miss_overhead_ms),
+            write: ms(params.write_overhead_ms),
+            byte_ps: (1e6 / params.interface_mb_s).round() as u64,
+            gap: ms(write.gap_ms),
+            gap_jitter: ms(write.gap_jitter_ms),
+            rmw_gap: params.read_modify_write.map_or(0, |rmw| ms(rmw.gap_ms)),
+            destage_idle: ms(write.idle_ms),
+            clean_idle: params.smr.map_or(0, |smr| ms(smr.clean_idle_ms)),
+        }
+    }
+}
+
+impl Sizes {
+    fn of(params: &HddParams) -> Self {
+        let physical = u64::from(params.physical_sector_bytes);
+        let logical = u64::from(params.logical_sector_bytes);
+        let log = params.smr.map_or(0, |smr| (smr.cache_gib * (1u64 << 30) as f64) as u64);
+        let shift = u64::from(params.alignment_shift_sectors) * logical;
+        Self {
+            capacity: params.capacity_bytes,
+            logical: params.logical_sector_bytes,
+            physical,
+            base: log / physical * physical + shift,
+            read_ahead_sectors: u64::from(params.read_cache.read_ahead_kib) * KIB / physical,
+            destage_window: params.write_cache.window as usize,
+            rmw_batch: params.read_modify_write.map_or(1, |rmw| u64::from(rmw.batch_sectors)),
+            append_sectors: params.smr.map_or(0, |smr| u64::from(smr.append_kib) * KIB / physical),
+            depth: params.queue.depth as usize,
+            write_caching: params.write_cache.enabled,
+        }
+    }
+}
+
+/// The moving parts of a drive with validated parameters.
+pub(super) fn mechanism(params: &HddParams) -> Mechanism {
+    let rotation = Rotation::from_rpm(params.rpm);
+    let layout = Layout::new(
+        &zone_formats(params),
+        params.heads,
+        params.layout,
+        rotation,
+        ms(params.head_switch_ms),
+        sectors_needed(params),
+    );
+    let seek = SeekCurve::new(&params.seek, layout.stroke());
+    Mechanism::new(layout, rotation, seek, ms(params.head_switch_ms), ms(params.write_settle_ms))
+}

@@ -1,0 +1,154 @@
+//! The drive's queue of commands that need the medium, and the choice among them.
+
+use crate::device::{Nanos, Request};
+use crate::hdd::layout::Place;
+use crate::hdd::mechanism::Mechanism;
+
+/// A command that needs the medium.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// The host's request.
+    pub request: Request,
+    /// When it reached the drive.
+    pub arrived: Nanos,
+    /// When the electronics were done with it.
+    pub ready: Nanos,
+    /// First physical sector to transfer.
+    pub sector: u64,
+    /// Physical sectors to transfer.
+    pub count: u64,
+    /// Where the first one is.
+    pub place: Place,
+    /// Cache segment that this read continues.
+    pub segment: Option<usize>,
+}
+
+impl Command {
+    /// Whether it writes.
+    pub fn writes(&self) -> bool {
+        self.request.op == crate::device::Op::Write
+    }
+}
+
+/// Commands in order of arrival.
+#[derive(Debug, Clone)]
+pub struct CommandQueue {
+    commands: Vec<Command>,
+    window: usize,
+    starvation: Nanos,
+}
+
+impl CommandQueue {
+    /// An empty queue that chooses among its `window` oldest commands and leaves none waiting longer than
+    /// `starvation` while others are taken.
+    pub fn new(window: u32, starvation: Nanos) -> Self {
+        Self { commands: Vec::with_capacity(64), window: window.max(1) as usize, starvation }
+    }
+
+    /// Number of waiting commands.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.commands.len()
+    }
+
+    /// Adds a command.
+    #[inline]
+    pub fn push(&mut self, command: Command) {
+        self.commands.push(command);
+    }
+
+    /// When the oldest command is ready.
+    #[inline]
+    pub fn ready(&self) -> Option<Nanos> {
+        self.commands.first().map(|c| c.ready)
+    }
+
+    /// Takes the command to serve at `at`, when the oldest must be ready: the one whose transfer could
+    /// start first, unless the oldest has starved or `in_order` asks for the oldest. Returns it with the
+    /// start of its transfer. `write_from` is the earliest start of a movement to a write.
+    pub fn take(
+        &mut self,
+        at: Nanos,
+        write_from: Nanos,
+        mechanism: &Mechanism,
+        in_order: bool,
+    ) -> Option<(Command, Nanos)> {
+        let oldest = self.commands.first()?;
+        let start = |c: &Command| {
+            let continues = c.sector == mechanism.next_sector();
+            let from = if c.writes() && !continues { at.max(write_from) } else { at };
+            mechanism.reach(from, c.sector, &c.place, c.writes())
+        };
+        let mut best = (0, start(oldest));
+        let starved = at.saturating_sub(oldest.arrived) > self.starvation;
+        if !in_order && !starved {
+            for (index, command) in self.commands.iter().enumerate().take(self.window).skip(1) {
+                if command.ready > at {
+                    break;
+                }
+                let start = start(command);
+                if start < best.1 {
+                    best = (index, start);
+                }
+            }
+        }
+        Some((self.commands.remove(best.0), best.1))
+    }
+
+    /// Removes and returns everything.
+    pub fn drain(&mut self) -> Vec<Command> {
+        std::mem::take(&mut self.commands)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Op;
+    use crate::hdd::tests::{mechanism_of, small_drive};
+
+    fn command(mechanism: &Mechanism, id: u64, sector: u64, arrived: Nanos) -> Command {
+        let request = Request { id, op: Op::Read, offset: 0, len: 512, fua: false };
+        let place = mechanism.layout().locate(sector);
+        Command { request, arrived, ready: arrived, sector, count: 1, place, segment: None }
+    }
+
+    fn order(queue: &mut CommandQueue, mechanism: &Mechanism, at: Nanos, fcfs: bool) -> Vec<u64> {
+        std::iter::from_fn(|| queue.take(at, 0, mechanism, fcfs).map(|(c, _)| c.request.id)).collect()
+    }
+
+    #[test]
+    fn the_nearest_in_time_goes_first() {
+        let mechanism = mechanism_of(&small_drive());
+        let far = mechanism.layout().sectors() - 10;
+        for (fcfs, window, expected) in
+            [(false, 32, [2, 1, 3]), (true, 32, [1, 2, 3]), (false, 1, [1, 2, 3])]
+        {
+            let mut queue = CommandQueue::new(window, 1_000_000_000);
+            for (id, sector) in [(1, 300), (2, 5), (3, far)] {
+                queue.push(command(&mechanism, id, sector, 0));
+            }
+            assert_eq!(order(&mut queue, &mechanism, 0, fcfs), expected);
+        }
+    }
+
+    #[test]
+    fn a_starved_command_goes_first() {
+        let mechanism = mechanism_of(&small_drive());
+        let mut queue = CommandQueue::new(32, 1_000_000);
+        queue.push(command(&mechanism, 1, mechanism.layout().sectors() - 10, 0));
+        queue.push(command(&mechanism, 2, 5, 0));
+        let (first, _) = queue.take(1_000_001, 0, &mechanism, false).unwrap();
+        assert_eq!(first.request.id, 1);
+    }
+
+    #[test]
+    fn a_command_that_is_not_ready_is_not_chosen() {
+        let mechanism = mechanism_of(&small_drive());
+        let mut queue = CommandQueue::new(32, u64::MAX);
+        queue.push(command(&mechanism, 1, mechanism.layout().sectors() - 10, 0));
+        queue.push(command(&mechanism, 2, 5, 100));
+        let (first, _) = queue.take(50, 0, &mechanism, false).unwrap();
+        assert_eq!(first.request.id, 1);
+    }
+}

@@ -1,0 +1,262 @@
+//! Reads: cache hits, read-ahead, and the commands that need the medium.
+
+use crate::device::{Nanos, Op, Outcome, Request};
+use crate::hdd::disk::HardDisk;
+use crate::hdd::queue::Command;
+use crate::hdd::read_cache::Lookup;
+
+/// Reading that goes on by itself after a command.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadAhead {
+    /// The segment it fills.
+    pub segment: usize,
+    /// First sector that it reads.
+    pub from: u64,
+    /// Time at which the sector before `from` ended under the head.
+    pub since: Nanos,
+    /// First sector that it will not read.
+    pub limit: u64,
+    /// It must go on until then, because a command was promised its data.
+    pub promised: Nanos,
+}
+
+impl HardDisk {
+    /// The physical sectors that hold the host's bytes, as first and behind-last.
+    #[inline]
+    pub(super) fn sectors_of(&self, request: &Request) -> (u64, u64) {
+        let from = self.medium_byte(request.offset);
+        let physical = self.sizes.physical;
+        (from / physical, (from + request.len).div_ceil(physical))
+    }
+
+    pub(super) fn accept_read(&mut self, at: Nanos, request: Request) {
+        let (from, to) = self.sectors_of(&request);
+        let byte = self.medium_byte(request.offset);
+        if !request.fua {
+            if self.write_cache.holds(byte, byte + request.len) {
+                return self.answer_from_cache(at, &request, 0);
+            }
+            if let Lookup::Held { index, end } = self.read_cache.find(from) {
+                return self.read_from_segment(at, request, (from, to), index, end);
+            }
+        }
+        self.stop_read_ahead(at);
+        self.queue_command(at, request, from, to, None);
+    }
+
+    /// Answers a read whose data is in the buffer by `available`.
+    fn answer_from_cache(&mut self, at: Nanos, request: &Request, available: Nanos) {
+        let (_, sent) = self.electronics(at, self.times.read_hit, request.len);
+        self.complete(request.id, sent.max(available), Outcome::Done);
+    }
+
+    /// Answers a read that begins in or just behind a segment.
+    fn read_from_segment(
+        &mut self,
+        at: Nanos,
+        request: Request,
+        (from, to): (u64, u64),
+        index: usize,
+        end: u64,
+    ) {
+        self.read_cache.touch(index);
+        let mut end = end;
+        if let Some(ahead) = self.read_ahead.filter(|ahead| ahead.segment == index) {
+            if self.may_read_on(ahead.from, to + self.sizes.read_ahead_sectors) {
+                return self.read_from_stream(at, &request, to, ahead);
+            }
+            self.stop_read_ahead(at);
+            end = self.read_cache.end(index);
+        }
+        if to <= end {
+            self.answer_from_cache(at, &request, 0);
+            if self.nothing_pending() && self.write_cache.is_clean() && self.mechanism_free <= at {
+                self.resume_read_ahead(at, index, to);
+            }
+            return;
+        }
+        self.stop_read_ahead(at);
+        self.queue_command(at, request, end.max(from), to, Some(index));
+    }
+
+    /// Answers a read from the segment that read-ahead is filling, when the head has passed its end.
+    fn read_from_stream(&mut self, at: Nanos, request: &Request, to: u64, ahead: ReadAhead) {
+        let layout = self.mechanism.layout();
+        let ahead_limit = (to + self.sizes.read_ahead_sectors).min(layout.sectors());
+        let passed = |sector: u64| {
+            let since = ahead.since;
+            if sector <= ahead.from { since } else { since + layout.time_between_ends(ahead.from, sector) }
+        };
+        if to > ahead.limit && passed(ahead.limit) < at {
+            // it had stopped short of this request
+            self.stop_read_ahead(at);
+            let index = ahead.segment;
+            let from = self.read_cache.end(index);
+            return self.queue_command(at, *request, from, to, Some(index));
+        }
+        let available = if to <= ahead.from { 0 } else { passed(to) };
+        let paused = passed(ahead.limit) < at;
+        let room_left = ahead.limit.saturating_sub(to);
+        self.read_cache.grow(ahead.segment, to);
+        self.answer_from_cache(at, request, available);
+        if paused {
+            if room_left * 2 < self.sizes.read_ahead_sectors {
+                self.stop_read_ahead(at);
+                self.resume_read_ahead(at, ahead.segment, to);
+            }
+        } else if let Some(active) = &mut self.read_ahead {
+            active.limit = active.limit.max(ahead_limit);
+            active.promised = active.promised.max(available);
+        }
+    }
+
+    /// Lets reading go on behind a segment up to the read-ahead limit beyond `to`, the end of the last
+    /// request.
+    fn resume_read_ahead(&mut self, at: Nanos, segment: usize, to: u64) {
+        let from = self.read_cache.end(segment);
+        let limit = (to + self.sizes.read_ahead_sectors).min(self.mechanism.layout().sectors());
+        let too_little = from + self.sizes.read_ahead_sectors / 2 >= limit;
+        if self.sizes.read_ahead_sectors == 0 || too_little || !self.may_read_on(from, limit) {
+            return;
+        }
+        self.stop_read_ahead(at);
+        let layout = self.mechanism.layout();
+        let start = self.mechanism.reach(at.max(self.mechanism_free), from, &layout.locate(from), false);
+        let crossing = layout.clock(from) - layout.clock_at_end(from);
+        let since = start - crossing.min(start);
+        self.read_ahead = Some(ReadAhead { segment, from, since, limit, promised: 0 });
+    }
+
+    /// Ends read-ahead at `at`, or as soon after as promises allow; the segment keeps what was read.
+    #[inline]
+    pub(super) fn stop_read_ahead(&mut self, at: Nanos) {
+        let Some(ahead) = self.read_ahead.take() else {
+            return;
+        };
+        let at = at.max(ahead.promised);
+        if at > ahead.since {
+            let room = ahead.limit - ahead.from;
+            let layout = self.mechanism.layout();
+            let read = layout.sectors_within(ahead.from, at - ahead.since, room);
+            if read > 0 {
+                self.read_cache.grow(ahead.segment, ahead.from + read);
+                self.mechanism.place_behind(ahead.from + read);
+            }
+            if read < room {
+                self.mechanism_free = self.mechanism_free.max(at);
+            }
+        }
+    }
+
+    /// Queues what the medium must do for `request`.
+    #[inline]
+    pub(super) fn queue_command(
+        &mut self,
+        at: Nanos,
+        request: Request,
+        from: u64,
+        to: u64,
+        segment: Option<usize>,
+    ) {
+        let overhead =
+            if request.op == Op::Write { self.times.write } else { self.times.read_miss };
+        let (ready, _) = self.electronics(at, overhead, 0);
+        let place = self.mechanism.layout().locate(self.first_on_medium(from, to));
+        let count = to - from;
+        let command =
+            Command { request, arrived: at, ready, sector: from, count, place, segment };
+        self.queue.push(command);
+    }
+
+    /// The sector at which a transfer of the home sectors `from..to` begins.
+    #[inline]
+    fn first_on_medium(&self, from: u64, to: u64) -> u64 {
+        match &self.shingles {
+            Some(shingles) if !shingles.at_home(from, to) => {
+                shingles.resolve(from, to).first().map_or(from, |piece| piece.sector)
+            }
+            _ => from,
+        }
+    }
+
+    /// Gives the mechanism its next command at `at`.
+    pub(super) fn serve_command(&mut self, at: Nanos) {
+        self.stop_read_ahead(at);
+        let at = at.max(self.mechanism_free);
+        let taken = self.queue.take(at, self.write_from, &self.mechanism, self.faults.fcfs);
+        let Some((command, start)) = taken else {
+            return;
+        };
+        let moved_end =
+            if command.writes() { self.write_through(at, start, &command) } else { self.read_medium(start, &command) };
+        let (from, to) = (command.request.offset, command.request.offset + command.request.len);
+        let effect = self.faults.effect(from, to, self.mechanism.rotation().period());
+        let end = moved_end + effect.delay;
+        self.mechanism_free = end;
+        let outcome = if effect.fails { Outcome::MediaError } else { Outcome::Done };
+        self.complete(command.request.id, end, outcome);
+        if !command.writes() && !effect.fails {
+            self.keep_and_read_on(end, &command, effect.delay > 0);
+        }
+    }
+
+    /// Reads a command's sectors, the first of which is under the head at `start`.
+    fn read_medium(&mut self, start: Nanos, command: &Command) -> Nanos {
+        let (from, to) = (command.sector, command.sector + command.count);
+        match &self.shingles {
+            Some(shingles) if !shingles.at_home(from, to) => {
+                let pieces = shingles.resolve(from, to);
+                let mut at = start;
+                for (index, piece) in pieces.iter().enumerate() {
+                    at = if index == 0 {
+                        self.mechanism.transfer(start, piece.sector, &command.place, piece.count)
+                    } else {
+                        self.mechanism.access(at, piece.sector, piece.count, false)
+                    };
+                }
+                at
+            }
+            _ => self.mechanism.transfer(start, from, &command.place, command.count),
+        }
+    }
+
+    /// Puts what was read into a segment and lets the head read on if nothing else waits for it.
+    #[inline]
+    fn keep_and_read_on(&mut self, end: Nanos, command: &Command, delayed: bool) {
+        if self.read_cache.is_off() {
+            return;
+        }
+        let to = command.sector + command.count;
+        let segment = match command.segment {
+            Some(index) => {
+                self.read_cache.grow(index, to);
+                self.read_cache.touch(index);
+                index
+            }
+            None => self.read_cache.replace_oldest(command.sector, to),
+        };
+        let limit = (to + self.sizes.read_ahead_sectors).min(self.mechanism.layout().sectors());
+        if limit > to && self.queue.len() == 0 && !delayed && self.may_read_on(command.sector, limit) {
+            self.read_ahead =
+                Some(ReadAhead { segment, from: to, since: end, limit, promised: 0 });
+        }
+    }
+
+    /// Whether reading by itself may go on over these sectors: it follows the order of addresses, so they
+    /// must be at home, and it keeps away from planted bad spots.
+    #[inline]
+    fn may_read_on(&self, from: u64, to: u64) -> bool {
+        if self.shingles.as_ref().is_some_and(|s| !s.at_home(from, to)) {
+            return false;
+        }
+        if self.faults.slow_region.is_none() && self.faults.failing_region.is_none() {
+            return true;
+        }
+        !self.faults.any_in(self.host_byte(from), self.host_byte(to))
+    }
+
+    /// The host's offset of a sector's first byte; 0 for what lies before the host's first.
+    pub(super) fn host_byte(&self, sector: u64) -> u64 {
+        (sector * self.sizes.physical).saturating_sub(self.sizes.base)
+    }
+}

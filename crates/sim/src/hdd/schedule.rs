@@ -1,0 +1,172 @@
+//! What the drive does next, and when: the only place where work for the mechanism begins.
+
+use crate::device::{Nanos, Outcome};
+use crate::hdd::disk::HardDisk;
+
+/// One step of the drive's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The writes under way are on the medium and give back their room.
+    WritesDone,
+    /// The cache is empty: the flush is done.
+    FlushDone,
+    /// An answered command gives back its tag.
+    TagFree,
+    /// A waiting request enters the drive.
+    Admit,
+    /// The mechanism takes a command from the queue.
+    Command,
+    /// The mechanism writes something from the cache.
+    Destage,
+    /// The mechanism cleans a shingled band.
+    Clean,
+}
+
+impl Event {
+    /// Whether this only ends something. What ends at a moment is seen at that moment; what begins then
+    /// can still be influenced by requests of the same moment.
+    fn ends_something(self) -> bool {
+        matches!(self, Event::WritesDone | Event::FlushDone | Event::TagFree | Event::Admit)
+    }
+}
+
+impl HardDisk {
+    /// Whether no request waits for the mechanism or for another request.
+    #[inline]
+    pub(super) fn nothing_pending(&self) -> bool {
+        self.queue.len() == 0
+            && self.blocked_writes.is_empty()
+            && self.flush.is_none()
+            && self.waiting.is_empty()
+    }
+
+    /// Whether there is nothing at all to do, in the background either.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.nothing_pending()
+            && self.write_cache.is_clean()
+            && !self.write_cache.is_writing()
+            && self.shingles.as_ref().is_none_or(|s| s.is_clean())
+    }
+
+    /// Does everything that begins before `to` and ends by then.
+    pub(super) fn run_until(&mut self, to: Nanos) {
+        if self.is_idle() {
+            return;
+        }
+        while let Some((at, event)) = self.next_event() {
+            if at > to || (at == to && !event.ends_something()) {
+                return;
+            }
+            self.perform(at, event);
+        }
+    }
+
+    /// The next event, unless a request comes first.
+    pub(super) fn next_event(&self) -> Option<(Nanos, Event)> {
+        let mut next: Option<(Nanos, Event)> = None;
+        let mut offer = |at: Nanos, event: Event| {
+            if next.is_none_or(|(earliest, _)| at < earliest) {
+                next = Some((at, event));
+            }
+        };
+        if let Some(&(arrived, _)) = self.waiting.front().filter(|_| self.flush.is_none()) {
+            if self.tags() < self.sizes.depth {
+                offer(arrived.max(self.admit_from), Event::Admit);
+            } else if let Some(answer) = self.completions.get(self.retired) {
+                offer(answer.at, Event::TagFree);
+            }
+        }
+        let free = self.mechanism_free;
+        if self.write_cache.is_writing() {
+            offer(free, Event::WritesDone);
+            return next;
+        }
+        let command = self.queue.ready().map(|ready| free.max(ready));
+        let destage = self.destage_due();
+        match (command, destage) {
+            // under pressure the two take turns
+            (Some(c), Some(d)) if d <= c || (!self.destaged_last && d <= free.max(c)) => {
+                offer(d, if self.destaged_last && c <= d { Event::Command } else { Event::Destage });
+            }
+            (Some(c), _) => offer(c, Event::Command),
+            (None, Some(d)) => offer(d, Event::Destage),
+            (None, None) => {
+                if let Some(flush) = self.flush.filter(|_| self.blocked_writes.is_empty()) {
+                    offer(free.max(flush.ready), Event::FlushDone);
+                } else if self.shingles.as_ref().is_some_and(|s| !s.is_clean()) {
+                    offer(free.max(self.last_activity + self.times.clean_idle), Event::Clean);
+                }
+            }
+        }
+        next
+    }
+
+    /// When destaging is due: now if a flush has nothing else to wait for or the cache is pressed, else
+    /// after some idle time.
+    fn destage_due(&self) -> Option<Nanos> {
+        if self.write_cache.is_clean() {
+            return None;
+        }
+        let from = match &self.flush {
+            Some(flush) if self.queue.len() == 0 => flush.ready,
+            _ if !self.blocked_writes.is_empty() || self.write_cache.is_pressed() => self.last_write,
+            _ => self.last_activity + self.times.destage_idle,
+        };
+        Some(self.mechanism_free.max(from))
+    }
+
+    /// Performs `event` at `at`.
+    pub(super) fn perform(&mut self, at: Nanos, event: Event) {
+        if self.faults.gone(at) {
+            self.lose_everything(at);
+            return;
+        }
+        match event {
+            Event::WritesDone => {
+                self.write_cache.finish();
+                self.release_blocked_writes(at);
+            }
+            Event::FlushDone => {
+                if let Some(flush) = self.flush.take() {
+                    self.complete(flush.id, at, Outcome::Done);
+                    self.admit_from = at;
+                }
+            }
+            Event::TagFree => {
+                self.retired += 1;
+                self.admit_from = at;
+            }
+            Event::Admit => {
+                if let Some((_, request)) = self.waiting.pop_front() {
+                    self.last_activity = self.last_activity.max(at);
+                    self.accept(at, request);
+                }
+            }
+            Event::Command => {
+                self.destaged_last = false;
+                self.serve_command(at);
+            }
+            Event::Destage => {
+                self.destaged_last = true;
+                self.destage(at);
+            }
+            Event::Clean => self.clean_band(at),
+        }
+    }
+
+    /// Answers all that is outstanding with "gone" and forgets the rest.
+    fn lose_everything(&mut self, at: Nanos) {
+        let mut ids: Vec<u64> = self.queue.drain().iter().map(|c| c.request.id).collect();
+        ids.extend(self.blocked_writes.drain(..).map(|write| write.id));
+        ids.extend(self.flush.take().map(|flush| flush.id));
+        ids.extend(self.waiting.drain(..).map(|(_, request)| request.id));
+        for id in ids {
+            self.complete(id, at, Outcome::Gone);
+        }
+        self.write_cache.finish();
+        self.write_cache.remove(0, u64::MAX);
+        self.shingles = None;
+        self.read_ahead = None;
+    }
+}

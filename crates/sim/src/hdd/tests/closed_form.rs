@@ -1,0 +1,246 @@
+//! The drive against formulas.
+
+use super::host::{Host, mean_ms, random};
+use super::small_drive;
+use crate::device::{Device, Nanos, Op};
+use crate::hdd::params::{HddParams, SeekParams};
+use crate::hdd::{Faults, HardDisk};
+
+const KIB: u64 = 1024;
+
+fn without_caches() -> HddParams {
+    let mut params = small_drive();
+    params.read_cache.segments = 0;
+    params.write_cache.enabled = false;
+    params
+}
+
+#[test]
+fn a_random_read_takes_command_seek_half_a_turn_and_transfer() {
+    let params = small_drive();
+    let mut host = Host::new(&params);
+    let capacity = host.disk.capacity_bytes();
+    let times = host.run(1, random(Op::Read, 0, capacity, 4 * KIB, 20_000));
+    let transfer = 4096.0 / 75e6 * 1e3;
+    let expected = params.read_miss_overhead_ms + host.disk.mean_seek_ms() + 5.0 + transfer;
+    let mean = mean_ms(&times);
+    assert!((mean / expected - 1.0).abs() < 0.02, "{mean} against {expected}");
+}
+
+#[test]
+fn a_random_write_through_settles_in_addition() {
+    let params = without_caches();
+    let mut host = Host::new(&params);
+    let capacity = host.disk.capacity_bytes();
+    let times = host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 20_000));
+    let expected = params.write_overhead_ms
+        + host.disk.mean_seek_ms()
+        + params.write_settle_ms
+        + 5.0
+        + 4096.0 / 75e6 * 1e3;
+    let mean = mean_ms(&times);
+    assert!((mean / expected - 1.0).abs() < 0.02, "{mean} against {expected}");
+}
+
+#[test]
+fn a_full_pass_takes_capacity_over_the_harmonic_mean_rate() {
+    let host = Host::new(&small_drive());
+    let zones = host.disk.zones();
+    let seconds: f64 = zones.iter().map(|z| z.len_bytes as f64 / z.rate_mb_s / 1e6).sum();
+    let real = host.disk.full_pass_s();
+    assert!((real / seconds - 1.0).abs() < 1e-3, "{real} against {seconds}");
+    // without skew the mean rate of the square-root law is the mean of its ends
+    let mut flat = small_drive();
+    (flat.skew.head_rev, flat.skew.cylinder_rev, flat.head_switch_ms) = (0.0, 0.0, 0.0);
+    let flat = Host::new(&flat);
+    let mean_mb_s = flat.disk.capacity_bytes() as f64 / flat.disk.full_pass_s() / 1e6;
+    assert!((mean_mb_s / 75.0 - 1.0).abs() < 0.01, "{mean_mb_s}");
+}
+
+#[test]
+fn skew_slows_a_sequential_pass_by_itself() {
+    let mut params = small_drive();
+    params.skew.head_rev = 0.1;
+    let mut host = Host::new(&params);
+    let zone = host.disk.zones()[0];
+    let expected = zone.media_mb_s / 1.1;
+    for op in [Op::Read, Op::Write] {
+        host.sequential_mb_s(op, 0, 32 << 20, 64 * KIB);
+        let rate = host.sequential_mb_s(op, 32 << 20, 64 << 20, 64 * KIB);
+        assert!((rate / expected - 1.0).abs() < 0.01, "{op:?}: {rate} against {expected}");
+        host.rest(1_000_000_000);
+    }
+}
+
+#[test]
+fn access_times_to_one_sector_repeat_with_the_rotation() {
+    let mut params = without_caches();
+    params.read_miss_overhead_ms = 0.0;
+    let mut host = Host::new(&params);
+    host.one(Op::Read, 0, 512);
+    let phase = host.now % host.disk.revolution_ns();
+    for _ in 0..50 {
+        host.rest(777_777);
+        host.one(Op::Read, 0, 512);
+        assert_eq!(host.now % host.disk.revolution_ns(), phase);
+    }
+    // and over a whole turn of arrival times every wait occurs
+    let waits: Vec<Nanos> = (0..100)
+        .map(|_| {
+            host.rest(10_000_000 * 37 / 100);
+            host.one(Op::Read, 0, 512)
+        })
+        .collect();
+    let spread = waits.iter().max().unwrap() - waits.iter().min().unwrap();
+    assert!(spread > 9_500_000, "{spread}");
+}
+
+#[test]
+fn queueing_gains_and_first_come_first_served_does_not() {
+    let rate = |depth: usize, fcfs: bool| {
+        let mut host = Host::new(&small_drive());
+        host.disk.set_faults(Faults { fcfs, ..Faults::default() });
+        let capacity = host.disk.capacity_bytes();
+        host.run(depth, random(Op::Read, 0, capacity, 4 * KIB, 4000));
+        4000.0 / (host.now as f64 / 1e9)
+    };
+    let single = rate(1, false);
+    let gain = rate(32, false) / single;
+    assert!((1.8..3.0).contains(&gain), "{gain}");
+    let planted = rate(32, true) / single;
+    assert!((0.95..1.1).contains(&planted), "{planted}");
+}
+
+#[test]
+fn a_depth_beyond_the_drives_waits_outside() {
+    let mut host = Host::new(&small_drive());
+    let capacity = host.disk.capacity_bytes();
+    let times = host.run(128, random(Op::Read, 0, capacity, 4 * KIB, 3000));
+    assert_eq!(times.len(), 3000);
+    // Little's law: time = depth / rate
+    let rate = 3000.0 / (host.now as f64 / 1e6);
+    let expected = 128.0 / rate;
+    let mean = mean_ms(&times[128..]);
+    assert!((mean / expected - 1.0).abs() < 0.1, "{mean} against {expected}");
+}
+
+#[test]
+fn a_cached_write_returns_at_once_and_a_flush_waits_for_the_medium() {
+    let params = small_drive();
+    let mut host = Host::new(&params);
+    let capacity = host.disk.capacity_bytes();
+    let times = host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 16));
+    assert!(mean_ms(&times) < 0.2, "{}", mean_ms(&times));
+    assert_eq!(host.disk.dirty_bytes(), 16 * 4 * KIB);
+    let flush = host.one(Op::Flush, 0, 0) as f64 / 1e6;
+    assert!((16.0 * 3.0..16.0 * 20.0).contains(&flush), "{flush}");
+    assert_eq!(host.disk.dirty_bytes(), 0);
+    assert!(host.one(Op::Flush, 0, 0) < 500_000);
+}
+
+#[test]
+fn a_lying_flush_leaves_the_data_in_the_cache() {
+    let mut host = Host::new(&small_drive());
+    host.disk.set_faults(Faults { flush_lies: true, ..Faults::default() });
+    let capacity = host.disk.capacity_bytes();
+    host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 16));
+    assert!(host.one(Op::Flush, 0, 0) < 500_000);
+    assert_eq!(host.disk.dirty_bytes(), 16 * 4 * KIB);
+}
+
+#[test]
+fn requests_behind_a_flush_wait_for_it() {
+    let mut host = Host::new(&small_drive());
+    let capacity = host.disk.capacity_bytes();
+    host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 30));
+    let times = host.run(2, [(Op::Flush, 0, 0), (Op::Read, 0, 4 * KIB)]);
+    assert!(times[1] > times[0]);
+}
+
+#[test]
+fn idle_time_empties_the_write_cache() {
+    let mut host = Host::new(&small_drive());
+    host.one(Op::Write, 1 << 20, 4 * KIB);
+    host.rest(40_000_000);
+    assert!(host.disk.dirty_bytes() > 0);
+    host.rest(100_000_000);
+    assert_eq!(host.disk.dirty_bytes(), 0);
+}
+
+#[test]
+fn what_was_just_read_or_written_comes_from_the_buffer() {
+    let mut host = Host::new(&small_drive());
+    let first = host.one(Op::Read, 1 << 30, 4 * KIB);
+    let again = host.one(Op::Read, 1 << 30, 4 * KIB);
+    assert!(first > 1_000_000 && again < 200_000, "{first} {again}");
+    host.one(Op::Write, 2 << 30, 4 * KIB);
+    assert!(host.one(Op::Read, 2 << 30, 4 * KIB) < 200_000);
+}
+
+#[test]
+fn reading_goes_on_while_the_host_thinks() {
+    let mut host = Host::new(&small_drive());
+    host.one(Op::Read, 1 << 30, 64 * KIB);
+    host.rest(20_000_000);
+    let next = host.one(Op::Read, (1 << 30) + 64 * KIB, 64 * KIB);
+    assert!(next < 500_000, "{next}");
+}
+
+#[test]
+fn a_force_unit_access_write_reaches_the_medium() {
+    let mut host = Host::new(&small_drive());
+    let request = |id, offset| crate::device::Request {
+        id,
+        op: Op::Write,
+        offset,
+        len: 4 * KIB,
+        fua: true,
+    };
+    host.disk.submit(0, request(1, 1 << 30));
+    assert!(host.disk.next_completion().unwrap() > 1_000_000);
+    assert_eq!(host.disk.dirty_bytes(), 0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_times() {
+    let mut params = small_drive();
+    params.write_cache.gap_jitter_ms = 0.3;
+    let run = |seed: u64| {
+        let disk = HardDisk::new(&params, seed).unwrap();
+        let mut host = Host { disk, ..Host::new(&params) };
+        host.run(4, random(Op::Write, 0, 1 << 30, 4 * KIB, 2000));
+        host.now
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+#[test]
+fn a_measured_drive_can_be_entered_as_tables() {
+    use crate::hdd::params::{ZoneEntry, ZoneParams};
+    let mut params = small_drive();
+    params.zones = ZoneParams::Table {
+        list: vec![
+            ZoneEntry {
+                cylinders: 1200,
+                sectors_per_track: 1000,
+                head_skew_rev: Some(0.3),
+                cylinder_skew_rev: None,
+            },
+            ZoneEntry {
+                cylinders: 1200,
+                sectors_per_track: 700,
+                head_skew_rev: None,
+                cylinder_skew_rev: Some(0.05),
+            },
+        ],
+    };
+    params.seek = SeekParams::Table { points_cylinders_ms: vec![(1, 0.8), (100, 2.0), (2399, 14.0)] };
+    let host = Host::new(&params);
+    let zones = host.disk.zones();
+    assert_eq!(zones[0].len_bytes, 1200 * 4 * 1000 * 512);
+    assert!((zones[0].media_mb_s - 51.2).abs() < 0.01);
+    // 16 cylinders on 4 heads: 60 steps of 0.1 and 3 switches of 0.3, and a step to the next band
+    let expected = 51.2 * 64.0 / (64.0 + 61.0 * 0.1 + 3.0 * 0.3);
+    assert!((zones[0].rate_mb_s / expected - 1.0).abs() < 1e-3, "{}", zones[0].rate_mb_s);
+}

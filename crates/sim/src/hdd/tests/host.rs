@@ -1,0 +1,87 @@
+//! A host that keeps a queue at its depth, and access patterns for it.
+
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::hdd::{HardDisk, HddParams};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A drive and the host's clock.
+pub struct Host {
+    pub disk: HardDisk,
+    pub now: Nanos,
+    next_id: u64,
+}
+
+impl Host {
+    pub fn new(params: &HddParams) -> Self {
+        Self { disk: HardDisk::new(params, 1).unwrap(), now: 0, next_id: 0 }
+    }
+
+    /// Sends the requests with `depth` outstanding; returns each one's time in order of completion.
+    /// Panics on anything but success.
+    pub fn run(
+        &mut self,
+        depth: usize,
+        requests: impl IntoIterator<Item = (Op, u64, u64)>,
+    ) -> Vec<Nanos> {
+        let mut requests = requests.into_iter();
+        let mut started = std::collections::HashMap::new();
+        let mut times = Vec::new();
+        let mut done: Vec<Completion> = Vec::new();
+        let mut more = true;
+        loop {
+            while more && started.len() < depth {
+                let Some((op, offset, len)) = requests.next() else {
+                    more = false;
+                    break;
+                };
+                self.next_id += 1;
+                let id = self.next_id;
+                started.insert(id, self.now);
+                self.disk.submit(self.now, Request { id, op, offset, len, fua: false });
+            }
+            let Some(due) = self.disk.next_completion() else {
+                assert!(started.is_empty() && !more);
+                return times;
+            };
+            assert!(due >= self.now, "an answer in the past");
+            self.now = due;
+            self.disk.advance(due, &mut done);
+            assert!(!done.is_empty(), "nothing came when it was due");
+            for answer in done.drain(..) {
+                assert_eq!(answer.outcome, Outcome::Done);
+                assert_eq!(answer.at, due);
+                times.push(due - started.remove(&answer.id).unwrap());
+            }
+        }
+    }
+
+    /// One request by itself.
+    pub fn one(&mut self, op: Op, offset: u64, len: u64) -> Nanos {
+        self.run(1, [(op, offset, len)])[0]
+    }
+
+    /// Lets time pass without requests.
+    pub fn rest(&mut self, time: Nanos) {
+        self.now += time;
+        self.disk.advance(self.now, &mut Vec::new());
+    }
+
+    /// Rate in MB/s of a sequential pass over `len` bytes from `offset`, one request of `chunk` at a time.
+    pub fn sequential_mb_s(&mut self, op: Op, offset: u64, len: u64, chunk: u64) -> f64 {
+        let began = self.now;
+        self.run(1, (0..len / chunk).map(|i| (op, offset + i * chunk, chunk)));
+        len as f64 / ((self.now - began) as f64 / 1e9) / 1e6
+    }
+}
+
+/// `count` requests at random places in `from..to`, aligned to their length.
+pub fn random(op: Op, from: u64, to: u64, len: u64, count: usize) -> Vec<(Op, u64, u64)> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(from ^ count as u64);
+    (0..count).map(|_| (op, from + rng.random_range(0..(to - from) / len) * len, len)).collect()
+}
+
+/// Mean in milliseconds.
+pub fn mean_ms(times: &[Nanos]) -> f64 {
+    times.iter().sum::<Nanos>() as f64 / 1e6 / times.len() as f64
+}

@@ -1,0 +1,90 @@
+//! Long passes at once against the same passes step by step.
+
+use super::host::Host;
+use super::small_drive;
+use crate::device::{Device, Op, Stream};
+use crate::hdd::{FailingRegion, Faults, HddParams};
+
+const MIB: u64 = 1 << 20;
+
+/// Relative difference in time of a pass at once and stepped, and the two hosts afterwards.
+fn compare(params: &HddParams, op: Op, from: u64, len: u64, chunk: u64, depth: usize) -> (f64, Host, Host) {
+    let mut at_once = Host::new(params);
+    at_once.now = at_once.disk.stream(0, op, from, len, chunk, depth as u32).unwrap();
+    let mut stepped = Host::new(params);
+    let count = len.div_ceil(chunk);
+    stepped.run(
+        depth,
+        (0..count).map(|i| (op, from + i * chunk, chunk.min(len - i * chunk))),
+    );
+    let difference = at_once.now as f64 / stepped.now as f64 - 1.0;
+    (difference, at_once, stepped)
+}
+
+#[test]
+fn a_pass_at_once_takes_as_long_as_step_by_step() {
+    let params = small_drive();
+    let capacity = params.capacity_bytes;
+    let zone = Host::new(&params).disk.zones()[5];
+    let edge = zone.offset_bytes / MIB * MIB;
+    let cases = [
+        (0, capacity, MIB, 1),
+        (0, capacity, MIB, 8),
+        (0, capacity, 256 << 10, 1),
+        (0, capacity, 16 << 10, 1),
+        (edge - 500 * MIB, 900 * MIB, 128 << 10, 1),
+        (edge - 100 * MIB, 700 * MIB, MIB, 4),
+        (edge + 512, 600 * MIB, MIB, 1),
+        (capacity - 640 * MIB, 640 * MIB, 64 << 10, 1),
+    ];
+    for op in [Op::Read, Op::Write] {
+        for (from, len, chunk, depth) in cases {
+            let (difference, ..) = compare(&params, op, from / 512 * 512, len, chunk, depth);
+            assert!(
+                difference.abs() < 0.005,
+                "{op:?} {len} from {from} by {chunk} at depth {depth}: {:.3} %",
+                difference * 100.0
+            );
+        }
+    }
+}
+
+#[test]
+fn commands_slower_than_the_medium_limit_a_pass() {
+    let mut params = small_drive();
+    params.read_hit_overhead_ms = 0.1;
+    params.write_overhead_ms = 0.12;
+    for op in [Op::Read, Op::Write] {
+        let (difference, at_once, _) = compare(&params, op, 0, params.capacity_bytes, 4096, 1);
+        assert!(difference.abs() < 0.005, "{op:?}: {:.3} %", difference * 100.0);
+        // 4096 bytes need at least the overhead and the interface
+        let least = params.capacity_bytes as f64 / 4096.0 * 0.1136;
+        assert!(at_once.now as f64 / 1e6 > least);
+    }
+}
+
+#[test]
+fn the_state_after_a_pass_is_the_same() {
+    let params = small_drive();
+    for op in [Op::Read, Op::Write] {
+        let (_, mut at_once, mut stepped) = compare(&params, op, 0, 2000 * MIB, MIB, 1);
+        assert_eq!(at_once.disk.dirty_bytes(), stepped.disk.dirty_bytes(), "{op:?}");
+        let follow = |host: &mut Host| {
+            // the end is in the buffer, the beginning is not, the stream goes on
+            [(2000 * MIB - 4096), (2000 * MIB), 4096].map(|offset| host.one(Op::Read, offset, 4096) < 500_000)
+        };
+        assert_eq!(follow(&mut at_once), follow(&mut stepped), "{op:?}");
+    }
+}
+
+#[test]
+fn where_errors_lie_ahead_the_drive_must_be_stepped() {
+    let mut host = Host::new(&small_drive());
+    let bad = FailingRegion { offset: 1000 * MIB, len: 4096, retry_ms: 100.0 };
+    host.disk.set_faults(Faults { failing_region: Some(bad), ..Faults::default() });
+    assert_eq!(host.disk.stream(0, Op::Read, 0, 2000 * MIB, MIB, 1), None);
+    assert!(host.disk.stream(0, Op::Read, 0, 900 * MIB, MIB, 1).is_some());
+    let capacity = host.disk.capacity_bytes();
+    assert_eq!(host.disk.stream(host.now, Op::Read, capacity, MIB, MIB, 1), None);
+    assert_eq!(host.disk.stream(host.now, Op::Flush, 0, MIB, MIB, 1), None);
+}

@@ -1,0 +1,220 @@
+//! Data the drive has reported as written and still has to write: which bytes, and whether more fit.
+
+use std::collections::BTreeMap;
+
+/// Unwritten bytes, kept as disjoint stretches that do not touch.
+#[derive(Debug, Clone)]
+pub struct WriteCache {
+    /// Start of each stretch and its end.
+    dirty: BTreeMap<u64, u64>,
+    dirty_bytes: u64,
+    /// Stretches that are being written to the medium now; they keep their room until that is done.
+    in_flight: Vec<(u64, u64)>,
+    in_flight_bytes: u64,
+    limit_bytes: u64,
+    limit_extents: usize,
+    high_water: f64,
+}
+
+impl WriteCache {
+    /// An empty cache for `limit_bytes` in at most `limit_extents` stretches; `high_water` is a share.
+    pub fn new(limit_bytes: u64, limit_extents: u32, high_water: f64) -> Self {
+        Self {
+            dirty: BTreeMap::new(),
+            dirty_bytes: 0,
+            in_flight: Vec::new(),
+            in_flight_bytes: 0,
+            limit_bytes,
+            limit_extents: limit_extents as usize,
+            high_water,
+        }
+    }
+
+    /// Whether nothing waits to be written (what is being written now does not count).
+    #[inline]
+    pub fn is_clean(&self) -> bool {
+        self.dirty.is_empty()
+    }
+
+    /// Whether what is held, stretches under way included, is within both limits.
+    pub fn fits(&self) -> bool {
+        self.total_bytes() <= self.limit_bytes && self.total_extents() <= self.limit_extents
+    }
+
+    /// Whether either limit's high-water mark is reached.
+    pub fn is_pressed(&self) -> bool {
+        self.total_bytes() as f64 >= self.high_water * self.limit_bytes as f64
+            || self.total_extents() as f64 >= self.high_water * self.limit_extents as f64
+    }
+
+    /// Most bytes it may hold.
+    pub fn limit_bytes(&self) -> u64 {
+        self.limit_bytes
+    }
+
+    /// Whether all it holds is one stretch, the part under way directly before the waiting one.
+    pub fn is_one_stretch(&self) -> bool {
+        let waiting = self.dirty.first_key_value();
+        self.dirty.len() <= 1
+            && self.in_flight.len() <= 1
+            && self.in_flight.iter().all(|under_way| waiting.is_none_or(|w| *w.0 == under_way.1))
+    }
+
+    /// Bytes held, stretches under way included.
+    pub fn total_bytes(&self) -> u64 {
+        self.dirty_bytes + self.in_flight_bytes
+    }
+
+    fn total_extents(&self) -> usize {
+        self.dirty.len() + self.in_flight.len()
+    }
+
+    /// Adds the bytes `from..to`, coalescing with neighbours and overwriting what overlaps.
+    pub fn insert(&mut self, from: u64, to: u64) {
+        let (mut start, mut end) = (from, to);
+        while let Some((&s, &e)) = self.dirty.range(..=end).next_back() {
+            if e < start {
+                break;
+            }
+            self.dirty.remove(&s);
+            self.dirty_bytes -= e - s;
+            start = start.min(s);
+            end = end.max(e);
+        }
+        self.dirty.insert(start, end);
+        self.dirty_bytes += end - start;
+    }
+
+    /// Forgets the bytes `from..to`, wherever they are waiting.
+    pub fn remove(&mut self, from: u64, to: u64) {
+        while let Some((&s, &e)) = self.dirty.range(..to).next_back() {
+            if e <= from {
+                break;
+            }
+            self.dirty.remove(&s);
+            self.dirty_bytes -= e - s;
+            for (start, end) in [(s, from.min(e)), (to.max(s), e)] {
+                if start < end {
+                    self.dirty.insert(start, end);
+                    self.dirty_bytes += end - start;
+                }
+            }
+        }
+    }
+
+    /// Starts writing `from..to`, which must be dirty: it keeps its room until [`WriteCache::finish`].
+    pub fn start(&mut self, from: u64, to: u64) {
+        self.remove(from, to);
+        self.in_flight.push((from, to));
+        self.in_flight_bytes += to - from;
+    }
+
+    /// Whether a write to the medium is under way.
+    #[inline]
+    pub fn is_writing(&self) -> bool {
+        !self.in_flight.is_empty()
+    }
+
+    /// The writes under way are done.
+    pub fn finish(&mut self) {
+        self.in_flight.clear();
+        self.in_flight_bytes = 0;
+    }
+
+    /// Whether all of `from..to` is held, waiting or under way.
+    #[inline]
+    pub fn holds(&self, from: u64, to: u64) -> bool {
+        if self.dirty.is_empty() && self.in_flight.is_empty() {
+            return false;
+        }
+        let waiting = self.dirty.range(..=from).next_back().is_some_and(|(_, &end)| end >= to);
+        waiting || self.in_flight.iter().any(|&(start, end)| start <= from && to <= end)
+    }
+
+    /// The stretches in ascending order from `position` on, then those before it.
+    pub fn ascending_from(&self, position: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let after = self.dirty.range(position..);
+        let before = self.dirty.range(..position);
+        after.chain(before).map(|(&start, &end)| (start, end))
+    }
+
+    /// Moves every stretch forward by `bytes`, as a long stream would have done.
+    pub fn shift(&mut self, bytes: u64) {
+        self.dirty = self.dirty.iter().map(|(s, e)| (s + bytes, e + bytes)).collect();
+        for stretch in &mut self.in_flight {
+            *stretch = (stretch.0 + bytes, stretch.1 + bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn stretches(cache: &WriteCache) -> Vec<(u64, u64)> {
+        cache.ascending_from(0).collect()
+    }
+
+    #[test]
+    fn neighbours_coalesce() {
+        let mut cache = WriteCache::new(1000, 3, 0.5);
+        for (from, to) in [(0, 10), (20, 30), (10, 20), (50, 60)] {
+            cache.insert(from, to);
+        }
+        assert_eq!(stretches(&cache), [(0, 30), (50, 60)]);
+        assert_eq!(cache.total_bytes(), 40);
+    }
+
+    #[test]
+    fn what_is_under_way_keeps_its_room() {
+        let mut cache = WriteCache::new(30, 3, 0.5);
+        cache.insert(0, 30);
+        cache.start(0, 20);
+        assert!(cache.fits() && cache.is_pressed() && cache.holds(5, 15) && cache.holds(20, 30));
+        cache.insert(100, 110);
+        assert!(!cache.fits());
+        cache.finish();
+        assert!(cache.fits() && !cache.holds(5, 15));
+        assert_eq!(cache.total_bytes(), 20);
+    }
+
+    #[test]
+    fn either_limit_binds() {
+        let mut cache = WriteCache::new(1000, 2, 0.75);
+        cache.insert(0, 1);
+        assert!(cache.fits() && !cache.is_pressed());
+        cache.insert(10, 11);
+        assert!(cache.fits() && cache.is_pressed());
+        cache.insert(20, 21);
+        assert!(!cache.fits());
+    }
+
+    #[test]
+    fn the_order_of_visits_wraps_round() {
+        let mut cache = WriteCache::new(1000, 9, 0.75);
+        for from in [10, 20, 30] {
+            cache.insert(from, from + 5);
+        }
+        assert_eq!(cache.ascending_from(20).collect::<Vec<_>>(), [(20, 25), (30, 35), (10, 15)]);
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_exactly_the_bytes_of_a_bitmap(steps in proptest::collection::vec((any::<bool>(), 0u64..60, 1u64..20), 1..40)) {
+            let mut cache = WriteCache::new(1000, 100, 0.75);
+            let mut bitmap = [false; 80];
+            for (add, from, len) in steps {
+                if add { cache.insert(from, from + len) } else { cache.remove(from, from + len) }
+                bitmap[from as usize..(from + len) as usize].fill(add);
+                let held = bitmap.iter().filter(|&&b| b).count() as u64;
+                prop_assert_eq!(cache.total_bytes(), held);
+                for byte in 0..80u64 {
+                    prop_assert_eq!(cache.holds(byte, byte + 1), bitmap[byte as usize]);
+                }
+                let all = stretches(&cache);
+                prop_assert!(all.windows(2).all(|w| w[0].1 < w[1].0));
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Which parameters cannot be.
+
+use super::geometry::Geometry;
+use super::params::{FlashParams, ParamProblem, SsdParams};
+
+/// Collects problems by field.
+#[derive(Debug, Default)]
+struct Problems(Vec<ParamProblem>);
+
+impl Problems {
+    fn add(&mut self, field: &str, message: String) {
+        self.0.push(ParamProblem { field: field.into(), message });
+    }
+
+    fn expect(&mut self, holds: bool, field: &str, message: &str) {
+        if !holds {
+            self.add(field, message.into());
+        }
+    }
+
+    fn positive(&mut self, field: &str, value: f64) {
+        if !(value.is_finite() && value > 0.0) {
+            self.add(field, format!("is {value}; must be a number above 0"));
+        }
+    }
+
+    fn not_negative(&mut self, field: &str, value: f64) {
+        if !(value.is_finite() && value >= 0.0) {
+            self.add(field, format!("is {value}; must be 0 or more"));
+        }
+    }
+
+    fn share(&mut self, field: &str, value: f64) {
+        if !(0.0..=1.0).contains(&value) {
+            self.add(field, format!("is {value}; must be from 0 to 1"));
+        }
+    }
+}
+
+impl SsdParams {
+    /// What cannot be; empty for a drive that [`Ssd::new`](super::Ssd::new) accepts.
+    pub fn validate(&self) -> Vec<ParamProblem> {
+        let mut problems = Problems::default();
+        self.check_sizes(&mut problems);
+        self.check_times(&mut problems);
+        check_flash(&self.flash, &mut problems);
+        self.check_slc_and_thermal(&mut problems);
+        if problems.0.is_empty() {
+            self.check_together(&mut problems);
+        }
+        problems.0
+    }
+
+    fn check_sizes(&self, problems: &mut Problems) {
+        let unit = self.mapping_unit_bytes;
+        problems.expect(
+            matches!(self.sector_bytes, 512 | 4096),
+            "sector_bytes",
+            "must be 512 or 4096",
+        );
+        problems.expect(
+            unit.is_power_of_two() && unit >= 4096 && unit <= 1 << 20,
+            "mapping_unit_bytes",
+            "must be a power of two from 4096 to 1048576",
+        );
+        problems.expect(self.capacity_bytes > 0, "capacity_bytes", "must be above 0");
+        problems.expect(
+            unit == 0 || self.capacity_bytes.is_multiple_of(u64::from(unit)),
+            "capacity_bytes",
+            "must be a multiple of mapping_unit_bytes",
+        );
+        problems.positive("spare_share", self.spare_share);
+        problems.positive("map.cache_mib", self.map.cache_mib);
+        problems.expect(
+            self.controller.queue_depth > 0,
+            "controller.queue_depth",
+            "must be at least 1",
+        );
+    }
+
+    fn check_times(&self, problems: &mut Problems) {
+        let c = &self.controller;
+        problems.not_negative("controller.read_command_us", c.read_command_us);
+        problems.not_negative("controller.write_command_us", c.write_command_us);
+        problems.not_negative("controller.command_interval_us", c.command_interval_us);
+        problems.not_negative("controller.trim_command_us", c.trim_command_us);
+        problems.not_negative("controller.trim_us_per_gib", c.trim_us_per_gib);
+        problems.positive("port.payload_mb_s", self.port.payload_mb_s);
+        problems.not_negative("port.command_us", self.port.command_us);
+        problems.not_negative("buffer.flush_commit_us", self.buffer.flush_commit_us);
+    }
+
+    fn check_slc_and_thermal(&self, problems: &mut Problems) {
+        if let Some(slc) = &self.slc {
+            problems.not_negative("slc.static_gb", slc.static_gb);
+            problems.not_negative("slc.dynamic_max_gb", slc.dynamic_max_gb);
+            problems.share("slc.dynamic_free_share", slc.dynamic_free_share);
+            problems.not_negative("slc.idle_before_fold_ms", slc.idle_before_fold_ms);
+            problems.expect(
+                self.flash.bits_per_cell > 1,
+                "slc",
+                "needs flash.bits_per_cell above 1; leave the table out for SLC flash",
+            );
+        }
+        if let Some(thermal) = &self.thermal {
+            problems.not_negative("thermal.idle_w", thermal.idle_w);
+            problems.not_negative("thermal.read_j_per_gb", thermal.read_j_per_gb);
+            problems.not_negative("thermal.write_j_per_gb", thermal.write_j_per_gb);
+            problems.positive("thermal.resistance_c_per_w", thermal.resistance_c_per_w);
+            problems.positive("thermal.time_constant_s", thermal.time_constant_s);
+            problems.positive("thermal.throttle_factor", thermal.throttle_factor);
+            problems.share("thermal.throttle_factor", thermal.throttle_factor);
+            let idle_c = thermal.ambient_c + thermal.idle_w * thermal.resistance_c_per_w;
+            problems.expect(
+                thermal.throttle_stop_c < thermal.throttle_start_c,
+                "thermal.throttle_stop_c",
+                "must be below throttle_start_c",
+            );
+            problems.expect(
+                idle_c < thermal.throttle_stop_c,
+                "thermal.throttle_stop_c",
+                "is not above the idle temperature, so that throttling would never end",
+            );
+        }
+    }
+
+    /// What depends on several fields, once each of them can be.
+    fn check_together(&self, problems: &mut Problems) {
+        match Geometry::new(self) {
+            Ok(geometry) => {
+                let row_kib =
+                    u64::from(geometry.row_units(false)) * geometry.unit_bytes / 1024;
+                if u64::from(self.buffer.size_kib) < 2 * row_kib {
+                    problems.add(
+                        "buffer.size_kib",
+                        format!("must hold two rows of pages over all dies, {} KiB", 2 * row_kib),
+                    );
+                }
+            }
+            Err(problem) => problems.0.push(problem),
+        }
+        let stripe = self.flash.planes_per_die * self.flash.page_kib * 1024;
+        problems.expect(
+            stripe.is_multiple_of(self.mapping_unit_bytes),
+            "mapping_unit_bytes",
+            "must divide planes_per_die × page_kib",
+        );
+    }
+}
+
+fn check_flash(flash: &FlashParams, problems: &mut Problems) {
+    for (field, value, most) in [
+        ("flash.channels", flash.channels, 64),
+        ("flash.dies_per_channel", flash.dies_per_channel, 64),
+        ("flash.planes_per_die", flash.planes_per_die, 16),
+        ("flash.page_kib", flash.page_kib, 64),
+        ("flash.pages_per_block", flash.pages_per_block, 65_536),
+        ("flash.bits_per_cell", flash.bits_per_cell, 5),
+    ] {
+        if value == 0 || value > most {
+            problems.add(field, format!("is {value}; must be from 1 to {most}"));
+        }
+    }
+    problems.expect(
+        flash.bits_per_cell > 0 && flash.pages_per_block.is_multiple_of(flash.bits_per_cell),
+        "flash.pages_per_block",
+        "must be a multiple of bits_per_cell",
+    );
+    problems.expect(
+        flash.read_us.len() == flash.bits_per_cell as usize,
+        "flash.read_us",
+        "must have one value for each of bits_per_cell, lowest page first",
+    );
+    for &read_us in &flash.read_us {
+        problems.positive("flash.read_us", read_us);
+    }
+    problems.positive("flash.channel_mb_s", flash.channel_mb_s);
+    problems.positive("flash.program_us", flash.program_us);
+    problems.not_negative("flash.erase_us", flash.erase_us);
+    problems.positive("flash.slc_read_us", flash.slc_read_us);
+    problems.positive("flash.slc_program_us", flash.slc_program_us);
+    problems.not_negative("flash.suspend_us", flash.suspend_us.unwrap_or(0.0));
+    problems.share("flash.retry_share", flash.retry_share);
+    problems.not_negative("flash.retry_us", flash.retry_us);
+}

@@ -1,0 +1,40 @@
+//! Faults that can be planted in a simulated SSD.
+
+use crate::device::Nanos;
+
+/// A range whose pages are hard to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailingRegion {
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub len: u64,
+    /// Time spent on retries before the answer, for each request that touches the range.
+    pub retry_ns: Nanos,
+    /// Whether the retries fail (EIO) or in the end bring the data.
+    pub unreadable: bool,
+}
+
+/// What is wrong with the drive; nothing by default.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Faults {
+    /// Flushes are answered at once, with nothing saved.
+    pub flush_lies: bool,
+    /// The drive runs at this share of its speed, whatever its temperature.
+    pub throttle_forced: Option<f64>,
+    /// Ranges that are hard or impossible to read.
+    pub failing: Vec<FailingRegion>,
+    /// The drive stops answering at this time.
+    pub gone_at: Option<Nanos>,
+}
+
+impl Faults {
+    /// The worst region that a read of `offset..offset + len` touches.
+    pub(super) fn region(&self, offset: u64, len: u64) -> Option<FailingRegion> {
+        self.failing
+            .iter()
+            .filter(|region| offset < region.offset + region.len && region.offset < offset + len)
+            .max_by_key(|region| (region.unreadable, region.retry_ns))
+            .copied()
+    }
+}

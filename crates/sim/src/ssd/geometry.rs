@@ -1,0 +1,161 @@
+//! Where a physical unit lies: superblock, row, die and level.
+//!
+//! A *superblock* is one block of every plane of every die; it is filled, collected and erased as a
+//! whole. Its physical units are numbered in the order they are written: a *stripe* (one page of each
+//! plane of one die) on the first die, one on the second, and so on; after all dies the next level of
+//! the same row of cells, and after all levels the next row. A die programs a row when its last level
+//! has arrived.
+
+use super::params::{ParamProblem, SsdParams};
+
+/// Free superblocks kept in reserve, the open ones of host and collector, the one being collected, and
+/// two more so that there is always something to gain.
+pub(super) const SPARE_BLOCKS_MIN: u64 = 8;
+
+/// Physical unit: superblock × units per superblock + place within it.
+pub(super) type Ppn = u32;
+/// Logical unit: offset ÷ mapping unit.
+pub(super) type Lpn = u32;
+
+/// Sizes in mapping units, derived from the parameters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Geometry {
+    pub(super) unit_bytes: u64,
+    pub(super) logical_units: u32,
+    /// Units of one stripe.
+    pub(super) stripe: u32,
+    pub(super) dies: u32,
+    pub(super) channels: u32,
+    pub(super) bits: u32,
+    /// Rows of a superblock.
+    pub(super) rows: u32,
+    /// Units of a superblock with all bits used; physical numbers are spaced by it.
+    pub(super) superblock: u32,
+    /// Ordinary superblocks.
+    pub(super) ordinary_blocks: u32,
+    /// Superblocks that serve only as SLC cache; they follow the ordinary ones.
+    pub(super) static_blocks: u32,
+}
+
+/// Where a physical unit lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) die: u32,
+    pub(super) level: u32,
+    /// Number of the program operation that writes it: the same for all levels of a row on a die.
+    pub(super) program: u32,
+    /// Units from here to the end of the stripe.
+    pub(super) left: u32,
+}
+
+impl Geometry {
+    /// Derives the sizes; a problem where they do not fit 32 bits or leave no room to collect garbage.
+    pub(super) fn new(params: &SsdParams) -> Result<Self, ParamProblem> {
+        let flash = &params.flash;
+        let unit_bytes = u64::from(params.mapping_unit_bytes);
+        let dies = flash.channels * flash.dies_per_channel;
+        let stripe_bytes = u64::from(flash.planes_per_die) * u64::from(flash.page_kib) * 1024;
+        let rows = flash.pages_per_block / flash.bits_per_cell;
+        let superblock_bytes =
+            stripe_bytes * u64::from(dies) * u64::from(rows) * u64::from(flash.bits_per_cell);
+        let physical = params.capacity_bytes as f64 * (1.0 + params.spare_share);
+        let ordinary_blocks = (physical / superblock_bytes as f64).round() as u64;
+        let static_bytes = params.slc.as_ref().map_or(0.0, |slc| slc.static_gb * 1e9);
+        let slc_bytes = superblock_bytes / u64::from(flash.bits_per_cell);
+        let static_blocks = (static_bytes / slc_bytes as f64).round() as u64;
+        let logical_units = params.capacity_bytes / unit_bytes;
+        let units = (ordinary_blocks + static_blocks) * (superblock_bytes / unit_bytes);
+        if units >= u64::from(u32::MAX) {
+            return Err(ParamProblem {
+                field: "capacity_bytes".into(),
+                message: format!("{units} mapping units exceed 32 bits; take a larger mapping unit"),
+            });
+        }
+        let spare = (ordinary_blocks * superblock_bytes).saturating_sub(params.capacity_bytes);
+        if spare / superblock_bytes < SPARE_BLOCKS_MIN {
+            return Err(ParamProblem {
+                field: "spare_share".into(),
+                message: format!(
+                    "leaves {} spare superblocks of {superblock_bytes} bytes; at least \
+                     {SPARE_BLOCKS_MIN} are needed to collect garbage: raise it or shrink the blocks",
+                    spare / superblock_bytes
+                ),
+            });
+        }
+        Ok(Self {
+            unit_bytes,
+            logical_units: logical_units as u32,
+            stripe: (stripe_bytes / unit_bytes) as u32,
+            dies,
+            channels: flash.channels,
+            bits: flash.bits_per_cell,
+            rows,
+            superblock: (superblock_bytes / unit_bytes) as u32,
+            ordinary_blocks: ordinary_blocks as u32,
+            static_blocks: static_blocks as u32,
+        })
+    }
+
+    /// Units of a superblock in the given mode.
+    pub(super) fn block_units(&self, slc: bool) -> u32 {
+        if slc { self.superblock / self.bits } else { self.superblock }
+    }
+
+    /// Units of one row over all dies in the given mode.
+    pub(super) fn row_units(&self, slc: bool) -> u32 {
+        self.stripe * self.dies * if slc { 1 } else { self.bits }
+    }
+
+    /// Units that one program operation writes.
+    pub(super) fn program_units(&self, slc: bool) -> u32 {
+        self.stripe * if slc { 1 } else { self.bits }
+    }
+
+    pub(super) fn block_of(&self, ppn: Ppn) -> u32 {
+        ppn / self.superblock
+    }
+
+    pub(super) fn place(&self, ppn: Ppn, slc: bool) -> Place {
+        let (block, within) = (ppn / self.superblock, ppn % self.superblock);
+        let (stripe, used) = (within / self.stripe, within % self.stripe);
+        let per_row = self.dies * if slc { 1 } else { self.bits };
+        let (row, position) = (stripe / per_row, stripe % per_row);
+        let die = position % self.dies;
+        Place {
+            die,
+            level: position / self.dies,
+            program: (block * self.rows + row) * self.dies + die,
+            left: self.stripe - used,
+        }
+    }
+
+    /// Whether the stripe that ends at `place` completes a program operation.
+    pub(super) fn completes_program(&self, place: Place, slc: bool) -> bool {
+        slc || place.level + 1 == self.bits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Geometry;
+    use crate::ssd::testing::small;
+
+    #[test]
+    fn stripes_go_over_the_dies_before_the_levels() {
+        let geometry = Geometry::new(&small()).unwrap();
+        let (stripe, dies) = (geometry.stripe, geometry.dies);
+        let first = geometry.place(0, false);
+        assert_eq!((first.die, first.level, first.program, first.left), (0, 0, 0, stripe));
+        let second = geometry.place(stripe + 1, false);
+        assert_eq!((second.die, second.level, second.left), (1, 0, stripe - 1));
+        let upper = geometry.place(stripe * dies, false);
+        assert_eq!((upper.die, upper.level, upper.program), (0, 1, 0));
+        assert!(!geometry.completes_program(upper, false));
+        let top = geometry.place(stripe * dies * 2, false);
+        assert!(geometry.completes_program(top, false));
+        let row = geometry.place(geometry.row_units(false), false);
+        assert_eq!((row.die, row.level, row.program), (0, 0, dies));
+        let slc = geometry.place(geometry.superblock + stripe * dies, true);
+        assert_eq!((slc.die, slc.level, slc.program), (0, 0, (geometry.rows + 1) * dies));
+    }
+}

@@ -1,0 +1,266 @@
+//! The logical-to-physical map, in pieces of 1024 units that take only the memory they need.
+//!
+//! A piece begins as a list of extents (a sequentially filled drive needs one or two for 4 MiB) and
+//! becomes a plain table when it is fragmented, so that memory follows what has been written at random.
+
+use super::geometry::{Lpn, Ppn};
+
+/// Units of a piece.
+const PIECE: u32 = 1024;
+/// Extents beyond which the plain table is smaller or faster.
+const EXTENTS_MAX: usize = 128;
+/// Entry of a unit that is not mapped.
+const UNMAPPED: Ppn = Ppn::MAX;
+
+/// Neighbouring logical units that are neighbours in the flash too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Extent {
+    start: u16,
+    len: u16,
+    ppn: Ppn,
+}
+
+impl Extent {
+    fn new(start: u32, end: u32, ppn: Ppn) -> Self {
+        Self { start: start as u16, len: (end - start) as u16, ppn }
+    }
+
+    fn start(self) -> u32 {
+        u32::from(self.start)
+    }
+
+    fn end(self) -> u32 {
+        u32::from(self.start) + u32::from(self.len)
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Piece {
+    Extents(Vec<Extent>),
+    Table(Box<[Ppn]>),
+}
+
+/// The map of a whole drive.
+#[derive(Debug, Clone)]
+pub(super) struct Map {
+    pieces: Vec<Piece>,
+}
+
+impl Map {
+    /// A map of `units` units, none of them mapped.
+    pub(super) fn new(units: u32) -> Self {
+        Self { pieces: vec![Piece::Extents(Vec::new()); units.div_ceil(PIECE) as usize] }
+    }
+
+    /// Where `lpn` is, and for how many units (at most `max`) the same holds: mapped to consecutive
+    /// physical units, or not mapped. The run ends at the end of a piece at the latest.
+    pub(super) fn run(&self, lpn: Lpn, max: u32) -> (Option<Ppn>, u32) {
+        let (index, within) = ((lpn / PIECE) as usize, lpn % PIECE);
+        let max = max.min(PIECE - within);
+        match &self.pieces[index] {
+            Piece::Extents(list) => {
+                let next = list.partition_point(|extent| extent.end() <= within);
+                match list.get(next) {
+                    Some(extent) if extent.start() <= within => {
+                        let ppn = extent.ppn + (within - extent.start());
+                        (Some(ppn), max.min(extent.end() - within))
+                    }
+                    Some(extent) => (None, max.min(extent.start() - within)),
+                    None => (None, max),
+                }
+            }
+            Piece::Table(table) => {
+                let slice = &table[within as usize..(within + max) as usize];
+                let first = slice[0];
+                let step = u32::from(first != UNMAPPED);
+                let len = slice
+                    .iter()
+                    .zip(0_u32..)
+                    .take_while(|&(&ppn, k)| ppn == first.wrapping_add(k * step))
+                    .count();
+                ((first != UNMAPPED).then_some(first), len as u32)
+            }
+        }
+    }
+
+    /// Maps `len` units from `lpn` to `ppn` and on, and tells `replaced` the runs they were at.
+    pub(super) fn set(
+        &mut self,
+        lpn: Lpn,
+        len: u32,
+        ppn: Ppn,
+        mut replaced: impl FnMut(Ppn, u32),
+    ) {
+        self.for_pieces(lpn, len, |piece, start, end, done| {
+            piece.set(start, end, Some(ppn + done), &mut replaced);
+        });
+    }
+
+    /// Unmaps `len` units from `lpn`, and tells `replaced` the runs they were at.
+    pub(super) fn clear(&mut self, lpn: Lpn, len: u32, mut replaced: impl FnMut(Ppn, u32)) {
+        self.for_pieces(lpn, len, |piece, start, end, _| {
+            piece.set(start, end, None, &mut replaced);
+        });
+    }
+
+    fn for_pieces(&mut self, lpn: Lpn, len: u32, mut each: impl FnMut(&mut Piece, u32, u32, u32)) {
+        let mut done = 0;
+        while done < len {
+            let at = lpn + done;
+            let start = at % PIECE;
+            let end = (start + (len - done)).min(PIECE);
+            each(&mut self.pieces[(at / PIECE) as usize], start, end, done);
+            done += end - start;
+        }
+    }
+}
+
+impl Piece {
+    fn set(
+        &mut self,
+        start: u32,
+        end: u32,
+        ppn: Option<Ppn>,
+        replaced: &mut impl FnMut(Ppn, u32),
+    ) {
+        match self {
+            Self::Extents(list) => {
+                let index = carve(list, start, end, replaced);
+                if let Some(ppn) = ppn {
+                    insert(list, index, Extent::new(start, end, ppn));
+                }
+                if list.len() > EXTENTS_MAX {
+                    *self = Self::Table(table_of(list));
+                }
+            }
+            Self::Table(table) => {
+                for (entry, k) in table[start as usize..end as usize].iter_mut().zip(0_u32..) {
+                    let new = ppn.map_or(UNMAPPED, |first| first + k);
+                    let old = std::mem::replace(entry, new);
+                    if old != UNMAPPED {
+                        replaced(old, 1);
+                    }
+                }
+                if end - start == PIECE {
+                    let whole = ppn.map(|ppn| Extent::new(0, PIECE, ppn));
+                    *self = Self::Extents(whole.into_iter().collect());
+                }
+            }
+        }
+    }
+}
+
+/// Removes `start..end` from the list; returns the index at which an extent for it belongs.
+fn carve(
+    list: &mut Vec<Extent>,
+    start: u32,
+    end: u32,
+    replaced: &mut impl FnMut(Ppn, u32),
+) -> usize {
+    let mut index = list.partition_point(|extent| extent.end() <= start);
+    while let Some(&old) = list.get(index) {
+        if old.start() >= end {
+            break;
+        }
+        let (from, to) = (old.start().max(start), old.end().min(end));
+        replaced(old.ppn + (from - old.start()), to - from);
+        let left = Extent::new(old.start(), from, old.ppn);
+        let right = Extent::new(to, old.end(), old.ppn + (to - old.start()));
+        match (left.len > 0, right.len > 0) {
+            (true, true) => {
+                list[index] = left;
+                list.insert(index + 1, right);
+                return index + 1;
+            }
+            (true, false) => {
+                list[index] = left;
+                index += 1;
+            }
+            (false, true) => {
+                list[index] = right;
+                return index;
+            }
+            (false, false) => {
+                list.remove(index);
+            }
+        }
+    }
+    index
+}
+
+/// Inserts at `index`, joined with the neighbours it continues.
+fn insert(list: &mut Vec<Extent>, index: usize, new: Extent) {
+    let follows = |a: Extent, b: Extent| a.end() == b.start() && a.ppn + u32::from(a.len) == b.ppn;
+    let mut merged = new;
+    if list.get(index).is_some_and(|&next| follows(merged, next)) {
+        merged.len += list.remove(index).len;
+    }
+    if index > 0 && follows(list[index - 1], merged) {
+        list[index - 1].len += merged.len;
+    } else {
+        list.insert(index, merged);
+    }
+}
+
+fn table_of(list: &[Extent]) -> Box<[Ppn]> {
+    let mut table = vec![UNMAPPED; PIECE as usize].into_boxed_slice();
+    for extent in list {
+        for k in 0..u32::from(extent.len) {
+            table[(extent.start() + k) as usize] = extent.ppn + k;
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::{Map, Piece};
+
+    #[test]
+    fn a_sequential_fill_stays_compact() {
+        let mut map = Map::new(4096);
+        for k in 0..128 {
+            map.set(k * 32, 32, k * 32, |_, _| panic!("nothing was there"));
+        }
+        assert!(map.pieces.iter().all(|piece| matches!(piece, Piece::Extents(l) if l.len() == 1)));
+        assert_eq!(map.run(1000, 100), (Some(1000), 24), "runs end with their piece");
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_a_plain_hash_map(
+            writes in prop::collection::vec((0_u32..2000, 1_u32..1200, 0_u32..50_000, any::<bool>()), 1..400)
+        ) {
+            let mut map = Map::new(3300);
+            let mut plain: HashMap<u32, u32> = HashMap::new();
+            for (lpn, len, ppn, clear) in writes {
+                let len = if len > 100 { 1 + len % 4 } else { len * 10 };
+                let mut old = Vec::new();
+                let note = |first: u32, n: u32| old.extend(first..first + n);
+                let mut expected = Vec::new();
+                if clear {
+                    map.clear(lpn, len, note);
+                } else {
+                    map.set(lpn, len, ppn, note);
+                }
+                for k in 0..len {
+                    expected.extend(if clear { plain.remove(&(lpn + k)) } else { plain.insert(lpn + k, ppn + k) });
+                }
+                prop_assert_eq!(old, expected);
+            }
+            let mut lpn = 0;
+            while lpn < 3300 {
+                let (ppn, len) = map.run(lpn, 3300 - lpn);
+                prop_assert!(len > 0);
+                for k in 0..len {
+                    prop_assert_eq!(plain.get(&(lpn + k)).copied(), ppn.map(|first| first + k));
+                }
+                lpn += len;
+            }
+        }
+    }
+}

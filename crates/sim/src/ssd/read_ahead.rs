@@ -1,0 +1,118 @@
+//! Recognises sequential readers and keeps what has been fetched ahead of them.
+
+use std::collections::VecDeque;
+
+use super::geometry::Lpn;
+use crate::device::Nanos;
+
+/// Sequential readers followed at once.
+const STREAMS: usize = 4;
+/// Requests in sequence after which data are fetched ahead.
+const SEQUENCE_MIN: u32 = 2;
+
+/// One sequential reader.
+#[derive(Debug, Clone, Default)]
+struct Stream {
+    /// Unit at which the next request is expected.
+    next: Lpn,
+    /// Requests seen in sequence; 0: not in use.
+    sequence: u32,
+    /// End of what has been fetched.
+    fetched: Lpn,
+    /// (end, when it is in memory) of each piece fetched, ascending.
+    pieces: VecDeque<(Lpn, Nanos)>,
+    last_used: u64,
+}
+
+/// The readers being followed.
+#[derive(Debug, Clone)]
+pub(super) struct ReadAhead {
+    window: u32,
+    streams: Vec<Stream>,
+    clock: u64,
+}
+
+impl ReadAhead {
+    /// Fetches `window` units ahead; 0: never.
+    pub(super) fn new(window: u32) -> Self {
+        let count = if window == 0 { 0 } else { STREAMS };
+        Self { window, streams: vec![Stream::default(); count], clock: 0 }
+    }
+
+    /// Notes a request for `first..end`; returns the reader it belongs to if that reads in sequence.
+    pub(super) fn note(&mut self, first: Lpn, end: Lpn) -> Option<usize> {
+        self.clock += 1;
+        let found = self.streams.iter().position(|s| s.sequence > 0 && s.next == first);
+        let index = match found {
+            Some(index) => index,
+            None => (0..self.streams.len()).min_by_key(|&k| self.streams[k].last_used)?,
+        };
+        let stream = &mut self.streams[index];
+        if found.is_none() {
+            stream.sequence = 0;
+            stream.fetched = 0;
+            stream.pieces.clear();
+        }
+        stream.sequence += 1;
+        stream.next = end;
+        stream.last_used = self.clock;
+        (stream.sequence >= SEQUENCE_MIN).then_some(index)
+    }
+
+    /// Where `lpn` has been fetched ahead for `stream`: the end of its piece, and when it is there.
+    pub(super) fn fetched(&mut self, stream: usize, lpn: Lpn) -> Option<(Lpn, Nanos)> {
+        let pieces = &mut self.streams[stream].pieces;
+        while pieces.front().is_some_and(|piece| piece.0 <= lpn) {
+            pieces.pop_front();
+        }
+        if lpn < self.streams[stream].fetched {
+            self.streams[stream].pieces.front().copied()
+        } else {
+            None
+        }
+    }
+
+    /// What to fetch now for `stream`: from the first unit not fetched to the window's end.
+    pub(super) fn wanted(&self, stream: usize, units: u32) -> std::ops::Range<Lpn> {
+        let stream = &self.streams[stream];
+        let from = stream.fetched.max(stream.next);
+        let to = (u64::from(stream.next) + u64::from(self.window)).min(u64::from(units)) as Lpn;
+        from..to.max(from)
+    }
+
+    /// Notes that everything to `end` will be in memory at `ready`.
+    pub(super) fn add(&mut self, stream: usize, end: Lpn, ready: Nanos) {
+        let stream = &mut self.streams[stream];
+        stream.fetched = end;
+        stream.pieces.push_back((end, ready));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReadAhead;
+
+    #[test]
+    fn only_sequences_are_followed() {
+        let mut ahead = ReadAhead::new(256);
+        assert_eq!(ahead.note(100, 132), None);
+        let stream = ahead.note(132, 164).unwrap();
+        assert_eq!(ahead.wanted(stream, 10_000), 164..420);
+        ahead.add(stream, 200, 5);
+        ahead.add(stream, 420, 9);
+        assert_eq!(ahead.note(5000, 5001), None);
+        assert_eq!(ahead.note(164, 196), Some(stream));
+        assert_eq!(ahead.fetched(stream, 164), Some((200, 5)));
+        assert_eq!(ahead.fetched(stream, 200), Some((420, 9)));
+        assert_eq!(ahead.fetched(stream, 420), None);
+        assert_eq!(ahead.wanted(stream, 10_000), 420..452);
+        assert_eq!(ahead.wanted(stream, 430), 420..430);
+    }
+
+    #[test]
+    fn no_window_no_readers() {
+        let mut ahead = ReadAhead::new(0);
+        assert_eq!(ahead.note(0, 1), None);
+        assert_eq!(ahead.note(1, 2), None);
+    }
+}

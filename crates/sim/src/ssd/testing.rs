@@ -1,0 +1,129 @@
+//! Small drives for tests, and a closed loop that drives them.
+
+use super::Ssd;
+use super::params::{
+    BufferParams, ControllerParams, FlashParams, MapParams, PortParams, SsdParams, ThermalParams,
+};
+use crate::device::{Device, Nanos, Op, Outcome, Request};
+
+/// 1 GiB on 8 dies, without SLC cache or thermal part.
+pub(super) fn small() -> SsdParams {
+    SsdParams {
+        capacity_bytes: 1 << 30,
+        sector_bytes: 512,
+        mapping_unit_bytes: 4096,
+        spare_share: 0.28,
+        controller: ControllerParams {
+            queue_depth: 32,
+            read_command_us: 10.0,
+            write_command_us: 8.0,
+            command_interval_us: 1.0,
+            trim_command_us: 50.0,
+            trim_us_per_gib: 100.0,
+            read_ahead_kib: 0,
+        },
+        port: PortParams { payload_mb_s: 2000.0, command_us: 1.0, full_duplex: true },
+        map: MapParams { cache_mib: 1.0 },
+        buffer: BufferParams {
+            size_kib: 8192,
+            power_loss_protection: false,
+            flush_commit_us: 1000.0,
+            flush_blocks_queue: true,
+            merge_before_ack: true,
+        },
+        flash: FlashParams {
+            channels: 4,
+            dies_per_channel: 2,
+            planes_per_die: 2,
+            page_kib: 16,
+            pages_per_block: 24,
+            bits_per_cell: 3,
+            channel_mb_s: 800.0,
+            read_us: vec![50.0, 60.0, 70.0],
+            program_us: 1500.0,
+            erase_us: 3000.0,
+            slc_read_us: 30.0,
+            slc_program_us: 300.0,
+            suspend_us: Some(20.0),
+            retry_share: 0.0,
+            retry_us: 0.0,
+        },
+        slc: None,
+        thermal: None,
+    }
+}
+
+/// Throttles to 0.4 at 70 °C; 4 W in the long run give 40 °C above 30 °C.
+pub(super) fn thermal() -> ThermalParams {
+    ThermalParams {
+        ambient_c: 30.0,
+        idle_w: 0.5,
+        read_j_per_gb: 4.0,
+        write_j_per_gb: 8.0,
+        resistance_c_per_w: 10.0,
+        time_constant_s: 20.0,
+        throttle_start_c: 70.0,
+        throttle_stop_c: 60.0,
+        throttle_factor: 0.4,
+    }
+}
+
+/// A request with nothing special.
+pub(super) fn request(op: Op, offset: u64, len: u64) -> Request {
+    Request { id: 0, op, offset, len, fua: false }
+}
+
+/// Submits at `now` with nothing outstanding, and returns when it is done.
+pub(super) fn one(ssd: &mut Ssd, now: Nanos, op: Op, offset: u64, len: u64) -> Nanos {
+    ssd.submit(now, request(op, offset, len));
+    let at = ssd.next_completion().expect("one is outstanding");
+    let mut done = Vec::new();
+    ssd.advance(at, &mut done);
+    assert_eq!(done.len(), 1);
+    assert_eq!(done[0].outcome, Outcome::Done);
+    at
+}
+
+/// Keeps `depth` requests outstanding until `count` are done; `next` gives offset and length of each.
+/// Returns the time of the last completion.
+pub(super) fn closed_loop(
+    ssd: &mut Ssd,
+    now: Nanos,
+    op: Op,
+    count: u64,
+    depth: u64,
+    mut next: impl FnMut(u64) -> (u64, u64),
+) -> Nanos {
+    let mut submitted = 0;
+    let mut send = |ssd: &mut Ssd, at: Nanos| {
+        if submitted < count {
+            let (offset, len) = next(submitted);
+            ssd.submit(at, Request { id: submitted, op, offset, len, fua: false });
+            submitted += 1;
+        }
+    };
+    for _ in 0..depth {
+        send(ssd, now);
+    }
+    let mut done = Vec::new();
+    let mut last = now;
+    while let Some(at) = ssd.next_completion() {
+        ssd.advance(at, &mut done);
+        last = at;
+        for _ in done.drain(..) {
+            send(ssd, at);
+        }
+    }
+    last
+}
+
+/// A small generator for offsets in tests.
+pub(super) struct Offsets(pub(super) u64);
+
+impl Offsets {
+    /// The next number below `bound`.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 20) % bound
+    }
+}

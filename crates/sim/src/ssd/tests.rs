@@ -1,0 +1,1 @@
+//! Closed-form checks of the whole drive.

@@ -1,0 +1,253 @@
+//! Everything a user can name that cannot work: one clear line, the right exit code, and nothing left
+//! behind.
+
+use crate::support::scratch::listing;
+use crate::support::snapshot::without_paths;
+use crate::support::{ONE_CELL, Scratch, TINY, is_root, skip_loudly};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+
+/// Runs with `arguments`, which must be refused with one line that has all `parts`; neither the target
+/// nor the user's data may change.
+#[track_caller]
+fn refuse(scratch: &Scratch, arguments: &[&str], code: i32, parts: &[&str]) -> String {
+    let before = listing(scratch.target());
+    let message = scratch.drivescope(&[&["run"], arguments].concat()).refused(code);
+    for part in parts {
+        assert!(message.contains(part), "{arguments:?}: no '{part}' in: {message}");
+    }
+    assert_eq!(listing(scratch.target()), before, "{arguments:?} changed the target");
+    assert!(!scratch.store().exists(), "{arguments:?} made a store");
+    message
+}
+
+#[test]
+fn what_is_no_target_is_refused_by_name() {
+    let scratch = Scratch::new();
+    let _socket = UnixListener::bind(scratch.path("socket")).unwrap();
+    symlink("nowhere", scratch.path("dangling")).unwrap();
+    let file = scratch.file("file", "x");
+    for (target, parts) in [
+        ("absent", &["no such path", "absent", "drivescope list"][..]),
+        ("target/absent", &["no such path"]),
+        (&format!("{file}/within"), &["no such path"]),
+        ("dangling", &["no such path", "dangling"]),
+        ("", &["TARGET"]),
+        ("/dev/null", &["/dev/null", "character device"]),
+        ("socket", &["socket", "directories, files and block devices"]),
+    ] {
+        refuse(&scratch, &[target], 2, parts);
+    }
+}
+
+#[test]
+fn names_that_lead_nowhere_are_a_mistake_and_no_device_error() {
+    let scratch = Scratch::new();
+    symlink("circle", scratch.path("circle")).unwrap();
+    refuse(&scratch, &["circle"], 2, &["circle", "symbolic links"]);
+    refuse(&scratch, &[&"x".repeat(300)], 2, &["name too long"]);
+}
+
+#[test]
+fn the_first_wrong_target_stops_everything() {
+    let scratch = Scratch::new();
+    refuse(&scratch, &["target", "absent"], 2, &["no such path", "absent"]);
+}
+
+#[test]
+fn absurd_values_are_refused_before_anything_happens() {
+    let scratch = Scratch::new();
+    for (options, parts) in [
+        (&["--size=0"][..], &["at least 1 MiB"][..]),
+        (&["--size=4k"], &["at least 1 MiB"]),
+        (&["--size=12XB"], &["XB", "not a size unit"]),
+        (&["--size=big"], &["'big'", "number"]),
+        (&["--size=-1G"], &["-1G"]),
+        (&["--size=99999999T"], &["larger than any drive"]),
+        (&["--size="], &["--size"]),
+        (&["--size=1.5"], &["whole number of bytes"]),
+        (&["--time=0"], &["at least 10 ms"]),
+        (&["--time=1us"], &["at least 10 ms"]),
+        (&["--time=31d"], &["30 days"]),
+        (&["--time=1y"], &["'y'", "unit of time"]),
+        (&["--time=-1s"], &["-1s"]),
+        (&["--time=NaN"], &["NaN"]),
+        (&["--rounds=0"], &["between 1 and"]),
+        (&["--rounds=1001"], &["between 1 and"]),
+        (&["--rounds=-1"], &["-1"]),
+        (&["--rounds=3.5"], &["3.5"]),
+        (&["--price=cheap"], &["105USD"]),
+        (&["--price=105"], &["105USD"]),
+        (&["--price=-105USD"], &["105USD"]),
+        (&["--seed=one"], &["one"]),
+        (&["--cells=rnd4k"], &["rnd4k_q32t1"]),
+        (&["--cells=rnd4k_q0t1.read"], &["depth of 0", "between 1 and"]),
+        (&["--cells=rnd4k_q1t1.fly"], &["fly", "read, write or mix"]),
+        (&["--cells=rnd4k_q1t1.mix101"], &["101 %"]),
+        (&["--set=latency.time"], &["latency.time=2s"]),
+        (&["--set=latency.tiem=2s"], &["tiem", "time"]),
+        (&["--set=nothing.time=2s"], &["nothing"]),
+        (&["--set=latency.block=1000"], &["latency.block", "512"]),
+        (&["--set=latency.spans_pct=[0]"], &["spans_pct"]),
+        (&["--set=surface.samples=1"], &["surface.samples"]),
+        (&["--set=tiny-writes.write=0"], &["tiny-writes.write"]),
+        (&["--set=name.x=1"], &["name"]),
+        (&["--test="], &["test"]),
+        (&["--suite="], &["suite"]),
+        (&["--store="], &["--store"]),
+        (&["--store=postgres://ann:secret@db/runs"], &["PostgreSQL"]),
+    ] {
+        let message = refuse(&scratch, &[&["target"], options].concat(), 2, parts);
+        assert!(!message.contains("secret"), "{message}");
+    }
+}
+
+#[test]
+fn absurd_shapes_are_refused_before_anything_happens() {
+    // More memory than any machine has, more threads than a kernel starts.
+    let scratch = Scratch::new();
+    for (cell, parts) in [
+        ("seq1g_q65535t1", &["1 GiB", "at most"][..]),
+        ("seq1t_q1t1", &["1 TiB", "at most"]),
+        ("rnd4k_q65535t1", &["depth of 65535", "between 1 and"]),
+        ("rnd4k_q1t65535", &["65535", "between 1 and"]),
+        ("rnd4k_q1024t1024", &["1024"]),
+        ("rnd1000_q1t1", &["1000", "512"]),
+    ] {
+        refuse(&scratch, &["target", "--test=transfer", "--cells", cell], 2, parts);
+    }
+}
+
+#[test]
+fn a_negative_number_is_not_taken_for_an_option() {
+    // `--time -1s` with a blank: the tip "use '-- -1s'" would make it a target.
+    let scratch = Scratch::new();
+    for (option, value) in [("--time", "-1s"), ("--size", "-1G"), ("--price", "-5USD")] {
+        let message = refuse(&scratch, &["target", option, value], 2, &[]);
+        assert!(!message.contains("'-- -"), "{option} {value}: {message}");
+    }
+}
+
+#[test]
+fn more_than_fits_is_refused_for_safety() {
+    let scratch = Scratch::new();
+    let message =
+        refuse(&scratch, &["target", "--size=4000T"], 3, &["must keep", "10 %", "--size"]);
+    assert!(message.contains("4398 TB do not fit"), "{message}");
+    // The plan says so too.
+    refuse(&scratch, &["target", "--size=4000T", "--dry-run"], 3, &["do not fit"]);
+}
+
+#[test]
+fn one_target_given_twice_is_refused_whatever_its_name() {
+    let scratch = Scratch::new();
+    symlink("target", scratch.path("link")).unwrap();
+    let file = scratch.file("file", vec![7; 1 << 20]);
+    fs::hard_link(&file, scratch.path("second name")).unwrap();
+    let absolute = scratch.target();
+    for (one, other) in [
+        ("target", "target"),
+        ("target", "./target/"),
+        ("target", "home/../target"),
+        ("target", "link"),
+        ("link", absolute.as_str()),
+        ("file", "second name"),
+    ] {
+        refuse(&scratch, &[one, other], 2, &["given twice", other]);
+    }
+}
+
+#[test]
+fn broken_suites_are_refused_with_line_and_column() {
+    let scratch = Scratch::new();
+    let good = "name = \"x\"\nsummary = \"x\"\ntests = [\"latency\"]\n";
+    for (text, place, part) in [
+        ("name = \"x\nsummary = 1".to_string(), ":1:10:", "string"),
+        (format!("{good}rounds = \"three\"\n"), ":4:10:", "u32"),
+        (format!("{good}speed = 3\n"), ":4:1:", "speed"),
+        (format!("{good}\n[latency]\ntime = \"5 parsecs\"\n"), ":6:8:", "parsecs"),
+        (format!("{good}[latency]\nspan = 1\n"), ":5:1:", "spans_pct"),
+        ("tests = [\"latency\", \"lateny\"]".to_string(), ":1:21:", "lateny"),
+    ] {
+        let path = scratch.file("suite.toml", &text);
+        let message = refuse(&scratch, &["target", "--suite", &path], 2, &[place, part]);
+        assert!(message.starts_with(&path), "{message}");
+    }
+    let path = scratch.file("suite.toml", format!("{good}rounds = 0\n"));
+    refuse(&scratch, &["target", "--suite", &path], 2, &["rounds"]);
+    let path = scratch.file("suite.toml", b"name = \"\xff\"");
+    refuse(&scratch, &["target", "--suite", &path], 2, &[&path, "UTF-8"]);
+    refuse(&scratch, &["target", "--suite=./absent.toml"], 2, &["absent.toml"]);
+    refuse(&scratch, &["target", "--suite=./target"], 2, &["target"]);
+}
+
+#[test]
+fn messages_name_cause_and_remedy() {
+    let scratch = Scratch::new();
+    let say =
+        |arguments: &[&str], code| without_paths(&scratch, &refuse(&scratch, arguments, code, &[]));
+    insta::assert_snapshot!(say(&["absent"], 2),
+        @"no such path: absent; drivescope list shows the drives of this machine");
+    insta::assert_snapshot!(say(&["/dev/null"], 2),
+        @"/dev/null is a character device; drivescope measures directories, files and block devices");
+    insta::assert_snapshot!(say(&["target", "home/../target"], 2),
+        @"home/../target is given twice; name each target once");
+    insta::assert_snapshot!(say(&["target", "--suite=quik"], 2),
+        @"no suite 'quik'; did you mean 'quick'?; drivescope suites lists them");
+    insta::assert_snapshot!(say(&["target", "--set=latency.time"], 2),
+        @"--set latency.time: write it like latency.time=2s");
+    insta::assert_snapshot!(say(&["target", "--test=surface"], 2), @"no test of this suite can run on SCRATCH/target: surface needs a block device or a large file; a fresh file shows only its own place");
+}
+
+#[test]
+fn without_permission_the_error_says_what_helps() {
+    let scratch = Scratch::new();
+    let file = scratch.file("file", vec![7; 1 << 20]);
+    for (name, mode) in [("file", 0o000), ("target", 0o555)] {
+        fs::set_permissions(scratch.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let call = |target: &str| {
+        let arguments = ["run", target, "--no-save", "--size=16M"];
+        scratch.call(&arguments).by_nobody().end()
+    };
+    if is_root() && !can_run_by_nobody(&scratch) {
+        return;
+    }
+    let message = call("target").refused(2);
+    assert!(message.contains("no permission to write in") && message.contains("sudo"), "{message}");
+    let message = call(&file).refused(2);
+    assert!(message.contains("no permission to read"), "{message}");
+    fs::set_permissions(scratch.path("target"), fs::Permissions::from_mode(0o000)).unwrap();
+    let message = call("target/within").refused(2);
+    assert!(message.contains("no permission"), "{message}");
+    fs::set_permissions(scratch.path("target"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Whether user `nobody` reaches the program; if not, that is said.
+pub fn can_run_by_nobody(scratch: &Scratch) -> bool {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_drivescope"));
+    std::os::unix::process::CommandExt::uid(&mut command, 65534);
+    let reaches = command.arg("--version").current_dir(scratch.path("")).output();
+    let reaches = reaches.is_ok_and(|output| output.status.success());
+    if !reaches {
+        skip_loudly("the build directory is not open to other users");
+    }
+    reaches
+}
+
+#[test]
+fn a_user_without_privileges_measures_a_directory() {
+    let scratch = Scratch::new();
+    if is_root() && !can_run_by_nobody(&scratch) {
+        return;
+    }
+    let target = scratch.folder_for_everyone("open");
+    scratch.folder_for_everyone("home");
+    let call = scratch.run_call(&target, &[TINY, ONE_CELL, &["--json"]]).by_nobody();
+    let run = call.end().code(0).json();
+    assert_eq!(run["status"], "done");
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+    let list = scratch.call(&["list", "--json"]).by_nobody().end().code(0).json();
+    assert!(list.is_array());
+}

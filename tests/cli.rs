@@ -1,0 +1,282 @@
+//! Help, typing errors, completions, and every way in which a person is (not) at the other end.
+
+use crate::support::{Call, ONE_CELL, Scratch, TINY, skip_loudly};
+use std::fs::OpenOptions;
+use std::io::pipe;
+
+#[test]
+fn the_version_is_one_line() {
+    let ended = Scratch::new().drivescope(&["--version"]).code(0);
+    assert_eq!(ended.stdout, concat!("drivescope ", env!("CARGO_PKG_VERSION"), "\n"));
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn help_names_every_command_and_the_exit_codes() {
+    let scratch = Scratch::new();
+    let help = scratch.drivescope(&["--help"]).code(0).stdout;
+    for command in [
+        "run",
+        "list",
+        "runs",
+        "show",
+        "rerun",
+        "export",
+        "import",
+        "tests",
+        "suites",
+        "completions",
+        "man",
+    ] {
+        assert!(help.lines().any(|line| line.starts_with(&format!("  {command} "))), "{command}");
+        let own = scratch.drivescope(&[command, "--help"]).code(0);
+        assert!(own.stdout.contains(&format!("drivescope {command}")), "{own}");
+        assert_eq!(own.stderr, "", "{own}");
+        assert!(own.stdout.lines().all(|line| line.chars().count() <= 80), "{own}");
+    }
+    assert!(help.contains("130 interrupted"), "{help}");
+}
+
+#[test]
+fn every_option_of_run_has_help() {
+    let help = Scratch::new().drivescope(&["run", "--help"]).code(0).stdout;
+    for option in [
+        "--suite",
+        "--test",
+        "--cells",
+        "--size",
+        "--time",
+        "--rounds",
+        "--set",
+        "--label",
+        "--price",
+        "--engine",
+        "--seed",
+        "--dry-run",
+        "--clean",
+        "--quiet",
+        "--no-save",
+        "--json",
+        "--verbose",
+        "--store",
+    ] {
+        let mut lines = help.lines().skip_while(|line| !line.trim_start().contains(option));
+        assert!(lines.next().is_some(), "{option} is missing: {help}");
+        let about = lines.next().unwrap_or_default();
+        assert!(about.starts_with("          "), "{option} says nothing: {help}");
+    }
+}
+
+#[test]
+fn no_arguments_at_all_show_the_help_as_a_mistake() {
+    let ended = Scratch::new().drivescope(&[]).code(2);
+    assert_eq!(ended.stdout, "");
+    assert!(ended.stderr.contains("Usage: drivescope <COMMAND>"), "{ended}");
+}
+
+#[test]
+fn typing_errors_are_one_line_with_the_nearest_name() {
+    let scratch = Scratch::new();
+    for (arguments, parts) in [
+        (&["lst"][..], &["lst", "list"][..]),
+        (&["run"], &["TARGET"]),
+        (&["run", "target", "--sise", "1G"], &["--sise", "--size"]),
+        (&["run", "target", "--suite", "quik"], &["quik", "did you mean 'quick'"]),
+        (&["run", "target", "--suite", "gnomedisks"], &["did you mean 'gnome-disks'"]),
+        (&["run", "target", "--test", "transfr"], &["transfr", "did you mean 'transfer'"]),
+        (&["run", "target", "--test", "transfer,tinywrites"], &["did you mean 'tiny-writes'"]),
+        (&["run", "target", "--engine", "uringg"], &["uringg", "uring"]),
+        (&["completions", "bsh"], &["bash"]),
+        (&["show"], &["RUN"]),
+    ] {
+        let message = scratch.drivescope(arguments).refused(2);
+        for part in parts {
+            assert!(message.contains(part), "{arguments:?}: {message}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_resembles_nothing_is_not_guessed_at() {
+    let scratch = Scratch::new();
+    for (option, list) in [("--suite", "drivescope suites"), ("--test", "drivescope tests")] {
+        let message = scratch.drivescope(&["run", "target", option, "xyzzyplugh"]).refused(2);
+        assert!(!message.contains("did you mean"), "{message}");
+        assert!(message.contains(list), "{message}");
+    }
+}
+
+#[test]
+fn completions_and_the_manual_name_the_options() {
+    let scratch = Scratch::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = scratch.drivescope(&["completions", shell]).code(0).stdout;
+        assert!(script.contains("drivescope") && script.contains("dry-run"), "{shell}");
+    }
+    let manual = scratch.drivescope(&["man"]).code(0).stdout;
+    for part in [".TH drivescope", "drivescope\\-run", "dry\\-run", "drivescope\\-import"] {
+        assert!(manual.contains(part), "{part} is missing");
+    }
+}
+
+#[test]
+fn bash_accepts_its_completions() {
+    let scratch = Scratch::new();
+    let script = scratch.drivescope(&["completions", "bash"]).code(0).stdout;
+    let path = scratch.file("completions.bash", script);
+    if std::process::Command::new("bash").arg("--version").output().is_err() {
+        return skip_loudly("needs bash");
+    }
+    let check = format!("source {path} && complete -p drivescope");
+    let ended = Call::new("bash").arguments(&["-c", &check]).end().code(0);
+    assert!(ended.stdout.contains("complete"), "{ended}");
+}
+
+#[test]
+fn the_catalogues_say_what_they_promise() {
+    let scratch = Scratch::new();
+    let tests = scratch.drivescope(&["tests"]).code(0).stdout;
+    for test in ["transfer", "latency", "surface", "tiny-writes"] {
+        assert!(tests.lines().any(|line| line.starts_with(test)), "{test} is missing: {tests}");
+    }
+    let suites = scratch.drivescope(&["suites"]).code(0).stdout;
+    for suite in ["quick", "standard", "full", "crystaldiskmark", "gnome-disks", "zcav"] {
+        assert!(suites.lines().any(|line| line.starts_with(suite)), "{suite} is missing: {suites}");
+    }
+}
+
+#[test]
+fn the_list_of_tests_shows_what_each_may_write() {
+    // The help of `tests` promises it, and every list of tests shows its level.
+    let scratch = Scratch::new();
+    let tests = scratch.drivescope(&["tests"]).code(0).stdout;
+    let levels = ["own-files", "files of its own", "nothing", "only reads"];
+    assert!(levels.iter().any(|level| tests.contains(level)), "no write level in:\n{tests}");
+}
+
+#[test]
+fn a_users_suite_is_listed_and_a_broken_one_does_not_hide_the_others() {
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.path("home/config/drivescope/suites")).unwrap();
+    let suite = "name = \"mine\"\nsummary = \"just one cell\"\ntests = [\"transfer\"]\n\
+                 [transfer]\nshapes = [\"rnd4k_q1t1\"]\nmixes = [\"read\"]\n";
+    scratch.file("home/config/drivescope/suites/mine.toml", suite);
+    scratch.file("home/config/drivescope/suites/bad.toml", "name = ");
+    let suites = scratch.drivescope(&["suites"]).code(0).stdout;
+    for part in ["mine", "just one cell", "bad", "broken", "quick"] {
+        assert!(suites.contains(part), "{part} is missing: {suites}");
+    }
+    let plan = scratch.run("target", &[&["--suite=mine", "--dry-run", "--json"]]).code(0).json();
+    assert_eq!(plan["suite"]["name"], "mine");
+    assert_eq!(plan["tests"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_error_and_no_panic() {
+    let scratch = Scratch::new();
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["list"],
+        &["list", "--json"],
+        &["tests"],
+        &["suites"],
+        &["completions", "zsh"],
+        &["man"],
+        &["run", "target", "--dry-run"],
+    ] {
+        let (reader, writer) = pipe().unwrap();
+        drop(reader);
+        let ended = scratch.call(arguments).output_to(writer).end().code(0);
+        assert_eq!(ended.stderr, "", "{ended}");
+    }
+}
+
+#[test]
+fn a_run_whose_reader_went_away_ends_in_order_and_is_kept() {
+    let scratch = Scratch::new();
+    let (reader, writer) = pipe().unwrap();
+    drop(reader);
+    scratch.run_call("target", &[TINY, ONE_CELL]).output_to(writer).end().code(0);
+    assert_eq!(crate::support::scratch::names(scratch.target()), [""; 0]);
+    let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
+    assert_eq!(runs[0]["status"], "done");
+    let (reader, writer) = pipe().unwrap();
+    drop(reader);
+    scratch.call(&["export"]).output_to(writer).end().code(0);
+}
+
+#[test]
+fn a_closed_standard_error_is_no_panic() {
+    let scratch = Scratch::new();
+    let (reader, writer) = pipe().unwrap();
+    drop(reader);
+    scratch.call(&["run", "absent"]).errors_to(writer).end().code(2);
+    let (reader, writer) = pipe().unwrap();
+    drop(reader);
+    scratch.run_call("target", &[TINY, ONE_CELL]).errors_to(writer).end().code(0);
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_not_passed_over() {
+    // A reader that went away has seen enough; a full disk has lost the result.
+    let scratch = Scratch::new();
+    let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
+        return skip_loudly("needs /dev/full");
+    };
+    let ended = scratch.call(&["list", "--json"]).output_to(full).end();
+    assert!(ended.stderr.contains("No space left"), "nothing is said of the lost output: {ended}");
+}
+
+#[test]
+fn without_a_terminal_nothing_is_coloured_and_no_bar_is_drawn() {
+    let scratch = Scratch::new();
+    let ended = scratch.run("target", &[TINY, ONE_CELL, &["--verbose"]]).code(0);
+    assert!(!ended.stdout.contains(['\u{1b}', '\r']), "{ended}");
+    assert_eq!(ended.stderr, "", "{ended}");
+    for arguments in [&["list"][..], &["tests"], &["suites"], &["runs"], &["show", "last"]] {
+        let ended = scratch.drivescope(arguments).code(0);
+        assert!(!ended.stdout.contains('\u{1b}'), "{ended}");
+    }
+}
+
+/// Runs `tests` on a terminal of 80 columns, made by `script` of util-linux.
+fn on_a_terminal(scratch: &Scratch, variable: Option<(&str, &str)>) -> String {
+    let command = format!("{} tests", env!("CARGO_BIN_EXE_drivescope"));
+    let mut call = Call::new("script")
+        .arguments(&["-q", "-e", "-c", &command, "/dev/null"])
+        .with_home(&scratch.path("home"))
+        .env("TERM", "xterm");
+    if let Some((name, value)) = variable {
+        call = call.env(name, value);
+    }
+    call.end().code(0).stdout
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    if std::process::Command::new("script").arg("--version").output().is_err() {
+        return skip_loudly("needs script (util-linux)");
+    }
+    let scratch = Scratch::new();
+    let coloured = |text: &str| text.contains("\u{1b}[");
+    assert!(coloured(&on_a_terminal(&scratch, None)));
+    assert!(coloured(&on_a_terminal(&scratch, Some(("NO_COLOR", "")))), "empty means not set");
+    assert!(!coloured(&on_a_terminal(&scratch, Some(("NO_COLOR", "1")))));
+    assert!(!coloured(&on_a_terminal(&scratch, Some(("TERM", "dumb")))));
+}
+
+#[test]
+fn output_fits_eighty_columns() {
+    let scratch = Scratch::new();
+    let plan = scratch.run("target", &[&["--dry-run"]]);
+    let run = scratch.run("target", &[TINY, &["--rounds=3"]]);
+    for ended in [plan, run, scratch.drivescope(&["list"]), scratch.drivescope(&["runs"])] {
+        let ended = ended.code(0);
+        for line in ended.stdout.lines() {
+            // A path is never cut, so that it can be copied.
+            let path = line.contains(&scratch.target());
+            assert!(path || line.chars().count() <= 80, "too wide: {line}\n{ended}");
+        }
+    }
+}

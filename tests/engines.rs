@@ -1,0 +1,103 @@
+//! Both engines give the same documents, and machines that refuse io_uring are no worse off.
+
+use crate::support::json::{keys, metrics, statuses};
+use crate::support::{Call, ONE_CELL, Scratch, TINY};
+use std::io;
+
+/// The number of `io_uring_setup`, the same on every architecture.
+const IO_URING_SETUP: u32 = 425;
+
+/// An instruction of classic BPF, as `linux/filter.h` has it.
+#[repr(C)]
+struct Instruction {
+    code: u16,
+    if_true: u8,
+    if_false: u8,
+    value: u32,
+}
+
+/// A program of classic BPF.
+#[repr(C)]
+struct Filter {
+    length: u16,
+    instructions: *const Instruction,
+}
+
+unsafe extern "C" {
+    fn prctl(option: i32, ...) -> i32;
+}
+
+/// Loads the number of the system call, compares, and refuses that one with EPERM: what the default
+/// profiles of container engines do.
+static REFUSE_IO_URING: [Instruction; 4] = [
+    Instruction { code: 0x20, if_true: 0, if_false: 0, value: 0 },
+    Instruction { code: 0x15, if_true: 0, if_false: 1, value: IO_URING_SETUP },
+    Instruction { code: 0x06, if_true: 0, if_false: 0, value: 0x0005_0000 | 1 },
+    Instruction { code: 0x06, if_true: 0, if_false: 0, value: 0x7fff_0000 },
+];
+
+/// Puts this process, which is about to become the program, behind the filter.
+fn refuse_io_uring() -> io::Result<()> {
+    const PR_SET_NO_NEW_PRIVS: i32 = 38;
+    const PR_SET_SECCOMP: i32 = 22;
+    const SECCOMP_MODE_FILTER: usize = 2;
+    let filter = Filter { length: 4, instructions: REFUSE_IO_URING.as_ptr() };
+    let checked = |result| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
+    // SAFETY: the arguments are those of prctl(2); the filter outlives the call.
+    unsafe {
+        checked(prctl(PR_SET_NO_NEW_PRIVS, 1usize, 0usize, 0usize, 0usize))?;
+        checked(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const filter))
+    }
+}
+
+fn without_io_uring(call: Call) -> Call {
+    // SAFETY: `refuse_io_uring` makes two system calls and touches no memory of its own.
+    unsafe { call.before_exec(refuse_io_uring) }
+}
+
+#[test]
+fn where_io_uring_is_refused_threads_do_everything_and_that_is_said() {
+    let scratch = Scratch::new();
+    let call = scratch.run_call("target", &[TINY, &["--json"]]);
+    let ended = without_io_uring(call).end().code(0);
+    assert!(ended.stderr.contains("io_uring is forbidden here"), "{ended}");
+    assert!(ended.stderr.contains("using threads"), "{ended}");
+    assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
+    let run = ended.json();
+    assert_eq!(run["plan"]["engine"], "threads");
+    let done = [("transfer", "done"), ("latency", "done"), ("surface", "skipped")];
+    assert_eq!(statuses(&run), [&done[..], &[("tiny-writes", "done")]].concat());
+    assert!(metrics(&run).all(|metric| metric["value"].as_f64().is_some_and(f64::is_finite)));
+}
+
+#[test]
+fn where_io_uring_is_refused_asking_for_it_is_a_mistake() {
+    let scratch = Scratch::new();
+    let call = scratch.run_call("target", &[TINY, &["--engine=uring"]]);
+    let message = without_io_uring(call).end().refused(2);
+    assert!(message.contains("io_uring") && message.contains("--engine threads"), "{message}");
+}
+
+#[test]
+fn quiet_does_not_speak_of_engines() {
+    let scratch = Scratch::new();
+    let call = scratch.run_call("target", &[TINY, ONE_CELL, &["--quiet", "--json"]]);
+    let ended = without_io_uring(call).end().code(0);
+    assert_eq!(ended.stderr, "");
+    assert_eq!(ended.json()["plan"]["engine"], "threads");
+}
+
+#[test]
+fn a_run_of_threads_has_the_same_metrics_as_one_of_io_uring() {
+    let scratch = Scratch::new();
+    let run_with = |engine: &[&str]| {
+        let run = scratch.run("target", &[TINY, &["--seed=1", "--json"], engine]).code(0).json();
+        assert!(metrics(&run).all(|metric| metric["value"].as_f64().is_some_and(f64::is_finite)));
+        run
+    };
+    // The engine of the probe: io_uring wherever the kernel has it.
+    let (probed, threads) = (run_with(&[]), run_with(&["--engine=threads"]));
+    assert_eq!(threads["plan"]["engine"], "threads");
+    assert_eq!(keys(&probed), keys(&threads));
+    assert_eq!(probed["plan"]["suite"], threads["plan"]["suite"]);
+}

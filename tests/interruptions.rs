@@ -1,0 +1,216 @@
+//! SIGINT, SIGTERM and SIGKILL in every stage, and what they leave behind.
+
+use crate::support::json::{array, text};
+use crate::support::scratch::{names, own_folder};
+use crate::support::{Running, Scratch, TINY, wait_for};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Its first phase never ends by itself.
+const ENDLESS: &[&str] =
+    &["--test=transfer,latency", "--cells=rnd4k_q1t1.read", "--set=transfer.time=1h"];
+/// Its second test never ends by itself.
+const ENDLESS_SECOND: &[&str] =
+    &["--test=transfer,latency", "--cells=rnd4k_q1t1.read", "--set=latency.time=1h"];
+
+/// Starts an endless run and waits until its data file is there, which it then fills.
+fn start_and_wait_for_file(scratch: &Scratch, options: &[&[&str]]) -> (Running, PathBuf) {
+    let running = scratch.run_call("target", options).start();
+    let folder = wait_for("the run's own folder with its file", || {
+        own_folder(scratch.target()).filter(|folder| folder.join("data").exists())
+    });
+    (running.must_be_alive(), folder)
+}
+
+/// Starts an endless run and waits until it reads the test file.
+fn start_and_wait_for_reads(scratch: &Scratch) -> (Running, PathBuf) {
+    let (running, folder) = start_and_wait_for_file(scratch, &[TINY, ENDLESS]);
+    let statistics = format!("/proc/{}/io", running.id());
+    wait_for("reads", || {
+        let io = std::fs::read_to_string(&statistics).ok()?;
+        let read = io.lines().find_map(|line| line.strip_prefix("read_bytes: "))?;
+        (read.parse::<u64>().ok()? > 1 << 20).then_some(())
+    });
+    (running.must_be_alive(), folder)
+}
+
+/// The one run in the store.
+#[track_caller]
+fn kept_run(scratch: &Scratch) -> Value {
+    let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
+    assert_eq!(array(&runs).len(), 1, "{runs}");
+    scratch.drivescope(&["show", "last", "--json"]).code(0).json()
+}
+
+#[test]
+fn a_signal_while_the_test_file_is_written_ends_in_order() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let scratch = Scratch::new();
+        let (running, _) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS, &["--size=512M"]]);
+        running.signal(signal);
+        let ended = running.end().code(130);
+        assert!(ended.stdout.contains("interrupted"), "{ended}");
+        assert_eq!(names(scratch.target()), [""; 0]);
+        let run = kept_run(&scratch);
+        assert_eq!(run["status"], "interrupted");
+        assert_eq!(run["tests"][0]["status"], "interrupted");
+    }
+}
+
+#[test]
+fn a_signal_in_a_phase_ends_in_order_and_keeps_what_was_measured() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let scratch = Scratch::new();
+        let (running, _) = start_and_wait_for_reads(&scratch);
+        running.signal(signal);
+        let ended = running.end().code(130);
+        assert!(ended.stdout.contains("saved as run"), "{ended}");
+        assert_eq!(names(scratch.target()), [""; 0]);
+        let run = kept_run(&scratch);
+        assert_eq!(run["status"], "interrupted");
+        // The second test was not begun, and the first keeps the phase it was in.
+        assert_eq!(array(&run["tests"]).len(), 1);
+        assert!(run["tests"][0]["phases"][0]["ops"].as_u64() > Some(0), "{}", run["tests"][0]);
+        let listed = scratch.drivescope(&["runs"]).code(0).stdout;
+        assert!(listed.contains("interrupted"), "{listed}");
+    }
+}
+
+#[test]
+fn an_interrupted_run_is_still_one_json_document() {
+    let scratch = Scratch::new();
+    let options = [TINY, ENDLESS, &["--json", "--no-save"]];
+    let (running, _) = start_and_wait_for_file(&scratch, &options);
+    running.signal(Signal::INT);
+    let run = running.end().code(130).json();
+    assert_eq!(run["status"], "interrupted");
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn a_signal_in_the_first_target_leaves_the_second_alone() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("second")).unwrap();
+    let (running, _) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS, &["second"]]);
+    running.signal(Signal::INT);
+    running.end().code(130);
+    for folder in ["target", "second"] {
+        assert_eq!(names(scratch.path(folder)), [""; 0]);
+    }
+    assert_eq!(kept_run(&scratch)["target"]["path"], scratch.target());
+}
+
+#[test]
+fn what_a_killed_run_leaves_the_next_run_removes() {
+    let scratch = Scratch::new();
+    let precious = scratch.file("target/.drivescope-notes", "mine");
+    let (running, folder) = start_and_wait_for_reads(&scratch);
+    running.signal(Signal::KILL);
+    assert_eq!(running.end().signal(), Some(9));
+    assert_eq!(names(&folder), ["data", "manifest.json"]);
+    let ended = scratch.run("target", &[TINY, &["--test=latency", "--json"]]).code(0);
+    assert!(ended.stderr.contains(&format!("removed {}", folder.display())), "{ended}");
+    assert_eq!(ended.json()["status"], "done");
+    assert_eq!(std::fs::read_to_string(precious).unwrap(), "mine");
+    assert_eq!(names(scratch.target()), [".drivescope-notes"]);
+}
+
+#[test]
+fn what_a_killed_run_leaves_clean_removes() {
+    let scratch = Scratch::new();
+    for call in [
+        scratch.call(&["run", "--clean", "target"]),
+        scratch.call(&["run", "--clean"]).in_folder(&scratch.path("target")),
+    ] {
+        let (running, folder) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS]);
+        running.signal(Signal::KILL);
+        running.end();
+        assert!(folder.exists());
+        let ended = call.end().code(0);
+        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(ended.stdout.contains("removed") && ended.stdout.contains(&name), "{ended}");
+        assert_eq!(names(scratch.target()), [""; 0]);
+    }
+    let ended = scratch.drivescope(&["run", "--clean", "target"]).code(0);
+    assert_eq!(ended.stdout, "nothing to clean\n");
+}
+
+#[test]
+fn the_folder_of_a_living_run_is_left_alone() {
+    let scratch = Scratch::new();
+    let (running, folder) = start_and_wait_for_reads(&scratch);
+    let ended = scratch.drivescope(&["run", "--clean", "target"]).code(0);
+    assert!(ended.stdout.contains("its run is still going"), "{ended}");
+    // Neither does another run in the same directory disturb it.
+    scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
+    assert_eq!(names(&folder), ["data", "manifest.json"]);
+    let running = running.must_be_alive();
+    running.signal(Signal::INT);
+    running.end().code(130);
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn foreign_files_in_a_left_folder_are_kept_and_said() {
+    let scratch = Scratch::new();
+    let (running, folder) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS]);
+    running.signal(Signal::KILL);
+    running.end();
+    std::fs::write(folder.join("thesis.txt"), "mine").unwrap();
+    let ended = scratch.drivescope(&["run", "--clean", "target"]).code(3);
+    let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+    assert!(ended.stderr.contains(&name) && ended.stderr.contains("not empty"), "{ended}");
+    assert_eq!(std::fs::read_to_string(folder.join("thesis.txt")).unwrap(), "mine");
+    // A later run says so too, and works.
+    let ended = scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
+    assert!(ended.stderr.contains("left "), "{ended}");
+    assert_eq!(std::fs::read_to_string(folder.join("thesis.txt")).unwrap(), "mine");
+}
+
+#[test]
+fn a_killed_run_costs_at_most_the_test_in_progress() {
+    let scratch = Scratch::new();
+    let running = scratch.run_call("target", &[TINY, ENDLESS_SECOND]).start();
+    wait_for("the first test in the store", || {
+        let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
+        (!array(&runs).is_empty()).then_some(())
+    });
+    let running = running.must_be_alive();
+    running.signal(Signal::KILL);
+    running.end();
+    let run = kept_run(&scratch);
+    assert_eq!(text(&run["tests"][0]["test"]), "transfer");
+    assert_eq!(text(&run["tests"][0]["status"]), "done");
+    assert_eq!(array(&run["tests"]).len(), 1);
+}
+
+#[test]
+fn a_killed_run_does_not_look_complete() {
+    let scratch = Scratch::new();
+    let running = scratch.run_call("target", &[TINY, ENDLESS_SECOND]).start();
+    wait_for("the first test in the store", || {
+        let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
+        (!array(&runs).is_empty()).then_some(())
+    });
+    running.signal(Signal::KILL);
+    running.end();
+    // One of two tests ran: the store must not call that done.
+    assert_eq!(kept_run(&scratch)["status"], "interrupted");
+}
+
+#[test]
+fn the_second_signal_ends_at_once() {
+    let scratch = Scratch::new();
+    let (running, folder) = start_and_wait_for_reads(&scratch);
+    // Stopped, it gets both signals before it can act on the first.
+    running.signal(Signal::STOP);
+    running.signal(Signal::INT);
+    running.signal(Signal::TERM);
+    running.signal(Signal::CONT);
+    running.end().code(130);
+    // Whatever was left, the next run removes.
+    scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
+    assert!(!folder.exists());
+    assert_eq!(names(scratch.target()), [""; 0]);
+}

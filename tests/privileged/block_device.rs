@@ -1,0 +1,173 @@
+//! Block devices are read and never written.
+
+use super::guards::{Loop, image_of_noise, image_with, tool};
+use super::is_privileged;
+use crate::support::json::{array, finding, findings, keys, metrics, statuses, test_of, text};
+use crate::support::{Scratch, TINY};
+use std::fs;
+
+#[test]
+fn a_device_is_read_by_every_test_that_only_reads_and_stays_as_it_was() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let before = fs::read(&image).unwrap();
+    let run = scratch.run(&device.node, &[TINY, &["--json", "--rounds=3"]]).code(0).json();
+    tool("blockdev", &["--flushbufs", &device.node]).unwrap();
+    assert!(fs::read(&image).unwrap() == before, "the device was changed");
+    let reads = ["transfer", "latency", "surface"].map(|test| (test, "done"));
+    assert_eq!(statuses(&run), [&reads[..], &[("tiny-writes", "skipped")]].concat());
+    assert_eq!(run["target"]["kind"], "block");
+    assert_eq!(run["target"]["size_bytes"], 64 << 20);
+    assert_eq!(run["target"]["stack"][0], device.name());
+    for key in keys(&run) {
+        assert!(!key.contains("write"), "{key} of a device that is only read");
+    }
+    for test in ["transfer", "tiny-writes"] {
+        let reason = text(&test_of(&run, test)["reason"]);
+        assert!(reason.contains("needs a raw write"), "{reason}");
+    }
+    for test in array(&run["plan"]["tests"]) {
+        assert_eq!(test["writes"], "read", "{test}");
+    }
+    let access = array(&run["gate"]).iter().find(|check| check["check"] == "access");
+    assert!(text(&access.unwrap()["evidence"]).contains("read-only"));
+    for key in ["surface.read.mean_mb_s", "surface.access.access_mean_ms"] {
+        assert!(keys(&run).iter().any(|known| known == key), "no {key}");
+    }
+}
+
+#[test]
+fn the_plan_of_a_device_says_that_it_only_reads() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
+    let plan = scratch.run(&device.node, &[&["--dry-run"]]).code(0).stdout;
+    for part in ["only reads", "opened read-only", "needs a raw write", "surface"] {
+        assert!(plan.contains(part), "'{part}' is missing: {plan}");
+    }
+    for options in [&["--test=tiny-writes"][..], &["--test=transfer", "--cells=rnd4k_q1t1.write"]] {
+        let message = scratch.run(&device.node, &[options]).refused(2);
+        assert!(message.contains("needs a raw write"), "{message}");
+    }
+}
+
+#[test]
+fn presets_of_other_instruments_run_on_a_device() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
+    for (suite, options) in [
+        ("gnome-disks", &["--set=surface.sample=1M", "--set=surface.samples=10"][..]),
+        ("zcav", &["--set=surface.sample=8M"]),
+    ] {
+        let options = [options, &["--suite", suite, "--json", "--rounds=1"]].concat();
+        let run = scratch.run(&device.node, &[&options]).code(0).json();
+        assert_eq!(statuses(&run), [("surface", "done")], "{suite}");
+        let key = "surface.read.mean_mb_s";
+        assert!(keys(&run).iter().any(|known| known == key), "{suite}: {:?}", keys(&run));
+    }
+}
+
+#[test]
+fn one_device_by_two_names_is_one_target() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = Loop::attach(&image_of_noise(&scratch, 4), &[]) else { return };
+    std::os::unix::fs::symlink(&device.node, scratch.path("my disk")).unwrap();
+    let message = scratch.drivescope(&["run", &device.node, "my disk"]).refused(2);
+    assert!(message.contains("given twice"), "{message}");
+}
+
+#[test]
+fn a_partition_is_a_target_of_its_own_size() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &["--partscan"]) else { return };
+    let Some(_partition) = super::list::add_partition(&device, 1, 2048, 65536) else { return };
+    let node = format!("{}p1", device.node);
+    let run = scratch.run(&node, &[TINY, &["--test=latency", "--json"]]).code(0).json();
+    assert_eq!(run["target"]["size_bytes"], 32 << 20);
+    let stack: Vec<&str> = array(&run["target"]["stack"]).iter().map(text).collect();
+    assert_eq!(stack[..2], [&format!("{}p1", device.name()), device.name()]);
+}
+
+#[test]
+fn sectors_of_4096_bytes_are_respected() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 64);
+    let Some(device) = Loop::attach(&image, &["--sector-size", "4096"]) else { return };
+    let cells = "--cells=rnd512_q1t1.read,rnd4k_q1t1.read";
+    let options = ["--test=transfer,latency", cells, "--json"];
+    let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
+    assert_eq!(run["target"]["io_mode"], "direct");
+    assert_eq!(run["target"]["io_align_bytes"], 4096);
+    assert_eq!(statuses(&run), [("transfer", "done"), ("latency", "done")]);
+    let reason = text(&test_of(&run, "transfer")["reason"]);
+    assert!(
+        reason.contains("rnd512_q1t1.read") && reason.contains("multiples of 4096"),
+        "{reason}"
+    );
+    assert!(keys(&run).iter().all(|key| !key.contains("rnd512")), "{:?}", keys(&run));
+}
+
+#[test]
+fn a_test_of_which_nothing_fits_the_sectors_is_not_called_done() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 64);
+    let Some(device) = Loop::attach(&image, &["--sector-size", "4096"]) else { return };
+    let options = ["--test=transfer", "--cells=rnd512_q1t1.read"];
+    let ended = scratch.run(&device.node, &[TINY, &options]).code(2);
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(said.contains("multiples of 4096"), "the reason is missing: {ended}");
+}
+
+#[test]
+fn a_loop_device_is_named_as_the_drive_it_is() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
+    let run = scratch.run(&device.node, &[TINY, &["--json"]]).code(0).json();
+    let virtual_drive = finding(&run, "F022");
+    let evidence = text(&virtual_drive["evidence"]);
+    assert!(evidence.contains(device.name()) && evidence.contains("file"), "{evidence}");
+    // The whole file fits into memory, which caches it below the loop device.
+    let small = text(&finding(&run, "F012")["evidence"]);
+    assert!(small.contains("memory, which caches"), "{small}");
+}
+
+#[test]
+fn what_memory_answers_for_a_loop_device_is_not_the_drives_number() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    // The file was just written and lies in the page cache, through which the loop device reads:
+    // no byte comes from a drive.
+    let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
+    let cells = "--cells=rnd4k_q1t1.read";
+    let options = ["--test=transfer", cells, "--time=100ms", "--rounds=3", "--json"];
+    let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
+    for metric in metrics(&run).filter(|metric| text(&metric["key"]).ends_with(".mb_s")) {
+        assert_eq!(metric["valid"], false, "{metric}\nfindings: {:?}", findings(&run));
+    }
+}

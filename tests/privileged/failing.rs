@@ -1,0 +1,136 @@
+//! Devices and file systems that fail in the middle: the test fails, the run goes on and is kept.
+
+use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
+use super::is_privileged;
+use crate::support::json::{array, finding, findings, statuses, text};
+use crate::support::scratch::{names, own_folder};
+use crate::support::{Running, Scratch, TINY, wait_for};
+use std::fs;
+
+/// Waits until the program has read `bytes` from a drive.
+fn wait_for_reads(running: &Running, bytes: u64) {
+    let statistics = format!("/proc/{}/io", running.id());
+    wait_for("reads", || {
+        let io = fs::read_to_string(&statistics).ok()?;
+        let read = io.lines().find_map(|line| line.strip_prefix("read_bytes: "))?;
+        (read.parse::<u64>().ok()? > bytes).then_some(())
+    });
+}
+
+/// Takes away most of what lies behind a loop device: reads there fail with EIO from now on.
+fn take_away(image: &str) {
+    let file = fs::OpenOptions::new().write(true).open(image).expect("the image is ours");
+    file.set_len(64 << 10).expect("a file can be cut");
+}
+
+/// The first test would never end by itself.
+const ENDLESS: &[&str] = &[
+    "--test=transfer,latency,surface",
+    "--cells=rnd4k_q1t1.read",
+    "--set=transfer.time=1h",
+    "--size=64M",
+    "--json",
+];
+
+#[test]
+fn io_errors_in_the_middle_end_the_test_and_not_the_run() {
+    if !is_privileged() {
+        return;
+    }
+    for engine in ["--engine=threads", "--seed=1"] {
+        let scratch = Scratch::new();
+        let image = image_of_noise(&scratch, 64);
+        let Some(device) = Loop::attach(&image, &[]) else { return };
+        let call = scratch.run_call(&device.node, &[TINY, ENDLESS, &["target", engine]]);
+        let running = call.start();
+        wait_for_reads(&running, 4 << 20);
+        take_away(&image);
+        // The second target is measured all the same; it would take an hour, so it is stopped.
+        wait_for("the run of the second target", || own_folder(scratch.target()));
+        running.signal(rustix::process::Signal::INT);
+        let runs = running.end().code(130).json();
+        let run = &runs[0];
+        let failed = ["transfer", "latency", "surface"].map(|test| (test, "failed"));
+        assert_eq!(statuses(run), failed);
+        assert_eq!(run["status"], "failed");
+        let reason = text(&run["tests"][0]["reason"]);
+        assert!(reason.contains("read at byte") && reason.contains("I/O error"), "{reason}");
+        let error = finding(run, "F017");
+        assert_eq!(error["severity"], "problem");
+        assert!(text(&error["remedy"]).contains("smartctl"), "{error}");
+        assert!(array(&run["tests"][0]["phases"])[0]["errors"].as_u64() > Some(0));
+        for verdict in array(&run["verdict"]) {
+            assert_eq!(verdict["points"], 0, "no use for a drive that fails: {verdict}");
+        }
+        let kept = scratch.drivescope(&["show", text(&run["id"]), "--json"]).code(0).json();
+        assert_eq!(&kept, run);
+    }
+}
+
+#[test]
+fn io_errors_give_the_exit_code_of_a_device_error() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 64);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    take_away(&image);
+    let ended = scratch.run(&device.node, &[TINY]).code(4);
+    for part in ["failed", "I/O error", "F017", "saved as run"] {
+        assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
+    }
+    let listed = scratch.drivescope(&["runs"]).code(0);
+    assert!(listed.stdout.contains("failed"), "{listed}");
+}
+
+#[test]
+fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() {
+    if !is_privileged() {
+        return;
+    }
+    // btrfs writes every block anew, so that another writer can take the space of our own file.
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 2048, "mkfs.btrfs", &["-q"]) else { return };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let options = [
+        "--test=transfer,latency",
+        "--cells=rnd4k_q1t1.read,rnd4k_q8t1.write",
+        "--set=transfer.time=100ms",
+        "--rounds=200",
+        "--set=latency.spans_pct=[100]",
+        "--set=latency.rates=[]",
+        "--json",
+    ];
+    let running = scratch.run_call(&mount.point, &[TINY, &options]).start();
+    wait_for("the run's own folder", || own_folder(&mount.point));
+    wait_for_reads(&running, 1 << 20);
+    fill(&mount);
+    let ended = running.end().code(4);
+    let run = ended.json();
+    assert_eq!(statuses(&run), [("transfer", "failed"), ("latency", "done")]);
+    let reason = text(&run["tests"][0]["reason"]);
+    assert!(
+        reason.contains("file system is full") && reason.contains("free some space"),
+        "{reason}"
+    );
+    assert!(!findings(&run).contains(&"F017"), "a full file system is no fault of the drive");
+    let left = names(&mount.point);
+    assert!(left.iter().all(|name| name.starts_with("filler")), "{left:?}");
+    assert_eq!(scratch.drivescope(&["show", "last", "--json"]).code(0).json(), run);
+}
+
+/// Takes all space that a file system gives, in pieces that become smaller.
+fn fill(mount: &Mount) {
+    let mut piece = 1u64 << 30;
+    let mut number = 0;
+    while piece >= 4096 {
+        number += 1;
+        let file = mount.text(&format!("filler{number}"));
+        let length = piece.to_string();
+        if tool("fallocate", &["-l", &length, &file]).is_err() {
+            piece /= 2;
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Directories on file systems of every kind.
+
+use super::guards::{Loop, Mount, image_with};
+use super::is_privileged;
+use crate::support::json::{finding, findings, statuses, text};
+use crate::support::scratch::names;
+use crate::support::{ONE_CELL, Scratch, TINY};
+
+/// Every test that runs on a directory.
+const ALL_DONE: [(&str, &str); 4] =
+    [("transfer", "done"), ("latency", "done"), ("surface", "skipped"), ("tiny-writes", "done")];
+
+#[test]
+fn the_common_file_systems_are_measured_with_direct_io() {
+    if !is_privileged() {
+        return;
+    }
+    for (kind, mkfs, options) in [
+        ("ext4", "mkfs.ext4", &["-q", "-F"][..]),
+        // Without extents there is no fallocate: the file's space cannot be reserved.
+        ("ext2", "mkfs.ext2", &["-q", "-F"]),
+        ("xfs", "mkfs.xfs", &["-q"]),
+        ("btrfs", "mkfs.btrfs", &["-q"]),
+    ] {
+        let scratch = Scratch::new();
+        let Some(image) = image_with(&scratch, 2048, mkfs, options) else { continue };
+        let Some(device) = Loop::attach(&image, &[]) else { continue };
+        let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { continue };
+        let before = names(&mount.point);
+        let run = scratch.run(&mount.point, &[TINY, &["--json"]]).code(0).json();
+        assert_eq!(statuses(&run), ALL_DONE, "{kind}");
+        assert_eq!(run["target"]["file_system"]["kind"], kind);
+        assert_eq!(run["target"]["io_mode"], "direct", "{kind}");
+        assert_eq!(names(&mount.point), before, "{kind}");
+        assert!(!findings(&run).contains(&"F005"), "{kind}");
+        assert!(!findings(&run).contains(&"F019"), "{kind}: data were not read back as written");
+    }
+}
+
+#[test]
+fn a_compressing_file_system_is_noticed() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 2048, "mkfs.btrfs", &["-q"]) else { return };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let options = ["-o", "compress=zstd"];
+    let Some(mount) = Mount::new(&scratch, &device.node, &options) else { return };
+    let run = scratch.run(&mount.point, &[TINY, &["--json"]]).code(0).json();
+    assert_eq!(statuses(&run), ALL_DONE);
+    assert!(text(&finding(&run, "F005")["evidence"]).contains("compress=zstd"));
+    // A directory that is marked as not to be compressed does not count.
+    let plain = mount.text("plain");
+    std::fs::create_dir(&plain).unwrap();
+    super::guards::tool("chattr", &["+m", &plain]).unwrap();
+    let run = scratch.run(&plain, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    assert!(!findings(&run).contains(&"F005"), "{:?}", findings(&run));
+}
+
+#[test]
+fn a_read_only_file_system_has_files_to_read_and_no_directory_to_write() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    {
+        let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+        std::fs::write(mount.text("data"), crate::support::noise(1 << 20, 2)).unwrap();
+    }
+    let Some(mount) = Mount::new(&scratch, &device.node, &["-o", "ro"]) else { return };
+    for options in [&["--no-save"][..], &["--dry-run"]] {
+        let message = scratch.run(&mount.point, &[options]).refused(2);
+        assert!(message.contains("read-only file system"), "{message}");
+    }
+    let file = mount.text("data");
+    scratch.run(&file, &[TINY, ONE_CELL]).code(0);
+    let store = mount.text("runs.db");
+    let options = ["--store", &store];
+    let message = scratch.run("target", &[TINY, &options]).refused(2);
+    assert!(
+        message.contains("read-only file system") && message.contains("--no-save"),
+        "{message}"
+    );
+    let ended = scratch.drivescope(&["run", "--clean", &mount.point]).code(0);
+    assert_eq!(ended.stdout, "nothing to clean\n");
+}
+
+#[test]
+fn the_floor_of_free_space_is_kept() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 1280, "mkfs.ext4", &["-q", "-F", "-m", "0"]) else {
+        return;
+    };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let before = names(&mount.point);
+    // The suite's 1 GiB do not fit above the floor of 1 GiB: the file becomes smaller.
+    let plan = scratch.run(&mount.point, &[&["--dry-run", "--json"]]).code(0).json();
+    let made = plan["own_bytes"].as_u64().unwrap();
+    assert!((64 << 20..256 << 20).contains(&made), "{made}");
+    // What the user asks for is not made smaller.
+    let message = scratch.run(&mount.point, &[&["--size=512M"]]).refused(3);
+    assert!(message.contains("must keep 1.07 GB") && message.contains("--size"), "{message}");
+    // Nearly full: not even the smallest file fits.
+    let filler = mount.text("filler");
+    super::guards::tool("fallocate", &["-l", "256M", &filler]).unwrap();
+    let message = scratch.run(&mount.point, &[&[]]).refused(3);
+    assert!(message.contains("must keep"), "{message}");
+    assert_eq!(names(&mount.point), ["filler", "lost+found"]);
+    assert_eq!(before, ["lost+found"]);
+}

@@ -1,0 +1,135 @@
+//! Devices and mounts that go away with the test.
+
+use crate::support::{Scratch, noise, skip_loudly};
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+/// A device that is busy (udev looks at it) is free again after a moment.
+const ATTEMPTS: u32 = 20;
+const MOMENT: Duration = Duration::from_millis(100);
+
+/// Runs a tool; the error is what it said.
+pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(name).args(arguments).output().map_err(|e| format!("{name}: {e}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_string());
+    }
+    Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+/// The same, again and again while it fails.
+fn insist(name: &str, arguments: &[&str]) -> Result<String, String> {
+    let mut result = tool(name, arguments);
+    for _ in 1..ATTEMPTS {
+        if result.is_ok() {
+            break;
+        }
+        std::thread::sleep(MOMENT);
+        result = tool(name, arguments);
+    }
+    result
+}
+
+/// A result, or `None` after saying why the test did not run.
+fn or_skip<T>(result: Result<T, String>) -> Option<T> {
+    result.map_err(|why| skip_loudly(&why)).ok()
+}
+
+/// A file of `mib` MiB of noise to attach, and its path.
+pub fn image_of_noise(scratch: &Scratch, mib: usize) -> String {
+    scratch.file("image", noise(mib << 20, 11))
+}
+
+/// A sparse file of `mib` MiB with a file system in it; says so if it cannot be made.
+pub fn image_with(scratch: &Scratch, mib: u64, mkfs: &str, options: &[&str]) -> Option<String> {
+    let image = scratch.file("image", "");
+    let file = fs::OpenOptions::new().write(true).open(&image).expect("it was just made");
+    file.set_len(mib << 20).expect("file systems have sparse files");
+    or_skip(tool(mkfs, &[options, &[&image]].concat())).map(|_| image)
+}
+
+/// A loop device over a file.
+pub struct Loop {
+    pub node: String,
+}
+
+impl Loop {
+    /// Attaches `image` to a free loop device; says so if there are none.
+    pub fn attach(image: &str, options: &[&str]) -> Option<Self> {
+        let arguments = [&["--find", "--show"], options, &[image]].concat();
+        or_skip(insist("losetup", &arguments)).map(|node| Self { node })
+    }
+
+    /// Its kernel name.
+    pub fn name(&self) -> &str {
+        self.node.trim_start_matches("/dev/")
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        if let Err(why) = insist("losetup", &["--detach", &self.node]) {
+            eprintln!("left behind: {why}");
+        }
+    }
+}
+
+/// A mounted file system.
+pub struct Mount {
+    pub point: String,
+}
+
+impl Mount {
+    /// Mounts `source` below the scratch directory; says so if the kernel cannot.
+    pub fn new(scratch: &Scratch, source: &str, options: &[&str]) -> Option<Self> {
+        let point = scratch.text("mounted");
+        fs::create_dir_all(&point).expect("the scratch directory is writable");
+        let arguments = [options, &[source, &point]].concat();
+        or_skip(tool("mount", &arguments)).map(|_| Self { point })
+    }
+
+    /// A path within, as text for arguments.
+    pub fn text(&self, name: &str) -> String {
+        format!("{}/{name}", self.point)
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        if let Err(why) = insist("umount", &[&self.point]) {
+            eprintln!("left behind: {why}");
+        }
+    }
+}
+
+/// A zram device: memory shown as a drive.
+pub struct Zram {
+    pub node: String,
+    number: String,
+}
+
+impl Zram {
+    const CONTROL: &str = "/sys/class/zram-control";
+
+    /// Makes a new one; says so if the kernel cannot.
+    pub fn new(size: &str) -> Option<Self> {
+        let made = fs::read_to_string(format!("{}/hot_add", Self::CONTROL));
+        let number = or_skip(made.map_err(|e| format!("needs zram: {e}")))?.trim().to_string();
+        let zram = Self { node: format!("/dev/zram{number}"), number };
+        let size = fs::write(format!("/sys/block/zram{}/disksize", zram.number), size);
+        or_skip(size.map_err(|e| format!("zram takes no size: {e}"))).map(|()| zram)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        for _ in 0..ATTEMPTS {
+            if fs::write(format!("{}/hot_remove", Self::CONTROL), &self.number).is_ok() {
+                return;
+            }
+            std::thread::sleep(MOMENT);
+        }
+        eprintln!("left behind: {}", self.node);
+    }
+}

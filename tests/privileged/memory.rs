@@ -1,0 +1,79 @@
+//! Targets without a drive below them: numbers are shown, marked, and count for nothing.
+
+use super::guards::{Loop, Mount, Zram};
+use super::is_privileged;
+use crate::support::json::{array, finding, metrics, text};
+use crate::support::{Ended, Scratch, TINY, noise};
+
+/// Everything of a run on memory: F002, every number marked, no verdict.
+fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
+    let run = scratch.run(target, &[TINY, &["--json"]]).code(0).json();
+    let memory = finding(&run, "F002");
+    assert_eq!(memory["severity"], "invalid");
+    assert!(text(&memory["evidence"]).contains(evidence), "{memory}");
+    assert!(metrics(&run).count() > 20);
+    for metric in metrics(&run) {
+        assert_eq!(metric["valid"], false, "{metric}");
+        assert!(array(&metric["invalid_because"]).contains(&"F002".into()), "{metric}");
+    }
+    for verdict in array(&run["verdict"]) {
+        assert!(verdict["points"].is_null(), "{verdict}");
+    }
+    let ended = scratch.drivescope(&["show", "last"]).code(0);
+    for part in ["not the drive's number", "F002", "not judged"] {
+        assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
+    }
+    let listed = scratch.drivescope(&["runs"]).code(0);
+    assert!(listed.stdout.contains("no valid figures"), "{listed}");
+    check_no_number_is_cut(&ended);
+}
+
+/// A column too narrow for its number must not show a part of it: `34,100…000` is no rate.
+fn check_no_number_is_cut(ended: &Ended) {
+    let tables = ended.stdout.lines().take_while(|line| !line.starts_with('F'));
+    for line in tables {
+        let letters: Vec<char> = line.chars().collect();
+        for window in letters.windows(3).filter(|window| window[1] == '…') {
+            let digits = |c: char| c.is_ascii_digit() || c == ',' || c == '.';
+            assert!(!digits(window[0]) || !digits(window[2]), "a number is cut: {line}\n{ended}");
+        }
+    }
+}
+
+#[test]
+fn tmpfs_is_memory() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(mount) = Mount::new(&scratch, "none", &["-t", "tmpfs", "-o", "size=2G"]) else {
+        return;
+    };
+    check_is_memory(&scratch, &mount.point, "tmpfs");
+    assert_eq!(crate::support::scratch::names(&mount.point), [""; 0]);
+}
+
+#[test]
+fn zram_is_memory() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(zram) = Zram::new("64M") else { return };
+    check_is_memory(&scratch, &zram.node, "memory");
+}
+
+#[test]
+fn a_loop_device_over_tmpfs_is_memory() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(mount) = Mount::new(&scratch, "none", &["-t", "tmpfs", "-o", "size=2G"]) else {
+        return;
+    };
+    let image = mount.text("image");
+    std::fs::write(&image, noise(64 << 20, 1)).unwrap();
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    check_is_memory(&scratch, &device.node, "is a file on tmpfs");
+}

@@ -1,0 +1,23 @@
+//! What needs root: loop devices, memory devices, file systems of every kind, failing devices.
+//!
+//! Only devices that a test attached itself are used, and each is detached by a guard, also when the
+//! test fails. Guards are declared in the order scratch directory, device, mount, so that they go in
+//! the opposite one.
+
+mod block_device;
+mod failing;
+mod file_systems;
+mod guards;
+mod list;
+mod memory;
+mod sharing;
+
+use crate::support::{is_root, skip_loudly};
+
+/// Whether these tests can run at all; if not, that is said.
+fn is_privileged() -> bool {
+    if !is_root() {
+        skip_loudly("needs root");
+    }
+    is_root()
+}

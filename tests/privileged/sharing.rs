@@ -1,0 +1,49 @@
+//! Drives that others use at the same time.
+
+use super::guards::{Loop, image_of_noise, tool};
+use super::is_privileged;
+use crate::support::json::findings;
+use crate::support::{Call, Scratch, TINY};
+use rustix::process::Signal;
+use std::time::Duration;
+
+#[test]
+fn another_reader_of_the_same_device_is_noticed() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
+    let read = format!("dd if={} of=/dev/null bs=1M iflag=direct", device.node);
+    let script = format!("while {read}; do :; done");
+    let busy = Call::new("bash").arguments(&["-c", &script]).start();
+    std::thread::sleep(Duration::from_millis(200));
+    let options = ["--test=transfer", "--cells=rnd4k_q1t1.read", "--time=500ms", "--json"];
+    let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
+    let busy = busy.must_be_alive();
+    busy.signal(Signal::KILL);
+    busy.end();
+    assert!(findings(&run).contains(&"F010"), "{:?} {}", findings(&run), run["tests"][0]["phases"]);
+}
+
+/// Drops a file's pages from memory.
+fn evict(file: &str) {
+    let of = format!("of={file}");
+    tool("dd", &[&of, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"])
+        .expect("dd can drop a file from memory");
+}
+
+#[test]
+fn a_device_that_nobody_else_uses_is_not_called_shared() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 64);
+    // Not in the page cache, so that every read of the loop device is one of the drive below.
+    evict(&image);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let options = ["--test=transfer", "--cells=rnd4k_q1t1.read", "--time=300ms", "--json"];
+    let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
+    assert!(!findings(&run).contains(&"F010"), "{} {}", run["findings"], run["tests"][0]["phases"]);
+}

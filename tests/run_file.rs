@@ -1,0 +1,144 @@
+//! `run` on an existing file: it is read, and never written.
+
+use crate::support::json::{array, keys, statuses, test_of, text};
+use crate::support::{ONE_CELL, Scratch, TINY, noise};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+/// Content, size, and times of change.
+fn state(path: &str) -> (Vec<u8>, i64, i64, i64, i64, u32) {
+    let meta = fs::metadata(path).expect("the file is there");
+    let (mtime, ctime) = (meta.mtime(), meta.ctime());
+    (
+        fs::read(path).expect("it can be read"),
+        mtime,
+        meta.mtime_nsec(),
+        ctime,
+        meta.ctime_nsec(),
+        meta.mode(),
+    )
+}
+
+#[test]
+fn a_file_is_read_and_not_changed() {
+    let scratch = Scratch::new();
+    let file = scratch.file("disk image", noise(20 << 20, 3));
+    let before = state(&file);
+    let options = ["--json", "--rounds=3"];
+    let run = scratch.run(&file, &[TINY, &options]).code(0).json();
+    assert!(state(&file) == before, "the file was changed");
+    assert_eq!((&run["target"]["kind"], &run["status"]), (&"file".into(), &"done".into()));
+    assert_eq!(
+        statuses(&run),
+        [
+            ("transfer", "done"),
+            ("latency", "done"),
+            ("surface", "skipped"),
+            ("tiny-writes", "skipped")
+        ]
+    );
+    for key in keys(&run) {
+        assert!(!key.contains("write"), "{key} of a file that is only read");
+    }
+    let left_out = text(&test_of(&run, "transfer")["reason"]);
+    for cell in ["seq1m_q8t1.write", "rnd4k_q1t1.write", "never written"] {
+        assert!(left_out.contains(cell), "{left_out}");
+    }
+    for test in array(&run["plan"]["tests"]) {
+        assert_eq!(test["writes"], "read", "{test}");
+    }
+    assert!(run["plan"].get("own_folder").is_none());
+    assert_eq!(crate::support::scratch::names(scratch.path("")), ["disk image", "home", "target"]);
+}
+
+#[test]
+fn the_text_says_that_the_file_is_not_changed_and_what_is_left_out() {
+    let scratch = Scratch::new();
+    let file = scratch.file("image", noise(20 << 20, 3));
+    for options in [&["--dry-run"][..], TINY] {
+        let ended = scratch.run(&file, &[options]).code(0);
+        for part in ["the file is not changed", "left out", "rnd4k_q1t1.write", "never written"] {
+            assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_may_only_be_read_is_enough() {
+    let scratch = Scratch::new();
+    let file = scratch.file("image", noise(2 << 20, 3));
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o444)).unwrap();
+    scratch.run(&file, &[TINY, ONE_CELL]).code(0);
+}
+
+#[test]
+fn a_file_of_any_length_is_read_to_its_last_whole_block() {
+    let scratch = Scratch::new();
+    for length in [64 << 10, (1 << 20) + 1, (1 << 20) + 511, (2 << 20) - 512] {
+        let file = scratch.file("image", noise(length, 5));
+        let options = ["--test=transfer,latency", "--cells=rnd4k_q4t1.read", "--json"];
+        let run = scratch.run(&file, &[TINY, &options]).code(0).json();
+        assert_eq!(run["target"]["size_bytes"], length);
+        assert_eq!(statuses(&run), [("transfer", "done"), ("latency", "done")], "{length}");
+    }
+}
+
+#[test]
+fn size_narrows_the_span_of_a_file() {
+    let scratch = Scratch::new();
+    let file = scratch.file("image", noise(20 << 20, 3));
+    let options = ["--test=transfer", "--cells=seq1m_q1t1.read", "--json", "--size=8M"];
+    let message = scratch.run(&file, &[&options]).refused(2);
+    assert!(message.contains("needs 16 MiB or more"), "{message}");
+    scratch.run(&file, &[TINY, &options[..3], &["--size=16M"]]).code(0);
+}
+
+#[test]
+fn a_file_that_is_too_small_says_what_is_needed() {
+    let scratch = Scratch::new();
+    let empty = scratch.file("empty", "");
+    let message = scratch.run(&empty, &[]).refused(2);
+    assert!(message.contains("0 B") && message.contains("with contents"), "{message}");
+    let small = scratch.file("small", "0123456789");
+    let message = scratch.run(&small, &[]).refused(2);
+    for part in ["no test of this suite can run", "rnd4k_q1t1.read", "needs 64 KiB or more"] {
+        assert!(message.contains(part), "{message}");
+    }
+    // Some tests fit, others do not: the run goes on with those that do.
+    let medium = scratch.file("medium", noise(1 << 20, 1));
+    let run = scratch.run(&medium, &[TINY, &["--json"]]).code(0).json();
+    let left_out = text(&test_of(&run, "transfer")["reason"]);
+    assert!(left_out.contains("seq1m_q8t1.read") && left_out.contains("16 MiB"), "{left_out}");
+    assert!(!scratch.path("small-drivescope").exists());
+}
+
+#[test]
+fn a_test_that_must_write_is_refused_on_a_file() {
+    let scratch = Scratch::new();
+    let file = scratch.file("image", noise(20 << 20, 3));
+    for options in [
+        &["--test=tiny-writes"][..],
+        &["--test=transfer", "--cells=rnd4k_q1t1.write,rnd4k_q1t1.mix70"],
+    ] {
+        let message = scratch.run(&file, &[options]).refused(2);
+        assert!(message.contains("an existing file is never written"), "{message}");
+    }
+}
+
+#[test]
+fn the_surface_of_a_large_file_is_drawn() {
+    let scratch = Scratch::new();
+    // Mostly a hole: the size counts, not what is allocated.
+    let file = scratch.file("image", noise(1 << 20, 3));
+    let handle = fs::OpenOptions::new().write(true).open(&file).unwrap();
+    handle.set_len(1 << 30).unwrap();
+    drop(handle);
+    let options = ["--test=surface", "--json", "--size=1G", "--rounds=1"];
+    let run = scratch.run(&file, &[TINY, &options]).code(0).json();
+    assert_eq!(statuses(&run), [("surface", "done")]);
+    for key in ["surface.read.mean_mb_s", "surface.access.access_mean_ms"] {
+        assert!(keys(&run).iter().any(|known| known == key), "no {key} in {:?}", keys(&run));
+    }
+    let series = array(&run["tests"][0]["series"]);
+    assert!(series.iter().any(|s| s["x_unit"] == "bytes" && array(&s["x"]).len() == 3));
+}

@@ -1,0 +1,411 @@
+//! Where runs are kept: finding them again, moving them, and stores that cannot be used.
+
+use crate::bad_input::can_run_by_nobody;
+use crate::support::json::{array, text};
+use crate::support::scratch::names;
+use crate::support::{Call, ONE_CELL, Running, Scratch, TINY, is_root, skip_loudly, wait_for};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// A scratch directory with one run in its store, and the run's id.
+fn with_a_run() -> (Scratch, String) {
+    let scratch = Scratch::new();
+    let id = add_run(&scratch, &[]);
+    (scratch, id)
+}
+
+/// Adds a run and returns its id.
+fn add_run(scratch: &Scratch, options: &[&str]) -> String {
+    let run = scratch.run("target", &[TINY, ONE_CELL, &["--json"], options]).code(0).json();
+    text(&run["id"]).to_string()
+}
+
+/// Runs a Python program that has the store as `db` (a `sqlite3` connection in autocommit mode); says
+/// so if there is no Python.
+fn python(scratch: &Scratch, program: &str) -> Option<Call> {
+    let check = Call::new("sh").arguments(&["-c", "python3 -c 'import sqlite3'"]).end();
+    if !check.stderr.is_empty() {
+        skip_loudly("needs python3 with sqlite3");
+        return None;
+    }
+    let store = scratch.store();
+    let text = format!(
+        "import sqlite3, sys\ndb = sqlite3.connect({:?}, isolation_level=None)\n{program}\n",
+        store.display().to_string()
+    );
+    Some(Call::new("python3").arguments(&["-c", &text]))
+}
+
+#[test]
+fn an_empty_store_is_no_error_and_is_not_made() {
+    let scratch = Scratch::new();
+    let ended = scratch.drivescope(&["runs"]).code(0);
+    assert!(ended.stdout.contains("no runs stored yet"), "{ended}");
+    assert_eq!(scratch.drivescope(&["runs", "--json"]).code(0).json(), serde_json::json!([]));
+    for arguments in [&["show", "last"][..], &["rerun", "last"], &["export"], &["export", "last"]] {
+        let message = scratch.drivescope(arguments).refused(2);
+        assert!(message.contains("drivescope run"), "{message}");
+    }
+    assert_eq!(names(scratch.path("home")), [""; 0]);
+}
+
+#[test]
+fn a_run_is_found_by_its_id_the_beginning_of_it_and_as_the_last() {
+    let (scratch, id) = with_a_run();
+    let whole = scratch.drivescope(&["show", &id, "--json"]).code(0).json();
+    assert_eq!(whole["id"], id);
+    for name in [&id[..6], &id.to_uppercase(), "last"] {
+        let shown = scratch.drivescope(&["show", name, "--json"]).code(0).json();
+        assert_eq!(shown, whole, "{name}");
+    }
+    let shown = scratch.drivescope(&["show", "last"]).code(0).stdout;
+    for part in [id.as_str(), "rnd 4 KiB", "verdict", "F013"] {
+        assert!(shown.contains(part), "'{part}' is missing: {shown}");
+    }
+    let verbose = scratch.drivescope(&["show", "last", "--verbose"]).code(0).stdout;
+    assert!(verbose.len() > shown.len() && verbose.contains("own cost"), "{verbose}");
+}
+
+#[test]
+fn the_document_kept_is_the_document_printed() {
+    let scratch = Scratch::new();
+    let printed = scratch.run("target", &[TINY, &["--json"]]).code(0).json();
+    assert_eq!(scratch.drivescope(&["show", "last", "--json"]).code(0).json(), printed);
+    assert_eq!(scratch.drivescope(&["export"]).code(0).json(), printed);
+}
+
+#[test]
+fn names_of_no_run_are_refused() {
+    let (scratch, id) = with_a_run();
+    let other: String = id.chars().map(|c| if c == '0' { '1' } else { '0' }).collect();
+    for command in ["show", "rerun", "export"] {
+        for (name, part) in [
+            (other.as_str(), "no run begins with"),
+            ("zz", "does not name a run"),
+            ("", "does not name a run"),
+            ("../../etc/passwd", "does not name a run"),
+            ("%", "does not name a run"),
+        ] {
+            let message = scratch.drivescope(&[command, name]).refused(2);
+            assert!(message.contains(part), "{command} {name}: {message}");
+            assert!(message.contains("drivescope runs lists them"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn runs_are_listed_and_filtered() {
+    let scratch = Scratch::new();
+    let first = add_run(&scratch, &["--label=disk1"]);
+    let second = add_run(&scratch, &["--label=disk10"]);
+    add_run(&scratch, &[]);
+    let list = |options: &[&str]| -> Vec<String> {
+        let listed = scratch.drivescope(&[&["runs", "--json"], options].concat()).code(0).json();
+        array(&listed).iter().map(|run| text(&run["id"]).to_string()).collect()
+    };
+    assert_eq!(list(&[]).len(), 3);
+    assert_eq!(list(&["--label=disk1"]), [first.as_str()]);
+    assert_eq!(list(&["--label=DISK10"]), [second.as_str()]);
+    assert_eq!(list(&["--limit=2"]).len(), 2);
+    assert_eq!(list(&["--drive", &scratch.target()]).len(), 3);
+    assert_eq!(list(&["--drive=no such drive"]), [""; 0]);
+    assert_eq!(list(&["--drive=%"]), [""; 0], "a pattern is taken literally");
+    let table = scratch.drivescope(&["runs"]).code(0).stdout;
+    for part in [first.as_str(), "disk10", "quick"] {
+        assert!(table.contains(part), "'{part}' is missing: {table}");
+    }
+}
+
+#[test]
+fn the_last_run_is_the_newest_also_within_one_second() {
+    let scratch = Scratch::new();
+    let mut ids: Vec<String> = (0..6).map(|_| add_run(&scratch, &[])).collect();
+    ids.reverse();
+    let last = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+    let listed = scratch.drivescope(&["runs", "--json"]).code(0).json();
+    let listed: Vec<&str> = array(&listed).iter().map(|run| text(&run["id"])).collect();
+    assert_eq!(listed, ids);
+    assert_eq!(last["id"], ids[0]);
+}
+
+#[test]
+fn a_filter_that_nothing_passes_does_not_say_that_there_are_no_runs() {
+    let (scratch, id) = with_a_run();
+    for filter in ["--label=other", "--drive=other", "--limit=0"] {
+        let ended = scratch.drivescope(&["runs", filter]).code(0);
+        assert!(!ended.stdout.contains(&id), "{ended}");
+        assert!(!ended.stdout.contains("no runs stored yet"), "{ended}");
+    }
+}
+
+#[test]
+fn export_and_import_move_runs_between_stores() {
+    let scratch = Scratch::new();
+    let ids = [add_run(&scratch, &["--label=one"]), add_run(&scratch, &[])];
+    let all = scratch.drivescope(&["export"]).code(0);
+    assert_eq!(array(&all.json()).len(), 2);
+    let other = scratch.text("other/runs.db");
+    let import = scratch.call(&["import", "-", "--store", &other]).input(all.stdout.as_str());
+    let imported = import.end().code(0);
+    for id in &ids {
+        assert!(imported.stdout.contains(id), "{imported}");
+    }
+    let copied = scratch.drivescope(&["export", "--store", &other]).code(0);
+    assert_eq!(copied.stdout, all.stdout);
+    // From a file, and twice: the same as once.
+    let one = scratch.drivescope(&["export", &ids[0]]).code(0);
+    assert!(one.json().is_object(), "one run is one document");
+    let file = scratch.file("one.json", &one.stdout);
+    scratch.drivescope(&["import", &file, &file, "--store", &other]).code(0);
+    let listed = scratch.drivescope(&["runs", "--json", "--store", &other]).code(0).json();
+    assert_eq!(array(&listed).len(), 2);
+}
+
+#[test]
+fn the_environment_names_a_store_and_the_option_wins() {
+    let (scratch, id) = with_a_run();
+    let store = scratch.store();
+    let elsewhere = scratch.call(&["runs"]).env("DRIVESCOPE_STORE", scratch.path("none.db"));
+    assert!(!elsewhere.end().code(0).stdout.contains(&id));
+    let call = scratch.call(&["runs", "--store", store.to_str().unwrap()]);
+    let listed = call.env("DRIVESCOPE_STORE", scratch.path("none.db")).end().code(0);
+    assert!(listed.stdout.contains(&id), "{listed}");
+}
+
+#[test]
+fn what_is_no_run_is_not_imported() {
+    let (scratch, _) = with_a_run();
+    let good = scratch.drivescope(&["export"]).code(0).stdout;
+    let newer = good.replacen("\"format\": 1", "\"format\": 99", 1);
+    assert_ne!(newer, good);
+    let other = scratch.text("other.db");
+    for (content, part) in [
+        (String::new(), "empty"),
+        ("{\"id\": 1".to_string(), "line 1"),
+        ("[1, 2]".to_string(), "not a drivescope run"),
+        ("{}".to_string(), "not a drivescope run"),
+        (good[..good.len() / 2].to_string(), "line"),
+        (newer, "format 99"),
+        (good.replacen("\"key\"", "\"kay\"", 1), "key"),
+        (format!("[{good}, {{}}]"), "document 2"),
+    ] {
+        let file = scratch.file("runs.json", &content);
+        let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
+        assert!(message.contains("runs.json") && message.contains(part), "{part}: {message}");
+        let kept = scratch.drivescope(&["runs", "--json", "--store", &other]).code(0).json();
+        assert_eq!(array(&kept).len(), 0, "part of a broken file was kept: {part}");
+    }
+    let file = scratch.file("runs.json", [0xff, 0xfe]);
+    let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
+    assert!(message.contains("runs.json") && message.contains("UTF-8"), "{message}");
+    scratch.drivescope(&["import", "absent.json", "--store", &other]).refused(2);
+}
+
+#[test]
+fn rerun_does_the_same_again() {
+    let scratch = Scratch::new();
+    let options = ["--seed=99", "--label=again", "--price=105USD", "--engine=threads"];
+    let first = add_run(&scratch, &options);
+    let second = scratch.drivescope(&["rerun", &first, "--json"]).code(0).json();
+    let first = scratch.drivescope(&["show", &first, "--json"]).code(0).json();
+    assert_ne!(first["id"], second["id"]);
+    assert_eq!(first["plan"], second["plan"]);
+    for key in ["label", "price"] {
+        assert_eq!(first[key], second[key], "{key}");
+    }
+    assert_eq!(first["target"]["path"], second["target"]["path"]);
+    assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
+    let plan = scratch.drivescope(&["rerun", "last", "--dry-run", "--json"]).code(0).json();
+    assert_eq!(plan, first["plan"]);
+    scratch.drivescope(&["rerun", "last", "--no-save", "--quiet"]).code(0);
+    assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
+}
+
+#[test]
+fn rerun_without_its_target_says_so() {
+    let (scratch, id) = with_a_run();
+    fs::remove_dir(scratch.target()).unwrap();
+    let message = scratch.drivescope(&["rerun", &id]).refused(2);
+    assert!(message.contains("no such path"), "{message}");
+}
+
+/// A Python program that holds the store until it is killed.
+fn holder(scratch: &Scratch, mode: &str) -> Option<Running> {
+    let held = scratch.path("held");
+    let program = format!(
+        "{mode}\ndb.execute('BEGIN EXCLUSIVE')\ndb.execute('DELETE FROM metrics WHERE 0')\n\
+         open({:?}, 'w').close()\nsys.stdin.read()\nimport time\ntime.sleep(600)",
+        held.display().to_string()
+    );
+    let holder = python(scratch, &program)?.start();
+    wait_for("the lock", || held.exists().then_some(()));
+    Some(holder.must_be_alive())
+}
+
+#[test]
+fn a_store_that_another_process_writes_can_be_read_but_not_written() {
+    let (scratch, id) = with_a_run();
+    let file = scratch.file("one.json", scratch.drivescope(&["export"]).code(0).stdout);
+    let Some(_holder) = holder(&scratch, "") else { return };
+    let listed = scratch.drivescope(&["runs"]).code(0);
+    assert!(listed.stdout.contains(&id), "{listed}");
+    let message = scratch.drivescope(&["import", &file]).refused(2);
+    assert!(message.contains("locked by another process"), "{message}");
+    assert!(message.contains("try again"), "{message}");
+}
+
+#[test]
+fn a_store_locked_for_all_is_refused_before_a_run_begins() {
+    let (scratch, _) = with_a_run();
+    let mode = "db.execute('PRAGMA locking_mode=EXCLUSIVE')";
+    let Some(_holder) = holder(&scratch, mode) else { return };
+    let running = scratch.run_call("target", &[TINY, ONE_CELL]).start();
+    let message = scratch.drivescope(&["runs"]).refused(2);
+    assert!(message.contains("locked by another process"), "{message}");
+    let message = running.end().refused(2);
+    assert!(message.contains("locked") && message.contains("--no-save"), "{message}");
+    assert_eq!(names(scratch.target()), [""; 0]);
+    scratch.run("target", &[TINY, ONE_CELL, &["--no-save"]]).code(0);
+}
+
+#[test]
+fn a_store_that_fails_in_the_middle_does_not_cost_the_result() {
+    let (scratch, _) = with_a_run();
+    let Some(_holder) = holder(&scratch, "") else { return };
+    let ended = scratch.run("target", &[TINY, ONE_CELL]);
+    assert!(ended.stderr.contains("the run is not stored"), "{ended}");
+    assert!(ended.stderr.contains("locked"), "{ended}");
+    assert!(ended.stdout.contains("rnd 4 KiB") && ended.stdout.contains("verdict"), "{ended}");
+    assert!(!ended.stdout.contains("saved as run"), "{ended}");
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_left_alone() {
+    let (scratch, _) = with_a_run();
+    let Some(update) =
+        python(&scratch, "db.execute(\"UPDATE meta SET value='99' WHERE key='schema'\")")
+    else {
+        return;
+    };
+    update.end().code(0);
+    let before = fs::read(scratch.store()).unwrap();
+    let file = scratch.file("empty.json", "[]");
+    for arguments in [
+        &["runs"][..],
+        &["show", "last"],
+        &["rerun", "last"],
+        &["export"],
+        &["import", &file],
+        &["run", "target"],
+    ] {
+        let message = scratch.drivescope(arguments).refused(2);
+        for part in ["newer drivescope", "schema 99", "update drivescope"] {
+            assert!(message.contains(part), "{arguments:?}: {message}");
+        }
+    }
+    assert!(fs::read(scratch.store()).unwrap() == before, "the store was changed");
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn what_is_no_store_is_left_alone() {
+    let (scratch, _) = with_a_run();
+    let whole = fs::read(scratch.store()).unwrap();
+    let mut torn = whole.clone();
+    torn[..100].fill(0);
+    let foreign = "CREATE TABLE recipes (name TEXT)";
+    for (name, content, part) in [
+        ("notes.txt", b"shopping list: \n".repeat(200), "not a database"),
+        ("short", vec![b'x'], "damaged or not a database"),
+        ("noise", crate::support::noise(1 << 16, 9), "not a database"),
+        ("torn", torn, "not a database"),
+        ("cut", whole[..whole.len() / 2].to_vec(), "damaged"),
+    ] {
+        let path = scratch.file(name, &content);
+        for arguments in [&["runs", "--store", &path][..], &["run", "target", "--store", &path]] {
+            let message = scratch.drivescope(arguments).refused(2);
+            assert!(message.contains(part), "{name}: {message}");
+        }
+        assert!(fs::read(&path).unwrap() == content, "{name} was changed");
+    }
+    fs::remove_file(scratch.store()).unwrap();
+    let Some(make) = python(&scratch, &format!("db.execute('{foreign}')")) else { return };
+    make.end().code(0);
+    let before = fs::read(scratch.store()).unwrap();
+    let message = scratch.drivescope(&["run", "target"]).refused(2);
+    assert!(message.contains("not one of drivescope"), "{message}");
+    assert!(fs::read(scratch.store()).unwrap() == before, "another program's file was changed");
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn folders_and_devices_are_no_stores() {
+    let scratch = Scratch::new();
+    for (path, part) in [("target", "a folder"), ("new/", "a folder"), ("/dev/null", "a device")] {
+        for command in [&["runs"][..], &["run", "target"]] {
+            let arguments = [command, &["--store", path]].concat();
+            let message = scratch.drivescope(&arguments).refused(2);
+            assert!(message.contains(part) && message.contains("--store"), "{message}");
+        }
+    }
+    let file = scratch.file("file", "x");
+    scratch.drivescope(&["run", "target", "--store", &format!("{file}/runs.db")]).refused(2);
+}
+
+#[test]
+fn without_a_home_the_way_out_is_named() {
+    let scratch = Scratch::new();
+    let call = scratch.call(&["run", "target"]).env("HOME", "").env("XDG_DATA_HOME", "");
+    let message = call.end().refused(2);
+    assert!(message.contains("HOME is not set") && message.contains("--no-save"), "{message}");
+    let options = [TINY, ONE_CELL, &["--no-save"]];
+    let call = scratch.run_call("target", &options).env("HOME", "").env("XDG_DATA_HOME", "");
+    call.end().code(0);
+}
+
+#[test]
+fn a_store_where_nothing_may_be_written_can_still_be_read() {
+    let (scratch, id) = with_a_run();
+    if is_root() && !can_run_by_nobody(&scratch) {
+        return;
+    }
+    let folder = scratch.store().parent().unwrap().to_path_buf();
+    for open in [scratch.path("home"), scratch.path("home/data"), folder.clone()] {
+        fs::set_permissions(open, fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    fs::set_permissions(scratch.store(), fs::Permissions::from_mode(0o444)).unwrap();
+    let listed = scratch.call(&["runs"]).by_nobody().end().code(0);
+    assert!(listed.stdout.contains(&id), "{listed}");
+    let shown = scratch.call(&["show", "last", "--json"]).by_nobody().end().code(0).json();
+    assert_eq!(shown["id"], id);
+    scratch.folder_for_everyone("target");
+    let call = scratch.run_call("target", &[TINY, ONE_CELL]).by_nobody();
+    let message = call.end().refused(2);
+    assert!(message.contains("no permission to use"), "{message}");
+    assert!(message.contains("--store") && message.contains("--no-save"), "{message}");
+    let call = scratch.call(&["run", "target", "--store", "home/new/runs.db"]).by_nobody();
+    let message = call.end().refused(2);
+    assert!(message.contains("no permission"), "{message}");
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn two_runs_at_once_are_both_kept() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("second")).unwrap();
+    let start = |target: &str| scratch.run_call(target, &[TINY, ONE_CELL]).start();
+    let both = [start("target"), start("second")];
+    for running in both {
+        running.end().code(0);
+    }
+    let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
+    assert_eq!(array(&runs).len(), 2);
+}
+
+#[test]
+fn the_store_is_for_its_user_only() {
+    let (scratch, _) = with_a_run();
+    let folder = scratch.store().parent().unwrap().to_path_buf();
+    assert_eq!(fs::metadata(folder).unwrap().permissions().mode() & 0o077, 0);
+}

@@ -1,0 +1,49 @@
+//! Looking into run documents.
+
+use serde_json::Value;
+
+/// The elements of an array; anything else is a failure.
+#[track_caller]
+pub fn array(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_else(|| panic!("not an array: {value}"))
+}
+
+/// A text; anything else is a failure.
+#[track_caller]
+pub fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))
+}
+
+/// The result of one test of a run.
+#[track_caller]
+pub fn test_of<'r>(run: &'r Value, name: &str) -> &'r Value {
+    let found = array(&run["tests"]).iter().find(|test| test["test"] == name);
+    found.unwrap_or_else(|| panic!("no test {name} in {}", run["tests"]))
+}
+
+/// Every metric of a run.
+pub fn metrics(run: &Value) -> impl Iterator<Item = &Value> {
+    array(&run["tests"]).iter().flat_map(|test| array(&test["metrics"]))
+}
+
+/// The keys of all metrics, in order.
+pub fn keys(run: &Value) -> Vec<String> {
+    metrics(run).map(|metric| text(&metric["key"]).to_string()).collect()
+}
+
+/// The ids of the findings of a run.
+pub fn findings(run: &Value) -> Vec<&str> {
+    array(&run["findings"]).iter().map(|finding| text(&finding["id"])).collect()
+}
+
+/// One finding of a run.
+#[track_caller]
+pub fn finding<'r>(run: &'r Value, id: &str) -> &'r Value {
+    let found = array(&run["findings"]).iter().find(|finding| finding["id"] == id);
+    found.unwrap_or_else(|| panic!("no finding {id} among {:?}", findings(run)))
+}
+
+/// Names and statuses of the tests of a run, in order.
+pub fn statuses(run: &Value) -> Vec<(&str, &str)> {
+    array(&run["tests"]).iter().map(|test| (text(&test["test"]), text(&test["status"]))).collect()
+}

@@ -1,0 +1,75 @@
+//! What all integration tests share.
+
+pub mod json;
+pub mod runner;
+pub mod scratch;
+pub mod snapshot;
+
+pub use runner::{Call, Ended, Running};
+pub use scratch::Scratch;
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// Set where every test must run: in CI.
+const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
+
+/// The smallest run that still has numbers: 16 MiB, one round of 10 ms, no ramps.
+pub const TINY: &[&str] = &[
+    "--size=16M",
+    "--rounds=1",
+    "--set=transfer.time=10ms",
+    "--set=transfer.ramp=0s",
+    "--set=latency.time=10ms",
+    "--set=latency.ramp=0s",
+    "--set=tiny-writes.time=10ms",
+    "--set=tiny-writes.writes=20",
+    "--set=surface.samples=3",
+    "--set=surface.sample=1M",
+    "--set=surface.accesses=10",
+];
+
+/// Only the cheapest cell: for tests that need a run, but not its numbers.
+pub const ONE_CELL: &[&str] = &["--test=transfer", "--cells=rnd4k_q1t1.read"];
+
+/// Says that a test did not run, or fails where it must run.
+pub fn skip_loudly(reason: &str) {
+    let must_run = std::env::var_os(MUST_RUN).is_some_and(|value| !value.is_empty());
+    assert!(!must_run, "{MUST_RUN} is set, but this test cannot run here: {reason}");
+    let test = std::thread::current().name().unwrap_or("a test").to_string();
+    // Not `eprintln!`: the test harness would show that only for tests that fail.
+    let _ = writeln!(std::io::stderr().lock(), "SKIPPED: {test}: {reason}");
+}
+
+/// Whether this process is root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Waits until `what` is there; panics after a time that no healthy machine needs.
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    const PATIENCE: Duration = Duration::from_secs(30);
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what}");
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+/// `count` bytes that neither compress nor repeat, the same for the same seed.
+pub fn noise(count: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed | 1;
+    let mut bytes = Vec::with_capacity(count + 8);
+    while bytes.len() < count {
+        // xorshift64 of Marsaglia.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(count);
+    bytes
+}

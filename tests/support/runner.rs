@@ -1,0 +1,223 @@
+//! Starting the program, and what it leaves when it has ended.
+
+use serde_json::Value;
+use std::fmt;
+use std::io::{Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// No call of these tests takes nearly as long on a healthy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// The user and group called `nobody` almost everywhere.
+const NOBODY: u32 = 65534;
+
+/// A call that has not begun.
+pub struct Call {
+    command: Command,
+    input: Vec<u8>,
+}
+
+/// A program that runs.
+pub struct Running {
+    child: Child,
+    what: String,
+    readers: [Option<JoinHandle<Vec<u8>>>; 2],
+}
+
+/// A program that has ended.
+pub struct Ended {
+    what: String,
+    status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Call {
+    pub fn new(program: &str) -> Self {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self { command, input: Vec::new() }
+    }
+
+    pub fn arguments<T: AsRef<std::ffi::OsStr>>(mut self, arguments: &[T]) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    pub fn in_folder(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// Everything that the program keeps for its user goes below `home`.
+    pub fn with_home(mut self, home: &Path) -> Self {
+        for name in ["DRIVESCOPE_STORE", "NO_COLOR"] {
+            self.command.env_remove(name);
+        }
+        self.env("HOME", home)
+            .env("XDG_DATA_HOME", home.join("data"))
+            .env("XDG_CONFIG_HOME", home.join("config"))
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// What it reads on standard input.
+    pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = bytes.into();
+        self
+    }
+
+    /// Where its standard output goes instead of into [`Ended::stdout`].
+    pub fn output_to(mut self, output: impl Into<Stdio>) -> Self {
+        self.command.stdout(output);
+        self
+    }
+
+    /// Where its standard error goes instead of into [`Ended::stderr`].
+    pub fn errors_to(mut self, errors: impl Into<Stdio>) -> Self {
+        self.command.stderr(errors);
+        self
+    }
+
+    /// As a user without privileges, if this one has them.
+    pub fn by_nobody(mut self) -> Self {
+        if super::is_root() {
+            self.command.uid(NOBODY).gid(NOBODY);
+        }
+        self
+    }
+
+    /// With something done between `fork` and `exec`: system calls only.
+    ///
+    /// # Safety
+    /// As [`CommandExt::pre_exec`].
+    pub unsafe fn before_exec(
+        mut self,
+        work: impl FnMut() -> std::io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { self.command.pre_exec(work) };
+        self
+    }
+
+    pub fn start(mut self) -> Running {
+        let what = format!("{:?}", self.command);
+        let mut child = self.command.spawn().unwrap_or_else(|e| panic!("{what}: {e}"));
+        let readers = [child.stdout.take().map(reader), child.stderr.take().map(reader)];
+        let mut stdin = child.stdin.take().expect("standard input is a pipe");
+        // A program that does not read its input closes it; that is no fault of the test.
+        let _ = stdin.write_all(&self.input);
+        Running { child, what, readers }
+    }
+
+    pub fn end(self) -> Ended {
+        self.start().end()
+    }
+}
+
+fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).expect("a pipe can be read");
+        bytes
+    })
+}
+
+impl Running {
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let id = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let id = id.expect("a process id is positive");
+        rustix::process::kill_process(id, signal).expect("the process has not been waited for");
+    }
+
+    /// Whether it still runs.
+    pub fn is_alive(&mut self) -> bool {
+        self.child.try_wait().expect("the process is ours").is_none()
+    }
+
+    /// Panics with its output if it has ended already.
+    pub fn must_be_alive(mut self) -> Self {
+        if self.is_alive() {
+            return self;
+        }
+        panic!("it ended too early: {}", self.end());
+    }
+
+    /// Waits for its end; one that does not come is a failure.
+    pub fn end(mut self) -> Ended {
+        let start = Instant::now();
+        let status = loop {
+            match self.child.try_wait().expect("the process is ours") {
+                Some(status) => break status,
+                None if start.elapsed() > PATIENCE => {
+                    let _ = self.child.kill();
+                    panic!("{} did not end within {PATIENCE:?}", self.what);
+                }
+                None => std::thread::sleep(Duration::from_millis(3)),
+            }
+        };
+        let [stdout, stderr] = std::mem::take(&mut self.readers).map(|reader| {
+            let bytes = reader.map(|reader| reader.join().expect("the reader does not panic"));
+            String::from_utf8(bytes.unwrap_or_default()).expect("outputs are UTF-8")
+        });
+        Ended { what: self.what.clone(), status, stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A test that failed in the middle leaves nothing running.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Ended {
+    /// Panics with the whole output unless it ended with `code`, and not with a panic.
+    #[track_caller]
+    pub fn code(self, code: i32) -> Self {
+        assert!(!self.stderr.contains("panicked at"), "a panic: {self}");
+        assert_eq!(self.status.code(), Some(code), "{self}");
+        self
+    }
+
+    /// The signal that ended it.
+    pub fn signal(&self) -> Option<i32> {
+        self.status.signal()
+    }
+
+    /// Standard output as one JSON document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("not JSON: {e}: {self}"))
+    }
+
+    /// Panics unless it ended with `code`, said exactly one line, and printed no result.
+    #[track_caller]
+    pub fn refused(self, code: i32) -> String {
+        let ended = self.code(code);
+        assert_eq!(ended.stdout, "", "{ended}");
+        let lines: Vec<&str> = ended.stderr.lines().collect();
+        let [line] = lines.as_slice() else { panic!("one line was expected: {ended}") };
+        let message = line.strip_prefix("drivescope: ").unwrap_or_else(|| panic!("{ended}"));
+        message.to_string()
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, status, stdout, stderr } = self;
+        let head: String = stdout.chars().take(6000).collect();
+        write!(f, "{what}\n{status}\n--- stdout\n{head}\n--- stderr\n{stderr}")
+    }
+}

@@ -1,0 +1,143 @@
+//! Generated documents: whole pages, and the parts of docs/format.md between a mark
+//! `<!-- begin generated: NAME -->` and its end.
+
+use crate::model_source;
+use crate::shape;
+use crate::workspace;
+use drivescope_model::Run;
+use drivescope_model::metrics::QUANTITIES;
+use std::collections::BTreeMap;
+
+/// The page with generated parts.
+pub const FORMAT_PAGE: &str = "docs/format.md";
+
+/// Writes every generated document that is out of date.
+pub fn write() -> Result<(), String> {
+    for (path, text) in documents()? {
+        if workspace::read(path).ok().as_deref() != Some(&text) {
+            workspace::write(path, &text)?;
+            println!("wrote {path}");
+        }
+    }
+    Ok(())
+}
+
+/// Fails with the first line that differs in each document that is out of date.
+pub fn check() -> Result<(), String> {
+    let mut faults = Vec::new();
+    for (path, text) in documents()? {
+        let found = workspace::read(path).unwrap_or_default();
+        faults.extend(difference(&found, &text).map(|fault| format!("{path}:{fault}")));
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{}\ncargo xtask docs brings them up to date", faults.join("\n")))
+}
+
+/// Where two texts first differ: `LINE: is …, must be …`.
+fn difference(found: &str, wanted: &str) -> Option<String> {
+    if found == wanted {
+        return None;
+    }
+    let (mut found, mut wanted) = (found.lines(), wanted.lines());
+    for number in 1.. {
+        match (found.next(), wanted.next()) {
+            (None, None) => return Some(format!("{number}: the end of the last line differs")),
+            (is, must_be) if is == must_be => {}
+            (is, must_be) => {
+                let text = |line: Option<&str>| {
+                    line.map_or("the end of the file".to_string(), |line| format!("'{line}'"))
+                };
+                return Some(format!("{number}: is {}, must be {}", text(is), text(must_be)));
+            }
+        }
+    }
+    None
+}
+
+/// The generated documents: path and text.
+fn documents() -> Result<Vec<(&'static str, String)>, String> {
+    let mut format_page = workspace::read(FORMAT_PAGE)?;
+    for (name, part) in [("quantities", quantities()), ("values", values()?)] {
+        format_page = with_part(&format_page, name, &part)?;
+    }
+    Ok(vec![
+        ("docs/findings.md", drivescope_report::findings_markdown()),
+        ("docs/verdicts.md", drivescope_report::rules_markdown()),
+        (FORMAT_PAGE, format_page),
+    ])
+}
+
+/// The page with another text between the marks of a part.
+fn with_part(page: &str, name: &str, part: &str) -> Result<String, String> {
+    let mark = |edge: &str| format!("<!-- {edge} generated: {name} -->\n");
+    let split = page
+        .split_once(&mark("begin"))
+        .and_then(|(before, rest)| rest.split_once(&mark("end")).map(|(_, after)| (before, after)));
+    let Some((before, after)) = split else {
+        return Err(format!("{FORMAT_PAGE} has no marks around its part '{name}'"));
+    };
+    Ok(format!("{before}{}\n{part}\n{}{after}", mark("begin"), mark("end")))
+}
+
+/// The table of all quantities.
+fn quantities() -> String {
+    let mut out = "| quantity | unit | better | what it is |\n|---|---|---|---|\n".to_string();
+    for q in QUANTITIES {
+        let better = if q.smaller_is_better { "smaller" } else { "larger" };
+        out.push_str(&format!("| `{}` | {} | {better} | {} |\n", q.key, q.unit, q.about));
+    }
+    out
+}
+
+/// The table of the values of every enumeration in a run document, with the model's comments.
+fn values() -> Result<String, String> {
+    let (_, met) = shape::make::<Run>("")?;
+    let by_name: BTreeMap<&str, &[&str]> =
+        met.enumerations.values().map(|e| (e.name, e.values)).collect();
+    let mut out = "| type | value | meaning |\n|---|---|---|\n".to_string();
+    for (name, values) in by_name {
+        let comments = model_source::value_comments(name)?;
+        if comments.len() != values.len() {
+            let found = comments.len();
+            return Err(format!("{name} has {} values, {found} found in its source", values.len()));
+        }
+        for (value, comment) in values.iter().zip(comments) {
+            out.push_str(&format!("| {name} | `{value}` | {} |\n", comment.replace('|', "\\|")));
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documents_are_up_to_date() {
+        check().unwrap();
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        for (found, wanted, fault) in [
+            ("a\nb\n", "a\nb\n", None),
+            ("a\nb\n", "a\nc\n", Some("2: is 'b', must be 'c'")),
+            ("a\n", "a\nc\n", Some("2: is the end of the file, must be 'c'")),
+            ("a\nb\n", "a\n", Some("2: is 'b', must be the end of the file")),
+            ("a", "a\n", Some("2: the end of the last line differs")),
+        ] {
+            assert_eq!(difference(found, wanted).as_deref(), fault, "{found:?} {wanted:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_text_between_the_marks_changes() {
+        let page = "x\n<!-- begin generated: t -->\nold\n<!-- end generated: t -->\ny\n";
+        let new = with_part(page, "t", "new\n").unwrap();
+        assert_eq!(new, "x\n<!-- begin generated: t -->\n\nnew\n\n<!-- end generated: t -->\ny\n");
+        assert_eq!(with_part(&new, "t", "new\n").unwrap(), new);
+        assert!(with_part(page, "u", "new").is_err());
+    }
+}

@@ -1,0 +1,118 @@
+//! Holds the tables of keys in docs/format.md against real runs: every metric, curve and
+//! distribution of the examples is described, and nothing is described that no run has.
+
+use crate::format_page;
+use crate::format_tests::EXAMPLES;
+use crate::workspace;
+use drivescope_model::metrics::QUANTITIES;
+use drivescope_model::{Run, TestResult};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The quantities of each pattern of cells, in the order of the page.
+fn cells() -> Vec<(String, BTreeSet<String>)> {
+    let page = format_page::text();
+    let (_, rest) = page.split_once("**Common** quantities").unwrap();
+    let (list, _) = rest.split_once("\n\n").unwrap();
+    let common: Vec<String> = list.split('`').skip(1).step_by(2).map(str::to_string).collect();
+    let mut cells = Vec::new();
+    for row in format_page::tables(&page, "cell").into_iter().flat_map(|table| table.rows) {
+        let words = row[1].split(", ").flat_map(|word| match word {
+            "common" => common.clone(),
+            word => vec![word.to_string()],
+        });
+        cells.push((row[0].clone(), words.collect()));
+    }
+    cells
+}
+
+fn tests() -> Vec<TestResult> {
+    let read = |path| serde_json::from_str::<Run>(&workspace::read(path).unwrap()).unwrap();
+    EXAMPLES.into_iter().flat_map(|path| read(path).tests).collect()
+}
+
+/// Whether `text` has the form of `pattern`, in which `<name>` stands for some letters, none of
+/// them a dot.
+fn fits(pattern: &str, text: &str) -> bool {
+    let Some((before, rest)) = pattern.split_once('<') else { return pattern == text };
+    let Some((_, pattern)) = rest.split_once('>') else { return false };
+    let Some(text) = text.strip_prefix(before) else { return false };
+    let end = text.find('.').unwrap_or(text.len());
+    (1..=end).any(|n| text.is_char_boundary(n) && fits(pattern, &text[n..]))
+}
+
+/// The first pattern that a cell fits.
+fn pattern_of<'c>(
+    cells: &'c [(String, BTreeSet<String>)],
+    cell: &str,
+) -> &'c (String, BTreeSet<String>) {
+    let found = cells.iter().find(|(pattern, _)| fits(pattern, cell));
+    found.unwrap_or_else(|| panic!("docs/format.md does not describe the cell {cell}"))
+}
+
+#[test]
+fn every_cell_has_the_quantities_of_its_pattern() {
+    let described = cells();
+    let mut measured: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for metric in tests().iter().flat_map(|test| &test.metrics) {
+        let (cell, quantity) = metric.key.rsplit_once('.').unwrap();
+        measured.entry(cell.to_string()).or_default().insert(quantity.to_string());
+    }
+    let mut used = BTreeSet::new();
+    for (cell, quantities) in &measured {
+        let (pattern, expected) = pattern_of(&described, cell);
+        assert_eq!(quantities, expected, "{cell}");
+        used.insert(pattern.clone());
+    }
+    let patterns: BTreeSet<String> = described.into_iter().map(|(pattern, _)| pattern).collect();
+    assert_eq!(used, patterns, "patterns of cells that no example has");
+}
+
+#[test]
+fn the_cells_use_every_quantity_and_no_other() {
+    let used: BTreeSet<String> = cells().into_iter().flat_map(|(_, all)| all).collect();
+    let closed: BTreeSet<String> = QUANTITIES.iter().map(|q| q.key.to_string()).collect();
+    assert_eq!(used, closed);
+}
+
+#[test]
+fn curves_distributions_and_phases_are_those_of_the_page() {
+    let described = cells();
+    let curves: Vec<Vec<String>> = format_page::tables(&format_page::text(), "series")
+        .into_iter()
+        .flat_map(|table| table.rows)
+        .collect();
+    let mut used = BTreeSet::new();
+    for test in tests() {
+        for series in &test.series {
+            let row = curves.iter().find(|row| fits(&row[0], &series.key));
+            let row = row.unwrap_or_else(|| panic!("the series {} is not described", series.key));
+            assert_eq!(row[1..3], [series.x_unit.clone(), series.y_unit.clone()], "{}", series.key);
+            used.insert(row[0].clone());
+        }
+        for distribution in &test.distributions {
+            let (pattern, quantities) = pattern_of(&described, &distribution.key);
+            assert!(quantities.contains("lat_p50_us"), "{pattern} has a distribution");
+        }
+        for phase in &test.phases {
+            pattern_of(&described, &format!("{}.{}", test.test, phase.cell));
+        }
+    }
+    let rows: BTreeSet<String> = curves.iter().map(|row| row[0].clone()).collect();
+    assert_eq!(used, rows, "series that no example has");
+}
+
+#[test]
+fn patterns_stand_for_letters_but_not_for_dots() {
+    for (pattern, text, fitting) in [
+        ("transfer.<shape>.<mix>", "transfer.rnd4k_q1t1.read", true),
+        ("transfer.<shape>.<mix>", "transfer.rnd4k_q1t1", false),
+        ("latency.<arrivals>_<rate>", "latency.poisson_50pct", true),
+        ("latency.span<percent>", "latency.span12_5", true),
+        ("latency.span<percent>", "latency.span", false),
+        ("surface.read", "surface.read", true),
+        ("surface.read", "surface.reads", false),
+        ("<a>.mb_s#<n>", "x.y.mb_s#1", false),
+    ] {
+        assert_eq!(fits(pattern, text), fitting, "{pattern} {text}");
+    }
+}

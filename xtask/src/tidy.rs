@@ -1,0 +1,207 @@
+//! House rules that a machine can check (CONTRIBUTING.md): lengths, words, links.
+
+use crate::workspace;
+use std::collections::BTreeMap;
+
+const FILE_LINES_MAX: usize = 500;
+const FUNCTION_LINES_MAX: usize = 70;
+/// rustfmt breaks code at 100 columns. It leaves comments and the insides of macros alone: these
+/// may hang over by a word or two.
+const COLUMNS_MAX: usize = 115;
+/// Texts of people and machines, in which words are looked for.
+const TEXTS: [&str; 6] = [".rs", ".md", ".toml", ".json", ".sh", ".yml"];
+
+/// Words of unfinished work, silenced lints and paths of one machine. They are put together here so
+/// that this file does not hold them.
+fn forbidden_words() -> [String; 8] {
+    [
+        ["TO", "DO"],
+        ["FIX", "ME"],
+        ["XX", "X"],
+        ["dbg", "!"],
+        ["todo", "!"],
+        ["unimplemented", "!"],
+        ["#[", "allow("],
+        ["/wo", "rk/"],
+    ]
+    .map(|halves| halves.concat())
+}
+
+fn assert_none(faults: &[String]) {
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+fn sources() -> impl Iterator<Item = (String, String)> {
+    let paths = workspace::files(&[".rs"]).unwrap();
+    paths.into_iter().map(|path| (path.clone(), workspace::read(&path).unwrap()))
+}
+
+#[test]
+fn files_and_functions_are_short() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let lines: Vec<&str> = text.lines().collect();
+        if lines.len() > FILE_LINES_MAX {
+            faults.push(format!("{path}: {} lines, at most {FILE_LINES_MAX}", lines.len()));
+        }
+        for (start, length) in functions(&lines) {
+            if length > FUNCTION_LINES_MAX {
+                let line = start + 1;
+                faults.push(format!("{path}:{line}: {length} lines, at most {FUNCTION_LINES_MAX}"));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+/// Index of the first line and number of lines of each function with a body. In rustfmt's form a
+/// function ends at the first closing brace that is indented as far as its beginning.
+fn functions(lines: &[&str]) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for (start, line) in lines.iter().enumerate().filter(|(_, line)| begins_function(line)) {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let head = lines[start..].iter().position(|line| line.ends_with(['{', ';', '}']));
+        let head_ends = head.map_or("", |offset| lines[start + offset]);
+        if !head_ends.ends_with('{') {
+            continue;
+        }
+        let end = lines[start..].iter().position(|line| *line == format!("{indent}}}"));
+        found.extend(end.map(|end| (start, end + 1)));
+    }
+    found
+}
+
+fn begins_function(line: &str) -> bool {
+    let mut words = line.split_whitespace().skip_while(|word| {
+        word.starts_with("pub") || ["const", "async", "unsafe", "extern", "\"C\""].contains(word)
+    });
+    words.next() == Some("fn")
+}
+
+#[test]
+fn lines_fit_and_have_no_blanks_at_their_end() {
+    let mut faults = Vec::new();
+    for path in workspace::files(&TEXTS).unwrap() {
+        for (number, line) in (1..).zip(workspace::read(&path).unwrap().lines()) {
+            if line.ends_with([' ', '\t']) {
+                faults.push(format!("{path}:{number}: blanks at the end"));
+            }
+            let columns = line.chars().count();
+            if path.ends_with(".rs") && columns > COLUMNS_MAX && is_breakable(line) {
+                faults.push(format!("{path}:{number}: {columns} columns"));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+/// Whether a line can be broken: a text in quotes, a row of a snapshot's table and the arguments of
+/// a property test cannot.
+fn is_breakable(line: &str) -> bool {
+    let is_property = begins_function(line) && line.contains(" in ");
+    !is_property && !line.contains('"') && !line.trim_start().starts_with(['|', '-'])
+}
+
+#[test]
+fn no_forbidden_word_is_in_the_tree() {
+    let words = forbidden_words();
+    let mut faults = Vec::new();
+    for path in workspace::files(&TEXTS).unwrap() {
+        for (number, line) in (1..).zip(workspace::read(&path).unwrap().lines()) {
+            for word in words.iter().filter(|word| has_word(line, word)) {
+                faults.push(format!("{path}:{number}: {word}"));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+/// Whether `word` stands in `line` and is no part of a longer one.
+fn has_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let is_inside = |c: char| c.is_alphanumeric() || c == '_';
+        let joins = |end: Option<char>, beside: Option<char>| {
+            end.is_some_and(is_inside) && beside.is_some_and(is_inside)
+        };
+        let (before, after) = (&line[..at], &line[at + word.len()..]);
+        !joins(word.chars().next(), before.chars().next_back())
+            && !joins(word.chars().next_back(), after.chars().next())
+    })
+}
+
+#[test]
+fn links_and_paths_in_documents_lead_somewhere() {
+    let pages: BTreeMap<String, String> = workspace::files(&[".md"])
+        .unwrap()
+        .into_iter()
+        .map(|path| (path.clone(), workspace::read(&path).unwrap()))
+        .collect();
+    let mut faults = Vec::new();
+    for (path, text) in &pages {
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|t| !t.contains("://") && !t.starts_with("mailto:")) {
+            if !leads_somewhere(path, target, &pages) {
+                faults.push(format!("{path}: the link '{target}' leads nowhere"));
+            }
+        }
+        for name in text.split('`').skip(1).step_by(2).filter(|name| is_path(name)) {
+            if !workspace::root().join(name).exists() {
+                faults.push(format!("{path}: there is no {name}"));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+fn leads_somewhere(from: &str, target: &str, pages: &BTreeMap<String, String>) -> bool {
+    let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let path = if file.is_empty() {
+        from.to_string()
+    } else {
+        let joined = if folder.is_empty() { file.into() } else { format!("{folder}/{file}") };
+        match joined.split_once("/../") {
+            Some((_, rest)) => rest.to_string(),
+            None => joined,
+        }
+    };
+    let has_anchor = |page: &String| page.lines().filter_map(slug).any(|slug| slug == anchor);
+    workspace::root().join(&path).exists()
+        && (anchor.is_empty() || pages.get(&path).is_some_and(has_anchor))
+}
+
+/// The anchor that a heading gets: small letters, no punctuation, hyphens for spaces.
+fn slug(line: &str) -> Option<String> {
+    let title = line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?;
+    let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    Some(kept.collect::<String>().to_lowercase().replace(' ', "-"))
+}
+
+/// Whether a word in code marks is a path of this repository.
+fn is_path(word: &str) -> bool {
+    let folders = ["crates/", "docs/", "xtask/", "tests/"];
+    let plain = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    folders.iter().any(|folder| word.starts_with(folder)) && word.chars().all(plain)
+}
+
+#[test]
+fn the_checks_see_what_they_look_for() {
+    let text =
+        ["impl A {", "    pub(crate) const fn a() {", "        x", "    }", "", "    fn b();"];
+    assert_eq!(functions(&text), [(1, 3)]);
+    assert!(begins_function("unsafe extern \"C\" fn x() {") && !begins_function("// fn x() {"));
+    let xs = "X".repeat(3);
+    assert!(has_word(&format!("a {xs}: b"), &xs) && !has_word(&format!("WD-{xs}X"), &xs));
+    let macro_word = &forbidden_words()[3];
+    assert!(has_word(&format!("x({macro_word}(y))"), macro_word));
+    assert!(!has_word(&format!("my_{macro_word}(y)"), macro_word));
+    assert_eq!(slug("## F001 page-cache").as_deref(), Some("f001-page-cache"));
+    assert_eq!(slug("### Runs: `tests[]`").as_deref(), Some("runs-tests"));
+    assert!(is_path("docs/format.md") && !is_path("docs/*.md") && !is_path("format.md"));
+    let one = BTreeMap::from([("docs/a.md".to_string(), "# A b\n".to_string())]);
+    assert!(leads_somewhere("README.md", "Cargo.toml", &one));
+    assert!(leads_somewhere("docs/b.md", "../Cargo.toml", &one));
+    assert!(!leads_somewhere("docs/b.md", "nothing.md", &one));
+    assert!(is_breakable("// x in y") && !is_breakable("fn x(y in 0..9u8) {"));
+    assert!(!is_breakable("let x = \"y\";") && !is_breakable("  | a |"));
+}
