@@ -1,23 +1,32 @@
 //! An open file with the engine that moves its data: runs tasks on queues, one per thread.
 
 use crate::error::BenchError;
-use crate::queue::{QueueSpec, Task, ThreadQueue, UringQueue};
+use crate::queue::{QueueSpec, SimulatedQueue, Task, ThreadQueue, UringQueue};
 use crate::usage::{Usage, Who};
 use drivescope_drive::IoFile;
+use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_model::plan::Engine;
 use drivescope_model::target::IoMode;
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::Thread;
 use std::time::Duration;
 
 /// How often the watcher of a running phase looks.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
 
-/// A file or block device behind an engine.
+/// What requests go to.
 #[derive(Debug)]
 pub struct Device {
-    file: IoFile,
-    engine: Engine,
+    backend: Backend,
+}
+
+#[derive(Debug)]
+enum Backend {
+    /// A file or block device behind an engine.
+    File { file: IoFile, engine: Engine },
+    /// A simulated drive in virtual time.
+    Simulated(Arc<SimulatedDrive>),
 }
 
 /// What a worker leaves behind.
@@ -36,22 +45,74 @@ pub struct WorkerOutcome<T> {
 impl Device {
     /// Puts `file` behind `engine`.
     pub fn new(file: IoFile, engine: Engine) -> Self {
-        Self { file, engine }
+        Self { backend: Backend::File { file, engine } }
     }
 
-    /// The file.
-    pub fn file(&self) -> &IoFile {
-        &self.file
+    /// A simulated drive.
+    pub fn simulated(drive: Arc<SimulatedDrive>) -> Self {
+        Self { backend: Backend::Simulated(drive) }
     }
 
-    /// Size of the file.
+    /// Size of the file or drive.
     pub fn size_bytes(&self) -> u64 {
-        self.file.size_bytes()
+        match &self.backend {
+            Backend::File { file, .. } => file.size_bytes(),
+            Backend::Simulated(drive) => drive.capacity_bytes(),
+        }
+    }
+
+    /// Smallest unit of offsets and lengths.
+    pub fn align_bytes(&self) -> u32 {
+        match &self.backend {
+            Backend::File { file, .. } => file.align_bytes(),
+            Backend::Simulated(drive) => drive.sector_bytes(),
+        }
+    }
+
+    /// Effective mode of the data path.
+    pub fn mode(&self) -> IoMode {
+        match &self.backend {
+            Backend::File { file, .. } => file.mode(),
+            Backend::Simulated(_) => IoMode::Direct,
+        }
     }
 
     /// Whether every request reaches the drive: direct I/O.
     pub fn is_direct(&self) -> bool {
-        self.file.mode() == IoMode::Direct
+        self.mode() == IoMode::Direct
+    }
+
+    /// Whether data move: a simulated drive keeps none.
+    pub fn keeps_data(&self) -> bool {
+        matches!(self.backend, Backend::File { .. })
+    }
+
+    /// Waits until everything written has reached the drive. On a simulated drive the next phase's own
+    /// requests meet what is left in its cache.
+    pub fn sync(&self) -> Result<(), BenchError> {
+        match &self.backend {
+            Backend::File { file, .. } => Ok(file.sync()?),
+            Backend::Simulated(drive) => {
+                drive.flush();
+                Ok(())
+            }
+        }
+    }
+
+    /// Drops the file's pages from the page cache.
+    pub fn evict(&self) -> Result<(), BenchError> {
+        match &self.backend {
+            Backend::File { file, .. } => Ok(file.evict()?),
+            Backend::Simulated(_) => Ok(()),
+        }
+    }
+
+    /// Share of the file that is in the page cache now, when the kernel tells.
+    pub fn resident_share(&self) -> Option<f64> {
+        match &self.backend {
+            Backend::File { file, .. } => file.resident_share(),
+            Backend::Simulated(_) => None,
+        }
     }
 
     /// Runs each task on a queue and thread of its own, all starting together, calling `watch` now and
@@ -68,14 +129,19 @@ impl Device {
                 .into_iter()
                 .map(|task| {
                     let start = &start;
-                    std::thread::Builder::new()
-                        .name("load".to_string())
-                        .spawn_scoped(scope, move || self.work(spec, task, start))
+                    let finish = start.begin();
+                    std::thread::Builder::new().name("load".to_string()).spawn_scoped(
+                        scope,
+                        move || {
+                            let _finish = finish;
+                            self.work(spec, task, start)
+                        },
+                    )
                 })
                 .collect();
             let spawned = workers.iter().flatten().count();
             start.open(spawned, spawned == workers.len());
-            while workers.iter().flatten().any(|worker| !worker.is_finished()) {
+            while start.running() > 0 {
                 std::thread::park_timeout(WATCH_EVERY);
                 watch();
             }
@@ -95,22 +161,29 @@ impl Device {
         task: T,
         start: &StartLine,
     ) -> io::Result<WorkerOutcome<T::Output>> {
-        match self.engine {
-            Engine::Threads => std::thread::scope(|scope| {
-                let queue = ThreadQueue::new(scope, &self.file, spec);
+        match &self.backend {
+            Backend::File { file, engine: Engine::Threads } => std::thread::scope(|scope| {
+                let queue = ThreadQueue::new(scope, file, spec);
                 // Helper threads do the work of deep queues, so the whole program is counted.
                 let who = if spec.depth > 1 { Who::Process } else { Who::Thread };
-                start.run(queue, task, who)
+                start.run(queue, task, Some(who))
             }),
-            Engine::Uring | Engine::Sim => {
-                start.run(UringQueue::new(&self.file, spec), task, Who::Thread)
+            Backend::File { file, .. } => {
+                start.run(UringQueue::new(file, spec), task, Some(Who::Thread))
+            }
+            Backend::Simulated(drive) => {
+                start.run(Ok(SimulatedQueue::new(drive, spec)), task, None)
             }
         }
     }
 
     fn engine_error(&self, source: io::Error) -> BenchError {
-        let other = if self.engine == Engine::Uring { Engine::Threads } else { Engine::Uring };
-        BenchError::Engine { engine: self.engine.name(), other: other.name(), source }
+        let engine = match &self.backend {
+            Backend::File { engine, .. } => *engine,
+            Backend::Simulated(_) => Engine::Sim,
+        };
+        let other = if engine == Engine::Uring { Engine::Threads } else { Engine::Uring };
+        BenchError::Engine { engine: engine.name(), other: other.name(), source }
     }
 }
 
@@ -124,6 +197,7 @@ struct StartLine {
 #[derive(Default)]
 struct StartState {
     ready: usize,
+    running: usize,
     broken: bool,
     go: bool,
 }
@@ -131,6 +205,12 @@ struct StartState {
 impl StartLine {
     fn lock(&self) -> MutexGuard<'_, StartState> {
         self.state.lock().expect("nobody panics at the start line")
+    }
+
+    /// A worker is about to be started by this thread, which will be woken when it ends.
+    fn begin(&self) -> Finish<'_> {
+        self.lock().running += 1;
+        Finish { start: self, watcher: std::thread::current() }
     }
 
     /// Lets the `expected` workers go once all stand here; nobody runs if one has no queue.
@@ -152,24 +232,45 @@ impl StartLine {
         !waited.expect("nobody panics at the start line").broken
     }
 
+    /// Workers that have not come to their end.
+    fn running(&self) -> usize {
+        self.lock().running
+    }
+
+    /// Runs the task once all stand at the line; `who` is charged for it, nobody on a simulated drive.
     fn run<T: Task, Q: crate::queue::Queue>(
         &self,
         queue: io::Result<Q>,
         task: T,
-        who: Who,
+        who: Option<Who>,
     ) -> io::Result<WorkerOutcome<T::Output>> {
         let go = self.wait(queue.is_ok());
         let mut queue = queue?;
         if !go {
             return Err(io::Error::other("another worker could not start"));
         }
-        let (all, own, wall) = (Usage::of(who), Usage::of(Who::Thread), queue.now());
+        let usage = |who: Option<Who>| who.map_or_else(Usage::default, Usage::of);
+        let own = who.map(|_| Who::Thread);
+        let (all_before, own_before, start_ns) = (usage(who), usage(own), queue.now());
         let output = task.run(&mut queue);
         Ok(WorkerOutcome {
             output,
-            usage: Usage::of(who).since(all),
-            busiest_cpu_ns: Usage::of(Who::Thread).since(own).cpu_ns(),
-            wall_ns: queue.now() - wall,
+            usage: usage(who).since(all_before),
+            busiest_cpu_ns: usage(own).since(own_before).cpu_ns(),
+            wall_ns: queue.now() - start_ns,
         })
+    }
+}
+
+/// Says at the end of a worker, whatever the end, that it has come.
+struct Finish<'s> {
+    start: &'s StartLine,
+    watcher: Thread,
+}
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        self.start.lock().running -= 1;
+        self.watcher.unpark();
     }
 }

@@ -42,7 +42,7 @@ pub fn fill(session: &Session<'_>, device: &Device, size: Bytes) -> Result<(), B
         at = end;
     }
     session.check_stop()?;
-    Ok(device.file().sync()?)
+    device.sync()
 }
 
 /// Blocks read back by [`verify_sample`], and their size.

@@ -80,7 +80,7 @@ impl<'a> Session<'a> {
             calibration,
             events,
             stop,
-            start_ns: clock::now_ns(),
+            start_ns: target.simulated().map_or_else(clock::now_ns, |drive| drive.now()),
             memory_bytes: host.memory_bytes,
             findings: validity::of_target(target, host.power_save),
             folder: None,
@@ -96,8 +96,13 @@ impl<'a> Session<'a> {
     }
 
     /// The device as it was opened, if a test has opened it.
-    pub fn opened_file(&self) -> Option<&IoFile> {
-        self.device.as_ref().map(Device::file)
+    pub fn opened(&self) -> Option<&Device> {
+        self.device.as_ref()
+    }
+
+    /// The time of the target: real, or a simulated drive's own.
+    pub fn now_ns(&self) -> u64 {
+        self.target.simulated().map_or_else(clock::now_ns, |drive| drive.now())
     }
 
     /// Runs one test to its end, whatever that is.
@@ -106,12 +111,12 @@ impl<'a> Session<'a> {
             return TestResult::empty(planned.test, TestStatus::Skipped, Some(reason.clone()));
         }
         self.emit(Event::TestStarted { test: planned.test, seconds: planned.cost.seconds });
-        self.test = TestClock { start_ns: clock::now_ns(), expected_s: planned.cost.seconds };
+        self.test = TestClock { start_ns: self.now_ns(), expected_s: planned.cost.seconds };
         let mut record = TestRecord::new(planned.test);
         let end = crate::tests::run(planned.test, self, &mut record);
         let remarks = [planned.omitted.as_slice(), record.remarks()].concat();
         let mut result = record.finish(self.plan.suite.rounds);
-        result.elapsed_s = (clock::now_ns() - self.test.start_ns) as f64 / 1e9;
+        result.elapsed_s = (self.now_ns() - self.test.start_ns) as f64 / 1e9;
         (result.status, result.reason) = match end {
             Ok(()) => (TestStatus::Done, None),
             Err(BenchError::Interrupted) => (TestStatus::Interrupted, None),
@@ -141,7 +146,7 @@ impl<'a> Session<'a> {
 
     /// Seconds since the run began.
     pub fn elapsed_s(&self) -> f64 {
-        (clock::now_ns() - self.start_ns) as f64 / 1e9
+        (self.now_ns() - self.start_ns) as f64 / 1e9
     }
 
     /// Whether the run was asked to stop.
@@ -161,6 +166,10 @@ impl<'a> Session<'a> {
 
     /// Waits between phases, or until the run is asked to stop.
     pub fn pause(&self, length: Secs) -> Result<(), BenchError> {
+        if let Some(drive) = self.target.simulated() {
+            drive.idle_until(drive.now() + length.nanos());
+            return self.check_stop();
+        }
         let until = clock::now_ns() + length.nanos();
         while clock::now_ns() < until {
             self.check_stop()?;
@@ -174,6 +183,10 @@ impl<'a> Session<'a> {
     /// session's own folder, made and filled with test data the first time.
     pub fn prepare_device(&mut self) -> Result<(), BenchError> {
         if self.device.is_some() {
+            return Ok(());
+        }
+        if let Some(drive) = self.target.simulated() {
+            self.device = Some(Device::simulated(Arc::clone(drive)));
             return Ok(());
         }
         if self.target.info().kind == TargetKind::Directory {
@@ -335,7 +348,7 @@ pub struct Progress<'s> {
 impl<'s> Progress<'s> {
     /// Begins now.
     pub fn new(session: &'s Session<'s>, control: &'s Control) -> Self {
-        Self { session, control, last: (clock::now_ns(), 0, 0) }
+        Self { session, control, last: (session.now_ns(), 0, 0) }
     }
 
     /// To be called every now and then.
@@ -343,7 +356,7 @@ impl<'s> Progress<'s> {
         if self.session.stopped() {
             self.control.stop();
         }
-        let now = clock::now_ns();
+        let now = self.session.now_ns();
         let seconds = (now - self.last.0) as f64 / 1e9;
         if seconds < 0.2 {
             return;
@@ -375,7 +388,7 @@ impl Watch {
             start_s: session.elapsed_s(),
             top: session.target.top_counters(),
             disk: session.target.disk_counters(),
-            start_ns: clock::now_ns(),
+            start_ns: session.now_ns(),
         }
     }
 
@@ -388,7 +401,7 @@ impl Watch {
             cell: cell.to_string(),
             round,
             start_s: self.start_s,
-            window_s: (clock::now_ns() - self.start_ns) as f64 / 1e9,
+            window_s: (session.now_ns() - self.start_ns) as f64 / 1e9,
             measured,
             load: None,
             asked: None,

@@ -71,6 +71,9 @@ pub enum DriveError {
         /// Why.
         why: String,
     },
+    /// A simulated target that cannot be made.
+    #[error(transparent)]
+    Simulated(#[from] crate::simulated::spec::SpecError),
     /// Anything the kernel said.
     #[error("cannot {what} {path}: {source}")]
     Io {

@@ -7,6 +7,8 @@ use crate::io_file::IoFile;
 use crate::list::{ListOptions, drive_named};
 use crate::own_folder;
 use crate::roots::Roots;
+use crate::simulated::SimulatedDrive;
+use crate::simulated::spec::{PREFIX, Spec};
 use crate::stack::{Stack, stack_of_path, system_disks};
 use drivescope_model::document::GateCheck;
 use drivescope_model::drive::Drive;
@@ -15,6 +17,7 @@ use drivescope_model::units::Bytes;
 use rustix::fs::Access;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A target on this machine. Nothing is opened until a test asks for it.
 #[derive(Debug)]
@@ -25,12 +28,16 @@ pub struct Target {
     drive: Option<Drive>,
     stack: Stack,
     roots: Roots,
+    simulated: Option<Arc<SimulatedDrive>>,
 }
 
 impl Target {
-    /// Finds out what `path` is. Errors: it does not exist, is no directory, file or block device, may
+    /// Finds out what `path` is; `sim:…` is a simulated drive. Errors: it does not exist, is no directory, file or block device, may
     /// not be read (or, for a directory, written), or lies on a read-only file system (directory).
     pub fn find(path: &Path, roots: &Roots) -> Result<Self, DriveError> {
+        if let Some(text) = path.to_str().filter(|text| text.starts_with(PREFIX)) {
+            return Self::simulate(text, roots);
+        }
         let fail = |error| DriveError::from_io("look at", path, error);
         let real = std::fs::canonicalize(path).map_err(fail)?;
         let meta = std::fs::metadata(&real).map_err(fail)?;
@@ -58,7 +65,28 @@ impl Target {
             TargetKind::Block => (meta.rdev(), 0),
             _ => (meta.dev(), meta.ino()),
         };
-        Ok(Self { info, path: real, identity, drive, stack, roots: roots.clone() })
+        let roots = roots.clone();
+        Ok(Self { info, path: real, identity, drive, stack, roots, simulated: None })
+    }
+
+    /// A simulated drive, by `sim:MODEL?…`. Errors: no such model, or a state no drive can be in.
+    pub fn simulate(text: &str, roots: &Roots) -> Result<Self, DriveError> {
+        let spec = Spec::parse(text)?;
+        let simulated = Some(Arc::new(spec.build()?));
+        Ok(Self {
+            info: spec.target_info(),
+            path: PathBuf::from(text),
+            identity: (0, 0),
+            drive: Some(spec.drive()),
+            stack: Stack::default(),
+            roots: roots.clone(),
+            simulated,
+        })
+    }
+
+    /// The simulated drive, if it is one.
+    pub fn simulated(&self) -> Option<&Arc<SimulatedDrive>> {
+        self.simulated.as_ref()
     }
 
     /// What it is.
@@ -89,7 +117,10 @@ impl Target {
 
     /// Whether both name the same thing, by device and inode, not by path.
     pub fn is_same_as(&self, other: &Self) -> bool {
-        self.identity == other.identity
+        match self.simulated.is_some() || other.simulated.is_some() {
+            true => self.path == other.path,
+            false => self.identity == other.identity,
+        }
     }
 
     /// Opens a file or block device for reading; a directory has nothing to read.
@@ -153,6 +184,9 @@ impl Target {
             passed: true,
             evidence,
         };
+        if self.simulated.is_some() {
+            return vec![check("simulated", "nothing of this machine is read or written".into())];
+        }
         let access = match self.info.kind {
             TargetKind::Directory => "writes only into a folder of its own within it",
             _ => "opened read-only; the kernel refuses writes through this handle",

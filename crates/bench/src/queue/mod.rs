@@ -6,6 +6,7 @@
 
 mod buffers;
 mod null;
+mod simulated;
 mod threads;
 pub(crate) mod uring;
 
@@ -13,6 +14,7 @@ pub(crate) mod uring;
 mod contract;
 
 pub use null::NullQueue;
+pub use simulated::SimulatedQueue;
 pub use threads::ThreadQueue;
 pub use uring::UringQueue;
 

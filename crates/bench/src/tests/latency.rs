@@ -66,7 +66,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     let options = &suite.latency;
     session.prepare_device()?;
     let whole = session.span(session.open_device());
-    let align = u64::from(session.open_device().file().align_bytes());
+    let align = u64::from(session.open_device().align_bytes());
     if !options.block.0.is_multiple_of(align) {
         let why = format!("direct I/O here moves multiples of {align} bytes");
         return Err(BenchError::Unsuitable(why));
@@ -127,7 +127,7 @@ fn measure(
     (load.time, load.ramp, load.pace) = (options.time, options.ramp, pace);
     let device = session.open_device();
     if !device.is_direct() {
-        leave_the_cache(device.file(), cell, record)?;
+        leave_the_cache(device, cell, record)?;
     }
     session.measure(&load, cell, round, record)
 }

@@ -107,8 +107,8 @@ fn skipped(test: TestKind, context: &Context<'_>, reason: impl Into<String>) -> 
 /// Why writes are left out on this kind of target; `None` if they are not.
 fn no_writes(kind: TargetKind) -> Option<&'static str> {
     match kind {
-        TargetKind::Directory => None,
+        TargetKind::Directory | TargetKind::Simulated => None,
         TargetKind::File => Some("an existing file is never written"),
-        TargetKind::Block | TargetKind::Simulated => Some("needs a raw write"),
+        TargetKind::Block => Some("needs a raw write"),
     }
 }

@@ -20,6 +20,7 @@ use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Cost, Engine, PlannedTest};
+use drivescope_model::target::TargetKind;
 use drivescope_stats::summary;
 use std::ops::Range;
 
@@ -82,7 +83,11 @@ fn patterns() -> impl Iterator<Item = Pattern> {
 }
 
 pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
-    if let Some(reason) = no_writes(context.target.kind) {
+    let refused = match context.target.kind {
+        TargetKind::Simulated => Some("needs a file system; a simulated drive here is a bare one"),
+        kind => no_writes(kind),
+    };
+    if let Some(reason) = refused {
         return skipped(TestKind::TinyWrites, context, reason);
     }
     let options = &context.suite.tiny_writes;
@@ -135,7 +140,7 @@ fn run_pattern(
     let step = if anywhere { 1 } else { u64::from(block_bytes) };
     let span = span.start..span.end - if anywhere { u64::from(block_bytes) } else { 0 };
     if pattern.path == Path::Cold {
-        device.file().evict()?;
+        device.evict()?;
     }
     let rounds = session.plan.suite.rounds;
     session.emit(Event::PhaseStarted { label: pattern.cell.to_string(), round, rounds });
@@ -185,9 +190,7 @@ fn block_of(
     match (pattern.path, pattern.order) {
         (Path::Direct, Order::Rnd) => DRIVE_BLOCK,
         // The smallest stream the drive itself takes: the asked block, or its own unit.
-        (Path::Direct, Order::Seq) => {
-            (options.stream_block.0 as u32).max(device.file().align_bytes())
-        }
+        (Path::Direct, Order::Seq) => (options.stream_block.0 as u32).max(device.align_bytes()),
         (_, Order::Rnd) => options.write.0 as u32,
         (_, Order::Seq) => options.stream_block.0 as u32,
     }

@@ -1,17 +1,16 @@
 //! `transfer`: how fast are large transfers and small random ones, at which depth.
 
 use super::{Context, no_writes, planned, skipped};
+use crate::device::Device;
 use crate::error::BenchError;
 use crate::layout;
 use crate::offsets::derive_seed;
 use crate::results::TestRecord;
 use crate::session::Session;
-use drivescope_drive::IoFile;
 use drivescope_model::cell::{Cell, Mix, Order, Shape};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{TestKind, TransferOptions};
 use drivescope_model::plan::{Cost, PlannedTest};
-use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use std::ops::Range;
 
@@ -104,14 +103,14 @@ fn cell_cost(cell: &Cell, context: &Context<'_>) -> Cost {
 
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let suite = &session.plan.suite;
-    let writable = session.target.info().kind == TargetKind::Directory;
+    let writable = no_writes(session.target.info().kind).is_none();
     session.prepare_device()?;
     let device = session.open_device();
     let span = session.span(device);
     let runs_here = |cell: &Cell| {
         (writable || !cell.mix.writes()) && span.end >= cell.shape.block.0 * BLOCKS_MIN
     };
-    let (align, mut active) = (device.file().align_bytes(), Vec::new());
+    let (align, mut active) = (device.align_bytes(), Vec::new());
     for cell in cells(&suite.transfer).into_iter().filter(runs_here) {
         if cell.shape.block.0.is_multiple_of(u64::from(align)) {
             active.push(cell);
@@ -125,7 +124,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
             run_cell(session, cell, round, span.clone(), record)?;
         }
     }
-    if writable && active.iter().any(|cell| cell.mix.writes()) {
+    if session.open_device().keeps_data() && active.iter().any(|cell| cell.mix.writes()) {
         let seed = derive_seed(session.plan.seed, "verify", 0, 0);
         layout::verify_sample(session, session.open_device(), seed)?;
     }
@@ -152,28 +151,28 @@ fn run_cell(
         let blocks = (load.span.end - load.span.start) / cell.shape.block.0;
         let part = if cell.shape.order == Order::Seq { 1 } else { BUFFERED_PART };
         load.ops_max = (blocks / part / u64::from(cell.shape.threads)).max(1);
-        leave_the_cache(device.file(), &name, record)?;
+        leave_the_cache(device, &name, record)?;
     }
     session.measure(&load, &name, round, record)?;
     if cell.mix.writes() {
-        session.open_device().file().sync()?;
+        session.open_device().sync()?;
     }
     Ok(())
 }
 
 /// Evicts a file that can only be read through the page cache, and proves it.
 pub(super) fn leave_the_cache(
-    file: &IoFile,
+    device: &Device,
     cell: &str,
     record: &mut TestRecord,
 ) -> Result<(), BenchError> {
     /// Pages in use by others may stay; more than this and the cache answers.
     const RESIDENT_MAX: f64 = 0.01;
-    file.evict()?;
+    device.evict()?;
     let test = record.test();
     let refused = "O_DIRECT was refused by a real transfer".to_string();
     record.notice(Finding::new(FindingId::DirectRefused, refused).about(test.name()));
-    if let Some(share) = file.resident_share().filter(|&share| share > RESIDENT_MAX) {
+    if let Some(share) = device.resident_share().filter(|&share| share > RESIDENT_MAX) {
         let evidence =
             format!("{cell}: {:.0} % of the file stayed in memory after eviction", share * 100.0);
         record.notice(Finding::new(FindingId::PageCache, evidence).about(format!("{test}.{cell}")));

@@ -108,9 +108,9 @@ fn measure_one(
     for planned in &plan.tests {
         let result = session.run_test(planned);
         let ended = result.status;
-        if let Some(file) = session.opened_file() {
-            run.target.io_mode = Some(file.mode());
-            run.target.io_align_bytes = file.align_bytes();
+        if let Some(device) = session.opened() {
+            run.target.io_mode = Some(device.mode());
+            run.target.io_align_bytes = device.align_bytes();
         }
         run.elapsed_s = session.elapsed_s();
         add(&mut run, result, &early);
@@ -172,7 +172,7 @@ fn begin(plan: &Plan, target: &Target, options: &Options, machine: &Machine) -> 
         status: TestStatus::Done,
         label: options.label.clone(),
         price: options.price.clone(),
-        simulated: false,
+        simulated: target.simulated().is_some(),
         target: target.info().clone(),
         drive: target.drive().cloned(),
         host: machine.host.clone(),

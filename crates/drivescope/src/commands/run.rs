@@ -35,6 +35,7 @@ pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
     let size_asked = arguments.size.is_some();
     let mut jobs = Vec::new();
     for target in targets {
+        let engine = if target.simulated().is_some() { Engine::Sim } else { engine };
         let plan = planner::plan(suite.clone(), seed, engine, &target, size_asked)?;
         jobs.push(Job { plan, target });
     }
@@ -57,7 +58,10 @@ pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
 pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
     let earlier = open_existing(arguments.store.store.as_deref())?.get(&arguments.run)?;
     let Plan { suite, seed, engine, own_bytes, .. } = earlier.plan;
-    let engine = choose_engine(Some(engine), arguments.quiet)?;
+    let engine = match engine {
+        Engine::Sim => engine,
+        other => choose_engine(Some(other), arguments.quiet)?,
+    };
     let target = Target::find(Path::new(&earlier.target.path), &Roots::host())?;
     if let (Some(then), Some(now)) = (&earlier.drive, target.drive())
         && (&then.model, &then.serial) != (&now.model, &now.serial)

@@ -1,0 +1,159 @@
+//! One request between its arrival and its reply.
+//!
+//! A reply needs two things that come in either order: the model's word that the request is done, and
+//! the data from or in the backing file. Whoever brings the second one sends the reply.
+
+use super::clock::Clock;
+use super::lateness::Books;
+use drivescope_sim::device::{Nanos, Op, Outcome};
+use rustix::io::Errno;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+/// Sends the reply: the bytes that were read (none for other requests), or an error. Dropped unsent,
+/// it makes the request fail with EIO.
+pub(super) type Answer = Box<dyn FnOnce(Result<&[u8], Errno>) + Send>;
+
+/// What became of the data.
+pub(super) type Data = Result<Vec<u8>, Errno>;
+
+/// One request on its way.
+pub(super) struct InFlight {
+    op: Op,
+    state: Mutex<State>,
+}
+
+struct State {
+    answer: Option<Answer>,
+    done: Option<(Nanos, Outcome)>,
+    data: Option<Data>,
+}
+
+impl InFlight {
+    /// A request whose data is still to be moved.
+    pub(super) fn new(op: Op, answer: Answer) -> Self {
+        Self { op, state: Mutex::new(State { answer: Some(answer), done: None, data: None }) }
+    }
+
+    /// A request without data.
+    pub(super) fn without_data(op: Op, answer: Answer) -> Self {
+        let state = State { answer: Some(answer), done: None, data: Some(Ok(Vec::new())) };
+        Self { op, state: Mutex::new(state) }
+    }
+
+    /// The model has the request done as of `due`. Gives the reply if the data is there.
+    pub(super) fn model_done(&self, due: Nanos, outcome: Outcome) -> Option<Reply> {
+        self.update(|state| state.done = Some((due, outcome)), false)
+    }
+
+    /// The data was moved, or could not be. Gives the reply if the model is done.
+    pub(super) fn data_done(&self, data: Data) -> Option<Reply> {
+        self.update(|state| state.data = Some(data), true)
+    }
+
+    fn update(&self, change: impl FnOnce(&mut State), held: bool) -> Option<Reply> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut state);
+        let ((due, outcome), data) = (state.done?, state.data.take()?);
+        let answer = state.answer.take()?;
+        let result = match outcome {
+            Outcome::Done => data,
+            Outcome::MediaError => Err(Errno::IO),
+            Outcome::Gone => Err(Errno::NODEV),
+            Outcome::Invalid => Err(Errno::INVAL),
+        };
+        Some(Reply { op: self.op, answer, due, result, held })
+    }
+}
+
+impl fmt::Debug for InFlight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFlight").field("op", &self.op).finish_non_exhaustive()
+    }
+}
+
+/// A reply that only needs to be sent.
+pub(super) struct Reply {
+    op: Op,
+    answer: Answer,
+    due: Nanos,
+    result: Data,
+    /// The data came after the model was done.
+    held: bool,
+}
+
+impl Reply {
+    /// Bytes the reply carries.
+    pub(super) fn len(&self) -> usize {
+        self.result.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Hands the reply to the kernel and records how late that was.
+    pub(super) fn send(self, clock: Clock, books: &Books) {
+        let failed = self.result.is_err();
+        (self.answer)(self.result.as_deref().map_err(|errno| *errno));
+        books.replied(self.op, clock.now().saturating_sub(self.due), failed, self.held);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::sync::mpsc;
+
+    fn flight() -> (InFlight, mpsc::Receiver<Result<Vec<u8>, Errno>>) {
+        let (sender, receiver) = mpsc::channel();
+        let answer = move |result: Result<&[u8], Errno>| {
+            sender.send(result.map(<[u8]>::to_vec)).unwrap();
+        };
+        (InFlight::new(Op::Read, Box::new(answer)), receiver)
+    }
+
+    #[test]
+    fn the_reply_waits_for_the_model_and_for_the_data_in_either_order() {
+        for data_first in [true, false] {
+            let (flight, received) = flight();
+            let books = Books::new();
+            let reply = if data_first {
+                assert!(flight.data_done(Ok(vec![7])).is_none());
+                flight.model_done(5, Outcome::Done)
+            } else {
+                assert!(flight.model_done(5, Outcome::Done).is_none());
+                flight.data_done(Ok(vec![7]))
+            };
+            assert!(received.try_recv().is_err(), "sent before it was asked for");
+            reply.unwrap().send(Clock::start(), &books);
+            assert_eq!(received.recv().unwrap(), Ok(vec![7]));
+            let report = books.report(Path::new("/"));
+            assert_eq!((report.reads, report.held_by_backing), (1, u64::from(!data_first)));
+        }
+    }
+
+    #[test]
+    fn outcomes_of_the_model_become_the_errors_a_drive_gives() {
+        for (outcome, data, expected) in [
+            (Outcome::Done, Ok(vec![1]), Ok(vec![1])),
+            (Outcome::Done, Err(Errno::NOSPC), Err(Errno::NOSPC)),
+            (Outcome::MediaError, Ok(vec![1]), Err(Errno::IO)),
+            (Outcome::Gone, Ok(vec![1]), Err(Errno::NODEV)),
+            (Outcome::Invalid, Err(Errno::NOSPC), Err(Errno::INVAL)),
+        ] {
+            let (flight, received) = flight();
+            assert!(flight.data_done(data).is_none());
+            let books = Books::new();
+            flight.model_done(0, outcome).unwrap().send(Clock::start(), &books);
+            assert_eq!(books.report(Path::new("/")).errors, u64::from(expected.is_err()));
+            assert_eq!(received.recv().unwrap(), expected, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn a_reply_is_given_once() {
+        let (flight, _received) = flight();
+        assert!(flight.data_done(Ok(Vec::new())).is_none());
+        assert!(flight.model_done(0, Outcome::Done).is_some());
+        assert!(flight.model_done(1, Outcome::Done).is_none());
+        assert!(flight.data_done(Ok(Vec::new())).is_none());
+    }
+}

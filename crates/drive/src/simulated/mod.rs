@@ -1,0 +1,207 @@
+//! Simulated drives as targets: one virtual clock that several loops share.
+//!
+//! Time passes only when every loop that uses the drive waits: then it jumps to the next completion or
+//! deadline. A single loop never blocks, so an hour of a drive's life takes as long as computing it.
+
+pub mod spec;
+
+use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use rustix::io::Errno;
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+/// What a loop asks of a simulated drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SimOp {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Empties the write cache.
+    Sync,
+}
+
+/// A loop's ticket at the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Worker(u32);
+
+/// An answer: the slot of the request, and bytes moved or a negative errno.
+pub type Answer = (u16, i32);
+
+/// A simulated drive with its clock.
+pub struct SimulatedDrive {
+    state: Mutex<State>,
+    moved: Condvar,
+    capacity_bytes: u64,
+    sector_bytes: u32,
+}
+
+struct State {
+    device: Box<dyn Device + Send>,
+    now: Nanos,
+    loops: Vec<Option<Loop>>,
+    done: Vec<Completion>,
+}
+
+/// One loop: what it waits for, and what has arrived for it.
+#[derive(Default)]
+struct Loop {
+    waits_until: Option<Nanos>,
+    arrived: Vec<Answer>,
+    in_flight: u32,
+    /// Lengths by slot, to answer with.
+    lens: Vec<u32>,
+}
+
+impl SimulatedDrive {
+    /// A drive at time 0.
+    pub fn new(device: Box<dyn Device + Send>) -> Self {
+        let (capacity_bytes, sector_bytes) = (device.capacity_bytes(), device.sector_bytes());
+        let state = State { device, now: 0, loops: Vec::new(), done: Vec::new() };
+        Self { state: Mutex::new(state), moved: Condvar::new(), capacity_bytes, sector_bytes }
+    }
+
+    /// Bytes that can be addressed.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    /// Smallest unit of offsets and lengths.
+    pub fn sector_bytes(&self) -> u32 {
+        self.sector_bytes
+    }
+
+    /// Virtual time.
+    pub fn now(&self) -> Nanos {
+        self.lock().now
+    }
+
+    /// Lets time pass with nothing asked, so that the drive can do its own work.
+    pub fn idle_until(&self, to: Nanos) {
+        let mut state = self.lock();
+        if to > state.now && state.loops.iter().flatten().next().is_none() {
+            state.advance(to);
+        }
+    }
+
+    /// Empties the write cache, with nobody else using the drive.
+    pub fn flush(&self) {
+        let worker = self.register(1);
+        self.submit(worker, SimOp::Sync, 0, 0, 0);
+        self.unregister(worker);
+    }
+
+    /// A new loop begins; time stands still until it waits.
+    pub fn register(&self, slots: u16) -> Worker {
+        let mut state = self.lock();
+        let entry = Loop { lens: vec![0; usize::from(slots)], ..Loop::default() };
+        state.loops.push(Some(entry));
+        Worker(state.loops.len() as u32 - 1)
+    }
+
+    /// A loop ends; its requests are waited for first.
+    pub fn unregister(&self, worker: Worker) {
+        let mut answers = Vec::new();
+        while self.lock().get(worker).in_flight > 0 {
+            self.wait_until(worker, Nanos::MAX, &mut answers);
+        }
+        let mut state = self.lock();
+        state.loops[worker.0 as usize] = None;
+        if state.loops.iter().all(Option::is_none) {
+            state.loops.clear();
+        }
+        // The others may all be waiting for this one.
+        self.moved.notify_all();
+    }
+
+    /// Sends a request now.
+    pub fn submit(&self, worker: Worker, op: SimOp, offset: u64, len: u32, slot: u16) {
+        let mut state = self.lock();
+        let entry = state.get(worker);
+        entry.lens[usize::from(slot)] = len;
+        entry.in_flight += 1;
+        let id = u64::from(worker.0) << 16 | u64::from(slot);
+        let op = match op {
+            SimOp::Read => Op::Read,
+            SimOp::Write => Op::Write,
+            SimOp::Sync => Op::Flush,
+        };
+        let now = state.now;
+        let len = u64::from(len);
+        state.device.submit(now, Request { id, op, offset, len, fua: false });
+    }
+
+    /// Waits until an answer has arrived or the time has come; appends what has arrived.
+    pub fn wait_until(&self, worker: Worker, at: Nanos, answers: &mut Vec<Answer>) {
+        let mut state = self.lock();
+        loop {
+            let now = state.now;
+            let entry = state.get(worker);
+            if !entry.arrived.is_empty() || now >= at {
+                entry.waits_until = None;
+                entry.in_flight -= entry.arrived.len() as u32;
+                answers.append(&mut entry.arrived);
+                return;
+            }
+            entry.waits_until = Some(at);
+            if state.loops.iter().flatten().all(|other| other.waits_until.is_some()) {
+                state.step();
+                self.moved.notify_all();
+            } else {
+                state = self.moved.wait(state).expect("no loop panics while it holds the drive");
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no loop panics while it holds the drive")
+    }
+}
+
+impl State {
+    fn get(&mut self, worker: Worker) -> &mut Loop {
+        self.loops[worker.0 as usize].as_mut().expect("a loop waits only while it is registered")
+    }
+
+    /// To the next thing that somebody waits for.
+    fn step(&mut self) {
+        let deadline = self.loops.iter().flatten().filter_map(|entry| entry.waits_until).min();
+        let completion = self.device.next_completion();
+        let next = match (completion, deadline) {
+            (Some(completion), Some(deadline)) => completion.min(deadline),
+            (Some(time), None) | (None, Some(time)) => time,
+            (None, None) => return,
+        };
+        assert!(next < Nanos::MAX, "a loop waits for ever: the drive owes it nothing");
+        self.advance(next.max(self.now));
+    }
+
+    fn advance(&mut self, to: Nanos) {
+        self.device.advance(to, &mut self.done);
+        self.now = to;
+        // Whoever waited for this time is awake from here on, even before its thread runs.
+        for entry in self.loops.iter_mut().flatten().filter(|e| e.waits_until <= Some(to)) {
+            entry.waits_until = None;
+        }
+        for Completion { id, outcome, .. } in self.done.drain(..) {
+            let slot = (id & 0xffff) as u16;
+            let Some(Some(entry)) = self.loops.get_mut((id >> 16) as usize) else { continue };
+            let result = match outcome {
+                Outcome::Done => entry.lens[usize::from(slot)] as i32,
+                Outcome::MediaError => -Errno::IO.raw_os_error(),
+                Outcome::Gone => -Errno::NODEV.raw_os_error(),
+                Outcome::Invalid => -Errno::INVAL.raw_os_error(),
+            };
+            entry.arrived.push((slot, result));
+            entry.waits_until = None;
+        }
+    }
+}
+
+impl std::fmt::Debug for SimulatedDrive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SimulatedDrive").field("capacity_bytes", &self.capacity_bytes).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

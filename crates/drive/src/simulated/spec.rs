@@ -1,0 +1,234 @@
+//! `sim:MODEL?fill=0.8&seed=7&fault=…`: which simulated drive, in which state.
+
+use super::SimulatedDrive;
+use drivescope_model::drive::{Drive, DriveKind, Health, Link};
+use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
+use drivescope_sim::library::{BUILT_IN, Kind, Model, Planted, Start};
+use std::path::PathBuf;
+
+/// Beginning of every simulated target.
+pub const PREFIX: &str = "sim:";
+
+/// Faults by name, for `fault=`.
+const FAULTS: [&str; 7] = [
+    "flush-lies",
+    "no-read-modify-write",
+    "first-come",
+    "slow-region",
+    "failing-region",
+    "throttled",
+    "gone",
+];
+/// When the drive of `fault=gone` disappears.
+const GONE_AT_NS: u64 = 20_000_000_000;
+
+/// Why a simulated target cannot be made, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    /// No such model.
+    #[error("no model '{name}'{}; drivescope sim list shows them", hint(.nearest.as_deref()))]
+    UnknownModel {
+        /// What was asked.
+        name: String,
+        /// The closest name, if one is close.
+        nearest: Option<String>,
+    },
+    /// The model's file cannot be read.
+    #[error("cannot read the model {path}: {source}")]
+    Unreadable {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Anything wrong in the model or in what follows `?`.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
+}
+
+/// A simulated target, taken apart.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The text it was made from.
+    pub text: String,
+    /// The drive.
+    pub model: Model,
+    /// Its state.
+    pub start: Start,
+}
+
+/// The model called `name`: a file if it looks like one, else a built-in one.
+pub fn model_named(name: &str) -> Result<Model, SpecError> {
+    let wrong = |error: drivescope_sim::library::ModelError| SpecError::Wrong(error.to_string());
+    if name.contains('/') || name.ends_with(".toml") {
+        let path = PathBuf::from(name);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|source| SpecError::Unreadable { path, source })?;
+        return Model::parse(name, &text).map_err(wrong);
+    }
+    match BUILT_IN.iter().find(|(known, _)| *known == name) {
+        Some((known, text)) => Model::parse(known, text).map_err(wrong),
+        None => {
+            let nearest = closest(name, BUILT_IN.iter().map(|(known, _)| *known));
+            Err(SpecError::UnknownModel { name: name.to_string(), nearest })
+        }
+    }
+}
+
+/// The closest name by shared beginnings and lengths; good enough to mend a typing error.
+fn closest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let shared = |a: &str, b: &str| a.chars().filter(|&c| b.contains(c)).count();
+    names
+        .map(|known| (shared(name, known) + shared(known, name), known))
+        .filter(|(score, known)| *score * 10 >= (name.len() + known.len()) * 7)
+        .max_by_key(|(score, _)| *score)
+        .map(|(_, known)| known.to_string())
+}
+
+impl Spec {
+    /// Takes `sim:…` apart and reads the model.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let rest = text.strip_prefix(PREFIX).unwrap_or(text);
+        let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let model = model_named(name)?;
+        let mut start = Start { seed: 1, ..Start::default() };
+        for part in query.split('&').filter(|part| !part.is_empty()) {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            set(&mut start, key, value)?;
+        }
+        Ok(Self { text: text.to_string(), model, start })
+    }
+
+    /// The drive, powered on.
+    pub fn build(&self) -> Result<SimulatedDrive, SpecError> {
+        let drive = self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
+        Ok(SimulatedDrive::new(Box::new(drive)))
+    }
+
+    /// What the document says of the target.
+    pub fn target_info(&self) -> TargetInfo {
+        TargetInfo {
+            path: self.text.clone(),
+            kind: TargetKind::Simulated,
+            size_bytes: self.model.capacity_bytes(),
+            file_system: None,
+            stack: Vec::new(),
+            system_disk: false,
+            io_mode: Some(IoMode::Direct),
+            io_align_bytes: self.model.identity.reported_logical_sector_bytes,
+        }
+    }
+
+    /// The drive as it describes itself.
+    pub fn drive(&self) -> Drive {
+        let Model { name, identity, kind, .. } = &self.model;
+        let told = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let note = "a simulated drive has no health".to_string();
+        Drive {
+            name: name.clone(),
+            path: self.text.clone(),
+            kind: DriveKind::Simulated,
+            model: told(&identity.model),
+            serial: told(&identity.serial),
+            firmware: told(&identity.firmware),
+            wwn: None,
+            capacity_bytes: self.model.capacity_bytes(),
+            transport: "simulated".to_string(),
+            link: self.model.link.as_ref().map(|link| Link {
+                name: link.name.clone(),
+                payload_mb_s: link.payload_mb_s,
+                possible: None,
+            }),
+            rotational_hint: *kind == Kind::Hdd,
+            rpm: identity.rotation_rpm,
+            logical_sector_bytes: identity.reported_logical_sector_bytes,
+            physical_sector_bytes: identity.reported_physical_sector_bytes,
+            write_cache: None,
+            scheduler: None,
+            removable: false,
+            read_only: false,
+            temperature_c: None,
+            health: Health { note: Some(note), ..Health::default() },
+            partitions: Vec::new(),
+            content: None,
+            mounts: Vec::new(),
+            backing: Vec::new(),
+        }
+    }
+}
+
+fn set(start: &mut Start, key: &str, value: &str) -> Result<(), SpecError> {
+    let wrong = |what: String| Err(SpecError::Wrong(what));
+    match key {
+        "seed" => match value.parse() {
+            Ok(seed) => start.seed = seed,
+            Err(_) => return wrong(format!("seed={value} is not a whole number")),
+        },
+        "fill" => match value.parse() {
+            Ok(fill) if (0.0..=1.0).contains(&fill) => start.fill = fill,
+            _ => return wrong(format!("fill={value} must lie between 0 and 1")),
+        },
+        "fault" => {
+            for fault in value.split(',') {
+                plant(&mut start.planted, fault)?;
+            }
+        }
+        _ => return wrong(format!("'{key}' is not seed, fill or fault")),
+    }
+    Ok(())
+}
+
+fn plant(planted: &mut Planted, fault: &str) -> Result<(), SpecError> {
+    match fault {
+        "flush-lies" => planted.flush_lies = true,
+        "no-read-modify-write" => planted.no_read_modify_write = true,
+        "first-come" => planted.first_come = true,
+        "slow-region" => planted.slow_region = true,
+        "failing-region" => planted.failing_region = true,
+        "throttled" => planted.throttled = true,
+        "gone" => planted.gone_at = Some(GONE_AT_NS),
+        _ => {
+            let known = FAULTS.join(", ");
+            return Err(SpecError::Wrong(format!("no fault '{fault}'; there are {known}")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spec_is_taken_apart() {
+        let spec = Spec::parse("sim:wd20ears?fill=0.8&seed=7&fault=flush-lies,gone").unwrap();
+        assert_eq!(spec.model.name, "wd20ears");
+        assert_eq!((spec.start.seed, spec.start.fill), (7, 0.8));
+        assert!(spec.start.planted.flush_lies && spec.start.planted.gone_at.is_some());
+        assert_eq!(spec.drive().physical_sector_bytes, 512, "this drive lies");
+        assert_eq!(spec.build().unwrap().capacity_bytes(), 2_000_398_934_016);
+    }
+
+    #[test]
+    fn mistakes_are_one_line_with_the_remedy() {
+        for (text, words) in [
+            ("sim:wd20eras", "did you mean 'wd20ears'"),
+            ("sim:xyz", "drivescope sim list"),
+            ("sim:./missing.toml", "missing.toml"),
+            ("sim:wd20ears?fill=2", "between 0 and 1"),
+            ("sim:wd20ears?seed=x", "whole number"),
+            ("sim:wd20ears?fault=fire", "flush-lies"),
+            ("sim:wd20ears?speed=9", "seed, fill or fault"),
+        ] {
+            let error = Spec::parse(text).unwrap_err().to_string();
+            assert!(error.contains(words) && !error.contains('\n'), "{error}");
+        }
+        for name in FAULTS {
+            plant(&mut Planted::default(), name).unwrap();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The shared clock on a device whose truth is known.
+
+use super::*;
+
+/// Serves one request after the other, 1 ms each; offsets beyond 1 GiB cannot be read.
+#[derive(Default)]
+struct Serial {
+    free_at: Nanos,
+    pending: Vec<Completion>,
+    served: u64,
+}
+
+const MS: Nanos = 1_000_000;
+
+impl Device for Serial {
+    fn capacity_bytes(&self) -> u64 {
+        1 << 40
+    }
+    fn sector_bytes(&self) -> u32 {
+        512
+    }
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.free_at = self.free_at.max(now) + MS;
+        let outcome = if request.offset > 1 << 30 { Outcome::MediaError } else { Outcome::Done };
+        self.pending.push(Completion { id: request.id, at: self.free_at, outcome });
+        self.served += 1;
+    }
+    fn next_completion(&mut self) -> Option<Nanos> {
+        self.pending.first().map(|completion| completion.at)
+    }
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        done.extend(self.pending.extract_if(.., |completion| completion.at <= to));
+    }
+}
+
+fn drive() -> SimulatedDrive {
+    SimulatedDrive::new(Box::new(Serial::default()))
+}
+
+#[test]
+fn time_jumps_to_the_next_completion() {
+    let drive = drive();
+    let worker = drive.register(4);
+    let mut answers = Vec::new();
+    drive.submit(worker, SimOp::Read, 0, 4096, 0);
+    drive.submit(worker, SimOp::Write, 1 << 31, 4096, 1);
+    drive.wait_until(worker, Nanos::MAX, &mut answers);
+    assert_eq!((drive.now(), answers.as_slice()), (MS, &[(0, 4096)][..]));
+    answers.clear();
+    drive.wait_until(worker, Nanos::MAX, &mut answers);
+    assert_eq!((drive.now(), answers[0]), (2 * MS, (1, -Errno::IO.raw_os_error())));
+    drive.unregister(worker);
+}
+
+#[test]
+fn a_deadline_comes_before_a_later_completion() {
+    let drive = drive();
+    let worker = drive.register(1);
+    let mut answers = Vec::new();
+    drive.wait_until(worker, 5 * MS, &mut answers);
+    assert_eq!((drive.now(), answers.len()), (5 * MS, 0));
+    drive.submit(worker, SimOp::Sync, 0, 0, 0);
+    drive.wait_until(worker, 5 * MS + 10, &mut answers);
+    assert_eq!((drive.now(), answers.len()), (5 * MS + 10, 0));
+    drive.unregister(worker);
+    assert_eq!(drive.now(), 6 * MS, "what was in flight is waited for");
+    drive.idle_until(9 * MS);
+    assert_eq!(drive.now(), 9 * MS);
+}
+
+/// Four loops at depth 1 on a serial drive share its thousand requests per second, whatever the
+/// scheduling of their threads.
+#[test]
+fn several_loops_share_one_clock() {
+    let drive = drive();
+    let workers: Vec<Worker> = (0..4).map(|_| drive.register(1)).collect();
+    let counts: Vec<u32> = std::thread::scope(|scope| {
+        let loops: Vec<_> = workers
+            .iter()
+            .map(|&worker| {
+                let drive = &drive;
+                scope.spawn(move || {
+                    let (mut count, mut answers) = (0, Vec::new());
+                    while drive.now() < 1_000 * MS {
+                        drive.submit(worker, SimOp::Read, 0, 512, 0);
+                        answers.clear();
+                        drive.wait_until(worker, Nanos::MAX, &mut answers);
+                        count += answers.len() as u32;
+                    }
+                    drive.unregister(worker);
+                    count
+                })
+            })
+            .collect();
+        loops.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let total: u32 = counts.iter().sum();
+    assert!((1_000..=1_004).contains(&total), "{counts:?}");
+    assert!(counts.iter().all(|count| (249..=252).contains(count)), "{counts:?}");
+}
