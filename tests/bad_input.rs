@@ -1,7 +1,7 @@
 //! Everything a user can name that cannot work: one clear line, the right exit code, and nothing left
 //! behind.
 
-use crate::support::scratch::listing;
+use crate::support::scratch::{listing, names};
 use crate::support::snapshot::without_paths;
 use crate::support::{ONE_CELL, Scratch, TINY, is_root, skip_loudly};
 use std::fs;
@@ -116,6 +116,72 @@ fn absurd_shapes_are_refused_before_anything_happens() {
         ("rnd1000_q1t1", &["1000", "512"]),
     ] {
         refuse(&scratch, &["target", "--test=transfer", "--cells", cell], 2, parts);
+    }
+}
+
+#[test]
+fn options_that_no_request_can_have_are_refused_and_never_a_panic_or_the_drives_fault() {
+    let scratch = Scratch::new();
+    for settings in [
+        // Smaller than one write, one block of the drive, one stream block.
+        &["tiny-writes.size=1"][..],
+        &["tiny-writes.size=100", "tiny-writes.write=100"],
+        &["tiny-writes.size=4095"],
+        &["tiny-writes.size=1M", "tiny-writes.write=1M"],
+        // No multiple of a sector, which the drive itself is asked for as well.
+        &["tiny-writes.stream_block=513"],
+    ] {
+        let settings: Vec<String> = settings.iter().map(|s| format!("--set={s}")).collect();
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let options = [TINY, &["--test=tiny-writes"], &settings];
+        let ended = scratch.run("target", &options).not_panicked();
+        assert!([Some(0), Some(2)].contains(&ended.exit_code()), "{ended}");
+        assert_eq!(names(scratch.target()), [""; 0], "{ended}");
+    }
+}
+
+#[test]
+fn counts_that_no_memory_holds_are_refused_before_anything_happens() {
+    let scratch = Scratch::new();
+    for option in ["surface.samples", "surface.accesses"] {
+        let setting = format!("--set={option}=4294967295");
+        refuse(&scratch, &["target", "--dry-run", &setting], 2, &[option]);
+    }
+}
+
+#[test]
+fn rates_that_no_clock_resolves_are_refused_before_anything_happens() {
+    // A dry run, because a rate without a distance between requests never ends.
+    let scratch = Scratch::new();
+    for rate in ["\"many\"", "0", "-5", "nan", "inf", "1e12", "{percent=-1}", "{percent=1e300}"] {
+        let setting = format!("--set=latency.rates=[{rate}]");
+        let message = refuse(&scratch, &["target", "--dry-run", &setting], 2, &["rates"]);
+        assert!(!message.contains("enum"), "a word of the programmer's: {message}");
+    }
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused() {
+    let scratch = Scratch::new();
+    let cells = "--cells=rnd4k_q1t1.read";
+    refuse(
+        &scratch,
+        &["target", "--dry-run", "--test=latency", cells],
+        2,
+        &["--cells", "transfer"],
+    );
+    refuse(&scratch, &["target", "--dry-run", "--test=latency,latency"], 2, &["latency"]);
+    let settings = ["--set=latency.spans_pct=[]", "--set=latency.rates=[]"];
+    let arguments = [&["target", "--dry-run", "--test=latency"], &settings[..]].concat();
+    refuse(&scratch, &arguments, 2, &["latency"]);
+}
+
+#[test]
+fn control_characters_of_a_path_do_not_reach_the_terminal() {
+    let scratch = Scratch::new();
+    for name in ["absent\u{1b}[31m", "absent\u{7}", "absent\r"] {
+        let message = refuse(&scratch, &[name], 2, &["no such path"]);
+        assert!(!message.contains(char::is_control), "{message:?}");
     }
 }
 

@@ -303,17 +303,6 @@ fn open_loops_run_at_the_asked_rates() {
 }
 
 #[test]
-fn a_rate_that_is_none_is_refused_in_plain_words() {
-    let scratch = Scratch::new();
-    for rate in ["\"many\"", "0", "-5", "{percent=0}", "{percent=-1}", "{share=50}"] {
-        let setting = format!("--set=latency.rates=[{rate}]");
-        let message = scratch.run("target", &[TINY, &[&setting]]).refused(2);
-        assert!(message.contains("rates"), "{rate}: {message}");
-        assert!(!message.contains("enum"), "a word of the programmer's: {message}");
-    }
-}
-
-#[test]
 fn two_targets_give_an_array_in_their_order() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("second")).unwrap();

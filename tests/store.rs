@@ -371,9 +371,13 @@ fn a_store_where_nothing_may_be_written_can_still_be_read() {
         return;
     }
     let folder = scratch.store().parent().unwrap().to_path_buf();
-    for open in [scratch.path("home"), scratch.path("home/data"), folder.clone()] {
-        fs::set_permissions(open, fs::Permissions::from_mode(0o555)).unwrap();
-    }
+    let folders = [scratch.path("home"), scratch.path("home/data"), folder];
+    let set_modes = |mode| {
+        for folder in &folders {
+            fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    set_modes(0o555);
     fs::set_permissions(scratch.store(), fs::Permissions::from_mode(0o444)).unwrap();
     let listed = scratch.call(&["runs"]).by_nobody().end().code(0);
     assert!(listed.stdout.contains(&id), "{listed}");
@@ -387,7 +391,7 @@ fn a_store_where_nothing_may_be_written_can_still_be_read() {
     let call = scratch.call(&["run", "target", "--store", "home/new/runs.db"]).by_nobody();
     let message = call.end().refused(2);
     assert!(message.contains("no permission"), "{message}");
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    set_modes(0o755);
 }
 
 #[test]

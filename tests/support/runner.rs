@@ -183,12 +183,24 @@ impl Drop for Running {
 }
 
 impl Ended {
+    /// Panics with the whole output if the program did.
+    #[track_caller]
+    pub fn not_panicked(self) -> Self {
+        assert!(!self.stderr.contains("panicked at"), "a panic: {self}");
+        self
+    }
+
     /// Panics with the whole output unless it ended with `code`, and not with a panic.
     #[track_caller]
     pub fn code(self, code: i32) -> Self {
-        assert!(!self.stderr.contains("panicked at"), "a panic: {self}");
-        assert_eq!(self.status.code(), Some(code), "{self}");
-        self
+        let ended = self.not_panicked();
+        assert_eq!(ended.exit_code(), Some(code), "{ended}");
+        ended
+    }
+
+    /// The exit code; none if a signal ended it.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.status.code()
     }
 
     /// The signal that ended it.

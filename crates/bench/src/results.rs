@@ -45,6 +45,8 @@ pub struct Round {
     pub top: Option<DeviceCounters>,
     /// The drive's counters over the round.
     pub disk: Option<DeviceCounters>,
+    /// Those of the drive that holds a loop device's file.
+    pub below_loop: Option<DeviceCounters>,
     /// Drive's temperature after it.
     pub temperature_c: Option<f64>,
     /// What held it back.

@@ -378,6 +378,7 @@ pub struct Watch {
     start_s: f64,
     top: Option<DeviceCounters>,
     disk: Option<DeviceCounters>,
+    below_loop: Option<DeviceCounters>,
     start_ns: u64,
 }
 
@@ -388,6 +389,7 @@ impl Watch {
             start_s: session.elapsed_s(),
             top: session.target.top_counters(),
             disk: session.target.disk_counters(),
+            below_loop: session.target.below_loop_counters(),
             start_ns: session.now_ns(),
         }
     }
@@ -407,6 +409,7 @@ impl Watch {
             asked: None,
             top: since(self.top, session.target.top_counters()),
             disk: since(self.disk, session.target.disk_counters()),
+            below_loop: since(self.below_loop, session.target.below_loop_counters()),
             temperature_c: session.target.temperature_c(),
             limiter: Limiter::Drive,
             cached_on_purpose: false,

@@ -1,7 +1,7 @@
 //! Suites: named lists of tests with their options, built in or from a user's file.
 
 use drivescope_model::cell::{Cell, Mix, Shape};
-use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::options::{Rate, Suite, TestKind};
 use drivescope_model::units::{Bytes, Secs};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,18 @@ const BUILT_IN: [(&str, &str); 10] = [
     ("zcav", include_str!("../suites/zcav.toml")),
 ];
 
+/// Shortest measured time: ten intervals of a series.
+const TIME_MIN_S: f64 = 0.01;
+/// Longest request of a scan.
+const REQUEST_MAX: u64 = 1 << 30;
+/// Most places of a surface: finer than any chart, and far below what memory holds.
+const SAMPLES_MAX: u32 = 1_000_000;
+/// Most spans or rates of a latency test.
+const SPANS_MAX: usize = 100;
+/// Fastest open loop: beyond it, one thread's clock no longer tells requests apart.
+const IOPS_MAX: f64 = 10_000_000.0;
+/// Fastest open loop, against what the drive did one by one.
+const PERCENT_MAX: f64 = 10_000.0;
 /// Most rounds; more only help against chance, and a hundred exclude it.
 const ROUNDS_MAX: u32 = 1000;
 
@@ -145,12 +157,13 @@ pub struct Overrides {
 
 /// Applies what the command line asks.
 pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteError> {
-    if !overrides.settings.is_empty() {
-        suite = set(suite, &overrides.settings)?;
-    }
     if !overrides.tests.is_empty() {
         suite.tests =
             overrides.tests.iter().map(|name| test_named(name)).collect::<Result<_, _>>()?;
+    }
+    if !overrides.cells.is_empty() && !suite.tests.contains(&TestKind::Transfer) {
+        let message = "--cells narrows the test transfer, which is not among the tests";
+        return Err(SuiteError::Absurd(message.to_string()));
     }
     for text in &overrides.cells {
         let absurd =
@@ -172,6 +185,10 @@ pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteErro
     }
     if let Some(rounds) = overrides.rounds {
         suite.rounds = rounds;
+    }
+    // Last, because it says most exactly what it means.
+    if !overrides.settings.is_empty() {
+        suite = set(suite, &overrides.settings)?;
     }
     check(&suite)?;
     Ok(suite)
@@ -211,46 +228,96 @@ fn set(suite: Suite, settings: &[String]) -> Result<Suite, SuiteError> {
 
 /// Refuses what would only fail later, or never end.
 fn check(suite: &Suite) -> Result<(), SuiteError> {
-    let absurd = |what: &str| Err(SuiteError::Absurd(format!("suite {}: {what}", suite.name)));
+    let problem = general_problem(suite)
+        .or_else(|| latency_problem(suite))
+        .or_else(|| surface_problem(suite))
+        .or_else(|| tiny_writes_problem(suite));
+    match problem {
+        None => Ok(()),
+        Some(what) => Err(SuiteError::Absurd(format!("suite {}: {what}", suite.name))),
+    }
+}
+
+fn general_problem(suite: &Suite) -> Option<String> {
     if suite.tests.is_empty() {
-        return absurd("it names no tests");
+        return Some("it names no tests".to_string());
+    }
+    for (index, test) in suite.tests.iter().enumerate() {
+        if suite.tests[..index].contains(test) {
+            return Some(format!("it names the test {test} twice"));
+        }
     }
     if suite.rounds == 0 || suite.rounds > ROUNDS_MAX {
-        return absurd(&format!("rounds must lie between 1 and {ROUNDS_MAX}"));
+        return Some(format!("rounds must lie between 1 and {ROUNDS_MAX}"));
     }
-    for time in [suite.transfer.time, suite.latency.time, suite.tiny_writes.time] {
-        if time.0 < 0.01 {
-            return absurd("a measured time must be at least 10 ms");
-        }
+    let times = [suite.transfer.time, suite.latency.time, suite.tiny_writes.time];
+    if times.iter().any(|time| time.0 < TIME_MIN_S) {
+        return Some("a measured time must be at least 10 ms".to_string());
     }
     if suite.size.0 < 1 << 20 || (suite.span.0 > 0 && suite.span.0 < 1 << 20) {
-        return absurd("a size must be at least 1 MiB");
+        return Some("a size must be at least 1 MiB".to_string());
     }
-    let sector_units = |bytes: Bytes| bytes.0 >= 512 && bytes.0.is_multiple_of(512);
-    let request_max = 1u64 << 30;
-    let surface = &suite.surface;
-    for (bytes, what) in [
-        (suite.latency.block, "latency.block"),
-        (surface.sample, "surface.sample"),
-        (surface.chunk, "surface.chunk"),
-        (surface.access_block, "surface.access_block"),
-    ] {
-        if !sector_units(bytes) || bytes.0 > request_max {
-            return absurd(&format!("{what} must be a multiple of 512 bytes, at most 1 GiB"));
-        }
+    None
+}
+
+/// Why `bytes` cannot be the length of a request that goes past the page cache.
+fn request_problem(bytes: Bytes, what: &str) -> Option<String> {
+    let good = (512..=REQUEST_MAX).contains(&bytes.0) && bytes.0.is_multiple_of(512);
+    (!good).then(|| format!("{what} must be a multiple of 512 bytes, at most 1 GiB"))
+}
+
+fn latency_problem(suite: &Suite) -> Option<String> {
+    let options = &suite.latency;
+    if let Some(problem) = request_problem(options.block, "latency.block") {
+        return Some(problem);
     }
-    if suite.latency.spans_pct.iter().any(|p| !(*p > 0.0 && *p <= 100.0)) {
-        return absurd("latency.spans_pct must lie above 0 and up to 100");
+    if options.rates.len() > SPANS_MAX || options.spans_pct.len() > SPANS_MAX {
+        return Some(format!("latency takes at most {SPANS_MAX} spans and as many rates"));
     }
-    let tiny = &suite.tiny_writes;
+    if options.spans_pct.iter().any(|p| !(*p > 0.0 && *p <= 100.0)) {
+        return Some("latency.spans_pct must lie above 0 and up to 100".to_string());
+    }
+    let good = |rate: &Rate| match *rate {
+        Rate::Iops(iops) => iops > 0.0 && iops <= IOPS_MAX,
+        Rate::Share { percent } => percent > 0.0 && percent <= PERCENT_MAX,
+    };
+    (!options.rates.iter().all(good)).then(|| {
+        let range = format!("up to {IOPS_MAX} per second or {PERCENT_MAX} percent");
+        format!("latency.rates must lie above 0 and {range}")
+    })
+}
+
+fn surface_problem(suite: &Suite) -> Option<String> {
+    let options = &suite.surface;
+    let requests = [
+        (options.sample, "surface.sample"),
+        (options.chunk, "surface.chunk"),
+        (options.access_block, "surface.access_block"),
+    ];
+    let problem = requests.into_iter().find_map(|(bytes, what)| request_problem(bytes, what));
+    if problem.is_some() {
+        return problem;
+    }
+    if !options.lead_in.0.is_multiple_of(512) {
+        return Some("surface.lead_in must be a multiple of 512 bytes".to_string());
+    }
+    if !(2..=SAMPLES_MAX).contains(&options.samples) {
+        return Some(format!("surface.samples must lie between 2 and {SAMPLES_MAX}"));
+    }
+    (options.accesses > SAMPLES_MAX)
+        .then(|| format!("surface.accesses must be at most {SAMPLES_MAX}"))
+}
+
+fn tiny_writes_problem(suite: &Suite) -> Option<String> {
+    let options = &suite.tiny_writes;
     let small = |bytes: Bytes| (1..=1 << 20).contains(&bytes.0);
-    if !small(tiny.write) || !small(tiny.stream_block) || tiny.writes == 0 {
-        return absurd("tiny-writes.write and stream_block must lie between 1 byte and 1 MiB");
+    if !small(options.write) || !small(options.stream_block) || options.writes == 0 {
+        let what = "tiny-writes.write and stream_block must lie between 1 byte and 1 MiB";
+        return Some(what.to_string());
     }
-    if surface.samples < 2 {
-        return absurd("surface.samples must be 2 or more");
-    }
-    Ok(())
+    let largest = options.write.0.max(options.stream_block.0).max(4096);
+    (options.size.0 < largest * 16)
+        .then(|| "tiny-writes.size must hold 16 of its largest blocks, and 64 KiB".to_string())
 }
 
 /// The closest of `names`, if it is close enough to be a typing error.

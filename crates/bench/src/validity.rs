@@ -5,6 +5,7 @@ use crate::phase::{Load, Pace};
 use crate::results::Round;
 use crate::session::Session;
 use drivescope_drive::Target;
+use drivescope_drive::counters::DeviceCounters;
 use drivescope_drive::filesystem::FsClass;
 use drivescope_model::cell::Order;
 use drivescope_model::document::Limiter;
@@ -56,7 +57,6 @@ impl Facts {
     /// The facts of a session.
     pub fn of(session: &Session<'_>, test: TestKind) -> Self {
         let drive = session.target.drive();
-        let is_loop = |drive: &Drive| drive.kind == DriveKind::Loop;
         Self {
             test,
             direct: session.is_direct(),
@@ -64,7 +64,7 @@ impl Facts {
             link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
             rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
             capacity_bytes: drive.map_or(u64::MAX, |d| d.capacity_bytes),
-            loop_device: drive.is_some_and(is_loop),
+            loop_device: session.target.loop_device().is_some(),
             several_devices: session.target.stack().whole_disks.len() > 1,
             memory_bytes: session.memory_bytes(),
             memory_copy_mb_s: session.calibration.memory_copy_mb_s,
@@ -108,6 +108,9 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     {
         notice(FindingId::SharedDrive, format!("the data pass through {name}"));
     }
+    if let Some(name) = target.loop_device() {
+        notice(FindingId::VirtualDrive, format!("{name} is a file shown as a disk"));
+    }
     if let Some(drive) = target.drive() {
         of_drive(drive, &info.stack, &mut notice);
     }
@@ -120,7 +123,6 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
 fn of_drive(drive: &Drive, stack: &[String], notice: &mut impl FnMut(FindingId, String)) {
     let what = match drive.kind {
         DriveKind::Virtual => Some("a disk of a virtual machine"),
-        DriveKind::Loop => Some("a file shown as a disk"),
         DriveKind::Composite => Some("made of other devices"),
         _ => None,
     };
@@ -143,7 +145,9 @@ fn of_drive(drive: &Drive, stack: &[String], notice: &mut impl FnMut(FindingId, 
 /// What a failed test says about the drive.
 pub fn of_error(error: &BenchError) -> Option<Finding> {
     match error {
-        BenchError::Request { failure, .. } if failure.errno != libc::ENOSPC => {
+        BenchError::Request { failure, .. }
+            if !matches!(failure.errno, libc::ENOSPC | libc::EDQUOT) =>
+        {
             Some(Finding::new(FindingId::IoError, error.to_string()))
         }
         BenchError::Mismatch { .. } => {
@@ -221,10 +225,13 @@ fn above_rotation(round: &Round, facts: &Facts) -> Option<Finding> {
 
 fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
     let (read, written) = round.asked?;
-    let top = round.top?;
     if facts.several_devices {
         return None; // counters of one member say nothing of the others
     }
+    if let Some(below) = round.below_loop {
+        return answered_from_memory(round, (read, written), &below);
+    }
+    let top = round.top?;
     for (asked, seen, what) in
         [(read, top.read_bytes as f64, "read"), (written, top.written_bytes as f64, "written")]
     {
@@ -238,9 +245,31 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
     None
 }
 
+/// A loop device without direct I/O answers from the page cache of its file.
+fn answered_from_memory(
+    round: &Round,
+    (read, written): (f64, f64),
+    below: &DeviceCounters,
+) -> Option<Finding> {
+    for (asked, seen, what) in
+        [(read, below.read_bytes, "read"), (written, below.written_bytes, "written")]
+    {
+        if asked > COUNTED_MIN_BYTES && (seen as f64) < asked * SEEN_SHARE_MIN {
+            let (asked, seen) = (Bytes(asked as u64), Bytes(seen));
+            let evidence = format!(
+                "{}: {asked} {what} through a loop device, but the drive below saw {seen}",
+                round.cell
+            );
+            return found(FindingId::PageCache, evidence);
+        }
+    }
+    None
+}
+
 fn other_io(round: &Round, facts: &Facts) -> Option<Finding> {
     let (read, written) = round.asked?;
-    let disk = round.disk?;
+    // Where layers change the number of bytes on their way down, the uppermost device must do.
+    let disk = round.disk.or(round.top)?;
     if !facts.direct {
         return None; // read-ahead and write-back of our own file look the same
     }

@@ -71,6 +71,7 @@ fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
         asked: Some((reads as f64, (bytes - reads) as f64)),
         top: Some(seen),
         disk: Some(seen),
+        below_loop: None,
         temperature_c: None,
         limiter: Limiter::Drive,
         cached_on_purpose: false,
@@ -133,6 +134,17 @@ fn bytes_that_never_reached_the_device_are_missed() {
     assert_eq!(ids(&cached, &buffered), [FindingId::PageCache]);
     cached.top = None;
     assert_eq!(ids(&cached, &facts()), [], "without counters nothing is claimed");
+}
+
+#[test]
+fn a_loop_device_that_answers_from_memory_is_found_out_below_it() {
+    let facts = Facts { loop_device: true, memory_bytes: 1 << 30, ..facts() };
+    let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    cached.disk = None;
+    cached.below_loop = Some(DeviceCounters::default());
+    assert_eq!(ids(&cached, &facts), [FindingId::PageCache]);
+    cached.below_loop = cached.top;
+    assert_eq!(ids(&cached, &facts), []);
 }
 
 #[test]

@@ -13,6 +13,14 @@ pub enum DriveError {
         /// What was named.
         path: PathBuf,
     },
+    /// A path that leads nowhere.
+    #[error("cannot follow {path}: {why}; name the directory, file or device itself")]
+    BadPath {
+        /// What was named.
+        path: PathBuf,
+        /// What the kernel said.
+        why: io::Error,
+    },
     /// Not allowed.
     #[error("no permission to {what} {path}; {remedy}")]
     NoPermission {
@@ -108,6 +116,7 @@ impl DriveError {
                 path,
                 remedy: "run with sudo, or name a directory of your own",
             },
+            Errno::LOOP | Errno::NAMETOOLONG => Self::BadPath { path, why: errno.into() },
             Errno::ROFS => Self::ReadOnly { path },
             _ => Self::Io { what, path, source: errno.into() },
         }

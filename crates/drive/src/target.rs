@@ -163,6 +163,21 @@ impl Target {
             .then(|| format!("{} at {} keeps its files in memory", fs.kind, fs.mount_point))
     }
 
+    /// The loop device in the path, if there is one.
+    pub fn loop_device(&self) -> Option<&str> {
+        self.stack.names.iter().map(String::as_str).find(|name| name.starts_with("loop"))
+    }
+
+    /// The kernel's counters of the drive below a loop device: they tell what its file's page cache
+    /// answered.
+    pub fn below_loop_counters(&self) -> Option<DeviceCounters> {
+        self.loop_device()?;
+        match self.stack.whole_disks.as_slice() {
+            [disk] if !disk.starts_with("loop") => counters::read(&self.roots, disk),
+            _ => None,
+        }
+    }
+
     /// The kernel's counters of the uppermost block device: what left the file system.
     pub fn top_counters(&self) -> Option<DeviceCounters> {
         counters::read(&self.roots, self.stack.names.first()?)
@@ -170,7 +185,8 @@ impl Target {
 
     /// The counters of the one drive below, when nothing in between changes the number of bytes.
     pub fn disk_counters(&self) -> Option<DeviceCounters> {
-        let composite = |name: &String| name.starts_with("dm-") || name.starts_with("md");
+        let layers = ["dm-", "md", "loop", "bcache"];
+        let composite = |name: &String| layers.iter().any(|layer| name.starts_with(layer));
         if self.stack.whole_disks.len() != 1 || self.stack.names.iter().any(composite) {
             return None;
         }

@@ -91,10 +91,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "CELL", value_delimiter = ',')]
     pub cells: Vec<String>,
     /// Size of the test file, or how much of a file or device is used (1G, 512MiB, 10GB).
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub size: Option<Bytes>,
     /// Measured time of one round of one cell (500ms, 5s, 1min).
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub time: Option<Secs>,
     /// Rounds of each cell.
     #[arg(long, value_name = "N")]
@@ -106,7 +106,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub label: Option<String>,
     /// What the drive cost, such as 105USD.
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub price: Option<Price>,
     /// Engine that moves the data; chosen by a probe if not given.
     #[arg(long, value_enum)]

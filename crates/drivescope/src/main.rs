@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     match commands::run(arguments.command) {
+        Ok(exit::Code::Ok) if output::was_lost() => exit::Code::Usage.into(),
         Ok(code) => code.into(),
         Err(failure) => {
             output::complain(&failure.message);

@@ -1,12 +1,29 @@
 //! Writing to people and pipes. A reader that goes away early (`| head`) is no error.
 
 use drivescope_report::Style;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Writes to standard output; a closed pipe is ignored, so that the run itself still ends in order.
+/// Whether something could not be written to standard output.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Writes to standard output. A closed pipe is ignored, so that the run itself still ends in order;
+/// anything else is said once and remembered for the exit code.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            if !LOST.swap(true, Ordering::Relaxed) {
+                complain(&format!("cannot write the result: {error}"));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a part of the result was lost.
+pub fn was_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
 }
 
 /// The same with a line feed.
@@ -21,8 +38,11 @@ pub fn note(text: &str) {
 
 /// Writes an error, in one line.
 pub fn complain(message: &str) {
-    let line = message.split('\n').map(str::trim).filter(|l| !l.is_empty());
-    note(&format!("drivescope: {}", line.collect::<Vec<_>>().join("; ")));
+    let lines = message.split('\n').map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.collect::<Vec<_>>().join("; ");
+    // Names may carry anything, also what a terminal would obey.
+    let line = line.replace(char::is_control, "\u{fffd}");
+    note(&format!("drivescope: {line}"));
 }
 
 fn colours_wanted() -> bool {

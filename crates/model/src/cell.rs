@@ -85,7 +85,7 @@ const DEPTH_MAX: u32 = 1024;
 /// Most threads; more than the largest cell of any published benchmark.
 const THREADS_MAX: u32 = 64;
 /// Most memory for buffers of one cell (block × depth × threads).
-const BUFFERS_MAX: u64 = 4 << 30;
+const BUFFERS_MAX: u64 = 1 << 30;
 
 /// Order, block size, depth per thread and threads: `seq1m_q8t1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -117,7 +117,7 @@ impl Shape {
             return fail(format!("{threads} threads must lie between 1 and {THREADS_MAX}"));
         }
         if block.0 * u64::from(depth) * u64::from(threads) > BUFFERS_MAX {
-            return fail("block × depth × threads needs more than 4 GiB of buffers".to_string());
+            return fail("block × depth × threads needs more than 1 GiB of buffers".to_string());
         }
         Ok(Self { order, block, depth, threads })
     }

@@ -2,6 +2,7 @@
 //! suite files, `--set`, the plan and the run document all read and write these types.
 
 use crate::cell::{Cell, Mix, Order, Shape};
+use crate::plan::WriteLevel;
 use crate::units::{Bytes, Secs};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -31,6 +32,14 @@ impl TestKind {
             Self::Latency => "latency",
             Self::Surface => "surface",
             Self::TinyWrites => "tiny-writes",
+        }
+    }
+
+    /// What the test may write, where it writes at all.
+    pub const fn writes(self) -> WriteLevel {
+        match self {
+            Self::Transfer | Self::Latency | Self::TinyWrites => WriteLevel::OwnFiles,
+            Self::Surface => WriteLevel::Read,
         }
     }
 
@@ -174,7 +183,7 @@ pub enum Arrivals {
 
 /// Rate of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a rate is a number of requests per second, or { percent = 50 }")]
 pub enum Rate {
     /// Requests per second.
     Iops(f64),

@@ -22,6 +22,9 @@ const RATE_MIN: f64 = 1.0;
 pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let options = &context.suite.latency;
     let block = options.block.0;
+    if options.spans_pct.is_empty() && options.rates.is_empty() {
+        return skipped(TestKind::Latency, context, "names neither spans nor rates");
+    }
     if context.span_bytes < block * BLOCKS_MIN {
         let reason = format!("needs {} or more", Bytes(block * BLOCKS_MIN).binary());
         return skipped(TestKind::Latency, context, reason);

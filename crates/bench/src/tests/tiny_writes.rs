@@ -190,7 +190,9 @@ fn block_of(
     match (pattern.path, pattern.order) {
         (Path::Direct, Order::Rnd) => DRIVE_BLOCK,
         // The smallest stream the drive itself takes: the asked block, or its own unit.
-        (Path::Direct, Order::Seq) => (options.stream_block.0 as u32).max(device.align_bytes()),
+        (Path::Direct, Order::Seq) => {
+            (options.stream_block.0 as u32).next_multiple_of(device.align_bytes())
+        }
         (_, Order::Rnd) => options.write.0 as u32,
         (_, Order::Seq) => options.stream_block.0 as u32,
     }

@@ -118,6 +118,9 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
             record.remark(format!("{cell}: direct I/O here moves multiples of {align} bytes"));
         }
     }
+    if active.is_empty() {
+        return Err(BenchError::Unsuitable(record.remarks().join("; ")));
+    }
     for round in 1..=suite.rounds {
         for cell in &active {
             session.pause(suite.pause)?;

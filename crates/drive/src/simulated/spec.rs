@@ -105,7 +105,8 @@ impl Spec {
 
     /// The drive, powered on.
     pub fn build(&self) -> Result<SimulatedDrive, SpecError> {
-        let drive = self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
+        let drive =
+            self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
         Ok(SimulatedDrive::new(Box::new(drive)))
     }
 

@@ -6,12 +6,18 @@ use crate::output;
 use clap::CommandFactory;
 use drivescope_bench::suites;
 use drivescope_model::options::TestKind;
+use drivescope_model::plan::WriteLevel;
 use drivescope_report::text;
 
 /// Lists the tests.
 pub fn tests() -> Result<Code, Failure> {
+    let describe = |test: &TestKind| match test.writes() {
+        WriteLevel::Read => format!("{}; only reads", test.question()),
+        _ => format!("{}; in a directory, writes files of its own", test.question()),
+    };
+    let lines: Vec<String> = TestKind::ALL.iter().map(describe).collect();
     let pairs: Vec<(&str, &str)> =
-        TestKind::ALL.iter().map(|test| (test.name(), test.question())).collect();
+        TestKind::ALL.iter().zip(&lines).map(|(test, line)| (test.name(), line.as_str())).collect();
     output::print_line(&text::tests(&pairs, output::style()));
     Ok(Code::Ok)
 }

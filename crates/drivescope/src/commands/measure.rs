@@ -105,7 +105,7 @@ fn measure_one(
     );
     run.findings = session.findings().to_vec();
     let early = run.findings.clone();
-    for planned in &plan.tests {
+    for (index, planned) in plan.tests.iter().enumerate() {
         let result = session.run_test(planned);
         let ended = result.status;
         if let Some(device) = session.opened() {
@@ -114,7 +114,12 @@ fn measure_one(
         }
         run.elapsed_s = session.elapsed_s();
         add(&mut run, result, &early);
+        if index + 1 < plan.tests.len() {
+            // Should the program be killed now, the document says that tests are missing.
+            run.status = TestStatus::Interrupted;
+        }
         keep(store.as_deref_mut(), &mut run);
+        run.status = overall(&run.tests);
         if ended == TestStatus::Interrupted {
             break;
         }
@@ -195,7 +200,7 @@ fn run_id(seed: u64) -> String {
 /// Now, RFC 3339 with the local offset.
 fn started_at() -> String {
     let now = jiff::Zoned::now();
-    now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+    now.strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string()
 }
 
 /// Adds a test's result and derives the status of the whole.

@@ -25,6 +25,8 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
     if arguments.json {
         let json = serde_json::to_string_pretty(&summaries).expect("summaries are plain data");
         output::print_line(&json);
+    } else if summaries.is_empty() && filter != Filter::default() {
+        output::print_line("no stored run passes these filters; drivescope runs lists all");
     } else {
         let rows: Vec<RunRow> = summaries.iter().map(row).collect();
         output::print_line(&text::runs(&rows, output::style()));

@@ -1,0 +1,174 @@
+//! The sparse file that keeps what was written to a served drive.
+
+use super::error::ServeError;
+use drivescope_model::units::Bytes;
+use rustix::fd::OwnedFd;
+use rustix::fs::{FallocateFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+/// The backing file, open and locked.
+#[derive(Debug)]
+pub(super) struct Backing {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+impl Backing {
+    /// Opens `path`, or makes it as one hole of `capacity` bytes. A file of that size keeps its
+    /// contents; one of another size is refused and left as it is.
+    pub(super) fn open(path: &Path, capacity: u64) -> Result<Self, ServeError> {
+        let fail = |errno| cannot(path, errno);
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let fd = rustix::fs::open(path, flags, mode).map_err(fail)?;
+        let stat = rustix::fs::fstat(&fd).map_err(fail)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            let why = "it is not a regular file; name a file, which is made if it is not there";
+            return Err(ServeError::Backing { path: path.into(), why: why.into() });
+        }
+        match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) {
+            // A file system without locks cannot tell a second server from the first.
+            Ok(()) | Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            Err(_) => {
+                let why = "another server uses it; stop that one or name another backing file";
+                return Err(ServeError::Backing { path: path.into(), why: why.into() });
+            }
+        }
+        match stat.st_size as u64 {
+            0 => rustix::fs::ftruncate(&fd, capacity).map_err(|errno| too_large(path, errno))?,
+            size if size == capacity => {}
+            size => {
+                let (found, wanted) = (Bytes(size), Bytes(capacity));
+                return Err(ServeError::BackingSize { path: path.into(), found, wanted });
+            }
+        }
+        Ok(Self { fd, path: path.to_path_buf() })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads `len` bytes from `offset`; holes read as zeros.
+    pub(super) fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>, Errno> {
+        let mut bytes = vec![0; len];
+        let mut done = 0;
+        while done < len {
+            match rustix::io::pread(&self.fd, &mut bytes[done..], offset + done as u64) {
+                Ok(0) => break, // somebody cut the file: what is gone reads as zeros
+                Ok(n) => done += n,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    pub(super) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Errno> {
+        let mut done = 0;
+        while done < bytes.len() {
+            match rustix::io::pwrite(&self.fd, &bytes[done..], offset + done as u64) {
+                Ok(n) => done += n,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a range a hole, which reads as zeros.
+    pub(super) fn punch(&self, offset: u64, len: u64) -> Result<(), Errno> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        rustix::fs::fallocate(&self.fd, flags, offset, len)
+    }
+
+    /// Puts everything on the host's drive, which tells errors that writes did not meet.
+    pub(super) fn sync(&self) -> Result<(), Errno> {
+        rustix::fs::fdatasync(&self.fd)
+    }
+}
+
+fn cannot(path: &Path, errno: Errno) -> ServeError {
+    let why = match errno {
+        Errno::ACCESS | Errno::PERM => "no permission; name a file in a directory of your own",
+        Errno::NOENT | Errno::NOTDIR => "its directory does not exist; make it first",
+        Errno::ISDIR => "it is a directory; name a file in it, which is made if it is not there",
+        Errno::ROFS => "its file system is read-only; name a file on another one",
+        Errno::NOSPC | Errno::DQUOT => "its file system is full; free some space",
+        _ => return ServeError::Backing { path: path.into(), why: errno.to_string() },
+    };
+    ServeError::Backing { path: path.into(), why: why.into() }
+}
+
+fn too_large(path: &Path, errno: Errno) -> ServeError {
+    match errno {
+        Errno::FBIG | Errno::INVAL | Errno::NOSPC => {
+            let why = "its file system has no files that large; name one on ext4, XFS or btrfs";
+            ServeError::Backing { path: path.into(), why: why.into() }
+        }
+        _ => cannot(path, errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+
+    const SIZE: u64 = 1 << 20;
+
+    #[test]
+    fn a_new_file_is_sparse_and_keeps_what_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("disk");
+        let backing = Backing::open(&path, SIZE).unwrap();
+        assert_eq!(backing.read(SIZE - 8, 8).unwrap(), [0; 8]);
+        backing.write(4096, b"contents").unwrap();
+        backing.sync().unwrap();
+        drop(backing);
+        let file = fs::metadata(&path).unwrap();
+        assert_eq!(file.len(), SIZE);
+        assert!(file.blocks() * 512 < SIZE, "it is sparse");
+        let backing = Backing::open(&path, SIZE).unwrap();
+        assert_eq!(backing.read(4096, 8).unwrap(), b"contents");
+        if backing.punch(4096, 4096).is_ok() {
+            assert_eq!(backing.read(4096, 8).unwrap(), [0; 8]);
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let other = dir.path().join("letter");
+        fs::write(&other, "precious").unwrap();
+        let error = Backing::open(&other, SIZE).unwrap_err();
+        assert!(matches!(error, ServeError::BackingSize { .. }), "{error}");
+        assert_eq!(fs::read(&other).unwrap(), b"precious");
+        for (path, word) in [
+            (dir.path().to_path_buf(), "directory"),
+            (dir.path().join("none/disk"), "does not exist"),
+            (PathBuf::from("/dev/null"), "regular file"),
+        ] {
+            let error = Backing::open(&path, SIZE).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+        let path = dir.path().join("disk");
+        let error = Backing::open(&path, 1 << 62).unwrap_err().to_string();
+        assert!(error.contains("that large"), "{error}");
+    }
+
+    #[test]
+    fn two_servers_cannot_share_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("disk");
+        let first = Backing::open(&path, SIZE).unwrap();
+        let error = Backing::open(&path, SIZE).unwrap_err().to_string();
+        assert!(error.contains("another server"), "{error}");
+        drop(first);
+        Backing::open(&path, SIZE).unwrap();
+    }
+}

@@ -1,0 +1,229 @@
+//! The one thread that owns the model and keeps its time equal to real time.
+
+use super::clock::Clock;
+use super::in_flight::{InFlight, Reply};
+use super::lateness::Books;
+use super::workers::Jobs;
+use drivescope_sim::device::{Completion, Device, Nanos, Request};
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::Duration;
+
+/// How long before a completion the thread stops sleeping and watches the clock. Longer would bring
+/// little, because the timer slack is off, and would take the time from other threads where there are
+/// few processors.
+const SPIN_NS: Nanos = 20_000;
+/// Replies above this size are sent by a worker: copying them would hold up the model.
+const INLINE_REPLY_BYTES: usize = 64 << 10;
+
+/// What the model thread is told.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// A request arrived.
+    Submit(Submission),
+    /// No more requests will be answered.
+    Stop,
+}
+
+/// A request for the model.
+#[derive(Debug)]
+pub(super) struct Submission {
+    /// When it arrived.
+    pub(super) arrival: Nanos,
+    /// The request; its id is unique in the server.
+    pub(super) request: Request,
+    /// Where its completion goes.
+    pub(super) flight: Arc<InFlight>,
+}
+
+/// The model and the requests that are with it.
+pub(super) struct Timeline {
+    device: Box<dyn Device + Send>,
+    /// Time up to which the device has been told of; it cannot be told of earlier times.
+    reached: Nanos,
+    arrived: VecDeque<Submission>,
+    accepted: HashMap<u64, Arc<InFlight>>,
+    done: Vec<Completion>,
+    most_accepted: usize,
+}
+
+impl Timeline {
+    pub(super) fn new(device: Box<dyn Device + Send>) -> Self {
+        Self {
+            device,
+            reached: 0,
+            arrived: VecDeque::new(),
+            accepted: HashMap::new(),
+            done: Vec::new(),
+            most_accepted: 0,
+        }
+    }
+
+    /// A request arrived; [`Timeline::run_until`] hands it to the model.
+    pub(super) fn arrive(&mut self, submission: Submission) {
+        self.arrived.push_back(submission);
+    }
+
+    /// Submits what has arrived and takes what is due by `now`, all in the order of time, even when
+    /// the thread comes late. Returns when the next completion is due.
+    pub(super) fn run_until(&mut self, now: Nanos, reply: &mut impl FnMut(Reply)) -> Option<Nanos> {
+        loop {
+            let due = self.device.next_completion();
+            match self.arrived.front() {
+                Some(next) if due.is_none_or(|due| next.arrival <= due) => self.submit_next(),
+                _ => match due {
+                    Some(due) if due <= now => self.take_due(due, reply),
+                    _ => return due,
+                },
+            }
+        }
+    }
+
+    fn submit_next(&mut self) {
+        let Some(Submission { arrival, request, flight }) = self.arrived.pop_front() else { return };
+        self.reached = self.reached.max(arrival);
+        self.accepted.insert(request.id, flight);
+        self.most_accepted = self.most_accepted.max(self.accepted.len());
+        self.device.submit(self.reached, request);
+    }
+
+    fn take_due(&mut self, due: Nanos, reply: &mut impl FnMut(Reply)) {
+        self.reached = self.reached.max(due);
+        self.device.advance(self.reached, &mut self.done);
+        let progress = !self.done.is_empty() || self.device.next_completion() > Some(due);
+        assert!(progress, "a device completes what it announced for {due} ns");
+        for completion in self.done.drain(..) {
+            let flight = self.accepted.remove(&completion.id);
+            let flight = flight.expect("a device completes each request once, and no others");
+            if let Some(ready) = flight.model_done(completion.at, completion.outcome) {
+                reply(ready);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Timeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timeline").field("reached", &self.reached).finish_non_exhaustive()
+    }
+}
+
+/// Keeps the model's time until it is told to stop or nobody can send requests any more.
+pub(super) fn run(
+    device: Box<dyn Device + Send>,
+    messages: &Receiver<Message>,
+    clock: Clock,
+    books: &Arc<Books>,
+    jobs: &Jobs,
+) {
+    // Without this a sleep takes 50 µs longer. Where it is refused, lateness tells.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    let mut timeline = Timeline::new(device);
+    let mut known_most = 0;
+    let mut reply = |ready: Reply| {
+        if ready.len() <= INLINE_REPLY_BYTES {
+            ready.send(clock, books);
+        } else {
+            let books = Arc::clone(books);
+            jobs.run(move || ready.send(clock, &books));
+        }
+    };
+    loop {
+        let due = timeline.run_until(clock.now(), &mut reply);
+        if timeline.most_accepted > known_most {
+            known_most = timeline.most_accepted;
+            books.in_flight(known_most);
+        }
+        let message = match due {
+            Some(due) => wait_until(due, messages, clock),
+            None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        let mut next = match message {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        while let Some(message) = next {
+            match message {
+                Message::Submit(submission) => timeline.arrive(submission),
+                Message::Stop => return,
+            }
+            next = messages.try_recv().ok();
+        }
+    }
+}
+
+/// Waits for a message, at most until `due`: asleep first, then watching the clock.
+fn wait_until(
+    due: Nanos,
+    messages: &Receiver<Message>,
+    clock: Clock,
+) -> Result<Message, RecvTimeoutError> {
+    let asleep = due.saturating_sub(clock.now()).saturating_sub(SPIN_NS);
+    if asleep > 0 {
+        match messages.recv_timeout(Duration::from_nanos(asleep)) {
+            Err(RecvTimeoutError::Timeout) => {}
+            other => return other,
+        }
+    }
+    loop {
+        match messages.try_recv() {
+            Ok(message) => return Ok(message),
+            Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+            Err(TryRecvError::Empty) if clock.now() >= due => return Err(RecvTimeoutError::Timeout),
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Fixed;
+    use super::*;
+    use drivescope_sim::device::Op;
+    use std::sync::Mutex;
+
+    /// Runs one timeline over arrivals at given times, woken at given times; gives (id, late by).
+    fn answered(arrivals: &[Nanos], wakes: &[Nanos]) -> Vec<(u64, Nanos)> {
+        let device = Fixed::new(1 << 30, 512, 8_000, 1);
+        let mut timeline = Timeline::new(Box::new(device));
+        let order = Arc::new(Mutex::new(Vec::new()));
+        for (id, arrival) in arrivals.iter().enumerate() {
+            let order = Arc::clone(&order);
+            let answer = Box::new(move |_: Result<&[u8], _>| order.lock().unwrap().push(id as u64));
+            let flight = Arc::new(InFlight::without_data(Op::Read, answer));
+            let request = Request { id: id as u64, op: Op::Read, offset: 0, len: 512, fua: false };
+            timeline.arrive(Submission { arrival: *arrival, request, flight });
+        }
+        let mut at = Vec::new();
+        for wake in wakes {
+            timeline.run_until(*wake, &mut |reply| {
+                reply.send(Clock::start(), &Books::new());
+                at.push(*wake);
+            });
+        }
+        let order = order.lock().unwrap().clone();
+        order.into_iter().zip(at).collect()
+    }
+
+    #[test]
+    fn a_late_thread_still_tells_the_model_the_true_order_of_time() {
+        // One at a time, 8 µs each: due at 8, 16 and, because it arrived idle, 38.
+        let arrivals = [0, 1_000, 30_000];
+        assert_eq!(
+            answered(&arrivals, &[8_000, 16_000, 30_000, 38_000]),
+            [(0, 8_000), (1, 16_000), (2, 38_000)]
+        );
+        // Woken only at 37 and 38: what was due is taken at once, the rest keeps its due time.
+        assert_eq!(answered(&arrivals, &[37_000, 38_000]), [(0, 37_000), (1, 37_000), (2, 38_000)]);
+    }
+
+    #[test]
+    fn nothing_is_answered_before_it_is_due() {
+        assert_eq!(answered(&[0, 0], &[7_999]), []);
+        assert_eq!(answered(&[0, 0], &[8_000, 15_999]), [(0, 8_000)]);
+    }
+}
