@@ -162,6 +162,7 @@ impl<Q: Queue> Running<'_, '_, Q> {
             self.queue.submit(request);
             self.in_flight += 1;
             self.recorder.requests += 1;
+            self.recorder.due += u64::from(intended >= self.measure_from_ns);
             sent = true;
         }
         if sent { self.queue.kick() } else { Ok(()) }
@@ -196,6 +197,7 @@ impl<Q: Queue> Running<'_, '_, Q> {
                 return;
             }
             if intended >= self.measure_from_ns {
+                self.recorder.due += 1;
                 self.recorder.latencies.saturating_record(end - intended);
             }
             self.plan.schedule.advance();

@@ -62,6 +62,7 @@ fn overload_counts_those_that_never_got_a_turn() {
     let mut drive = VirtualQueue::new(129, 1, |_: &Request, _| Ok(10_000_000));
     let record = plan(Arrivals::Fixed, 1_000.0, 5, &control).run(&mut drive).recorder;
     assert!(record.ops.abs_diff(500) <= 2, "{}", record.ops);
+    assert!(record.due.abs_diff(5_000) <= 1, "{}", record.due);
     assert!(record.latencies.len() >= 4_990, "{}", record.latencies.len());
     assert!(record.latencies.value_at_quantile(0.5) > 2 * SECOND);
 }

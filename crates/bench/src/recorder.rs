@@ -47,6 +47,8 @@ pub struct Recorder {
     pub interval_ns: u64,
     /// Requests of the whole round, ramp and drained ones included.
     pub requests: u64,
+    /// Requests of an open loop that were due within the measured time.
+    pub due: u64,
     /// Requests completed within the measured time.
     pub ops: u64,
     /// Their bytes.
@@ -83,6 +85,7 @@ impl Recorder {
             intervals: vec![Interval::default(); intervals],
             interval_ns,
             requests: 0,
+            due: 0,
             ops: 0,
             bytes: 0,
             errors: 0,
@@ -155,6 +158,7 @@ impl Recorder {
             mine.bytes += theirs.bytes;
         }
         self.requests += other.requests;
+        self.due += other.due;
         self.ops += other.ops;
         self.bytes += other.bytes;
         self.errors += other.errors;

@@ -30,8 +30,10 @@ const SEEN_SHARE_MIN: f64 = 0.90;
 const COUNTED_MIN_BYTES: f64 = 1e6;
 /// Longest healthy silence of a drive.
 const STALL_NS: u64 = 1_000_000_000;
-/// Open loops that complete less of what they intended have missed their rate.
-const RATE_MET_SHARE: f64 = 0.95;
+/// Open loops that end with more of their requests undone than this share, and more than the few that
+/// are always under way, have missed their rate.
+const LATE_SHARE_MAX: f64 = 0.05;
+const LATE_MIN: u64 = 8;
 /// The cache assumed in a drive that does not tell: hard disks and SATA SSDs have up to this.
 const DRIVE_CACHE_BYTES: u64 = 256 << 20;
 /// A device less busy than this was waiting for the layers above it.
@@ -325,9 +327,11 @@ fn small_working_set(round: &Round, facts: &Facts) -> Option<Finding> {
 
 fn rate_missed(round: &Round) -> Option<Finding> {
     let Some(Load { pace: Pace::Open { rate, .. }, .. }) = round.load else { return None };
-    let got = round.measured.iops();
+    let (got, recorder) = (round.measured.iops(), &round.measured.recorder);
+    let late = recorder.due.saturating_sub(recorder.ops);
     let evidence = || format!("{}: {got:.0} of {rate:.0} requests per second", round.cell);
-    (got < rate * RATE_MET_SHARE).then(|| Finding::new(FindingId::RateMissed, evidence()))
+    (late as f64 > recorder.due as f64 * LATE_SHARE_MAX && late > LATE_MIN)
+        .then(|| Finding::new(FindingId::RateMissed, evidence()))
 }
 
 /// What held a round back; throttling is told from all rounds of a cell, in [`crate::results`].

@@ -189,8 +189,10 @@ fn stalls_and_small_spans_are_named() {
 fn an_open_loop_that_falls_behind_is_overload() {
     let mut open = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
     open.load.as_mut().unwrap().pace = Pace::Open { arrivals: Arrivals::Fixed, rate: 100.0 };
+    open.measured.recorder.due = 100;
     assert_eq!(ids(&open, &facts()), [FindingId::RateMissed]);
-    open.load.as_mut().unwrap().pace = Pace::Open { arrivals: Arrivals::Fixed, rate: 90.0 };
+    // Chance made fewer requests due than the rate says, and the last few are under way.
+    open.measured.recorder.due = 95;
     assert_eq!(ids(&open, &facts()), []);
     assert_eq!(limiter(&open, &facts()), Limiter::Schedule);
 }

@@ -16,6 +16,7 @@ pub mod list;
 pub mod mounts;
 pub mod own_folder;
 pub mod roots;
+pub mod serve;
 pub mod simulated;
 pub mod stack;
 pub mod target;

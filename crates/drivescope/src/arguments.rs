@@ -43,6 +43,9 @@ pub enum Command {
     Export(ExportArguments),
     /// Store runs from JSON files (- is standard input).
     Import(ImportArguments),
+    /// Simulated drives: list them, show one, measure one.
+    #[command(subcommand)]
+    Sim(SimCommand),
     /// List the tests and what each may write.
     Tests,
     /// List the suites.
@@ -150,6 +153,20 @@ impl From<EngineName> for Engine {
             EngineName::Threads => Self::Threads,
         }
     }
+}
+
+/// What to do with simulated drives.
+#[derive(Debug, Subcommand)]
+pub enum SimCommand {
+    /// List the built-in models.
+    List,
+    /// Show a model's file: every parameter, and where it comes from.
+    Show {
+        /// Name of a model.
+        model: String,
+    },
+    /// Measure a model in virtual time, as `drivescope run sim:MODEL` does.
+    Run(RunArguments),
 }
 
 /// Arguments of `list`.

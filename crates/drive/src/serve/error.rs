@@ -16,7 +16,10 @@ pub enum ServeError {
         missing: String,
     },
     /// The same for the loop device; the file alone may still be served.
-    #[error("cannot attach a loop device: {missing}; a mount without --block may work, and {}", STILL_WORKS)]
+    #[error(
+        "cannot attach a loop device: {missing}; a mount without --block may work, and {}",
+        STILL_WORKS
+    )]
     NoLoop {
         /// What is missing, and how to get it.
         missing: String,

@@ -83,7 +83,9 @@ impl Timeline {
     }
 
     fn submit_next(&mut self) {
-        let Some(Submission { arrival, request, flight }) = self.arrived.pop_front() else { return };
+        let Some(Submission { arrival, request, flight }) = self.arrived.pop_front() else {
+            return;
+        };
         self.reached = self.reached.max(arrival);
         self.accepted.insert(request.id, flight);
         self.most_accepted = self.most_accepted.max(self.accepted.len());
@@ -173,7 +175,9 @@ fn wait_until(
         match messages.try_recv() {
             Ok(message) => return Ok(message),
             Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
-            Err(TryRecvError::Empty) if clock.now() >= due => return Err(RecvTimeoutError::Timeout),
+            Err(TryRecvError::Empty) if clock.now() >= due => {
+                return Err(RecvTimeoutError::Timeout);
+            }
             Err(TryRecvError::Empty) => std::hint::spin_loop(),
         }
     }

@@ -55,7 +55,9 @@ impl Workers {
         for n in 0..count {
             let jobs = workers.jobs.clone();
             let name = format!("sim-data-{n}");
-            workers.threads.push(std::thread::Builder::new().name(name).spawn(move || work(&jobs))?);
+            workers
+                .threads
+                .push(std::thread::Builder::new().name(name).spawn(move || work(&jobs))?);
         }
         Ok(workers)
     }

@@ -61,22 +61,28 @@ pub struct Spec {
     pub start: Start,
 }
 
-/// The model called `name`: a file if it looks like one, else a built-in one.
-pub fn model_named(name: &str) -> Result<Model, SpecError> {
-    let wrong = |error: drivescope_sim::library::ModelError| SpecError::Wrong(error.to_string());
+/// The text of the model called `name`: a file if it looks like one, else a built-in one.
+pub fn text_of(name: &str) -> Result<String, SpecError> {
     if name.contains('/') || name.ends_with(".toml") {
         let path = PathBuf::from(name);
-        let text = std::fs::read_to_string(&path)
-            .map_err(|source| SpecError::Unreadable { path, source })?;
-        return Model::parse(name, &text).map_err(wrong);
+        return std::fs::read_to_string(&path)
+            .map_err(|source| SpecError::Unreadable { path, source });
     }
-    match BUILT_IN.iter().find(|(known, _)| *known == name) {
-        Some((known, text)) => Model::parse(known, text).map_err(wrong),
-        None => {
-            let nearest = closest(name, BUILT_IN.iter().map(|(known, _)| *known));
-            Err(SpecError::UnknownModel { name: name.to_string(), nearest })
-        }
-    }
+    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| (*text).to_string()).ok_or_else(|| {
+        let nearest = closest(name, BUILT_IN.iter().map(|(known, _)| *known));
+        SpecError::UnknownModel { name: name.to_string(), nearest }
+    })
+}
+
+/// The model called `name`.
+pub fn model_named(name: &str) -> Result<Model, SpecError> {
+    Model::parse(name, &text_of(name)?).map_err(|error| SpecError::Wrong(error.to_string()))
+}
+
+/// All built-in models.
+pub fn built_in() -> Result<Vec<Model>, SpecError> {
+    BUILT_IN.iter().map(|(name, _)| model_named(name)).collect()
 }
 
 /// The closest name by shared beginnings and lengths; good enough to mend a typing error.

@@ -4,6 +4,7 @@ mod catalogue;
 mod drives;
 mod measure;
 mod run;
+mod simulate;
 mod stored;
 
 use crate::arguments::Command;
@@ -19,6 +20,7 @@ pub fn run(command: Command) -> Result<Code, Failure> {
         Command::Show(arguments) => stored::show(&arguments),
         Command::Export(arguments) => stored::export(&arguments),
         Command::Import(arguments) => stored::import(&arguments),
+        Command::Sim(arguments) => simulate::simulate(arguments),
         Command::Tests => catalogue::tests(),
         Command::Suites => catalogue::suites(),
         Command::Completions { shell } => catalogue::completions(shell),

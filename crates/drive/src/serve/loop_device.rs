@@ -1,0 +1,290 @@
+//! A loop device with direct I/O on a served file, and the remains of such devices.
+//!
+//! Numbers and structures are those of the kernel's `linux/loop.h`.
+
+use super::error::ServeError;
+use crate::mounts::{mounts, swaps};
+use crate::roots::Roots;
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const LOOP_CLR_FD: libc::Ioctl = 0x4C01 as libc::Ioctl;
+const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A as libc::Ioctl;
+const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82 as libc::Ioctl;
+/// The kernel detaches the device when its last user closes it: nothing stays of a killed server.
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const LO_FLAGS_PARTSCAN: u32 = 8;
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+const CONTROL: &str = "/dev/loop-control";
+/// Others look for a free loop device too; each attempt loses at most one race.
+const ATTEMPTS: usize = 16;
+/// Requests above what FUSE carries at once would be split unevenly.
+const MAX_SECTORS_KB: &str = "1024";
+
+#[repr(C)]
+struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    info: LoopInfo64,
+    reserved: [u64; 8],
+}
+
+#[repr(C)]
+struct LoopInfo64 {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// How the kernel is to see the drive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Looks {
+    /// Logical sector, 512 or 4096.
+    pub(super) sector: u32,
+    /// It turns: `queue/rotational`.
+    pub(super) rotational: bool,
+    /// It accepts TRIM.
+    pub(super) trim: bool,
+}
+
+/// An attached loop device; detached when dropped.
+#[derive(Debug)]
+pub(super) struct LoopDevice {
+    number: u32,
+    file: PathBuf,
+    /// Open for as long as the drive is served; only to read, so that it does not count as a writer.
+    held: Option<OwnedFd>,
+}
+
+impl LoopDevice {
+    /// Attaches a free loop device to `file`, which must be served by other threads.
+    pub(super) fn attach(file: &Path, looks: Looks) -> Result<Self, ServeError> {
+        let control = open_control()?;
+        let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+        let backing = rustix::fs::open(file, flags, Mode::empty())
+            .map_err(|errno| missing(format!("the served file cannot be opened ({errno})")))?;
+        for _ in 0..ATTEMPTS {
+            let number = free_number(control.as_fd())?;
+            let node = node(number);
+            let flags = OFlags::RDWR | OFlags::CLOEXEC;
+            let device = rustix::fs::open(&node, flags, Mode::empty())
+                .map_err(|errno| no_node(&node, errno))?;
+            match configure(device.as_fd(), backing.as_fd(), looks.sector) {
+                Ok(()) => {
+                    let mut made = Self { number, file: file.to_path_buf(), held: Some(device) };
+                    made.set_up(looks)?;
+                    return Ok(made);
+                }
+                Err(Errno::BUSY) => {} // somebody was faster
+                Err(Errno::NOTTY | Errno::INVAL) => {
+                    return Err(missing("LOOP_CONFIGURE is refused; it needs Linux 5.8".into()));
+                }
+                Err(errno) => return Err(missing(format!("{}: {errno}", node.display()))),
+            }
+        }
+        Err(missing("no loop device stays free; detach unused ones (losetup -d)".into()))
+    }
+
+    /// The device node.
+    pub(super) fn node(&self) -> PathBuf {
+        node(self.number)
+    }
+
+    fn set_up(&mut self, looks: Looks) -> Result<(), ServeError> {
+        let attribute = |name: &str| sys(self.number).join(name);
+        if fs::read_to_string(attribute("loop/dio")).is_ok_and(|dio| dio.trim() != "1") {
+            let why = "it has no direct I/O on FUSE, and would cache; it needs Linux 4.10";
+            return Err(missing(why.into()));
+        }
+        let rotational = if looks.rotational { "1" } else { "0" };
+        // Where the kernel refuses one of these, the drive works and only looks a little different.
+        let _ = fs::write(attribute("queue/rotational"), rotational);
+        let _ = fs::write(attribute("queue/max_sectors_kb"), MAX_SECTORS_KB);
+        if !looks.trim {
+            let _ = fs::write(attribute("queue/discard_max_bytes"), "0");
+        }
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        if let Ok(reader) = rustix::fs::open(self.node(), flags, Mode::empty()) {
+            self.held = Some(reader);
+        }
+        Ok(())
+    }
+
+    /// Who uses the device or a partition of it, as far as the kernel tells: mount points, swap areas.
+    pub(super) fn users(&self) -> Vec<String> {
+        let roots = Roots::host();
+        let node = self.node();
+        let partition = format!("{}p", node.display());
+        let is_ours = |path: &Path| {
+            path == node || path.to_str().is_some_and(|name| name.starts_with(&partition))
+        };
+        let mounted = mounts(&roots).into_iter().filter(|m| is_ours(Path::new(&m.source)));
+        let swapping = swaps(&roots).into_iter().filter(|area| is_ours(area));
+        mounted
+            .map(|mount| format!("{} is mounted on {}", mount.source, mount.mount_point.display()))
+            .chain(swapping.map(|area| format!("{} is a swap area", area.display())))
+            .collect()
+    }
+
+    /// Detaches the device and waits until its last user is gone; false if that takes longer than
+    /// `patience`. It is then detached as soon as they go.
+    pub(super) fn detach(&mut self, patience: Duration) -> bool {
+        let Some(held) = self.held.take() else { return true };
+        clear(held.as_fd());
+        drop(held);
+        let start = Instant::now();
+        while self.is_attached() {
+            if start.elapsed() > patience {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+
+    fn is_attached(&self) -> bool {
+        backing_file(self.number).is_some_and(|path| path == self.file)
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        self.detach(Duration::ZERO);
+    }
+}
+
+/// Whether loop devices can be attached at all; said before anything is mounted.
+pub(super) fn check_available() -> Result<(), ServeError> {
+    open_control().map(drop)
+}
+
+/// Detaches every loop device on `file`, whose server is gone. Devices still in use go with their
+/// last user.
+pub(super) fn detach_from(file: &Path) {
+    for entry in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("loop")?.parse().ok());
+        let Some(number) = number.filter(|n| backing_file(*n).as_deref() == Some(file)) else {
+            continue;
+        };
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        if let Ok(device) = rustix::fs::open(node(number), flags, Mode::empty()) {
+            clear(device.as_fd());
+        }
+    }
+}
+
+/// The file under a loop device, as the kernel names it.
+fn backing_file(number: u32) -> Option<PathBuf> {
+    let text = fs::read_to_string(sys(number).join("loop/backing_file")).ok()?;
+    Some(PathBuf::from(text.strip_suffix('\n').unwrap_or(&text)))
+}
+
+fn node(number: u32) -> PathBuf {
+    PathBuf::from(format!("/dev/loop{number}"))
+}
+
+fn sys(number: u32) -> PathBuf {
+    PathBuf::from(format!("/sys/block/loop{number}"))
+}
+
+fn missing(what: String) -> ServeError {
+    ServeError::NoLoop { missing: what }
+}
+
+fn no_node(node: &Path, errno: Errno) -> ServeError {
+    let node = node.display();
+    missing(match errno {
+        Errno::NOENT | Errno::NXIO => {
+            format!(
+                "{node} is missing; load the loop module, and in a container pass the device in"
+            )
+        }
+        Errno::ACCESS | Errno::PERM => format!("no permission to open {node}; run with sudo"),
+        _ => format!("{node}: {errno}"),
+    })
+}
+
+fn open_control() -> Result<OwnedFd, ServeError> {
+    rustix::fs::open(CONTROL, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| no_node(Path::new(CONTROL), errno))
+}
+
+fn free_number(control: BorrowedFd<'_>) -> Result<u32, ServeError> {
+    // SAFETY: LOOP_CTL_GET_FREE takes no argument and returns a number or -1.
+    let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
+    u32::try_from(number).map_err(|_| {
+        missing(format!("no free loop device ({}); detach unused ones (losetup -d)", last_errno()))
+    })
+}
+
+fn configure(device: BorrowedFd<'_>, file: BorrowedFd<'_>, sector: u32) -> Result<(), Errno> {
+    let config = LoopConfig {
+        fd: file.as_raw_fd() as u32,
+        block_size: sector,
+        info: LoopInfo64 {
+            device: 0,
+            inode: 0,
+            rdevice: 0,
+            offset: 0,
+            size_limit: 0,
+            number: 0,
+            encrypt_type: 0,
+            encrypt_key_size: 0,
+            flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_PARTSCAN | LO_FLAGS_DIRECT_IO,
+            file_name: [0; 64],
+            crypt_name: [0; 64],
+            encrypt_key: [0; 32],
+            init: [0; 2],
+        },
+        reserved: [0; 8],
+    };
+    // SAFETY: LOOP_CONFIGURE reads one `loop_config`, whose layout LoopConfig has.
+    let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &config) };
+    if result < 0 { Err(last_errno()) } else { Ok(()) }
+}
+
+/// Asks for the file to be let go, at once or with the last user. A device that has none is as good.
+fn clear(device: BorrowedFd<'_>) {
+    // SAFETY: LOOP_CLR_FD takes no argument that is looked at.
+    let _ = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CLR_FD, 0) };
+}
+
+fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structures_have_the_kernels_sizes() {
+        assert_eq!(size_of::<LoopInfo64>(), 232);
+        assert_eq!(size_of::<LoopConfig>(), 304);
+        assert_eq!(std::mem::offset_of!(LoopInfo64, flags), 52);
+    }
+
+    #[test]
+    fn a_missing_device_says_what_is_missing_and_what_still_works() {
+        for (errno, word) in [(Errno::NOENT, "is missing"), (Errno::ACCESS, "sudo")] {
+            let error = no_node(Path::new(CONTROL), errno).to_string();
+            assert!(error.contains(word) && error.contains("virtual time"), "{error}");
+            assert!(error.contains(CONTROL), "{error}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The loop device on the file.
+
+use super::*;
+
+/// What the kernel says of the device's queue.
+fn queue(node: &Path, attribute: &str) -> String {
+    let name = node.file_name().unwrap().to_str().unwrap();
+    let path = format!("/sys/block/{name}/queue/{attribute}");
+    std::fs::read_to_string(path).unwrap().trim().to_string()
+}
+
+fn is_attached(node: &Path) -> bool {
+    let name = node.file_name().unwrap().to_str().unwrap();
+    Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists()
+}
+
+#[test]
+fn the_device_looks_like_the_drive() {
+    if !can_run(true) {
+        return;
+    }
+    for (sector, rotational, trim) in [(512, true, false), (4096, false, true)] {
+        let place = Place::new();
+        let options =
+            ServeOptions { block: true, sector_bytes: sector, rotational, trim, ..place.options() };
+        let server = Server::start(Box::new(instant()), &options).unwrap();
+        let node = server.block_device().unwrap();
+        assert_eq!(queue(&node, "logical_block_size"), sector.to_string());
+        assert_eq!(queue(&node, "rotational"), u8::from(rotational).to_string());
+        assert_eq!(queue(&node, "discard_max_bytes") != "0", trim);
+        assert_eq!(server.users(), [""; 0]);
+        server.stop();
+        assert!(!is_attached(&node));
+    }
+}
+
+#[test]
+fn latency_and_depth_pass_through_the_device() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let device = slow(128);
+    let seen = device.seen();
+    let server = place.serve_block(device);
+    let node = server.block_device().unwrap();
+    let file = open_direct(&node);
+    for n in 0..10 {
+        let one = Instant::now();
+        read_direct(&file, n * 8192, 4096).unwrap();
+        assert!(one.elapsed() >= SLOW, "{:?}", one.elapsed());
+    }
+    for depth in [32, 128] {
+        assert!(reach_depth(&node, depth, &seen) >= depth);
+    }
+    read_direct(&file, 0, MIB).unwrap();
+    assert_eq!(seen.largest.load(Ordering::Relaxed), MIB);
+    drop(file);
+    assert!(server.stop().in_flight_max >= 128);
+}
+
+#[test]
+fn flushes_and_discards_reach_the_model() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let device = instant();
+    let seen = device.seen();
+    let server = place.serve_block(device);
+    let node = server.block_device().unwrap();
+    let file = open_direct(&node);
+    file.sync_all().unwrap();
+    assert!(seen.flushes.load(Ordering::Relaxed) >= 1);
+    if has("blkdiscard") {
+        run("blkdiscard", &["-o", "0", "-l", "1048576", node.to_str().unwrap()]);
+        assert!(seen.trims.load(Ordering::Relaxed) >= 1);
+    }
+}
+
+/// A mounted file system; unmounted when dropped.
+struct MountedFs(PathBuf);
+
+impl MountedFs {
+    fn mount(node: &Path, on: &Path) -> Self {
+        run("mount", &[node.to_str().unwrap(), on.to_str().unwrap()]);
+        Self(on.to_path_buf())
+    }
+}
+
+impl Drop for MountedFs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_file_system_lives_on_the_drive() {
+    if !can_run(true) {
+        return;
+    }
+    if !has("mkfs.ext4") {
+        return skip_loudly("no mkfs.ext4");
+    }
+    let place = Place::new();
+    let on = place.dir.path().join("fs");
+    std::fs::create_dir(&on).unwrap();
+    let contents = |n: u8| pattern(n, 300_000 + usize::from(n) * 1_001);
+    let server = place.serve_block(Fixed::new(CAPACITY, 512, 100_000, 32));
+    let node = server.block_device().unwrap();
+    run("mkfs.ext4", &["-q", "-F", node.to_str().unwrap()]);
+    let mounted = MountedFs::mount(&node, &on);
+    assert_eq!(
+        server.users(),
+        [format!("{} is mounted on {}", node.display(), on.canonicalize().unwrap().display())]
+    );
+    for n in 0..40u8 {
+        std::fs::write(on.join(format!("file-{n}")), contents(n)).unwrap();
+    }
+    drop(mounted);
+    run("fsck.ext4", &["-f", "-n", node.to_str().unwrap()]);
+    let report = server.stop();
+    assert_eq!((report.errors, &report.notes[..]), (0, &[][..]), "{report}");
+    assert!(!is_attached(&node));
+    // The same contents under a new server.
+    let server = place.serve_block(Fixed::new(CAPACITY, 512, 100_000, 32));
+    let mounted = MountedFs::mount(&server.block_device().unwrap(), &on);
+    for n in 0..40u8 {
+        assert!(std::fs::read(on.join(format!("file-{n}"))).unwrap() == contents(n), "file-{n}");
+    }
+    drop(mounted);
+    assert_eq!(server.stop().notes, [""; 0]);
+}
+
+#[test]
+#[ignore = "prints figures of fio and takes a minute; nothing is asserted but lower bounds"]
+fn precision_with_fio() {
+    if !can_run(true) {
+        return;
+    }
+    if !has("fio") {
+        return skip_loudly("no fio");
+    }
+    for (what, latency, parallel, depth, options) in [
+        ("QD1 4 KiB random", 8_000_000, 32, 1, ["--bs=4k", "--rw=randread"]),
+        ("QD32 4 KiB random", 8_000_000, 32, 32, ["--bs=4k", "--rw=randread"]),
+        ("QD128 4 KiB random", 8_000_000, 128, 128, ["--bs=4k", "--rw=randread"]),
+        ("QD1 4 KiB write", 8_000_000, 32, 1, ["--bs=4k", "--rw=randwrite"]),
+        ("QD1 4 KiB at 100 us", 100_000, 32, 1, ["--bs=4k", "--rw=randread"]),
+        ("QD32 4 KiB at 100 us", 100_000, 4, 32, ["--bs=4k", "--rw=randread"]),
+        ("QD1 4 KiB at 0", 0, 32, 1, ["--bs=4k", "--rw=randread"]),
+        ("QD4 1 MiB read at 5 ms", 5_000_000, 1, 4, ["--bs=1m", "--rw=read"]),
+        ("QD4 1 MiB read at 0", 0, 1, 4, ["--bs=1m", "--rw=read"]),
+        ("QD4 1 MiB write at 0", 0, 1, 4, ["--bs=1m", "--rw=write"]),
+    ] {
+        let place = Place::new();
+        let device = Fixed::new(CAPACITY, 512, latency, parallel);
+        let seen = device.seen();
+        let server = place.serve_block(device);
+        for target in [server.path().to_path_buf(), server.block_device().unwrap()] {
+            seen.most_in_flight.store(0, Ordering::Relaxed);
+            let figures = fio(&target, depth, &options);
+            let most = seen.most_in_flight.load(Ordering::Relaxed);
+            println!(
+                "{what:24} {:18} {figures}, in flight {most}",
+                target.file_name().unwrap().to_str().unwrap()
+            );
+        }
+        println!("{}", server.stop());
+    }
+}
+
+/// What fio measures in three seconds of direct I/O.
+fn fio(target: &Path, depth: u32, options: &[&str]) -> String {
+    let (name, depth) = (format!("--filename={}", target.display()), format!("--iodepth={depth}"));
+    let mut arguments = vec!["--name=job", &name, &depth, "--direct=1", "--ioengine=io_uring"];
+    arguments.extend(["--runtime=3", "--time_based", "--output-format=json", "--norandommap"]);
+    arguments.extend(["--lat_percentiles=1", "--size=256m", "--allow_file_create=0"]);
+    arguments.extend(options);
+    let json: serde_json::Value = serde_json::from_str(&run("fio", &arguments)).unwrap();
+    let job = &json["jobs"][0];
+    let side =
+        if job["read"]["total_ios"].as_u64() > Some(0) { &job["read"] } else { &job["write"] };
+    let us = |value: &serde_json::Value| value.as_f64().unwrap() / 1e3;
+    let lat = &side["lat_ns"];
+    format!(
+        "min {:.0} mean {:.0} p50 {:.0} p99 {:.0} max {:.0} us, {:.0} IOPS, {:.0} MB/s",
+        us(&lat["min"]),
+        us(&lat["mean"]),
+        us(&lat["percentile"]["50.000000"]),
+        us(&lat["percentile"]["99.000000"]),
+        us(&lat["max"]),
+        side["iops"].as_f64().unwrap(),
+        side["bw_bytes"].as_f64().unwrap() / 1e6
+    )
+}

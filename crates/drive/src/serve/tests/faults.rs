@@ -1,0 +1,162 @@
+//! Drives that fail, backing stores that are full, models that break, users that do not let go.
+
+use super::*;
+use drivescope_sim::device::{Completion, Device, Nanos, Outcome, Request};
+
+#[test]
+fn errors_of_the_model_reach_the_program() {
+    if !can_run(true) {
+        return;
+    }
+    for (outcome, through_file, through_device) in [
+        (Outcome::MediaError, libc::EIO, libc::EIO),
+        // What a loop device makes of it is the kernel's choice.
+        (Outcome::Gone, libc::ENODEV, libc::EIO),
+        (Outcome::Invalid, libc::EINVAL, libc::EIO),
+    ] {
+        let bad = MIB as u64..2 * MIB as u64;
+        let place = Place::new();
+        let server = place.serve_block(instant().failing(bad.clone(), outcome));
+        let (file, device) =
+            (open_direct(server.path()), open_direct(&server.block_device().unwrap()));
+        assert_eq!(errno_of(read_direct(&file, bad.start, 4096)), through_file);
+        assert_eq!(errno_of(file.write_at(&[0; 512], bad.start)), through_file, "{outcome:?}");
+        assert_eq!(errno_of(read_direct(&device, bad.start, 4096)), through_device);
+        assert_eq!(read_direct(&file, bad.end, 4096).unwrap(), 4096);
+        assert_eq!(read_direct(&device, bad.end, 4096).unwrap(), 4096);
+        drop((file, device));
+        assert!(server.stop().errors >= 3);
+    }
+}
+
+/// A small memory file system; unmounted when dropped.
+struct SmallFs(PathBuf);
+
+impl SmallFs {
+    fn mount(on: &Path) -> Self {
+        std::fs::create_dir(on).unwrap();
+        run("mount", &["-t", "tmpfs", "-o", "size=1m", "none", on.to_str().unwrap()]);
+        Self(on.to_path_buf())
+    }
+}
+
+impl Drop for SmallFs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_backing_store_is_enospc_and_told_in_the_report() {
+    if !can_run(false) {
+        return;
+    }
+    let place = Place::new();
+    let small = SmallFs::mount(&place.dir.path().join("small"));
+    let options = ServeOptions { backing: small.0.join("backing"), ..place.options() };
+    let server = Server::start(Box::new(instant()), &options).unwrap();
+    let file = open(server.path());
+    file.write_all_at(&pattern(1, MIB / 2), 0).unwrap();
+    assert_eq!(errno_of(file.write_all_at(&pattern(2, 2 * MIB), MIB as u64)), libc::ENOSPC);
+    let mut read = vec![0; MIB / 2];
+    file.read_exact_at(&mut read, 0).unwrap();
+    assert!(read == pattern(1, MIB / 2), "what was accepted is kept");
+    drop(file);
+    let report = server.stop();
+    assert!(report.backing_full >= 1, "{report}");
+    let note = report.notes.iter().find(|note| note.contains("ENOSPC")).unwrap();
+    assert!(note.contains(small.0.to_str().unwrap()), "{note}");
+}
+
+/// A model with a bug.
+struct Broken;
+
+impl Device for Broken {
+    fn capacity_bytes(&self) -> u64 {
+        CAPACITY
+    }
+    fn sector_bytes(&self) -> u32 {
+        512
+    }
+    fn submit(&mut self, _now: Nanos, request: Request) {
+        assert!(request.offset < MIB as u64, "the bug");
+    }
+    fn next_completion(&mut self) -> Option<Nanos> {
+        None
+    }
+    fn advance(&mut self, _to: Nanos, _done: &mut Vec<Completion>) {}
+}
+
+#[test]
+fn a_model_that_breaks_takes_no_program_with_it() {
+    if !can_run(false) {
+        return;
+    }
+    let place = Place::new();
+    let server = Server::start(Box::new(Broken), &place.options()).unwrap();
+    let file = open_direct(server.path());
+    std::thread::scope(|scope| {
+        // This one waits in the model when the bug strikes.
+        let waiting = scope.spawn(|| errno_of(read_direct(&file, 0, 4096)));
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(errno_of(read_direct(&file, MIB as u64, 4096)), libc::EIO);
+        assert_eq!(waiting.join().unwrap(), libc::EIO);
+    });
+    assert_eq!(errno_of(read_direct(&file, 0, 4096)), libc::EIO);
+    drop(file);
+    let LatenessReport { notes, .. } = server.stop();
+    assert!(notes.iter().any(|note| note.contains("the model failed")), "{notes:?}");
+}
+
+#[test]
+fn a_stop_does_not_wait_for_ever_for_users() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let server = place.serve_block(instant());
+    let node = server.block_device().unwrap();
+    let (file, device) = (open_direct(server.path()), open_direct(&node));
+    let report = server.stop();
+    assert!(!place.is_mounted());
+    assert_eq!(report.notes.len(), 2, "{report}");
+    assert!(report.notes[0].contains(node.to_str().unwrap()), "{report}");
+    assert!(report.notes[1].contains("disk.img"), "{report}");
+    assert!(read_direct(&file, 0, 4096).is_err());
+    assert!(read_direct(&device, 0, 4096).is_err());
+    drop((file, device));
+    // The mount point can be used again at once.
+    place.serve(instant()).stop();
+}
+
+#[test]
+fn sectors_that_do_not_fit_are_refused() {
+    for (capacity, own, sector, word) in [
+        (CAPACITY, 512, 520, "512 or 4096"),
+        (CAPACITY, 4096, 512, "multiples of 4096"),
+        (CAPACITY + 512, 512, 4096, "not a multiple"),
+        (0, 512, 512, "not a multiple"),
+    ] {
+        let place = Place::new();
+        let options = ServeOptions { sector_bytes: sector, ..place.options() };
+        let device = Box::new(Fixed::new(capacity, own, 0, 1));
+        let error = Server::start(device, &options).unwrap_err();
+        assert!(matches!(error, ServeError::Sector { .. }), "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+        assert!(!options.backing.exists());
+    }
+}
+
+#[test]
+fn what_is_missing_of_fuse_is_named_and_what_still_works() {
+    use rustix::io::Errno;
+    use std::io::ErrorKind;
+    let opening = [Errno::NOENT, Errno::ACCESS].map(super::super::no_fuse);
+    let mounting = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::Other]
+        .map(|kind| super::super::no_mount(&kind.into()));
+    let words = ["modprobe fuse", "sudo", "fusermount3", "sudo", "CAP_SYS_ADMIN"];
+    for (error, word) in opening.iter().chain(&mounting).zip(words) {
+        let text = error.to_string();
+        assert!(text.contains(word) && text.contains("virtual time"), "{text}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Served drives as programs see them. These need root and /dev/fuse; without them they say so, and
+//! fail instead where `DRIVESCOPE_TESTS_MUST_RUN` is set.
+
+mod block;
+mod faults;
+mod file;
+mod remains;
+
+use super::testing::{Fixed, Seen};
+use super::{LatenessReport, ServeError, ServeOptions, Server};
+use rustix::fs::{Mode, OFlags};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+const MIB: usize = 1 << 20;
+const CAPACITY: u64 = 256 << 20;
+const SLOW: Duration = Duration::from_millis(8);
+
+/// Why served drives cannot be tested here.
+fn reason_to_skip(block: bool) -> Option<&'static str> {
+    if !rustix::process::geteuid().is_root() {
+        Some("not root")
+    } else if !Path::new("/dev/fuse").exists() {
+        Some("no /dev/fuse")
+    } else if block && !Path::new("/dev/loop-control").exists() {
+        Some("no /dev/loop-control")
+    } else {
+        None
+    }
+}
+
+/// Says that a test did not run, or fails where it must run.
+fn skip_loudly(reason: &str) {
+    const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
+    let must_run = std::env::var_os(MUST_RUN).is_some_and(|value| !value.is_empty());
+    assert!(!must_run, "{MUST_RUN} is set, but this test cannot run here: {reason}");
+    let test = std::thread::current().name().unwrap_or("a test").to_string();
+    // Not `eprintln!`: the test harness would show that only for tests that fail.
+    let _ = writeln!(std::io::stderr().lock(), "SKIPPED: {test}: {reason}");
+}
+
+/// Whether a test of a file, or of a block device, can run.
+fn can_run(block: bool) -> bool {
+    reason_to_skip(block).map(skip_loudly).is_none()
+}
+
+/// A directory of one test's own, with a mount point and a backing file in it.
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { dir: tempfile::tempdir().unwrap() };
+        std::fs::create_dir(place.mount_point()).unwrap();
+        place
+    }
+
+    fn mount_point(&self) -> PathBuf {
+        self.dir.path().join("mnt")
+    }
+
+    fn options(&self) -> ServeOptions {
+        ServeOptions {
+            mount_point: self.mount_point(),
+            backing: self.dir.path().join("backing"),
+            block: false,
+            sector_bytes: 512,
+            rotational: true,
+            trim: true,
+        }
+    }
+
+    fn serve(&self, device: Fixed) -> Server {
+        Server::start(Box::new(device), &self.options()).unwrap()
+    }
+
+    fn serve_block(&self, device: Fixed) -> Server {
+        let options = ServeOptions { block: true, ..self.options() };
+        Server::start(Box::new(device), &options).unwrap()
+    }
+
+    fn is_mounted(&self) -> bool {
+        let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        table.contains(self.mount_point().to_str().unwrap())
+    }
+}
+
+/// A drive without delay.
+fn instant() -> Fixed {
+    Fixed::new(CAPACITY, 512, 0, 1)
+}
+
+/// A drive of 8 ms that serves so many requests side by side.
+fn slow(parallel: usize) -> Fixed {
+    Fixed::new(CAPACITY, 512, SLOW.as_nanos() as u64, parallel)
+}
+
+/// Memory that direct I/O accepts, in blocks of 4 KiB.
+#[repr(align(4096))]
+#[derive(Clone)]
+struct Block([u8; 4096]);
+
+/// Reads `len` bytes, a multiple of 4 KiB, with one request of direct I/O.
+fn read_direct(file: &std::fs::File, at: u64, len: usize) -> std::io::Result<usize> {
+    let mut blocks = vec![Block([0; 4096]); len / 4096];
+    let mut slices: Vec<_> =
+        blocks.iter_mut().map(|block| std::io::IoSliceMut::new(&mut block.0)).collect();
+    Ok(rustix::io::preadv(file, &mut slices, at)?)
+}
+
+fn open(path: &Path) -> std::fs::File {
+    std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap()
+}
+
+fn open_direct(path: &Path) -> std::fs::File {
+    let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).unwrap().into()
+}
+
+/// Bytes that differ from place to place.
+fn pattern(seed: u8, len: usize) -> Vec<u8> {
+    (0..len).map(|i| seed.wrapping_add((i / 512) as u8).wrapping_mul(31)).collect()
+}
+
+fn errno_of<T: std::fmt::Debug>(result: std::io::Result<T>) -> i32 {
+    result.unwrap_err().raw_os_error().unwrap()
+}
+
+/// Reads with `depth` threads at a time, until the model has seen that many at a time.
+fn reach_depth(path: &Path, depth: usize, seen: &Seen) -> usize {
+    let file = open_direct(path);
+    let reached = || seen.most_in_flight.load(Ordering::Relaxed);
+    for _ in 0..20 {
+        std::thread::scope(|scope| {
+            for thread in 0..depth {
+                let file = &file;
+                scope.spawn(move || {
+                    for n in 0..4 {
+                        // Not side by side, so that no two requests are merged.
+                        let at = ((thread * 4 + n) * 2 * 4096) as u64;
+                        assert_eq!(read_direct(file, at, 4096).unwrap(), 4096);
+                    }
+                });
+            }
+        });
+        if reached() >= depth {
+            break;
+        }
+    }
+    reached()
+}
+
+/// Runs a program; gives its standard output, or fails with what it said.
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.unwrap_or_else(|e| panic!("{program}: {e}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {}: {said}", output.status);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn has(program: &str) -> bool {
+    Command::new(program).arg("-V").output().is_ok()
+}

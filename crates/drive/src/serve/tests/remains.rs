@@ -1,0 +1,132 @@
+//! Mount points that are taken, and what a killed server leaves.
+
+use super::*;
+use std::process::{Child, Stdio};
+
+/// Where the helper process serves; set only for that process.
+const CHILD: &str = "DRIVESCOPE_SERVE_CHILD";
+
+#[test]
+fn a_drive_in_use_is_not_touched_by_a_second_server() {
+    if !can_run(false) {
+        return;
+    }
+    let (place, elsewhere) = (Place::new(), Place::new());
+    let server = place.serve(instant());
+    open(server.path()).write_all_at(&pattern(1, 512), 0).unwrap();
+    let error = Server::start(Box::new(instant()), &place.options()).unwrap_err();
+    assert!(matches!(error, ServeError::Busy { .. }), "{error}");
+    assert!(error.to_string().contains("drivescope-sim"), "{error}");
+    let shared = ServeOptions { backing: place.options().backing, ..elsewhere.options() };
+    let error = Server::start(Box::new(instant()), &shared).unwrap_err().to_string();
+    assert!(error.contains("another server"), "{error}");
+    assert!(!elsewhere.is_mounted());
+    let hidden = ServeOptions { backing: elsewhere.mount_point().join("x"), ..elsewhere.options() };
+    let error = Server::start(Box::new(instant()), &hidden).unwrap_err().to_string();
+    assert!(error.contains("below the mount point"), "{error}");
+    let mut read = [0; 512];
+    open(server.path()).read_exact_at(&mut read, 0).unwrap();
+    assert_eq!(read[..], pattern(1, 512));
+}
+
+#[test]
+fn unmounting_by_hand_is_noticed_and_does_no_harm() {
+    if !can_run(false) {
+        return;
+    }
+    let place = Place::new();
+    let server = place.serve(instant());
+    assert!(!server.has_ended());
+    run("umount", &[place.mount_point().to_str().unwrap()]);
+    let start = Instant::now();
+    while !server.has_ended() {
+        assert!(start.elapsed() < Duration::from_secs(30), "it is not noticed");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // Somebody else's mount on the same directory stays.
+    run("mount", &["-t", "tmpfs", "none", place.mount_point().to_str().unwrap()]);
+    let notes = server.stop().notes;
+    let stays = place.is_mounted();
+    run("umount", &[place.mount_point().to_str().unwrap()]);
+    assert!(stays && notes.is_empty(), "{notes:?}");
+}
+
+/// The helper process; killed when dropped.
+struct Victim(Child);
+
+impl Victim {
+    fn start(place: &Place) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "serve::tests::remains::server_to_be_killed", "--ignored"]);
+        command.env(CHILD, place.dir.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[ignore = "the helper process of the test below"]
+fn server_to_be_killed() {
+    let Some(dir) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
+    let options = ServeOptions {
+        mount_point: dir.join("mnt"),
+        backing: dir.join("backing"),
+        block: true,
+        sector_bytes: 512,
+        rotational: true,
+        trim: true,
+    };
+    let server = Server::start(Box::new(instant()), &options).unwrap();
+    let node = server.block_device().unwrap();
+    std::fs::write(dir.join("ready.part"), node.to_str().unwrap()).unwrap();
+    std::fs::rename(dir.join("ready.part"), dir.join("ready")).unwrap();
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn the_next_server_cleans_up_after_a_killed_one() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let mut victim = Victim::start(&place);
+    let ready = place.dir.path().join("ready");
+    let start = Instant::now();
+    while !ready.exists() {
+        assert!(start.elapsed() < Duration::from_secs(30), "the helper does not start");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let node = PathBuf::from(std::fs::read_to_string(&ready).unwrap());
+    // A user of the device keeps it attached beyond the death of its server.
+    let user = open_direct(&node);
+    user.write_all_at(&vec![Block(*b"kept".repeat(1024).first_chunk().unwrap())][0].0, 0).unwrap();
+    victim.kill();
+    assert!(place.is_mounted(), "the kernel leaves the mount");
+    assert_eq!(errno_of(std::fs::read_dir(place.mount_point())), libc::ENOTCONN);
+    let server = place.serve_block(instant());
+    assert_ne!(server.block_device().unwrap(), node, "the old one is still in use");
+    let mut read = [0; 4];
+    open(server.path()).read_exact_at(&mut read, 0).unwrap();
+    assert_eq!(&read, b"kept", "contents outlive the server");
+    drop(user);
+    let name = node.file_name().unwrap().to_str().unwrap();
+    let old = PathBuf::from(format!("/sys/block/{name}/loop/backing_file"));
+    let start = Instant::now();
+    while std::fs::read_to_string(&old).is_ok_and(|file| file.contains("disk.img")) {
+        assert!(start.elapsed() < Duration::from_secs(30), "{name} stays attached");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(server.stop().notes, [""; 0]);
+    assert!(!place.is_mounted());
+}
