@@ -59,12 +59,14 @@ struct Bar {
     start: Instant,
     expected_s: f64,
     label: String,
+    /// MB and requests per second, once known.
+    rate: Option<(f64, f64)>,
 }
 
 impl Bar {
     fn hidden() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Self { bar, start: Instant::now(), expected_s: 0.0, label: String::new() }
+        Self { bar, start: Instant::now(), expected_s: 0.0, label: String::new(), rate: None }
     }
 
     fn new(test: &str, expected_s: f64) -> Self {
@@ -75,20 +77,29 @@ impl Bar {
         bar.set_style(style.progress_chars("━╸ "));
         bar.set_prefix(test.to_string());
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self { bar, start: Instant::now(), expected_s, label: String::new() }
+        Self { bar, start: Instant::now(), expected_s, label: String::new(), rate: None }
     }
 
     fn say(&mut self, label: &str) {
         self.label = label.to_string();
-        self.bar.set_message(self.label.clone());
+        self.refresh();
     }
 
     fn progress(&mut self, done: f64, mb_s: f64, iops: f64) {
         self.bar.set_position((done * STEPS as f64) as u64);
+        self.rate = Some((mb_s, iops));
+        self.refresh();
+    }
+
+    fn refresh(&self) {
         let left = self.expected_s - self.start.elapsed().as_secs_f64();
         let left = if left < 1.0 { "almost done".to_string() } else { format!("{left:.0} s left") };
-        let rate = if mb_s >= 10.0 { format!("{mb_s:.0} MB/s") } else { format!("{mb_s:.2} MB/s") };
-        self.bar.set_message(format!("{}  {rate}  {iops:.0} IOPS  {left}", self.label));
+        let rate = match self.rate {
+            None => String::new(),
+            Some((mb_s, iops)) if mb_s >= 10.0 => format!("  {mb_s:.0} MB/s  {iops:.0} IOPS"),
+            Some((mb_s, iops)) => format!("  {mb_s:.2} MB/s  {iops:.0} IOPS"),
+        };
+        self.bar.set_message(format!("{}{rate}  {left}", self.label));
     }
 
     fn clear(&self) {
