@@ -117,12 +117,20 @@ pub struct RunArguments {
     /// Seed of all random choices, to repeat exactly the same requests.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Print the plan and stop.
-    #[arg(long)]
-    pub dry_run: bool,
     /// Remove what killed runs left in the targets (default: this directory), and stop.
     #[arg(long)]
     pub clean: bool,
+    /// What becomes of the result.
+    #[command(flatten)]
+    pub outcome: OutcomeArguments,
+}
+
+/// What becomes of a run's result.
+#[derive(Debug, Args)]
+pub struct OutcomeArguments {
+    /// Print the plan and stop.
+    #[arg(long)]
+    pub dry_run: bool,
     /// No plan and no progress, only the result.
     #[arg(long, short)]
     pub quiet: bool,
@@ -215,21 +223,9 @@ pub struct ShowArguments {
 pub struct RerunArguments {
     /// The beginning of a run's id, or `last`.
     pub run: String,
-    /// Print the plan and stop.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// No plan and no progress, only the result.
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Do not store the run.
-    #[arg(long)]
-    pub no_save: bool,
-    /// How results are shown.
+    /// What becomes of the result.
     #[command(flatten)]
-    pub show: ShowOptions,
-    /// Where runs are kept.
-    #[command(flatten)]
-    pub store: StoreArguments,
+    pub outcome: OutcomeArguments,
 }
 
 /// Arguments of `export`.

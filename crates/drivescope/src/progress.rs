@@ -72,7 +72,7 @@ impl Bar {
     fn new(test: &str, expected_s: f64) -> Self {
         let bar =
             ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(10));
-        let template = "{prefix:11} {bar:16} {wide_msg}";
+        let template = "{prefix:11} {bar:10} {wide_msg}";
         let style = ProgressStyle::with_template(template).expect("a constant template is valid");
         bar.set_style(style.progress_chars("━╸ "));
         bar.set_prefix(test.to_string());

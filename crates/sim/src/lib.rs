@@ -7,5 +7,6 @@
 pub mod device;
 pub mod hdd;
 pub mod host;
+pub mod library;
 pub mod link;
 pub mod ssd;

@@ -1,8 +1,9 @@
 //! The FUSE file system of a served drive: one directory with one file of the drive's size.
 //!
 //! The file behaves like a block device opened with `O_DIRECT`: the kernel caches nothing of it, its
-//! size is fixed, and writes must be whole sectors. Reads may be odd; the drive then reads the whole
-//! sectors around them.
+//! size is fixed. Unlike there, requests need not be whole sectors (the kernel itself cuts a large
+//! request at odd places when the program's memory is not aligned): the drive then reads or writes
+//! the whole sectors around them.
 
 use super::backing::Backing;
 use super::clock::Clock;
@@ -18,6 +19,7 @@ use fuser::{
 };
 use rustix::io::Errno as SysErrno;
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -71,6 +73,12 @@ impl DriveFile {
             request,
             flight: Arc::clone(flight),
         }));
+    }
+
+    /// The same for the whole sectors around `bytes`.
+    fn submit_around(&self, op: Op, bytes: Range<u64>, flight: &Arc<InFlight>) {
+        let first = bytes.start - bytes.start % self.sector;
+        self.submit(op, first, bytes.end.next_multiple_of(self.sector) - first, flight);
     }
 
     /// Moves the data of a request on another thread.
@@ -252,8 +260,7 @@ impl Filesystem for DriveFile {
                 Err(error) => reply.error(errno(error)),
             }),
         ));
-        let first = offset - offset % self.sector;
-        self.submit(Op::Read, first, end.next_multiple_of(self.sector) - first, &flight);
+        self.submit_around(Op::Read, offset..end, &flight);
         let len = (end - offset) as usize;
         self.move_data(flight, move |backing| backing.read(offset, len));
     }
@@ -278,9 +285,6 @@ impl Filesystem for DriveFile {
         if data.is_empty() {
             return reply.written(0);
         }
-        if !self.is_whole(offset, fitting) {
-            return reply.error(Errno::EINVAL);
-        }
         let written = data.len() as u32;
         let flight = Arc::new(InFlight::new(
             Op::Write,
@@ -289,7 +293,7 @@ impl Filesystem for DriveFile {
                 Err(error) => reply.error(errno(error)),
             }),
         ));
-        self.submit(Op::Write, offset, fitting, &flight);
+        self.submit_around(Op::Write, offset..offset + fitting, &flight);
         let data = data.to_vec();
         self.move_data(flight, move |backing| backing.write(offset, &data).map(|()| Vec::new()));
     }

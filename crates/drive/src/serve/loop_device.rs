@@ -24,7 +24,6 @@ const CONTROL: &str = "/dev/loop-control";
 const ATTEMPTS: usize = 16;
 /// Requests above what FUSE carries at once would be split unevenly.
 const MAX_SECTORS_KB: &str = "1024";
-
 #[repr(C)]
 struct LoopConfig {
     fd: u32,
@@ -57,8 +56,6 @@ pub(super) struct Looks {
     pub(super) sector: u32,
     /// It turns: `queue/rotational`.
     pub(super) rotational: bool,
-    /// It accepts TRIM.
-    pub(super) trim: bool,
 }
 
 /// An attached loop device; detached when dropped.
@@ -105,18 +102,17 @@ impl LoopDevice {
     }
 
     fn set_up(&mut self, looks: Looks) -> Result<(), ServeError> {
-        let attribute = |name: &str| sys(self.number).join(name);
+        let directory = sys(self.number);
+        let attribute = |name: &str| directory.join(name);
         if fs::read_to_string(attribute("loop/dio")).is_ok_and(|dio| dio.trim() != "1") {
             let why = "it has no direct I/O on FUSE, and would cache; it needs Linux 4.10";
             return Err(missing(why.into()));
         }
-        let rotational = if looks.rotational { "1" } else { "0" };
         // Where the kernel refuses one of these, the drive works and only looks a little different.
-        let _ = fs::write(attribute("queue/rotational"), rotational);
+        let _ = fs::write(attribute("queue/rotational"), if looks.rotational { "1" } else { "0" });
         let _ = fs::write(attribute("queue/max_sectors_kb"), MAX_SECTORS_KB);
-        if !looks.trim {
-            let _ = fs::write(attribute("queue/discard_max_bytes"), "0");
-        }
+        // `discard_max_bytes` is left alone even where there is no TRIM: once it is 0, Linux 6.18 takes
+        // no other value until the device is removed. Discards are refused when they come.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         if let Ok(reader) = rustix::fs::open(self.node(), flags, Mode::empty()) {
             self.held = Some(reader);
@@ -144,6 +140,7 @@ impl LoopDevice {
     /// `patience`. It is then detached as soon as they go.
     pub(super) fn detach(&mut self, patience: Duration) -> bool {
         let Some(held) = self.held.take() else { return true };
+        self.reset_settings();
         clear(held.as_fd());
         drop(held);
         let start = Instant::now();
@@ -154,6 +151,16 @@ impl LoopDevice {
             std::thread::sleep(Duration::from_millis(5));
         }
         true
+    }
+
+    /// Takes back what would stay with the device for whoever uses it next. The kernel itself sets
+    /// `rotational` when a device is attached.
+    fn reset_settings(&self) {
+        let most = sys(self.number).join("queue/max_sectors_kb");
+        // 0 stands for the default since Linux 6.9; before, the default of loop devices was this.
+        if fs::write(&most, "0").is_err() {
+            let _ = fs::write(&most, "1280");
+        }
     }
 
     fn is_attached(&self) -> bool {

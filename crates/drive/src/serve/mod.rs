@@ -28,7 +28,7 @@ pub use error::ServeError;
 pub use lateness::LatenessReport;
 
 use backing::Backing;
-use clock::Clock;
+use clock::{Clock, go_first};
 use drivescope_sim::device::Device;
 use fuse::{DriveFile, FILE_NAME, Owner};
 use fuser::{Config, MountOption, Session, SessionACL, SessionUnmounter};
@@ -67,7 +67,8 @@ pub struct ServeOptions {
     pub sector_bytes: u32,
     /// The kernel is told that the block device turns.
     pub rotational: bool,
-    /// Whether the drive has TRIM; without it punching holes and discarding are refused.
+    /// Whether the drive has TRIM. Without it punching holes and discarding are refused, although the
+    /// queue of a loop device announces them for any file.
     pub trim: bool,
 }
 
@@ -136,8 +137,8 @@ impl Server {
         };
         server.mounted = Some(Mounted::mount(file_system, mount_point)?);
         if options.block {
-            let ServeOptions { sector_bytes: sector, rotational, trim, .. } = *options;
-            let looks = Looks { sector, rotational, trim };
+            let ServeOptions { sector_bytes: sector, rotational, .. } = *options;
+            let looks = Looks { sector, rotational };
             server.block = Some(LoopDevice::attach(&server.path, looks)?);
         }
         Ok(server)
@@ -254,7 +255,10 @@ impl Mounted {
         let unmounter = session.unmount_callable();
         let session = std::thread::Builder::new()
             .name("sim-fuse".into())
-            .spawn(move || session.run())
+            .spawn(move || {
+                go_first();
+                session.run()
+            })
             .map_err(ServeError::Thread)?;
         let connection =
             std::fs::metadata(&mount_point).map_or(0, |root| rustix::fs::minor(root.dev()));

@@ -1,6 +1,6 @@
 //! The one thread that owns the model and keeps its time equal to real time.
 
-use super::clock::Clock;
+use super::clock::{Clock, go_first};
 use super::in_flight::{InFlight, Reply};
 use super::lateness::Books;
 use super::workers::Jobs;
@@ -121,6 +121,7 @@ pub(super) fn run(
     books: &Arc<Books>,
     jobs: &Jobs,
 ) {
+    go_first();
     // Without this a sleep takes 50 µs longer. Where it is refused, lateness tells.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let mut timeline = Timeline::new(device);

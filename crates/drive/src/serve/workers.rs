@@ -1,5 +1,6 @@
 //! A few threads for what may block: reading and writing the backing file, sending large replies.
 
+use super::clock::go_first;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -85,6 +86,7 @@ impl Drop for Workers {
 }
 
 fn work(jobs: &Jobs) {
+    go_first();
     let mut queue = jobs.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if let Some(job) = queue.jobs.pop_front() {

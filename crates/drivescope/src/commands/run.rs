@@ -2,7 +2,7 @@
 
 use super::measure::{Job, Options, measure};
 use super::stored::open_existing;
-use crate::arguments::{RerunArguments, RunArguments};
+use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments};
 use crate::exit::{Code, Failure};
 use crate::{output, signals};
 use drivescope_bench::suites::{self, Overrides};
@@ -10,6 +10,7 @@ use drivescope_bench::{clock, engine, planner};
 use drivescope_drive::{Roots, Target, own_folder};
 use drivescope_model::plan::{Engine, Plan};
 use drivescope_model::target::TargetKind;
+use drivescope_model::units::Price;
 use drivescope_report::text;
 use drivescope_store::{Location, Store};
 use std::path::{Path, PathBuf};
@@ -29,67 +30,62 @@ pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
     };
     let suite = suites::find(&arguments.suite, suites::user_folder().as_deref())?;
     let suite = suites::adapt(suite, &overrides)?;
-    let engine = choose_engine(arguments.engine.map(Engine::from), arguments.quiet)?;
+    let asked = arguments.engine.map(Engine::from);
     let seed = arguments.seed.unwrap_or_else(clock::now_ns);
-    let targets = find_targets(&arguments.targets)?;
     let size_asked = arguments.size.is_some();
     let mut jobs = Vec::new();
-    for target in targets {
-        let engine = if target.simulated().is_some() { Engine::Sim } else { engine };
+    for target in find_targets(&arguments.targets)? {
+        let engine = engine_for(&target, asked, arguments.outcome.quiet)?;
         let plan = planner::plan(suite.clone(), seed, engine, &target, size_asked)?;
         jobs.push(Job { plan, target });
     }
-    if arguments.dry_run {
-        return dry_run(&jobs, arguments.show.json);
-    }
-    let options = Options {
-        label: arguments.label,
-        price: arguments.price,
-        quiet: arguments.quiet,
-        json: arguments.show.json,
-        verbose: arguments.show.verbose,
-    };
-    let store = open_store(arguments.no_save, arguments.store.store.as_deref())?;
-    clean_leftovers(&jobs);
-    measure(jobs, &options, store, signals::stop_flag())
+    carry_out(jobs, arguments.outcome, arguments.label, arguments.price)
 }
 
 /// `drivescope rerun`.
 pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
-    let earlier = open_existing(arguments.store.store.as_deref())?.get(&arguments.run)?;
-    let Plan { suite, seed, engine, own_bytes, .. } = earlier.plan;
-    let engine = match engine {
-        Engine::Sim => engine,
-        other => choose_engine(Some(other), arguments.quiet)?,
-    };
+    let outcome = arguments.outcome;
+    let earlier = open_existing(outcome.store.store.as_deref())?.get(&arguments.run)?;
+    let Plan { mut suite, seed, engine, own_bytes, .. } = earlier.plan;
     let target = Target::find(Path::new(&earlier.target.path), &Roots::host())?;
-    if let (Some(then), Some(now)) = (&earlier.drive, target.drive())
+    let engine = engine_for(&target, Some(engine), outcome.quiet)?;
+    if let (Some(then), Some(now), false) = (&earlier.drive, target.drive(), outcome.quiet)
         && (&then.model, &then.serial) != (&now.model, &now.serial)
-        && !arguments.quiet
     {
         let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "unknown".to_string());
         let (then, now) = (name(&then.model), name(&now.model));
         output::note(&format!("drivescope: note: then the drive was {then}, now it is {now}"));
     }
-    let mut suite = suite;
     if target.info().kind == TargetKind::Directory {
         suite.size = own_bytes;
     }
     let plan = planner::plan(suite, seed, engine, &target, true)?;
-    let jobs = vec![Job { plan, target }];
-    if arguments.dry_run {
-        return dry_run(&jobs, arguments.show.json);
+    carry_out(vec![Job { plan, target }], outcome, earlier.label, earlier.price)
+}
+
+/// Prints the plans, or runs them.
+fn carry_out(
+    jobs: Vec<Job>,
+    outcome: OutcomeArguments,
+    label: Option<String>,
+    price: Option<Price>,
+) -> Result<Code, Failure> {
+    let OutcomeArguments { dry_run, quiet, no_save, show, store } = outcome;
+    if dry_run {
+        return print_plans(&jobs, show.json);
     }
-    let options = Options {
-        label: earlier.label,
-        price: earlier.price,
-        quiet: arguments.quiet,
-        json: arguments.show.json,
-        verbose: arguments.show.verbose,
-    };
-    let store = open_store(arguments.no_save, arguments.store.store.as_deref())?;
+    let options = Options { label, price, quiet, json: show.json, verbose: show.verbose };
+    let store = open_store(no_save, store.store.as_deref())?;
     clean_leftovers(&jobs);
     measure(jobs, &options, store, signals::stop_flag())
+}
+
+/// A simulated drive has its own engine; others have the asked one or the best.
+fn engine_for(target: &Target, asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> {
+    match target.simulated() {
+        Some(_) => Ok(Engine::Sim),
+        None => choose_engine(asked, quiet),
+    }
 }
 
 fn choose_engine(asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> {
@@ -126,7 +122,7 @@ fn open_store(no_save: bool, store: Option<&str>) -> Result<Option<Store>, Failu
     })
 }
 
-fn dry_run(jobs: &[Job], json: bool) -> Result<Code, Failure> {
+fn print_plans(jobs: &[Job], json: bool) -> Result<Code, Failure> {
     if json {
         let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
         let json = match plans.as_slice() {

@@ -18,6 +18,15 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     }
     let cost = plan.cost();
     let tests = if count == 1 { "1 test".to_string() } else { format!("{count} tests") };
+    if target.kind == TargetKind::Simulated {
+        let simulated = "simulated in virtual time, so it takes seconds at most";
+        return Flow::new()
+            .item(Role::Plain, &tests, DOT)
+            .item(Role::Plain, &format!("about {} of the drive's time", Secs(cost.seconds)), DOT)
+            .item(Role::Plain, simulated, DOT)
+            .item(Role::Good, "nothing of this machine is read or written", DOT)
+            .lines(0, style);
+    }
     let written = Bytes(cost.written_bytes);
     let level = level(plan);
     let writes = match level {

@@ -52,8 +52,8 @@ pub struct HardDisk {
     pub(super) write_from: Nanos,
     /// When the host last asked for something.
     pub(super) last_activity: Nanos,
-    /// When the last write's data began to arrive.
-    pub(super) last_write: Nanos,
+    /// When data began to arrive in a write cache that was empty.
+    pub(super) dirty_since: Nanos,
     /// Whether the mechanism's last work was destaging; reads and destaging alternate under pressure.
     pub(super) destaged_last: bool,
 }
@@ -70,6 +70,7 @@ pub(super) struct Times {
     pub gap_jitter: Nanos,
     pub rmw_gap: Nanos,
     pub destage_idle: Nanos,
+    pub age_limit: Nanos,
     pub clean_idle: Nanos,
 }
 
@@ -85,6 +86,7 @@ pub(super) struct Sizes {
     pub destage_window: usize,
     pub rmw_batch: u64,
     pub append_sectors: u64,
+    pub append_extents: usize,
     pub depth: usize,
     pub write_caching: bool,
 }
@@ -154,7 +156,7 @@ impl HardDisk {
             electronics_free: 0,
             write_from: 0,
             last_activity: 0,
-            last_write: 0,
+            dirty_since: 0,
             destaged_last: false,
         })
     }
@@ -207,7 +209,10 @@ impl HardDisk {
             || (request.len > 0
                 && request.offset.is_multiple_of(sector)
                 && request.len.is_multiple_of(sector)
-                && request.offset.checked_add(request.len).is_some_and(|e| e <= self.sizes.capacity))
+                && request
+                    .offset
+                    .checked_add(request.len)
+                    .is_some_and(|e| e <= self.sizes.capacity))
     }
 
     /// Takes a request into the drive at `at`.
@@ -238,8 +243,7 @@ impl HardDisk {
             self.write_cache.remove(from, to);
         }
         if let Some(shingles) = &mut self.shingles {
-            let (first, behind) =
-                (from.div_ceil(self.sizes.physical), to / self.sizes.physical);
+            let (first, behind) = (from.div_ceil(self.sizes.physical), to / self.sizes.physical);
             if first < behind {
                 shingles.trim(first, behind);
             }
@@ -264,7 +268,9 @@ impl Device for HardDisk {
             self.complete(request.id, now, Outcome::Gone);
         } else if !self.is_valid(&request) {
             self.complete(request.id, now, Outcome::Invalid);
-        } else if self.flush.is_some() || !self.waiting.is_empty() || self.tags() >= self.sizes.depth
+        } else if self.flush.is_some()
+            || !self.waiting.is_empty()
+            || self.tags() >= self.sizes.depth
         {
             self.waiting.push_back((now, request));
         } else {
@@ -308,6 +314,7 @@ impl Times {
             gap_jitter: ms(write.gap_jitter_ms),
             rmw_gap: params.read_modify_write.map_or(0, |rmw| ms(rmw.gap_ms)),
             destage_idle: ms(write.idle_ms),
+            age_limit: ms(write.age_limit_ms),
             clean_idle: params.smr.map_or(0, |smr| ms(smr.clean_idle_ms)),
         }
     }
@@ -328,6 +335,7 @@ impl Sizes {
             destage_window: params.write_cache.window as usize,
             rmw_batch: params.read_modify_write.map_or(1, |rmw| u64::from(rmw.batch_sectors)),
             append_sectors: params.smr.map_or(0, |smr| u64::from(smr.append_kib) * KIB / physical),
+            append_extents: params.smr.map_or(0, |smr| smr.append_extents as usize),
             depth: params.queue.depth as usize,
             write_caching: params.write_cache.enabled,
         }

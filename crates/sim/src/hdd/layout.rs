@@ -38,8 +38,10 @@ pub struct Place {
     pub head: u32,
     /// Angle at which the sector starts, below the period.
     pub angle: Nanos,
-    /// Time for which the rest of the track, from this sector on, passes the head.
-    pub left_on_track: Nanos,
+    /// Sectors before this one on its track.
+    pub along: u32,
+    /// Sectors on its track.
+    pub per_track: u32,
 }
 
 /// A track within its zone, and what was crossed on the way to it.
@@ -170,8 +172,8 @@ impl Layout {
                 let width_here = width.min(u64::from(zone.cylinders) - band * width);
                 let pass = in_band / width_here;
                 let along = in_band - pass * width_here;
-                let across = if pass % 2 == 0 { along } else { width_here - 1 - along };
-                let backwards = zone.reversed != (band % 2 == 1);
+                let across = if pass.is_multiple_of(2) { along } else { width_here - 1 - along };
+                let backwards = zone.reversed == band.is_multiple_of(2);
                 let head = if backwards { self.heads - 1 - pass } else { pass };
                 (band * width + across, head, band * (self.heads - 1) + pass)
             }
@@ -205,7 +207,8 @@ impl Layout {
             cylinder: track.cylinder,
             head: track.head,
             angle: (self.track_angle(zone, track) + passed) % self.rotation.period(),
-            left_on_track: self.rotation.period() - passed,
+            along,
+            per_track: zone.per_track,
         }
     }
 
@@ -325,7 +328,17 @@ mod tests {
             .map(|place| (place.cylinder, place.head))
             .collect();
         let expected = [
-            (0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (2, 1), (1, 1), (0, 1), (4, 1), (5, 1), (6, 1),
+            (0, 0),
+            (1, 0),
+            (2, 0),
+            (3, 0),
+            (3, 1),
+            (2, 1),
+            (1, 1),
+            (0, 1),
+            (4, 1),
+            (5, 1),
+            (6, 1),
             (7, 1),
         ];
         assert_eq!(at, expected);

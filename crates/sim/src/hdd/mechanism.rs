@@ -85,17 +85,17 @@ impl Mechanism {
     /// Transfers `count` sectors that start under the head at `start`; returns when the last one ends.
     #[inline]
     pub fn transfer(&mut self, start: Nanos, sector: u64, place: &Place, count: u64) -> Nanos {
-        let time = self.layout.transfer_time(sector, count);
         self.next_sector = sector + count;
-        if time <= place.left_on_track {
+        if u64::from(place.along) + count <= u64::from(place.per_track) {
             self.cylinder = place.cylinder;
             self.head = place.head;
-        } else {
-            let last = self.layout.locate(sector + count - 1);
-            self.cylinder = last.cylinder;
-            self.head = last.head;
+            let angle = |along| self.rotation.sector_angle(along, place.per_track);
+            return start + angle(place.along + count as u32) - angle(place.along);
         }
-        start + time
+        let last = self.layout.locate(sector + count - 1);
+        self.cylinder = last.cylinder;
+        self.head = last.head;
+        start + self.layout.transfer_time(sector, count)
     }
 
     /// Moves to `sector` and transfers `count` sectors; returns when the last one ends.

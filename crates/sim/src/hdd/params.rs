@@ -220,6 +220,8 @@ pub struct WriteCacheParams {
     pub high_water_pct: f64,
     /// Time without commands after which destaging starts by itself, ms.
     pub idle_ms: f64,
+    /// Time after which a stretch is written next whatever that costs, ms.
+    pub age_limit_ms: f64,
     /// Stretches among which the next one is chosen by shortest positioning time.
     pub window: u32,
     /// Shortest time from the end of one media write to the start of the next that does not continue it, ms.
@@ -266,6 +268,9 @@ pub struct SmrParams {
     pub map_extents: u32,
     /// Time without commands after which cleaning starts, ms.
     pub clean_idle_ms: f64,
-    /// Largest amount appended to the log in one go, KiB.
+    /// Largest amount appended to the log in one go, KiB. After each append the next one waits for the
+    /// write cache's `gap_ms`, and so for about a revolution.
     pub append_kib: u32,
+    /// Separate stretches that one append carries at most.
+    pub append_extents: u32,
 }

@@ -51,6 +51,12 @@ impl CommandQueue {
         self.commands.len()
     }
 
+    /// Whether no command waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.commands.is_empty()
+    }
+
     /// Adds a command.
     #[inline]
     pub fn push(&mut self, command: Command) {
@@ -114,7 +120,8 @@ mod tests {
     }
 
     fn order(queue: &mut CommandQueue, mechanism: &Mechanism, at: Nanos, fcfs: bool) -> Vec<u64> {
-        std::iter::from_fn(|| queue.take(at, 0, mechanism, fcfs).map(|(c, _)| c.request.id)).collect()
+        std::iter::from_fn(|| queue.take(at, 0, mechanism, fcfs).map(|(c, _)| c.request.id))
+            .collect()
     }
 
     #[test]

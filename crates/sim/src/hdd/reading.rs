@@ -36,6 +36,10 @@ impl HardDisk {
             if self.write_cache.holds(byte, byte + request.len) {
                 return self.answer_from_cache(at, &request, 0);
             }
+            if let Some(ahead) = self.read_ahead.filter(|a| a.from <= from && from <= a.limit) {
+                // read-ahead has it or will come to it
+                return self.read_from_segment(at, request, (from, to), ahead.segment, ahead.from);
+            }
             if let Lookup::Held { index, end } = self.read_cache.find(from) {
                 return self.read_from_segment(at, request, (from, to), index, end);
             }
@@ -76,7 +80,8 @@ impl HardDisk {
             return;
         }
         self.stop_read_ahead(at);
-        self.queue_command(at, request, end.max(from), to, Some(index));
+        let continued = (from <= end).then_some(index);
+        self.queue_command(at, request, end.max(from), to, continued);
     }
 
     /// Answers a read from the segment that read-ahead is filling, when the head has passed its end.
@@ -85,7 +90,11 @@ impl HardDisk {
         let ahead_limit = (to + self.sizes.read_ahead_sectors).min(layout.sectors());
         let passed = |sector: u64| {
             let since = ahead.since;
-            if sector <= ahead.from { since } else { since + layout.time_between_ends(ahead.from, sector) }
+            if sector <= ahead.from {
+                since
+            } else {
+                since + layout.time_between_ends(ahead.from, sector)
+            }
         };
         if to > ahead.limit && passed(ahead.limit) < at {
             // it had stopped short of this request
@@ -121,7 +130,8 @@ impl HardDisk {
         }
         self.stop_read_ahead(at);
         let layout = self.mechanism.layout();
-        let start = self.mechanism.reach(at.max(self.mechanism_free), from, &layout.locate(from), false);
+        let start =
+            self.mechanism.reach(at.max(self.mechanism_free), from, &layout.locate(from), false);
         let crossing = layout.clock(from) - layout.clock_at_end(from);
         let since = start - crossing.min(start);
         self.read_ahead = Some(ReadAhead { segment, from, since, limit, promised: 0 });
@@ -163,8 +173,7 @@ impl HardDisk {
         let (ready, _) = self.electronics(at, overhead, 0);
         let place = self.mechanism.layout().locate(self.first_on_medium(from, to));
         let count = to - from;
-        let command =
-            Command { request, arrived: at, ready, sector: from, count, place, segment };
+        let command = Command { request, arrived: at, ready, sector: from, count, place, segment };
         self.queue.push(command);
     }
 
@@ -187,8 +196,11 @@ impl HardDisk {
         let Some((command, start)) = taken else {
             return;
         };
-        let moved_end =
-            if command.writes() { self.write_through(at, start, &command) } else { self.read_medium(start, &command) };
+        let moved_end = if command.writes() {
+            self.write_through(at, start, &command)
+        } else {
+            self.read_medium(start, &command)
+        };
         let (from, to) = (command.request.offset, command.request.offset + command.request.len);
         let effect = self.faults.effect(from, to, self.mechanism.rotation().period());
         let end = moved_end + effect.delay;
@@ -236,9 +248,12 @@ impl HardDisk {
             None => self.read_cache.replace_oldest(command.sector, to),
         };
         let limit = (to + self.sizes.read_ahead_sectors).min(self.mechanism.layout().sectors());
-        if limit > to && self.queue.len() == 0 && !delayed && self.may_read_on(command.sector, limit) {
-            self.read_ahead =
-                Some(ReadAhead { segment, from: to, since: end, limit, promised: 0 });
+        if limit > to
+            && self.queue.is_empty()
+            && !delayed
+            && self.may_read_on(command.sector, limit)
+        {
+            self.read_ahead = Some(ReadAhead { segment, from: to, since: end, limit, promised: 0 });
         }
     }
 

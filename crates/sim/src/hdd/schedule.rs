@@ -34,7 +34,7 @@ impl HardDisk {
     /// Whether no request waits for the mechanism or for another request.
     #[inline]
     pub(super) fn nothing_pending(&self) -> bool {
-        self.queue.len() == 0
+        self.queue.is_empty()
             && self.blocked_writes.is_empty()
             && self.flush.is_none()
             && self.waiting.is_empty()
@@ -87,7 +87,10 @@ impl HardDisk {
         match (command, destage) {
             // under pressure the two take turns
             (Some(c), Some(d)) if d <= c || (!self.destaged_last && d <= free.max(c)) => {
-                offer(d, if self.destaged_last && c <= d { Event::Command } else { Event::Destage });
+                offer(
+                    d,
+                    if self.destaged_last && c <= d { Event::Command } else { Event::Destage },
+                );
             }
             (Some(c), _) => offer(c, Event::Command),
             (None, Some(d)) => offer(d, Event::Destage),
@@ -109,8 +112,10 @@ impl HardDisk {
             return None;
         }
         let from = match &self.flush {
-            Some(flush) if self.queue.len() == 0 => flush.ready,
-            _ if !self.blocked_writes.is_empty() || self.write_cache.is_pressed() => self.last_write,
+            Some(flush) if self.queue.is_empty() => flush.ready,
+            _ if !self.blocked_writes.is_empty() || self.write_cache.is_pressed() => {
+                self.dirty_since
+            }
             _ => self.last_activity + self.times.destage_idle,
         };
         Some(self.mechanism_free.max(from))

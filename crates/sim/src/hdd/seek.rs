@@ -100,11 +100,7 @@ impl SeekCurve {
 fn three_point(min_ms: f64, average_ms: f64, full_ms: f64, stroke: f64) -> Shape {
     let root = (15.0 * average_ms - 10.0 * min_ms - 5.0 * full_ms) / (3.0 * stroke.sqrt());
     let slope = (7.0 * min_ms - 15.0 * average_ms + 8.0 * full_ms) / (3.0 * stroke);
-    Shape::ThreePoint {
-        base: min_ms * NS_PER_MS,
-        root: root * NS_PER_MS,
-        slope: slope * NS_PER_MS,
-    }
+    Shape::ThreePoint { base: min_ms * NS_PER_MS, root: root * NS_PER_MS, slope: slope * NS_PER_MS }
 }
 
 impl Shape {
@@ -208,8 +204,7 @@ mod tests {
 
     #[test]
     fn a_square_root_averages_eight_fifteenths() {
-        let curve =
-            SeekCurve::new(&SeekParams::SquareRoot { min_ms: 1.0, full_ms: 21.6 }, 100_000);
+        let curve = SeekCurve::new(&SeekParams::SquareRoot { min_ms: 1.0, full_ms: 21.6 }, 100_000);
         let expected = 1.0 + 8.0 / 15.0 * 20.6;
         assert!((mean_over_random_pairs(&curve, 100_000) - expected).abs() < 0.02);
     }

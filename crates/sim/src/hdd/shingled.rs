@@ -26,7 +26,7 @@ impl HardDisk {
                 break;
             }
             let room = self.sizes.append_sectors.saturating_sub(sectors);
-            if room == 0 {
+            if room == 0 || batch.len() >= self.sizes.append_extents {
                 break;
             }
             let behind = behind.min(first + room);
@@ -44,13 +44,13 @@ impl HardDisk {
 
     /// Writes home sectors where they belong now; makes room by cleaning first where the log is full.
     pub(super) fn append_or_stream(&mut self, at: Nanos, pieces: &[(u64, u64)]) -> Nanos {
-        if let [(from, to)] = *pieces {
-            if self.is_stream(from, to) {
-                if let Some(shingles) = &mut self.shingles {
-                    shingles.write_direct(from, to);
-                }
-                return self.mechanism.access(at, from, to - from, true);
+        if let [(from, to)] = *pieces
+            && self.is_stream(from, to)
+        {
+            if let Some(shingles) = &mut self.shingles {
+                shingles.write_direct(from, to);
             }
+            return self.mechanism.access(at, from, to - from, true);
         }
         let total: u64 = pieces.iter().map(|(from, to)| to - from).sum();
         let mut at = at;
@@ -69,7 +69,7 @@ impl HardDisk {
             shingles.append(from, to, next);
             next += to - from;
         }
-        self.mechanism.access(at, place, total, true)
+        self.mechanism.access(at.max(self.write_from), place, total, true)
     }
 
     /// Cleans one band while the drive is otherwise idle.

@@ -94,11 +94,11 @@ impl Shingles {
     }
 
     fn break_stream(&mut self) {
-        if let Some(next) = self.stream_next.take() {
-            if !(next - self.log_sectors).is_multiple_of(self.band_sectors) {
-                let band = self.band_of(next);
-                self.must_clean(band);
-            }
+        let Some(next) = self.stream_next.take() else {
+            return;
+        };
+        if !(next - self.log_sectors).is_multiple_of(self.band_sectors) {
+            self.must_clean(self.band_of(next));
         }
     }
 
@@ -158,8 +158,11 @@ impl Shingles {
         self.forget(from, to);
         let first = (from - self.log_sectors).div_ceil(self.band_sectors);
         let behind = self.band_of(to);
-        let unused: Vec<u64> =
-            if first < behind { self.waiting.range(first..behind).copied().collect() } else { vec![] };
+        let unused: Vec<u64> = if first < behind {
+            self.waiting.range(first..behind).copied().collect()
+        } else {
+            vec![]
+        };
         for band in unused {
             self.waiting.remove(&band);
         }

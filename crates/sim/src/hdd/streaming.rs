@@ -79,12 +79,14 @@ impl HardDisk {
 
     /// Sends the pass's next `bytes` (at most up to its end), the queue kept at its depth, until answered.
     fn step(&mut self, pass: &mut Pass, bytes: u64) {
-        let stop = pass.at.saturating_add(bytes.next_multiple_of(pass.chunk)).min(pass.end);
+        let bytes = bytes.min(pass.end - pass.at).next_multiple_of(pass.chunk);
+        let stop = (pass.at + bytes).min(pass.end);
         let mut outstanding = 0;
         while pass.at < stop || outstanding > 0 {
             while pass.at < stop && outstanding < pass.depth {
                 let len = pass.chunk.min(stop - pass.at);
-                let request = Request { id: pass.at, op: pass.op, offset: pass.at, len, fua: false };
+                let request =
+                    Request { id: pass.at, op: pass.op, offset: pass.at, len, fua: false };
                 self.submit(pass.now, request);
                 pass.at += len;
                 outstanding += 1;
@@ -127,7 +129,8 @@ impl HardDisk {
         let (began, from) = (pass.now, pass.at);
         self.step(pass, bytes);
         let sector = |host: u64| self.medium_byte(host) / self.sizes.physical;
-        let medium = self.mechanism.layout().time_between_ends(sector(from) + 1, sector(pass.at) + 1);
+        let medium =
+            self.mechanism.layout().time_between_ends(sector(from) + 1, sector(pass.at) + 1);
         (pass.now - began) as f64 / medium.max(1) as f64
     }
 
@@ -146,7 +149,7 @@ impl HardDisk {
         let time = if pace == 1.0 { medium } else { (medium as f64 * pace) as Nanos };
         self.mechanism.place_behind(self.mechanism.next_sector() + sectors);
         if pass.op == Op::Write {
-            self.write_cache.shift(bytes);
+            self.write_cache.shift(bytes, time);
         }
         if let Some(ahead) = &mut self.read_ahead {
             ahead.from += sectors;
@@ -160,7 +163,7 @@ impl HardDisk {
             &mut self.electronics_free,
             &mut self.write_from,
             &mut self.last_activity,
-            &mut self.last_write,
+            &mut self.dirty_since,
             &mut pass.now,
         ] {
             *moment += time;

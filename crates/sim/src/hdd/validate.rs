@@ -55,13 +55,24 @@ impl HddParams {
     }
 
     fn check_basics(&self, p: &mut Problems) {
-        p.unless(self.capacity_bytes > 0, "capacity_bytes", "is 0; give the bytes the host can address");
+        p.unless(
+            self.capacity_bytes > 0,
+            "capacity_bytes",
+            "is 0; give the bytes the host can address",
+        );
         p.unless(
             self.rpm.is_finite() && self.rpm > 0.0 && self.rpm <= RPM_MAX,
             "rpm",
-            format!("is {}; a spindle turns more than 0 and at most {RPM_MAX} times a minute", self.rpm),
+            format!(
+                "is {}; a spindle turns more than 0 and at most {RPM_MAX} times a minute",
+                self.rpm
+            ),
         );
-        p.unless((1..=64).contains(&self.heads), "heads", format!("is {}; give 1 to 64", self.heads));
+        p.unless(
+            (1..=64).contains(&self.heads),
+            "heads",
+            format!("is {}; give 1 to 64", self.heads),
+        );
         for (value, field) in [
             (self.head_switch_ms, "head_switch_ms"),
             (self.write_settle_ms, "write_settle_ms"),
@@ -72,7 +83,11 @@ impl HddParams {
             p.not_negative(value, field);
         }
         p.positive(self.interface_mb_s, "interface_mb_s");
-        p.unless(self.queue.depth >= 1, "queue.depth", "is 0; a drive without queueing has depth 1");
+        p.unless(
+            self.queue.depth >= 1,
+            "queue.depth",
+            "is 0; a drive without queueing has depth 1",
+        );
         p.unless(self.queue.window >= 1, "queue.window", "is 0; 1 is first come, first served");
         p.positive(self.queue.starvation_ms, "queue.starvation_ms");
     }
@@ -100,7 +115,8 @@ impl HddParams {
             format!("is {}, not a multiple of the logical sector", self.capacity_bytes),
         );
         p.unless(
-            logical > 0 && self.alignment_shift_sectors < physical / logical.max(1).min(physical.max(1)),
+            logical > 0
+                && self.alignment_shift_sectors < physical / logical.max(1).min(physical.max(1)),
             "alignment_shift_sectors",
             format!(
                 "is {}; it must be less than the logical sectors in a physical one",
@@ -108,7 +124,11 @@ impl HddParams {
             ),
         );
         if let Some(rmw) = &self.read_modify_write {
-            p.unless(rmw.batch_sectors >= 1, "read_modify_write.batch_sectors", "is 0; give 1 or more");
+            p.unless(
+                rmw.batch_sectors >= 1,
+                "read_modify_write.batch_sectors",
+                "is 0; give 1 or more",
+            );
             p.not_negative(rmw.gap_ms, "read_modify_write.gap_ms");
         }
     }
@@ -130,7 +150,9 @@ impl HddParams {
 
     fn check_seek(&self, p: &mut Problems) {
         match &self.seek {
-            SeekParams::TwoPiece { single_ms, near_base_ms, knee_fraction, far_base_ms, .. } => {
+            SeekParams::TwoPiece {
+                single_ms, near_base_ms, knee_fraction, far_base_ms, ..
+            } => {
                 p.positive(*single_ms, "seek.single_ms");
                 p.not_negative(*near_base_ms, "seek.near_base_ms");
                 p.not_negative(*far_base_ms, "seek.far_base_ms");
@@ -150,7 +172,9 @@ impl HddParams {
                 p.unless(
                     min_ms < average_ms && average_ms < full_ms,
                     "seek.average_ms",
-                    format!("is {average_ms}; it must lie between min_ms {min_ms} and full_ms {full_ms}"),
+                    format!(
+                        "is {average_ms}; it must lie between min_ms {min_ms} and full_ms {full_ms}"
+                    ),
                 );
             }
             SeekParams::SquareRoot { min_ms, full_ms } => {
@@ -181,8 +205,16 @@ impl HddParams {
     fn check_caches(&self, p: &mut Problems) {
         let write = &self.write_cache;
         if write.enabled {
-            p.unless(write.dirty_limit_kib > 0, "write_cache.dirty_limit_kib", "is 0; turn the cache off with enabled = false");
-            p.unless(write.dirty_extents > 0, "write_cache.dirty_extents", "is 0; turn the cache off with enabled = false");
+            p.unless(
+                write.dirty_limit_kib > 0,
+                "write_cache.dirty_limit_kib",
+                "is 0; turn the cache off with enabled = false",
+            );
+            p.unless(
+                write.dirty_extents > 0,
+                "write_cache.dirty_extents",
+                "is 0; turn the cache off with enabled = false",
+            );
             p.unless(write.window > 0, "write_cache.window", "is 0; 1 writes in order of address");
         }
         p.unless(
@@ -191,6 +223,7 @@ impl HddParams {
             format!("is {}; it must be greater than 0 and at most 100", write.high_water_pct),
         );
         p.not_negative(write.idle_ms, "write_cache.idle_ms");
+        p.positive(write.age_limit_ms, "write_cache.age_limit_ms");
         p.not_negative(write.gap_ms, "write_cache.gap_ms");
         p.not_negative(write.gap_jitter_ms, "write_cache.gap_jitter_ms");
         let read = &self.read_cache;
@@ -202,7 +235,10 @@ impl HddParams {
         p.unless(
             read.segments == 0 || read.read_ahead_kib <= read.segment_kib,
             "read_cache.read_ahead_kib",
-            format!("is {}, more than a segment holds ({} KiB)", read.read_ahead_kib, read.segment_kib),
+            format!(
+                "is {}, more than a segment holds ({} KiB)",
+                read.read_ahead_kib, read.segment_kib
+            ),
         );
     }
 
@@ -210,20 +246,36 @@ impl HddParams {
         if let Some(smr) = &self.smr {
             p.unless(smr.band_mib > 0, "smr.band_mib", "is 0; give the size of a band");
             p.positive(smr.cache_gib, "smr.cache_gib");
-            p.unless(smr.map_extents > 0, "smr.map_extents", "is 0; give the extents the map holds");
+            p.unless(
+                smr.map_extents > 0,
+                "smr.map_extents",
+                "is 0; give the extents the map holds",
+            );
             p.not_negative(smr.clean_idle_ms, "smr.clean_idle_ms");
-            p.unless(smr.append_kib > 0, "smr.append_kib", "is 0; give the largest append to the log");
+            p.unless(smr.append_extents > 0, "smr.append_extents", "is 0; give 1 or more");
+            p.unless(
+                smr.append_kib > 0,
+                "smr.append_kib",
+                "is 0; give the largest append to the log",
+            );
         }
     }
 
     fn check_zones(&self, p: &mut Problems) {
         match &self.zones {
-            ZoneParams::SquareRoot { outer_media_mb_s, inner_media_mb_s, clamp_media_mb_s, count } => {
+            ZoneParams::SquareRoot {
+                outer_media_mb_s,
+                inner_media_mb_s,
+                clamp_media_mb_s,
+                count,
+            } => {
                 p.positive(*inner_media_mb_s, "zones.inner_media_mb_s");
                 p.unless(
                     inner_media_mb_s <= outer_media_mb_s,
                     "zones.inner_media_mb_s",
-                    format!("is {inner_media_mb_s}, faster than the outer zone's {outer_media_mb_s}"),
+                    format!(
+                        "is {inner_media_mb_s}, faster than the outer zone's {outer_media_mb_s}"
+                    ),
                 );
                 if let Some(clamp) = clamp_media_mb_s {
                     p.unless(
@@ -271,16 +323,19 @@ impl HddParams {
                     ),
                 );
             }
-            for (skew, name) in
-                [(zone.head_skew_rev, "head_skew_rev"), (zone.cylinder_skew_rev, "cylinder_skew_rev")]
-            {
+            for (skew, name) in [
+                (zone.head_skew_rev, "head_skew_rev"),
+                (zone.cylinder_skew_rev, "cylinder_skew_rev"),
+            ] {
                 let ok = skew.is_none_or(|s| (0.0..1.0).contains(&s));
                 p.unless(ok, &at(name), "must be at least 0 and less than 1 revolution");
             }
         }
         let held: u64 = list
             .iter()
-            .map(|z| u64::from(z.cylinders) * u64::from(self.heads) * u64::from(z.sectors_per_track))
+            .map(|z| {
+                u64::from(z.cylinders) * u64::from(self.heads) * u64::from(z.sectors_per_track)
+            })
             .sum();
         let needed = sectors_needed(self);
         p.unless(
@@ -354,6 +409,7 @@ mod tests {
                     map_extents: 10,
                     clean_idle_ms: 100.0,
                     append_kib: 1024,
+                    append_extents: 8,
                 });
             }),
         ];

@@ -1,12 +1,22 @@
 //! Data the drive has reported as written and still has to write: which bytes, and whether more fit.
 
-use std::collections::BTreeMap;
+use crate::device::Nanos;
+use std::collections::{BTreeMap, VecDeque};
+
+/// A stretch of unwritten bytes: where it ends, and since when its first byte waits.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    end: u64,
+    since: Nanos,
+}
 
 /// Unwritten bytes, kept as disjoint stretches that do not touch.
 #[derive(Debug, Clone)]
 pub struct WriteCache {
-    /// Start of each stretch and its end.
-    dirty: BTreeMap<u64, u64>,
+    /// Stretches by their start.
+    dirty: BTreeMap<u64, Stretch>,
+    /// Starts of stretches in order of waiting; entries whose stretch has gone are dropped when met.
+    ages: VecDeque<(Nanos, u64)>,
     dirty_bytes: u64,
     /// Stretches that are being written to the medium now; they keep their room until that is done.
     in_flight: Vec<(u64, u64)>,
@@ -21,6 +31,7 @@ impl WriteCache {
     pub fn new(limit_bytes: u64, limit_extents: u32, high_water: f64) -> Self {
         Self {
             dirty: BTreeMap::new(),
+            ages: VecDeque::new(),
             dirty_bytes: 0,
             in_flight: Vec::new(),
             in_flight_bytes: 0,
@@ -69,37 +80,61 @@ impl WriteCache {
         self.dirty.len() + self.in_flight.len()
     }
 
-    /// Adds the bytes `from..to`, coalescing with neighbours and overwriting what overlaps.
-    pub fn insert(&mut self, from: u64, to: u64) {
-        let (mut start, mut end) = (from, to);
-        while let Some((&s, &e)) = self.dirty.range(..=end).next_back() {
-            if e < start {
+    /// Adds the bytes `from..to` at `now`, coalescing with neighbours and overwriting what overlaps.
+    pub fn insert(&mut self, from: u64, to: u64, now: Nanos) {
+        let (mut start, mut end, mut since) = (from, to, None);
+        while let Some((&s, &stretch)) = self.dirty.range(..=end).next_back() {
+            if stretch.end < start {
                 break;
             }
             self.dirty.remove(&s);
-            self.dirty_bytes -= e - s;
+            self.dirty_bytes -= stretch.end - s;
+            if s <= start {
+                since = Some(stretch.since);
+            }
             start = start.min(s);
-            end = end.max(e);
+            end = end.max(stretch.end);
         }
-        self.dirty.insert(start, end);
-        self.dirty_bytes += end - start;
+        self.add(start, Stretch { end, since: since.unwrap_or(now) }, since.is_none());
+    }
+
+    fn add(&mut self, start: u64, stretch: Stretch, is_new: bool) {
+        self.dirty.insert(start, stretch);
+        self.dirty_bytes += stretch.end - start;
+        if is_new {
+            self.ages.push_back((stretch.since, start));
+        }
     }
 
     /// Forgets the bytes `from..to`, wherever they are waiting.
     pub fn remove(&mut self, from: u64, to: u64) {
-        while let Some((&s, &e)) = self.dirty.range(..to).next_back() {
-            if e <= from {
+        while let Some((&s, &stretch)) = self.dirty.range(..to).next_back() {
+            if stretch.end <= from {
                 break;
             }
             self.dirty.remove(&s);
-            self.dirty_bytes -= e - s;
-            for (start, end) in [(s, from.min(e)), (to.max(s), e)] {
-                if start < end {
-                    self.dirty.insert(start, end);
-                    self.dirty_bytes += end - start;
+            self.dirty_bytes -= stretch.end - s;
+            if s < from {
+                self.add(s, Stretch { end: from, ..stretch }, false);
+            }
+            if to < stretch.end {
+                self.add(to, stretch, true);
+            }
+        }
+    }
+
+    /// The stretch that has waited longest, if since before `moment`.
+    pub fn waiting_since_before(&mut self, moment: Nanos) -> Option<(u64, u64)> {
+        while let Some(&(since, start)) = self.ages.front() {
+            match self.dirty.get(&start).filter(|stretch| stretch.since == since) {
+                Some(stretch) if since < moment => return Some((start, stretch.end)),
+                Some(_) => return None,
+                None => {
+                    self.ages.pop_front();
                 }
             }
         }
+        None
     }
 
     /// Starts writing `from..to`, which must be dirty: it keeps its room until [`WriteCache::finish`].
@@ -127,7 +162,7 @@ impl WriteCache {
         if self.dirty.is_empty() && self.in_flight.is_empty() {
             return false;
         }
-        let waiting = self.dirty.range(..=from).next_back().is_some_and(|(_, &end)| end >= to);
+        let waiting = self.dirty.range(..=from).next_back().is_some_and(|(_, s)| s.end >= to);
         waiting || self.in_flight.iter().any(|&(start, end)| start <= from && to <= end)
     }
 
@@ -135,12 +170,17 @@ impl WriteCache {
     pub fn ascending_from(&self, position: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let after = self.dirty.range(position..);
         let before = self.dirty.range(..position);
-        after.chain(before).map(|(&start, &end)| (start, end))
+        after.chain(before).map(|(&start, stretch)| (start, stretch.end))
     }
 
-    /// Moves every stretch forward by `bytes`, as a long stream would have done.
-    pub fn shift(&mut self, bytes: u64) {
-        self.dirty = self.dirty.iter().map(|(s, e)| (s + bytes, e + bytes)).collect();
+    /// Moves every stretch forward by `bytes` and `time`, as a long stream would have done.
+    pub fn shift(&mut self, bytes: u64, time: Nanos) {
+        let stretches = std::mem::take(&mut self.dirty);
+        self.ages.clear();
+        self.dirty_bytes = 0;
+        for (start, Stretch { end, since }) in stretches {
+            self.add(start + bytes, Stretch { end: end + bytes, since: since + time }, true);
+        }
         for stretch in &mut self.in_flight {
             *stretch = (stretch.0 + bytes, stretch.1 + bytes);
         }
@@ -160,7 +200,7 @@ mod tests {
     fn neighbours_coalesce() {
         let mut cache = WriteCache::new(1000, 3, 0.5);
         for (from, to) in [(0, 10), (20, 30), (10, 20), (50, 60)] {
-            cache.insert(from, to);
+            cache.insert(from, to, 0);
         }
         assert_eq!(stretches(&cache), [(0, 30), (50, 60)]);
         assert_eq!(cache.total_bytes(), 40);
@@ -169,10 +209,10 @@ mod tests {
     #[test]
     fn what_is_under_way_keeps_its_room() {
         let mut cache = WriteCache::new(30, 3, 0.5);
-        cache.insert(0, 30);
+        cache.insert(0, 30, 0);
         cache.start(0, 20);
         assert!(cache.fits() && cache.is_pressed() && cache.holds(5, 15) && cache.holds(20, 30));
-        cache.insert(100, 110);
+        cache.insert(100, 110, 0);
         assert!(!cache.fits());
         cache.finish();
         assert!(cache.fits() && !cache.holds(5, 15));
@@ -182,19 +222,34 @@ mod tests {
     #[test]
     fn either_limit_binds() {
         let mut cache = WriteCache::new(1000, 2, 0.75);
-        cache.insert(0, 1);
+        cache.insert(0, 1, 0);
         assert!(cache.fits() && !cache.is_pressed());
-        cache.insert(10, 11);
+        cache.insert(10, 11, 0);
         assert!(cache.fits() && cache.is_pressed());
-        cache.insert(20, 21);
+        cache.insert(20, 21, 0);
         assert!(!cache.fits());
+    }
+
+    #[test]
+    fn the_longest_waiting_is_known() {
+        let mut cache = WriteCache::new(1000, 9, 0.75);
+        cache.insert(50, 60, 1);
+        cache.insert(10, 20, 2);
+        assert_eq!(cache.waiting_since_before(1), None);
+        assert_eq!(cache.waiting_since_before(5), Some((50, 60)));
+        // growth at the end does not make it younger, and what remains of it is as old
+        cache.insert(60, 70, 3);
+        cache.start(50, 55);
+        assert_eq!(cache.waiting_since_before(3), Some((10, 20)));
+        cache.remove(10, 20);
+        assert_eq!(cache.waiting_since_before(2), Some((55, 70)));
     }
 
     #[test]
     fn the_order_of_visits_wraps_round() {
         let mut cache = WriteCache::new(1000, 9, 0.75);
         for from in [10, 20, 30] {
-            cache.insert(from, from + 5);
+            cache.insert(from, from + 5, 0);
         }
         assert_eq!(cache.ascending_from(20).collect::<Vec<_>>(), [(20, 25), (30, 35), (10, 15)]);
     }
@@ -205,7 +260,7 @@ mod tests {
             let mut cache = WriteCache::new(1000, 100, 0.75);
             let mut bitmap = [false; 80];
             for (add, from, len) in steps {
-                if add { cache.insert(from, from + len) } else { cache.remove(from, from + len) }
+                if add { cache.insert(from, from + len, 0) } else { cache.remove(from, from + len) }
                 bitmap[from as usize..(from + len) as usize].fill(add);
                 let held = bitmap.iter().filter(|&&b| b).count() as u64;
                 prop_assert_eq!(cache.total_bytes(), held);

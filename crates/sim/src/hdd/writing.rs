@@ -26,7 +26,9 @@ impl HardDisk {
             return self.queue_command(at, request, from, to, None);
         }
         let (ready, arrived) = self.electronics(at, self.times.write, request.len);
-        self.last_write = ready;
+        if self.write_cache.is_clean() {
+            self.dirty_since = ready;
+        }
         let from = self.medium_byte(request.offset);
         let write = BlockedWrite { id: request.id, from, to: from + request.len, arrived };
         if self.blocked_writes.is_empty() {
@@ -40,7 +42,7 @@ impl HardDisk {
     /// the first write that does not fit counts as held, but is answered only when it does. Returns
     /// whether it was answered.
     fn take_into_cache(&mut self, at: Nanos, write: BlockedWrite) -> bool {
-        self.write_cache.insert(write.from, write.to);
+        self.write_cache.insert(write.from, write.to, at);
         let fits = self.write_cache.fits();
         if fits {
             self.complete(write.id, at.max(write.arrived), Outcome::Done);
@@ -74,7 +76,13 @@ impl HardDisk {
         let end = if self.shingles.is_some() {
             self.destage_shingled(at)
         } else {
-            let Some(chosen) = self.choose(at, None, u64::MAX) else {
+            let overdue =
+                self.write_cache.waiting_since_before(at.saturating_sub(self.times.age_limit));
+            let chosen = match overdue {
+                Some((from, to)) => Some(self.cut(from, to)),
+                None => self.choose(at),
+            };
+            let Some(chosen) = chosen else {
                 return;
             };
             if self.is_partial(&chosen) {
@@ -94,31 +102,41 @@ impl HardDisk {
     }
 
     /// The stretch whose transfer could start first at `at`, among the next ones in order of address from
-    /// the head on. With `only_partial` the choice is among those that need a read first, of at most
-    /// `room` sectors.
-    fn choose(&self, at: Nanos, only_partial: Option<Nanos>, room: u64) -> Option<Chosen> {
+    /// the head on.
+    fn choose(&self, at: Nanos) -> Option<Chosen> {
         let head = self.mechanism.next_sector();
-        let position = head * self.sizes.physical;
-        let move_from = only_partial.unwrap_or_else(|| at.max(self.write_from));
-        let mut best: Option<(Nanos, Chosen)> = None;
-        // a stretch that began before the head and reaches behind it is first seen from its start
-        for (from, to) in self.write_cache.ascending_from(position).take(self.sizes.destage_window) {
-            let chosen = self.cut(from, to);
-            if only_partial.is_some() && (!self.is_partial(&chosen) || chosen.count > room) {
-                continue;
-            }
-            let continues = chosen.first == head && only_partial.is_none();
-            let place = self.mechanism.layout().locate(chosen.first);
-            let set_out = if continues { at } else { move_from };
-            let start = self.mechanism.reach(set_out, chosen.first, &place, true);
+        let move_from = at.max(self.write_from);
+        let mut best: Option<(Nanos, (u64, u64))> = None;
+        for (from, to) in self.upcoming() {
+            let first = from / self.sizes.physical;
+            let set_out = if first == head { at } else { move_from };
+            let start = self.start_of_write(set_out, first);
             if best.is_none_or(|(earliest, _)| start < earliest) {
-                best = Some((start, chosen));
+                best = Some((start, (from, to)));
             }
             if start <= at {
                 break;
             }
         }
-        best.map(|(_, chosen)| chosen)
+        best.map(|(_, (from, to))| self.cut(from, to))
+    }
+
+    /// The same among stretches that need a read first and have at most `room` sectors.
+    fn choose_partial(&self, at: Nanos, room: u64) -> Option<Chosen> {
+        self.upcoming()
+            .map(|(from, to)| self.cut(from, to))
+            .filter(|chosen| chosen.count <= room && self.is_partial(chosen))
+            .min_by_key(|chosen| self.start_of_write(at, chosen.first))
+    }
+
+    /// The stretches to choose from.
+    fn upcoming(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let position = self.mechanism.next_sector() * self.sizes.physical;
+        self.write_cache.ascending_from(position).take(self.sizes.destage_window)
+    }
+
+    fn start_of_write(&self, at: Nanos, sector: u64) -> Nanos {
+        self.mechanism.reach(at, sector, &self.mechanism.layout().locate(sector), true)
     }
 
     /// The part of a stretch that one write to the medium covers: up to the end of a track, and for a
@@ -164,7 +182,7 @@ impl HardDisk {
         let mut end = self.mechanism.access(start, first.first, first.count, false);
         while room > 0 {
             let next_from = end + self.gap(self.times.rmw_gap);
-            let Some(next) = self.choose(next_from, Some(next_from), room) else {
+            let Some(next) = self.choose_partial(next_from, room) else {
                 break;
             };
             self.write_cache.start(next.from, next.to);

@@ -19,8 +19,7 @@ pub struct ZoneFormat {
 /// Physical sectors the drive needs: its capacity and the shift of its addresses, and for shingled drives
 /// the persistent cache.
 pub fn sectors_needed(params: &HddParams) -> u64 {
-    let shift =
-        u64::from(params.alignment_shift_sectors) * u64::from(params.logical_sector_bytes);
+    let shift = u64::from(params.alignment_shift_sectors) * u64::from(params.logical_sector_bytes);
     let log = params.smr.map_or(0, |smr| (smr.cache_gib * (1u64 << 30) as f64) as u64);
     let physical = u64::from(params.physical_sector_bytes);
     log / physical + (params.capacity_bytes + shift).div_ceil(physical)
@@ -39,8 +38,7 @@ pub fn zone_formats(params: &HddParams) -> Vec<ZoneFormat> {
             })
             .collect(),
         ZoneParams::SquareRoot { outer_media_mb_s, inner_media_mb_s, clamp_media_mb_s, count } => {
-            let rates =
-                zone_rates(*outer_media_mb_s, *inner_media_mb_s, *clamp_media_mb_s, *count);
+            let rates = zone_rates(*outer_media_mb_s, *inner_media_mb_s, *clamp_media_mb_s, *count);
             from_rates(params, &rates)
         }
     }

@@ -3,6 +3,15 @@
 use super::geometry::Geometry;
 use super::params::{FlashParams, ParamProblem, SsdParams};
 
+/// Ten seconds: no operation of a drive takes longer, and sums of such times stay far from overflow.
+const TIME_MAX_US: f64 = 1e7;
+/// Slower than any link or flash bus.
+const RATE_MIN_MB_S: f64 = 0.01;
+/// Faster than any link or flash bus.
+const RATE_MAX_MB_S: f64 = 1e6;
+/// Most read-ahead: larger than any drive's memory for it.
+const READ_AHEAD_MAX_KIB: u32 = 65_536;
+
 /// Collects problems by field.
 #[derive(Debug, Default)]
 struct Problems(Vec<ParamProblem>);
@@ -27,6 +36,19 @@ impl Problems {
     fn not_negative(&mut self, field: &str, value: f64) {
         if !(value.is_finite() && value >= 0.0) {
             self.add(field, format!("is {value}; must be 0 or more"));
+        }
+    }
+
+    fn time(&mut self, field: &str, value_us: f64) {
+        if !(0.0..=TIME_MAX_US).contains(&value_us) {
+            self.add(field, format!("is {value_us}; must be from 0 to {TIME_MAX_US}"));
+        }
+    }
+
+    fn rate(&mut self, field: &str, value_mb_s: f64) {
+        if !(RATE_MIN_MB_S..=RATE_MAX_MB_S).contains(&value_mb_s) {
+            let range = format!("from {RATE_MIN_MB_S} to {RATE_MAX_MB_S}");
+            self.add(field, format!("is {value_mb_s}; must be {range}"));
         }
     }
 
@@ -59,7 +81,7 @@ impl SsdParams {
             "must be 512 or 4096",
         );
         problems.expect(
-            unit.is_power_of_two() && unit >= 4096 && unit <= 1 << 20,
+            unit.is_power_of_two() && (4096..=1 << 20).contains(&unit),
             "mapping_unit_bytes",
             "must be a power of two from 4096 to 1048576",
         );
@@ -69,33 +91,50 @@ impl SsdParams {
             "capacity_bytes",
             "must be a multiple of mapping_unit_bytes",
         );
-        problems.positive("spare_share", self.spare_share);
+        problems.expect(
+            self.spare_share > 0.0 && self.spare_share <= 10.0,
+            "spare_share",
+            "must be above 0 and at most 10",
+        );
         problems.positive("map.cache_mib", self.map.cache_mib);
         problems.expect(
             self.controller.queue_depth > 0,
             "controller.queue_depth",
             "must be at least 1",
         );
+        problems.expect(
+            self.controller.read_ahead_kib <= READ_AHEAD_MAX_KIB,
+            "controller.read_ahead_kib",
+            "must be at most 65536",
+        );
     }
 
     fn check_times(&self, problems: &mut Problems) {
         let c = &self.controller;
-        problems.not_negative("controller.read_command_us", c.read_command_us);
-        problems.not_negative("controller.write_command_us", c.write_command_us);
-        problems.not_negative("controller.command_interval_us", c.command_interval_us);
-        problems.not_negative("controller.trim_command_us", c.trim_command_us);
-        problems.not_negative("controller.trim_us_per_gib", c.trim_us_per_gib);
-        problems.positive("port.payload_mb_s", self.port.payload_mb_s);
-        problems.not_negative("port.command_us", self.port.command_us);
-        problems.not_negative("buffer.flush_commit_us", self.buffer.flush_commit_us);
+        problems.time("controller.read_command_us", c.read_command_us);
+        problems.time("controller.write_command_us", c.write_command_us);
+        problems.time("controller.command_interval_us", c.command_interval_us);
+        problems.time("controller.trim_command_us", c.trim_command_us);
+        problems.time("controller.trim_us_per_gib", c.trim_us_per_gib);
+        if let Some(port) = &self.port {
+            problems.rate("port.read_mb_s", port.read_mb_s);
+            problems.rate("port.write_mb_s", port.write_mb_s);
+            problems.time("port.command_us", port.command_us);
+            problems.time("port.host_path_us", port.host_path_us);
+        }
+        problems.time("buffer.flush_commit_us", self.buffer.flush_commit_us);
     }
 
     fn check_slc_and_thermal(&self, problems: &mut Problems) {
         if let Some(slc) = &self.slc {
-            problems.not_negative("slc.static_gb", slc.static_gb);
+            problems.expect(
+                slc.static_gb >= 0.0 && slc.static_gb * 1e9 <= self.capacity_bytes as f64,
+                "slc.static_gb",
+                "must be from 0 to the capacity",
+            );
             problems.not_negative("slc.dynamic_max_gb", slc.dynamic_max_gb);
             problems.share("slc.dynamic_free_share", slc.dynamic_free_share);
-            problems.not_negative("slc.idle_before_fold_ms", slc.idle_before_fold_ms);
+            problems.time("slc.idle_before_fold_ms", slc.idle_before_fold_ms);
             problems.expect(
                 self.flash.bits_per_cell > 1,
                 "slc",
@@ -128,8 +167,7 @@ impl SsdParams {
     fn check_together(&self, problems: &mut Problems) {
         match Geometry::new(self) {
             Ok(geometry) => {
-                let row_kib =
-                    u64::from(geometry.row_units(false)) * geometry.unit_bytes / 1024;
+                let row_kib = u64::from(geometry.row_units(false)) * geometry.unit_bytes / 1024;
                 if u64::from(self.buffer.size_kib) < 2 * row_kib {
                     problems.add(
                         "buffer.size_kib",
@@ -172,14 +210,14 @@ fn check_flash(flash: &FlashParams, problems: &mut Problems) {
         "must have one value for each of bits_per_cell, lowest page first",
     );
     for &read_us in &flash.read_us {
-        problems.positive("flash.read_us", read_us);
+        problems.time("flash.read_us", read_us);
     }
-    problems.positive("flash.channel_mb_s", flash.channel_mb_s);
-    problems.positive("flash.program_us", flash.program_us);
-    problems.not_negative("flash.erase_us", flash.erase_us);
-    problems.positive("flash.slc_read_us", flash.slc_read_us);
-    problems.positive("flash.slc_program_us", flash.slc_program_us);
-    problems.not_negative("flash.suspend_us", flash.suspend_us.unwrap_or(0.0));
+    problems.rate("flash.channel_mb_s", flash.channel_mb_s);
+    problems.time("flash.program_us", flash.program_us);
+    problems.time("flash.erase_us", flash.erase_us);
+    problems.time("flash.slc_read_us", flash.slc_read_us);
+    problems.time("flash.slc_program_us", flash.slc_program_us);
+    problems.time("flash.suspend_us", flash.suspend_us.unwrap_or(0.0));
     problems.share("flash.retry_share", flash.retry_share);
-    problems.not_negative("flash.retry_us", flash.retry_us);
+    problems.time("flash.retry_us", flash.retry_us);
 }

@@ -23,6 +23,8 @@ pub(super) struct Die {
     read_free: Nanos,
     /// The chain, in order, nothing overlapping; what has ended is dropped.
     chain: VecDeque<Work>,
+    /// When the last program in the chain begins, as planned.
+    program_began: Nanos,
     /// How many entries of the chain have been dropped: the number of its first entry.
     dropped: u64,
 }
@@ -30,7 +32,13 @@ pub(super) struct Die {
 impl Die {
     /// Reads for `len` from `at` on and returns the end. A program in progress is suspended, which
     /// takes `suspend`, or awaited where the die cannot suspend. What follows in the chain is delayed.
-    pub(super) fn read(&mut self, now: Nanos, at: Nanos, len: Nanos, suspend: Option<Nanos>) -> Nanos {
+    pub(super) fn read(
+        &mut self,
+        now: Nanos,
+        at: Nanos,
+        len: Nanos,
+        suspend: Option<Nanos>,
+    ) -> Nanos {
         let start = at.max(self.read_free);
         self.forget(now);
         self.read_free = match self.chain.back() {
@@ -74,6 +82,17 @@ impl Die {
     pub(super) fn free_from(&self, at: Nanos) -> Nanos {
         let chain = self.chain.back().map_or(0, |work| work.end);
         at.max(chain).max(self.read_free)
+    }
+
+    /// From when the cache register is free for the data of the next program: since the last one began.
+    pub(super) fn register_free_from(&self, at: Nanos) -> Nanos {
+        at.max(self.program_began)
+    }
+
+    /// Appends a program to the chain, as early as the chain allows once its data are there.
+    pub(super) fn program(&mut self, now: Nanos, there: Nanos, len: Nanos) -> u64 {
+        self.program_began = self.free_from(there);
+        self.append(now, self.program_began, len)
     }
 
     /// Appends to the chain; `start` is at or after [`Die::free_from`]. Returns the entry's number.

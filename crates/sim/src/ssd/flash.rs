@@ -1,6 +1,6 @@
 //! Dies and channels with their times: page reads, programs, erases and copies.
 
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::die::Die;
@@ -83,6 +83,11 @@ impl Flash {
         self.slowdown = slowdown;
     }
 
+    /// The present speed, as a share of full speed.
+    pub(super) fn speed(&self) -> f64 {
+        1.0 / self.slowdown
+    }
+
     /// `len` at the present speed.
     pub(super) fn paced(&self, len: Nanos) -> Nanos {
         if self.slowdown == 1.0 { len } else { (len as f64 * self.slowdown) as Nanos }
@@ -100,14 +105,7 @@ impl Flash {
 
     /// Reads `units` units of the stripe that holds `ppn`; returns when the controller has them. A die
     /// goes on reading while its register is emptied (cache read).
-    pub(super) fn read(
-        &mut self,
-        now: Nanos,
-        at: Nanos,
-        ppn: Ppn,
-        slc: bool,
-        units: u32,
-    ) -> Nanos {
+    pub(super) fn read(&mut self, now: Nanos, at: Nanos, ppn: Ppn, slc: bool, units: u32) -> Nanos {
         let place = self.geometry.place(ppn, slc);
         let len = self.read_time(place.level, slc);
         let suspend = self.times.suspend;
@@ -130,14 +128,14 @@ impl Flash {
         self.channels[channel].reserve(now, from, len) + len
     }
 
-    /// Transfers a whole program operation to the die and writes it, behind its other work.
+    /// Transfers a whole program operation to the die, which may be programming the one before (cache
+    /// program), and writes it behind the die's other work.
     pub(super) fn program(&mut self, now: Nanos, at: Nanos, die: u32, slc: bool) -> Ticket {
-        let from = self.dies[die as usize].free_from(at);
-        let written = self.over_channel(now, from, die, self.geometry.program_units(slc));
+        let from = self.dies[die as usize].register_free_from(at);
+        let there = self.over_channel(now, from, die, self.geometry.program_units(slc));
         let time = if slc { self.times.slc_program } else { self.times.program };
-        // the die is taken from the transfer on, but a bus that is busy does not hold it
-        let len = self.transfer(self.geometry.program_units(slc));
-        let number = self.dies[die as usize].append(now, written - len, len + self.paced(time));
+        let len = self.paced(time);
+        let number = self.dies[die as usize].program(now, there, len);
         Ticket { die, number }
     }
 
@@ -153,13 +151,13 @@ impl Flash {
     }
 
     /// How long dies and channels need, loaded evenly and at full speed, for `die_ns` of other work,
-    /// copying `moved` units and programming `units` units of the host. A die is taken during the
-    /// transfer to it; a transfer from it goes on beside its next page read.
+    /// copying `moved` units and programming `units` units of the host. Transfers go on beside the work
+    /// of the dies.
     pub(super) fn even_load_ns(&self, die_ns: f64, moved: u64, units: u32, slc: bool) -> f64 {
         let (moved, units) = (moved as f64, f64::from(units));
         let per_unit = |slc: bool| {
             let time = if slc { self.times.slc_program } else { self.times.program };
-            self.times.unit_transfer + time as f64 / f64::from(self.geometry.program_units(slc))
+            time as f64 / f64::from(self.geometry.program_units(slc))
         };
         let dies = die_ns + units * per_unit(slc) + moved * per_unit(false);
         let channels = (units + 2.0 * moved) * self.times.unit_transfer;

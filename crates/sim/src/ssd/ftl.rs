@@ -62,6 +62,8 @@ pub(super) struct Ftl {
     /// Least recently freed first, so that wear spreads.
     free: VecDeque<u32>,
     host: Option<u32>,
+    /// An ordinary superblock that the host was filling when the SLC cache opened again.
+    parked: Option<u32>,
     collector: Option<u32>,
     victim: Option<Victim>,
     /// Units the collector is behind the host.
@@ -81,6 +83,7 @@ impl Ftl {
             blocks: vec![Block::default(); all as usize],
             free: (0..geometry.ordinary_blocks).collect(),
             host: None,
+            parked: None,
             collector: None,
             victim: None,
             debt: 0.0,
@@ -180,8 +183,22 @@ impl Ftl {
         self.reclaim();
         if moved > 0 {
             self.slc.reopen();
+            if self.host.is_some_and(|block| !self.blocks[block as usize].slc) {
+                self.parked = self.host.take();
+            }
         }
         moved
+    }
+
+    /// Units of the host's unfinished row whose program operation has not begun.
+    pub(super) fn waiting_units(&self) -> u32 {
+        let Some(block) = self.host else { return 0 };
+        let Block { slc, filled, .. } = self.blocks[block as usize];
+        let geometry = &self.geometry;
+        let within = filled % geometry.row_units(slc);
+        let levels = if slc { 1 } else { geometry.bits };
+        let complete = (within / geometry.stripe).saturating_sub(geometry.dies * (levels - 1));
+        within - complete * geometry.program_units(slc)
     }
 
     /// Whether idle time would be used.
@@ -205,6 +222,10 @@ impl Ftl {
                 let live = self.live_units.div_ceil(u64::from(self.geometry.superblock)) as u32;
                 let unused = self.geometry.ordinary_blocks.saturating_sub(live);
                 let slc = self.slc.borrow(self.free.len() as u32, unused);
+                if let Some(parked) = self.parked.take_if(|_| !slc) {
+                    self.host = Some(parked);
+                    return parked;
+                }
                 (self.free.pop_front().expect("HOST_MIN_FREE is at least one"), slc)
             }
         };
@@ -231,7 +252,8 @@ impl Ftl {
             self.debt -= f64::from(self.collect(self.debt as u32, sink));
         }
         if self.victim.is_none() {
-            self.debt = 0.0_f64.max(self.debt.min(1.0));
+            // the next victim has its own pace
+            self.debt = self.debt.min(1.0);
         }
     }
 
@@ -297,7 +319,8 @@ impl Ftl {
 
     fn collector_block(&mut self, sink: &mut impl Sink) -> u32 {
         *self.collector.get_or_insert_with(|| {
-            let block = self.free.pop_front().expect("one free superblock is kept for the collector");
+            let block =
+                self.free.pop_front().expect("one free superblock is kept for the collector");
             self.blocks[block as usize].open(false);
             sink.opened(block);
             block
@@ -354,13 +377,7 @@ impl Ftl {
 }
 
 /// Takes `n` units from `ppn` on out of the count of live data, and notes superblocks left empty.
-fn invalidate(
-    blocks: &mut [Block],
-    geometry: &Geometry,
-    emptied: &mut Vec<u32>,
-    ppn: Ppn,
-    n: u32,
-) {
+fn invalidate(blocks: &mut [Block], geometry: &Geometry, emptied: &mut Vec<u32>, ppn: Ppn, n: u32) {
     let (mut at, end) = (ppn, ppn + n);
     while at < end {
         let block = geometry.block_of(at);
@@ -371,5 +388,99 @@ fn invalidate(
             emptied.push(block);
         }
         at = stop;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Ftl, Sink};
+    use crate::ssd::blocks::State;
+    use crate::ssd::geometry::{Geometry, Ppn};
+    use crate::ssd::params::SlcParams;
+    use crate::ssd::testing::small;
+
+    struct Deaf;
+
+    impl Sink for Deaf {
+        fn moved(&mut self, _from: Ppn, _from_slc: bool, _to: Ppn, _units: u32) {}
+        fn opened(&mut self, _block: u32) {}
+    }
+
+    /// 4096 units of 16 KiB on blocks of 192 units.
+    fn tiny(static_gb: f64, dynamic_max_gb: f64) -> Ftl {
+        let slc = SlcParams {
+            static_gb,
+            dynamic_max_gb,
+            dynamic_free_share: 0.7,
+            idle_before_fold_ms: 1.0,
+        };
+        let mut params = small();
+        params.capacity_bytes = 64 << 20;
+        params.mapping_unit_bytes = 16_384;
+        params.spare_share = 0.42;
+        params.flash.channels = 2;
+        params.flash.dies_per_channel = 1;
+        params.flash.pages_per_block = 48;
+        params.slc = Some(slc.clone());
+        Ftl::new(Geometry::new(&params).unwrap(), Some(&slc))
+    }
+
+    /// Every unit is where its superblock says it is, once, and the counts agree.
+    fn check(ftl: &Ftl) {
+        let mut valid = vec![0; ftl.blocks.len()];
+        let mut live = 0;
+        let mut lpn = 0;
+        while lpn < ftl.geometry.logical_units {
+            let (ppn, run) = ftl.find(lpn, ftl.geometry.logical_units - lpn);
+            if let Some(first) = ppn {
+                for k in 0..run {
+                    let block = ftl.geometry.block_of(first + k);
+                    valid[block as usize] += 1;
+                    let place = (first + k) % ftl.geometry.superblock;
+                    assert_eq!(ftl.blocks[block as usize].run_at(place).0, lpn + k);
+                }
+                live += u64::from(run);
+            }
+            lpn += run;
+        }
+        assert_eq!(live, ftl.live_units());
+        for (block, &count) in ftl.blocks.iter().zip(&valid) {
+            assert_eq!(block.valid, count);
+            assert_eq!(block.state == State::Free, block.filled == 0 && block.state != State::Open);
+        }
+        let free = ftl.blocks[..ftl.geometry.ordinary_blocks as usize]
+            .iter()
+            .filter(|block| block.state == State::Free)
+            .count();
+        assert_eq!(free, ftl.free.len());
+        assert!(free > 0, "the collector has its reserve");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn nothing_is_lost(
+            cache in prop::sample::select(vec![(0.0, 0.0), (0.004, 0.0), (0.0, 0.02), (0.003, 0.05)]),
+            steps in prop::collection::vec((0_u8..10, 0_u32..4096, 1_u32..600), 50..300),
+        ) {
+            let mut ftl = tiny(cache.0, cache.1);
+            for (kind, lpn, len) in steps {
+                let len = len.min(4096 - lpn);
+                match kind {
+                    0 => ftl.trim(lpn, len),
+                    1 => { ftl.fold(len, &mut Deaf); }
+                    _ => {
+                        let mut done = 0;
+                        while done < len {
+                            let most = if kind < 6 { 1 } else { len - done };
+                            done += ftl.place(lpn + done, most, &mut Deaf).units;
+                        }
+                    }
+                }
+            }
+            check(&ftl);
+        }
     }
 }

@@ -68,7 +68,9 @@ impl Geometry {
         if units >= u64::from(u32::MAX) {
             return Err(ParamProblem {
                 field: "capacity_bytes".into(),
-                message: format!("{units} mapping units exceed 32 bits; take a larger mapping unit"),
+                message: format!(
+                    "{units} mapping units exceed 32 bits; take a larger mapping unit"
+                ),
             });
         }
         let spare = (ordinary_blocks * superblock_bytes).saturating_sub(params.capacity_bytes);

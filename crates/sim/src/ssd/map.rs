@@ -84,13 +84,7 @@ impl Map {
     }
 
     /// Maps `len` units from `lpn` to `ppn` and on, and tells `replaced` the runs they were at.
-    pub(super) fn set(
-        &mut self,
-        lpn: Lpn,
-        len: u32,
-        ppn: Ppn,
-        mut replaced: impl FnMut(Ppn, u32),
-    ) {
+    pub(super) fn set(&mut self, lpn: Lpn, len: u32, ppn: Ppn, mut replaced: impl FnMut(Ppn, u32)) {
         self.for_pieces(lpn, len, |piece, start, end, done| {
             piece.set(start, end, Some(ppn + done), &mut replaced);
         });
@@ -116,13 +110,7 @@ impl Map {
 }
 
 impl Piece {
-    fn set(
-        &mut self,
-        start: u32,
-        end: u32,
-        ppn: Option<Ppn>,
-        replaced: &mut impl FnMut(Ppn, u32),
-    ) {
+    fn set(&mut self, start: u32, end: u32, ppn: Option<Ppn>, replaced: &mut impl FnMut(Ppn, u32)) {
         match self {
             Self::Extents(list) => {
                 let index = carve(list, start, end, replaced);
@@ -248,7 +236,9 @@ mod tests {
                     map.set(lpn, len, ppn, note);
                 }
                 for k in 0..len {
-                    expected.extend(if clear { plain.remove(&(lpn + k)) } else { plain.insert(lpn + k, ppn + k) });
+                    let at = lpn + k;
+                    let old = if clear { plain.remove(&at) } else { plain.insert(at, ppn + k) };
+                    expected.extend(old);
                 }
                 prop_assert_eq!(old, expected);
             }

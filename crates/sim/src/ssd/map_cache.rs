@@ -82,7 +82,9 @@ mod tests {
         let mut state = 1_u64;
         let mut misses = 0;
         for k in 0..60_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let missed = cache.touch((state >> 33) as u32 % (256 * 1024)).is_some();
             misses += u32::from(missed && k >= 10_000);
         }

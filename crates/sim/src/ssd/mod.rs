@@ -10,10 +10,10 @@ mod blocks;
 mod buffer;
 mod check;
 mod die;
+mod even_load;
 mod faults;
 mod flash;
 mod ftl;
-mod even_load;
 mod geometry;
 mod map;
 mod map_cache;
@@ -29,6 +29,8 @@ mod timeline;
 mod write;
 
 #[cfg(test)]
+mod calibration;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
@@ -37,9 +39,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use self::buffer::Buffer;
+use self::even_load::EvenLoad;
 pub use self::faults::{FailingRegion, Faults};
 use self::flash::{Flash, ns};
-use self::even_load::EvenLoad;
 use self::ftl::Ftl;
 use self::geometry::Geometry;
 use self::map_cache::MapCache;
@@ -125,7 +127,7 @@ impl Ssd {
                 geometry.logical_units,
             ),
             read_ahead: ReadAhead::new(window as u32),
-            port: Port::new(&params.port),
+            port: Port::new(params.port.as_ref()),
             thermal: params.thermal.clone().map(Thermal::new),
             faults: Faults::default(),
             tags: Tags::new(params.controller.queue_depth),
@@ -174,14 +176,16 @@ impl Ssd {
     /// Brings everything that goes on by itself up to `now`.
     fn settle(&mut self, now: Nanos) {
         self.now = self.now.max(now);
-        let speed = match (self.faults.throttle_forced, &mut self.thermal) {
-            (Some(forced), _) => forced,
-            (None, Some(thermal)) => thermal.speed_at(self.now),
-            (None, None) => 1.0,
-        };
-        self.flash.set_slowdown(1.0 / speed);
+        self.settle_speed(self.now);
         self.buffer.settle(self.now, &self.flash);
         self.fold_while_idle();
+    }
+
+    /// Brings temperature and speed up to `now`.
+    fn settle_speed(&mut self, now: Nanos) {
+        let own = self.thermal.as_mut().map_or(1.0, |thermal| thermal.speed_at(now));
+        let speed = self.faults.throttle_forced.unwrap_or(own);
+        self.flash.set_slowdown(1.0 / speed);
     }
 
     /// Uses idle time to fold the SLC cache.
@@ -191,8 +195,11 @@ impl Ssd {
         if self.now <= self.last_completion + wait || !self.ftl.has_idle_work() {
             return;
         }
-        let idle_from = self.flash.idle_from(self.last_completion);
-        let begin = (idle_from + wait).max(self.folded_until);
+        let begin = if self.folded_until > self.last_completion {
+            self.folded_until
+        } else {
+            self.flash.idle_from(self.last_completion) + wait
+        };
         let mut at = begin;
         let row = self.geometry.row_units(false);
         while at < self.now {
@@ -269,7 +276,7 @@ impl Device for Ssd {
             Op::Trim => (self.trim(&request), Outcome::Done),
         };
         self.tags.release(at);
-        self.complete(request.id, at, outcome);
+        self.complete(request.id, at + self.port.host_path(), outcome);
     }
 
     fn next_completion(&mut self) -> Option<Nanos> {

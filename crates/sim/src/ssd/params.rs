@@ -25,8 +25,9 @@ pub struct SsdParams {
     pub spare_share: f64,
     /// Firmware and processors.
     pub controller: ControllerParams,
-    /// The drive's own end of the host link, which moves pages as they arrive from the flash.
-    pub port: PortParams,
+    /// The drive's own end of the host link, which moves pages as they arrive from the flash. Absent:
+    /// data take no time here, because a link layer around the drive carries them.
+    pub port: Option<PortParams>,
     /// Memory for the map.
     pub map: MapParams,
     /// Write buffer.
@@ -59,14 +60,19 @@ pub struct ControllerParams {
     pub read_ahead_kib: u32,
 }
 
-/// The drive's end of the host link.
+/// The drive's end of the host link, and the way to the program: all that a link layer around the drive
+/// would account for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortParams {
-    /// Payload rate of the link, after encoding and framing.
-    pub payload_mb_s: f64,
+    /// Payload rate towards the host, after encoding and framing.
+    pub read_mb_s: f64,
+    /// Payload rate from the host; less than towards it where the drive must ask for each frame (SATA).
+    pub write_mb_s: f64,
     /// Time on the link for each command besides its data.
     pub command_us: f64,
+    /// Time of the host's driver, adapter and interrupt for each command; it overlaps between commands.
+    pub host_path_us: f64,
     /// Both directions at once (PCIe) instead of one at a time (SATA).
     pub full_duplex: bool,
 }

@@ -1,5 +1,6 @@
 //! The drive's end of the host link: one direction at a time, or both.
 
+use super::flash::ns;
 use super::params::PortParams;
 use super::timeline::Timeline;
 use crate::device::Nanos;
@@ -17,28 +18,45 @@ pub(super) struct Port {
     to_host: Timeline,
     /// Only with full duplex.
     from_host: Option<Timeline>,
-    ns_per_byte: f64,
+    read_ns_per_byte: f64,
+    write_ns_per_byte: f64,
     command: Nanos,
+    host_path: Nanos,
 }
 
 impl Port {
-    pub(super) fn new(params: &PortParams) -> Self {
+    /// The port; without parameters one that takes no time.
+    pub(super) fn new(params: Option<&PortParams>) -> Self {
         Self {
             to_host: Timeline::default(),
-            from_host: params.full_duplex.then(Timeline::default),
-            ns_per_byte: 1000.0 / params.payload_mb_s,
-            command: super::flash::ns(params.command_us),
+            from_host: params.is_none_or(|port| port.full_duplex).then(Timeline::default),
+            read_ns_per_byte: params.map_or(0.0, |port| 1000.0 / port.read_mb_s),
+            write_ns_per_byte: params.map_or(0.0, |port| 1000.0 / port.write_mb_s),
+            command: params.map_or(0, |port| ns(port.command_us)),
+            host_path: params.map_or(0, |port| ns(port.host_path_us)),
         }
     }
 
+    /// What the host adds to each command.
+    pub(super) fn host_path(&self) -> Nanos {
+        self.host_path
+    }
+
     /// How long `bytes` take, with or without the command itself.
-    pub(super) fn duration(&self, bytes: u64, with_command: bool) -> Nanos {
-        let data = (bytes as f64 * self.ns_per_byte).round() as Nanos;
+    pub(super) fn duration(&self, bytes: u64, way: Way, with_command: bool) -> Nanos {
+        let ns_per_byte = match way {
+            Way::ToHost => self.read_ns_per_byte,
+            Way::FromHost => self.write_ns_per_byte,
+        };
+        let data = (bytes as f64 * ns_per_byte).round() as Nanos;
         data + if with_command { self.command } else { 0 }
     }
 
     /// Occupies the port for `len` from `at` on; returns the end.
     pub(super) fn carry(&mut self, now: Nanos, at: Nanos, way: Way, len: Nanos) -> Nanos {
+        if len == 0 {
+            return at;
+        }
         let line = match (&mut self.from_host, way) {
             (Some(line), Way::FromHost) => line,
             _ => &mut self.to_host,

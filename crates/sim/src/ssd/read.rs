@@ -26,7 +26,7 @@ impl Ssd {
             };
             let from = offset.max(u64::from(lpn) * unit);
             let to = end_byte.min(u64::from(next) * unit);
-            let len = self.flash.paced(self.port.duration(to - from, lpn == first));
+            let len = self.flash.paced(self.port.duration(to - from, Way::ToHost, lpn == first));
             done = done.max(self.port.carry(self.now, there, Way::ToHost, len));
             lpn = next;
         }

@@ -41,7 +41,9 @@ mod tests {
     #[test]
     fn those_beyond_the_depth_wait_for_the_first_to_finish() {
         let mut tags = Tags::new(2);
-        for (arrives, starts, ends) in [(0, 0, 100), (0, 0, 50), (10, 50, 80), (10, 80, 90), (95, 95, 99)] {
+        for (arrives, starts, ends) in
+            [(0, 0, 100), (0, 0, 50), (10, 50, 80), (10, 80, 90), (95, 95, 99)]
+        {
             assert_eq!(tags.acquire(arrives), starts);
             tags.release(ends);
         }

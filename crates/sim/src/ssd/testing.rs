@@ -22,7 +22,7 @@ pub(super) fn small() -> SsdParams {
             trim_us_per_gib: 100.0,
             read_ahead_kib: 0,
         },
-        port: PortParams { payload_mb_s: 2000.0, command_us: 1.0, full_duplex: true },
+        port: Some(port(2000.0, 1.0)),
         map: MapParams { cache_mib: 1.0 },
         buffer: BufferParams {
             size_kib: 8192,
@@ -50,6 +50,22 @@ pub(super) fn small() -> SsdParams {
         },
         slc: None,
         thermal: None,
+    }
+}
+
+/// The drive of [`small`] with another port.
+pub(super) fn with_port(mut params: SsdParams, rate_mb_s: f64, command_us: f64) -> SsdParams {
+    params.port = Some(port(rate_mb_s, command_us));
+    params
+}
+
+fn port(rate_mb_s: f64, command_us: f64) -> PortParams {
+    PortParams {
+        read_mb_s: rate_mb_s,
+        write_mb_s: rate_mb_s,
+        command_us,
+        host_path_us: 0.0,
+        full_duplex: true,
     }
 }
 
@@ -123,7 +139,8 @@ pub(super) struct Offsets(pub(super) u64);
 impl Offsets {
     /// The next number below `bound`.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 20) % bound
     }
 }

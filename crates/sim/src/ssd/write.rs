@@ -28,7 +28,7 @@ impl Ssd {
             let room = self.buffer.admit(at, want, &self.flash);
             let from = offset.max(u64::from(lpn) * unit);
             let to = end_byte.min(u64::from(lpn + want) * unit);
-            let len = self.flash.paced(self.port.duration(to - from, lpn == first));
+            let len = self.flash.paced(self.port.duration(to - from, Way::FromHost, lpn == first));
             at = self.port.carry(self.now, room, Way::FromHost, len);
             self.take_in(at, lpn, want);
             lpn += want;
@@ -51,7 +51,13 @@ impl Ssd {
     }
 
     /// Reads the units of which the request covers only a part; returns when the last one is there.
-    fn read_partial_units(&mut self, ready: Nanos, request: &Request, first: Lpn, end: Lpn) -> Nanos {
+    fn read_partial_units(
+        &mut self,
+        ready: Nanos,
+        request: &Request,
+        first: Lpn,
+        end: Lpn,
+    ) -> Nanos {
         let unit = self.geometry.unit_bytes;
         let head = !request.offset.is_multiple_of(unit);
         let tail = !(request.offset + request.len).is_multiple_of(unit);

@@ -9,9 +9,11 @@ fn queue(node: &Path, attribute: &str) -> String {
     std::fs::read_to_string(path).unwrap().trim().to_string()
 }
 
-fn is_attached(node: &Path) -> bool {
+/// Whether the device is still on this place's file; another test may have got it since.
+fn is_attached(node: &Path, place: &Place) -> bool {
     let name = node.file_name().unwrap().to_str().unwrap();
-    Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists()
+    let file = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file"));
+    file.is_ok_and(|file| file.contains(place.dir.path().to_str().unwrap()))
 }
 
 #[test]
@@ -19,18 +21,18 @@ fn the_device_looks_like_the_drive() {
     if !can_run(true) {
         return;
     }
-    for (sector, rotational, trim) in [(512, true, false), (4096, false, true)] {
+    for (sector, rotational) in [(512, true), (4096, false)] {
         let place = Place::new();
         let options =
-            ServeOptions { block: true, sector_bytes: sector, rotational, trim, ..place.options() };
+            ServeOptions { block: true, sector_bytes: sector, rotational, ..place.options() };
         let server = Server::start(Box::new(instant()), &options).unwrap();
         let node = server.block_device().unwrap();
         assert_eq!(queue(&node, "logical_block_size"), sector.to_string());
         assert_eq!(queue(&node, "rotational"), u8::from(rotational).to_string());
-        assert_eq!(queue(&node, "discard_max_bytes") != "0", trim);
         assert_eq!(server.users(), [""; 0]);
+        assert_eq!(queue(&node, "max_sectors_kb"), "1024");
         server.stop();
-        assert!(!is_attached(&node));
+        assert!(!is_attached(&node, &place));
     }
 }
 
@@ -54,7 +56,8 @@ fn latency_and_depth_pass_through_the_device() {
         assert!(reach_depth(&node, depth, &seen) >= depth);
     }
     read_direct(&file, 0, MIB).unwrap();
-    assert_eq!(seen.largest.load(Ordering::Relaxed), MIB);
+    // A loop device takes at most 128 pieces of memory at a time, each a page at worst.
+    assert!(seen.largest.load(Ordering::Relaxed) >= MIB / 2);
     drop(file);
     assert!(server.stop().in_flight_max >= 128);
 }
@@ -64,17 +67,22 @@ fn flushes_and_discards_reach_the_model() {
     if !can_run(true) {
         return;
     }
-    let place = Place::new();
-    let device = instant();
-    let seen = device.seen();
-    let server = place.serve_block(device);
-    let node = server.block_device().unwrap();
-    let file = open_direct(&node);
-    file.sync_all().unwrap();
-    assert!(seen.flushes.load(Ordering::Relaxed) >= 1);
-    if has("blkdiscard") {
-        run("blkdiscard", &["-o", "0", "-l", "1048576", node.to_str().unwrap()]);
-        assert!(seen.trims.load(Ordering::Relaxed) >= 1);
+    for trim in [true, false] {
+        let place = Place::new();
+        let device = instant();
+        let seen = device.seen();
+        let options = ServeOptions { block: true, trim, ..place.options() };
+        let server = Server::start(Box::new(device), &options).unwrap();
+        let node = server.block_device().unwrap();
+        open_direct(&node).sync_all().unwrap();
+        assert!(seen.flushes.load(Ordering::Relaxed) >= 1);
+        if !has("blkdiscard") {
+            return skip_loudly("no blkdiscard");
+        }
+        let node = node.to_str().unwrap();
+        let discard = Command::new("blkdiscard").args(["-o", "0", "-l", "1M", node]).output();
+        assert_eq!(discard.unwrap().status.success(), trim);
+        assert_eq!(seen.trims.load(Ordering::Relaxed) >= 1, trim);
     }
 }
 
@@ -121,7 +129,7 @@ fn a_file_system_lives_on_the_drive() {
     run("fsck.ext4", &["-f", "-n", node.to_str().unwrap()]);
     let report = server.stop();
     assert_eq!((report.errors, &report.notes[..]), (0, &[][..]), "{report}");
-    assert!(!is_attached(&node));
+    assert!(!is_attached(&node, &place));
     // The same contents under a new server.
     let server = place.serve_block(Fixed::new(CAPACITY, 512, 100_000, 32));
     let mounted = MountedFs::mount(&server.block_device().unwrap(), &on);
@@ -152,7 +160,7 @@ fn precision_with_fio() {
         ("QD4 1 MiB read at 5 ms", 5_000_000, 1, 4, ["--bs=1m", "--rw=read"]),
         ("QD4 1 MiB read at 0", 0, 1, 4, ["--bs=1m", "--rw=read"]),
         ("QD4 1 MiB write at 0", 0, 1, 4, ["--bs=1m", "--rw=write"]),
-    ] {
+    ].into_iter().take(if std::env::var_os("AB").is_some() {1} else {99}) {
         let place = Place::new();
         let device = Fixed::new(CAPACITY, 512, latency, parallel);
         let seen = device.seen();

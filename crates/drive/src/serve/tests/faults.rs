@@ -8,20 +8,20 @@ fn errors_of_the_model_reach_the_program() {
     if !can_run(true) {
         return;
     }
-    for (outcome, through_file, through_device) in [
-        (Outcome::MediaError, libc::EIO, libc::EIO),
-        // What a loop device makes of it is the kernel's choice.
-        (Outcome::Gone, libc::ENODEV, libc::EIO),
-        (Outcome::Invalid, libc::EINVAL, libc::EIO),
+    for (outcome, errno) in [
+        (Outcome::MediaError, libc::EIO),
+        (Outcome::Gone, libc::ENODEV),
+        (Outcome::Invalid, libc::EINVAL),
     ] {
         let bad = MIB as u64..2 * MIB as u64;
         let place = Place::new();
         let server = place.serve_block(instant().failing(bad.clone(), outcome));
         let (file, device) =
             (open_direct(server.path()), open_direct(&server.block_device().unwrap()));
-        assert_eq!(errno_of(read_direct(&file, bad.start, 4096)), through_file);
-        assert_eq!(errno_of(file.write_at(&[0; 512], bad.start)), through_file, "{outcome:?}");
-        assert_eq!(errno_of(read_direct(&device, bad.start, 4096)), through_device);
+        assert_eq!(errno_of(read_direct(&file, bad.start, 4096)), errno, "{outcome:?}");
+        assert_eq!(errno_of(write_direct(&file, bad.start, 4096)), errno, "{outcome:?}");
+        // Which error a loop device makes of it is the kernel's choice.
+        read_direct(&device, bad.start, 4096).unwrap_err();
         assert_eq!(read_direct(&file, bad.end, 4096).unwrap(), 4096);
         assert_eq!(read_direct(&device, bad.end, 4096).unwrap(), 4096);
         drop((file, device));

@@ -13,7 +13,6 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -101,17 +100,23 @@ fn slow(parallel: usize) -> Fixed {
     Fixed::new(CAPACITY, 512, SLOW.as_nanos() as u64, parallel)
 }
 
-/// Memory that direct I/O accepts, in blocks of 4 KiB.
-#[repr(align(4096))]
-#[derive(Clone)]
-struct Block([u8; 4096]);
+/// `len` zeros where direct I/O accepts them: at the place the range gives.
+fn aligned(len: usize) -> (Vec<u8>, std::ops::Range<usize>) {
+    let memory = vec![0; len + 4096];
+    let skip = memory.as_ptr().align_offset(4096);
+    (memory, skip..skip + len)
+}
 
-/// Reads `len` bytes, a multiple of 4 KiB, with one request of direct I/O.
+/// Reads `len` bytes with one request of direct I/O.
 fn read_direct(file: &std::fs::File, at: u64, len: usize) -> std::io::Result<usize> {
-    let mut blocks = vec![Block([0; 4096]); len / 4096];
-    let mut slices: Vec<_> =
-        blocks.iter_mut().map(|block| std::io::IoSliceMut::new(&mut block.0)).collect();
-    Ok(rustix::io::preadv(file, &mut slices, at)?)
+    let (mut memory, place) = aligned(len);
+    file.read_at(&mut memory[place], at)
+}
+
+/// Writes `len` zeros with one request of direct I/O.
+fn write_direct(file: &std::fs::File, at: u64, len: usize) -> std::io::Result<usize> {
+    let (memory, place) = aligned(len);
+    file.write_at(&memory[place], at)
 }
 
 fn open(path: &Path) -> std::fs::File {

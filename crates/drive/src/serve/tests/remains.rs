@@ -109,8 +109,9 @@ fn the_next_server_cleans_up_after_a_killed_one() {
     }
     let node = PathBuf::from(std::fs::read_to_string(&ready).unwrap());
     // A user of the device keeps it attached beyond the death of its server.
-    let user = open_direct(&node);
-    user.write_all_at(&vec![Block(*b"kept".repeat(1024).first_chunk().unwrap())][0].0, 0).unwrap();
+    let user = open(&node);
+    user.write_all_at(b"kept", 0).unwrap();
+    user.sync_all().unwrap();
     victim.kill();
     assert!(place.is_mounted(), "the kernel leaves the mount");
     assert_eq!(errno_of(std::fs::read_dir(place.mount_point())), libc::ENOTCONN);

@@ -3,8 +3,8 @@
 use super::host::{Host, mean_ms, random};
 use super::small_drive;
 use crate::device::{Device, Nanos, Op};
+use crate::hdd::Faults;
 use crate::hdd::params::{HddParams, SeekParams};
-use crate::hdd::{Faults, HardDisk};
 
 const KIB: u64 = 1024;
 
@@ -29,7 +29,8 @@ fn a_random_read_takes_command_seek_half_a_turn_and_transfer() {
 
 #[test]
 fn a_random_write_through_settles_in_addition() {
-    let params = without_caches();
+    let mut params = without_caches();
+    params.write_cache.gap_ms = 0.0;
     let mut host = Host::new(&params);
     let capacity = host.disk.capacity_bytes();
     let times = host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 20_000));
@@ -86,8 +87,8 @@ fn access_times_to_one_sector_repeat_with_the_rotation() {
     }
     // and over a whole turn of arrival times every wait occurs
     let waits: Vec<Nanos> = (0..100)
-        .map(|_| {
-            host.rest(10_000_000 * 37 / 100);
+        .map(|i| {
+            host.rest(i * 370_000);
             host.one(Op::Read, 0, 512)
         })
         .collect();
@@ -187,18 +188,38 @@ fn reading_goes_on_while_the_host_thinks() {
 }
 
 #[test]
+fn reads_that_skip_forward_ride_on_read_ahead() {
+    let mut host = Host::new(&small_drive());
+    host.run(1, (0..4000).map(|i| (Op::Read, i * 16 * KIB, 4 * KIB)));
+    let rate = 4000.0 * 16.384 / (host.now as f64 / 1e6);
+    let expected = host.disk.zones()[0].rate_mb_s;
+    assert!((rate / expected - 1.0).abs() < 0.05, "{rate} against {expected}");
+}
+
+#[test]
 fn a_force_unit_access_write_reaches_the_medium() {
     let mut host = Host::new(&small_drive());
-    let request = |id, offset| crate::device::Request {
-        id,
-        op: Op::Write,
-        offset,
-        len: 4 * KIB,
-        fua: true,
-    };
+    let request =
+        |id, offset| crate::device::Request { id, op: Op::Write, offset, len: 4 * KIB, fua: true };
     host.disk.submit(0, request(1, 1 << 30));
     assert!(host.disk.next_completion().unwrap() > 1_000_000);
     assert_eq!(host.disk.dirty_bytes(), 0);
+}
+
+#[test]
+fn a_drive_with_4096_byte_logical_sectors_needs_no_read_modify_write() {
+    let mut params = small_drive();
+    (params.logical_sector_bytes, params.physical_sector_bytes) = (4096, 4096);
+    params.capacity_bytes = params.capacity_bytes / 4096 * 4096;
+    let mut host = Host::new(&params);
+    assert_eq!(host.disk.sector_bytes(), 4096);
+    host.one(Op::Write, 4096, 4096);
+    let invalid =
+        crate::device::Request { id: 9, op: Op::Write, offset: 512, len: 4096, fua: false };
+    host.disk.submit(host.now, invalid);
+    let mut done = Vec::new();
+    host.disk.advance(host.now, &mut done);
+    assert_eq!(done[0].outcome, crate::device::Outcome::Invalid);
 }
 
 #[test]
@@ -206,8 +227,7 @@ fn the_same_seed_gives_the_same_times() {
     let mut params = small_drive();
     params.write_cache.gap_jitter_ms = 0.3;
     let run = |seed: u64| {
-        let disk = HardDisk::new(&params, seed).unwrap();
-        let mut host = Host { disk, ..Host::new(&params) };
+        let mut host = Host::with_seed(&params, seed);
         host.run(4, random(Op::Write, 0, 1 << 30, 4 * KIB, 2000));
         host.now
     };
@@ -235,7 +255,8 @@ fn a_measured_drive_can_be_entered_as_tables() {
             },
         ],
     };
-    params.seek = SeekParams::Table { points_cylinders_ms: vec![(1, 0.8), (100, 2.0), (2399, 14.0)] };
+    params.seek =
+        SeekParams::Table { points_cylinders_ms: vec![(1, 0.8), (100, 2.0), (2399, 14.0)] };
     let host = Host::new(&params);
     let zones = host.disk.zones();
     assert_eq!(zones[0].len_bytes, 1200 * 4 * 1000 * 512);

@@ -14,7 +14,11 @@ pub struct Host {
 
 impl Host {
     pub fn new(params: &HddParams) -> Self {
-        Self { disk: HardDisk::new(params, 1).unwrap(), now: 0, next_id: 0 }
+        Self::with_seed(params, 1)
+    }
+
+    pub fn with_seed(params: &HddParams, seed: u64) -> Self {
+        Self { disk: HardDisk::new(params, seed).unwrap(), now: 0, next_id: 0 }
     }
 
     /// Sends the requests with `depth` outstanding; returns each one's time in order of completion.

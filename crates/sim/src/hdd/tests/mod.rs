@@ -1,7 +1,10 @@
 //! Tests of the whole drive, and the drives they use.
 
 mod closed_form;
+mod faults;
 mod host;
+mod models;
+mod phybs;
 mod stream;
 
 use crate::hdd::mechanism::Mechanism;
@@ -41,6 +44,7 @@ pub fn small_drive() -> HddParams {
             dirty_extents: 64,
             high_water_pct: 75.0,
             idle_ms: 50.0,
+            age_limit_ms: 5000.0,
             window: 64,
             gap_ms: 0.4,
             gap_jitter_ms: 0.0,

@@ -8,15 +8,19 @@ use crate::hdd::{FailingRegion, Faults, HddParams};
 const MIB: u64 = 1 << 20;
 
 /// Relative difference in time of a pass at once and stepped, and the two hosts afterwards.
-fn compare(params: &HddParams, op: Op, from: u64, len: u64, chunk: u64, depth: usize) -> (f64, Host, Host) {
+fn compare(
+    params: &HddParams,
+    op: Op,
+    from: u64,
+    len: u64,
+    chunk: u64,
+    depth: usize,
+) -> (f64, Host, Host) {
     let mut at_once = Host::new(params);
     at_once.now = at_once.disk.stream(0, op, from, len, chunk, depth as u32).unwrap();
     let mut stepped = Host::new(params);
     let count = len.div_ceil(chunk);
-    stepped.run(
-        depth,
-        (0..count).map(|i| (op, from + i * chunk, chunk.min(len - i * chunk))),
-    );
+    stepped.run(depth, (0..count).map(|i| (op, from + i * chunk, chunk.min(len - i * chunk))));
     let difference = at_once.now as f64 / stepped.now as f64 - 1.0;
     (difference, at_once, stepped)
 }
@@ -71,7 +75,8 @@ fn the_state_after_a_pass_is_the_same() {
         assert_eq!(at_once.disk.dirty_bytes(), stepped.disk.dirty_bytes(), "{op:?}");
         let follow = |host: &mut Host| {
             // the end is in the buffer, the beginning is not, the stream goes on
-            [(2000 * MIB - 4096), (2000 * MIB), 4096].map(|offset| host.one(Op::Read, offset, 4096) < 500_000)
+            [(2000 * MIB - 4096), (2000 * MIB), 4096]
+                .map(|offset| host.one(Op::Read, offset, 4096) < 500_000)
         };
         assert_eq!(follow(&mut at_once), follow(&mut stepped), "{op:?}");
     }

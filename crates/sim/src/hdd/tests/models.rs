@@ -1,0 +1,234 @@
+//! The model library against what is known of each drive.
+
+use super::host::{Host, mean_ms, random};
+use super::phybs;
+use crate::device::{Device, Op, Stream};
+use crate::hdd::{Faults, HddParams};
+
+const GB: u64 = 1_000_000_000;
+
+const FILES: [(&str, &str); 12] = [
+    ("easystore-2tb", include_str!("../../../models/easystore-2tb.toml")),
+    ("hds722020ala330", include_str!("../../../models/hds722020ala330.toml")),
+    ("hgst-7k1000", include_str!("../../../models/hgst-7k1000.toml")),
+    ("st8000as0002-smr", include_str!("../../../models/st8000as0002-smr.toml")),
+    ("usb-16tb", include_str!("../../../models/usb-16tb.toml")),
+    ("wd10ears", include_str!("../../../models/wd10ears.toml")),
+    ("wd15earx", include_str!("../../../models/wd15earx.toml")),
+    ("wd20eads", include_str!("../../../models/wd20eads.toml")),
+    ("wd20ears", include_str!("../../../models/wd20ears.toml")),
+    ("wd4000aaks", include_str!("../../../models/wd4000aaks.toml")),
+    ("wd40efrx", include_str!("../../../models/wd40efrx.toml")),
+    ("wd40ezrz", include_str!("../../../models/wd40ezrz.toml")),
+];
+
+/// A model's parameters from its file.
+pub fn model(name: &str) -> HddParams {
+    let text = FILES.iter().find(|(file, _)| *file == name).unwrap().1;
+    let table: toml::Table = toml::from_str(text).unwrap();
+    table["hdd"].clone().try_into().unwrap()
+}
+
+fn host(name: &str) -> Host {
+    Host::new(&model(name))
+}
+
+fn near(what: &str, value: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (value / expected - 1.0).abs() <= tolerance,
+        "{what}: {value:.2} where {expected:.2} is expected"
+    );
+}
+
+#[test]
+fn every_file_is_a_drive_under_its_own_name() {
+    for (name, text) in FILES {
+        let table: toml::Table = toml::from_str(text).unwrap();
+        assert_eq!(table["name"].as_str(), Some(name));
+        assert_eq!(table["kind"].as_str(), Some("hdd"));
+        assert_eq!(model(name).validate(), [], "{name}");
+    }
+}
+
+#[test]
+fn a_model_survives_being_written_and_read() {
+    for (name, _) in FILES {
+        let params = model(name);
+        let text = toml::to_string(&params).unwrap();
+        assert_eq!(toml::from_str::<HddParams>(&text).unwrap(), params, "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_field_is_refused() {
+    let text = toml::to_string(&model("wd40efrx")).unwrap();
+    let error = toml::from_str::<HddParams>(&format!("rpms = 5400\n{text}")).unwrap_err();
+    assert!(error.to_string().contains("rpms"), "{error}");
+}
+
+/// The four 4 KiB write passes, the drive's first.
+fn four_passes(name: &str) -> Vec<f64> {
+    let passes = phybs::run(&mut host(name), Op::Write, 4096, 4096);
+    passes.into_iter().map(|(_, _, tps)| tps).collect()
+}
+
+#[test]
+fn phybs_on_the_drives_of_seed_004() {
+    let cases: [(&str, &[f64]); 4] = [
+        ("wd20ears", &[1680.2, 26.9, 27.0, 27.0]),
+        ("hds722020ala330", &[3722.4, 3766.0, 3751.3, 3764.3]),
+        ("wd4000aaks", &[1534.9, 1511.9, 1575.5, 1558.1]),
+        ("wd10ears", &[1418.2, 413.3, 432.2, 410.0]),
+    ];
+    for (name, published) in cases {
+        for (tps, expected) in four_passes(name).iter().zip(published) {
+            near(name, *tps, *expected, 0.10);
+        }
+    }
+}
+
+#[test]
+fn phybs_on_the_erratic_wd20eads_gives_only_its_regular_half() {
+    // 887 and 654 at offsets 1024 and 2048 are beyond any drive with 512-byte sectors: what a write costs
+    // cannot depend on the offset there
+    let passes = four_passes("wd20eads");
+    near("offset 0", passes[0], 1436.5, 0.10);
+    near("offset 512", passes[1], 1675.9, 0.10);
+    near("offset 1024", passes[2], passes[0], 0.05);
+    near("offset 2048", passes[3], passes[0], 0.05);
+}
+
+#[test]
+fn without_read_modify_write_misalignment_is_free() {
+    let mut host = host("wd20ears");
+    host.disk.set_faults(Faults { no_read_modify_write: true, ..Faults::default() });
+    // two sectors are written where one would do, but none is waited for: 27 without the fault
+    let misaligned = phybs::pass(&mut host, Op::Write, 4096, 512);
+    assert!(misaligned > 1000.0, "{misaligned}");
+}
+
+#[test]
+fn the_jumper_shifts_the_alignment_by_one_sector() {
+    let mut params = model("wd10ears");
+    params.alignment_shift_sectors = 1;
+    let mut host = Host::new(&params);
+    near("offset 3584", phybs::pass(&mut host, Op::Write, 4096, 3584), 1166.0, 0.25);
+    near("offset 0", phybs::pass(&mut host, Op::Write, 4096, 0), 417.0, 0.10);
+}
+
+#[test]
+fn rates_at_both_ends() {
+    // MB/s of a fill at its start and at its end
+    for (name, start, end) in [
+        ("wd40efrx", 181.4, 80.8),
+        ("hgst-7k1000", 148.3, 66.9),
+        ("wd40ezrz", 175.0, 78.0),
+        ("usb-16tb", 250.0, 133.0),
+    ] {
+        let mut host = host(name);
+        let capacity = host.disk.capacity_bytes();
+        let last = (capacity - 3 * GB) / (1 << 20) * (1 << 20);
+        for (offset, expected) in [(0, start), (last, end)] {
+            let begun = host.now;
+            host.now = host.disk.stream(begun, Op::Write, offset, 2 << 30, 1 << 20, 1).unwrap();
+            let rate = (2u64 << 30) as f64 / ((host.now - begun) as f64 / 1e9) / 1e6;
+            near(&format!("{name} at {offset}"), rate, expected, 0.05);
+            host.rest(10 * GB);
+        }
+    }
+}
+
+#[test]
+fn a_fill_takes_hours_in_an_instant() {
+    for (name, hours) in
+        [("wd40efrx", 8.48), ("hgst-7k1000", 2.58), ("wd40ezrz", 8.8), ("usb-16tb", 21.7)]
+    {
+        let mut host = host(name);
+        let capacity = host.disk.capacity_bytes();
+        let filled = host.disk.stream(0, Op::Write, 0, capacity, 1 << 20, 1).unwrap();
+        near(name, filled as f64 / 3.6e12, hours, 0.05);
+    }
+}
+
+#[test]
+fn the_rate_of_a_drive_80_percent_full() {
+    let disk = host("wd40ezrz").disk;
+    near("wd40ezrz", disk.rate_mb_s_at(disk.capacity_bytes() / 10 * 8), 105.0, 0.05);
+}
+
+/// Mean time in ms of random 4 KiB reads in `from..to`.
+fn access_ms(name: &str, from: u64, to: u64) -> f64 {
+    mean_ms(&host(name).run(1, random(Op::Read, from / 4096 * 4096, to / 4096 * 4096, 4096, 4000)))
+}
+
+#[test]
+fn random_access_by_region() {
+    let capacity = model("usb-16tb").capacity_bytes;
+    near("whole disk", access_ms("usb-16tb", 0, capacity), 12.2, 0.05);
+    near("first 2 TB", access_ms("usb-16tb", 0, 2000 * GB), 7.9, 0.10);
+    near("last 2 TB", access_ms("usb-16tb", capacity - 2000 * GB, capacity), 8.9, 0.10);
+    // a 4K figure of 0.6 MB/s over a 1 GB file, printed with one digit: 0.55 to 0.65
+    for name in ["wd40efrx", "hgst-7k1000"] {
+        let rate = 4.096 / access_ms(name, 0, GB);
+        assert!((0.55..0.65).contains(&rate), "{name}: {rate}");
+    }
+    // 9.28 ms with a bridge that takes some 0.5 ms of it
+    near("easystore", access_ms("easystore-2tb", 0, GB / 2) + 0.5, 9.28, 0.10);
+}
+
+#[test]
+fn queueing_gains_on_every_drive_that_queues() {
+    for name in ["wd40efrx", "hgst-7k1000", "usb-16tb", "wd20ears"] {
+        let rate = |depth| {
+            let mut host = host(name);
+            let capacity = host.disk.capacity_bytes();
+            host.run(depth, random(Op::Read, 0, capacity, 4096, 2000));
+            2000.0 / host.now as f64
+        };
+        let gain = rate(32) / rate(1);
+        // a 2.5-inch drive with its slow arm gains least
+        assert!((1.7..3.0).contains(&gain), "{name}: {gain}");
+    }
+}
+
+#[test]
+fn an_archive_drive_is_fast_until_its_cache_is_full() {
+    let mut params = model("st8000as0002-smr");
+    // the same drive with a small map, so that the test is short
+    params.smr.as_mut().unwrap().map_extents = 5000;
+    let mut host = Host::new(&params);
+    let capacity = host.disk.capacity_bytes();
+    let rate = |host: &mut Host, count: usize| {
+        let begun = host.now;
+        let offsets = random(Op::Write, 0, capacity, 4096, count + begun as usize % 7);
+        let sent = offsets.len();
+        host.run(1, offsets);
+        sent as f64 / ((host.now - begun) as f64 / 1e9)
+    };
+    let fresh = rate(&mut host, 4000);
+    assert!(fresh > 300.0, "{fresh}");
+    rate(&mut host, 3000);
+    let steady = rate(&mut host, 300);
+    assert!((0.3..10.0).contains(&steady), "{steady}");
+    assert!(host.disk.shingle_cache_bytes() > 0);
+    host.rest(3600 * 5 * GB);
+    assert_eq!(host.disk.shingle_cache_bytes(), 0);
+}
+
+#[test]
+fn trim_frees_an_archive_drives_cache_without_cleaning() {
+    let mut host = host("st8000as0002-smr");
+    host.run(1, random(Op::Write, 0, 100 * GB / 4096 * 4096, 4096, 500));
+    host.one(Op::Flush, 0, 0);
+    assert_eq!(host.disk.shingle_cache_bytes(), 500 * 4096);
+    host.one(Op::Trim, 0, 200 * GB / 4096 * 4096);
+    assert_eq!(host.disk.shingle_cache_bytes(), 0);
+}
+
+#[test]
+fn an_archive_drive_streams_past_its_cache() {
+    let mut host = host("st8000as0002-smr");
+    let rate = host.sequential_mb_s(Op::Write, 0, 4 * GB / (1 << 20) * (1 << 20), 1 << 20);
+    near("stream", rate, 190.0, 0.05);
+    assert_eq!(host.disk.shingle_cache_bytes(), 0);
+}

@@ -1,0 +1,186 @@
+//! Write-back in the background, sync, and direct requests.
+
+use super::backing::Backing;
+use super::page_cache::{Event, Io, IoKind, Kind, PageCache, Stage};
+use super::params::PAGE_BYTES;
+use crate::device::{Nanos, Op, Outcome, Request};
+
+impl<D: Backing> PageCache<D> {
+    pub(super) fn schedule_wake(&mut self, at: Nanos) {
+        if !self.flusher.wakes {
+            self.flusher.wakes = true;
+            self.agenda.at(at + self.settings.wake_ns, Event::Wake);
+        }
+    }
+
+    /// Looks for pages that have been dirty too long.
+    pub(super) fn wake(&mut self, at: Nanos) {
+        self.flusher.wakes = false;
+        if let Some(cutoff) = at.checked_sub(self.settings.expire_ns) {
+            let mut expired = self.pages.take_expired(cutoff);
+            expired.extend(self.flusher.expired.drain(..));
+            expired.sort_unstable();
+            self.flusher.expired = expired.into();
+        }
+        self.write_back(at);
+        if self.pages.dirty_pages() > 0 {
+            self.schedule_wake(at);
+        }
+    }
+
+    /// Keeps the device supplied with writes while there is reason to write.
+    pub(super) fn write_back(&mut self, at: Nanos) {
+        while self.writes_at_device < self.settings.write_requests {
+            let Some(first) = self.next_to_write() else { break };
+            if self.pages.writeback_pages() == 0 {
+                self.rate.begins(at);
+            }
+            let pages = self.pages.begin_writeback(first, self.settings.request_max_pages);
+            self.flusher.cursor = first + pages;
+            self.queue_write(at, first, pages, None);
+        }
+    }
+
+    /// Where the next run of dirty pages begins that is due by age or by amount.
+    fn next_to_write(&mut self) -> Option<u64> {
+        while let Some(page) = self.flusher.expired.pop_front() {
+            if self.pages.is_dirty(page) && self.pages.next_dirty(page, page + 1).is_some() {
+                return Some(page);
+            }
+        }
+        if self.pages.dirty_pages() <= self.settings.thresholds.background_pages {
+            return None;
+        }
+        let cursor = self.flusher.cursor;
+        self.pages.next_dirty(cursor, u64::MAX).or_else(|| self.pages.next_dirty(0, cursor))
+    }
+
+    /// Sends a write of pages already marked as being written, or queues it while the device has enough.
+    fn queue_write(&mut self, at: Nanos, first: u64, pages: u64, waiter: Option<u32>) {
+        let waiters = waiter.into_iter().collect();
+        let io = self.ios.insert(Io { kind: IoKind::WriteBack, first, pages, waiters });
+        if self.writes_at_device < self.settings.write_requests {
+            self.writes_at_device += 1;
+            self.send(at, io, Op::Write);
+        } else {
+            self.write_queue.push_back(io);
+        }
+    }
+
+    /// A write has ended: the next one follows.
+    pub(super) fn written_back(&mut self, at: Nanos, io: &Io, outcome: Outcome) {
+        self.pages.end_writeback(io.first, io.pages);
+        self.rate.written(at, io.pages);
+        if outcome != Outcome::Done {
+            self.write_error = Some(outcome);
+        }
+        self.writes_at_device -= 1;
+        if let Some(next) = self.write_queue.pop_front() {
+            self.writes_at_device += 1;
+            self.send(at, next, Op::Write);
+        }
+        self.write_back(at);
+    }
+
+    /// Writes what is dirty in a task's range and makes the task wait for that and for what is being
+    /// written there already. Whether there is anything to wait for.
+    fn write_range(&mut self, at: Nanos, number: u32) -> bool {
+        let task = self.tasks.get(number);
+        let (first, end) = (task.offset / PAGE_BYTES, task.end.div_ceil(PAGE_BYTES));
+        let mut waits = 0;
+        for io in self.ios.values_mut() {
+            if io.kind == IoKind::WriteBack && io.first < end && io.first + io.pages > first {
+                io.waiters.push(number);
+                waits += 1;
+            }
+        }
+        let mut from = first;
+        while let Some(page) = self.pages.next_dirty(from, end) {
+            let most = self.settings.request_max_pages.min(end - page);
+            let pages = self.pages.begin_writeback(page, most);
+            self.queue_write(at, page, pages, Some(number));
+            waits += 1;
+            from = page + pages;
+        }
+        self.tasks.get_mut(number).waits += waits;
+        waits > 0
+    }
+
+    /// Data first, and only when the device has it the flush.
+    pub(super) fn step_sync(&mut self, at: Nanos, number: u32) {
+        if !self.caught_up(at, number) {
+            return;
+        }
+        loop {
+            let task = self.tasks.get_mut(number);
+            match task.stage {
+                Stage::Begin => {
+                    task.stage = Stage::DataWritten;
+                    if self.write_range(at, number) {
+                        return;
+                    }
+                }
+                Stage::DataWritten => {
+                    task.stage = Stage::Last;
+                    let io = Io { kind: IoKind::Flush, first: 0, pages: 0, waiters: vec![number] };
+                    task.waits += 1;
+                    let id = u64::from(self.ios.insert(io));
+                    let request = Request { id, op: Op::Flush, offset: 0, len: 0, fua: false };
+                    self.inner.submit(at, request);
+                    return;
+                }
+                Stage::Last => {
+                    let failed = self.write_error.take();
+                    let task = self.tasks.get_mut(number);
+                    if task.outcome == Outcome::Done {
+                        task.outcome = failed.unwrap_or(Outcome::Done);
+                    }
+                    return self.finish_later(number);
+                }
+            }
+        }
+    }
+
+    /// Dirty pages of the range first, then the request itself; a write drops the pages it made stale.
+    pub(super) fn step_direct(&mut self, at: Nanos, number: u32, op: Op) {
+        if !self.caught_up(at, number) {
+            return;
+        }
+        loop {
+            let task = self.tasks.get_mut(number);
+            let (offset, len) = (task.offset, task.end - task.offset);
+            let sector = u64::from(self.inner.sector_bytes());
+            if !offset.is_multiple_of(sector) || !len.is_multiple_of(sector) {
+                return self.fail(number, Outcome::Invalid);
+            }
+            let (first, end) = (offset / PAGE_BYTES, task.end.div_ceil(PAGE_BYTES));
+            match task.stage {
+                Stage::Begin => {
+                    task.stage = Stage::DataWritten;
+                    if self.write_range(at, number) {
+                        return;
+                    }
+                }
+                Stage::DataWritten => {
+                    task.stage = Stage::Last;
+                    task.waits += 1;
+                    let fua = task.through && op == Op::Write;
+                    if op != Op::Read {
+                        self.pages.evict(first, end);
+                    }
+                    let io = Io { kind: IoKind::Direct, first: 0, pages: 0, waiters: vec![number] };
+                    let id = u64::from(self.ios.insert(io));
+                    self.inner.submit(at, Request { id, op, offset, len, fua });
+                    return;
+                }
+                Stage::Last => {
+                    debug_assert!(matches!(task.kind, Kind::Direct(_)));
+                    if op != Op::Read {
+                        self.pages.evict(first, end);
+                    }
+                    return self.finish_later(number);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! The page cache as a device: buffered and direct reads and writes, write-back, sync.
+//!
+//! This file has the types, what can be asked, and the course of time. What a task does is in `reading`,
+//! `writing` and `flushing`.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::backing::Backing;
+use super::pages::PageTable;
+use super::params::{Costs, HostParams, HostProblem, PAGE_BYTES};
+use super::readahead::ReadAhead;
+use super::writeback::{Thresholds, WriteRate};
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::link::agenda::{Agenda, earlier};
+use crate::link::slots::Slots;
+
+/// A device seen through the host's page cache. Offsets and lengths are any bytes: a write of part of a
+/// page that is not cached reads the page first.
+///
+/// `next_completion` is a lower bound: the time of the next event inside. `advance` to it always makes
+/// progress, but may not yet end a request.
+#[derive(Debug, Clone)]
+pub struct PageCache<D> {
+    pub(super) inner: D,
+    pub(super) costs: Costs,
+    pub(super) settings: Settings,
+    pub(super) pages: PageTable,
+    pub(super) streams: HashMap<u64, ReadAhead>,
+    pub(super) agenda: Agenda<Event>,
+    pub(super) tasks: Slots<Task>,
+    pub(super) ios: Slots<Io>,
+    /// Writes that wait for a place at the device.
+    pub(super) write_queue: VecDeque<u32>,
+    pub(super) writes_at_device: u32,
+    pub(super) flusher: Flusher,
+    pub(super) rate: WriteRate,
+    /// A write-back has failed since the last sync, which will say so.
+    pub(super) write_error: Option<Outcome>,
+    answers: Vec<Completion>,
+    pub(super) ready: Vec<Completion>,
+}
+
+/// Settings, ready for use.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub read_ahead_pages: u64,
+    pub request_max_pages: u64,
+    pub write_requests: u32,
+    pub thresholds: Thresholds,
+    pub expire_ns: Nanos,
+    pub wake_ns: Nanos,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Event {
+    /// The task goes on.
+    Step(u32),
+    /// The task is done.
+    Finish(u32),
+    /// Write-back looks for old dirty pages.
+    Wake,
+}
+
+/// What a task does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    /// Writes what is dirty in the range, then flushes the device.
+    Sync,
+    /// Passes by the cache.
+    Direct(Op),
+}
+
+/// One system call under way.
+#[derive(Debug, Clone)]
+pub(super) struct Task {
+    pub id: u64,
+    pub kind: Kind,
+    pub offset: u64,
+    pub end: u64,
+    /// The next page to look at.
+    pub page: u64,
+    /// Until when the thread is busy with what it has done so far.
+    pub busy_until: Nanos,
+    /// I/Os that must end before it goes on.
+    pub waits: u32,
+    pub stage: Stage,
+    /// Pages made dirty since the last look at the limits.
+    pub new_dirty: u64,
+    /// Read page by page, because reading ahead has failed.
+    pub careful: bool,
+    /// A write that must be on the medium before it is done.
+    pub through: bool,
+    pub outcome: Outcome,
+}
+
+/// How far a sync or direct task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Begin,
+    DataWritten,
+    Last,
+}
+
+/// A request at the device.
+#[derive(Debug, Clone)]
+pub(super) struct Io {
+    pub kind: IoKind,
+    pub first: u64,
+    pub pages: u64,
+    pub waiters: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IoKind {
+    Fill,
+    WriteBack,
+    Flush,
+    Direct,
+}
+
+/// The thread that writes dirty pages in the background.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Flusher {
+    /// Where the next background run is looked for.
+    pub cursor: u64,
+    /// Pages due by age, in order of address.
+    pub expired: VecDeque<u64>,
+    /// Whether a wake-up is on the agenda.
+    pub wakes: bool,
+}
+
+impl<D: Backing> PageCache<D> {
+    /// Puts a page cache before a device.
+    ///
+    /// # Errors
+    /// A parameter that cannot be.
+    pub fn new(params: &HostParams, inner: D) -> Result<Self, HostProblem> {
+        params.validate()?;
+        let to_ns = |s: f64| (s * 1e9) as Nanos;
+        let settings = Settings {
+            read_ahead_pages: params.read_ahead_kib * 1024 / PAGE_BYTES,
+            request_max_pages: params.request_max_kib * 1024 / PAGE_BYTES,
+            write_requests: params.write_requests,
+            thresholds: Thresholds::new(params),
+            expire_ns: to_ns(params.dirty_expire_s),
+            wake_ns: to_ns(params.dirty_writeback_s),
+        };
+        Ok(Self {
+            inner,
+            costs: Costs::new(params),
+            settings,
+            pages: PageTable::new(params.cache_bytes / PAGE_BYTES),
+            streams: HashMap::new(),
+            agenda: Agenda::new(),
+            tasks: Slots::new(),
+            ios: Slots::new(),
+            write_queue: VecDeque::new(),
+            writes_at_device: 0,
+            flusher: Flusher::default(),
+            rate: WriteRate::new(params),
+            write_error: None,
+            answers: Vec::new(),
+            ready: Vec::new(),
+        })
+    }
+
+    /// What is under the cache.
+    pub fn inner(&self) -> &D {
+        &self.inner
+    }
+
+    /// What is under the cache, to change it; not to send it requests.
+    pub fn inner_mut(&mut self) -> &mut D {
+        &mut self.inner
+    }
+
+    /// Pages held, and of these dirty or being written.
+    #[must_use]
+    pub fn pages_held(&self) -> (u64, u64) {
+        (self.pages.len(), self.dirty_pages())
+    }
+
+    /// Whether the page that holds a byte is cached and loaded (what `mincore` and `cachestat` tell).
+    #[must_use]
+    pub fn is_cached(&self, offset: u64) -> bool {
+        self.pages.find(offset / PAGE_BYTES).is_some_and(|page| page.loaded)
+    }
+
+    /// Drops the clean cached pages that lie wholly in a range (`POSIX_FADV_DONTNEED`); dirty pages and
+    /// pages under I/O stay.
+    pub fn evict(&mut self, offset: u64, len: u64) {
+        let end = offset.saturating_add(len) / PAGE_BYTES;
+        let first = offset.div_ceil(PAGE_BYTES);
+        if first < end {
+            self.pages.evict(first, end);
+        }
+    }
+
+    /// Drops the pages that lie wholly in a range whatever they hold: the file is deleted, or the range
+    /// trimmed.
+    pub fn discard(&mut self, offset: u64, len: u64) {
+        let end = offset.saturating_add(len) / PAGE_BYTES;
+        let first = offset.div_ceil(PAGE_BYTES);
+        if first < end {
+            self.pages.discard(first, end);
+        }
+        self.streams.remove(&offset);
+    }
+
+    /// A direct read or write (`O_DIRECT`): dirty pages of the range are written first, a write drops the
+    /// cached ones, and the request goes to the device as it is.
+    pub fn submit_direct(&mut self, now: Nanos, request: Request) {
+        if request.op == Op::Flush {
+            return self.submit(now, request);
+        }
+        self.begin(now, request, Kind::Direct(request.op), self.costs.direct);
+    }
+
+    /// `fsync` of a range: writes its dirty pages, waits for them, then flushes the device. Fails if any
+    /// write-back has failed since the last one.
+    pub fn submit_sync(&mut self, now: Nanos, id: u64, offset: u64, len: u64) {
+        let request = Request { id, op: Op::Flush, offset, len, fua: false };
+        self.begin(now, request, Kind::Sync, self.costs.syscall);
+    }
+
+    pub(super) fn dirty_pages(&self) -> u64 {
+        self.pages.dirty_pages() + self.pages.writeback_pages()
+    }
+
+    fn begin(&mut self, now: Nanos, request: Request, kind: Kind, cost: Nanos) {
+        self.run(now);
+        let end = request.offset.checked_add(request.len);
+        let valid = end.is_some_and(|end| end <= self.inner.capacity_bytes());
+        let task = self.tasks.insert(Task {
+            id: request.id,
+            kind,
+            offset: request.offset,
+            end: end.unwrap_or(request.offset),
+            page: request.offset / PAGE_BYTES,
+            busy_until: now + cost,
+            waits: 0,
+            stage: Stage::Begin,
+            new_dirty: 0,
+            careful: false,
+            through: request.fua,
+            outcome: if valid { Outcome::Done } else { Outcome::Invalid },
+        });
+        if valid && (kind == Kind::Sync || request.len > 0) {
+            self.step(now, task);
+        } else {
+            self.finish_later(task);
+        }
+    }
+
+    /// Lets a task go on as far as it can.
+    fn step(&mut self, at: Nanos, number: u32) {
+        let task = self.tasks.get_mut(number);
+        task.busy_until = task.busy_until.max(at);
+        match task.kind {
+            Kind::Read => self.step_read(at, number),
+            Kind::Write => self.step_write(at, number),
+            Kind::Sync => self.step_sync(at, number),
+            Kind::Direct(op) => self.step_direct(at, number, op),
+        }
+    }
+
+    /// Whether the thread has done all it did before; if not, the task goes on when it has. I/O is only
+    /// sent by a thread that has reached that point.
+    pub(super) fn caught_up(&mut self, at: Nanos, number: u32) -> bool {
+        let busy_until = self.tasks.get(number).busy_until;
+        if busy_until > at {
+            self.agenda.at(busy_until, Event::Step(number));
+        }
+        busy_until <= at
+    }
+
+    pub(super) fn finish_later(&mut self, number: u32) {
+        let at = self.tasks.get(number).busy_until;
+        self.agenda.at(at, Event::Finish(number));
+    }
+
+    pub(super) fn fail(&mut self, number: u32, outcome: Outcome) {
+        self.tasks.get_mut(number).outcome = outcome;
+        self.finish_later(number);
+    }
+
+    /// Sends a request for an I/O, cut off at the end of the device.
+    pub(super) fn send(&mut self, at: Nanos, io: u32, op: Op) {
+        let Io { first, pages, .. } = *self.ios.get(io);
+        let offset = first * PAGE_BYTES;
+        let len = (pages * PAGE_BYTES).min(self.inner.capacity_bytes() - offset);
+        self.inner.submit(at, Request { id: u64::from(io), op, offset, len, fua: false });
+    }
+
+    fn answered(&mut self, answer: Completion) {
+        let number = u32::try_from(answer.id).expect("ids sent below are I/O numbers");
+        let io = self.ios.remove(number);
+        match io.kind {
+            IoKind::Fill => self.filled(&io, answer.outcome),
+            IoKind::WriteBack => self.written_back(answer.at, &io, answer.outcome),
+            IoKind::Flush | IoKind::Direct => {}
+        }
+        for &waiter in &io.waiters {
+            let task = self.tasks.get_mut(waiter);
+            task.waits -= 1;
+            if answer.outcome != Outcome::Done {
+                self.task_failed(waiter, io.kind, io.pages, answer.outcome);
+            }
+            if self.tasks.get(waiter).waits == 0 {
+                self.step(answer.at, waiter);
+            }
+        }
+    }
+
+    /// Takes note of a failed I/O in a task that waited for it.
+    fn task_failed(&mut self, waiter: u32, kind: IoKind, pages: u64, outcome: Outcome) {
+        let task = self.tasks.get_mut(waiter);
+        if kind == IoKind::Fill && pages > 1 && outcome == Outcome::MediaError {
+            task.careful = true;
+        } else {
+            task.outcome = outcome;
+        }
+    }
+
+    fn handle(&mut self, at: Nanos, event: Event) {
+        match event {
+            Event::Step(task) => self.step(at, task),
+            Event::Finish(number) => {
+                let Task { id, outcome, .. } = self.tasks.remove(number);
+                self.ready.push(Completion { id, at, outcome });
+            }
+            Event::Wake => self.wake(at),
+        }
+    }
+
+    /// Everything that happens up to `to`, in order of time; the device's answers before own events.
+    fn run(&mut self, to: Nanos) {
+        loop {
+            let below = self.inner.next_completion();
+            let own = self.agenda.next();
+            let Some(at) = earlier(below, own).filter(|&at| at <= to) else { break };
+            if below == Some(at) {
+                self.let_device_run(at);
+            } else if let Some((at, event)) = self.agenda.take() {
+                self.handle(at, event);
+            }
+        }
+        self.let_device_run(to);
+    }
+
+    fn let_device_run(&mut self, to: Nanos) {
+        let mut answers = std::mem::take(&mut self.answers);
+        self.inner.advance(to, &mut answers);
+        for answer in answers.drain(..) {
+            self.answered(answer);
+        }
+        self.answers = answers;
+    }
+}
+
+impl<D: Backing> Device for PageCache<D> {
+    fn capacity_bytes(&self) -> u64 {
+        self.inner.capacity_bytes()
+    }
+
+    /// Buffered requests may begin and end at any byte.
+    fn sector_bytes(&self) -> u32 {
+        1
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        let (kind, cost) = match request.op {
+            Op::Read => (Kind::Read, self.costs.read),
+            Op::Write => (Kind::Write, self.costs.write),
+            Op::Flush => return self.submit_sync(now, request.id, 0, self.inner.capacity_bytes()),
+            Op::Trim => {
+                self.discard(request.offset, request.len);
+                (Kind::Direct(Op::Trim), self.costs.syscall)
+            }
+        };
+        self.begin(now, request, kind, cost);
+    }
+
+    fn next_completion(&mut self) -> Option<Nanos> {
+        if let Some(first) = self.ready.first() {
+            return Some(first.at);
+        }
+        if self.tasks.len() == 0 {
+            return None;
+        }
+        earlier(self.inner.next_completion(), self.agenda.next())
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        self.run(to);
+        done.append(&mut self.ready);
+    }
+}

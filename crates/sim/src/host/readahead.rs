@@ -1,0 +1,211 @@
+//! Read-ahead: how much to read, and when, from the pages that one object's readers ask for.
+//!
+//! The on-demand algorithm of Linux (mm/readahead.c; Wu, Xi, Xu: "On the design of a new Linux readahead
+//! framework", 2008). A *window* of pages is read at once. One page in it carries a marker; when that page
+//! is read, the next window, up to twice as large, is requested before it is needed. Requests are pages.
+
+/// Pages to read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Window {
+    /// First page.
+    pub start: u64,
+    /// Number of pages.
+    pub size: u64,
+    /// The marker is that many pages before the end; 0: none.
+    pub async_size: u64,
+}
+
+impl Window {
+    /// The page that carries the marker.
+    #[must_use]
+    pub fn marker(&self) -> Option<u64> {
+        (self.async_size > 0).then(|| self.start + self.size - self.async_size)
+    }
+
+    fn end(&self) -> u64 {
+        self.start + self.size
+    }
+}
+
+/// The state of one object's readers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadAhead {
+    window: Window,
+    /// The page read last.
+    previous: Option<u64>,
+}
+
+impl ReadAhead {
+    /// Notes that reading has gone up to and including `page`.
+    pub fn has_read(&mut self, page: u64) {
+        self.previous = Some(page);
+    }
+
+    /// A page is missing, `wanted` pages from it are asked for: what to read now. `first` is the object's
+    /// first page, `cached_before` how many pages just before `page` are cached (asked for only if needed).
+    pub fn on_miss(
+        &mut self,
+        page: u64,
+        wanted: u64,
+        first: u64,
+        max: u64,
+        cached_before: impl FnOnce(u64) -> u64,
+    ) -> Window {
+        let alone = Window { start: page, size: wanted.max(1), async_size: 0 };
+        if max == 0 {
+            return alone;
+        }
+        let expected = self.window.size > 0
+            && (page == self.window.end() || self.window.marker() == Some(page));
+        if expected {
+            return self.continue_stream(max);
+        }
+        let sequential = self.previous.is_some_and(|last| page == last || page == last + 1);
+        if page == first || wanted > max || sequential {
+            return self.begin_stream(page, wanted, max);
+        }
+        let history = cached_before(max);
+        if history <= wanted {
+            return alone;
+        }
+        let from_the_start = history >= page - first;
+        let trusted = if from_the_start { history * 2 } else { history };
+        self.window =
+            Window { start: page, size: (trusted + wanted).min(max.max(wanted)), async_size: 1 };
+        self.window
+    }
+
+    /// The marked page is being read: what to read besides. `next_missing` is the first page from there
+    /// that is not cached (asked for only if needed).
+    pub fn on_marker(
+        &mut self,
+        page: u64,
+        wanted: u64,
+        max: u64,
+        next_missing: impl FnOnce(u64) -> Option<u64>,
+    ) -> Option<Window> {
+        if max == 0 {
+            return None;
+        }
+        if self.window.size > 0 && self.window.marker() == Some(page) {
+            return Some(self.continue_stream(max));
+        }
+        let start = next_missing(max)?;
+        let size = next_size(start - page + wanted, max);
+        self.window = Window { start, size, async_size: size };
+        Some(self.window)
+    }
+
+    fn begin_stream(&mut self, page: u64, wanted: u64, max: u64) -> Window {
+        let size = initial_size(wanted, max).max(wanted.min(max));
+        let async_size = if size > wanted { size - wanted } else { size };
+        self.window = Window { start: page, size, async_size };
+        self.window
+    }
+
+    fn continue_stream(&mut self, max: u64) -> Window {
+        let size = next_size(self.window.size, max);
+        self.window = Window { start: self.window.end(), size, async_size: size };
+        self.window
+    }
+}
+
+/// First window for a request: the request rounded up to a power of two, ×4 if small, ×2 if middling.
+fn initial_size(wanted: u64, max: u64) -> u64 {
+    let rounded = wanted.next_power_of_two();
+    if rounded <= max / 32 {
+        rounded * 4
+    } else if rounded <= max / 4 {
+        rounded * 2
+    } else {
+        max
+    }
+}
+
+/// The window after this one: ×4 while small, then ×2, up to the maximum.
+fn next_size(size: u64, max: u64) -> u64 {
+    if size < max / 16 {
+        size * 4
+    } else if size <= max / 2 {
+        size * 2
+    } else {
+        max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX: u64 = 32;
+
+    fn none(_: u64) -> u64 {
+        0
+    }
+
+    #[test]
+    fn a_file_read_from_its_start_in_single_pages() {
+        let mut state = ReadAhead::default();
+        let mut windows = vec![state.on_miss(100, 1, 100, MAX, none)];
+        for _ in 0..5 {
+            let marker = windows.last().and_then(Window::marker).expect("streams have markers");
+            state.has_read(marker - 1);
+            windows.push(state.on_marker(marker, 1, MAX, |_| None).expect("the stream goes on"));
+        }
+        let sizes: Vec<u64> = windows.iter().map(|w| w.size).collect();
+        assert_eq!(sizes, [4, 8, 16, 32, 32, 32]);
+        assert!(windows.windows(2).all(|pair| pair[0].end() == pair[1].start));
+        assert_eq!(windows[0].marker(), Some(101));
+    }
+
+    #[test]
+    fn a_large_request_gets_the_maximum_at_once() {
+        let mut state = ReadAhead::default();
+        let window = state.on_miss(0, 256, 0, MAX, none);
+        assert_eq!(window, Window { start: 0, size: 32, async_size: 32 });
+        assert_eq!(state.on_miss(32, 224, 0, MAX, none).start, 32);
+    }
+
+    #[test]
+    fn random_pages_come_alone() {
+        let mut state = ReadAhead::default();
+        for page in [500, 20, 777, 3] {
+            assert_eq!(
+                state.on_miss(page, 1, 0, MAX, none),
+                Window { start: page, size: 1, async_size: 0 }
+            );
+            state.has_read(page);
+        }
+    }
+
+    #[test]
+    fn the_page_after_the_last_begins_a_stream() {
+        let mut state = ReadAhead::default();
+        state.on_miss(500, 1, 0, MAX, none);
+        state.has_read(500);
+        assert_eq!(state.on_miss(501, 1, 0, MAX, none).size, 4);
+    }
+
+    #[test]
+    fn cached_pages_before_betray_an_interleaved_stream() {
+        let mut state = ReadAhead::default();
+        state.has_read(9000);
+        let window = state.on_miss(500, 1, 0, MAX, |_| 6);
+        assert_eq!(window, Window { start: 500, size: 7, async_size: 1 });
+    }
+
+    #[test]
+    fn a_strange_marker_starts_after_the_cached_pages() {
+        let mut state = ReadAhead::default();
+        let window = state.on_marker(40, 1, MAX, |_| Some(44)).expect("a window");
+        assert_eq!(window, Window { start: 44, size: 10, async_size: 10 });
+        assert_eq!(state.on_marker(400, 1, MAX, |_| None), None);
+    }
+
+    #[test]
+    fn no_read_ahead_at_zero() {
+        let mut state = ReadAhead::default();
+        assert_eq!(state.on_miss(0, 3, 0, 0, none), Window { start: 0, size: 3, async_size: 0 });
+        assert_eq!(state.on_marker(0, 3, 0, |_| Some(3)), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! What will happen when: events in order of time, and of entry where times are equal.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::device::Nanos;
+
+/// A queue of events, earliest first; equal times keep the order in which they were entered.
+#[derive(Debug, Clone)]
+pub(crate) struct Agenda<E> {
+    heap: BinaryHeap<Reverse<Entry<E>>>,
+    entered: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Entry<E> {
+    at: Nanos,
+    order: u64,
+    event: E,
+}
+
+impl<E> PartialEq for Entry<E> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.order) == (other.at, other.order)
+    }
+}
+
+impl<E> Eq for Entry<E> {}
+
+impl<E> PartialOrd for Entry<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Entry<E> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+impl<E> Agenda<E> {
+    pub(crate) fn new() -> Self {
+        Self { heap: BinaryHeap::new(), entered: 0 }
+    }
+
+    /// Enters an event.
+    pub(crate) fn at(&mut self, at: Nanos, event: E) {
+        let order = self.entered;
+        self.entered += 1;
+        self.heap.push(Reverse(Entry { at, order, event }));
+    }
+
+    /// Time of the earliest event.
+    pub(crate) fn next(&self) -> Option<Nanos> {
+        self.heap.peek().map(|entry| entry.0.at)
+    }
+
+    /// Takes the earliest event.
+    pub(crate) fn take(&mut self) -> Option<(Nanos, E)> {
+        self.heap.pop().map(|entry| (entry.0.at, entry.0.event))
+    }
+}
+
+/// The earlier of two times that may be absent.
+pub(crate) fn earlier(a: Option<Nanos>, b: Option<Nanos>) -> Option<Nanos> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_in_order_of_time_then_of_entry() {
+        let mut agenda = Agenda::new();
+        for (at, name) in [(5, 'a'), (3, 'b'), (5, 'c'), (3, 'd')] {
+            agenda.at(at, name);
+        }
+        let order: String = std::iter::from_fn(|| agenda.take()).map(|(_, name)| name).collect();
+        assert_eq!(order, "bdac");
+    }
+
+    #[test]
+    fn absent_times_lose() {
+        assert_eq!(earlier(Some(2), Some(1)), Some(1));
+        assert_eq!(earlier(None, Some(1)), Some(1));
+        assert_eq!(earlier(Some(2), None), Some(2));
+        assert_eq!(earlier(None, None), None);
+    }
+}

@@ -1,0 +1,361 @@
+//! The link as a device: the way of a command through controller, wire, drive and status.
+
+use std::collections::VecDeque;
+
+use super::agenda::{Agenda, earlier};
+use super::params::{LinkParams, LinkProblem, NonData};
+use super::slots::Slots;
+use super::wire::{Wire, WireRate};
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+
+/// A drive behind a link.
+///
+/// `next_completion` is a lower bound: the time of the next event inside. `advance` to it always makes
+/// progress, but may not yet end a request.
+#[derive(Debug, Clone)]
+pub struct Link<D> {
+    pub(super) inner: D,
+    pub(super) rules: Rules,
+    agenda: Agenda<Event>,
+    requests: Slots<Split>,
+    commands: Slots<Command>,
+    waiting: VecDeque<u32>,
+    /// Commands that have a tag.
+    tagged: u64,
+    /// A command that cannot be queued has the link for itself.
+    alone: bool,
+    controller_free_at: Nanos,
+    to_drive: Wire,
+    to_host: Wire,
+    answers: Vec<Completion>,
+    ready: Vec<Completion>,
+}
+
+/// The parameters, ready for use.
+#[derive(Debug, Clone)]
+pub(super) struct Rules {
+    pub(super) depth: u64,
+    half_duplex: bool,
+    rate: WireRate,
+    command_ns: Nanos,
+    latency_ns: Nanos,
+    status_ns: Nanos,
+    pub(super) max_transfer_bytes: u64,
+    flush: NonData,
+    trim: NonData,
+    sector_bytes: u32,
+    capacity_bytes: u64,
+}
+
+/// A request as the host sent it, of which some parts are still under way.
+#[derive(Debug, Clone, Copy)]
+struct Split {
+    id: u64,
+    parts_left: u32,
+    outcome: Outcome,
+}
+
+/// One command on the link.
+#[derive(Debug, Clone, Copy)]
+struct Command {
+    request: u32,
+    op: Op,
+    offset: u64,
+    len: u64,
+    fua: bool,
+    outcome: Outcome,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// The request is ended by the link itself.
+    Answered(u32),
+    /// The drive (or its bridge) has the command.
+    Sent(u32),
+    /// A piece of data has crossed towards the drive (on a half-duplex link: in either direction).
+    PieceToDrive,
+    /// A piece of data has crossed towards the host.
+    PieceToHost,
+    /// The host has the status.
+    Status(u32),
+}
+
+impl<D: Device> Link<D> {
+    /// Puts a link before a drive.
+    ///
+    /// # Errors
+    /// A parameter that cannot be, or a bridge sector that is not a multiple of the drive's.
+    pub fn new(params: &LinkParams, inner: D) -> Result<Self, LinkProblem> {
+        params.validate()?;
+        let sector_bytes = params.bridge.logical_sector_bytes.unwrap_or(inner.sector_bytes());
+        if !sector_bytes.is_multiple_of(inner.sector_bytes()) {
+            return Err(LinkProblem {
+                field: "bridge.logical_sector_bytes",
+                message: format!(
+                    "{sector_bytes} is not a multiple of the drive's {}; give a multiple",
+                    inner.sector_bytes()
+                ),
+            });
+        }
+        let shown = inner.capacity_bytes().saturating_sub(params.bridge.hidden_tail_bytes);
+        let to_ns = |us: f64| (us * 1000.0).round() as Nanos;
+        let rules = Rules {
+            depth: params.total_depth(),
+            half_duplex: !params.full_duplex,
+            rate: WireRate::new(
+                params.rate_mb_s,
+                params.frame_payload_bytes,
+                params.frame_overhead_bytes,
+            ),
+            command_ns: to_ns(params.command_us),
+            latency_ns: to_ns(params.latency_us),
+            status_ns: to_ns(params.status_us),
+            max_transfer_bytes: params.max_transfer_bytes.unwrap_or(u64::MAX),
+            flush: params.flush,
+            trim: params.trim,
+            sector_bytes,
+            capacity_bytes: shown - shown % u64::from(sector_bytes),
+        };
+        Ok(Self {
+            inner,
+            rules,
+            agenda: Agenda::new(),
+            requests: Slots::new(),
+            commands: Slots::new(),
+            waiting: VecDeque::new(),
+            tagged: 0,
+            alone: false,
+            controller_free_at: 0,
+            to_drive: Wire::new(params.burst_bytes),
+            to_host: Wire::new(params.burst_bytes),
+            answers: Vec::new(),
+            ready: Vec::new(),
+        })
+    }
+
+    /// The drive behind the link.
+    pub fn inner(&self) -> &D {
+        &self.inner
+    }
+
+    /// The drive behind the link, to change it (faults); not to send it requests.
+    pub fn inner_mut(&mut self) -> &mut D {
+        &mut self.inner
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.requests.len() == 0 && self.ready.is_empty()
+    }
+
+    /// What the link itself answers without a command, if it does.
+    fn own_answer(&self, request: &Request) -> Option<Outcome> {
+        let sector = u64::from(self.rules.sector_bytes);
+        let end = request.offset.checked_add(request.len);
+        let inside = end.is_some_and(|end| end <= self.rules.capacity_bytes);
+        let whole = request.offset.is_multiple_of(sector) && request.len.is_multiple_of(sector);
+        let addressed = request.op != Op::Flush;
+        if addressed && !(inside && whole && request.len > 0) {
+            return Some(Outcome::Invalid);
+        }
+        match self.non_data(request.op) {
+            Some(NonData::Ignored) => Some(Outcome::Done),
+            Some(NonData::Refused) => Some(Outcome::Invalid),
+            _ => None,
+        }
+    }
+
+    fn non_data(&self, op: Op) -> Option<NonData> {
+        match op {
+            Op::Flush => Some(self.rules.flush),
+            Op::Trim => Some(self.rules.trim),
+            Op::Read | Op::Write => None,
+        }
+    }
+
+    fn goes_alone(&self, op: Op) -> bool {
+        self.non_data(op) == Some(NonData::Alone)
+    }
+
+    fn enqueue_parts(&mut self, request: &Request) {
+        let data = matches!(request.op, Op::Read | Op::Write);
+        let part_bytes = if data { self.rules.max_transfer_bytes } else { u64::MAX };
+        let parts = if data { request.len.div_ceil(part_bytes) } else { 1 };
+        let slot = self.requests.insert(Split {
+            id: request.id,
+            parts_left: u32::try_from(parts).unwrap_or(u32::MAX),
+            outcome: Outcome::Done,
+        });
+        let mut offset = request.offset;
+        let mut left = request.len;
+        for _ in 0..parts {
+            let len = left.min(part_bytes);
+            let command = self.commands.insert(Command {
+                request: slot,
+                op: request.op,
+                offset,
+                len,
+                fua: request.fua,
+                outcome: Outcome::Done,
+            });
+            self.waiting.push_back(command);
+            offset += len;
+            left -= len;
+        }
+    }
+
+    /// Gives tags to waiting commands while the protocol allows it.
+    fn issue(&mut self, now: Nanos) {
+        while let Some(&command) = self.waiting.front() {
+            let alone = self.goes_alone(self.commands.get(command).op);
+            let blocked = self.alone || self.tagged >= self.rules.depth;
+            if blocked || (alone && self.tagged > 0) {
+                return;
+            }
+            self.waiting.pop_front();
+            self.tagged += 1;
+            self.alone = alone;
+            let free_at = self.controller_free_at.max(now) + self.rules.command_ns;
+            self.controller_free_at = free_at;
+            self.agenda.at(free_at + self.rules.latency_ns, Event::Sent(command));
+        }
+    }
+
+    fn handle(&mut self, at: Nanos, event: Event) {
+        match event {
+            Event::Answered(request) => {
+                let Split { id, outcome, .. } = self.requests.remove(request);
+                self.ready.push(Completion { id, at, outcome });
+            }
+            Event::Sent(command) if self.commands.get(command).op == Op::Write => {
+                self.begin_transfer(at, command, Event::PieceToDrive);
+            }
+            Event::Sent(command) => self.give_to_drive(at, command),
+            Event::PieceToDrive | Event::PieceToHost => self.piece_crossed(at, event),
+            Event::Status(command) => self.end_command(at, command),
+        }
+    }
+
+    fn begin_transfer(&mut self, at: Nanos, command: u32, direction: Event) {
+        let len = self.commands.get(command).len;
+        let towards_drive = self.rules.half_duplex || matches!(direction, Event::PieceToDrive);
+        let (wire, event) = if towards_drive {
+            (&mut self.to_drive, Event::PieceToDrive)
+        } else {
+            (&mut self.to_host, Event::PieceToHost)
+        };
+        if let Some(bytes) = wire.add(command, len) {
+            self.agenda.at(at + self.rules.rate.transfer(bytes), event);
+        }
+    }
+
+    fn piece_crossed(&mut self, at: Nanos, direction: Event) {
+        let wire = match direction {
+            Event::PieceToHost => &mut self.to_host,
+            _ => &mut self.to_drive,
+        };
+        let (finished, next) = wire.piece_done();
+        if let Some(bytes) = next {
+            self.agenda.at(at + self.rules.rate.transfer(bytes), direction);
+        }
+        let Some(command) = finished else { return };
+        if self.commands.get(command).op == Op::Write {
+            self.give_to_drive(at, command);
+        } else {
+            self.agenda.at(at + self.rules.status_ns, Event::Status(command));
+        }
+    }
+
+    fn give_to_drive(&mut self, at: Nanos, number: u32) {
+        let Command { op, offset, len, fua, .. } = *self.commands.get(number);
+        let id = u64::from(number);
+        self.inner.submit(at, Request { id, op, offset, len, fua });
+    }
+
+    fn drive_answered(&mut self, answer: Completion) {
+        let number = u32::try_from(answer.id).expect("ids sent to the drive are command numbers");
+        let command = self.commands.get_mut(number);
+        command.outcome = answer.outcome;
+        if command.op == Op::Read && answer.outcome == Outcome::Done {
+            self.begin_transfer(answer.at, number, Event::PieceToHost);
+        } else {
+            self.agenda.at(answer.at + self.rules.status_ns, Event::Status(number));
+        }
+    }
+
+    fn end_command(&mut self, at: Nanos, number: u32) {
+        let command = self.commands.remove(number);
+        self.tagged -= 1;
+        self.alone = false;
+        let request = self.requests.get_mut(command.request);
+        request.parts_left -= 1;
+        if request.outcome == Outcome::Done {
+            request.outcome = command.outcome;
+        }
+        if request.parts_left == 0 {
+            let Split { id, outcome, .. } = self.requests.remove(command.request);
+            self.ready.push(Completion { id, at, outcome });
+        }
+        self.issue(at);
+    }
+
+    /// Everything that happens up to `to`, in order of time; the drive's answers before own events.
+    fn run(&mut self, to: Nanos) {
+        loop {
+            let drive = self.inner.next_completion();
+            let own = self.agenda.next();
+            let Some(at) = earlier(drive, own).filter(|&at| at <= to) else { break };
+            if drive == Some(at) {
+                self.let_drive_run(at);
+            } else if let Some((at, event)) = self.agenda.take() {
+                self.handle(at, event);
+            }
+        }
+        self.let_drive_run(to);
+    }
+
+    fn let_drive_run(&mut self, to: Nanos) {
+        let mut answers = std::mem::take(&mut self.answers);
+        self.inner.advance(to, &mut answers);
+        for answer in answers.drain(..) {
+            self.drive_answered(answer);
+        }
+        self.answers = answers;
+    }
+}
+
+impl<D: Device> Device for Link<D> {
+    fn capacity_bytes(&self) -> u64 {
+        self.rules.capacity_bytes
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.rules.sector_bytes
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.run(now);
+        if let Some(outcome) = self.own_answer(&request) {
+            let slot = self.requests.insert(Split { id: request.id, parts_left: 0, outcome });
+            self.agenda.at(now + self.rules.command_ns, Event::Answered(slot));
+            return;
+        }
+        self.enqueue_parts(&request);
+        self.issue(now);
+    }
+
+    fn next_completion(&mut self) -> Option<Nanos> {
+        if let Some(first) = self.ready.first() {
+            return Some(first.at);
+        }
+        if self.requests.len() == 0 {
+            return None;
+        }
+        earlier(self.inner.next_completion(), self.agenda.next())
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        self.run(to);
+        done.append(&mut self.ready);
+    }
+}

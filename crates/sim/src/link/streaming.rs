@@ -1,0 +1,196 @@
+//! Long sequential passes through a link, computed in large steps.
+//!
+//! Stretches are stepped through the link, and between them the drive computes its own pass. Where the
+//! stretches before and after ran slower than the drive alone, the link (or the waiting it causes)
+//! governs, and the mean of both gives the time between them; else the drive's own time counts. A request
+//! that fails counts with the time it takes.
+
+use super::layer::Link;
+use crate::device::{Completion, Device, Nanos, Op, Request, Stream};
+
+/// What is stepped before the first sample: caches and queues must fill.
+const WARM_UP_BYTES: u64 = 256 << 20;
+/// A sample, long enough to average over the cycles of a drive's read-ahead.
+const SAMPLE_BYTES: u64 = 64 << 20;
+/// Parts into which a pass is divided, each at least [`PART_MIN_BYTES`].
+const PARTS: u64 = 32;
+/// Shorter parts would not save anything.
+const PART_MIN_BYTES: u64 = 2 << 30;
+/// The link governs where it makes a stretch slower than this.
+const SLOWER: f64 = 1.02;
+
+/// A sequential pass under way.
+struct Pass {
+    op: Op,
+    chunk: u64,
+    depth: u32,
+    at: u64,
+    end: u64,
+    now: Nanos,
+    done: Vec<Completion>,
+}
+
+impl<D: Device> Link<D> {
+    /// Steps `bytes` of a pass, or what is left of it. The time it took per byte, in ns.
+    fn step_pass(&mut self, pass: &mut Pass, bytes: u64) -> f64 {
+        let (began, first) = (pass.now, pass.at);
+        let stop = pass.end.min(pass.at + bytes);
+        let mut under_way = 0;
+        while pass.at < stop || under_way > 0 {
+            while pass.at < stop && under_way < pass.depth {
+                let len = pass.chunk.min(pass.end - pass.at);
+                let request =
+                    Request { id: pass.at, op: pass.op, offset: pass.at, len, fua: false };
+                self.submit(pass.now, request);
+                pass.at += len;
+                under_way += 1;
+            }
+            let next = self.next_completion().expect("requests are under way");
+            self.advance(next, &mut pass.done);
+            pass.now = next;
+            under_way -= pass.done.len() as u32;
+            pass.done.clear();
+        }
+        (pass.now - began) as f64 / (pass.at - first).max(1) as f64
+    }
+}
+
+impl<D: Stream> Link<D> {
+    /// Lets the drive compute `bytes` of a pass; how much it did, and its time per byte. Nothing if it
+    /// must be stepped.
+    fn skip(&mut self, pass: &mut Pass, bytes: u64) -> Option<(u64, f64)> {
+        let pieces = pass.chunk.div_ceil(self.rules.max_transfer_bytes);
+        let piece = (pass.chunk / pieces) & !4095;
+        let whole = bytes.checked_div(piece * 64)? * piece * 64;
+        if whole == 0 {
+            return None;
+        }
+        let depth = (u64::from(pass.depth) * pieces).min(self.rules.depth) as u32;
+        let end = self.inner.stream(pass.now, pass.op, pass.at, whole, piece, depth)?;
+        let took = (end - pass.now) as f64 / whole as f64;
+        pass.at += whole;
+        pass.now = end;
+        Some((whole, took))
+    }
+
+    /// Computes the pass in parts.
+    fn run_parts(&mut self, pass: &mut Pass) {
+        self.step_pass(pass, WARM_UP_BYTES);
+        let mut before = self.step_pass(pass, SAMPLE_BYTES);
+        let part = ((pass.end - pass.at) / PARTS).max(PART_MIN_BYTES);
+        while pass.end - pass.at > part + 2 * SAMPLE_BYTES {
+            let Some((skipped, alone)) = self.skip(pass, part) else {
+                before = self.step_pass(pass, part);
+                continue;
+            };
+            // The first requests after a computed stretch are not the rule.
+            self.step_pass(pass, SAMPLE_BYTES / 4);
+            let after = self.step_pass(pass, SAMPLE_BYTES);
+            let through = f64::midpoint(before, after);
+            if through > alone * SLOWER {
+                pass.now += ((through - alone) * skipped as f64) as Nanos;
+                self.advance(pass.now, &mut pass.done);
+            }
+            before = after;
+        }
+        self.step_pass(pass, u64::MAX - pass.at);
+    }
+}
+
+impl<D: Stream> Stream for Link<D> {
+    fn stream(
+        &mut self,
+        now: Nanos,
+        op: Op,
+        offset: u64,
+        len: u64,
+        chunk: u64,
+        depth: u32,
+    ) -> Option<Nanos> {
+        self.advance(now, &mut Vec::new());
+        let end = offset.checked_add(len).filter(|&end| end <= self.capacity_bytes())?;
+        let sector = u64::from(self.sector_bytes());
+        let whole_sectors = [offset, len, chunk].iter().all(|bytes| bytes.is_multiple_of(sector));
+        let data = matches!(op, Op::Read | Op::Write);
+        if !self.is_idle() || !data || !whole_sectors || len == 0 || chunk == 0 || depth == 0 {
+            return None;
+        }
+        let done = Vec::new();
+        let mut pass = Pass { op, chunk, depth, at: offset, end, now, done };
+        self.run_parts(&mut pass);
+        Some(pass.now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LinkParams;
+    use super::super::test_device::{TestDrive, closed_loop, request};
+    use super::*;
+    use crate::hdd::HardDisk;
+    use crate::library::Model;
+
+    /// Forty gigabytes that slow to half.
+    fn zoned(servers: usize) -> TestDrive {
+        TestDrive::new(servers, 5_000_000, |offset| 200.0 - offset as f64 / 4e8)
+    }
+
+    fn both_ways(params: &LinkParams, drive: &TestDrive, op: Op, depth: u32) -> (f64, f64) {
+        let len = 40_000 << 20;
+        let mut link = Link::new(params, drive.clone()).unwrap();
+        let computed = link.stream(0, op, 0, len, 1 << 20, depth).expect("can be computed");
+        assert_eq!(link.inner().bytes_read + link.inner().bytes_written, len);
+        let mut link = Link::new(params, drive.clone()).unwrap();
+        let requests = (0..40_000).map(|i| request(i, op, i << 20, 1 << 20));
+        let stepped = closed_loop(&mut link, depth as usize, requests).1;
+        (computed as f64, stepped as f64)
+    }
+
+    #[test]
+    fn computed_passes_agree_with_stepped_ones() {
+        let links = [
+            LinkParams::usb3_bulk_only(),
+            LinkParams::usb2_bulk_only(),
+            LinkParams::usb3_uas(),
+            LinkParams::sata_6g(),
+        ];
+        for (params, op) in links.iter().zip([Op::Read, Op::Write, Op::Write, Op::Read]) {
+            for depth in [1, 8] {
+                let (computed, stepped) = both_ways(params, &zoned(1), op, depth);
+                let off = computed / stepped - 1.0;
+                assert!(off.abs() < 0.005, "{} {op:?} at {depth}: {off}", params.name);
+            }
+        }
+    }
+
+    #[test]
+    fn passes_over_a_modelled_disk_agree_too() {
+        let text = include_str!("../../models/usb-16tb.toml");
+        let model = Model::parse("usb-16tb.toml", text).expect("a model");
+        let disk = HardDisk::new(&model.hdd.expect("a hard disk"), 1).expect("valid");
+        let len = 20_000 << 20;
+        for (params, op) in [
+            (LinkParams::usb3_bulk_only(), Op::Read),
+            (LinkParams::usb3_uas(), Op::Write),
+            (LinkParams::usb2_bulk_only(), Op::Read),
+        ] {
+            let mut link = Link::new(&params, disk.clone()).unwrap();
+            let computed = link.stream(0, op, 0, len, 1 << 20, 2).expect("can be computed");
+            let mut link = Link::new(&params, disk.clone()).unwrap();
+            let requests = (0..20_000).map(|i| request(i, op, i << 20, 1 << 20));
+            let stepped = closed_loop(&mut link, 2, requests).1;
+            let off = computed as f64 / stepped as f64 - 1.0;
+            assert!(off.abs() < 0.005, "{} {op:?}: {off}", params.name);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_computed_is_left_to_the_caller() {
+        let mut link = Link::new(&LinkParams::sata_6g(), zoned(1)).unwrap();
+        assert_eq!(link.stream(0, Op::Read, 0, 2 << 40, 1 << 20, 1), None, "beyond the end");
+        assert_eq!(link.stream(0, Op::Flush, 0, 1 << 20, 1 << 20, 1), None);
+        assert_eq!(link.stream(0, Op::Read, 100, 1 << 20, 1 << 20, 1), None);
+        link.submit(0, request(1, Op::Read, 0, 4096));
+        assert_eq!(link.stream(0, Op::Read, 0, 1 << 30, 1 << 20, 1), None, "busy");
+    }
+}

@@ -1,0 +1,183 @@
+//! A drive whose truth is known, for tests of the layers above it.
+
+use std::collections::BTreeSet;
+
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request, Stream};
+
+/// Answers each request after a fixed access time and a transfer, on one or several servers.
+#[derive(Debug, Clone)]
+pub(crate) struct TestDrive {
+    pub capacity_bytes: u64,
+    pub sector_bytes: u32,
+    /// Time before the transfer; not paid where a request continues the one before it.
+    pub access_ns: Nanos,
+    /// Media rate at an offset.
+    pub rate_mb_s: fn(u64) -> f64,
+    pub flush_ns: Nanos,
+    pub fails: Option<(u64, Outcome)>,
+    /// Everything received: when, and what.
+    pub log: Vec<(Nanos, Request)>,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+    /// The most requests outstanding at any time.
+    pub depth_seen: usize,
+    servers_free_at: Vec<Nanos>,
+    next_offset: u64,
+    now: Nanos,
+    due: BTreeSet<(Nanos, u64, u64)>,
+    outcomes: Vec<Outcome>,
+}
+
+impl TestDrive {
+    /// 1 TiB, 100 MB/s everywhere, one request at a time, 5 ms access.
+    pub(crate) fn disk() -> Self {
+        Self::new(1, 5_000_000, |_| 100.0)
+    }
+
+    pub(crate) fn new(servers: usize, access_ns: Nanos, rate_mb_s: fn(u64) -> f64) -> Self {
+        Self {
+            capacity_bytes: 1 << 40,
+            sector_bytes: 512,
+            access_ns,
+            rate_mb_s,
+            flush_ns: 1_000_000,
+            fails: None,
+            log: Vec::new(),
+            bytes_read: 0,
+            bytes_written: 0,
+            depth_seen: 0,
+            servers_free_at: vec![0; servers],
+            next_offset: u64::MAX,
+            now: 0,
+            due: BTreeSet::new(),
+            outcomes: Vec::new(),
+        }
+    }
+
+    fn service_ns(&mut self, request: &Request) -> Nanos {
+        if request.op == Op::Flush {
+            return self.flush_ns;
+        }
+        let rate = (self.rate_mb_s)(request.offset);
+        let transfer = (request.len as f64 * 1000.0 / rate) as Nanos;
+        let access = if request.offset == self.next_offset { 0 } else { self.access_ns };
+        self.next_offset = request.offset + request.len;
+        match request.op {
+            Op::Read => self.bytes_read += request.len,
+            Op::Write => self.bytes_written += request.len,
+            Op::Flush | Op::Trim => {}
+        }
+        access + transfer
+    }
+
+    pub(crate) fn requests(&self, op: Op) -> Vec<(u64, u64)> {
+        let of_kind = self.log.iter().filter(|(_, request)| request.op == op);
+        of_kind.map(|(_, request)| (request.offset, request.len)).collect()
+    }
+}
+
+impl Device for TestDrive {
+    fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.sector_bytes
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        assert!(now >= self.now, "time ran backwards: {now} after {}", self.now);
+        self.now = now;
+        let sector = u64::from(self.sector_bytes);
+        assert!(request.op == Op::Flush || request.len > 0, "empty request");
+        assert_eq!((request.offset % sector, request.len % sector), (0, 0), "part of a sector");
+        assert!(request.offset + request.len <= self.capacity_bytes, "beyond the end: {request:?}");
+        self.log.push((now, request));
+        let took = self.service_ns(&request);
+        let server = self.servers_free_at.iter_mut().min().expect("at least one server");
+        *server = (*server).max(now) + took;
+        let hit = self
+            .fails
+            .filter(|(at, _)| (request.offset..request.offset + request.len).contains(at));
+        self.due.insert((*server, self.outcomes.len() as u64, request.id));
+        self.outcomes.push(hit.map_or(Outcome::Done, |(_, outcome)| outcome));
+        self.depth_seen = self.depth_seen.max(self.due.len());
+    }
+
+    fn next_completion(&mut self) -> Option<Nanos> {
+        self.due.first().map(|&(at, ..)| at)
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        assert!(to >= self.now, "time ran backwards: {to} after {}", self.now);
+        self.now = to;
+        while let Some(&(at, order, id)) = self.due.first().filter(|&&(at, ..)| at <= to) {
+            self.due.pop_first();
+            let outcome = self.outcomes[order as usize];
+            done.push(Completion { id, at, outcome });
+        }
+    }
+}
+
+impl Stream for TestDrive {
+    fn stream(
+        &mut self,
+        now: Nanos,
+        op: Op,
+        offset: u64,
+        len: u64,
+        chunk: u64,
+        depth: u32,
+    ) -> Option<Nanos> {
+        let requests = (0..len.div_ceil(chunk))
+            .map(|i| request(i, op, offset + i * chunk, chunk.min(len - i * chunk)));
+        Some(closed_loop_from(self, now, depth as usize, requests).1)
+    }
+}
+
+/// Runs until nothing is outstanding.
+pub(crate) fn run_all<D: Device>(device: &mut D) -> Vec<Completion> {
+    let mut done = Vec::new();
+    while let Some(at) = device.next_completion() {
+        device.advance(at, &mut done);
+    }
+    done
+}
+
+/// A closed loop at a queue depth: refills on each completion. All requests and the time of the last.
+pub(crate) fn closed_loop<D: Device>(
+    device: &mut D,
+    depth: usize,
+    requests: impl Iterator<Item = Request>,
+) -> (Vec<Completion>, Nanos) {
+    closed_loop_from(device, 0, depth, requests)
+}
+
+/// The same, beginning at `now`.
+pub(crate) fn closed_loop_from<D: Device>(
+    device: &mut D,
+    now: Nanos,
+    depth: usize,
+    mut requests: impl Iterator<Item = Request>,
+) -> (Vec<Completion>, Nanos) {
+    let mut all = Vec::new();
+    let mut done = Vec::new();
+    for request in requests.by_ref().take(depth) {
+        device.submit(now, request);
+    }
+    while let Some(at) = device.next_completion() {
+        device.advance(at, &mut done);
+        for completion in done.drain(..) {
+            if let Some(request) = requests.next() {
+                device.submit(completion.at, request);
+            }
+            all.push(completion);
+        }
+    }
+    let end = all.iter().map(|completion: &Completion| completion.at).max().unwrap_or(now);
+    (all, end)
+}
+
+pub(crate) fn request(id: u64, op: Op, offset: u64, len: u64) -> Request {
+    Request { id, op, offset, len, fua: false }
+}

@@ -1,0 +1,224 @@
+//! The link over a drive whose truth is known.
+
+use proptest::prelude::*;
+
+use super::test_device::{TestDrive, closed_loop, request, run_all};
+use super::*;
+use crate::device::{Device, Nanos, Op, Outcome, Request};
+
+const MS: Nanos = 1_000_000;
+
+/// A drive that takes 1 ms for everything, several at a time, and moves data in no time.
+fn parallel(servers: usize) -> TestDrive {
+    TestDrive::new(servers, MS, |_| 1e12)
+}
+
+fn plain(kind: LinkParams) -> LinkParams {
+    LinkParams { command_us: 0.0, latency_us: 0.0, status_us: 0.0, ..kind }
+}
+
+fn scattered(op: Op, count: u64) -> impl Iterator<Item = Request> {
+    (0..count).map(move |i| request(i, op, (i * 7919 % 100_000) * 8192, 4096))
+}
+
+#[test]
+fn bulk_only_serialises() {
+    let mut link = Link::new(&LinkParams::usb3_bulk_only(), parallel(64)).unwrap();
+    let (done, end) = closed_loop(&mut link, 32, scattered(Op::Read, 100));
+    assert_eq!(link.inner().depth_seen, 1);
+    let ids: Vec<u64> = done.iter().map(|c| c.id).collect();
+    assert_eq!(ids, (0..100).collect::<Vec<_>>(), "bulk-only does not reorder");
+    let wire_ns = 4096.0 * 1000.0 / 430.0;
+    let expected = 100.0 * (MS as f64 + 100_000.0 + wire_ns);
+    assert!((end as f64 / expected - 1.0).abs() < 0.001, "{end} against {expected}");
+}
+
+#[test]
+fn uas_and_sata_overlap_up_to_their_depth() {
+    for (params, depth) in [(LinkParams::usb3_uas(), 30), (LinkParams::sata_6g(), 32)] {
+        let mut link = Link::new(&params, parallel(1000)).unwrap();
+        let (_, end) = closed_loop(&mut link, 128, scattered(Op::Read, 3000));
+        assert_eq!(link.inner().depth_seen, depth, "{}", params.name);
+        let alone = 3000 * MS;
+        assert!(end < alone / 15, "{}: {end}", params.name);
+    }
+}
+
+#[test]
+fn nvme_goes_past_a_thousand() {
+    let mut link = Link::new(&LinkParams::pcie3_x4(), parallel(5000)).unwrap();
+    closed_loop(&mut link, 4096, scattered(Op::Read, 20_000));
+    assert!(link.inner().depth_seen > 4000, "{}", link.inner().depth_seen);
+}
+
+#[test]
+fn the_controller_caps_commands_per_second() {
+    let mut link = Link::new(&LinkParams::usb3_uas(), TestDrive::new(64, 1000, |_| 1e12)).unwrap();
+    let (_, end) = closed_loop(&mut link, 30, scattered(Op::Read, 10_000));
+    let per_second = 10_000.0 * 1e9 / end as f64;
+    let cap = 1e6 / LinkParams::usb3_uas().command_us;
+    assert!((per_second / cap - 1.0).abs() < 0.01, "{per_second} against {cap}");
+}
+
+#[test]
+fn large_transfers_reach_the_payload_rate() {
+    let links = [LinkParams::sata_6g(), LinkParams::usb3_uas(), LinkParams::pcie3_x4()];
+    for (params, op) in links.iter().flat_map(|link| [(link, Op::Read), (link, Op::Write)]) {
+        let mut link = Link::new(params, TestDrive::new(64, 10_000, |_| 1e12)).unwrap();
+        let len = 1 << 20;
+        let requests = (0..2000).map(|i| request(i, op, i * len, len));
+        let (_, end) = closed_loop(&mut link, 8, requests);
+        let rate_mb_s = (2000 * len) as f64 * 1000.0 / end as f64;
+        let cap = params.payload_mb_s();
+        assert!((rate_mb_s / cap - 1.0).abs() < 0.01, "{}: {rate_mb_s} of {cap}", params.name);
+    }
+}
+
+#[test]
+fn full_duplex_carries_both_directions_at_once() {
+    let mixed = |params: &LinkParams| {
+        let mut link = Link::new(params, TestDrive::new(64, 10_000, |_| 1e12)).unwrap();
+        let requests = (0..2000u64)
+            .map(|i| request(i, if i % 2 == 0 { Op::Read } else { Op::Write }, i << 20, 1 << 20));
+        closed_loop(&mut link, 16, requests).1 as f64
+    };
+    let full = mixed(&plain(LinkParams::pcie3_x4()));
+    let half = mixed(&LinkParams { full_duplex: false, ..plain(LinkParams::pcie3_x4()) });
+    assert!((half / full - 2.0).abs() < 0.1, "{half} against {full}");
+}
+
+#[test]
+fn large_requests_are_split_and_end_with_their_last_part() {
+    let params = LinkParams { max_transfer_bytes: Some(122_880), ..LinkParams::usb3_bulk_only() };
+    let mut link = Link::new(&params, parallel(4)).unwrap();
+    link.submit(0, request(7, Op::Write, 4096, 1 << 20));
+    let done = run_all(&mut link);
+    let parts = link.inner().requests(Op::Write);
+    let lens: Vec<u64> = parts.iter().map(|&(_, len)| len).collect();
+    assert_eq!(lens, [[122_880; 8].as_slice(), &[65_536]].concat());
+    assert!(parts.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0));
+    assert_eq!((done.len(), done[0].id), (1, 7));
+    let wire_ns = (1 << 20) as f64 * 1000.0 / params.payload_mb_s();
+    let expected = 9.0 * 100_000.0 + MS as f64 + wire_ns;
+    assert!((done[0].at as f64 - expected).abs() < 5000.0, "{} for {expected}", done[0].at);
+}
+
+#[test]
+fn a_write_reaches_the_drive_after_its_data_has_crossed() {
+    let params = LinkParams::usb3_bulk_only();
+    let len = 1 << 20;
+    let crossing = len as f64 * 1000.0 / params.payload_mb_s();
+    let received_at = |op| {
+        let mut link = Link::new(&params, parallel(1)).unwrap();
+        link.submit(0, request(1, op, 0, len));
+        let end = run_all(&mut link)[0].at as f64;
+        (link.inner().log[0].0 as f64, end)
+    };
+    let (write_at, write_end) = received_at(Op::Write);
+    let (read_at, read_end) = received_at(Op::Read);
+    assert!((write_at - 70_000.0 - crossing).abs() < 1000.0, "{write_at}");
+    assert_eq!(read_at, 70_000.0);
+    assert!((write_end - read_end).abs() < 1000.0, "{write_end} and {read_end}");
+    assert!((read_end - 100_000.0 - MS as f64 - crossing).abs() < 1000.0, "{read_end}");
+}
+
+#[test]
+fn a_sata_flush_waits_for_queued_commands_and_holds_back_later_ones() {
+    let order = |params: LinkParams| {
+        let mut link = Link::new(&plain(params), parallel(64)).unwrap();
+        for i in 0..4 {
+            link.submit(0, request(i, Op::Read, i * 8192, 4096));
+        }
+        link.submit(0, request(4, Op::Flush, 0, 0));
+        link.submit(0, request(5, Op::Read, 1 << 20, 4096));
+        run_all(&mut link);
+        let log = &link.inner().log;
+        let at = |op: Op, offset: u64| {
+            log.iter().find(|(_, r)| r.op == op && r.offset == offset).expect("sent").0
+        };
+        (at(Op::Flush, 0), at(Op::Read, 1 << 20))
+    };
+    let (flush_at, read_at) = order(LinkParams::sata_6g());
+    assert!(flush_at >= MS && read_at >= flush_at + MS, "{flush_at} {read_at}");
+    assert_eq!(order(LinkParams::pcie3_x4()), (0, 0));
+}
+
+#[test]
+fn flush_can_be_ignored_and_trim_refused() {
+    let params = LinkParams { flush: NonData::Ignored, ..LinkParams::usb3_bulk_only() };
+    let mut link = Link::new(&params, parallel(1)).unwrap();
+    link.submit(0, request(1, Op::Flush, 0, 0));
+    link.submit(0, request(2, Op::Trim, 0, 4096));
+    let outcomes: Vec<Outcome> = run_all(&mut link).iter().map(|c| c.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Done, Outcome::Invalid]);
+    assert!(link.inner().log.is_empty());
+}
+
+#[test]
+fn errors_of_one_part_fail_the_request_and_move_no_data() {
+    let mut drive = parallel(1);
+    drive.fails = Some((1 << 20, Outcome::MediaError));
+    let mut link = Link::new(&plain(LinkParams::usb3_bulk_only()), drive).unwrap();
+    link.submit(0, request(1, Op::Read, 0, 2 << 20));
+    link.submit(0, request(2, Op::Read, 4 << 20, 4096));
+    let done = run_all(&mut link);
+    let outcomes: Vec<Outcome> = done.iter().map(|c| c.outcome).collect();
+    assert_eq!(outcomes, [Outcome::MediaError, Outcome::Done]);
+    let one_part = (1 << 20) as f64 * 1000.0 / 430.0;
+    assert!((done[0].at as f64) < 2.0 * MS as f64 + 1.1 * one_part, "{}", done[0].at);
+}
+
+#[test]
+fn bridges_hide_the_tail_and_change_the_sector() {
+    let mut params = LinkParams::usb3_uas();
+    params.bridge.logical_sector_bytes = Some(4096);
+    params.bridge.hidden_tail_bytes = 5000;
+    let mut link = Link::new(&params, parallel(1)).unwrap();
+    let capacity = (1 << 40) - 8192;
+    assert_eq!((link.capacity_bytes(), link.sector_bytes()), (capacity, 4096));
+    link.submit(0, request(1, Op::Read, 512, 512));
+    link.submit(0, request(2, Op::Read, capacity, 4096));
+    link.submit(0, request(3, Op::Read, capacity - 4096, 4096));
+    let mut outcomes: Vec<_> = run_all(&mut link).iter().map(|c| (c.id, c.outcome)).collect();
+    outcomes.sort_by_key(|&(id, _)| id);
+    assert_eq!(outcomes, [(1, Outcome::Invalid), (2, Outcome::Invalid), (3, Outcome::Done)]);
+
+    let mut four_k_native = parallel(1);
+    four_k_native.sector_bytes = 4096;
+    params.bridge.logical_sector_bytes = Some(512);
+    let problem = Link::new(&params, four_k_native).expect_err("cannot write part of a sector");
+    assert_eq!(problem.field, "bridge.logical_sector_bytes");
+}
+
+proptest! {
+    #[test]
+    fn every_request_ends_once_in_order_of_time_and_every_byte_reaches_the_drive(
+        list in prop::collection::vec((0u64..1000, 1u64..2000, any::<bool>(), 0u64..500), 1..60),
+        which in 0usize..4,
+    ) {
+        let params = [
+            LinkParams::sata_6g(),
+            LinkParams::pcie3_x4(),
+            LinkParams::usb3_bulk_only(),
+            LinkParams::usb3_uas(),
+        ][which].clone();
+        let mut link = Link::new(&params, TestDrive::new(3, 100_000, |_| 200.0)).unwrap();
+        let mut now = 0;
+        let mut sent = 0;
+        let mut done = Vec::new();
+        for (id, &(place, sectors, write, gap_us)) in list.iter().enumerate() {
+            now += gap_us * 1000;
+            link.advance(now, &mut done);
+            let op = if write { Op::Write } else { Op::Read };
+            link.submit(now, request(id as u64, op, place << 20, sectors * 512));
+            sent += sectors * 512;
+        }
+        done.extend(run_all(&mut link));
+        prop_assert_eq!(link.inner().bytes_read + link.inner().bytes_written, sent);
+        prop_assert!(done.windows(2).all(|pair| pair[0].at <= pair[1].at));
+        let mut ids: Vec<u64> = done.iter().map(|c| c.id).collect();
+        ids.sort_unstable();
+        prop_assert_eq!(ids, (0..list.len() as u64).collect::<Vec<_>>());
+        prop_assert_eq!(link.next_completion(), None);
+    }
+}

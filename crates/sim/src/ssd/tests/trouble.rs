@@ -1,0 +1,188 @@
+//! Throttling, planted faults, requests and parameters that cannot be.
+
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::ssd::params::SsdParams;
+use crate::ssd::testing::{closed_loop, one, request, small, thermal};
+use crate::ssd::{FailingRegion, Faults, Ssd};
+
+const SECOND: Nanos = 1_000_000_000;
+
+fn outcome(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
+    ssd.submit(now, request);
+    let mut done = Vec::new();
+    ssd.advance(Nanos::MAX / 2, &mut done);
+    done[0]
+}
+
+#[test]
+fn throttling_appears_and_recovers() {
+    let mut params = small();
+    params.thermal = Some(thermal());
+    params.thermal.as_mut().unwrap().write_j_per_gb = 20.0;
+    let mut ssd = Ssd::new(params, 1).unwrap();
+    let rate = |ssd: &mut Ssd, now: Nanos| {
+        let count = 1024;
+        let end = closed_loop(ssd, now, Op::Write, count, 4, |k| (k * 131_072, 131_072));
+        (end, count as f64 * 131_072.0 / (end - now) as f64)
+    };
+    let (mut now, _) = rate(&mut ssd, 0);
+    let (next, cold) = rate(&mut ssd, now);
+    now = next;
+    let mut slowest = cold;
+    for _ in 0..150 {
+        let (next, hot) = rate(&mut ssd, now);
+        (now, slowest) = (next, slowest.min(hot));
+    }
+    let hottest = ssd.status().temperature_c.unwrap();
+    assert!((0.35..0.5).contains(&(slowest / cold)), "{slowest} against {cold}, {hottest} °C");
+    let (end, _) = rate(&mut ssd, now + 120 * SECOND);
+    let (_, again) = rate(&mut ssd, end);
+    assert!((again / cold - 1.0).abs() < 0.05, "{again} against {cold}");
+}
+
+#[test]
+fn a_forced_throttle_scales_everything() {
+    let time = |faults: Faults| {
+        let mut ssd = Ssd::new(small(), 1).unwrap();
+        ssd.precondition(1.0);
+        ssd.set_faults(faults);
+        one(&mut ssd, 0, Op::Read, 0, 4096)
+    };
+    let slow = time(Faults { throttle_forced: Some(0.25), ..Faults::default() });
+    assert!((slow as f64 / time(Faults::default()) as f64 - 4.0).abs() < 0.001);
+}
+
+#[test]
+fn a_flush_that_lies_costs_nothing() {
+    let mut ssd = Ssd::new(small(), 1).unwrap();
+    ssd.set_faults(Faults { flush_lies: true, ..Faults::default() });
+    let now = one(&mut ssd, 0, Op::Write, 0, 1 << 20);
+    assert_eq!(one(&mut ssd, now, Op::Flush, 0, 0) - now, 8000);
+}
+
+#[test]
+fn a_failing_region_is_slow_and_unreadable() {
+    let mut ssd = Ssd::new(small(), 1).unwrap();
+    ssd.precondition(1.0);
+    let region = FailingRegion { offset: 8192, len: 8192, retry_ns: 50_000_000, unreadable: true };
+    let slow = FailingRegion { offset: 1 << 20, unreadable: false, ..region };
+    ssd.set_faults(Faults { failing: vec![region, slow], ..Faults::default() });
+    for (offset, expected, late) in [
+        (4096, Outcome::Done, false),
+        (8192, Outcome::MediaError, true),
+        (1 << 20, Outcome::Done, true),
+        (16_384, Outcome::Done, false),
+    ] {
+        let mut fresh = ssd.clone();
+        let done = outcome(&mut fresh, 0, request(Op::Read, offset, 4096));
+        assert_eq!(done.outcome, expected, "{offset}");
+        assert_eq!(done.at > 50_000_000, late, "{offset}");
+    }
+}
+
+#[test]
+fn a_drive_that_goes_takes_its_requests_along() {
+    let mut ssd = Ssd::new(small(), 1).unwrap();
+    ssd.precondition(1.0);
+    ssd.set_faults(Faults { gone_at: Some(30_000), ..Faults::default() });
+    let pending = outcome(&mut ssd.clone(), 0, request(Op::Read, 0, 4096));
+    assert_eq!((pending.at, pending.outcome), (30_000, Outcome::Gone));
+    let later = outcome(&mut ssd, 40_000, request(Op::Read, 0, 4096));
+    assert_eq!((later.at, later.outcome), (40_000, Outcome::Gone));
+}
+
+#[test]
+fn impossible_requests_are_refused() {
+    for (op, offset, len) in [
+        (Op::Read, 1 << 30, 512),
+        (Op::Write, 100, 512),
+        (Op::Write, 0, 700),
+        (Op::Trim, 0, 0),
+        (Op::Read, u64::MAX - 511, 512),
+    ] {
+        let mut ssd = Ssd::new(small(), 1).unwrap();
+        assert_eq!(outcome(&mut ssd, 5, request(op, offset, len)).outcome, Outcome::Invalid);
+    }
+}
+
+#[test]
+fn parameters_that_cannot_be_are_named() {
+    type Edit = fn(&mut SsdParams);
+    let cases: [(&str, Edit); 12] = [
+        ("sector_bytes", |p| p.sector_bytes = 520),
+        ("mapping_unit_bytes", |p| p.mapping_unit_bytes = 3000),
+        ("mapping_unit_bytes", |p| p.mapping_unit_bytes = 65_536),
+        ("capacity_bytes", |p| p.capacity_bytes += 512),
+        ("spare_share", |p| p.spare_share = 0.001),
+        ("spare_share", |p| p.spare_share = -1.0),
+        ("controller.queue_depth", |p| p.controller.queue_depth = 0),
+        ("port.read_mb_s", |p| p.port.as_mut().unwrap().read_mb_s = 0.0),
+        ("buffer.size_kib", |p| p.buffer.size_kib = 512),
+        ("flash.read_us", |p| p.flash.read_us = vec![50.0]),
+        ("flash.pages_per_block", |p| p.flash.pages_per_block = 25),
+        ("thermal.throttle_stop_c", |p| {
+            p.thermal = Some(thermal());
+            p.thermal.as_mut().unwrap().throttle_stop_c = 90.0;
+        }),
+    ];
+    for (field, edit) in cases {
+        let mut params = small();
+        edit(&mut params);
+        let problems = Ssd::new(params, 1).err().unwrap_or_default();
+        assert!(problems.iter().any(|p| p.field == field), "{field}: {problems:?}");
+    }
+    assert_eq!(small().validate(), []);
+}
+
+/// Replaces every number of a parameter file, one after the other, and calls `each` with the result.
+fn with_each_number_replaced(text: &str, value: &str, mut each: impl FnMut(&str, &str)) {
+    let lines: Vec<&str> = text.lines().collect();
+    for (index, line) in lines.iter().enumerate() {
+        let Some((key, old)) = line.split_once(" = ") else { continue };
+        if old.parse::<f64>().is_err() {
+            continue;
+        }
+        // a whole number stays one
+        let new = if old.contains('.') { value.to_owned() } else { value.replace(".0", "") };
+        let changed = format!("{key} = {new}");
+        let mut all = lines.clone();
+        all[index] = &changed;
+        each(&all.join("\n"), &changed);
+    }
+}
+
+#[test]
+fn extreme_parameters_are_refused_or_work() {
+    let mut params = small();
+    params.slc = Some(crate::ssd::params::SlcParams {
+        static_gb: 0.1,
+        dynamic_max_gb: 0.1,
+        dynamic_free_share: 0.5,
+        idle_before_fold_ms: 5.0,
+    });
+    params.thermal = Some(thermal());
+    let text = toml::to_string(&params).unwrap();
+    let mut built = 0;
+    for value in ["0.0", "1.0", "-1.0", "7.0", "1000000000.0", "1e300", "nan", "inf"] {
+        with_each_number_replaced(&text, value, |file, changed| {
+            let Ok(params) = toml::from_str::<SsdParams>(file) else { return };
+            let Ok(mut ssd) = Ssd::new(params, 1) else { return };
+            built += 1;
+            ssd.precondition(0.5);
+            let chunk = 1 << 16;
+            let count = 100.min(ssd.capacity_bytes() / chunk);
+            let end = closed_loop(&mut ssd, 0, Op::Write, count, 4, |k| (k * chunk, chunk));
+            let end = closed_loop(&mut ssd, end, Op::Read, count, 4, |k| (k * chunk, chunk));
+            let flushed = one(&mut ssd, end + SECOND, Op::Flush, 0, 0);
+            assert!(flushed > end, "{changed}");
+        });
+    }
+    assert!(built > 100, "{built}");
+}
+
+#[test]
+fn unknown_parameters_are_refused() {
+    let text = toml::to_string(&small()).unwrap();
+    assert_eq!(toml::from_str::<SsdParams>(&text).unwrap(), small());
+    assert!(toml::from_str::<SsdParams>(&format!("colour = 1\n{text}")).is_err());
+}
