@@ -1,6 +1,7 @@
 //! Suites: named lists of tests with their options, built in or from a user's file.
 
 use drivescope_model::cell::{Cell, Mix, Shape};
+use drivescope_model::nearest::nearest;
 use drivescope_model::options::{Rate, Suite, TestKind};
 use drivescope_model::units::{Bytes, Secs};
 use std::path::{Path, PathBuf};
@@ -318,28 +319,6 @@ fn tiny_writes_problem(suite: &Suite) -> Option<String> {
     let largest = options.write.0.max(options.stream_block.0).max(4096);
     (options.size.0 < largest * 16)
         .then(|| "tiny-writes.size must hold 16 of its largest blocks, and 64 KiB".to_string())
-}
-
-/// The closest of `names`, if it is close enough to be a typing error.
-pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    let (distance, nearest) = names.map(|known| (edits(name, known), known)).min()?;
-    (distance <= 2 + name.len() / 4).then(|| nearest.to_string())
-}
-
-/// Levenshtein distance.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

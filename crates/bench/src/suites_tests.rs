@@ -1,7 +1,6 @@
 //! Suites: the built-in ones, users' mistakes, and what the command line changes.
 
 use super::*;
-use proptest::prelude::*;
 
 #[test]
 fn built_in_suites_are_valid_and_named_like_their_files() {
@@ -95,13 +94,4 @@ fn a_users_suite_hides_a_built_in_one() {
     let path = folder.join("quick.toml");
     assert_eq!(find(path.to_str().unwrap(), None).unwrap().summary, "mine");
     assert!(find("./missing.toml", None).unwrap_err().to_string().contains("missing.toml"));
-}
-
-proptest! {
-    #[test]
-    fn edit_distance_is_a_metric(a in "[a-d]{0,8}", b in "[a-d]{0,8}", c in "[a-d]{0,8}") {
-        prop_assert_eq!(edits(&a, &b), edits(&b, &a));
-        prop_assert_eq!(edits(&a, &b) == 0, a == b);
-        prop_assert!(edits(&a, &c) <= edits(&a, &b) + edits(&b, &c));
-    }
 }

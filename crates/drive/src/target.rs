@@ -32,8 +32,10 @@ pub struct Target {
 }
 
 impl Target {
-    /// Finds out what `path` is; `sim:…` is a simulated drive. Errors: it does not exist, is no directory, file or block device, may
-    /// not be read (or, for a directory, written), or lies on a read-only file system (directory).
+    /// Finds out what `path` is; `sim:…` is a simulated drive.
+    ///
+    /// Errors: it does not exist, is no directory, file or block device, may not be read (or, for a
+    /// directory, written), or is a directory on a read-only file system.
     pub fn find(path: &Path, roots: &Roots) -> Result<Self, DriveError> {
         if let Some(text) = path.to_str().filter(|text| text.starts_with(PREFIX)) {
             return Self::simulate(text, roots);

@@ -175,6 +175,23 @@ pub enum SimCommand {
     },
     /// Measure a model in virtual time, as `drivescope run sim:MODEL` does.
     Run(RunArguments),
+    /// Serve a model in real time as a file, and as a block device, until Ctrl-C.
+    Mount(MountArguments),
+}
+
+/// Arguments of `sim mount`.
+#[derive(Debug, Args)]
+pub struct MountArguments {
+    /// Name of a model, or its TOML file; a state may follow, as in wd40efrx?seed=7.
+    pub model: String,
+    /// An empty directory; the drive appears in it as disk.img.
+    pub mount_point: PathBuf,
+    /// Also attach a loop device with direct I/O (root only).
+    #[arg(long)]
+    pub block: bool,
+    /// File that keeps the contents, sparse (default: the directory's name with .img, beside it).
+    #[arg(long, value_name = "FILE")]
+    pub backing: Option<PathBuf>,
 }
 
 /// Arguments of `list`.

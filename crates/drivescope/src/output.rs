@@ -11,13 +11,11 @@ static LOST: AtomicBool = AtomicBool::new(false);
 /// anything else is said once and remembered for the exit code.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            if !LOST.swap(true, Ordering::Relaxed) {
-                complain(&format!("cannot write the result: {error}"));
-            }
-        }
-        _ => {}
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        && error.kind() != ErrorKind::BrokenPipe
+        && !LOST.swap(true, Ordering::Relaxed)
+    {
+        complain(&format!("cannot write the result: {error}"));
     }
 }
 

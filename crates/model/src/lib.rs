@@ -9,6 +9,7 @@ pub mod event;
 pub mod findings;
 pub mod host;
 pub mod metrics;
+pub mod nearest;
 pub mod options;
 pub mod plan;
 pub mod target;

@@ -40,9 +40,12 @@ pub fn with_half(value: f64, half: f64) -> (String, String) {
 }
 
 /// Half width of a metric's 95 % interval: the larger distance of its two ends from the median. None
-/// with a single round, which says nothing about the spread.
+/// with a single round, which says nothing about the spread. What only arithmetic left is none at all.
 pub fn half_width(metric: &Metric) -> Option<f64> {
+    /// Share of the value below which a half width is rounding of the computation.
+    const ROUNDING: f64 = 1e-9;
     let half = (metric.high - metric.value).max(metric.value - metric.low);
+    let half = if half < metric.value.abs() * ROUNDING { 0.0 } else { half };
     (metric.rounds.len() >= 2 && half.is_finite() && half >= 0.0).then_some(half)
 }
 

@@ -154,14 +154,22 @@ impl Model {
             broken(error.span().map_or(0, |span| span.start), message)
         })?;
         let problem = match (&model.kind, &model.hdd, &model.ssd) {
-            (Kind::Hdd, Some(params), None) => {
-                params.validate().into_iter().next().map(|p| (format!("hdd.{}", p.field), p.message))
+            (Kind::Hdd, Some(params), None) => params
+                .validate()
+                .into_iter()
+                .next()
+                .map(|p| (format!("hdd.{}", p.field), p.message)),
+            (Kind::Ssd, None, Some(params)) => params
+                .validate()
+                .into_iter()
+                .next()
+                .map(|p| (format!("ssd.{}", p.field), p.message)),
+            (Kind::Hdd, ..) => {
+                return Err(broken(0, "kind hdd needs one table, [hdd]".to_string()));
             }
-            (Kind::Ssd, None, Some(params)) => {
-                params.validate().into_iter().next().map(|p| (format!("ssd.{}", p.field), p.message))
+            (Kind::Ssd, ..) => {
+                return Err(broken(0, "kind ssd needs one table, [ssd]".to_string()));
             }
-            (Kind::Hdd, ..) => return Err(broken(0, "kind hdd needs one table, [hdd]".to_string())),
-            (Kind::Ssd, ..) => return Err(broken(0, "kind ssd needs one table, [ssd]".to_string())),
         };
         match problem {
             None => Ok(model),

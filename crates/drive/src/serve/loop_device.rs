@@ -140,7 +140,7 @@ impl LoopDevice {
     /// `patience`. It is then detached as soon as they go.
     pub(super) fn detach(&mut self, patience: Duration) -> bool {
         let Some(held) = self.held.take() else { return true };
-        self.reset_settings();
+        reset_settings(self.number);
         clear(held.as_fd());
         drop(held);
         let start = Instant::now();
@@ -151,16 +151,6 @@ impl LoopDevice {
             std::thread::sleep(Duration::from_millis(5));
         }
         true
-    }
-
-    /// Takes back what would stay with the device for whoever uses it next. The kernel itself sets
-    /// `rotational` when a device is attached.
-    fn reset_settings(&self) {
-        let most = sys(self.number).join("queue/max_sectors_kb");
-        // 0 stands for the default since Linux 6.9; before, the default of loop devices was this.
-        if fs::write(&most, "0").is_err() {
-            let _ = fs::write(&most, "1280");
-        }
     }
 
     fn is_attached(&self) -> bool {
@@ -190,8 +180,19 @@ pub(super) fn detach_from(file: &Path) {
         };
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         if let Ok(device) = rustix::fs::open(node(number), flags, Mode::empty()) {
+            reset_settings(number);
             clear(device.as_fd());
         }
+    }
+}
+
+/// Takes back what would stay with the device for whoever uses it next. The kernel itself sets
+/// `rotational` when a device is attached.
+fn reset_settings(number: u32) {
+    let most = sys(number).join("queue/max_sectors_kb");
+    // 0 stands for the default since Linux 6.9; before, the default of loop devices was this.
+    if fs::write(&most, "0").is_err() {
+        let _ = fs::write(&most, "1280");
     }
 }
 

@@ -16,6 +16,11 @@ use std::time::Duration;
 /// little, because the timer slack is off, and would take the time from other threads where there are
 /// few processors.
 const SPIN_NS: Nanos = 20_000;
+/// Sleeps longer than this let a processor fall asleep too; they are cut short by what waking it up has
+/// cost lately, and the rest is slept in a second, short sleep.
+const LONG_SLEEP_NS: Nanos = 500_000;
+/// Most that a long sleep is cut short by.
+const WAKE_MAX_NS: Nanos = 250_000;
 /// Replies above this size are sent by a worker: copying them would hold up the model.
 const INLINE_REPLY_BYTES: usize = 64 << 10;
 
@@ -125,6 +130,7 @@ pub(super) fn run(
     // Without this a sleep takes 50 µs longer. Where it is refused, lateness tells.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let mut timeline = Timeline::new(device);
+    let mut waiter = Waiter::new(clock);
     let mut known_most = 0;
     let mut reply = |ready: Reply| {
         if ready.len() <= INLINE_REPLY_BYTES {
@@ -141,7 +147,7 @@ pub(super) fn run(
             books.in_flight(known_most);
         }
         let message = match due {
-            Some(due) => wait_until(due, messages, clock),
+            Some(due) => waiter.wait_until(due, messages),
             None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         let mut next = match message {
@@ -159,28 +165,56 @@ pub(super) fn run(
     }
 }
 
-/// Waits for a message, at most until `due`: asleep first, then watching the clock.
-fn wait_until(
-    due: Nanos,
-    messages: &Receiver<Message>,
+/// Waits precisely, and learns what waking up costs on this machine.
+#[derive(Debug)]
+struct Waiter {
     clock: Clock,
-) -> Result<Message, RecvTimeoutError> {
-    let asleep = due.saturating_sub(clock.now()).saturating_sub(SPIN_NS);
-    if asleep > 0 {
-        match messages.recv_timeout(Duration::from_nanos(asleep)) {
-            Err(RecvTimeoutError::Timeout) => {}
-            other => return other,
+    /// How much later than asked for the thread lately ran after long sleeps.
+    wake_ns: Nanos,
+}
+
+impl Waiter {
+    fn new(clock: Clock) -> Self {
+        Self { clock, wake_ns: 0 }
+    }
+
+    /// Waits for a message, at most until `due`: asleep first, then watching the clock.
+    fn wait_until(
+        &mut self,
+        due: Nanos,
+        messages: &Receiver<Message>,
+    ) -> Result<Message, RecvTimeoutError> {
+        loop {
+            let now = self.clock.now();
+            let asleep = due.saturating_sub(now).saturating_sub(SPIN_NS);
+            if asleep == 0 {
+                break;
+            }
+            let long = asleep > LONG_SLEEP_NS;
+            let asleep = if long { asleep - self.wake_ns } else { asleep };
+            match messages.recv_timeout(Duration::from_nanos(asleep)) {
+                Err(RecvTimeoutError::Timeout) if long => self.learn(now + asleep),
+                Err(RecvTimeoutError::Timeout) => {}
+                other => return other,
+            }
+        }
+        loop {
+            match messages.try_recv() {
+                Ok(message) => return Ok(message),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+                Err(TryRecvError::Empty) if self.clock.now() >= due => {
+                    return Err(RecvTimeoutError::Timeout);
+                }
+                Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            }
         }
     }
-    loop {
-        match messages.try_recv() {
-            Ok(message) => return Ok(message),
-            Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
-            Err(TryRecvError::Empty) if clock.now() >= due => {
-                return Err(RecvTimeoutError::Timeout);
-            }
-            Err(TryRecvError::Empty) => std::hint::spin_loop(),
-        }
+
+    /// The thread asked to wake up at `wanted` and just did: a running mean over about eight times,
+    /// in which single long delays count little.
+    fn learn(&mut self, wanted: Nanos) {
+        let cost = self.clock.now().saturating_sub(wanted).min(WAKE_MAX_NS);
+        self.wake_ns = (self.wake_ns * 7 + cost) / 8;
     }
 }
 

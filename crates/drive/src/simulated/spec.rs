@@ -2,8 +2,10 @@
 
 use super::SimulatedDrive;
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
+use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
-use drivescope_sim::library::{BUILT_IN, Kind, Model, Planted, Start};
+pub use drivescope_sim::library::Kind;
+use drivescope_sim::library::{BUILT_IN, Model, Planted, Start};
 use std::path::PathBuf;
 
 /// Beginning of every simulated target.
@@ -70,7 +72,7 @@ pub fn text_of(name: &str) -> Result<String, SpecError> {
     }
     let found = BUILT_IN.iter().find(|(known, _)| *known == name);
     found.map(|(_, text)| (*text).to_string()).ok_or_else(|| {
-        let nearest = closest(name, BUILT_IN.iter().map(|(known, _)| *known));
+        let nearest = nearest(name, BUILT_IN.iter().map(|(known, _)| *known));
         SpecError::UnknownModel { name: name.to_string(), nearest }
     })
 }
@@ -83,16 +85,6 @@ pub fn model_named(name: &str) -> Result<Model, SpecError> {
 /// All built-in models.
 pub fn built_in() -> Result<Vec<Model>, SpecError> {
     BUILT_IN.iter().map(|(name, _)| model_named(name)).collect()
-}
-
-/// The closest name by shared beginnings and lengths; good enough to mend a typing error.
-fn closest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    let shared = |a: &str, b: &str| a.chars().filter(|&c| b.contains(c)).count();
-    names
-        .map(|known| (shared(name, known) + shared(known, name), known))
-        .filter(|(score, known)| *score * 10 >= (name.len() + known.len()) * 7)
-        .max_by_key(|(score, _)| *score)
-        .map(|(_, known)| known.to_string())
 }
 
 impl Spec {
@@ -223,7 +215,7 @@ mod tests {
     #[test]
     fn mistakes_are_one_line_with_the_remedy() {
         for (text, words) in [
-            ("sim:wd20eras", "did you mean 'wd20ears'"),
+            ("sim:wd20ear", "did you mean 'wd20ears'"),
             ("sim:xyz", "drivescope sim list"),
             ("sim:./missing.toml", "missing.toml"),
             ("sim:wd20ears?fill=2", "between 0 and 1"),

@@ -182,6 +182,7 @@ fn a_full_file_system_says_so() {
     let file = target.create(ROOT).unwrap();
     let room = target.cache().inner().files().available_bytes();
     assert_eq!(target.write(file, 0, room + 1, Mode::Buffered), Err(FileError::NoSpace));
+    assert_eq!(target.cache().inner().files().available_bytes(), room, "nothing is promised");
     target.write(file, 0, room, Mode::Buffered).unwrap();
     assert_eq!(target.write(file, room, 1, Mode::Buffered), Err(FileError::NoSpace));
     target.sync(file).unwrap();

@@ -193,21 +193,14 @@ impl Files {
         let end = end.ok_or(FileError::TooLarge)?;
         let available = self.available_bytes() / BLOCK_BYTES;
         let file = self.get_mut(id)?;
-        let blocks = offset / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES);
-        let mut added = Vec::new();
-        let mut new_blocks = 0;
-        for (gap, len) in file.unplaced(blocks.start, blocks.end) {
-            let new = file.promised.insert(gap, gap + len);
-            new_blocks += new;
-            added.push((gap, len, new));
-        }
+        let gaps = file.unplaced(offset / BLOCK_BYTES, end.div_ceil(BLOCK_BYTES));
+        let missing = |&(gap, len): &(u64, u64)| len - file.promised.count_in(gap, gap + len);
+        let new_blocks: u64 = gaps.iter().map(missing).sum();
         if new_blocks > available {
-            // Only gaps that were wholly new are taken back; the others keep what they had.
-            added.retain(|&(_, len, new)| len == new);
-            let taken_back: u64 =
-                added.iter().map(|&(gap, len, _)| file.promised.remove(gap, gap + len)).sum();
-            self.promised_blocks += new_blocks - taken_back;
             return Err(FileError::NoSpace);
+        }
+        for (gap, len) in gaps {
+            file.promised.insert(gap, gap + len);
         }
         file.size_bytes = file.size_bytes.max(end);
         self.promised_blocks += new_blocks;

@@ -391,7 +391,9 @@ mod tests {
                 };
                 if let Some(run) = taken {
                     prop_assert!(run.len > 0 && run.len <= len);
-                    let apart = |other: &Run| run.start + run.len <= other.start || other.start + other.len <= run.start;
+                    let apart = |other: &Run| {
+                        run.start + run.len <= other.start || other.start + other.len <= run.start
+                    };
                     prop_assert!(held.iter().all(apart));
                     held.push(run);
                 }

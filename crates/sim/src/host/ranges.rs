@@ -9,20 +9,25 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// Adds `start..end`; how many numbers were not in the set before.
-    pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
+    /// Adds `start..end`.
+    pub(super) fn insert(&mut self, start: u64, end: u64) {
         if start >= end {
-            return 0;
+            return;
         }
-        let (mut low, mut high, mut held) = (start, end, 0);
+        let (mut low, mut high) = (start, end);
         while let Some((first, last)) = self.touching(low, high) {
-            held += last.min(end).saturating_sub(first.max(start));
             low = low.min(first);
             high = high.max(last);
             self.ends.remove(&first);
         }
         self.ends.insert(low, high);
-        end - start - held
+    }
+
+    /// How many numbers of `start..end` are in the set.
+    pub(super) fn count_in(&self, start: u64, end: u64) -> u64 {
+        let before = self.ends.range(..end).rev();
+        let inside = before.take_while(|&(_, &last)| last > start);
+        inside.map(|(&first, &last)| last.min(end) - first.max(start)).sum()
     }
 
     /// Removes `start..end`; how many numbers were in the set before.
@@ -75,12 +80,14 @@ mod tests {
                 let before = set.len() as u64;
                 if add {
                     set.extend(start..start + len);
-                    prop_assert_eq!(ranges.insert(start, start + len), set.len() as u64 - before);
+                    ranges.insert(start, start + len);
                 } else {
                     set.retain(|number| !(start..start + len).contains(number));
                     prop_assert_eq!(ranges.remove(start, start + len), before - set.len() as u64);
                 }
                 prop_assert_eq!(ranges.count(), set.len() as u64);
+                let inside = set.range(10..35).count() as u64;
+                prop_assert_eq!(ranges.count_in(10, 35), inside);
                 let list: Vec<_> = ranges.ends.iter().collect();
                 prop_assert!(list.windows(2).all(|pair| pair[0].1 < pair[1].0), "apart");
             }

@@ -79,9 +79,8 @@ fn flushes_and_discards_reach_the_model() {
         if !has("blkdiscard") {
             return skip_loudly("no blkdiscard");
         }
-        let node = node.to_str().unwrap();
-        let discard = Command::new("blkdiscard").args(["-o", "0", "-l", "1M", node]).output();
-        assert_eq!(discard.unwrap().status.success(), trim);
+        // Without TRIM the kernel passes over the refusal: discarding is only advice.
+        run("blkdiscard", &["-o", "0", "-l", "1M", node.to_str().unwrap()]);
         assert_eq!(seen.trims.load(Ordering::Relaxed) >= 1, trim);
     }
 }
@@ -160,7 +159,7 @@ fn precision_with_fio() {
         ("QD4 1 MiB read at 5 ms", 5_000_000, 1, 4, ["--bs=1m", "--rw=read"]),
         ("QD4 1 MiB read at 0", 0, 1, 4, ["--bs=1m", "--rw=read"]),
         ("QD4 1 MiB write at 0", 0, 1, 4, ["--bs=1m", "--rw=write"]),
-    ].into_iter().take(if std::env::var_os("AB").is_some() {1} else {99}) {
+    ] {
         let place = Place::new();
         let device = Fixed::new(CAPACITY, 512, latency, parallel);
         let seen = device.seen();
