@@ -14,6 +14,10 @@ use std::io;
 /// Failed requests after which a phase gives up; one may be a bad sector, these are a dying drive.
 const ERRORS_MAX: u64 = 16;
 
+/// Reads sent with one system call. The kernel holds a larger batch back until its last request is in
+/// (it plugs the queue), so that the first ones start late and all end together.
+const SEND_TOGETHER: u32 = 2;
+
 /// One worker's closed loop.
 #[derive(Debug)]
 pub struct ClosedLoop<'c> {
@@ -54,6 +58,8 @@ struct Running<'c, 'q, Q: Queue> {
     free: Vec<u16>,
     staged: Request,
     in_flight: u32,
+    /// Reads submitted since the last kick or wait.
+    unsent: u32,
     issued: u64,
     measure_from_ns: u64,
     deadline_ns: u64,
@@ -88,6 +94,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
             free: (0..slots).rev().collect(),
             staged: none,
             in_flight: 0,
+            unsent: 0,
             issued: 0,
             measure_from_ns: 0,
             deadline_ns: 0,
@@ -106,6 +113,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
         self.refill(now)?;
         while self.in_flight > 0 {
             self.queue.wait(&mut done)?;
+            self.unsent = 0;
             now = self.queue.now();
             for completion in done.drain(..) {
                 self.take(completion, now);
@@ -143,6 +151,11 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
                 self.stage();
                 now = self.queue.now();
             } else {
+                self.unsent += 1;
+                if self.unsent == SEND_TOGETHER {
+                    self.queue.kick()?;
+                    self.unsent = 0;
+                }
                 self.stage();
             }
         }
