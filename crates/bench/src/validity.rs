@@ -28,6 +28,8 @@ const OTHER_MIN_BYTES: f64 = 4e6;
 const SEEN_SHARE_MIN: f64 = 0.90;
 /// Below this many bytes the kernel's counters and ours need not agree.
 const COUNTED_MIN_BYTES: f64 = 1e6;
+/// A loop device whose file lies in memory by more than this share is answered by memory.
+const LOOP_CACHED_MAX: f64 = 0.5;
 /// Longest healthy silence of a drive.
 const STALL_NS: u64 = 1_000_000_000;
 /// Open loops that end with more of their requests undone than this share, and more than the few that
@@ -49,6 +51,7 @@ pub struct Facts {
     rpm: Option<f64>,
     capacity_bytes: u64,
     loop_device: bool,
+    loop_cached_share: Option<f64>,
     several_devices: bool,
     memory_bytes: u64,
     memory_copy_mb_s: f64,
@@ -67,6 +70,7 @@ impl Facts {
             rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
             capacity_bytes: drive.map_or(u64::MAX, |d| d.capacity_bytes),
             loop_device: session.target.loop_device().is_some(),
+            loop_cached_share: session.target.loop_cached_share(),
             several_devices: session.target.stack().whole_disks.len() > 1,
             memory_bytes: session.memory_bytes(),
             memory_copy_mb_s: session.calibration.memory_copy_mb_s,
@@ -229,6 +233,12 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
     let (read, written) = round.asked?;
     if facts.several_devices {
         return None; // counters of one member say nothing of the others
+    }
+    if let Some(share) = facts.loop_cached_share.filter(|&share| share > LOOP_CACHED_MAX) {
+        let share = share * 100.0;
+        let evidence =
+            format!("{}: {share:.0} % of the loop device's file lies in memory", round.cell);
+        return found(FindingId::PageCache, evidence);
     }
     if let Some(below) = round.below_loop {
         return answered_from_memory(round, (read, written), &below);

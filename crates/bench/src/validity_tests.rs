@@ -21,6 +21,7 @@ fn facts() -> Facts {
         rpm: None,
         capacity_bytes: 1 << 40,
         loop_device: false,
+        loop_cached_share: None,
         several_devices: false,
         memory_bytes: 16 << 30,
         memory_copy_mb_s: 10_000.0,
@@ -145,6 +146,8 @@ fn a_loop_device_that_answers_from_memory_is_found_out_below_it() {
     assert_eq!(ids(&cached, &facts), [FindingId::PageCache]);
     cached.below_loop = cached.top;
     assert_eq!(ids(&cached, &facts), []);
+    let in_memory = Facts { loop_cached_share: Some(0.98), ..facts };
+    assert_eq!(ids(&cached, &in_memory), [FindingId::PageCache]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::filesystem::{FsClass, compression, file_system_of};
 use crate::io_file::IoFile;
 use crate::list::{ListOptions, drive_named};
 use crate::own_folder;
-use crate::roots::Roots;
+use crate::roots::{Roots, read_text};
 use crate::simulated::SimulatedDrive;
 use crate::simulated::spec::{PREFIX, Spec};
 use crate::stack::{Stack, stack_of_path, system_disks};
@@ -168,6 +168,17 @@ impl Target {
     /// The loop device in the path, if there is one.
     pub fn loop_device(&self) -> Option<&str> {
         self.stack.names.iter().map(String::as_str).find(|name| name.starts_with("loop"))
+    }
+
+    /// Share (0–1) of a loop device's file that lies in memory, when the device reads it through the
+    /// page cache; `None` without a loop device, with direct I/O below it, or where nobody can tell.
+    pub fn loop_cached_share(&self) -> Option<f64> {
+        let attributes = self.roots.block_dir(self.loop_device()?)?.join("loop");
+        if read_text(attributes.join("dio")).as_deref() == Some("1") {
+            return None;
+        }
+        let file = PathBuf::from(read_text(attributes.join("backing_file"))?);
+        IoFile::open_read_buffered(&file).ok()?.resident_share()
     }
 
     /// The kernel's counters of the drive below a loop device: they tell what its file's page cache
