@@ -49,7 +49,14 @@ impl RamDisk {
 
 impl Drop for RamDisk {
     fn drop(&mut self) {
-        // Nobody is left to tell; a device that stays is seen in `drivescope list`.
-        let _ = std::fs::write(Path::new(CONTROL).join("hot_remove"), self.number.to_string());
+        // Whoever looks at new devices may still hold this one for a moment.
+        for _ in 0..20 {
+            let control = Path::new(CONTROL).join("hot_remove");
+            if std::fs::write(control, self.number.to_string()).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        eprintln!("cannot remove {}; remove it by hand", self.path.display());
     }
 }
