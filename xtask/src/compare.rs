@@ -30,6 +30,17 @@ pub struct Figures {
     pub sys_ns: f64,
 }
 
+/// Both programs, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair {
+    /// drivescope.
+    pub ours: Figures,
+    /// fio.
+    pub fio: Figures,
+    /// fio once more, right after: what the machine makes of the same thing twice.
+    pub again: Option<Figures>,
+}
+
 /// Both sides of one cell, pair by pair.
 #[derive(Debug)]
 pub struct Pairs {
@@ -37,8 +48,8 @@ pub struct Pairs {
     pub cell: &'static str,
     /// Where it ran, for the table.
     pub place: &'static str,
-    /// (drivescope, fio).
-    pub pairs: Vec<(Figures, Figures)>,
+    /// One after the other.
+    pub pairs: Vec<Pair>,
 }
 
 /// Cells on a file: the ones whose rates and latencies must agree.
@@ -79,9 +90,11 @@ pub fn run(args: &[String]) -> Result<(), String> {
     build(root)?;
     let drivescope = ours::Drivescope::new(root);
     let mut all = on_file(&drivescope, &options)?;
-    match RamDisk::create(SIZE_MIB) {
-        Ok(disk) => all.extend(on_ram_disk(&drivescope, &disk, &options)?),
-        Err(why) => eprintln!("SKIPPED: the RAM disk: {why}"),
+    for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
+        match create(SIZE_MIB) {
+            Ok(disk) => all.extend(on_ram_disk(&drivescope, &disk, &options)?),
+            Err(why) => eprintln!("SKIPPED: a RAM disk: {why}"),
+        }
     }
     let text = table::render(&all, options.pairs, options.seconds);
     println!("{text}");
@@ -168,8 +181,11 @@ fn file_pairs(
         }
         fio::measure(file, cell, options.seconds, memory)
     };
-    let pairs = pairs(options, |first_ours| in_turn(first_ours, ours, fios))?;
     let luck = memory == Memory::Malloc && cell.starts_with("seq1m");
+    let pairs = pairs(options, |first_ours| {
+        let pair = in_turn(first_ours, ours, fios)?;
+        Ok(Pair { again: if luck { None } else { Some(fios()?) }, ..pair })
+    })?;
     Ok(Pairs { cell, place: if luck { "luck" } else { "file" }, pairs })
 }
 
@@ -185,7 +201,7 @@ fn on_ram_disk(
             let fios = || fio::measure(disk.path(), cell, options.seconds, Memory::Malloc);
             in_turn(first_ours, ours, fios)
         })?;
-        all.push(Pairs { cell, place: disk.kind(), pairs });
+        all.push(Pairs { cell, place: disk.name(), pairs });
     }
     Ok(all)
 }
@@ -193,8 +209,8 @@ fn on_ram_disk(
 /// Pairs in alternating order, after one that is not counted.
 fn pairs(
     options: &Options,
-    mut pair: impl FnMut(bool) -> Result<(Figures, Figures), String>,
-) -> Result<Vec<(Figures, Figures)>, String> {
+    mut pair: impl FnMut(bool) -> Result<Pair, String>,
+) -> Result<Vec<Pair>, String> {
     pair(true)?;
     (0..options.pairs).map(|i| pair(i % 2 == 0)).collect()
 }
@@ -203,12 +219,12 @@ fn in_turn(
     first_ours: bool,
     ours: impl Fn() -> Result<Figures, String>,
     fios: impl Fn() -> Result<Figures, String>,
-) -> Result<(Figures, Figures), String> {
+) -> Result<Pair, String> {
     if first_ours {
         let ours = ours()?;
-        Ok((ours, fios()?))
+        Ok(Pair { ours, fio: fios()?, again: None })
     } else {
-        let fios = fios()?;
-        Ok((ours()?, fios))
+        let fio = fios()?;
+        Ok(Pair { ours: ours()?, fio, again: None })
     }
 }

@@ -19,7 +19,8 @@ fn main() {
 fn reads(bencher: Bencher<'_, '_>, depth: u32) {
     let control = Control::default();
     bencher.counter(ItemsCount::new(REQUESTS)).bench_local(|| {
-        let mut queue = NullQueue::new(QueueSpec { depth, block_bytes: 4096, dsync: false });
+        let mut queue =
+            NullQueue::new(QueueSpec { depth, ahead: 1, block_bytes: 4096, dsync: false });
         let load = ClosedLoop {
             depth,
             block_bytes: 4096,

@@ -42,7 +42,8 @@ pub fn calibrate() -> Calibration {
 pub fn null_loop_ns() -> f64 {
     let control = Control::default();
     let measure = || {
-        let mut queue = NullQueue::new(QueueSpec { depth: DEPTH, block_bytes: 4096, dsync: false });
+        let mut queue =
+            NullQueue::new(QueueSpec { depth: DEPTH, ahead: 1, block_bytes: 4096, dsync: false });
         let load = ClosedLoop {
             depth: DEPTH,
             block_bytes: 4096,

@@ -9,6 +9,8 @@ use crate::offsets::Offsets;
 use crate::payload::Payload;
 use crate::queue::{Completion, Op, Queue, Request, Task};
 use crate::recorder::{IoFailure, Recorder};
+use drivescope_model::cell::Mix;
+use std::collections::VecDeque;
 use std::io;
 
 /// Failed requests after which a phase gives up; one may be a bad sector, these are a dying drive.
@@ -17,6 +19,18 @@ const ERRORS_MAX: u64 = 16;
 /// Reads sent with one system call. The kernel holds a larger batch back until its last request is in
 /// (it plugs the queue), so that the first ones start late and all end together.
 const SEND_TOGETHER: u32 = 2;
+
+/// Data made for coming writes before completions are looked at again: about 30 µs of work.
+const PREPARE_BYTES: u32 = 256 << 10;
+
+/// Writes prepared ahead at most; completions rarely come in larger groups.
+const AHEAD_MAX: u32 = 16;
+
+/// How many requests to prepare while `depth` fly. Writes need data of their own; a drive that answers
+/// several at once must find as many ready, or its queue runs dry while they are made.
+pub fn ahead(depth: u32, mix: Mix) -> u32 {
+    if mix.writes() { depth.min(AHEAD_MAX) } else { 1 }
+}
 
 /// One worker's closed loop.
 #[derive(Debug)]
@@ -56,7 +70,9 @@ struct Running<'c, 'q, Q: Queue> {
     /// Per slot: when its request was sent, and which it was.
     sent: Vec<(u64, Request)>,
     free: Vec<u16>,
-    staged: Request,
+    /// Prepared, in the order in which they will be sent.
+    staged: VecDeque<Request>,
+    ahead: usize,
     in_flight: u32,
     /// Reads submitted since the last kick or wait.
     unsent: u32,
@@ -83,6 +99,7 @@ impl Task for ClosedLoop<'_> {
 impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
     fn new(plan: ClosedLoop<'c>, queue: &'q mut Q) -> Self {
         let slots = queue.slots();
+        let ahead = usize::from(slots) - plan.depth as usize;
         let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
         let recorder = Recorder::new(plan.time_ns);
         let publisher = Publisher::new(plan.control);
@@ -92,7 +109,8 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
             recorder,
             sent: vec![(0, none); usize::from(slots)],
             free: (0..slots).rev().collect(),
-            staged: none,
+            staged: VecDeque::with_capacity(usize::from(slots)),
+            ahead,
             in_flight: 0,
             unsent: 0,
             issued: 0,
@@ -105,14 +123,20 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
 
     fn run(&mut self) -> io::Result<()> {
         let mut done: Vec<Completion> = Vec::with_capacity(usize::from(self.queue.slots()));
-        self.stage();
+        while self.staged.len() < self.ahead {
+            self.stage();
+        }
         let mut now = self.queue.now();
         self.measure_from_ns = now + self.plan.ramp_ns;
         self.deadline_ns = self.measure_from_ns.saturating_add(self.plan.time_ns);
         self.recorder.start(self.measure_from_ns);
         self.refill(now)?;
         while self.in_flight > 0 {
-            self.queue.wait(&mut done)?;
+            if self.prepare() {
+                self.queue.wait(&mut done)?;
+            } else {
+                self.queue.wait_until(self.queue.now(), &mut done)?;
+            }
             self.unsent = 0;
             now = self.queue.now();
             for completion in done.drain(..) {
@@ -124,15 +148,29 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
         Ok(())
     }
 
-    /// Chooses the next request and prepares its data, while the others fly.
+    /// Stages a few of the missing requests while the others fly; whether none is missing now.
+    #[inline]
+    fn prepare(&mut self) -> bool {
+        let mut made = 0;
+        while self.staged.len() < self.ahead && !self.stopping {
+            if made >= PREPARE_BYTES {
+                return false;
+            }
+            self.stage();
+            made += self.plan.block_bytes;
+        }
+        true
+    }
+
+    /// Chooses the next request and makes its data.
     #[inline]
     fn stage(&mut self) {
         let (op, offset) = self.plan.offsets.draw();
-        let slot = self.free.pop().expect("one slot more than the depth");
+        let slot = self.free.pop().expect("a slot for each request prepared or in flight");
         if op == Op::Write {
             self.plan.payload.fill(self.queue.buffer(slot), offset);
         }
-        self.staged = Request { op, offset, len: self.plan.block_bytes, slot };
+        self.staged.push_back(Request { op, offset, len: self.plan.block_bytes, slot });
     }
 
     /// Sends staged requests until the depth is reached.
@@ -140,16 +178,18 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
     fn refill(&mut self, mut now: u64) -> io::Result<()> {
         while self.in_flight < self.plan.depth && self.issued < self.plan.ops_max && !self.stopping
         {
-            let request = self.staged;
+            let Some(request) = self.staged.pop_front() else {
+                self.stage();
+                now = self.queue.now();
+                continue;
+            };
             self.sent[usize::from(request.slot)] = (now, request);
             self.queue.submit(request);
             self.in_flight += 1;
             self.issued += 1;
             if request.op == Op::Write {
-                // On its way before the next data are made, so that making them costs no drive time.
+                // On its way before more data are made, so that making them costs no drive time.
                 self.queue.kick()?;
-                self.stage();
-                now = self.queue.now();
             } else {
                 self.unsent += 1;
                 if self.unsent == SEND_TOGETHER {

@@ -117,3 +117,49 @@ fn the_number_of_requests_can_be_bounded() {
     assert_eq!(bounded.run(&mut drive).recorder.ops, 10);
     assert_eq!(drive.served.len(), 10);
 }
+
+/// Notes in which order buffers are filled and requests sent.
+struct Watched<F> {
+    drive: VirtualQueue<F>,
+    steps: String,
+}
+
+impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for Watched<F> {
+    fn slots(&self) -> u16 {
+        self.drive.slots()
+    }
+    fn buffer(&mut self, slot: u16) -> &mut [u8] {
+        self.steps.push('f');
+        self.drive.buffer(slot)
+    }
+    fn submit(&mut self, request: Request) {
+        self.steps.push('s');
+        self.drive.submit(request);
+    }
+    fn kick(&mut self) -> io::Result<()> {
+        self.drive.kick()
+    }
+    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.drive.wait(done)
+    }
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.drive.wait_until(at_ns, done)
+    }
+    fn now(&self) -> u64 {
+        self.drive.now()
+    }
+}
+
+/// A drive that answers four writes at once gets the next four at once, not one per buffer filled.
+#[test]
+fn writes_that_end_together_are_replaced_together() {
+    let control = Control::default();
+    let drive = VirtualQueue::new(8, 4, |_: &Request, _| Ok(1_000_000));
+    let mut watched = Watched { drive, steps: String::new() };
+    let offsets = Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::WRITE, 0.0, 1);
+    let writes = ClosedLoop { ramp_ns: 0, offsets, ops_max: 40, ..plan(4, &control) };
+    assert_eq!(writes.run(&mut watched).recorder.ops, 40);
+    let sent: Vec<usize> =
+        watched.steps.split('f').map(str::len).filter(|&together| together > 0).collect();
+    assert_eq!(sent, [4; 10]);
+}

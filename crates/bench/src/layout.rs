@@ -58,7 +58,7 @@ pub fn verify_sample(session: &Session<'_>, device: &Device, seed: u64) -> Resul
         offsets: Offsets::new(Order::Rnd, span, block, Mix::READ, 0.0, seed),
         data_seed: session.plan.seed,
     };
-    let spec = QueueSpec { depth: 1, block_bytes: VERIFY_BYTES, dsync: false };
+    let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: VERIFY_BYTES, dsync: false };
     let control = Control::default();
     let (outcome, _) = session.watched(device, spec, &control, task)?;
     match outcome.output {

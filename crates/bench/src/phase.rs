@@ -1,6 +1,6 @@
 //! One round of one phase: the load, and what came of it.
 
-use crate::closed::{ClosedLoop, LoopOutcome};
+use crate::closed::{self, ClosedLoop, LoopOutcome};
 use crate::control::Control;
 use crate::device::{Device, WorkerOutcome};
 use crate::error::BenchError;
@@ -111,9 +111,11 @@ pub fn run(
     let seeds = (0..load.shape.threads).map(|t| (t, derive_seed(load.seed, "offsets", 0, t)));
     let outcomes = match load.pace {
         Pace::Closed => {
-            let spec = QueueSpec { depth: load.shape.depth, block_bytes, dsync };
+            let depth = load.shape.depth;
+            let ahead = closed::ahead(depth, load.mix);
+            let spec = QueueSpec { depth, ahead, block_bytes, dsync };
             let tasks = seeds.map(|(thread, seed)| ClosedLoop {
-                depth: load.shape.depth,
+                depth,
                 block_bytes,
                 offsets: load.offsets(thread, seed),
                 payload: Payload::new(load.data_seed, load.pass),
@@ -125,7 +127,7 @@ pub fn run(
             device.run(spec, tasks.collect(), watch)?
         }
         Pace::Open { arrivals, rate } => {
-            let spec = QueueSpec { depth: IN_FLIGHT_MAX, block_bytes, dsync };
+            let spec = QueueSpec { depth: IN_FLIGHT_MAX, ahead: 1, block_bytes, dsync };
             let tasks = seeds.map(|(thread, seed)| OpenLoop {
                 schedule: Schedule::new(
                     arrivals,

@@ -1,6 +1,6 @@
 //! Medians of ratios, as a table in Markdown.
 
-use super::{Figures, Pairs};
+use super::{Figures, Pair, Pairs};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -29,26 +29,36 @@ pub fn render(all: &[Pairs], pairs: usize, seconds: f64) -> String {
     );
     on_file(&mut text, all);
     luck(&mut text, all);
-    on_ram_disk(&mut text, all);
+    on_ram_disks(&mut text, all);
     text
 }
 
 fn on_file(text: &mut String, all: &[Pairs]) {
     let _ = writeln!(text, "## The same file: rates within 5 %, percentiles within 10 %\n");
-    let _ = writeln!(text, "| cell | drivescope | fio | rate | p50 | p99 | within |");
-    let _ = writeln!(text, "|---|---|---|---|---|---|---|");
+    let _ = writeln!(
+        text,
+        "The last column is what fio gives against itself, one measurement after the other, by the \
+         same rule:\nwhere that leaves the limits, this machine cannot show the difference.\n"
+    );
+    let _ = writeln!(
+        text,
+        "| cell | drivescope | fio | rate | p50 | p99 | within | fio / fio: rate, p50, p99 |"
+    );
+    let _ = writeln!(text, "|---|---|---|---|---|---|---|---|");
     for cell in all.iter().filter(|cell| cell.place == "file") {
-        let (rate, p50, p99) =
-            (ratio(cell, |f| f.mb_s), ratio(cell, |f| f.lat_p50_us), ratio(cell, |f| f.lat_p99_us));
-        let within = (rate - 1.0).abs() <= RATE_BAND
-            && (p50 - 1.0).abs() <= LATENCY_BAND
-            && (p99 - 1.0).abs() <= LATENCY_BAND;
+        let [rate, p50, p99] = ratios(cell, |pair| Some((pair.ours, pair.fio)));
+        let within = within([rate, p50, p99]);
+        let itself = ratios(cell, |pair| Some((pair.again?, pair.fio)));
         let (ours, fios) = (ours(cell, |f| f.mb_s), fios(cell, |f| f.mb_s));
         let _ = writeln!(
             text,
-            "| {} | {ours:.1} MB/s | {fios:.1} MB/s | {rate:.3} | {p50:.3} | {p99:.3} | {} |",
+            "| {} | {ours:.1} MB/s | {fios:.1} MB/s | {rate:.3} | {p50:.3} | {p99:.3} | {} | \
+             {:.3}, {:.3}, {:.3} |",
             cell.cell,
-            yes(within)
+            yes(within),
+            itself[0],
+            itself[1],
+            itself[2]
         );
     }
     let _ = writeln!(text);
@@ -71,7 +81,7 @@ fn luck(text: &mut String, all: &[Pairs]) {
     let _ = writeln!(text, "| cell | drivescope | fio | fio, lowest to highest | rate |");
     let _ = writeln!(text, "|---|---|---|---|---|");
     for cell in cells {
-        let fio: Vec<f64> = cell.pairs.iter().map(|(_, fio)| fio.mb_s).collect();
+        let fio: Vec<f64> = cell.pairs.iter().map(|pair| pair.fio.mb_s).collect();
         let low = fio.iter().copied().fold(f64::INFINITY, f64::min);
         let high = fio.iter().copied().fold(0.0, f64::max);
         let _ = writeln!(
@@ -86,25 +96,26 @@ fn luck(text: &mut String, all: &[Pairs]) {
     let _ = writeln!(text);
 }
 
-fn on_ram_disk(text: &mut String, all: &[Pairs]) {
-    let cells: Vec<&Pairs> = all.iter().filter(|cell| cell.place == "zram").collect();
-    if cells.is_empty() {
+fn on_ram_disks(text: &mut String, all: &[Pairs]) {
+    let mut cells = all.iter().filter(|cell| !matches!(cell.place, "file" | "luck")).peekable();
+    if cells.peek().is_none() {
         return;
     }
-    let _ = writeln!(text, "## A RAM disk ({}): the tool's own cost\n", cells[0].place);
+    let _ = writeln!(text, "## RAM disks: the tool's own cost\n");
     let _ = writeln!(
         text,
-        "| cell | drivescope | fio | rate | user CPU per I/O | ratio | at most | within |"
+        "| device | cell | drivescope | fio | rate | user CPU per I/O | ratio | at most | within |"
     );
-    let _ = writeln!(text, "|---|---|---|---|---|---|---|---|");
+    let _ = writeln!(text, "|---|---|---|---|---|---|---|---|---|");
     for cell in cells {
         let limit = if cell.cell.contains("q1t1") { USER_MAX_Q1 } else { USER_MAX_Q32 };
         let rate = ratio(cell, |f| f.iops);
         let user = ratio(cell, |f| f.user_ns);
         let _ = writeln!(
             text,
-            "| {} | {:.0} IOPS | {:.0} IOPS | {rate:.3} | {:.0} ns against {:.0} ns | {user:.2} | \
+            "| {} | {} | {:.0} IOPS | {:.0} IOPS | {rate:.3} | {:.0} ns against {:.0} ns | {user:.2} | \
              {limit:.2} | {} |",
+            cell.place,
             cell.cell,
             ours(cell, |f| f.iops),
             fios(cell, |f| f.iops),
@@ -120,19 +131,35 @@ fn yes(within: bool) -> &'static str {
 }
 
 fn ours(cell: &Pairs, of: impl Fn(&Figures) -> f64) -> f64 {
-    median(cell.pairs.iter().map(|(ours, _)| of(ours)).collect())
+    median(cell.pairs.iter().map(|pair| of(&pair.ours)).collect())
 }
 
 fn fios(cell: &Pairs, of: impl Fn(&Figures) -> f64) -> f64 {
-    median(cell.pairs.iter().map(|(_, fio)| of(fio)).collect())
+    median(cell.pairs.iter().map(|pair| of(&pair.fio)).collect())
 }
 
 fn ratio(cell: &Pairs, of: impl Fn(&Figures) -> f64) -> f64 {
-    median(cell.pairs.iter().map(|(ours, fio)| of(ours) / of(fio)).collect())
+    median(cell.pairs.iter().map(|pair| of(&pair.ours) / of(&pair.fio)).collect())
 }
 
-/// Median of a list that is not empty.
+/// Rate, median and 99th percentile of one side against the other, medians of the pairs.
+fn ratios(cell: &Pairs, sides: impl Fn(&Pair) -> Option<(Figures, Figures)>) -> [f64; 3] {
+    [|f: &Figures| f.mb_s, |f: &Figures| f.lat_p50_us, |f: &Figures| f.lat_p99_us].map(|of| {
+        median(cell.pairs.iter().filter_map(&sides).map(|(a, b)| of(&a) / of(&b)).collect())
+    })
+}
+
+fn within([rate, p50, p99]: [f64; 3]) -> bool {
+    (rate - 1.0).abs() <= RATE_BAND
+        && (p50 - 1.0).abs() <= LATENCY_BAND
+        && (p99 - 1.0).abs() <= LATENCY_BAND
+}
+
+/// Median; not a number if there is nothing.
 fn median(mut values: Vec<f64>) -> f64 {
+    if values.is_empty() {
+        return f64::NAN;
+    }
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
     if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
@@ -170,7 +197,7 @@ mod tests {
             sys_ns: 1.0,
         };
         let pairs = [(100.0, 100.0), (220.0, 200.0), (30.0, 10.0)]
-            .map(|(a, b)| (figures(a), figures(b)))
+            .map(|(a, b)| Pair { ours: figures(a), fio: figures(b), again: None })
             .to_vec();
         let cell = Pairs { cell: "seq1m_q8t1.read", place: "file", pairs };
         assert!((ratio(&cell, |f| f.mb_s) - 1.1).abs() < 1e-12);

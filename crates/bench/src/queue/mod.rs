@@ -83,6 +83,8 @@ pub trait Queue {
 pub struct QueueSpec {
     /// Requests in flight at most.
     pub depth: u32,
+    /// Requests prepared while all those fly.
+    pub ahead: u32,
     /// Longest request.
     pub block_bytes: u32,
     /// Each write completes when it has reached the drive (`RWF_DSYNC`).
@@ -90,9 +92,9 @@ pub struct QueueSpec {
 }
 
 impl QueueSpec {
-    /// Buffers: one more than the depth, so that the next write can be prepared while all others fly.
+    /// Buffers: one for each request in flight or prepared.
     pub fn slots(self) -> u16 {
-        self.depth as u16 + 1
+        (self.depth + self.ahead) as u16
     }
 }
 

@@ -10,6 +10,9 @@ use io_uring::{IoUring, opcode, squeue};
 use rustix::fd::{AsFd, AsRawFd};
 use std::io;
 
+/// `io_uring_enter` also runs what completed (IORING_ENTER_GETEVENTS of the kernel's header).
+const ENTER_GETEVENTS: u32 = 1;
+
 /// Sleeps end this early and spinning takes over: timer slack is 50 µs, plus the wake-up.
 const SPIN_NS: u64 = 80_000;
 
@@ -131,7 +134,13 @@ impl Queue for UringQueue<'_> {
     }
 
     fn kick(&mut self) -> io::Result<()> {
-        match self.ring.submit() {
+        let unsent = self.ring.submission().len() as u32;
+        // SAFETY: no signal mask is passed; every pushed entry's buffer and file outlive it (see `submit`).
+        let entered = unsafe {
+            let submitter = self.ring.submitter();
+            submitter.enter::<libc::sigset_t>(unsent, 0, ENTER_GETEVENTS, None)
+        };
+        match entered {
             Err(error) if interrupted(&error) => Ok(()),
             other => other.map(drop),
         }
@@ -139,16 +148,17 @@ impl Queue for UringQueue<'_> {
 
     fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
         debug_assert!(self.in_flight > 0, "nothing to wait for");
-        loop {
+        if self.ring.submission().is_empty() {
+            self.reap(done);
+        }
+        while done.is_empty() {
             match self.ring.submit_and_wait(1) {
                 Err(error) if !interrupted(&error) => return Err(error),
                 _ => {}
             }
             self.reap(done);
-            if !done.is_empty() {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {

@@ -180,7 +180,7 @@ fn scan(
     session.emit(Event::PhaseStarted { label: format!("surface {cell}"), round, rounds });
     let control = Control::default();
     let task = Scan { places, chunk, depth, control: &control };
-    let spec = QueueSpec { depth, block_bytes: chunk, dsync: false };
+    let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
     let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error } = worker.output;
     if let Some(source) = queue_error {

@@ -158,7 +158,7 @@ fn run_pattern(
     };
     // Where direct I/O is refused, a write to "the drive" is done when it has arrived there.
     let dsync = pattern.path == Path::Direct && !device.is_direct();
-    let spec = QueueSpec { depth: 1, block_bytes, dsync };
+    let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync };
     let (worker, watch) = session.watched(device, spec, &control, task)?;
     let SerialOutcome { recorder, final_sync_ns, queue_error } = worker.output;
     if let Some(source) = queue_error {
