@@ -23,8 +23,9 @@ const SEND_TOGETHER: u32 = 2;
 /// Data made for coming writes before completions are looked at again: about 30 µs of work.
 const PREPARE_BYTES: u32 = 256 << 10;
 
-/// Writes prepared ahead at most; completions rarely come in larger groups.
-const AHEAD_MAX: u32 = 16;
+/// Writes prepared ahead at most. Completions rarely come in larger groups, and each buffer more takes
+/// room in the processor's caches: 16 cost a fifth of the rate of 1 MiB writes, 4 cost nothing.
+const AHEAD_MAX: u32 = 4;
 
 /// How many requests to prepare while `depth` fly. Writes need data of their own; a drive that answers
 /// several at once must find as many ready, or its queue runs dry while they are made.
