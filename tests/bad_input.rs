@@ -3,8 +3,11 @@
 
 use crate::support::scratch::{listing, names};
 use crate::support::snapshot::without_paths;
-use crate::support::{ONE_CELL, Scratch, TINY, is_root, skip_loudly};
+use crate::support::{ONE_CELL, Scratch, TINY, is_root, json, skip_loudly};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
@@ -36,6 +39,7 @@ fn what_is_no_target_is_refused_by_name() {
         ("", &["TARGET"]),
         ("/dev/null", &["/dev/null", "character device"]),
         ("socket", &["socket", "directories, files and block devices"]),
+        ("/proc/cpuinfo", &["/proc/cpuinfo", "without a size"]),
     ] {
         refuse(&scratch, &[target], 2, parts);
     }
@@ -316,4 +320,35 @@ fn a_user_without_privileges_measures_a_directory() {
     assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
     let list = scratch.call(&["list", "--json"]).by_nobody().end().code(0).json();
     assert!(list.is_array());
+}
+
+/// A limit on file sizes comes as a deadly signal by default; here the test fails and says why.
+#[test]
+fn a_limit_on_file_sizes_fails_the_test_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    let call = scratch.run_call("target", &[TINY, ONE_CELL, &["--json"]]);
+    // SAFETY: one system call.
+    let call = unsafe {
+        call.before_exec(|| {
+            let limit = Rlimit { current: Some(4 << 20), maximum: Some(4 << 20) };
+            Ok(setrlimit(Resource::Fsize, limit)?)
+        })
+    };
+    let run = call.end().code(4).json();
+    let reason = json::test_of(&run, "transfer")["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("ulimit -f") && reason.contains("--size"), "{run}");
+    assert!(names(scratch.target()).is_empty());
+}
+
+/// A run document is text, so a name that is not cannot be taken from it again.
+#[test]
+fn a_rerun_of_a_name_that_is_not_text_says_so() {
+    let scratch = Scratch::new();
+    let odd = OsStr::from_bytes(b"odd\xff");
+    fs::create_dir(scratch.path("").join(odd)).unwrap();
+    let options: Vec<&OsStr> = TINY.iter().chain(ONE_CELL).map(OsStr::new).collect();
+    let first = scratch.call(&["run", "--json"]).arguments(&options).arguments(&[odd]).end();
+    let id = first.code(0).json()["id"].as_str().unwrap().to_string();
+    let message = scratch.drivescope(&["rerun", &id]).refused(2);
+    assert!(message.contains("not UTF-8"), "{message}");
 }

@@ -71,6 +71,14 @@ pub enum DriveError {
         /// What is needed.
         needed: String,
     },
+    /// Longer than files may become here.
+    #[error(
+        "{path} may not become that long (ulimit -f, or a limit of its file system); use a smaller --size"
+    )]
+    FileLimit {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another run uses the same directory's leftovers, or its folder cannot be removed.
     #[error("cannot remove {path}: {why}; remove it by hand if no drivescope is running")]
     CannotClean {
@@ -117,6 +125,7 @@ impl DriveError {
                 remedy: "run with sudo, or name a directory of your own",
             },
             Errno::LOOP | Errno::NAMETOOLONG => Self::BadPath { path, why: errno.into() },
+            Errno::FBIG => Self::FileLimit { path },
             Errno::ROFS => Self::ReadOnly { path },
             _ => Self::Io { what, path, source: errno.into() },
         }

@@ -122,8 +122,13 @@ impl AsFd for IoFile {
 
 /// Size of a file or block device: the end that seeking finds works for both.
 fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, DriveError> {
-    rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0))
-        .map_err(|e| DriveError::from_errno("find the size of", path, e))
+    rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0)).map_err(|errno| match errno {
+        // Files that the kernel makes up as they are read (/proc).
+        Errno::INVAL | Errno::SPIPE => {
+            DriveError::WrongKind { path: path.to_path_buf(), what: "file without a size" }
+        }
+        _ => DriveError::from_errno("find the size of", path, errno),
+    })
 }
 
 #[cfg(test)]

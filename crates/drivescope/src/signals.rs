@@ -1,6 +1,6 @@
 //! SIGINT, SIGTERM and SIGHUP end a run in order: the phase drains, files go, the run is kept.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -15,6 +15,9 @@ pub fn stop_flag() -> Arc<AtomicBool> {
         signal_hook::flag::register(signal, Arc::clone(&flag))
             .expect("these signals can be handled");
     }
+    // Else a limit on file sizes would kill the run; so the write fails, and says why.
+    let limit = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGXFSZ, limit).expect("this signal can be handled");
     signal_hook::flag::register(SIGHUP, Arc::clone(&flag)).expect("this signal can be handled");
     flag
 }

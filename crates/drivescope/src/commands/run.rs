@@ -47,7 +47,13 @@ pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
     let outcome = arguments.outcome;
     let earlier = open_existing(outcome.store.store.as_deref())?.get(&arguments.run)?;
     let Plan { mut suite, seed, engine, own_bytes, .. } = earlier.plan;
-    let target = Target::find(Path::new(&earlier.target.path), &Roots::host())?;
+    let path = &earlier.target.path;
+    if path.contains(char::REPLACEMENT_CHARACTER) {
+        let message =
+            format!("{path} is not UTF-8, so the run has it only in part; name it to `run`");
+        return Err(Failure::usage(message));
+    }
+    let target = Target::find(Path::new(path), &Roots::host())?;
     let engine = engine_for(&target, Some(engine), outcome.quiet)?;
     if let (Some(then), Some(now), false) = (&earlier.drive, target.drive(), outcome.quiet)
         && (&then.model, &then.serial) != (&now.model, &now.serial)
