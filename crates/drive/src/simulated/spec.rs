@@ -4,8 +4,7 @@ use super::SimulatedDrive;
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
-pub use drivescope_sim::library::Kind;
-use drivescope_sim::library::{BUILT_IN, Model, Planted, Start};
+use drivescope_sim::library::{BUILT_IN, Kind, Model, Planted, Start};
 use std::path::PathBuf;
 
 /// Beginning of every simulated target.

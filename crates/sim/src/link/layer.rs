@@ -8,9 +8,6 @@ use super::slots::Slots;
 use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
 
 /// A drive behind a link.
-///
-/// `next_completion` is a lower bound: the time of the next event inside. `advance` to it always makes
-/// progress, but may not yet end a request.
 #[derive(Debug, Clone)]
 pub struct Link<D> {
     pub(super) inner: D,
