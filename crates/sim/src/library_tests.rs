@@ -242,3 +242,15 @@ fn a_bridge_changes_what_the_host_sees() {
     assert_eq!(model.capacity_bytes(), (2_000_398_934_016 - 1_000_000) / 4096 * 4096);
     assert!(model.looks_rotating() && model.shows_write_cache().is_none());
 }
+
+#[test]
+fn a_pass_over_a_whole_disk_takes_as_long_through_its_link() {
+    let text = BUILT_IN.iter().find(|(name, _)| *name == "usb-16tb").unwrap().1;
+    let (model, start) = (Model::parse("usb-16tb", text).unwrap(), Start::default());
+    let len = model.capacity_bytes() >> 20 << 20;
+    let mut drive = model.build(&start).unwrap();
+    let through = drive.stream(0, Op::Write, 0, len, 1 << 20, 2).unwrap();
+    let alone = bare(&model, &start).stream(0, Op::Write, 0, len, 1 << 20, 2).unwrap();
+    let off = through as f64 / alone as f64 - 1.0;
+    assert!(off.abs() < 0.005, "{off}");
+}
