@@ -5,7 +5,7 @@ use super::give_back::Step;
 use super::recover::{Recovered, cannot_open, damage, discard_if_settled, nameless, recover};
 use super::scan::{Contents, scan};
 use super::storage::StateFolder;
-use super::{Extent, Folder, Identity, JournalError};
+use super::{Folder, Identity, JournalError};
 use crate::roots::{Roots, list_dir};
 use crate::stack::Stack;
 use std::io;
@@ -24,8 +24,8 @@ pub struct OpenJournal {
     pub made_at_unix_s: u64,
     /// Bytes that can be restored.
     pub bytes: u64,
-    /// What is saved, whole, in the order in which it was saved.
-    pub ranges: Vec<Extent>,
+    /// Records that are whole.
+    pub records: usize,
     /// What of it is damaged, if anything.
     pub damage: Option<String>,
     /// Whether the run that made it, or a restore, is alive.
@@ -75,27 +75,28 @@ fn look(folder: &StateFolder, name: &str) -> Result<Option<OpenJournal>, Journal
         Err(error) => return Err(cannot_open(&text, error)),
     };
     let contents = scan(&mut file).map_err(|e| JournalError::of_file("read", text.as_str(), e))?;
-    let nobody = |damage| OpenJournal {
+    let nobody = |records, damage| OpenJournal {
         path: path.clone(),
         drive: None,
         run_id: String::new(),
         made_at_unix_s: 0,
         bytes: 0,
-        ranges: Vec::new(),
+        records,
         damage,
         is_running,
     };
     Ok(match contents {
         Contents::NeverUsed | Contents::Done => None,
-        Contents::Nameless { records } => Some(nobody(Some(nameless(text, records).to_string()))),
+        Contents::Nameless { records } => {
+            Some(nobody(records, Some(nameless(text, records).to_string())))
+        }
         Contents::Open(originals) => Some(OpenJournal {
             run_id: originals.header.run_id.clone(),
             made_at_unix_s: originals.header.made_at_unix_s,
             bytes: originals.bytes(),
-            ranges: originals.saved.iter().map(|saved| saved.extent).collect(),
             damage: originals.is_damaged().then(|| damage(&originals)),
             drive: Some(originals.header.drive),
-            ..nobody(None)
+            ..nobody(originals.saved.len(), None)
         }),
     })
 }
@@ -146,7 +147,7 @@ pub fn restore(
     }
     let journal = look(&folder, name)?.ok_or_else(|| no_journal("it has just been removed"))?;
     let Some(drive) = journal.drive else {
-        return Err(nameless(text, journal.ranges.len()));
+        return Err(nameless(text, journal.records));
     };
     let device = device_of(roots, &drive, &text)?;
     let mut disk = ClaimedDisk::claim(roots, &device)?;

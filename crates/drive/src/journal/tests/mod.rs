@@ -1,1 +1,7 @@
+//! Power cuts, damage, and drives that fail, below the whole protocol.
 
+mod crash;
+mod damage;
+mod failing;
+mod found;
+mod world;
