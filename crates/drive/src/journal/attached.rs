@@ -111,7 +111,7 @@ pub fn refuse_open(roots: &Roots, stack: &Stack, folder: &Path) -> Result<(), Jo
             return Err(JournalError::Damaged { path, what });
         };
         let mut below = stack.names.iter().filter_map(|name| Identity::of(roots, name));
-        if below.any(|other| drive.drive_difference(&other).is_none()) {
+        if below.any(|other| drive.is_same_drive(&other)) {
             return Err(match journal.is_running {
                 true => JournalError::Running { path },
                 false => JournalError::StillOpen { drive: drive.to_string(), path },

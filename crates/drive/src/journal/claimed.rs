@@ -8,6 +8,11 @@ use rustix::fs::{FileType, FlockOperation, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
+
+/// How often a lock is asked for, and how long in between: 5 s in all.
+const LOCK_ATTEMPTS: u32 = 51;
+const LOCK_EVERY: Duration = Duration::from_millis(100);
 
 /// A block device that nobody else can claim as long as this lives.
 #[derive(Debug)]
@@ -36,10 +41,7 @@ impl ClaimedDisk {
         if !is_block || roots.block_number(name) != Some(split_dev(stat.st_rdev)) {
             return Err(fail(format!("it is not the device that the kernel calls {name}")));
         }
-        // Whoever follows systemd's rules (udev) leaves a locked drive alone.
-        if rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive)
-            == Err(Errno::WOULDBLOCK)
-        {
+        if !lock(&fd) {
             return Err(fail("another program has locked it".to_string()));
         }
         let gone = || fail("it has just been removed".to_string());
@@ -52,6 +54,18 @@ impl ClaimedDisk {
         let physical_bytes = rustix::fs::ioctl_blkpbszget(&fd).map_err(say)?;
         Ok(Self { fd, is_direct, identity, sector_bytes, physical_bytes })
     }
+}
+
+/// Locks a device as systemd asks (BLOCK_DEVICE_LOCKING): whoever keeps to it, udev above all, leaves it
+/// alone. udev itself locks a device for a moment after every close, and is waited for.
+fn lock(fd: &OwnedFd) -> bool {
+    (0..LOCK_ATTEMPTS).any(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(LOCK_EVERY);
+        }
+        let locked = rustix::fs::flock(fd, FlockOperation::NonBlockingLockExclusive);
+        locked != Err(Errno::WOULDBLOCK)
+    })
 }
 
 fn open(node: &Path) -> Result<(OwnedFd, bool), Errno> {

@@ -60,8 +60,13 @@ impl Identity {
         })
     }
 
+    /// Whether `other` is on the same drive, whichever part of it.
+    pub fn is_same_drive(&self, other: &Self) -> bool {
+        self.drive_difference(other).is_none()
+    }
+
     /// The same without a look at the part.
-    pub(super) fn drive_difference(&self, other: &Self) -> Option<String> {
+    fn drive_difference(&self, other: &Self) -> Option<String> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
         let differs = |what: &str, own: String, others: String| {
             (own != others).then(|| format!("its {what} is {others}, not {own}"))

@@ -1,6 +1,7 @@
 //! `run` and `rerun`: from arguments to plans, then to [`super::measure`].
 
 use super::measure::{Job, Options, measure};
+use super::restore;
 use super::stored::open_existing;
 use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments};
 use crate::exit::{Code, Failure};
@@ -48,6 +49,7 @@ pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
     let earlier = open_existing(outcome.store.store.as_deref())?.get(&arguments.run)?;
     let Plan { mut suite, seed, engine, own_bytes, .. } = earlier.plan;
     let target = Target::find(Path::new(&earlier.target.path), &Roots::host())?;
+    restore::refuse_open(std::slice::from_ref(&target))?;
     let engine = engine_for(&target, Some(engine), outcome.quiet)?;
     if let (Some(then), Some(now), false) = (&earlier.drive, target.drive(), outcome.quiet)
         && (&then.model, &then.serial) != (&now.model, &now.serial)
@@ -108,6 +110,7 @@ fn find_targets(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
         }
         targets.push(target);
     }
+    restore::refuse_open(&targets)?;
     Ok(targets)
 }
 

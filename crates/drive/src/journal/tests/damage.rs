@@ -108,6 +108,21 @@ fn a_record_and_its_commit_lost_together_are_noticed_by_what_comes_after() {
 }
 
 #[test]
+fn what_may_be_written_is_committed_so_that_later_damage_is_told() {
+    let world = World::new(0, Faults::default());
+    let mut disk = world.disk();
+    let settings = Settings { run_id: "run".into(), window_bytes: 1 << 20 };
+    let mut journal = Journal::new(world.folder(), &disk, settings);
+    let range = 0..UNIT as u64;
+    journal.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap();
+    world.power_cycle(Left::Nothing, 0);
+    let name = "run-0.journal";
+    world.damage(name, |bytes| bytes[FIRST_RECORD as usize..][..2 * UNIT].fill(0));
+    assert_eq!(lost_ranges(&world, name), [crate::journal::Extent::new(0, UNIT as u64)]);
+    assert!(recover_all(&world).is_err());
+}
+
+#[test]
 fn a_tail_that_was_never_synced_is_nothing_to_worry_about() {
     let (world, name, original) = dead_run();
     let mut disk = world.disk();

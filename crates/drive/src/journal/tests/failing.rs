@@ -144,13 +144,17 @@ fn what_cannot_be_saved_is_not_written() {
 
 #[test]
 fn more_ranges_than_a_commit_names_are_saved_in_several() {
-    let world = World::new(0, Faults::default());
+    let bytes = 600 * UNIT;
+    let world = World::of_size(bytes, 0, Faults::default());
     let mut disk = world.disk();
-    let settings = Settings { run_id: "many".into(), window_bytes: 64 << 20 };
-    let mut writer = Journal::new(world.folder(), &disk, settings);
-    // One range at a time, so that there are more records than any commit holds.
     let original = world.contents();
-    let ranges: Vec<_> = (0..DISK as u64 / UNIT as u64).step_by(2).map(|u| units(u, 1)).collect();
+    let mut writer = Journal::new(
+        world.folder(),
+        &disk,
+        Settings { run_id: "many".into(), window_bytes: 64 << 20 },
+    );
+    let ranges: Vec<_> = (0..600).step_by(2).map(|unit| units(unit, 1)).collect();
+    assert!(ranges.len() > crate::journal::format::COMMIT_MAX);
     writer.protect(&mut disk, &ranges, &mut |_| {}).unwrap();
     for range in &ranges {
         assert!(writer.is_protected(range));

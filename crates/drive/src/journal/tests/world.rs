@@ -179,8 +179,13 @@ impl World {
     /// A drive with noise on it, and an empty folder. The drive is a partition that begins `shift` bytes
     /// into a physical sector.
     pub fn new(shift: usize, faults: Faults) -> Self {
+        Self::of_size(DISK, shift, faults)
+    }
+
+    /// The same with a drive of so many bytes.
+    pub fn of_size(bytes: usize, shift: usize, faults: Faults) -> Self {
         let mut dice = Dice(7);
-        let noise: Vec<u8> = (0..DISK).map(|_| dice.below(256) as u8).collect();
+        let noise: Vec<u8> = (0..bytes).map(|_| dice.below(256) as u8).collect();
         let disk = Medium { durable: noise.clone(), now: noise, pending: Vec::new(), shift };
         Self(Rc::new(RefCell::new(State {
             disk,
@@ -275,8 +280,10 @@ impl World {
 
     /// The drive.
     pub fn disk(&self) -> SimDisk {
-        let shift = self.0.borrow().disk.shift as u64;
-        SimDisk { world: self.clone(), identity: identity(shift) }
+        let state = self.0.borrow();
+        let (shift, size) = (state.disk.shift as u64, state.disk.now.len() as u64);
+        let identity = Identity { size_bytes: size, disk_bytes: size + shift, ..identity(shift) };
+        SimDisk { world: self.clone(), identity }
     }
 
     /// The folder.
@@ -325,7 +332,7 @@ impl Disk for SimDisk {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.world.0.borrow_mut();
         let touched = offset..offset + bytes.len() as u64;
-        assert!(touched.end <= DISK as u64 && offset.is_multiple_of(512));
+        assert!(touched.end <= self.identity.size_bytes && offset.is_multiple_of(512));
         let touches = |byte: Option<u64>| byte.is_some_and(|byte| touched.contains(&byte));
         let (fails, is_deaf) = (touches(state.faults.bad_byte), touches(state.faults.deaf_byte));
         let is_cut = state.step()?;

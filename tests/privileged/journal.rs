@@ -1,0 +1,277 @@
+//! `restore` after real kills: a loop device is written through the journal by a process that dies at
+//! any moment.
+
+use super::guards::{Loop, image_of_noise, tool};
+use super::is_privileged;
+use crate::support::{Scratch, noise, skip_loudly, wait_for};
+use drivescope_drive::Roots;
+use drivescope_drive::journal::{self, Disk, Identity, Journal, Settings, StateFolder};
+use rustix::process::Signal;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Tells the process that is to be killed its device, folder and seed.
+const DEVICE: &str = "DRIVESCOPE_TEST_VICTIM_DEVICE";
+const FOLDER: &str = "DRIVESCOPE_TEST_VICTIM_FOLDER";
+const SEED: &str = "DRIVESCOPE_TEST_VICTIM_SEED";
+/// Its name as a test.
+const VICTIM: &str = "privileged::journal::the_process_that_is_killed";
+
+const MIB: usize = 1 << 20;
+
+/// A loop device opened without any gate: only for tests, which made it themselves.
+struct LoopDisk {
+    file: File,
+    identity: Identity,
+}
+
+impl LoopDisk {
+    fn open(node: &str) -> Self {
+        let name = node.trim_start_matches("/dev/");
+        assert!(name.starts_with("loop"), "{node} is not one of ours");
+        let file = fs::OpenOptions::new().read(true).write(true).open(node).unwrap();
+        Self { file, identity: Identity::of(&Roots::host(), name).unwrap() }
+    }
+}
+
+impl Disk for LoopDisk {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+    fn sector_bytes(&self) -> u32 {
+        512
+    }
+    fn physical_sector_bytes(&self) -> u32 {
+        4096
+    }
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+    fn drop_cache(&mut self) -> io::Result<()> {
+        rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed).map_err(Into::into)
+    }
+}
+
+fn journals(scratch: &Scratch) -> PathBuf {
+    scratch.path("home/state/drivescope/journals")
+}
+
+fn begin(folder: &Path, disk: &LoopDisk, window_bytes: usize, run: u64) -> Journal<StateFolder> {
+    let name = disk.identity.place.clone();
+    assert!(name.starts_with("file "), "{name}");
+    let settings = Settings { run_id: format!("kill{run}"), window_bytes: window_bytes as u64 };
+    Journal::new(StateFolder::make(folder).unwrap(), disk, settings)
+}
+
+/// Writes through a journal without end. Not a test: the process of [`kill`] runs it by name.
+#[test]
+#[ignore = "a helper: it writes until it is killed"]
+fn the_process_that_is_killed() {
+    let variable = |name| std::env::var(name).ok();
+    let (Some(node), Some(folder), Some(seed)) =
+        (variable(DEVICE), variable(FOLDER), variable(SEED))
+    else {
+        return skip_loudly("only another test starts it");
+    };
+    let seed: u64 = seed.parse().unwrap();
+    let mut disk = LoopDisk::open(&node);
+    journal::check_place(&Roots::host(), Path::new(&folder), node.trim_start_matches("/dev/"))
+        .unwrap();
+    let mut journal = begin(Path::new(&folder), &disk, MIB, seed);
+    let sectors = disk.identity.size_bytes / 512;
+    for round in 0u64.. {
+        let dice = noise(64 << 10, seed << 32 | round);
+        let number = |at: usize| u64::from_le_bytes(dice[at..at + 8].try_into().unwrap());
+        let len = 1 + number(8) % 100;
+        let at = number(0) % (sectors - len);
+        journal.write_at(&mut disk, at * 512, &dice[..len as usize * 512], &mut |_| {}).unwrap();
+        match round % 16 {
+            3 | 9 => disk.sync().unwrap(),
+            15 => journal.give_back(&mut disk, &mut |_| {}).unwrap(),
+            _ => {}
+        }
+    }
+}
+
+fn start_victim(node: &str, folder: &Path, seed: u64) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", VICTIM, "--ignored", "--nocapture", "--test-threads=1"])
+        .env(DEVICE, node)
+        .env(FOLDER, folder)
+        .env(SEED, seed.to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Lets a process write, and kills it after a random time once its first journal is there.
+fn kill(node: &str, folder: &Path, seed: u64) {
+    let mut victim = start_victim(node, folder, seed);
+    wait_for("the first journal", || {
+        assert!(victim.try_wait().unwrap().is_none(), "it ended by itself");
+        let name = fs::read_dir(folder).ok()?.next()?.ok()?.file_name();
+        name.to_string_lossy().starts_with("kill").then_some(())
+    });
+    std::thread::sleep(Duration::from_micros(moment(seed) % 40_000));
+    assert!(victim.try_wait().unwrap().is_none(), "it ended by itself");
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+}
+
+/// A number that looks random.
+fn moment(seed: u64) -> u64 {
+    u64::from_le_bytes(noise(8, seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))[..].try_into().unwrap())
+}
+
+fn contents(device: &Loop, image: &str) -> Vec<u8> {
+    tool("blockdev", &["--flushbufs", &device.node]).unwrap();
+    fs::read(image).unwrap()
+}
+
+#[test]
+fn whenever_a_process_is_killed_the_device_comes_back() {
+    if !is_privileged() {
+        return;
+    }
+    const KILLS: u64 = 60;
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 8);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let original = contents(&device, &image);
+    let (mut changed, mut refused, mut killed_again) = (0, 0, 0);
+    for seed in 1..=KILLS {
+        kill(&device.node, &journals(&scratch), seed);
+        let is_changed = contents(&device, &image) != original;
+        changed += u64::from(is_changed);
+        if is_changed && refused < 3 {
+            let message = scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+            assert!(message.contains("run drivescope restore --journal"), "{message}");
+            refused += 1;
+        }
+        if seed % 2 == 0 {
+            // The restore is killed too, somewhere.
+            let mut restore = scratch.call(&["restore"]).start();
+            std::thread::sleep(Duration::from_micros(moment(seed + 1000) % 30_000));
+            killed_again += u64::from(restore.is_alive());
+            drop(restore);
+        }
+        let ended = scratch.drivescope(&["restore"]).code(0);
+        assert!(contents(&device, &image) == original, "kill {seed}: {ended}");
+        let left = fs::read_dir(journals(&scratch)).unwrap().count();
+        assert_eq!(left, 0, "kill {seed}: {ended}");
+    }
+    assert!(changed > KILLS / 4, "only {changed} kills came while something was changed");
+    assert_eq!(refused, 3);
+    assert!(killed_again > KILLS / 8, "only {killed_again} restores were killed");
+    scratch.run(&device.node, &[&["--dry-run"]]).code(0);
+}
+
+/// Leaves an open journal of `mib` MiB.
+fn leave_open(device: &Loop, folder: &Path, mib: usize, run: u64) {
+    let mut disk = LoopDisk::open(&device.node);
+    let mut journal = begin(folder, &disk, (mib + 2) * MIB, run);
+    journal.write_at(&mut disk, 0, &vec![7; mib * MIB], &mut |_| {}).unwrap();
+}
+
+#[test]
+fn signals_do_not_end_a_restore_and_are_told_how_long_it_takes() {
+    if !is_privileged() {
+        return;
+    }
+    const ATTEMPTS: u64 = 10;
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 64);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let original = contents(&device, &image);
+    // The restore may be over before the signal comes; then once more.
+    let told = (0..ATTEMPTS).any(|run| {
+        leave_open(&device, &journals(&scratch), 48, run);
+        assert!(contents(&device, &image) != original);
+        let mut restore = scratch.call(&["restore"]).start();
+        let status = format!("/proc/{}/status", restore.id());
+        wait_for("handlers of signals", || {
+            let status = fs::read_to_string(&status).ok()?;
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+            let mask = u64::from_str_radix(caught.trim(), 16).ok()?;
+            let int_and_term = 1 << 1 | 1 << 14;
+            (mask & int_and_term == int_and_term).then_some(())
+        });
+        for signal in [Signal::INT, Signal::INT, Signal::TERM] {
+            if restore.is_alive() {
+                restore.signal(signal);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let ended = restore.end().code(0);
+        assert!(contents(&device, &image) == original, "{ended}");
+        ended.stderr.contains("is finished first; about")
+    });
+    assert!(told, "none of {ATTEMPTS} restores said how long it takes");
+}
+
+#[test]
+fn only_the_drive_of_a_journal_is_restored_from_it() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 8);
+    let other = scratch.file("other", noise(8 * MIB, 5));
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 2, 1);
+    let path = journals(&scratch).join("kill1-0.journal");
+    let path = path.to_str().unwrap();
+    drop(device);
+    // A device of the same size and kind, with another file behind it.
+    let Some(device) = Loop::attach(&other, &[]) else { return };
+    let before = contents(&device, &other);
+    for arguments in [&["restore"][..], &["restore", "--journal", path]] {
+        let ended = scratch.drivescope(arguments).code(2);
+        assert!(ended.stderr.contains("is not attached"), "{ended}");
+    }
+    let ended = scratch.drivescope(&["restore", "--journal", &device.node]).code(0);
+    assert!(ended.stdout.contains("nothing to restore"), "{ended}");
+    assert!(contents(&device, &other) == before);
+    scratch.run(&device.node, &[&["--dry-run"]]).code(0);
+    drop(device);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let ended = scratch.drivescope(&["restore", "--journal", &device.node]).code(0);
+    assert!(ended.stdout.contains("restored and verified 2"), "{ended}");
+    assert!(contents(&device, &image) == original);
+}
+
+#[test]
+fn a_device_in_use_is_not_restored() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = super::guards::image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else {
+        return;
+    };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    // Only the part behind the file system's last block is changed: it can still be mounted.
+    let mut disk = LoopDisk::open(&device.node);
+    let mut journal = begin(&journals(&scratch), &disk, MIB, 1);
+    let last = disk.identity.size_bytes - 4096;
+    journal.write_at(&mut disk, last, &[7; 4096], &mut |_| {}).unwrap();
+    drop((journal, disk));
+    let Some(mount) = super::guards::Mount::new(&scratch, &device.node, &[]) else { return };
+    let ended = scratch.drivescope(&["restore"]).code(3);
+    assert!(ended.stderr.contains(&format!("mounted on {}", mount.point)), "{ended}");
+    let message = scratch.run(&mount.point, &[&["--dry-run"]]).refused(3);
+    assert!(message.contains("drivescope restore"), "{message}");
+    drop(mount);
+    scratch.drivescope(&["restore"]).code(0);
+}
