@@ -2,12 +2,14 @@
 
 use super::claimed::ClaimedDisk;
 use super::give_back::Step;
+use super::place::check_place;
 use super::recover::{Recovered, cannot_open, damage, discard_if_settled, nameless, recover};
 use super::scan::{Contents, scan};
 use super::storage::StateFolder;
-use super::{Folder, Identity, JournalError};
+use super::writer::{Journal, Settings};
+use super::{Disk, Folder, Identity, JournalError};
 use crate::roots::{Roots, list_dir};
-use crate::stack::Stack;
+use crate::stack::{Stack, stack_of_name};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -60,10 +62,7 @@ pub fn leftovers(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
 }
 
 fn find(folder: &Path) -> Result<Option<StateFolder>, JournalError> {
-    let fail = |e: crate::DriveError| {
-        JournalError::of_file("list", folder.display().to_string(), io::Error::other(e.to_string()))
-    };
-    StateFolder::find(folder).map_err(fail)
+    StateFolder::find(folder).map_err(|error| cannot_use(folder, &error))
 }
 
 fn look(folder: &StateFolder, name: &str) -> Result<Option<OpenJournal>, JournalError> {
@@ -111,7 +110,7 @@ pub fn refuse_open(roots: &Roots, stack: &Stack, folder: &Path) -> Result<(), Jo
             return Err(JournalError::Damaged { path, what });
         };
         let mut below = stack.names.iter().filter_map(|name| Identity::of(roots, name));
-        if below.any(|other| drive.is_same_drive(&other)) {
+        if below.any(|other| drive.may_be_same_drive(&other)) {
             return Err(match journal.is_running {
                 true => JournalError::Running { path },
                 false => JournalError::StillOpen { drive: drive.to_string(), path },
@@ -119,6 +118,28 @@ pub fn refuse_open(roots: &Roots, stack: &Stack, folder: &Path) -> Result<(), Jo
         }
     }
     Ok(())
+}
+
+/// A journal in `folder` for the claimed device `target` (kernel name). Nothing is made before something
+/// is saved.
+///
+/// Errors: the folder is on that drive, or cannot keep anything; a journal of that drive is open.
+pub fn begin(
+    roots: &Roots,
+    folder: &Path,
+    target: &str,
+    disk: &dyn Disk,
+    settings: Settings,
+) -> Result<Journal<StateFolder>, JournalError> {
+    check_place(roots, folder, target)?;
+    refuse_open(roots, &stack_of_name(roots, target), folder)?;
+    let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, &error))?;
+    Ok(Journal::new(made, disk, settings))
+}
+
+fn cannot_use(folder: &Path, error: &crate::DriveError) -> JournalError {
+    let path = folder.display().to_string();
+    JournalError::of_file("use the folder of", path, io::Error::other(error.to_string()))
 }
 
 /// Restores the drive of a journal from it, whichever device that drive is now.

@@ -65,6 +65,19 @@ impl Identity {
         self.drive_difference(other).is_none()
     }
 
+    /// Whether `other` may be on the same drive: nothing that both tell differs. Looser than
+    /// [`Identity::is_same_drive`], for refusing in doubt: what a drive tells depends on who asks.
+    pub fn may_be_same_drive(&self, other: &Self) -> bool {
+        let pairs =
+            [(&self.serial, &other.serial), (&self.model, &other.model), (&self.wwn, &other.wwn)];
+        let contradicts = pairs.iter().any(|(own, others)| {
+            own.as_ref().zip(others.as_ref()).is_some_and(|(own, others)| own != others)
+        });
+        let is_named = |id: &Self| id.serial.is_some() || id.wwn.is_some();
+        let is_told = is_named(self) || is_named(other) || self.place == other.place;
+        self.disk_bytes == other.disk_bytes && is_told && !contradicts
+    }
+
     /// The same without a look at the part.
     fn drive_difference(&self, other: &Self) -> Option<String> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
@@ -176,6 +189,26 @@ mod tests {
         assert_eq!(wwn("naa.1").difference(&moved(&wwn("naa.1"))), None);
         assert!(wwn("naa.1").difference(&wwn("naa.2")).unwrap().contains("naa.2"));
         assert_eq!(wwn("naa.1").difference(&unnamed), None, "same place, name hidden");
+    }
+
+    #[test]
+    fn in_doubt_a_drive_may_be_the_same() {
+        let (named, unnamed) = (disk(Some("S")), disk(None));
+        let moved = Identity { place: "port 2".into(), ..unnamed.clone() };
+        for (one, other, expected) in [
+            (&named, &named, true),
+            (&named, &disk(Some("T")), false),
+            (&named, &moved, true),
+            (&unnamed, &moved, false),
+            (&unnamed, &unnamed, true),
+            (&named, &Identity { disk_bytes: 5, ..named.clone() }, false),
+            (&named, &Identity { model: None, ..named.clone() }, true),
+            (&named, &Identity { model: Some("N".into()), ..named.clone() }, false),
+            (&named, &Identity { start_bytes: 512, size_bytes: 512, ..named.clone() }, true),
+        ] {
+            assert_eq!(one.may_be_same_drive(other), expected, "{one:?} {other:?}");
+            assert_eq!(other.may_be_same_drive(one), expected);
+        }
     }
 
     #[test]

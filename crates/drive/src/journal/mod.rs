@@ -47,7 +47,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use attached::{OpenJournal, leftovers, open_journals, refuse_open, restore};
+pub use attached::{OpenJournal, begin, leftovers, open_journals, refuse_open, restore};
 pub use error::JournalError;
 pub use extent::Extent;
 pub use give_back::{Stage, Step};

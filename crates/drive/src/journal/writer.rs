@@ -53,7 +53,7 @@ struct Window<T> {
 
 impl<F: Folder> Journal<F> {
     /// A journal for `disk`. Nothing is made before something is saved.
-    pub fn new(folder: F, disk: &dyn Disk, settings: Settings) -> Self {
+    pub(super) fn new(folder: F, disk: &dyn Disk, settings: Settings) -> Self {
         Self { folder, drive: disk.identity().clone(), settings, windows: 0, window: None }
     }
 
