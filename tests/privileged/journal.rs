@@ -35,8 +35,9 @@ impl LoopDisk {
     fn open(node: &str) -> Self {
         let name = node.trim_start_matches("/dev/");
         assert!(name.starts_with("loop"), "{node} is not one of ours");
-        let file = fs::OpenOptions::new().read(true).write(true).open(node).unwrap();
-        Self { file, identity: Identity::of(&Roots::host(), name).unwrap() }
+        let file = fs::OpenOptions::new().read(true).write(true).open(node).expect("it is there");
+        let identity = Identity::of(&Roots::host(), name).expect("it is there");
+        Self { file, identity }
     }
 }
 
@@ -109,38 +110,43 @@ fn the_process_that_is_killed() {
 }
 
 fn start_victim(node: &str, folder: &Path, seed: u64) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+    Command::new(std::env::current_exe().expect("this program has a path"))
         .args(["--exact", VICTIM, "--ignored", "--nocapture", "--test-threads=1"])
         .env(DEVICE, node)
         .env(FOLDER, folder)
         .env(SEED, seed.to_string())
         .stdout(Stdio::null())
         .spawn()
-        .unwrap()
+        .expect("this program can be started")
+}
+
+fn is_alive(victim: &mut Child) -> bool {
+    victim.try_wait().expect("it is ours").is_none()
 }
 
 /// Lets a process write, and kills it after a random time once its first journal is there.
 fn kill(node: &str, folder: &Path, seed: u64) {
     let mut victim = start_victim(node, folder, seed);
     wait_for("the first journal", || {
-        assert!(victim.try_wait().unwrap().is_none(), "it ended by itself");
+        assert!(is_alive(&mut victim), "it ended by itself");
         let name = fs::read_dir(folder).ok()?.next()?.ok()?.file_name();
         name.to_string_lossy().starts_with("kill").then_some(())
     });
     std::thread::sleep(Duration::from_micros(moment(seed) % 40_000));
-    assert!(victim.try_wait().unwrap().is_none(), "it ended by itself");
-    victim.kill().unwrap();
-    victim.wait().unwrap();
+    assert!(is_alive(&mut victim), "it ended by itself");
+    victim.kill().expect("it is ours");
+    victim.wait().expect("it is ours");
 }
 
 /// A number that looks random.
 fn moment(seed: u64) -> u64 {
-    u64::from_le_bytes(noise(8, seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))[..].try_into().unwrap())
+    let bytes = noise(8, seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 fn contents(device: &Loop, image: &str) -> Vec<u8> {
-    tool("blockdev", &["--flushbufs", &device.node]).unwrap();
-    fs::read(image).unwrap()
+    tool("blockdev", &["--flushbufs", &device.node]).expect("it is ours");
+    fs::read(image).expect("it is ours")
 }
 
 #[test]
@@ -186,8 +192,10 @@ fn whenever_a_process_is_killed_the_device_comes_back() {
 /// Leaves an open journal of `mib` MiB.
 fn leave_open(device: &Loop, folder: &Path, mib: usize, run: u64) {
     let mut disk = LoopDisk::open(&device.node);
-    let mut journal = begin(folder, &device.node, &disk, (mib + 2) * MIB, run).unwrap();
-    journal.write_at(&mut disk, 0, &vec![7; mib * MIB], &mut |_| {}).unwrap();
+    let mut journal =
+        begin(folder, &device.node, &disk, (mib + 2) * MIB, run).expect("nothing is open");
+    let pattern = vec![7; mib * MIB];
+    journal.write_at(&mut disk, 0, &pattern, &mut |_| {}).expect("loop devices do not fail");
 }
 
 #[test]
@@ -310,4 +318,30 @@ fn a_journal_needs_room_on_another_disk() {
     let memory = Path::new("/dev/shm/drivescope-journals");
     let error = begin(memory, &device.node, &disk, MIB, 1).unwrap_err().to_string();
     assert!(error.contains("power cut") && !memory.exists(), "{error}");
+}
+
+#[test]
+fn a_journal_that_another_user_may_have_made_up_is_not_written_to_a_drive() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 8);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    leave_open(&device, &journals(&scratch), 1, 1);
+    let before = contents(&device, &image);
+    let path = journals(&scratch).join("kill1-0.journal");
+    std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+    let ended = scratch.drivescope(&["restore"]).code(3);
+    assert!(ended.stderr.contains("belongs to another user"), "{ended}");
+    assert!(contents(&device, &image) == before && path.exists());
+    // In doubt the drive is refused all the same.
+    scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+    std::os::unix::fs::chown(&path, Some(0), None).unwrap();
+    std::os::unix::fs::chown(journals(&scratch), Some(65534), None).unwrap();
+    let disk = LoopDisk::open(&device.node);
+    let other = scratch.path("home/state/drivescope/journals");
+    assert!(begin(&other, &device.node, &disk, MIB, 2).is_err());
+    drop(disk);
+    scratch.drivescope(&["restore"]).code(0);
 }

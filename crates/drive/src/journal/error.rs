@@ -138,6 +138,14 @@ pub enum JournalError {
         /// The journal.
         path: String,
     },
+    /// Made by somebody else.
+    #[error(
+        "{path} belongs to another user, who may have made it up; restore as that user, or make it yours with chown"
+    )]
+    Foreign {
+        /// The journal.
+        path: String,
+    },
     /// Something else than a journal.
     #[error(
         "{path} is no restore journal: {why}; drivescope restore without --journal lists the open ones"

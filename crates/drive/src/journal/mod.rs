@@ -22,8 +22,8 @@
 //! | part | contents |
 //! |---|---|
 //! | header, twice, 8192 bytes each | magic `DSJRNL01`, version, length, JSON (drive, sector, run, id), zeros, crc |
-//! | record | magic `DSRECORD`, id, number, LBA, length, crc of the data, crc of the head; the data; zeros |
-//! | commit | magic `DSCOMMIT`, id, first number, count, (LBA, length) of each record, zeros, crc |
+//! | record | magic `DSRECORD`, id, number, LBA, length, crc of data, crc of head; data; zeros |
+//! | commit | magic `DSCOMMIT`, id, first number, count, (LBA, length) of each, zeros, crc |
 //! | done | magic `DSALLBAK`, id, zeros, crc |
 //!
 //! Each range stands in its record and in its commit, so that a damaged record is reported with the range

@@ -99,6 +99,7 @@ fn remove<F: Folder>(folder: &mut F, name: &str) -> Result<(), JournalError> {
 pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
     match error.kind() {
         io::ErrorKind::WouldBlock => JournalError::Running { path: path.to_string() },
+        io::ErrorKind::PermissionDenied => JournalError::Foreign { path: path.to_string() },
         _ => JournalError::of_file("open", path, error),
     }
 }

@@ -17,7 +17,8 @@ pub trait Folder {
     /// Makes a new file, locked, with `reserve_bytes` of space set aside where the file system can. It is
     /// durable after [`Folder::sync`]. Errors: it exists, no space.
     fn create(&mut self, name: &str, reserve_bytes: u64) -> io::Result<Self::File>;
-    /// Opens a file and locks it; `WouldBlock` if another process has it.
+    /// Opens a file and locks it; `WouldBlock` if another process has it, `PermissionDenied` if it is
+    /// another user's.
     fn open(&mut self, name: &str) -> io::Result<Self::File>;
     /// Removes a file; durable after [`Folder::sync`].
     fn remove(&mut self, name: &str) -> io::Result<()>;
@@ -54,7 +55,15 @@ impl StateFolder {
     pub fn make(path: &Path) -> Result<Self, DriveError> {
         let fail = |errno| DriveError::from_errno("write in", path, errno);
         make_durably(path).map_err(fail)?;
-        Self::open(path).map_err(fail)
+        let folder = Self::open(path).map_err(fail)?;
+        match is_own(&folder.dir).map_err(fail)? {
+            true => Ok(folder),
+            false => Err(DriveError::NoPermission {
+                what: "keep journals in",
+                path: path.to_path_buf(),
+                remedy: "it belongs to another user; set XDG_STATE_HOME to a folder of your own",
+            }),
+        }
     }
 
     /// Opens the folder; `None` if it is not there.
@@ -115,6 +124,10 @@ impl Folder for StateFolder {
     fn open(&mut self, name: &str) -> io::Result<OpenFile> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())?;
+        if !is_own(&fd)? {
+            // Whoever can make up a journal could write to the drive through us.
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         lock(&fd)?;
         Ok(OpenFile(fd))
     }
@@ -179,6 +192,11 @@ impl JournalFile for OpenFile {
     fn sync(&mut self) -> io::Result<()> {
         Ok(rustix::fs::fdatasync(&self.0)?)
     }
+}
+
+/// Whether a file or folder belongs to who runs this.
+fn is_own(fd: &OwnedFd) -> Result<bool, Errno> {
+    Ok(rustix::fs::fstat(fd)?.st_uid == rustix::process::geteuid().as_raw())
 }
 
 /// A lock of the kernel, which goes with the process. A network file system without locks has none to

@@ -62,7 +62,8 @@ fn cut_run(shift: usize, faults: Faults, n: u64) -> Option<World> {
 fn first_loss(shift: usize, faults: Faults) -> Option<String> {
     let original = World::new(shift, faults).durable();
     for n in 1.. {
-        let Some(cut) = cut_run(shift, faults, n) else { return None };
+        // The run was over before the n-th step: all of them are done, and nothing was lost.
+        let cut = cut_run(shift, faults, n)?;
         for (left, seed) in CUTS {
             let world = cut.fork();
             world.power_cycle(left, seed * 1000 + n);
