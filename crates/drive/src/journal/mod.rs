@@ -21,7 +21,7 @@
 //!
 //! | part | contents |
 //! |---|---|
-//! | header, twice, 8192 bytes each | magic `DSJRNL01`, version, length, JSON (drive, sector, run, id), zeros, crc |
+//! | header, twice | 8192 bytes: magic `DSJRNL01`, version, length, JSON, zeros, crc |
 //! | record | magic `DSRECORD`, id, number, LBA, length, crc of data, crc of head; data; zeros |
 //! | commit | magic `DSCOMMIT`, id, first number, count, (LBA, length) of each, zeros, crc |
 //! | done | magic `DSALLBAK`, id, zeros, crc |
