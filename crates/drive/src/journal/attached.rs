@@ -8,7 +8,7 @@ use super::scan::{Contents, scan};
 use super::storage::StateFolder;
 use super::writer::{Journal, Settings};
 use super::{Disk, Folder, Identity, JournalError};
-use crate::roots::{Roots, list_dir};
+use crate::roots::{Roots, list_dir, read_text};
 use crate::stack::{Stack, stack_of_name};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -183,7 +183,12 @@ pub(super) fn device_of(
 ) -> Result<String, JournalError> {
     let mut devices = Vec::new();
     for disk in list_dir(&roots.sys.join("block")) {
-        let partitions = roots.block_dir(&disk).map_or_else(Vec::new, |dir| list_dir(&dir));
+        let Some(dir) = roots.block_dir(&disk) else { continue };
+        // A single path of a multipath NVMe drive, which nobody can open.
+        if read_text(dir.join("hidden")).as_deref() == Some("1") {
+            continue;
+        }
+        let partitions = list_dir(&dir);
         let is_partition = |name: &String| name.starts_with(disk.as_str());
         let parts = partitions.into_iter().filter(is_partition);
         let same = |name: &String| {

@@ -3,7 +3,7 @@
 use super::Disk;
 use super::buffer::Aligned;
 use super::extent::Extent;
-use super::format::{BLOCK_BYTES, DATA_MAX};
+use super::format::BLOCK_BYTES;
 use super::scan::Saved;
 use super::storage::JournalFile;
 
@@ -84,9 +84,10 @@ struct Work {
 
 impl Work {
     fn new(saved: &[Saved]) -> Self {
+        let largest = saved.iter().map(|saved| saved.extent.len).max().unwrap_or(0) as usize;
         Self {
-            original: Aligned::new(DATA_MAX as usize),
-            present: Aligned::new(DATA_MAX as usize),
+            original: Aligned::new(largest),
+            present: Aligned::new(largest),
             refused: Vec::new(),
             done_bytes: 0,
             total_bytes: saved.iter().map(|saved| saved.extent.len).sum(),

@@ -268,7 +268,8 @@ impl<T: JournalFile> Window<T> {
         let sector = u64::from(self.header.sector_bytes);
         let mut ranges = Vec::with_capacity(batch.len());
         let mut saved = Vec::with_capacity(batch.len());
-        let mut original = Aligned::new(DATA_MAX as usize);
+        let largest = batch.iter().map(|extent| extent.len).max().unwrap_or(0);
+        let mut original = Aligned::new(largest as usize);
         let mut record = Vec::new();
         let fail = |what, source| JournalError::of_file(what, path, source);
         for &extent in batch {

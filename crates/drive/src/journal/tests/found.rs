@@ -92,6 +92,8 @@ fn a_journal_finds_its_drive_and_its_partition() {
     fake.file("sys/devices/pci0000:00/host9/0:0:0:0/serial", "S-1");
     let error = find(&of("sda")).unwrap_err().to_string();
     assert!(error.contains("sda, sdc all look like"), "{error}");
+    fake.attrs("sdc", &[("hidden", "1")]);
+    assert_eq!(find(&of("sda")).unwrap(), "sda");
 }
 
 #[test]

@@ -159,6 +159,16 @@ impl State {
         Ok(self.is_off)
     }
 
+    /// Frees what no name leads to any more.
+    fn forget_removed(&mut self) {
+        let Self { files, names_durable, .. } = self;
+        for (file, medium) in files.iter_mut().enumerate() {
+            if !names_durable.values().any(|known| *known == file) {
+                *medium = Medium::default();
+            }
+        }
+    }
+
     fn still_on(&self) -> io::Result<()> {
         if self.is_off { Err(io::Error::other("no power")) } else { Ok(()) }
     }
@@ -415,6 +425,7 @@ impl Folder for SimFolder {
         if !state.faults.folder_sync_lies {
             state.names_durable = state.names.clone();
             state.changes.clear();
+            state.forget_removed();
         }
         Ok(())
     }
