@@ -345,3 +345,32 @@ fn a_journal_that_another_user_may_have_made_up_is_not_written_to_a_drive() {
     drop(disk);
     scratch.drivescope(&["restore"]).code(0);
 }
+
+#[test]
+fn a_damaged_journal_restores_the_rest_and_names_what_is_lost() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 8);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 3, 1);
+    let path = journals(&scratch).join("kill1-0.journal");
+    // In the second of three records of 1 MiB, after 16 KiB of headers.
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(b"rot", (16 << 10) + MIB as u64 + 500_000).unwrap();
+    drop(file);
+    for _ in 0..2 {
+        let ended = scratch.drivescope(&["restore"]).code(1);
+        assert!(ended.stderr.contains("originals of bytes 1048576 to 2097151 are lost"), "{ended}");
+        assert!(ended.stderr.contains("remove that file"), "{ended}");
+        let now = contents(&device, &image);
+        assert!(now[..MIB] == original[..MIB] && now[2 * MIB..] == original[2 * MIB..]);
+        assert!(now[MIB..2 * MIB].iter().all(|byte| *byte == 7), "what is lost is left alone");
+        assert!(path.exists());
+    }
+    scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+    fs::remove_file(&path).unwrap();
+    scratch.run(&device.node, &[&["--dry-run"]]).code(0);
+}

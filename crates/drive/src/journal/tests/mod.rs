@@ -4,4 +4,5 @@ mod crash;
 mod damage;
 mod failing;
 mod found;
+mod medium;
 mod world;

@@ -6,6 +6,8 @@
 
 use super::super::storage::{Folder, JournalFile};
 use super::super::{Disk, Identity};
+use super::medium::Medium;
+pub use super::medium::{Dice, Left, SECTOR, UNIT};
 use crate::journal::recover;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,27 +15,8 @@ use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// A logical sector: what is written whole or not at all, unless its physical one is torn.
-pub const SECTOR: usize = 512;
-/// A physical sector.
-pub const UNIT: usize = 4096;
 /// Size of the drive, not a whole number of physical sectors.
 pub const DISK: usize = 48 * UNIT + SECTOR;
-
-/// What a power cut leaves of what is pending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
-    /// Nothing.
-    Nothing,
-    /// Everything.
-    Everything,
-    /// Everything up to some point in time.
-    Prefix,
-    /// Any sectors.
-    Subset,
-    /// Any sectors, and some physical ones are noise.
-    Torn,
-}
 
 /// What is broken on purpose.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,80 +35,6 @@ pub struct Faults {
     pub bad_byte: Option<u64>,
     /// Writes that touch this byte of the drive say yes and do nothing.
     pub deaf_byte: Option<u64>,
-}
-
-/// Bytes, and what was written to them since the last sync.
-#[derive(Debug, Clone, Default)]
-struct Medium {
-    durable: Vec<u8>,
-    now: Vec<u8>,
-    pending: Vec<(usize, Vec<u8>)>,
-    /// Where physical sectors begin.
-    shift: usize,
-}
-
-impl Medium {
-    fn write(&mut self, at: usize, bytes: &[u8]) {
-        put(&mut self.now, at, bytes);
-        self.pending.push((at, bytes.to_vec()));
-    }
-
-    fn sync(&mut self) {
-        self.durable = self.now.clone();
-        self.pending.clear();
-    }
-
-    fn cut(&mut self, left: Left, dice: &mut Dice) {
-        let pending = std::mem::take(&mut self.pending);
-        let kept = dice.below(pending.len() as u64 + 1) as usize;
-        for (index, (at, bytes)) in pending.iter().enumerate() {
-            match left {
-                Left::Nothing => {}
-                Left::Everything => put(&mut self.durable, *at, bytes),
-                Left::Prefix if index < kept => put(&mut self.durable, *at, bytes),
-                Left::Prefix if index == kept => {
-                    let sectors = dice.below(bytes.len().div_ceil(SECTOR) as u64) as usize;
-                    put(&mut self.durable, *at, &bytes[..(sectors * SECTOR).min(bytes.len())]);
-                }
-                Left::Prefix => {}
-                Left::Subset | Left::Torn => {
-                    for (number, sector) in bytes.chunks(SECTOR).enumerate() {
-                        if dice.below(2) == 0 {
-                            put(&mut self.durable, at + number * SECTOR, sector);
-                        }
-                    }
-                }
-            }
-        }
-        if left == Left::Torn {
-            for (at, bytes) in &pending {
-                self.tear(*at, bytes.len(), dice);
-            }
-        }
-        self.now = self.durable.clone();
-    }
-
-    /// Turns some of the physical sectors that a write touched into noise.
-    fn tear(&mut self, at: usize, len: usize, dice: &mut Dice) {
-        let units = (at + self.shift) / UNIT..(at + len + self.shift).div_ceil(UNIT);
-        for unit in units {
-            if dice.below(3) != 0 {
-                continue;
-            }
-            let start = (unit * UNIT).saturating_sub(self.shift);
-            let end = ((unit + 1) * UNIT - self.shift).min(self.durable.len());
-            for byte in self.durable.get_mut(start..end).into_iter().flatten() {
-                *byte = dice.below(256) as u8;
-            }
-        }
-    }
-}
-
-fn put(bytes: &mut Vec<u8>, at: usize, new: &[u8]) {
-    if bytes.len() < at + new.len() {
-        bytes.resize(at + new.len(), 0);
-    }
-    bytes[at..at + new.len()].copy_from_slice(new);
 }
 
 /// A change of the folder.
@@ -487,17 +396,4 @@ pub fn recover_all(world: &World) -> Result<(), crate::journal::JournalError> {
         recover(&mut folder, &name, &mut world.disk(), &mut |_| {})?;
     }
     Ok(())
-}
-
-/// Numbers that look random: xorshift64 of Marsaglia.
-pub struct Dice(pub u64);
-
-impl Dice {
-    /// A number below `end`; 0 if there is none.
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % end.max(1)
-    }
 }
