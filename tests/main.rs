@@ -19,6 +19,8 @@ mod interruptions;
 mod list;
 /// What needs root: loop and memory devices, file systems, failing devices.
 mod privileged;
+/// `restore` where there is nothing to restore, or something else than a journal.
+mod restore;
 /// `run` on a directory.
 mod run_directory;
 /// `run` on an existing file.

@@ -8,6 +8,7 @@ mod block_device;
 mod failing;
 mod file_systems;
 mod guards;
+mod journal;
 mod list;
 mod memory;
 mod sharing;

@@ -60,6 +60,7 @@ impl Call {
         self.env("HOME", home)
             .env("XDG_DATA_HOME", home.join("data"))
             .env("XDG_CONFIG_HOME", home.join("config"))
+            .env("XDG_STATE_HOME", home.join("state"))
     }
 
     pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {

@@ -12,6 +12,7 @@ pub mod error;
 pub mod filesystem;
 pub mod host;
 pub mod io_file;
+pub mod journal;
 pub mod list;
 pub mod mounts;
 pub mod own_folder;

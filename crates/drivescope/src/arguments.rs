@@ -31,6 +31,8 @@ pub struct Arguments {
 pub enum Command {
     /// Measure directories, files or block devices.
     Run(RunArguments),
+    /// Give drives back what an interrupted run had saved of them.
+    Restore(RestoreArguments),
     /// Show every drive of this machine.
     List(ListArguments),
     /// List stored runs, newest first.
@@ -192,6 +194,14 @@ pub struct MountArguments {
     /// File that keeps the contents, sparse (default: the directory's name with .img, beside it).
     #[arg(long, value_name = "FILE")]
     pub backing: Option<PathBuf>,
+}
+
+/// Arguments of `restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArguments {
+    /// Only this journal, or those of this block device (default: all open ones).
+    #[arg(long, value_name = "FILE|DEVICE")]
+    pub journal: Option<PathBuf>,
 }
 
 /// Arguments of `list`.

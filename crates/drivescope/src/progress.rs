@@ -2,6 +2,7 @@
 //! output as soon as the test is over.
 
 use crate::output;
+use drivescope_drive::journal::{Stage, Step};
 use drivescope_model::event::Event;
 use drivescope_report::text;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -52,6 +53,40 @@ pub fn listen(events: Receiver<Event>, shown: Shown) -> JoinHandle<()> {
         }
         bar.clear();
     })
+}
+
+/// The bar of `restore`, on standard error, if a person watches.
+pub struct RestoreBar(ProgressBar);
+
+impl RestoreBar {
+    /// Not shown before the first step.
+    pub fn new() -> Self {
+        let target = match output::is_watched() {
+            true => ProgressDrawTarget::stderr_with_hz(10),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+        let template = "{prefix:11} {bar:10} {percent:>3} %  {eta} left";
+        let style = ProgressStyle::with_template(template).expect("a constant template is valid");
+        bar.set_style(style.progress_chars("━╸ "));
+        Self(bar)
+    }
+
+    /// Writing is the first half, verifying the second.
+    pub fn show(&self, step: Step) {
+        let half = (step.done_bytes * STEPS / 2).checked_div(step.total_bytes).unwrap_or(0);
+        let (name, before) = match step.stage {
+            Stage::Writing => ("restoring", 0),
+            Stage::Verifying => ("verifying", STEPS / 2),
+        };
+        self.0.set_prefix(name);
+        self.0.set_position(before + half);
+    }
+
+    /// Removes it.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
+    }
 }
 
 struct Bar {

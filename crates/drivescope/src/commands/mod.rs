@@ -3,6 +3,7 @@
 mod catalogue;
 mod drives;
 mod measure;
+mod restore;
 mod run;
 mod simulate;
 mod stored;
@@ -15,6 +16,7 @@ pub fn run(command: Command) -> Result<Code, Failure> {
     match command {
         Command::Run(arguments) => run::run(arguments),
         Command::Rerun(arguments) => run::rerun(arguments),
+        Command::Restore(arguments) => restore::restore(&arguments),
         Command::List(arguments) => drives::list(&arguments),
         Command::Runs(arguments) => stored::runs(&arguments),
         Command::Show(arguments) => stored::show(&arguments),

@@ -1,6 +1,7 @@
 //! `run` and `rerun`: from arguments to plans, then to [`super::measure`].
 
 use super::measure::{Job, Options, measure};
+use super::restore;
 use super::stored::open_existing;
 use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments};
 use crate::exit::{Code, Failure};
@@ -54,6 +55,7 @@ pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
         return Err(Failure::usage(message));
     }
     let target = Target::find(Path::new(path), &Roots::host())?;
+    restore::refuse_open(std::slice::from_ref(&target))?;
     let engine = engine_for(&target, Some(engine), outcome.quiet)?;
     if let (Some(then), Some(now), false) = (&earlier.drive, target.drive(), outcome.quiet)
         && (&then.model, &then.serial) != (&now.model, &now.serial)
@@ -117,6 +119,7 @@ fn find_targets(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
         }
         targets.push(target);
     }
+    restore::refuse_open(&targets)?;
     Ok(targets)
 }
 

@@ -1,0 +1,205 @@
+//! From journals to the drives of this machine, and back.
+
+use super::claimed::ClaimedDisk;
+use super::give_back::Step;
+use super::place::check_place;
+use super::recover::{Recovered, cannot_open, damage, discard_if_settled, nameless, recover};
+use super::scan::{Contents, scan};
+use super::storage::StateFolder;
+use super::writer::{Journal, Settings};
+use super::{Disk, Folder, Identity, JournalError};
+use crate::roots::{Roots, list_dir, read_text};
+use crate::stack::{Stack, stack_of_name};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A journal whose drive may not have its original contents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenJournal {
+    /// The file.
+    pub path: PathBuf,
+    /// Whose originals it holds; absent when the header is damaged.
+    pub drive: Option<Identity>,
+    /// The run that made it.
+    pub run_id: String,
+    /// When, in seconds since 1970.
+    pub made_at_unix_s: u64,
+    /// Bytes that can be restored.
+    pub bytes: u64,
+    /// Records that are whole.
+    pub records: usize,
+    /// What of it is damaged, if anything.
+    pub damage: Option<String>,
+    /// Whether the run that made it, or a restore, is alive.
+    pub is_running: bool,
+}
+
+/// All open journals in a folder, which need not be there. What a cut left before anything was saved,
+/// or after all was given back, is not open and is removed by [`restore`].
+pub fn open_journals(folder: &Path) -> Result<Vec<OpenJournal>, JournalError> {
+    let path = folder.display().to_string();
+    let Some(mut folder) = find(folder)? else { return Ok(Vec::new()) };
+    let names = folder.names().map_err(|e| JournalError::of_file("list", path, e))?;
+    let mut open = Vec::new();
+    for name in names {
+        open.extend(look(&folder, &name)?);
+    }
+    Ok(open)
+}
+
+/// Files in a folder that only a cut in the making or removing of a journal has left; by path.
+pub fn leftovers(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
+    let path = folder.display().to_string();
+    let Some(mut folder) = find(folder)? else { return Ok(Vec::new()) };
+    let names = folder.names().map_err(|e| JournalError::of_file("list", path, e))?;
+    let mut left = Vec::new();
+    for name in names {
+        if look(&folder, &name)?.is_none() {
+            left.push(folder.path(&name));
+        }
+    }
+    Ok(left)
+}
+
+fn find(folder: &Path) -> Result<Option<StateFolder>, JournalError> {
+    StateFolder::find(folder).map_err(|error| cannot_use(folder, &error))
+}
+
+fn look(folder: &StateFolder, name: &str) -> Result<Option<OpenJournal>, JournalError> {
+    let path = folder.path(name);
+    let text = path.display().to_string();
+    let (mut file, is_running) = match folder.look(name) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None), // just removed
+        Err(error) => return Err(cannot_open(&text, error)),
+    };
+    let contents = scan(&mut file).map_err(|e| JournalError::of_file("read", text.as_str(), e))?;
+    let nobody = |records, damage| OpenJournal {
+        path: path.clone(),
+        drive: None,
+        run_id: String::new(),
+        made_at_unix_s: 0,
+        bytes: 0,
+        records,
+        damage,
+        is_running,
+    };
+    Ok(match contents {
+        Contents::NeverUsed | Contents::Done => None,
+        Contents::Nameless { records } => {
+            Some(nobody(records, Some(nameless(text, records).to_string())))
+        }
+        Contents::Open(originals) => Some(OpenJournal {
+            run_id: originals.header.run_id.clone(),
+            made_at_unix_s: originals.header.made_at_unix_s,
+            bytes: originals.bytes(),
+            damage: originals.is_damaged().then(|| damage(&originals)),
+            drive: Some(originals.header.drive),
+            ..nobody(originals.saved.len(), None)
+        }),
+    })
+}
+
+/// Refuses a target on a drive whose journal is open; `stack` is everything below the target. A journal
+/// of which nobody can tell the drive refuses every target.
+pub fn refuse_open(roots: &Roots, stack: &Stack, folder: &Path) -> Result<(), JournalError> {
+    for journal in open_journals(folder)? {
+        let path = journal.path.display().to_string();
+        let Some(drive) = journal.drive else {
+            let what = "its header is gone, so it may belong to any drive".to_string();
+            return Err(JournalError::Damaged { path, what });
+        };
+        let mut below = stack.names.iter().filter_map(|name| Identity::of(roots, name));
+        if below.any(|other| drive.may_be_same_drive(&other)) {
+            return Err(match journal.is_running {
+                true => JournalError::Running { path },
+                false => JournalError::StillOpen { drive: drive.to_string(), path },
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A journal in `folder` for the claimed device `target` (kernel name). Nothing is made before something
+/// is saved.
+///
+/// Errors: the folder is on that drive, or cannot keep anything; a journal of that drive is open.
+pub fn begin(
+    roots: &Roots,
+    folder: &Path,
+    target: &str,
+    disk: &dyn Disk,
+    settings: Settings,
+) -> Result<Journal<StateFolder>, JournalError> {
+    check_place(roots, folder, target)?;
+    refuse_open(roots, &stack_of_name(roots, target), folder)?;
+    let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, &error))?;
+    Ok(Journal::new(made, disk, settings))
+}
+
+fn cannot_use(folder: &Path, error: &crate::DriveError) -> JournalError {
+    let path = folder.display().to_string();
+    JournalError::of_file("use the folder of", path, io::Error::other(error.to_string()))
+}
+
+/// Restores the drive of a journal from it, whichever device that drive is now.
+///
+/// Errors: as [`recover`], and the drive is not attached, more than once, or in use.
+pub fn restore(
+    roots: &Roots,
+    path: &Path,
+    on: &mut dyn FnMut(Step),
+) -> Result<Recovered, JournalError> {
+    let text = path.display().to_string();
+    let no_journal =
+        |why: &str| JournalError::NotAJournal { path: text.clone(), why: why.to_string() };
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| no_journal("it has no name"))?;
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut folder = find(parent)?.ok_or_else(|| no_journal("it is not there"))?;
+    let own = |state: PathBuf| state.canonicalize().ok() == parent.canonicalize().ok();
+    if !super::scan::has_header(&mut folder.look(name).map_err(|e| cannot_open(&text, e))?.0)
+        && !super::state_folder().is_ok_and(own)
+    {
+        return Err(no_journal("it does not begin like one"));
+    }
+    if discard_if_settled(&mut folder, name)? {
+        return Ok(Recovered::NothingToDo);
+    }
+    let journal = look(&folder, name)?.ok_or_else(|| no_journal("it has just been removed"))?;
+    let Some(drive) = journal.drive else {
+        return Err(nameless(text, journal.records));
+    };
+    let device = device_of(roots, &drive, &text)?;
+    let mut disk = ClaimedDisk::claim(roots, &device)?;
+    recover(&mut folder, name, &mut disk, on)
+}
+
+/// Kernel name of the one device that is this drive, or this partition of it.
+pub(super) fn device_of(
+    roots: &Roots,
+    drive: &Identity,
+    journal: &str,
+) -> Result<String, JournalError> {
+    let mut devices = Vec::new();
+    for disk in list_dir(&roots.sys.join("block")) {
+        let Some(dir) = roots.block_dir(&disk) else { continue };
+        // A single path of a multipath NVMe drive, which nobody can open.
+        if read_text(dir.join("hidden")).as_deref() == Some("1") {
+            continue;
+        }
+        let partitions = list_dir(&dir);
+        let is_partition = |name: &String| name.starts_with(disk.as_str());
+        let parts = partitions.into_iter().filter(is_partition);
+        let same = |name: &String| {
+            Identity::of(roots, name).is_some_and(|id| drive.difference(&id).is_none())
+        };
+        devices.extend(std::iter::once(disk.clone()).chain(parts).filter(same));
+    }
+    let path = journal.to_string();
+    match devices.as_slice() {
+        [device] => Ok(device.clone()),
+        [] => Err(JournalError::NotAttached { path, drive: drive.to_string() }),
+        devices => Err(JournalError::Ambiguous { path, devices: devices.join(", ") }),
+    }
+}

@@ -1,0 +1,50 @@
+//! Memory for direct I/O.
+
+use super::format::BLOCK_BYTES;
+use std::ops::{Deref, DerefMut};
+
+/// Bytes that begin at a multiple of 4096.
+pub(super) struct Aligned {
+    bytes: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Aligned {
+    /// `len` zeros.
+    pub(super) fn new(len: usize) -> Self {
+        let bytes = vec![0; len + BLOCK_BYTES];
+        let start = bytes.as_ptr().align_offset(BLOCK_BYTES);
+        assert!(start < BLOCK_BYTES, "bytes can be aligned to anything");
+        Self { bytes, start, len }
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + self.len]
+    }
+}
+
+impl DerefMut for Aligned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_aligned_and_all_there() {
+        for len in [0, 1, 4096, 1 << 20] {
+            let mut aligned = Aligned::new(len);
+            assert_eq!(aligned.len(), len);
+            assert_eq!(aligned.as_ptr().align_offset(BLOCK_BYTES), 0);
+            aligned.fill(7);
+        }
+    }
+}

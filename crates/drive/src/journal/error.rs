@@ -1,0 +1,217 @@
+//! What can go wrong with a journal, each with its cause and remedy in one line.
+
+use crate::error::ErrorKind;
+use std::io;
+use std::path::PathBuf;
+
+/// Why something could not be saved or restored. Unless it says otherwise, the journal stays open.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The drive refused a request while originals were saved; nothing was written to that range.
+    #[error(
+        "cannot read {extent} of {drive} before writing there: {source}; that part is left alone"
+    )]
+    Unreadable {
+        /// The drive.
+        drive: String,
+        /// Where.
+        extent: super::Extent,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A write by way of the journal failed.
+    #[error(
+        "cannot write {extent} of {drive}: {source}; drivescope restore brings the original back"
+    )]
+    Unwritable {
+        /// The drive.
+        drive: String,
+        /// Where.
+        extent: super::Extent,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The file of the journal cannot be used.
+    #[error(
+        "cannot {what} the journal {path}: {source}; see to that disk, then run drivescope restore"
+    )]
+    File {
+        /// What was tried: `write`, `sync`.
+        what: &'static str,
+        /// The file or its folder.
+        path: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The disk of the journal is full.
+    #[error(
+        "no room for the restore journal in {folder}; nothing more was written to the drive; free some space, or set XDG_STATE_HOME to a folder on another disk"
+    )]
+    Full {
+        /// Where the journal lies.
+        folder: String,
+    },
+    /// An earlier failure made the journal unfit to save more.
+    #[error("the journal {path} failed before and takes no more; run drivescope restore")]
+    Failed {
+        /// The file.
+        path: String,
+    },
+    /// A range beyond the end.
+    #[error("{extent} are not on {drive}, which has {size_bytes} bytes; name a range within")]
+    Outside {
+        /// The drive.
+        drive: String,
+        /// What was asked for.
+        extent: super::Extent,
+        /// Its size.
+        size_bytes: u64,
+    },
+    /// More at once than a window holds.
+    #[error(
+        "{wanted} bytes at once do not fit into a restore journal of {window} bytes; use a smaller --size"
+    )]
+    TooLarge {
+        /// What was asked for.
+        wanted: u64,
+        /// The window.
+        window: u64,
+    },
+    /// The journal would lie on the drive it is to protect.
+    #[error(
+        "the journal's folder {folder} is on {disk}, the drive that is to be written; set XDG_STATE_HOME to a folder on another disk"
+    )]
+    SameDisk {
+        /// The folder.
+        folder: PathBuf,
+        /// The device both have in common.
+        disk: String,
+    },
+    /// The journal would not survive a power cut, or nobody can tell where it lies.
+    #[error(
+        "{folder} cannot hold a restore journal: {why}; set XDG_STATE_HOME to a folder on another disk"
+    )]
+    BadPlace {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// There is no folder for it.
+    #[error("no folder for restore journals: set HOME or XDG_STATE_HOME to an absolute path")]
+    NoHome,
+    /// Another drive than the one it was made for.
+    #[error("{path} belongs to another drive: {what}; attach the drive it was made for")]
+    WrongDrive {
+        /// The journal.
+        path: String,
+        /// What differs.
+        what: String,
+    },
+    /// The drive is not there.
+    #[error("the drive of {path} is not attached: {drive}; attach it, then run drivescope restore")]
+    NotAttached {
+        /// The journal.
+        path: String,
+        /// Model, serial number and size.
+        drive: String,
+    },
+    /// Several devices look like the one it was made for.
+    #[error("{devices} all look like the drive of {path}; detach all but one")]
+    Ambiguous {
+        /// The journal.
+        path: String,
+        /// Their names.
+        devices: String,
+    },
+    /// Somebody uses the drive.
+    #[error("cannot restore {device}: {why}; end that use, then run drivescope restore")]
+    Busy {
+        /// The device node.
+        device: String,
+        /// Who, or what the kernel said.
+        why: String,
+    },
+    /// The run that made it is alive.
+    #[error("{path} is in use by a drivescope that is still running; it restores the drive itself")]
+    Running {
+        /// The journal.
+        path: String,
+    },
+    /// Made by somebody else.
+    #[error(
+        "{path} belongs to another user, who may have made it up; restore as that user, or make it yours with chown"
+    )]
+    Foreign {
+        /// The journal.
+        path: String,
+    },
+    /// Something else than a journal.
+    #[error(
+        "{path} is no restore journal: {why}; drivescope restore without --journal lists the open ones"
+    )]
+    NotAJournal {
+        /// What was named.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// Parts of the journal are gone.
+    #[error("{path} is damaged: {what}; put those parts back from a backup, then remove that file")]
+    Damaged {
+        /// The journal.
+        path: String,
+        /// What is lost and what was restored.
+        what: String,
+    },
+    /// The drive did not take its original contents back.
+    #[error(
+        "{drive} did not take back {what}; the journal {path} stays: see to the drive, then run drivescope restore again"
+    )]
+    NotRestored {
+        /// The drive.
+        drive: String,
+        /// The journal.
+        path: String,
+        /// Ranges, and why.
+        what: String,
+    },
+    /// A command that would use a drive with an open journal.
+    #[error(
+        "{drive} does not have its original contents back yet; run drivescope restore --journal {path}"
+    )]
+    StillOpen {
+        /// The drive.
+        drive: String,
+        /// The journal.
+        path: String,
+    },
+}
+
+impl JournalError {
+    /// Which exit code it deserves.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Unreadable { .. }
+            | Self::Unwritable { .. }
+            | Self::File { .. }
+            | Self::NotRestored { .. } => ErrorKind::Device,
+            Self::Outside { .. }
+            | Self::TooLarge { .. }
+            | Self::NoHome
+            | Self::NotAttached { .. }
+            | Self::NotAJournal { .. } => ErrorKind::Usage,
+            _ => ErrorKind::Refused,
+        }
+    }
+
+    /// An error of the journal's file, sorted by its cause.
+    pub(super) fn of_file(what: &'static str, path: impl Into<String>, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Self::Full { folder: path.into() }
+            }
+            _ => Self::File { what, path: path.into(), source },
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Ranges of bytes on a drive.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A range of bytes on a drive or partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Extent {
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub len: u64,
+}
+
+impl Extent {
+    /// `len` bytes from `offset`.
+    pub fn new(offset: u64, len: u64) -> Self {
+        Self { offset, len }
+    }
+
+    /// The byte after the last one.
+    pub fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bytes {} to {}", self.offset, self.end().saturating_sub(1))
+    }
+}
+
+/// The first few of several ranges, and how many more there are.
+pub(super) fn listed(extents: &[Extent]) -> String {
+    const SHOWN: usize = 8;
+    let mut parts: Vec<String> = extents.iter().take(SHOWN).map(Extent::to_string).collect();
+    if extents.len() > SHOWN {
+        parts.push(format!("and {} more ranges", extents.len() - SHOWN));
+    }
+    parts.join(", ")
+}
+
+/// A set of bytes, kept as ranges that neither overlap nor touch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Extents(BTreeMap<u64, u64>);
+
+impl Extents {
+    /// Adds a range.
+    pub(super) fn insert(&mut self, extent: Extent) {
+        let (mut start, mut end) = (extent.offset, extent.end());
+        let touching: Vec<u64> = self
+            .0
+            .range(..=end)
+            .rev()
+            .take_while(|(_, known_end)| **known_end >= start)
+            .map(|(known, _)| *known)
+            .collect();
+        for known in touching {
+            if let Some(known_end) = self.0.remove(&known) {
+                start = start.min(known);
+                end = end.max(known_end);
+            }
+        }
+        if start < end {
+            self.0.insert(start, end);
+        }
+    }
+
+    /// Its ranges, in order.
+    pub(super) fn ranges(&self) -> Vec<Extent> {
+        self.0.iter().map(|(start, end)| Extent::new(*start, end - start)).collect()
+    }
+
+    /// Whether every byte of a range is in it.
+    pub(super) fn contains(&self, extent: Extent) -> bool {
+        let before = self.0.range(..=extent.offset).next_back();
+        extent.len == 0 || before.is_some_and(|(_, end)| *end >= extent.end())
+    }
+
+    /// The parts of a range that are not in it, in order.
+    pub(super) fn gaps(&self, extent: Extent) -> Vec<Extent> {
+        let mut gaps = Vec::new();
+        let mut at = extent.offset;
+        let first = self.0.range(..=at).next_back().map_or(at, |(start, _)| *start);
+        for (&start, &end) in self.0.range(first..extent.end()) {
+            if start > at {
+                gaps.push(Extent::new(at, start - at));
+            }
+            at = at.max(end);
+        }
+        if at < extent.end() {
+            gaps.push(Extent::new(at, extent.end() - at));
+        }
+        gaps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ranges_behave_as_a_set_of_bytes(
+            parts in prop::collection::vec((0u64..60, 0u64..12), 0..12),
+            asked in (0u64..60, 0u64..20),
+        ) {
+            let mut set = Extents::default();
+            let mut bytes = [false; 100];
+            for (offset, len) in parts {
+                set.insert(Extent::new(offset, len));
+                bytes[offset as usize..(offset + len) as usize].fill(true);
+            }
+            let asked = Extent::new(asked.0, asked.1);
+            let inside = |e: Extent| e.offset as usize..e.end() as usize;
+            prop_assert_eq!(set.contains(asked), bytes[inside(asked)].iter().all(|b| *b));
+            let mut filled = bytes;
+            for gap in set.gaps(asked) {
+                prop_assert!(gap.len > 0 && bytes[inside(gap)].iter().all(|b| !*b));
+                filled[inside(gap)].fill(true);
+            }
+            prop_assert!(filled[inside(asked)].iter().all(|b| *b));
+        }
+    }
+
+    #[test]
+    fn a_range_is_told_by_its_first_and_last_byte() {
+        assert_eq!(Extent::new(4096, 512).to_string(), "bytes 4096 to 4607");
+        let many: Vec<Extent> = (0..10).map(|i| Extent::new(i * 10, 5)).collect();
+        assert!(listed(&many).ends_with("and 2 more ranges"));
+    }
+}

@@ -1,0 +1,278 @@
+//! The bytes of a journal; see the module above for the layout.
+
+use super::extent::Extent;
+use super::identity::Identity;
+use serde::{Deserialize, Serialize};
+
+/// Everything begins at a multiple of this; nothing smaller is ever written.
+pub(super) const BLOCK_BYTES: usize = 4096;
+/// One copy of the header.
+pub(super) const HEADER_BYTES: usize = 2 * BLOCK_BYTES;
+/// Where the first record is.
+pub(super) const FIRST_RECORD: u64 = 2 * HEADER_BYTES as u64;
+/// Bytes of a record before its data.
+pub(super) const HEAD_BYTES: usize = 64;
+/// Most data of one record: small enough that damage costs little, large enough for full speed.
+pub(super) const DATA_MAX: u64 = 1 << 20;
+/// Most records that one commit can name.
+pub(super) const COMMIT_MAX: usize = (BLOCK_BYTES - 44) / 16;
+/// Version of the layout.
+const VERSION: u32 = 1;
+
+const HEADER_MAGIC: &[u8; 8] = b"DSJRNL01";
+const RECORD_MAGIC: &[u8; 8] = b"DSRECORD";
+const COMMIT_MAGIC: &[u8; 8] = b"DSCOMMIT";
+const DONE_MAGIC: &[u8; 8] = b"DSALLBAK";
+
+/// Tells the blocks of one journal from those of any other.
+pub(super) type Id = [u8; 16];
+
+/// What the header says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header {
+    /// The drive whose contents are saved.
+    pub drive: Identity,
+    /// Unit of LBAs.
+    pub sector_bytes: u32,
+    /// The run that made it.
+    pub run_id: String,
+    /// Seconds since 1970.
+    pub made_at_unix_s: u64,
+    /// Stands in every block.
+    pub id: Id,
+}
+
+/// The head of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    /// Number of the record, from 0.
+    pub number: u64,
+    /// First sector.
+    pub lba: u64,
+    /// Bytes of data.
+    pub data_bytes: u32,
+    /// CRC-32C of the data.
+    pub data_crc: u32,
+}
+
+/// What a block is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Block {
+    /// The beginning of a record.
+    Record(Id, Head),
+    /// Names saved ranges: number of the first, then (LBA, bytes) of each.
+    Commit(Id, u64, Vec<(u64, u32)>),
+    /// Everything was given back.
+    Done(Id),
+}
+
+impl Header {
+    /// Both copies; `None` if the names of the drive do not fit.
+    pub(super) fn encode(&self) -> Option<Vec<u8>> {
+        let json = serde_json::to_vec(self).ok()?;
+        let mut copy = vec![0; HEADER_BYTES];
+        copy[..8].copy_from_slice(HEADER_MAGIC);
+        copy[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        copy[12..16].copy_from_slice(&u32::try_from(json.len()).ok()?.to_le_bytes());
+        copy.get_mut(16..16 + json.len())
+            .filter(|_| json.len() <= HEADER_BYTES - 20)?
+            .copy_from_slice(&json);
+        seal(&mut copy);
+        Some(copy.repeat(2))
+    }
+
+    /// One copy; `None` if it is not whole.
+    pub(super) fn decode(copy: &[u8]) -> Option<Self> {
+        if !is_sealed(copy) || &copy[..8] != HEADER_MAGIC || u32_at(copy, 8) != VERSION {
+            return None;
+        }
+        let json = copy.get(16..16 + u32_at(copy, 12) as usize)?;
+        serde_json::from_slice(json).ok().filter(|header: &Self| header.sector_bytes >= 512)
+    }
+
+    /// The bytes that a record is about; `None` if they lie beyond every drive.
+    pub(super) fn extent(&self, lba: u64, data_bytes: u32) -> Option<Extent> {
+        let offset = lba.checked_mul(u64::from(self.sector_bytes))?;
+        let end = offset.checked_add(u64::from(data_bytes))?;
+        (end <= self.drive.size_bytes).then(|| Extent::new(offset, u64::from(data_bytes)))
+    }
+}
+
+/// Bytes that a record with so much data takes in the file.
+pub(super) fn record_bytes(data_bytes: u64) -> u64 {
+    (HEAD_BYTES as u64 + data_bytes).next_multiple_of(BLOCK_BYTES as u64)
+}
+
+/// Puts the head before the data: `record` has the data from [`HEAD_BYTES`] on.
+pub(super) fn finish_record(record: &mut [u8], id: &Id, head: &Head) {
+    record[..8].copy_from_slice(RECORD_MAGIC);
+    record[8..24].copy_from_slice(id);
+    record[24..32].copy_from_slice(&head.number.to_le_bytes());
+    record[32..40].copy_from_slice(&head.lba.to_le_bytes());
+    record[40..44].copy_from_slice(&head.data_bytes.to_le_bytes());
+    record[44..48].copy_from_slice(&head.data_crc.to_le_bytes());
+    record[48..60].fill(0);
+    seal(&mut record[..HEAD_BYTES]);
+}
+
+/// A commit of these records, the first of which has number `first`.
+pub(super) fn commit(id: &Id, first: u64, records: &[(u64, u32)]) -> Vec<u8> {
+    assert!(records.len() <= COMMIT_MAX, "the writer splits larger batches");
+    let mut block = started(COMMIT_MAGIC, id);
+    block[24..32].copy_from_slice(&first.to_le_bytes());
+    block[32..36].copy_from_slice(&(records.len() as u32).to_le_bytes());
+    for (entry, (lba, bytes)) in block[40..].chunks_exact_mut(16).zip(records) {
+        entry[..8].copy_from_slice(&lba.to_le_bytes());
+        entry[8..12].copy_from_slice(&bytes.to_le_bytes());
+    }
+    seal(&mut block);
+    block
+}
+
+/// The last block.
+pub(super) fn done(id: &Id) -> Vec<u8> {
+    let mut block = started(DONE_MAGIC, id);
+    seal(&mut block);
+    block
+}
+
+/// What a block of 4096 bytes is; `None` if it is none of these, or not whole.
+pub(super) fn parse(block: &[u8]) -> Option<Block> {
+    let id: Id = block[8..24].try_into().ok()?;
+    match <&[u8; 8]>::try_from(&block[..8]).ok()? {
+        RECORD_MAGIC => {
+            let head = Head {
+                number: u64_at(block, 24),
+                lba: u64_at(block, 32),
+                data_bytes: u32_at(block, 40),
+                data_crc: u32_at(block, 44),
+            };
+            let fits = (1..=DATA_MAX).contains(&u64::from(head.data_bytes));
+            (is_sealed(&block[..HEAD_BYTES]) && fits).then_some(Block::Record(id, head))
+        }
+        COMMIT_MAGIC => {
+            let count = u32_at(block, 32) as usize;
+            (is_sealed(block) && count <= COMMIT_MAX).then(|| {
+                let entries = block[40..].chunks_exact(16).take(count);
+                let records = entries.map(|e| (u64_at(e, 0), u32_at(e, 8))).collect();
+                Block::Commit(id, u64_at(block, 24), records)
+            })
+        }
+        DONE_MAGIC => is_sealed(block).then_some(Block::Done(id)),
+        _ => None,
+    }
+}
+
+fn started(magic: &[u8; 8], id: &Id) -> Vec<u8> {
+    let mut block = vec![0; BLOCK_BYTES];
+    block[..8].copy_from_slice(magic);
+    block[8..24].copy_from_slice(id);
+    block
+}
+
+/// The last four bytes become the CRC of all before.
+fn seal(bytes: &mut [u8]) {
+    let (body, crc) = bytes.split_at_mut(bytes.len() - 4);
+    crc.copy_from_slice(&crc32c::crc32c(body).to_le_bytes());
+}
+
+fn is_sealed(bytes: &[u8]) -> bool {
+    let (body, crc) = bytes.split_at(bytes.len() - 4);
+    crc == crc32c::crc32c(body).to_le_bytes()
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ID: Id = *b"0123456789abcdef";
+
+    fn header() -> Header {
+        let drive = Identity {
+            model: Some("WDC WD20EARS".into()),
+            serial: Some("WD-1".into()),
+            wwn: None,
+            place: "devices/x".into(),
+            disk_bytes: 1 << 30,
+            start_bytes: 0,
+            size_bytes: 1 << 30,
+        };
+        Header { drive, sector_bytes: 512, run_id: "r1".into(), made_at_unix_s: 7, id: ID }
+    }
+
+    #[test]
+    fn the_checksum_is_crc_32c() {
+        // The check value of the catalogue of parametrised CRC algorithms for CRC-32/ISCSI.
+        assert_eq!(crc32c::crc32c(b"123456789"), 0xE306_9283);
+    }
+
+    #[test]
+    fn a_header_is_there_twice_and_reads_back() {
+        let both = header().encode().unwrap();
+        assert_eq!(both.len() as u64, FIRST_RECORD);
+        let (one, two) = both.split_at(HEADER_BYTES);
+        assert_eq!(Header::decode(one), Some(header()));
+        assert_eq!(Header::decode(two), Some(header()));
+        let mut long = header();
+        long.drive.place = "x".repeat(HEADER_BYTES);
+        assert_eq!(long.encode(), None);
+    }
+
+    #[test]
+    fn ranges_beyond_the_drive_are_no_ranges() {
+        assert_eq!(header().extent(2, 1024), Some(Extent::new(1024, 1024)));
+        assert_eq!(header().extent((1 << 21) - 1, 512), Some(Extent::new((1 << 30) - 512, 512)));
+        assert_eq!(header().extent(1 << 21, 512), None);
+        assert_eq!(header().extent(u64::MAX / 2, 512), None);
+    }
+
+    #[test]
+    fn blocks_read_back() {
+        let head = Head { number: 3, lba: 77, data_bytes: 512, data_crc: 9 };
+        let mut record = vec![1; BLOCK_BYTES];
+        finish_record(&mut record, &ID, &head);
+        assert_eq!(parse(&record), Some(Block::Record(ID, head)));
+        let ranges: Vec<(u64, u32)> = (0..COMMIT_MAX as u64).map(|i| (i, 512)).collect();
+        let block = commit(&ID, 5, &ranges);
+        assert_eq!(block.len(), BLOCK_BYTES);
+        assert_eq!(parse(&block), Some(Block::Commit(ID, 5, ranges)));
+        assert_eq!(parse(&done(&ID)), Some(Block::Done(ID)));
+        assert_eq!(parse(&[0; BLOCK_BYTES]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn one_wrong_bit_is_noticed(kind in 0usize..4, at in 0usize..BLOCK_BYTES, bit in 0u8..8) {
+            let mut record = vec![0; BLOCK_BYTES];
+            let head = Head { number: 3, lba: 77, data_bytes: 512, data_crc: 9 };
+            finish_record(&mut record, &ID, &head);
+            let header = header().encode().unwrap()[..HEADER_BYTES].to_vec();
+            let mut bytes = [record, commit(&ID, 5, &[(1, 2)]), done(&ID), header][kind].clone();
+            let at = if kind == 0 { at % HEAD_BYTES } else { at };
+            bytes[at] ^= 1 << bit;
+            match kind {
+                3 => prop_assert_eq!(Header::decode(&bytes), None),
+                _ => prop_assert_eq!(parse(&bytes), None),
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), BLOCK_BYTES), kind in 0usize..4) {
+            let mut bytes = bytes;
+            if let Some(magic) = [RECORD_MAGIC, COMMIT_MAGIC, DONE_MAGIC].get(kind) {
+                bytes[..8].copy_from_slice(*magic);
+            }
+            let _ = parse(&bytes);
+            let _ = Header::decode(&bytes);
+        }
+    }
+}

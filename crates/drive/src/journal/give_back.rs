@@ -1,0 +1,148 @@
+//! Writing originals back, and making sure that they are there.
+
+use super::Disk;
+use super::buffer::Aligned;
+use super::extent::Extent;
+use super::format::BLOCK_BYTES;
+use super::scan::Saved;
+use super::storage::JournalFile;
+
+/// What a restore does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Originals go to the drive.
+    Writing,
+    /// They are read from the drive and compared.
+    Verifying,
+}
+
+/// How far a restore is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// What it does.
+    pub stage: Stage,
+    /// Bytes of this stage that are done.
+    pub done_bytes: u64,
+    /// Bytes of this stage.
+    pub total_bytes: u64,
+}
+
+/// A range that did not go back, and why.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) extent: Extent,
+    pub(super) why: String,
+}
+
+/// Writes all records to the drive, syncs it, and compares what the drive then has. One range that fails
+/// does not keep the others from going back. An empty answer: all of it is on the medium.
+pub(super) fn give_back(
+    disk: &mut dyn Disk,
+    file: &mut impl JournalFile,
+    saved: &[Saved],
+    on: &mut dyn FnMut(Step),
+) -> Vec<Refused> {
+    let mut work = Work::new(saved);
+    for saved in saved {
+        match work.original(file, saved) {
+            Ok(()) => work.write(disk, saved.extent),
+            Err(why) => work.refused.push(Refused { extent: saved.extent, why }),
+        }
+        work.step(Stage::Writing, saved, on);
+    }
+    let whole = saved.first().map_or(Extent::new(0, 0), |first| first.extent);
+    for flushed in [disk.sync(), disk.drop_cache()] {
+        if let Err(error) = flushed {
+            let why = format!("the drive could not be flushed: {error}");
+            work.refused.push(Refused { extent: whole, why });
+        }
+    }
+    work.done_bytes = 0;
+    for saved in saved {
+        if let Err(why) = work.original(file, saved).and_then(|()| work.compare(disk, saved)) {
+            // A range whose write failed has been told already.
+            if !work.refused.iter().any(|refused| overlap(refused.extent, saved.extent)) {
+                work.refused.push(Refused { extent: saved.extent, why });
+            }
+        }
+        work.step(Stage::Verifying, saved, on);
+    }
+    work.refused
+}
+
+fn overlap(one: Extent, other: Extent) -> bool {
+    one.offset < other.end() && other.offset < one.end()
+}
+
+struct Work {
+    original: Aligned,
+    present: Aligned,
+    refused: Vec<Refused>,
+    done_bytes: u64,
+    total_bytes: u64,
+}
+
+impl Work {
+    fn new(saved: &[Saved]) -> Self {
+        let largest = saved.iter().map(|saved| saved.extent.len).max().unwrap_or(0) as usize;
+        Self {
+            original: Aligned::new(largest),
+            present: Aligned::new(largest),
+            refused: Vec::new(),
+            done_bytes: 0,
+            total_bytes: saved.iter().map(|saved| saved.extent.len).sum(),
+        }
+    }
+
+    fn step(&mut self, stage: Stage, saved: &Saved, on: &mut dyn FnMut(Step)) {
+        self.done_bytes += saved.extent.len;
+        on(Step { stage, done_bytes: self.done_bytes, total_bytes: self.total_bytes });
+    }
+
+    /// Reads a record again: what was whole when the journal was opened may not be any more.
+    fn original(&mut self, file: &mut impl JournalFile, saved: &Saved) -> Result<(), String> {
+        let data = &mut self.original[..saved.extent.len as usize];
+        match file.read_at(saved.data_at, data) {
+            Ok(count) if count == data.len() && crc32c::crc32c(data) == saved.crc => Ok(()),
+            Ok(_) => Err("its record in the journal is damaged".to_string()),
+            Err(error) => Err(format!("its record in the journal cannot be read: {error}")),
+        }
+    }
+
+    /// Writes a record; where the drive refuses it, block by block, so that one bad block costs only
+    /// itself.
+    fn write(&mut self, disk: &mut dyn Disk, extent: Extent) {
+        if disk.write_at(extent.offset, &self.original[..extent.len as usize]).is_ok() {
+            return;
+        }
+        let data = &self.original[..extent.len as usize];
+        for (index, block) in data.chunks(BLOCK_BYTES).enumerate() {
+            let offset = extent.offset + (index * BLOCK_BYTES) as u64;
+            if let Err(error) = disk.write_at(offset, block) {
+                let extent = Extent::new(offset, block.len() as u64);
+                self.refused.push(Refused { extent, why: format!("writing failed: {error}") });
+            }
+        }
+    }
+
+    fn compare(&mut self, disk: &mut dyn Disk, saved: &Saved) -> Result<(), String> {
+        let len = saved.extent.len as usize;
+        disk.read_at(saved.extent.offset, &mut self.present[..len])
+            .map_err(|error| format!("reading it back failed: {error}"))?;
+        match self.present[..len] == self.original[..len] {
+            true => Ok(()),
+            false => Err("something else reads back".to_string()),
+        }
+    }
+}
+
+/// What failed, in one line.
+pub(super) fn told(refused: &[Refused]) -> String {
+    const SHOWN: usize = 4;
+    let part = |refused: &Refused| format!("{} ({})", refused.extent, refused.why);
+    let mut parts: Vec<String> = refused.iter().take(SHOWN).map(part).collect();
+    if refused.len() > SHOWN {
+        parts.push(format!("and {} more ranges", refused.len() - SHOWN));
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,236 @@
+//! Who a drive is, so that originals go back to the drive they came from and to no other.
+
+use crate::list::{ListOptions, drive_named};
+use crate::roots::{Roots, read_text, read_u64};
+use drivescope_model::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A drive, and which part of it: all of it, or a partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Model as reported.
+    pub model: Option<String>,
+    /// Serial number as reported.
+    pub serial: Option<String>,
+    /// World-wide name.
+    pub wwn: Option<String>,
+    /// Where it is attached. Only looked at when the drive has neither serial number nor world-wide name:
+    /// the file of a loop device, the UUID of a device-mapper device, else the path in sysfs.
+    pub place: String,
+    /// Capacity of the whole drive.
+    pub disk_bytes: u64,
+    /// First byte of the part that is written: 0 for the whole drive.
+    pub start_bytes: u64,
+    /// Length of that part.
+    pub size_bytes: u64,
+}
+
+impl Identity {
+    /// Identity of the block device with this kernel name, which may be a partition; `None` when there
+    /// is none.
+    pub fn of(roots: &Roots, name: &str) -> Option<Self> {
+        let dir = roots.block_dir(name)?;
+        let sectors = |attr: &str| read_u64(dir.join(attr)).unwrap_or(0).saturating_mul(512);
+        let is_partition = dir.join("partition").exists();
+        let disk = match is_partition {
+            true => crate::roots::file_name(dir.parent()?)?,
+            false => crate::roots::file_name(&dir)?,
+        };
+        let drive = drive_named(roots, &disk, &ListOptions { smart: false })?;
+        Some(Self {
+            place: place_of(roots, &disk)?,
+            model: drive.model,
+            serial: drive.serial,
+            wwn: drive.wwn,
+            disk_bytes: drive.capacity_bytes,
+            start_bytes: if is_partition { sectors("start") } else { 0 },
+            size_bytes: sectors("size"),
+        })
+    }
+
+    /// What makes `other` another drive, or another part of it; `None` if it is the same.
+    ///
+    /// A world-wide name that only one of them tells does not count: bridges hide it.
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        self.drive_difference(other).or_else(|| {
+            let part = |id: &Self| format!("{} from byte {}", id.size_bytes, id.start_bytes);
+            let (own, others) = (part(self), part(other));
+            (own != others).then(|| format!("the part is {others}, not {own} bytes"))
+        })
+    }
+
+    /// Whether `other` is on the same drive, whichever part of it.
+    pub fn is_same_drive(&self, other: &Self) -> bool {
+        self.drive_difference(other).is_none()
+    }
+
+    /// Whether `other` may be on the same drive: nothing that both tell differs. Looser than
+    /// [`Identity::is_same_drive`], for refusing in doubt: what a drive tells depends on who asks.
+    pub fn may_be_same_drive(&self, other: &Self) -> bool {
+        let pairs =
+            [(&self.serial, &other.serial), (&self.model, &other.model), (&self.wwn, &other.wwn)];
+        let contradicts = pairs.iter().any(|(own, others)| {
+            own.as_ref().zip(others.as_ref()).is_some_and(|(own, others)| own != others)
+        });
+        let is_named = |id: &Self| id.serial.is_some() || id.wwn.is_some();
+        let is_told = is_named(self) || is_named(other) || self.place == other.place;
+        self.disk_bytes == other.disk_bytes && is_told && !contradicts
+    }
+
+    /// The same without a look at the part.
+    fn drive_difference(&self, other: &Self) -> Option<String> {
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
+        let differs = |what: &str, own: String, others: String| {
+            (own != others).then(|| format!("its {what} is {others}, not {own}"))
+        };
+        let both = |own: &Option<String>, others: &Option<String>| {
+            own.is_some() && others.is_some() && own != others
+        };
+        differs("serial number", text(&self.serial), text(&other.serial))
+            .or_else(|| differs("model", text(&self.model), text(&other.model)))
+            .or_else(|| differs("size", self.disk_bytes.to_string(), other.disk_bytes.to_string()))
+            .or_else(|| {
+                both(&self.wwn, &other.wwn)
+                    .then(|| differs("world-wide name", text(&self.wwn), text(&other.wwn)))
+                    .flatten()
+            })
+            .or_else(|| {
+                let unnamed = self.serial.is_none() && (self.wwn.is_none() || other.wwn.is_none());
+                unnamed.then(|| differs("place", self.place.clone(), other.place.clone())).flatten()
+            })
+    }
+}
+
+impl fmt::Display for Identity {
+    /// `WDC WD20EARS (serial WD-1234), 2.00 TB`, with the part if it is not the whole.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.model, &self.serial) {
+            (Some(model), Some(serial)) => write!(f, "{model} (serial {serial})")?,
+            (Some(model), None) => write!(f, "{model} at {}", self.place)?,
+            (None, Some(serial)) => write!(f, "the drive with serial {serial}")?,
+            (None, None) => write!(f, "the drive at {}", self.place)?,
+        }
+        write!(f, ", {}", Bytes(self.disk_bytes))?;
+        if (self.start_bytes, self.size_bytes) != (0, self.disk_bytes) {
+            write!(f, ", the partition of {} bytes at {}", self.size_bytes, self.start_bytes)?;
+        }
+        Ok(())
+    }
+}
+
+fn place_of(roots: &Roots, disk: &str) -> Option<String> {
+    let dir = roots.block_dir(disk)?;
+    if let Some(file) = read_text(dir.join("loop/backing_file")) {
+        let offset = read_u64(dir.join("loop/offset")).unwrap_or(0);
+        return Some(match offset {
+            0 => format!("file {file}"),
+            offset => format!("file {file} from byte {offset}"),
+        });
+    }
+    if let Some(uuid) = read_text(dir.join("dm/uuid")).or_else(|| read_text(dir.join("md/uuid"))) {
+        return Some(uuid);
+    }
+    let sys = std::fs::canonicalize(&roots.sys).ok()?;
+    let path = dir.strip_prefix(sys).ok()?.to_str()?;
+    // A disk's letter may change from boot to boot; where it is plugged in does not.
+    let port = path.strip_suffix(&format!("/block/{disk}"));
+    Some(port.filter(|port| !port.ends_with("virtual")).unwrap_or(path).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roots::fake::Fake;
+
+    const GIB: u64 = 1 << 30;
+
+    fn disk(serial: Option<&str>) -> Identity {
+        Identity {
+            model: Some("M".into()),
+            serial: serial.map(str::to_string),
+            wwn: None,
+            place: "port 1".into(),
+            disk_bytes: GIB,
+            start_bytes: 0,
+            size_bytes: GIB,
+        }
+    }
+
+    #[test]
+    fn every_part_of_an_identity_counts() {
+        let named = disk(Some("S"));
+        type Change = fn(&mut Identity);
+        let changes: [(Change, &str); 6] = [
+            (|id| id.serial = Some("T".into()), "serial number is T, not S"),
+            (|id| id.serial = None, "serial number is none, not S"),
+            (|id| id.model = None, "model is none, not M"),
+            (|id| id.disk_bytes = 5, "size is 5"),
+            (|id| id.start_bytes = 512, "from byte 512"),
+            (|id| id.size_bytes = 512, "512 from byte 0"),
+        ];
+        for (change, words) in changes {
+            let mut other = named.clone();
+            change(&mut other);
+            let difference = named.difference(&other).unwrap();
+            assert!(difference.contains(words), "{difference}");
+        }
+        assert_eq!(named.difference(&named), None);
+    }
+
+    #[test]
+    fn a_place_counts_only_where_nothing_else_tells_drives_apart() {
+        let moved = |id: &Identity| Identity { place: "port 2".into(), ..id.clone() };
+        let named = disk(Some("S"));
+        assert_eq!(named.difference(&moved(&named)), None);
+        let unnamed = disk(None);
+        assert!(unnamed.difference(&moved(&unnamed)).unwrap().contains("port 2"));
+        let wwn = |name: &str| Identity { wwn: Some(name.into()), ..unnamed.clone() };
+        assert_eq!(wwn("naa.1").difference(&moved(&wwn("naa.1"))), None);
+        assert!(wwn("naa.1").difference(&wwn("naa.2")).unwrap().contains("naa.2"));
+        assert_eq!(wwn("naa.1").difference(&unnamed), None, "same place, name hidden");
+    }
+
+    #[test]
+    fn in_doubt_a_drive_may_be_the_same() {
+        let (named, unnamed) = (disk(Some("S")), disk(None));
+        let moved = Identity { place: "port 2".into(), ..unnamed.clone() };
+        for (one, other, expected) in [
+            (&named, &named, true),
+            (&named, &disk(Some("T")), false),
+            (&named, &moved, true),
+            (&unnamed, &moved, false),
+            (&unnamed, &unnamed, true),
+            (&named, &Identity { disk_bytes: 5, ..named.clone() }, false),
+            (&named, &Identity { model: None, ..named.clone() }, true),
+            (&named, &Identity { model: Some("N".into()), ..named.clone() }, false),
+            (&named, &Identity { start_bytes: 512, size_bytes: 512, ..named.clone() }, true),
+        ] {
+            assert_eq!(one.may_be_same_drive(other), expected, "{one:?} {other:?}");
+            assert_eq!(other.may_be_same_drive(one), expected);
+        }
+    }
+
+    #[test]
+    fn identities_come_from_the_machine() {
+        let fake = Fake::new();
+        fake.scsi_disk("pci0000:00/ata3/host2/0:0:0:0/block/sda", (8, 0), GIB);
+        fake.partition("sda", 1, (8, 1), 2048, 4096);
+        fake.file("sys/devices/pci0000:00/ata3/host2/0:0:0:0/model", "WD20EARS\n");
+        fake.disk("virtual/block/loop3", (7, 3), GIB);
+        fake.attrs("loop3", &[("loop/backing_file", "/var/x.img"), ("loop/offset", "0")]);
+        fake.disk("virtual/block/ram0", (1, 0), GIB);
+        let whole = Identity::of(&fake.roots, "sda").unwrap();
+        assert_eq!(whole.model.as_deref(), Some("WD20EARS"));
+        assert_eq!(whole.place, "devices/pci0000:00/ata3/host2/0:0:0:0");
+        assert_eq!((whole.start_bytes, whole.size_bytes), (0, GIB));
+        let part = Identity::of(&fake.roots, "sda1").unwrap();
+        assert_eq!((part.start_bytes, part.size_bytes), (1 << 20, 2 << 20));
+        assert_eq!(part.drive_difference(&whole), None);
+        assert!(part.difference(&whole).is_some());
+        assert_eq!(Identity::of(&fake.roots, "loop3").unwrap().place, "file /var/x.img");
+        let ram = Identity::of(&fake.roots, "ram0").unwrap();
+        assert_eq!(ram.place, "devices/virtual/block/ram0");
+        assert_eq!(Identity::of(&fake.roots, "sdz"), None);
+    }
+}

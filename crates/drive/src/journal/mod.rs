@@ -1,0 +1,81 @@
+//! The restore journal: original contents of a drive, kept on another one while tests write patterns.
+//!
+//! # The protocol
+//!
+//! 1. [`Journal::protect`] reads the originals of a range, appends them to a file of its own, and
+//!    syncs. Then it appends a *commit* that names what was saved, and syncs again. Only when both
+//!    syncs succeeded may the caller write to that range.
+//! 2. [`Journal::give_back`] writes the originals back, syncs the drive, drops caches, reads all of it
+//!    again and compares. Then it appends *done*, syncs, removes the file and syncs its folder.
+//!
+//! A failure at any point leaves the file: the journal stays *open*, and every other command refuses the
+//! drive. [`restore`] then does step 2. It may be cut short and repeated as often as one likes.
+//!
+//! The file is bounded by a window. When the next range would not fit, all that was saved is given back
+//! first; the next window gets a new file. So a journal of a few hundred MiB serves a drive of any size.
+//!
+//! # The file
+//!
+//! Whole blocks of 4096 bytes, little-endian, never written twice: a torn sector can only hurt what was
+//! not synced yet. `crc` is CRC-32C (Castagnoli, RFC 3720).
+//!
+//! | part | contents |
+//! |---|---|
+//! | header, twice | 8192 bytes: magic `DSJRNL01`, version, length, JSON, zeros, crc |
+//! | record | magic `DSRECORD`, id, number, LBA, length, crc of data, crc of head; data; zeros |
+//! | commit | magic `DSCOMMIT`, id, first number, count, (LBA, length) of each, zeros, crc |
+//! | done | magic `DSALLBAK`, id, zeros, crc |
+//!
+//! Each range stands in its record and in its commit, so that a damaged record is reported with the range
+//! that is lost. A record that no commit follows was never followed by a write to the drive: one that
+//! is torn is nothing to worry about, one that is whole is restored all the same.
+
+mod attached;
+mod buffer;
+mod claimed;
+mod error;
+mod extent;
+mod format;
+mod give_back;
+mod identity;
+mod place;
+mod recover;
+mod scan;
+mod storage;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use attached::{OpenJournal, begin, leftovers, open_journals, refuse_open, restore};
+pub use error::JournalError;
+pub use extent::Extent;
+pub use give_back::{Stage, Step};
+pub use identity::Identity;
+pub use place::{check_place, state_folder};
+pub use recover::{Recovered, recover};
+pub use storage::{Folder, JournalFile, StateFolder};
+pub use writer::{Journal, Settings, WINDOW_BYTES};
+
+use std::io;
+
+/// What the journal needs of a drive. The gate's handle that writes is one; so is what `restore` opens.
+///
+/// Offsets and lengths are bytes and multiples of [`Disk::sector_bytes`]; buffers that the journal hands
+/// over are aligned to 4096 bytes, as direct I/O asks.
+pub trait Disk {
+    /// Who it is, as the open descriptor tells.
+    fn identity(&self) -> &Identity;
+    /// Smallest unit of a request.
+    fn sector_bytes(&self) -> u32;
+    /// What a torn write can take along with it: the physical sector, if it is known to be more.
+    fn physical_sector_bytes(&self) -> u32;
+    /// Fills `buffer` from `offset`; an error if less arrives.
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+    /// Writes all of `bytes` at `offset`.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Waits until everything written is on the medium.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Makes later reads come from the drive, not from memory of this machine.
+    fn drop_cache(&mut self) -> io::Result<()>;
+}

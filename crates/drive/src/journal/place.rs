@@ -1,0 +1,158 @@
+//! Where a journal may lie: on this machine, durable, and not on the drive it protects.
+
+use super::JournalError;
+use crate::filesystem::FsClass;
+use crate::mounts::{mount_of, mounts};
+use crate::roots::{Roots, split_dev};
+use crate::stack::{Below, below, stack_of_path};
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The folder below the user's state directory.
+const FOLDER: &str = "drivescope/journals";
+
+/// `$XDG_STATE_HOME/drivescope/journals`, or `~/.local/state/drivescope/journals`. A variable that is
+/// empty or no absolute path counts as not set. Errors: there is neither.
+pub fn state_folder() -> Result<PathBuf, JournalError> {
+    folder_of(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
+}
+
+fn folder_of(state: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, JournalError> {
+    let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
+    state
+        .and_then(absolute)
+        .or_else(|| Some(home.and_then(absolute)?.join(".local/state")))
+        .map(|folder| folder.join(FOLDER))
+        .ok_or(JournalError::NoHome)
+}
+
+/// Refuses a folder that cannot hold the journal of the block device `target` (kernel name): one on the
+/// same drive, in memory, or of which nobody can tell where it is.
+///
+/// The file of a loop device is not the loop device: the journal may lie on the file system that holds
+/// that file. The other way round, a journal in a file on the target is refused.
+pub fn check_place(roots: &Roots, folder: &Path, target: &str) -> Result<(), JournalError> {
+    let here = existing(folder);
+    let bad = |why: String| JournalError::BadPlace { folder: folder.to_path_buf(), why };
+    let stack = stack_of_path(roots, here);
+    if let Some(evidence) = stack.memory_backed {
+        return Err(bad(format!("{evidence}, which a power cut empties")));
+    }
+    if stack.names.is_empty() && !is_elsewhere(roots, here) {
+        return Err(bad("nobody can tell on which disk it is".to_string()));
+    }
+    let mut written = Vec::new();
+    devices_below(roots, target, &mut written);
+    match stack.names.into_iter().find(|name| written.contains(name)) {
+        Some(disk) => Err(JournalError::SameDisk { folder: folder.to_path_buf(), disk }),
+        None => Ok(()),
+    }
+}
+
+/// The nearest folder above that is there.
+fn existing(folder: &Path) -> &Path {
+    folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"))
+}
+
+/// Whether a path is on another machine.
+fn is_elsewhere(roots: &Roots, path: &Path) -> bool {
+    let Ok(meta) = std::fs::metadata(path) else { return false };
+    let table = mounts(roots);
+    mount_of(&table, path, split_dev(meta.dev()))
+        .is_some_and(|mount| FsClass::of(&mount.kind) == FsClass::Network)
+}
+
+/// A device and the devices it is made of.
+fn devices_below(roots: &Roots, name: &str, found: &mut Vec<String>) {
+    if found.iter().any(|known| known == name) {
+        return;
+    }
+    let Some(dir) = roots.block_dir(name) else { return };
+    found.push(name.to_string());
+    if let Below::Devices(lower) = below(&dir) {
+        for name in lower {
+            devices_below(roots, &name, found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roots::fake::Fake;
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn the_folder_follows_the_base_directory_rules() {
+        let of = |state: Option<&str>, home: Option<&str>| {
+            folder_of(state.map(OsString::from), home.map(OsString::from)).ok()
+        };
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(of(Some("/s"), Some("/h")), path("/s/drivescope/journals"));
+        for state in [None, Some(""), Some("relative")] {
+            assert_eq!(of(state, Some("/h")), path("/h/.local/state/drivescope/journals"));
+        }
+        assert_eq!(of(None, None), None);
+    }
+
+    /// Two disks with a partition each, `sdb1` below dm-0; the folder of the test is on `on`.
+    fn machine(on: &str, kind: &str) -> (Fake, PathBuf) {
+        let fake = Fake::new();
+        for (letter, minor) in [("a", 0), ("b", 16)] {
+            let name = format!("sd{letter}");
+            fake.disk(&format!("pci0000:00/block/{name}"), (8, minor), 8 * GIB);
+            fake.partition(&name, 1, (8, minor + 1), 2048, 2048);
+            fake.partition(&name, 2, (8, minor + 2), 4096, 2048);
+        }
+        fake.disk("virtual/block/dm-0", (253, 0), GIB);
+        fake.slaves("dm-0", &["sdb1"]);
+        fake.disk("virtual/block/loop0", (7, 0), GIB);
+        let folder = fake.path("state/journals");
+        fake.attrs("loop0", &[("loop/backing_file", "/image")]);
+        let number = fake.roots.block_number(on).map_or((0, 40), |n| n);
+        fake.mounts(&[&format!("20 1 {}:{} / / rw - {kind} /dev/{on} rw", number.0, number.1)]);
+        (fake, folder)
+    }
+
+    #[test]
+    fn a_journal_on_the_drive_it_protects_is_refused() {
+        for (on, target, shared) in [
+            ("sda1", "sda", Some("sda")),
+            ("sda1", "sda2", Some("sda")),
+            ("sda1", "sdb", None),
+            ("sda1", "dm-0", None),
+            ("dm-0", "sdb2", Some("sdb")),
+            ("dm-0", "dm-0", Some("dm-0")),
+            ("sdb2", "dm-0", Some("sdb")),
+            ("loop0", "loop0", Some("loop0")),
+            ("sda1", "loop0", None),
+        ] {
+            let (fake, folder) = machine(on, "ext4");
+            match (check_place(&fake.roots, &folder, target), shared) {
+                (Ok(()), None) => {}
+                (Err(JournalError::SameDisk { disk, .. }), Some(shared)) => {
+                    assert_eq!(disk, shared)
+                }
+                (other, _) => panic!("{target} with a journal on {on}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_journal_in_memory_or_nowhere_is_refused_and_a_network_is_another_machine() {
+        for (kind, words) in
+            [("tmpfs", Some("power cut")), ("strangefs", Some("nobody can tell")), ("nfs4", None)]
+        {
+            let (fake, folder) = machine("nowhere", kind);
+            let checked = check_place(&fake.roots, &folder, "sda").map_err(|e| e.to_string());
+            match words {
+                None => assert_eq!(checked, Ok(())),
+                Some(words) => {
+                    assert!(checked.as_ref().is_err_and(|e| e.contains(words)), "{checked:?}")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Finishing what a run could not: originals go back to the drive, whatever happened.
+
+use super::extent::listed;
+use super::format::{self, Id};
+use super::give_back::{Step, give_back, told};
+use super::scan::{Contents, Originals, scan};
+use super::storage::{Folder, JournalFile};
+use super::{Disk, JournalError};
+use std::io;
+
+/// What became of a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovered {
+    /// The drive was never written, or had everything back already; the file is removed.
+    NothingToDo,
+    /// So many bytes are back and verified; the file is removed.
+    Restored {
+        /// Bytes.
+        bytes: u64,
+    },
+}
+
+/// Restores `disk` from the journal `name`, verifies, and removes it. May be cut short and repeated.
+///
+/// Errors: another drive; a run that is alive; a damaged journal, of which all that is whole is restored
+/// first; a drive that does not take it back. The journal stays.
+pub fn recover<F: Folder>(
+    folder: &mut F,
+    name: &str,
+    disk: &mut dyn Disk,
+    on: &mut dyn FnMut(Step),
+) -> Result<Recovered, JournalError> {
+    let path = folder.path(name).display().to_string();
+    let mut file = folder.open(name).map_err(|error| cannot_open(&path, error))?;
+    let contents = scan(&mut file).map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
+    let originals = match contents {
+        Contents::NeverUsed | Contents::Done => {
+            remove(folder, name)?;
+            return Ok(Recovered::NothingToDo);
+        }
+        Contents::Nameless { records } => return Err(nameless(path, records)),
+        Contents::Open(originals) => originals,
+    };
+    if let Some(what) = originals.header.drive.difference(disk.identity()) {
+        return Err(JournalError::WrongDrive { path, what });
+    }
+    let refused = give_back(disk, &mut file, &originals.saved, on);
+    if !refused.is_empty() {
+        let drive = originals.header.drive.to_string();
+        let mut what = told(&refused);
+        if originals.is_damaged() {
+            what += &format!("; besides, the journal is damaged: {}", damage(&originals));
+        }
+        return Err(JournalError::NotRestored { drive, path, what });
+    }
+    if originals.is_damaged() {
+        return Err(JournalError::Damaged { path, what: damage(&originals) });
+    }
+    remove_done(folder, file, name, &originals.header.id, originals.end)?;
+    Ok(Recovered::Restored { bytes: originals.bytes() })
+}
+
+/// Removes a journal that needs no restore; whether it was one.
+pub(super) fn discard_if_settled<F: Folder>(
+    folder: &mut F,
+    name: &str,
+) -> Result<bool, JournalError> {
+    let path = folder.path(name).display().to_string();
+    let mut file = folder.open(name).map_err(|error| cannot_open(&path, error))?;
+    let contents = scan(&mut file).map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
+    let is_settled = matches!(contents, Contents::NeverUsed | Contents::Done);
+    if is_settled {
+        remove(folder, name)?;
+    }
+    Ok(is_settled)
+}
+
+/// Says in the journal that all is back, and removes it.
+pub(super) fn remove_done<F: Folder>(
+    folder: &mut F,
+    mut file: F::File,
+    name: &str,
+    id: &Id,
+    end: u64,
+) -> Result<(), JournalError> {
+    // The drive has been verified: where there is no space even for this, removing says the same.
+    let _ = file.write_at(end, &format::done(id)).and_then(|()| file.sync());
+    remove(folder, name)
+}
+
+fn remove<F: Folder>(folder: &mut F, name: &str) -> Result<(), JournalError> {
+    folder
+        .remove(name)
+        .and_then(|()| folder.sync())
+        .map_err(|e| JournalError::of_file("remove", folder.path(name).display().to_string(), e))
+}
+
+/// The error for a journal that cannot be opened.
+pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => JournalError::Running { path: path.to_string() },
+        io::ErrorKind::PermissionDenied => JournalError::Foreign { path: path.to_string() },
+        _ => JournalError::of_file("open", path, error),
+    }
+}
+
+pub(super) fn nameless(path: String, records: usize) -> JournalError {
+    let what = format!(
+        "its header is gone, so nobody can tell to which drive its {records} whole records belong"
+    );
+    JournalError::Damaged { path, what }
+}
+
+/// What of a journal is lost, and what is not.
+pub(super) fn damage(originals: &Originals) -> String {
+    let mut parts = Vec::new();
+    if !originals.lost.is_empty() {
+        parts.push(format!("the originals of {} are lost", listed(&originals.lost)));
+    }
+    if originals.unknown > 0 {
+        parts.push(format!("{} records are lost with their ranges", originals.unknown));
+    }
+    let count = originals.saved.len();
+    parts.push(format!("the other {} bytes in {count} records are restored", originals.bytes()));
+    parts.join("; ")
+}

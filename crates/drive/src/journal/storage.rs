@@ -1,0 +1,262 @@
+//! Where journals lie: a folder of files that are locked while somebody works with them.
+
+use crate::error::DriveError;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Ending of a journal's name.
+pub(super) const ENDING: &str = ".journal";
+
+/// A folder of journals. The real one is [`StateFolder`]; tests have one that loses power.
+pub trait Folder {
+    /// An open journal.
+    type File: JournalFile;
+    /// Makes a new file, locked, with `reserve_bytes` of space set aside where the file system can. It is
+    /// durable after [`Folder::sync`]. Errors: it exists, no space.
+    fn create(&mut self, name: &str, reserve_bytes: u64) -> io::Result<Self::File>;
+    /// Opens a file and locks it; `WouldBlock` if another process has it, `PermissionDenied` if it is
+    /// another user's.
+    fn open(&mut self, name: &str) -> io::Result<Self::File>;
+    /// Removes a file; durable after [`Folder::sync`].
+    fn remove(&mut self, name: &str) -> io::Result<()>;
+    /// Makes additions and removals durable.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Names of all journals, sorted.
+    fn names(&mut self) -> io::Result<Vec<String>>;
+    /// How people name a file of it.
+    fn path(&self, name: &str) -> PathBuf;
+}
+
+/// An open journal.
+pub trait JournalFile {
+    /// Its length in bytes.
+    fn size_bytes(&mut self) -> io::Result<u64>;
+    /// Fills `buffer` from `offset`; fewer bytes only at the end of the file.
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Writes all of `bytes` at `offset`.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Waits until content and length are durable.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A folder on this machine.
+#[derive(Debug)]
+pub struct StateFolder {
+    path: PathBuf,
+    dir: OwnedFd,
+}
+
+impl StateFolder {
+    /// Opens the folder, and makes it durably if it is not there: only its owner may look into it,
+    /// because journals hold what was on the drive.
+    pub fn make(path: &Path) -> Result<Self, DriveError> {
+        let fail = |errno| DriveError::from_errno("write in", path, errno);
+        make_durably(path).map_err(fail)?;
+        let folder = Self::open(path).map_err(fail)?;
+        match is_own(&folder.dir).map_err(fail)? {
+            true => Ok(folder),
+            false => Err(DriveError::NoPermission {
+                what: "keep journals in",
+                path: path.to_path_buf(),
+                remedy: "it belongs to another user; set XDG_STATE_HOME to a folder of your own",
+            }),
+        }
+    }
+
+    /// Opens the folder; `None` if it is not there.
+    pub fn find(path: &Path) -> Result<Option<Self>, DriveError> {
+        match Self::open(path) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(errno) => Err(DriveError::from_errno("read", path, errno)),
+        }
+    }
+
+    /// Opens a file to read it, and whether another process has it locked.
+    pub(super) fn look(&self, name: &str) -> io::Result<(OpenFile, bool)> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())?;
+        let shared = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockShared);
+        Ok((OpenFile(fd), shared == Err(Errno::WOULDBLOCK)))
+    }
+
+    fn open(path: &Path) -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { path: path.to_path_buf(), dir: rustix::fs::open(path, flags, Mode::empty())? })
+    }
+}
+
+/// Makes a folder and those above it; each new name is synced in the folder that holds it.
+fn make_durably(path: &Path) -> Result<(), Errno> {
+    match rustix::fs::mkdir(path, Mode::RWXU) {
+        Err(Errno::EXIST) => return Ok(()),
+        Err(Errno::NOENT) => {
+            make_durably(path.parent().ok_or(Errno::NOENT)?)?;
+            rustix::fs::mkdir(path, Mode::RWXU)?;
+        }
+        other => other?,
+    }
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::fsync(rustix::fs::open(parent, flags, Mode::empty())?)
+}
+
+impl Folder for StateFolder {
+    type File = OpenFile;
+
+    fn create(&mut self, name: &str, reserve_bytes: u64) -> io::Result<OpenFile> {
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR)?;
+        match lock(&fd).and_then(|()| reserve(&fd, reserve_bytes)) {
+            Ok(()) => Ok(OpenFile(fd)),
+            Err(errno) => {
+                // Nothing is in it yet.
+                let _ = rustix::fs::unlinkat(&self.dir, name, AtFlags::empty());
+                Err(errno.into())
+            }
+        }
+    }
+
+    fn open(&mut self, name: &str) -> io::Result<OpenFile> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())?;
+        if !is_own(&fd)? {
+            // Whoever can make up a journal could write to the drive through us.
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        lock(&fd)?;
+        Ok(OpenFile(fd))
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.dir, name, AtFlags::empty())?)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.dir)?)
+    }
+
+    fn names(&mut self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.path)? {
+            names.extend(entry?.file_name().into_string().ok().filter(|n| n.ends_with(ENDING)));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+/// A journal of a [`StateFolder`]; unlocked when it is dropped.
+#[derive(Debug)]
+pub struct OpenFile(OwnedFd);
+
+impl JournalFile for OpenFile {
+    fn size_bytes(&mut self) -> io::Result<u64> {
+        Ok(rustix::fs::seek(&self.0, rustix::fs::SeekFrom::End(0))?)
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match rustix::io::pread(&self.0, &mut buffer[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut done = 0;
+        while done < bytes.len() {
+            match rustix::io::pwrite(&self.0, &bytes[done..], offset + done as u64) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(rustix::fs::fdatasync(&self.0)?)
+    }
+}
+
+/// Whether a file or folder belongs to who runs this.
+fn is_own(fd: &OwnedFd) -> Result<bool, Errno> {
+    Ok(rustix::fs::fstat(fd)?.st_uid == rustix::process::geteuid().as_raw())
+}
+
+/// A lock of the kernel, which goes with the process. A network file system without locks has none to
+/// give; then only the exclusive claim of the drive keeps two programs apart.
+fn lock(fd: &OwnedFd) -> Result<(), Errno> {
+    match rustix::fs::flock(fd.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        other => other,
+    }
+}
+
+/// Sets space aside beyond the end of the file, so that a full disk says so before anything is written
+/// to the drive. File systems that cannot say so at the write, still before the drive's.
+fn reserve(fd: &OwnedFd, bytes: u64) -> Result<(), Errno> {
+    match rustix::fs::fallocate(fd, FallocateFlags::KEEP_SIZE, 0, bytes) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn files_are_private_locked_and_listed() {
+        let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = scratch.path().join("a/b/journals");
+        assert!(StateFolder::find(&path).unwrap().is_none());
+        let mut folder = StateFolder::make(&path).unwrap();
+        let mut file = folder.create("x.journal", 1 << 20).unwrap();
+        assert_eq!(file.size_bytes().unwrap(), 0, "reserved space is not length");
+        file.write_at(4096, b"abc").unwrap();
+        file.sync().unwrap();
+        folder.sync().unwrap();
+        let mut buffer = [9; 8];
+        assert_eq!(file.read_at(4096, &mut buffer).unwrap(), 3);
+        assert_eq!(&buffer[..3], b"abc");
+        for (path, mode) in [(path.clone(), 0o700), (folder.path("x.journal"), 0o600)] {
+            assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);
+        }
+        std::fs::write(path.join("note.txt"), "not ours").unwrap();
+        let mut other = StateFolder::find(&path).unwrap().unwrap();
+        assert_eq!(other.names().unwrap(), ["x.journal"]);
+        assert_eq!(other.open("x.journal").unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(folder.create("x.journal", 0).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        drop(file);
+        other.open("x.journal").unwrap();
+        other.remove("x.journal").unwrap();
+        assert_eq!(folder.names().unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn space_that_is_not_there_is_refused_and_leaves_nothing() {
+        let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut folder = StateFolder::make(scratch.path()).unwrap();
+        let error = folder.create("x.journal", 1 << 55).unwrap_err();
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::FileTooLarge];
+        assert!(full.contains(&error.kind()), "{error:?}");
+        assert_eq!(folder.names().unwrap(), [""; 0]);
+    }
+}

@@ -1,0 +1,164 @@
+//! Journals that rot: what is whole goes back, what is not is told.
+
+use super::world::{DISK, Faults, Left, UNIT, World, recover_all};
+use crate::journal::format::{self, FIRST_RECORD};
+use crate::journal::scan::{Contents, scan};
+use crate::journal::{Folder, Journal, JournalError, Settings};
+
+/// A drive with patterns on it, and the open journal of a run that died.
+fn dead_run() -> (World, String, Vec<u8>) {
+    let world = World::new(0, Faults::default());
+    let original = world.durable();
+    let mut disk = world.disk();
+    let settings = Settings { run_id: "run".into(), window_bytes: 1 << 20 };
+    let mut journal = Journal::new(world.folder(), &disk, settings);
+    for at in [3u64, 9, 20, 41] {
+        let pattern = vec![at as u8; 2 * UNIT];
+        journal.write_at(&mut disk, at * UNIT as u64, &pattern, &mut |_| {}).unwrap();
+    }
+    drop(journal);
+    world.power_cycle(Left::Everything, 1);
+    let names = world.folder().names().unwrap();
+    let [name] = names.as_slice() else { panic!("one journal was expected: {names:?}") };
+    (world, name.clone(), original)
+}
+
+/// The bytes that differ from the original, as physical sectors.
+fn differing(world: &World, original: &[u8]) -> Vec<u64> {
+    let now = world.contents();
+    let units = (0..DISK).step_by(UNIT);
+    let differs =
+        |at: &usize| now[*at..(*at + UNIT).min(DISK)] != original[*at..(*at + UNIT).min(DISK)];
+    units.filter(differs).map(|at| at as u64).collect()
+}
+
+#[test]
+fn any_damaged_block_costs_at_most_its_own_range_and_is_told() {
+    let (world, name, original) = dead_run();
+    let blocks = world.journal_len(&name) / UNIT;
+    let mut told = 0;
+    for block in 0..blocks {
+        for zeros in [true, false] {
+            let world = world.fork();
+            world.damage(&name, |bytes| {
+                let block = &mut bytes[block * UNIT..][..UNIT];
+                match zeros {
+                    true => block.fill(0),
+                    false => block[100] ^= 1,
+                }
+            });
+            let lost = lost_ranges(&world, &name);
+            let ended = recover_all(&world);
+            let differing = differing(&world, &original);
+            let expected: Vec<u64> = lost
+                .iter()
+                .flat_map(|extent| (extent.offset..extent.end()).step_by(UNIT))
+                .collect();
+            assert_eq!(differing, expected, "block {block}");
+            match (&ended, lost.is_empty()) {
+                (Ok(()), true) => assert_eq!(world.folder().names().unwrap(), [""; 0]),
+                (Err(JournalError::Damaged { what, .. }), false) => {
+                    told += 1;
+                    assert!(what.contains(&lost[0].to_string()), "{what}");
+                    assert!(what.contains("the other 24576 bytes in 3 records"), "{what}");
+                    assert_eq!(
+                        world.folder().names().unwrap(),
+                        std::slice::from_ref(&name),
+                        "it stays"
+                    );
+                }
+                other => panic!("block {block}: {other:?}"),
+            }
+        }
+    }
+    // Four records of three blocks each, in two ways. One bit in the padding of a record hurts nobody.
+    assert_eq!(told, 4 * (3 + 2));
+}
+
+fn lost_ranges(world: &World, name: &str) -> Vec<crate::journal::Extent> {
+    let mut file = world.folder().open(name).unwrap();
+    match scan(&mut file).unwrap() {
+        Contents::Open(originals) => originals.lost,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn one_header_is_enough_and_without_any_nothing_is_guessed() {
+    let (world, name, original) = dead_run();
+    for copy in [0, 1] {
+        let world = world.fork();
+        world.damage(&name, |bytes| bytes[copy * format::HEADER_BYTES + 40] ^= 4);
+        recover_all(&world).unwrap();
+        assert!(world.contents() == original);
+    }
+    let before = world.contents();
+    world.damage(&name, |bytes| bytes[..FIRST_RECORD as usize].fill(0));
+    let error = recover_all(&world).unwrap_err().to_string();
+    assert!(error.contains("header is gone") && error.contains("4 whole records"), "{error}");
+    assert!(world.contents() == before, "nobody knows that it is this drive");
+    assert_eq!(world.folder().names().unwrap(), [name]);
+}
+
+#[test]
+fn a_record_and_its_commit_lost_together_are_noticed_by_what_comes_after() {
+    let (world, name, original) = dead_run();
+    // Record 1 and its commit: blocks 4 to 7 after the header.
+    let start = FIRST_RECORD as usize + 4 * UNIT;
+    world.damage(&name, |bytes| bytes[start..start + 4 * UNIT].fill(0));
+    let error = recover_all(&world).unwrap_err().to_string();
+    assert!(error.contains("1 records are lost with their ranges"), "{error}");
+    assert_eq!(differing(&world, &original), [9 * UNIT as u64, 10 * UNIT as u64]);
+}
+
+#[test]
+fn what_may_be_written_is_committed_so_that_later_damage_is_told() {
+    let world = World::new(0, Faults::default());
+    let mut disk = world.disk();
+    let settings = Settings { run_id: "run".into(), window_bytes: 1 << 20 };
+    let mut journal = Journal::new(world.folder(), &disk, settings);
+    let range = 0..UNIT as u64;
+    journal.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap();
+    world.power_cycle(Left::Nothing, 0);
+    let name = "run-0.journal";
+    world.damage(name, |bytes| bytes[FIRST_RECORD as usize..][..2 * UNIT].fill(0));
+    assert_eq!(lost_ranges(&world, name), [crate::journal::Extent::new(0, UNIT as u64)]);
+    assert!(recover_all(&world).is_err());
+}
+
+#[test]
+fn a_tail_that_was_never_synced_is_nothing_to_worry_about() {
+    let (world, name, original) = dead_run();
+    let mut disk = world.disk();
+    let settings = Settings { run_id: "other".into(), window_bytes: 1 << 20 };
+    // The record of a range that was never written, cut off at every length.
+    let mut journal = Journal::new(world.folder(), &disk, settings);
+    let range = 100 * 512..101 * 512;
+    journal.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap();
+    let whole = world.journal_len("other-0.journal");
+    for len in [1, FIRST_RECORD as usize, whole - 2 * UNIT + 100, whole - UNIT, whole - 1] {
+        let world = world.fork();
+        world.damage("other-0.journal", |bytes| bytes[len..].fill(0));
+        recover_all(&world).unwrap();
+        assert!(world.contents() == original, "{len}");
+        assert_eq!(world.folder().names().unwrap(), [""; 0]);
+    }
+    assert!(name.starts_with("run-"));
+}
+
+#[test]
+fn any_bytes_are_taken_for_a_journal_without_harm() {
+    let (world, name, _) = dead_run();
+    let mut dice = super::world::Dice(5);
+    for _ in 0..300 {
+        let world = world.fork();
+        world.damage(&name, |bytes| {
+            for _ in 0..dice.below(40) {
+                let at = dice.below(bytes.len() as u64) as usize;
+                bytes[at] = dice.below(256) as u8;
+            }
+        });
+        let mut file = world.folder().open(&name).unwrap();
+        scan(&mut file).unwrap();
+    }
+}

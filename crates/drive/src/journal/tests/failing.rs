@@ -1,0 +1,200 @@
+//! Full disks, bad sectors, drives that lie, and drives that are not the right one.
+
+use super::world::{DISK, Faults, Left, SECTOR, UNIT, World, recover_all};
+use crate::error::ErrorKind;
+use crate::journal::{Disk, Folder, Journal, JournalError, Settings};
+
+const WINDOW: u64 = 1 << 20;
+
+fn journal(world: &World) -> Journal<super::world::SimFolder> {
+    let settings = Settings { run_id: "run".into(), window_bytes: WINDOW };
+    Journal::new(world.folder(), &world.disk(), settings)
+}
+
+/// A range of physical sectors, as bytes.
+fn units(first: u64, count: u64) -> std::ops::Range<u64> {
+    first * UNIT as u64..(first + count) * UNIT as u64
+}
+
+#[test]
+fn a_full_disk_is_noticed_before_the_drive_is_written() {
+    let faults = Faults { journal_room: Some(WINDOW / 2), reserves: true, ..Faults::default() };
+    let world = World::new(0, faults);
+    let original = world.contents();
+    let error =
+        journal(&world).write_at(&mut world.disk(), 0, &[1; UNIT], &mut |_| {}).unwrap_err();
+    assert!(matches!(error, JournalError::Full { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(world.contents() == original);
+    assert_eq!(world.folder().names().unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_disk_that_fills_up_later_stops_the_next_write_and_gives_back_the_others() {
+    // Wherever the space ends: in the header, a record, a commit, or the last block.
+    let original = World::new(0, Faults::default()).contents();
+    for room in (0..20).map(|blocks| blocks * UNIT as u64) {
+        let world = World::new(0, Faults { journal_room: Some(room), ..Faults::default() });
+        let mut disk = world.disk();
+        let mut journal = journal(&world);
+        let mut before = world.contents();
+        for number in 0..6 {
+            let range = units(number * 3, 1);
+            match journal.write_at(&mut disk, range.start, &[1; UNIT], &mut |_| {}) {
+                Ok(()) => before = world.contents(),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+                    assert!(world.contents() == before, "it wrote without a journal");
+                    assert!(!journal.is_protected(&range));
+                }
+            }
+        }
+        journal.finish(&mut disk, &mut |_| {}).unwrap();
+        assert!(world.contents() == original, "room for {room} bytes");
+        assert_eq!(world.folder().names().unwrap(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
+    let world = World::new(0, Faults::default());
+    let original = world.contents();
+    let mut disk = world.disk();
+    let mut journal = journal(&world);
+    journal.write_at(&mut disk, 0, &vec![1; 8 * UNIT], &mut |_| {}).unwrap();
+    journal.write_at(&mut disk, units(20, 1).start, &[2; UNIT], &mut |_| {}).unwrap();
+    world.set_faults(Faults { bad_byte: Some(units(3, 1).start + 77), ..Faults::default() });
+    let error = journal.give_back(&mut disk, &mut |_| {}).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Device);
+    let error = error.to_string();
+    assert!(error.contains("bytes 12288 to 16383 (writing failed: bad sector)"), "{error}");
+    let differing: Vec<usize> = (0..DISK / UNIT)
+        .filter(|unit| world.contents()[unit * UNIT..][..UNIT] != original[unit * UNIT..][..UNIT])
+        .collect();
+    assert_eq!(differing, [3]);
+    // It takes nothing more, and a second attempt succeeds as soon as the drive does.
+    let range = units(30, 1);
+    let more = journal.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap_err();
+    assert!(matches!(more, JournalError::Failed { .. }), "{more}");
+    drop(journal);
+    assert!(recover_all(&world).is_err());
+    world.set_faults(Faults::default());
+    recover_all(&world).unwrap();
+    assert!(world.contents() == original);
+}
+
+#[test]
+fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
+    let world = World::new(0, Faults::default());
+    let mut disk = world.disk();
+    let mut journal = journal(&world);
+    journal.write_at(&mut disk, units(5, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
+    world.set_faults(Faults { deaf_byte: Some(units(5, 1).start), ..Faults::default() });
+    let error = journal.finish(&mut disk, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("something else reads back"), "{error}");
+    assert_eq!(world.folder().names().unwrap().len(), 1);
+}
+
+#[test]
+fn another_drive_is_refused_and_left_alone() {
+    let world = World::new(0, Faults::default());
+    let mut disk = world.disk();
+    let mut writer = journal(&world);
+    writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
+    let mut other = world.disk();
+    other.identity.serial = Some("S-2".into());
+    let error = writer.write_at(&mut other, 0, &[2; UNIT], &mut |_| {}).unwrap_err();
+    assert!(matches!(error, JournalError::WrongDrive { .. }), "{error}");
+    drop(writer);
+    let before = world.contents();
+    let changes: [fn(&mut crate::journal::Identity); 4] = [
+        |id| id.serial = Some("S-2".into()),
+        |id| id.model = Some("Other".into()),
+        |id| id.disk_bytes += 512,
+        |id| id.start_bytes = 512,
+    ];
+    for change in changes {
+        let mut other = world.disk();
+        change(&mut other.identity);
+        let mut folder = world.folder();
+        let error = crate::journal::recover(&mut folder, "run-0.journal", &mut other, &mut |_| {});
+        assert!(matches!(error, Err(JournalError::WrongDrive { .. })), "{error:?}");
+        assert!(world.contents() == before);
+    }
+}
+
+#[test]
+fn what_cannot_be_saved_is_not_written() {
+    let world = World::new(0, Faults::default());
+    let original = world.contents();
+    let mut disk = world.disk();
+    let mut writer = journal(&world);
+    let end = DISK as u64;
+    for range in [end..end + 512, end - 512..end + 512, 512..512] {
+        let error =
+            writer.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap_err();
+        assert!(matches!(error, JournalError::Outside { .. }), "{error}");
+    }
+    let settings = Settings { run_id: "small".into(), window_bytes: 10 * UNIT as u64 };
+    let mut small = Journal::new(world.folder(), &disk, settings);
+    let error = small.write_at(&mut disk, 0, &vec![1; 8 * UNIT], &mut |_| {}).unwrap_err();
+    assert!(matches!(error, JournalError::TooLarge { .. }), "{error}");
+    assert!(world.contents() == original && world.folder().names().unwrap().is_empty());
+}
+
+#[test]
+fn more_ranges_than_a_commit_names_are_saved_in_several() {
+    let bytes = 600 * UNIT;
+    let world = World::of_size(bytes, 0, Faults::default());
+    let mut disk = world.disk();
+    let original = world.contents();
+    let mut writer = Journal::new(
+        world.folder(),
+        &disk,
+        Settings { run_id: "many".into(), window_bytes: 64 << 20 },
+    );
+    let ranges: Vec<_> = (0..600).step_by(2).map(|unit| units(unit, 1)).collect();
+    assert!(ranges.len() > crate::journal::format::COMMIT_MAX);
+    writer.protect(&mut disk, &ranges, &mut |_| {}).unwrap();
+    for range in &ranges {
+        assert!(writer.is_protected(range));
+        disk.write_at(range.start, &[7; UNIT]).unwrap();
+    }
+    assert!(!writer.is_protected(&units(1, 1)));
+    world.power_cycle(Left::Everything, 0);
+    recover_all(&world).unwrap();
+    assert!(world.contents() == original);
+}
+
+#[test]
+fn a_write_protects_the_physical_sectors_that_it_may_tear() {
+    let shift = 63 * SECTOR % UNIT;
+    let world = World::new(shift, Faults::default());
+    let mut disk = world.disk();
+    let mut writer = journal(&world);
+    // The second physical sector of the drive begins here.
+    let second = (UNIT - shift) as u64;
+    let range = second..second + SECTOR as u64;
+    writer.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap();
+    assert!(writer.is_protected(&(second..second + UNIT as u64)));
+    assert!(!writer.is_protected(&(second - 512..second)));
+    assert!(!writer.is_protected(&(second + UNIT as u64 - 1..second + UNIT as u64 + 1)));
+}
+
+#[test]
+fn progress_reaches_the_end_of_both_stages() {
+    use crate::journal::Stage;
+    let world = World::new(0, Faults::default());
+    let mut disk = world.disk();
+    let mut writer = journal(&world);
+    for unit in [1, 5, 9] {
+        writer.write_at(&mut disk, units(unit, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
+    }
+    let mut steps = Vec::new();
+    writer.finish(&mut disk, &mut |step| steps.push(step)).unwrap();
+    for stage in [Stage::Writing, Stage::Verifying] {
+        let done = steps.iter().filter(|s| s.stage == stage).map(|s| s.done_bytes / UNIT as u64);
+        assert_eq!(done.collect::<Vec<_>>(), [1, 2, 3], "{stage:?}");
+    }
+    assert!(steps.iter().all(|step| step.total_bytes == 3 * UNIT as u64));
+}

@@ -1,0 +1,124 @@
+//! Journals in a real folder, drives of imagined machines.
+
+use super::world::{Faults, UNIT, World, identity};
+use crate::journal::storage::{Folder, JournalFile, StateFolder};
+use crate::journal::{Identity, Journal, JournalError, Settings};
+use crate::journal::{leftovers, open_journals, refuse_open, restore};
+use crate::roots::fake::Fake;
+use crate::stack::stack_of_name;
+
+const GIB: u64 = 1 << 30;
+
+fn settings(run_id: &str) -> Settings {
+    Settings { run_id: run_id.into(), window_bytes: 1 << 20 }
+}
+
+/// An open journal of a drive with this identity, in a real folder.
+fn open_journal(folder: &std::path::Path, drive: Identity) -> Journal<StateFolder> {
+    let world = World::new(0, Faults::default());
+    let mut disk = world.disk();
+    disk.identity = Identity { size_bytes: super::world::DISK as u64, ..drive };
+    let mut journal = Journal::new(StateFolder::make(folder).unwrap(), &disk, settings("r1"));
+    journal.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
+    journal
+}
+
+/// A machine with two disks of the same model.
+fn machine() -> Fake {
+    let fake = Fake::new();
+    for (letter, minor, serial) in [("a", 0, "S-1"), ("b", 16, "S-2")] {
+        let place = format!("pci0000:00/host{minor}/0:0:0:0");
+        fake.scsi_disk(&format!("{place}/block/sd{letter}"), (8, minor), GIB);
+        fake.partition(&format!("sd{letter}"), 1, (8, minor + 1), 2048, 4096);
+        fake.file(&format!("sys/devices/{place}/model"), "Model");
+        fake.file(&format!("sys/devices/{place}/serial"), serial);
+    }
+    fake
+}
+
+#[test]
+fn a_drive_with_an_open_journal_is_refused_and_others_are_not() {
+    let fake = machine();
+    let folder = fake.path("state/journals");
+    let sda1 = stack_of_name(&fake.roots, "sda1");
+    refuse_open(&fake.roots, &sda1, &folder).unwrap();
+    let journal = open_journal(&folder, Identity { disk_bytes: GIB, ..identity(0) });
+    let error = refuse_open(&fake.roots, &sda1, &folder).unwrap_err();
+    assert!(matches!(error, JournalError::Running { .. }), "its run is alive: {error}");
+    drop(journal);
+    let error = refuse_open(&fake.roots, &sda1, &folder).unwrap_err().to_string();
+    let path = folder.join("r1-0.journal");
+    assert!(error.ends_with(&format!("run drivescope restore --journal {}", path.display())));
+    assert!(error.contains("serial S-1") && !error.contains('\n'), "{error}");
+    refuse_open(&fake.roots, &stack_of_name(&fake.roots, "sdb"), &folder).unwrap();
+    // Without its header it may be anybody's.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[..1 << 14].fill(0);
+    std::fs::write(&path, bytes).unwrap();
+    let error = refuse_open(&fake.roots, &stack_of_name(&fake.roots, "sdb"), &folder).unwrap_err();
+    assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn open_journals_are_described_and_leftovers_are_not_open() {
+    let fake = machine();
+    let folder = fake.path("journals");
+    assert_eq!(open_journals(&folder).unwrap(), []);
+    drop(open_journal(&folder, identity(0)));
+    std::fs::write(folder.join("torn.journal"), vec![0; 5000]).unwrap();
+    let open = open_journals(&folder).unwrap();
+    let [journal] = open.as_slice() else { panic!("{open:?}") };
+    assert_eq!((journal.bytes, journal.records), (UNIT as u64, 1));
+    assert_eq!((journal.run_id.as_str(), journal.is_running), ("r1", false));
+    assert_eq!(journal.drive.as_ref().unwrap().serial.as_deref(), Some("S-1"));
+    assert_eq!(journal.damage, None);
+    assert_eq!(leftovers(&folder).unwrap(), [folder.join("torn.journal")]);
+}
+
+#[test]
+fn a_journal_finds_its_drive_and_its_partition() {
+    let fake = machine();
+    let of = |name: &str| Identity::of(&fake.roots, name).unwrap();
+    let find = |id: &Identity| crate::journal::attached::device_of(&fake.roots, id, "j");
+    for name in ["sda", "sdb", "sda1", "sdb1"] {
+        assert_eq!(find(&of(name)).unwrap(), name);
+    }
+    let gone = Identity { serial: Some("S-3".into()), ..of("sda") };
+    assert!(matches!(find(&gone), Err(JournalError::NotAttached { .. })));
+    let moved = Identity { start_bytes: 4096, ..of("sda1") };
+    assert!(matches!(find(&moved), Err(JournalError::NotAttached { .. })));
+    fake.scsi_disk("pci0000:00/host9/0:0:0:0/block/sdc", (8, 32), GIB);
+    fake.file("sys/devices/pci0000:00/host9/0:0:0:0/model", "Model");
+    fake.file("sys/devices/pci0000:00/host9/0:0:0:0/serial", "S-1");
+    let error = find(&of("sda")).unwrap_err().to_string();
+    assert!(error.contains("sda, sdc all look like"), "{error}");
+    fake.attrs("sdc", &[("hidden", "1")]);
+    assert_eq!(find(&of("sda")).unwrap(), "sda");
+}
+
+#[test]
+fn what_is_no_journal_is_never_removed() {
+    let fake = machine();
+    let file = fake.path("precious.txt");
+    std::fs::write(&file, "keep").unwrap();
+    let error = restore(&fake.roots, &file, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, JournalError::NotAJournal { .. }), "{error}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"keep");
+    let missing = fake.path("missing/x.journal");
+    assert!(restore(&fake.roots, &missing, &mut |_| {}).is_err());
+}
+
+#[test]
+fn a_journal_without_its_drive_stays() {
+    let fake = machine();
+    let folder = fake.path("journals");
+    drop(open_journal(&folder, Identity { serial: Some("S-9".into()), ..identity(0) }));
+    let path = folder.join("r1-0.journal");
+    let error = restore(&fake.roots, &path, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, JournalError::NotAttached { .. }), "{error}");
+    let mut held = StateFolder::make(&folder).unwrap();
+    let mut file = held.open("r1-0.journal").unwrap();
+    assert!(file.size_bytes().unwrap() > 0);
+    let error = restore(&fake.roots, &path, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, JournalError::Running { .. }), "{error}");
+}

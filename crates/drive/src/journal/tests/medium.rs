@@ -1,0 +1,110 @@
+//! Bytes that are durable only when they are synced.
+
+/// A logical sector: what is written whole or not at all, unless its physical one is torn.
+pub const SECTOR: usize = 512;
+/// A physical sector.
+pub const UNIT: usize = 4096;
+/// What a power cut leaves of what is pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing.
+    Nothing,
+    /// Everything.
+    Everything,
+    /// Everything up to some point in time.
+    Prefix,
+    /// Any sectors.
+    Subset,
+    /// Any sectors, and some physical ones are noise.
+    Torn,
+}
+
+/// Bytes, and what was written to them since the last sync.
+#[derive(Debug, Clone, Default)]
+pub struct Medium {
+    /// What is there after a cut that leaves nothing.
+    pub durable: Vec<u8>,
+    /// What is read.
+    pub now: Vec<u8>,
+    /// Writes since the last sync.
+    pub pending: Vec<(usize, Vec<u8>)>,
+    /// Where physical sectors begin.
+    pub shift: usize,
+}
+
+impl Medium {
+    pub fn write(&mut self, at: usize, bytes: &[u8]) {
+        put(&mut self.now, at, bytes);
+        self.pending.push((at, bytes.to_vec()));
+    }
+
+    pub fn sync(&mut self) {
+        self.durable = self.now.clone();
+        self.pending.clear();
+    }
+
+    pub fn cut(&mut self, left: Left, dice: &mut Dice) {
+        let pending = std::mem::take(&mut self.pending);
+        let kept = dice.below(pending.len() as u64 + 1) as usize;
+        for (index, (at, bytes)) in pending.iter().enumerate() {
+            match left {
+                Left::Nothing => {}
+                Left::Everything => put(&mut self.durable, *at, bytes),
+                Left::Prefix if index < kept => put(&mut self.durable, *at, bytes),
+                Left::Prefix if index == kept => {
+                    let sectors = dice.below(bytes.len().div_ceil(SECTOR) as u64) as usize;
+                    put(&mut self.durable, *at, &bytes[..(sectors * SECTOR).min(bytes.len())]);
+                }
+                Left::Prefix => {}
+                Left::Subset | Left::Torn => {
+                    for (number, sector) in bytes.chunks(SECTOR).enumerate() {
+                        if dice.below(2) == 0 {
+                            put(&mut self.durable, at + number * SECTOR, sector);
+                        }
+                    }
+                }
+            }
+        }
+        if left == Left::Torn {
+            for (at, bytes) in &pending {
+                self.tear(*at, bytes.len(), dice);
+            }
+        }
+        self.now = self.durable.clone();
+    }
+
+    /// Turns some of the physical sectors that a write touched into noise.
+    fn tear(&mut self, at: usize, len: usize, dice: &mut Dice) {
+        let units = (at + self.shift) / UNIT..(at + len + self.shift).div_ceil(UNIT);
+        for unit in units {
+            if dice.below(3) != 0 {
+                continue;
+            }
+            let start = (unit * UNIT).saturating_sub(self.shift);
+            let end = ((unit + 1) * UNIT - self.shift).min(self.durable.len());
+            for byte in self.durable.get_mut(start..end).into_iter().flatten() {
+                *byte = dice.below(256) as u8;
+            }
+        }
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, at: usize, new: &[u8]) {
+    if bytes.len() < at + new.len() {
+        bytes.resize(at + new.len(), 0);
+    }
+    bytes[at..at + new.len()].copy_from_slice(new);
+}
+
+/// Numbers that look random: xorshift64 of Marsaglia.
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// A number below `end`; 0 if there is none.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % end.max(1)
+    }
+}

@@ -1,0 +1,8 @@
+//! Power cuts, damage, and drives that fail, below the whole protocol.
+
+mod crash;
+mod damage;
+mod failing;
+mod found;
+mod medium;
+mod world;

@@ -1,0 +1,399 @@
+//! A drive and a folder of journals that share one power supply.
+//!
+//! Everything written is only pending until it is synced. A power cut at the n-th write or sync leaves
+//! of what is pending nothing, all, or any part: in sectors of 512 bytes, and with whole physical sectors
+//! of 4096 bytes turned into noise, neighbours included.
+
+use super::super::storage::{Folder, JournalFile};
+use super::super::{Disk, Identity};
+use super::medium::Medium;
+pub use super::medium::{Dice, Left, SECTOR, UNIT};
+use crate::journal::recover;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// Size of the drive, not a whole number of physical sectors.
+pub const DISK: usize = 48 * UNIT + SECTOR;
+
+/// What is broken on purpose.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Faults {
+    /// Syncing a journal says yes and does nothing.
+    pub journal_sync_lies: bool,
+    /// Syncing the folder says yes and does nothing.
+    pub folder_sync_lies: bool,
+    /// Syncing the drive says yes and does nothing.
+    pub disk_sync_lies: bool,
+    /// Journals take so many bytes and no more.
+    pub journal_room: Option<u64>,
+    /// Making a journal fails where its space is not there.
+    pub reserves: bool,
+    /// Writes that touch this byte of the drive fail.
+    pub bad_byte: Option<u64>,
+    /// Writes that touch this byte of the drive say yes and do nothing.
+    pub deaf_byte: Option<u64>,
+}
+
+/// A change of the folder.
+#[derive(Debug, Clone)]
+enum Change {
+    Made(String, usize),
+    Removed(String),
+}
+
+#[derive(Debug, Clone)]
+struct State {
+    disk: Medium,
+    files: Vec<Medium>,
+    names: BTreeMap<String, usize>,
+    names_durable: BTreeMap<String, usize>,
+    changes: Vec<Change>,
+    steps: u64,
+    cut_at: Option<u64>,
+    is_off: bool,
+    faults: Faults,
+}
+
+impl State {
+    /// Counts a write or sync; whether the power fails in the middle of it.
+    fn step(&mut self) -> io::Result<bool> {
+        if self.is_off {
+            return Err(io::Error::other("no power"));
+        }
+        self.steps += 1;
+        self.is_off = self.cut_at == Some(self.steps);
+        Ok(self.is_off)
+    }
+
+    /// Frees what no name leads to any more.
+    fn forget_removed(&mut self) {
+        let Self { files, names_durable, .. } = self;
+        for (file, medium) in files.iter_mut().enumerate() {
+            if !names_durable.values().any(|known| *known == file) {
+                *medium = Medium::default();
+            }
+        }
+    }
+
+    fn still_on(&self) -> io::Result<()> {
+        if self.is_off { Err(io::Error::other("no power")) } else { Ok(()) }
+    }
+}
+
+fn apply(names: &mut BTreeMap<String, usize>, change: &Change) {
+    match change {
+        Change::Made(name, file) => names.insert(name.clone(), *file),
+        Change::Removed(name) => names.remove(name),
+    };
+}
+
+/// The drive, the folder, and their power supply.
+#[derive(Debug, Clone)]
+pub struct World(Rc<RefCell<State>>);
+
+impl World {
+    /// A drive with noise on it, and an empty folder. The drive is a partition that begins `shift` bytes
+    /// into a physical sector.
+    pub fn new(shift: usize, faults: Faults) -> Self {
+        Self::of_size(DISK, shift, faults)
+    }
+
+    /// The same with a drive of so many bytes.
+    pub fn of_size(bytes: usize, shift: usize, faults: Faults) -> Self {
+        let mut dice = Dice(7);
+        let noise: Vec<u8> = (0..bytes).map(|_| dice.below(256) as u8).collect();
+        let disk = Medium { durable: noise.clone(), now: noise, pending: Vec::new(), shift };
+        Self(Rc::new(RefCell::new(State {
+            disk,
+            files: Vec::new(),
+            names: BTreeMap::new(),
+            names_durable: BTreeMap::new(),
+            changes: Vec::new(),
+            steps: 0,
+            cut_at: None,
+            is_off: false,
+            faults,
+        })))
+    }
+
+    /// The same state, with a life of its own.
+    pub fn fork(&self) -> Self {
+        Self(Rc::new(RefCell::new(self.0.borrow().clone())))
+    }
+
+    /// What the drive has now.
+    pub fn contents(&self) -> Vec<u8> {
+        self.0.borrow().disk.now.clone()
+    }
+
+    /// What the drive would have after a power cut that loses everything pending.
+    pub fn durable(&self) -> Vec<u8> {
+        self.0.borrow().disk.durable.clone()
+    }
+
+    /// Writes and syncs up to now.
+    pub fn steps(&self) -> u64 {
+        self.0.borrow().steps
+    }
+
+    /// Lets the power fail in the middle of the n-th write or sync from now on, counted from 1.
+    pub fn cut_at(&self, n: Option<u64>) {
+        let mut state = self.0.borrow_mut();
+        state.steps = 0;
+        state.cut_at = n;
+    }
+
+    /// Whether the power has failed.
+    pub fn is_off(&self) -> bool {
+        self.0.borrow().is_off
+    }
+
+    /// Other faults from now on.
+    pub fn set_faults(&self, faults: Faults) {
+        self.0.borrow_mut().faults = faults;
+    }
+
+    /// The power fails, if it has not yet, and comes back.
+    pub fn power_cycle(&self, left: Left, seed: u64) {
+        let mut state = self.0.borrow_mut();
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        state.disk.cut(left, &mut dice);
+        for file in &mut state.files {
+            file.cut(left, &mut dice);
+        }
+        let changes = std::mem::take(&mut state.changes);
+        let kept = dice.below(changes.len() as u64 + 1) as usize;
+        for (index, change) in changes.iter().enumerate() {
+            let is_kept = match left {
+                Left::Nothing => false,
+                Left::Everything => true,
+                Left::Prefix => index < kept,
+                Left::Subset | Left::Torn => dice.below(2) == 0,
+            };
+            if is_kept {
+                apply(&mut state.names_durable, change);
+            }
+        }
+        state.names = state.names_durable.clone();
+        state.is_off = false;
+        state.cut_at = None;
+    }
+
+    /// Length of a journal.
+    pub fn journal_len(&self, name: &str) -> usize {
+        let state = self.0.borrow();
+        state.files[state.names[name]].now.len()
+    }
+
+    /// Damages a journal.
+    pub fn damage(&self, name: &str, change: impl FnOnce(&mut [u8])) {
+        let mut state = self.0.borrow_mut();
+        let file = state.names[name];
+        let medium = &mut state.files[file];
+        change(&mut medium.now);
+        medium.durable = medium.now.clone();
+    }
+
+    /// The drive.
+    pub fn disk(&self) -> SimDisk {
+        let state = self.0.borrow();
+        let (shift, size) = (state.disk.shift as u64, state.disk.now.len() as u64);
+        let identity = Identity { size_bytes: size, disk_bytes: size + shift, ..identity(shift) };
+        SimDisk { world: self.clone(), identity }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> SimFolder {
+        SimFolder(self.clone())
+    }
+}
+
+/// The drive of all worlds, or a partition of it.
+pub fn identity(start_bytes: u64) -> Identity {
+    Identity {
+        model: Some("Model".into()),
+        serial: Some("S-1".into()),
+        wwn: None,
+        place: "here".into(),
+        disk_bytes: DISK as u64 + start_bytes,
+        start_bytes,
+        size_bytes: DISK as u64,
+    }
+}
+
+/// The drive of a [`World`].
+pub struct SimDisk {
+    world: World,
+    pub identity: Identity,
+}
+
+impl Disk for SimDisk {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+    fn sector_bytes(&self) -> u32 {
+        SECTOR as u32
+    }
+    fn physical_sector_bytes(&self) -> u32 {
+        UNIT as u32
+    }
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let state = self.world.0.borrow();
+        state.still_on()?;
+        assert!(offset.is_multiple_of(512) && buffer.len().is_multiple_of(512));
+        assert_eq!(buffer.as_ptr().align_offset(UNIT), 0, "direct I/O asks for aligned memory");
+        buffer.copy_from_slice(&state.disk.now[offset as usize..][..buffer.len()]);
+        Ok(())
+    }
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.world.0.borrow_mut();
+        let touched = offset..offset + bytes.len() as u64;
+        assert!(touched.end <= self.identity.size_bytes && offset.is_multiple_of(512));
+        let touches = |byte: Option<u64>| byte.is_some_and(|byte| touched.contains(&byte));
+        let (fails, is_deaf) = (touches(state.faults.bad_byte), touches(state.faults.deaf_byte));
+        let is_cut = state.step()?;
+        if fails {
+            return Err(io::Error::other("bad sector"));
+        }
+        if !is_deaf {
+            state.disk.write(offset as usize, bytes);
+        }
+        if is_cut { state.still_on() } else { Ok(()) }
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        let mut state = self.world.0.borrow_mut();
+        if state.step()? {
+            return state.still_on();
+        }
+        if !state.faults.disk_sync_lies {
+            state.disk.sync();
+        }
+        Ok(())
+    }
+    fn drop_cache(&mut self) -> io::Result<()> {
+        self.world.0.borrow().still_on()
+    }
+}
+
+/// The folder of a [`World`].
+#[derive(Debug)]
+pub struct SimFolder(World);
+
+/// A journal of a [`World`].
+#[derive(Debug)]
+pub struct SimFile {
+    world: World,
+    file: usize,
+}
+
+impl Folder for SimFolder {
+    type File = SimFile;
+
+    fn create(&mut self, name: &str, reserve_bytes: u64) -> io::Result<SimFile> {
+        let mut state = self.0.0.borrow_mut();
+        let is_cut = state.step()?;
+        if state.faults.reserves && state.faults.journal_room.is_some_and(|r| r < reserve_bytes) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        assert!(!state.names.contains_key(name), "{name} is made twice");
+        state.files.push(Medium::default());
+        let file = state.files.len() - 1;
+        let change = Change::Made(name.to_string(), file);
+        apply(&mut state.names, &change);
+        state.changes.push(change);
+        if is_cut {
+            state.still_on()?;
+        }
+        Ok(SimFile { world: self.0.clone(), file })
+    }
+
+    fn open(&mut self, name: &str) -> io::Result<SimFile> {
+        let state = self.0.0.borrow();
+        state.still_on()?;
+        let file = *state.names.get(name).ok_or(io::ErrorKind::NotFound)?;
+        Ok(SimFile { world: self.0.clone(), file })
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        let mut state = self.0.0.borrow_mut();
+        let is_cut = state.step()?;
+        let change = Change::Removed(name.to_string());
+        apply(&mut state.names, &change);
+        state.changes.push(change);
+        if is_cut { state.still_on() } else { Ok(()) }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut state = self.0.0.borrow_mut();
+        if state.step()? {
+            return state.still_on();
+        }
+        if !state.faults.folder_sync_lies {
+            state.names_durable = state.names.clone();
+            state.changes.clear();
+            state.forget_removed();
+        }
+        Ok(())
+    }
+
+    fn names(&mut self) -> io::Result<Vec<String>> {
+        let state = self.0.0.borrow();
+        state.still_on()?;
+        Ok(state.names.keys().cloned().collect())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        PathBuf::from("/journals").join(name)
+    }
+}
+
+impl JournalFile for SimFile {
+    fn size_bytes(&mut self) -> io::Result<u64> {
+        let state = self.world.0.borrow();
+        state.still_on()?;
+        Ok(state.files[self.file].now.len() as u64)
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let state = self.world.0.borrow();
+        state.still_on()?;
+        let rest = state.files[self.file].now.get(offset as usize..).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.world.0.borrow_mut();
+        let is_cut = state.step()?;
+        if state.faults.journal_room.is_some_and(|room| offset + bytes.len() as u64 > room) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        state.files[self.file].write(offset as usize, bytes);
+        if is_cut { state.still_on() } else { Ok(()) }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut state = self.world.0.borrow_mut();
+        if state.step()? {
+            return state.still_on();
+        }
+        if !state.faults.journal_sync_lies {
+            state.files[self.file].sync();
+        }
+        Ok(())
+    }
+}
+
+/// Restores from every journal in the folder.
+pub fn recover_all(world: &World) -> Result<(), crate::journal::JournalError> {
+    let mut folder = world.folder();
+    let names = folder.names().map_err(|e| crate::journal::JournalError::of_file("list", "", e))?;
+    for name in names {
+        recover(&mut folder, &name, &mut world.disk(), &mut |_| {})?;
+    }
+    Ok(())
+}

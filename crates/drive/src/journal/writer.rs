@@ -1,0 +1,333 @@
+//! Saving originals before a drive is written.
+
+use super::buffer::Aligned;
+use super::extent::{Extent, Extents};
+use super::format::{
+    self, BLOCK_BYTES, COMMIT_MAX, DATA_MAX, FIRST_RECORD, HEAD_BYTES, Head, Header,
+};
+use super::give_back::{Step, give_back, told};
+use super::recover::remove_done;
+use super::scan::Saved;
+use super::storage::{ENDING, Folder, JournalFile};
+use super::{Disk, Identity, JournalError};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Size of a journal's file if nothing else is asked for.
+pub const WINDOW_BYTES: u64 = 256 << 20;
+
+/// How a journal is made.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The run it belongs to; part of the file's name.
+    pub run_id: String,
+    /// Most bytes that the file takes.
+    pub window_bytes: u64,
+}
+
+/// Keeps the originals of one drive for one run. Dropping it leaves the journal open.
+#[derive(Debug)]
+pub struct Journal<F: Folder> {
+    folder: F,
+    drive: Identity,
+    settings: Settings,
+    windows: u64,
+    window: Option<Window<F::File>>,
+}
+
+/// One file.
+#[derive(Debug)]
+struct Window<T> {
+    name: String,
+    file: T,
+    header: Header,
+    saved: Vec<Saved>,
+    held: Extents,
+    next: u64,
+    /// Where the next block goes.
+    end: u64,
+    /// Something could not be written: what is durable in the file is not known any more.
+    failed: bool,
+}
+
+impl<F: Folder> Journal<F> {
+    /// A journal for `disk`. Nothing is made before something is saved.
+    pub(super) fn new(folder: F, disk: &dyn Disk, settings: Settings) -> Self {
+        Self { folder, drive: disk.identity().clone(), settings, windows: 0, window: None }
+    }
+
+    /// Saves the originals of these ranges; when it returns, they are durable and the ranges may be
+    /// written. Each is widened to whole physical sectors, which a torn write can take along, and to
+    /// 4096 bytes.
+    ///
+    /// If they do not fit into the window, all that was saved before is given back first, and may not be
+    /// written any more: [`Journal::is_protected`] tells. Errors: see [`JournalError`]; then none of
+    /// these ranges may be written.
+    pub fn protect(
+        &mut self,
+        disk: &mut dyn Disk,
+        ranges: &[Range<u64>],
+        on: &mut dyn FnMut(Step),
+    ) -> Result<(), JournalError> {
+        self.check_drive(disk)?;
+        let mut wanted = Extents::default();
+        for range in ranges {
+            wanted.insert(self.widened(disk, range)?);
+        }
+        let wanted = wanted.ranges();
+        let mut missing = self.missing(&wanted);
+        if missing.is_empty() {
+            return self.check_fit();
+        }
+        let (space, used) = (self.space_for(&missing), self.used());
+        if used > 0 && used + space > self.settings.window_bytes {
+            self.give_back(disk, on)?;
+            missing = self.missing(&wanted);
+        }
+        let needed = FIRST_RECORD + self.space_for(&missing);
+        if self.window.is_none() && needed > self.settings.window_bytes {
+            let window = self.settings.window_bytes;
+            return Err(JournalError::TooLarge { wanted: needed, window });
+        }
+        if self.window.is_none() {
+            self.begin_window(disk.sector_bytes())?;
+        }
+        self.save(disk, &missing)
+    }
+
+    /// Whether every byte of a range may be written now.
+    pub fn is_protected(&self, range: &Range<u64>) -> bool {
+        let extent = Extent::new(range.start, range.end.saturating_sub(range.start));
+        self.window.as_ref().is_some_and(|w| !w.failed && w.held.contains(extent))
+    }
+
+    /// Saves the originals of what `bytes` will replace, then writes them.
+    pub fn write_at(
+        &mut self,
+        disk: &mut dyn Disk,
+        offset: u64,
+        bytes: &[u8],
+        on: &mut dyn FnMut(Step),
+    ) -> Result<(), JournalError> {
+        let range = offset..offset + bytes.len() as u64;
+        self.protect(disk, std::slice::from_ref(&range), on)?;
+        disk.write_at(offset, bytes).map_err(|source| JournalError::Unwritable {
+            drive: self.drive.to_string(),
+            extent: Extent::new(offset, bytes.len() as u64),
+            source,
+        })
+    }
+
+    /// Writes all originals back, verifies them, and removes the file. Afterwards nothing is protected.
+    pub fn give_back(
+        &mut self,
+        disk: &mut dyn Disk,
+        on: &mut dyn FnMut(Step),
+    ) -> Result<(), JournalError> {
+        self.check_drive(disk)?;
+        let Some(mut window) = self.window.take() else { return Ok(()) };
+        let path = self.folder.path(&window.name).display().to_string();
+        let refused = give_back(disk, &mut window.file, &window.saved, on);
+        if !refused.is_empty() {
+            let what = told(&refused);
+            // It stays, so that another attempt can be made.
+            self.window = Some(Window { failed: true, ..window });
+            return Err(JournalError::NotRestored { drive: self.drive.to_string(), path, what });
+        }
+        remove_done(&mut self.folder, window.file, &window.name, &window.header.id, window.end)
+    }
+
+    /// [`Journal::give_back`] at the end of a run.
+    pub fn finish(
+        mut self,
+        disk: &mut dyn Disk,
+        on: &mut dyn FnMut(Step),
+    ) -> Result<(), JournalError> {
+        self.give_back(disk, on)
+    }
+
+    fn check_drive(&self, disk: &dyn Disk) -> Result<(), JournalError> {
+        match self.drive.difference(disk.identity()) {
+            None => Ok(()),
+            Some(what) => Err(JournalError::WrongDrive { path: self.path(), what }),
+        }
+    }
+
+    /// Refuses to go on with a file that failed.
+    fn check_fit(&self) -> Result<(), JournalError> {
+        match self.window.as_ref().is_some_and(|window| window.failed) {
+            true => Err(JournalError::Failed { path: self.path() }),
+            false => Ok(()),
+        }
+    }
+
+    /// The file, or the folder where it would be.
+    fn path(&self) -> String {
+        let name = self.window.as_ref().map_or("", |window| &window.name);
+        self.folder.path(name).display().to_string()
+    }
+
+    fn widened(&self, disk: &dyn Disk, range: &Range<u64>) -> Result<Extent, JournalError> {
+        let size_bytes = self.drive.size_bytes;
+        if range.start >= range.end || range.end > size_bytes {
+            let extent = Extent::new(range.start, range.end.saturating_sub(range.start));
+            let drive = self.drive.to_string();
+            return Err(JournalError::Outside { drive, extent, size_bytes });
+        }
+        // Physical sectors count from the beginning of the drive, not of the partition.
+        let unit = u64::from(disk.physical_sector_bytes()).max(BLOCK_BYTES as u64);
+        let shift = self.drive.start_bytes % unit;
+        let start = ((range.start + shift) / unit * unit).saturating_sub(shift);
+        let end = ((range.end + shift).div_ceil(unit) * unit - shift).min(size_bytes);
+        Ok(Extent::new(start, end - start))
+    }
+
+    /// The parts that are not saved yet.
+    fn missing(&self, wanted: &[Extent]) -> Vec<Extent> {
+        let nothing = Extents::default();
+        let held = self.window.as_ref().map_or(&nothing, |window| &window.held);
+        wanted.iter().flat_map(|extent| held.gaps(*extent)).collect()
+    }
+
+    /// Bytes of the file up to now.
+    fn used(&self) -> u64 {
+        self.window.as_ref().map_or(0, |window| window.end)
+    }
+
+    /// Bytes of the file that these ranges take, with commits, and the last block.
+    fn space_for(&self, extents: &[Extent]) -> u64 {
+        let records: u64 = pieces(extents).map(|piece| format::record_bytes(piece.len)).sum();
+        let commits = pieces(extents).count().div_ceil(COMMIT_MAX) + 1;
+        records + (commits * BLOCK_BYTES) as u64
+    }
+
+    fn begin_window(&mut self, sector_bytes: u32) -> Result<(), JournalError> {
+        let name = format!("{}-{}{ENDING}", plain(&self.settings.run_id), self.windows);
+        let folder = self.folder.path("").display().to_string();
+        let fail = |what, source| JournalError::of_file(what, folder.clone(), source);
+        let header = Header {
+            drive: self.drive.clone(),
+            sector_bytes,
+            run_id: self.settings.run_id.clone(),
+            made_at_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
+            id: fresh_id().map_err(|source| fail("name", source))?,
+        };
+        let too_long = || io::Error::other("the drive's names do not fit into the header");
+        let bytes = header.encode().ok_or_else(|| fail("write", too_long()))?;
+        let mut file = self
+            .folder
+            .create(&name, self.settings.window_bytes)
+            .map_err(|source| fail("make", source))?;
+        let written =
+            file.write_at(0, &bytes).and_then(|()| file.sync()).and_then(|()| self.folder.sync());
+        if let Err(source) = written {
+            // Nothing was committed: it would count as never used.
+            let _ = self.folder.remove(&name);
+            return Err(fail("write", source));
+        }
+        self.windows += 1;
+        self.window = Some(Window {
+            name,
+            file,
+            header,
+            saved: Vec::new(),
+            held: Extents::default(),
+            next: 0,
+            end: FIRST_RECORD,
+            failed: false,
+        });
+        Ok(())
+    }
+
+    fn save(&mut self, disk: &mut dyn Disk, missing: &[Extent]) -> Result<(), JournalError> {
+        let (path, drive) = (self.path(), self.drive.to_string());
+        self.check_fit()?;
+        let window = self.window.as_mut().expect("the caller began one");
+        let pieces: Vec<Extent> = pieces(missing).collect();
+        for batch in pieces.chunks(COMMIT_MAX) {
+            window.save(disk, batch, &path, &drive).inspect_err(|_| window.failed = true)?;
+        }
+        for extent in missing {
+            window.held.insert(*extent);
+        }
+        Ok(())
+    }
+}
+
+impl<T: JournalFile> Window<T> {
+    /// Appends records, syncs, appends their commit, syncs.
+    fn save(
+        &mut self,
+        disk: &mut dyn Disk,
+        batch: &[Extent],
+        path: &str,
+        drive: &str,
+    ) -> Result<(), JournalError> {
+        let first = self.next;
+        let sector = u64::from(self.header.sector_bytes);
+        let mut ranges = Vec::with_capacity(batch.len());
+        let mut saved = Vec::with_capacity(batch.len());
+        let largest = batch.iter().map(|extent| extent.len).max().unwrap_or(0);
+        let mut original = Aligned::new(largest as usize);
+        let mut record = Vec::new();
+        let fail = |what, source| JournalError::of_file(what, path, source);
+        for &extent in batch {
+            let data = &mut original[..extent.len as usize];
+            disk.read_at(extent.offset, data).map_err(|source| JournalError::Unreadable {
+                drive: drive.to_string(),
+                extent,
+                source,
+            })?;
+            let head = Head {
+                number: self.next,
+                lba: extent.offset / sector,
+                data_bytes: extent.len as u32,
+                data_crc: crc32c::crc32c(data),
+            };
+            record.clear();
+            record.resize(format::record_bytes(extent.len) as usize, 0);
+            record[HEAD_BYTES..HEAD_BYTES + data.len()].copy_from_slice(data);
+            format::finish_record(&mut record, &self.header.id, &head);
+            let data_at = self.end + HEAD_BYTES as u64;
+            self.append(&record).map_err(|source| fail("write", source))?;
+            self.next += 1;
+            ranges.push((head.lba, head.data_bytes));
+            saved.push(Saved { extent, data_at, crc: head.data_crc });
+        }
+        self.file.sync().map_err(|source| fail("sync", source))?;
+        let commit = format::commit(&self.header.id, first, &ranges);
+        self.append(&commit).map_err(|source| fail("write", source))?;
+        self.file.sync().map_err(|source| fail("sync", source))?;
+        self.saved.append(&mut saved);
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_at(self.end, bytes)?;
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Ranges cut into what one record takes.
+fn pieces(extents: &[Extent]) -> impl Iterator<Item = Extent> + '_ {
+    extents.iter().flat_map(|extent| {
+        (0..extent.len.div_ceil(DATA_MAX)).map(move |index| {
+            let done = index * DATA_MAX;
+            Extent::new(extent.offset + done, DATA_MAX.min(extent.len - done))
+        })
+    })
+}
+
+/// What can stand in a file's name.
+fn plain(run_id: &str) -> String {
+    run_id.chars().filter(|c| c.is_ascii_alphanumeric()).take(64).collect()
+}
+
+/// Sixteen bytes that no other journal has.
+fn fresh_id() -> io::Result<format::Id> {
+    let mut id = format::Id::default();
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut id)?;
+    Ok(id)
+}

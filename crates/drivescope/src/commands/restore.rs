@@ -1,0 +1,169 @@
+//! `restore`: gives drives back what an interrupted run had saved of them.
+
+use crate::arguments::RestoreArguments;
+use crate::exit::{Code, Failure};
+use crate::signals::Calm;
+use crate::{output, progress};
+use drivescope_drive::Roots;
+use drivescope_drive::journal::{
+    self, Identity, JournalError, OpenJournal, Recovered, Stage, Step,
+};
+use drivescope_drive::target::Target;
+use drivescope_model::units::Bytes;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Restores what can be restored; the worst outcome is the exit code.
+pub fn restore(arguments: &RestoreArguments) -> Result<Code, Failure> {
+    let calm = Calm::new();
+    let roots = Roots::host();
+    let chosen = match &arguments.journal {
+        None => all()?,
+        Some(path) => named(&roots, path)?,
+    };
+    if chosen.is_empty() {
+        output::print_line("no open restore journal; nothing to restore");
+        return Ok(Code::Ok);
+    }
+    let mut code = Code::Ok;
+    for (index, path) in chosen.iter().enumerate() {
+        match restore_one(&roots, path, &calm) {
+            Ok(()) => {}
+            Err(failure) => {
+                output::complain(&failure.message);
+                code = code.max(failure.code);
+            }
+        }
+        if calm.was_signalled() && index + 1 < chosen.len() {
+            let left = chosen.len() - index - 1;
+            output::note(&format!(
+                "drivescope: note: interrupted; journals still open: {left}; run drivescope restore"
+            ));
+            return Ok(Code::Interrupted);
+        }
+    }
+    Ok(code)
+}
+
+/// Refuses targets on drives that do not have their contents back.
+pub fn refuse_open(targets: &[Target]) -> Result<(), Failure> {
+    let Ok(folder) = journal::state_folder() else { return Ok(()) };
+    for target in targets.iter().filter(|target| target.simulated().is_none()) {
+        journal::refuse_open(&Roots::host(), target.stack(), &folder).map_err(|error| {
+            let is_damaged = matches!(error, JournalError::Damaged { .. });
+            let failure = Failure::from(error);
+            if is_damaged { Failure { code: Code::Refused, ..failure } } else { failure }
+        })?;
+    }
+    Ok(())
+}
+
+/// Every journal of this user, also what only has to be removed.
+fn all() -> Result<Vec<PathBuf>, Failure> {
+    let folder = journal::state_folder()?;
+    let open = journal::open_journals(&folder)?;
+    let mut paths = Vec::new();
+    for journal in open {
+        output::print_line(&described(&journal));
+        paths.push(journal.path);
+    }
+    paths.extend(journal::leftovers(&folder)?);
+    Ok(paths)
+}
+
+/// The journal with this path, or those of the device with this path.
+fn named(roots: &Roots, path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let Some(name) = roots.block_of_node(path) else { return Ok(vec![path.to_path_buf()]) };
+    let folder = journal::state_folder()?;
+    let device = Identity::of(roots, &name);
+    let is_its = |journal: &OpenJournal| {
+        let pair = journal.drive.as_ref().zip(device.as_ref());
+        pair.is_some_and(|(drive, device)| drive.is_same_drive(device))
+    };
+    let open: Vec<OpenJournal> =
+        journal::open_journals(&folder)?.into_iter().filter(is_its).collect();
+    for journal in &open {
+        output::print_line(&described(journal));
+    }
+    Ok(open.into_iter().map(|journal| journal.path).collect())
+}
+
+/// One line about an open journal.
+fn described(journal: &OpenJournal) -> String {
+    let drive = journal.drive.as_ref().map_or("an unknown drive".to_string(), Identity::to_string);
+    let made = i64::try_from(journal.made_at_unix_s).ok();
+    let made = made.and_then(|s| jiff::Timestamp::from_second(s).ok());
+    let made = made.map_or(String::new(), |time| {
+        format!(", {}", time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M"))
+    });
+    let run = match journal.run_id.as_str() {
+        "" => String::new(),
+        id => format!(", run {id}"),
+    };
+    let bytes = Bytes(journal.bytes);
+    format!("{}: {bytes} of {drive}{run}{made}", journal.path.display())
+}
+
+fn restore_one(roots: &Roots, path: &Path, calm: &Calm) -> Result<(), Failure> {
+    let bar = progress::RestoreBar::new();
+    let start = Instant::now();
+    let recovered = journal::restore(roots, path, &mut |step| {
+        bar.show(step);
+        if calm.was_signalled_again() {
+            output::note(&patience(step, start.elapsed().as_secs_f64()));
+        }
+    });
+    bar.clear();
+    match recovered? {
+        Recovered::Restored { bytes } => output::print_line(&format!(
+            "restored and verified {}; the journal {} is removed",
+            Bytes(bytes),
+            path.display()
+        )),
+        Recovered::NothingToDo => output::print_line(&format!(
+            "the drive of {} had nothing to get back; the journal is removed",
+            path.display()
+        )),
+    }
+    Ok(())
+}
+
+/// What a signal is answered with: the drive would be left half restored.
+fn patience(step: Step, elapsed_s: f64) -> String {
+    let total = step.total_bytes as f64 * 2.0;
+    let before = if step.stage == Stage::Verifying { step.total_bytes } else { 0 };
+    let done = (before + step.done_bytes) as f64;
+    let left_s = elapsed_s * (total - done) / done.max(1.0);
+    format!(
+        "drivescope: note: the drive is being restored and this is finished first; about {} s remain",
+        left_s.ceil()
+    )
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        use drivescope_drive::ErrorKind;
+        let code = match (&error, error.kind()) {
+            // A problem of the data, which stays whatever is tried.
+            (JournalError::Damaged { .. }, _) => Code::Problem,
+            (_, ErrorKind::Usage) => Code::Usage,
+            (_, ErrorKind::Refused) => Code::Refused,
+            (_, ErrorKind::Device) => Code::Device,
+        };
+        Self { message: error.to_string(), code }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_remains_follows_from_what_is_done() {
+        let step = |stage, done_bytes| Step { stage, done_bytes, total_bytes: 100 };
+        // Half of the writing took 5 s: the other half and the reading take 15 s more.
+        assert!(patience(step(Stage::Writing, 50), 5.0).contains("about 15 s remain"));
+        assert!(patience(step(Stage::Verifying, 100), 20.0).contains("about 0 s remain"));
+        assert!(!patience(step(Stage::Writing, 0), 0.0).contains("NaN"));
+    }
+}

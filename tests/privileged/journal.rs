@@ -1,0 +1,376 @@
+//! `restore` after real kills: a loop device is written through the journal by a process that dies at
+//! any moment.
+
+use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
+use super::is_privileged;
+use crate::support::{Scratch, noise, skip_loudly, wait_for};
+use drivescope_drive::Roots;
+use drivescope_drive::journal::{
+    self, Disk, Identity, Journal, JournalError, Settings, StateFolder,
+};
+use rustix::process::Signal;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Tells the process that is to be killed its device, folder and seed.
+const DEVICE: &str = "DRIVESCOPE_TEST_VICTIM_DEVICE";
+const FOLDER: &str = "DRIVESCOPE_TEST_VICTIM_FOLDER";
+const SEED: &str = "DRIVESCOPE_TEST_VICTIM_SEED";
+/// Its name as a test.
+const VICTIM: &str = "privileged::journal::the_process_that_is_killed";
+
+const MIB: usize = 1 << 20;
+
+/// A loop device opened without any gate: only for tests, which made it themselves.
+struct LoopDisk {
+    file: File,
+    identity: Identity,
+}
+
+impl LoopDisk {
+    fn open(node: &str) -> Self {
+        let name = node.trim_start_matches("/dev/");
+        assert!(name.starts_with("loop"), "{node} is not one of ours");
+        let file = fs::OpenOptions::new().read(true).write(true).open(node).expect("it is there");
+        let identity = Identity::of(&Roots::host(), name).expect("it is there");
+        Self { file, identity }
+    }
+}
+
+impl Disk for LoopDisk {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+    fn sector_bytes(&self) -> u32 {
+        512
+    }
+    fn physical_sector_bytes(&self) -> u32 {
+        4096
+    }
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+    fn drop_cache(&mut self) -> io::Result<()> {
+        rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed).map_err(Into::into)
+    }
+}
+
+fn journals(scratch: &Scratch) -> PathBuf {
+    scratch.path("home/state/drivescope/journals")
+}
+
+/// A journal of the device `node`.
+fn begin(
+    folder: &Path,
+    node: &str,
+    disk: &LoopDisk,
+    window_bytes: usize,
+    run: u64,
+) -> Result<Journal<StateFolder>, JournalError> {
+    let settings = Settings { run_id: format!("kill{run}"), window_bytes: window_bytes as u64 };
+    journal::begin(&Roots::host(), folder, node.trim_start_matches("/dev/"), disk, settings)
+}
+
+/// Writes through a journal without end. Not a test: the process of [`kill`] runs it by name.
+#[test]
+#[ignore = "a helper: it writes until it is killed"]
+fn the_process_that_is_killed() {
+    let variable = |name| std::env::var(name).ok();
+    let (Some(node), Some(folder), Some(seed)) =
+        (variable(DEVICE), variable(FOLDER), variable(SEED))
+    else {
+        return skip_loudly("only another test starts it");
+    };
+    let seed: u64 = seed.parse().unwrap();
+    let mut disk = LoopDisk::open(&node);
+    let mut journal = begin(Path::new(&folder), &node, &disk, 4 * MIB, seed).unwrap();
+    let sectors = disk.identity.size_bytes / 512;
+    for round in 0u64.. {
+        let dice = noise(64 << 10, seed << 32 | round);
+        let number = |at: usize| u64::from_le_bytes(dice[at..at + 8].try_into().unwrap());
+        let len = 1 + number(8) % 100;
+        let at = number(0) % (sectors - len);
+        journal.write_at(&mut disk, at * 512, &dice[..len as usize * 512], &mut |_| {}).unwrap();
+        match round % 100 {
+            30 | 60 => disk.sync().unwrap(),
+            99 => journal.give_back(&mut disk, &mut |_| {}).unwrap(),
+            _ => {}
+        }
+    }
+}
+
+fn start_victim(node: &str, folder: &Path, seed: u64) -> Child {
+    Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--exact", VICTIM, "--ignored", "--nocapture", "--test-threads=1"])
+        .env(DEVICE, node)
+        .env(FOLDER, folder)
+        .env(SEED, seed.to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("this program can be started")
+}
+
+fn is_alive(victim: &mut Child) -> bool {
+    victim.try_wait().expect("it is ours").is_none()
+}
+
+/// Lets a process write, and kills it after a random time once its first journal is there.
+fn kill(node: &str, folder: &Path, seed: u64) {
+    let mut victim = start_victim(node, folder, seed);
+    wait_for("the first journal", || {
+        assert!(is_alive(&mut victim), "it ended by itself");
+        let name = fs::read_dir(folder).ok()?.next()?.ok()?.file_name();
+        name.to_string_lossy().starts_with("kill").then_some(())
+    });
+    std::thread::sleep(Duration::from_micros(moment(seed) % 40_000));
+    assert!(is_alive(&mut victim), "it ended by itself");
+    victim.kill().expect("it is ours");
+    victim.wait().expect("it is ours");
+}
+
+/// A number that looks random.
+fn moment(seed: u64) -> u64 {
+    let bytes = noise(8, seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+fn contents(device: &Loop, image: &str) -> Vec<u8> {
+    tool("blockdev", &["--flushbufs", &device.node]).expect("it is ours");
+    fs::read(image).expect("it is ours")
+}
+
+#[test]
+fn whenever_a_process_is_killed_the_device_comes_back() {
+    if !is_privileged() {
+        return;
+    }
+    // Not every kill hits while something is changed: it goes on until enough did.
+    const MOST: u64 = 400;
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 8);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let original = contents(&device, &image);
+    let (mut changed, mut killed_again, mut seed) = (0, 0, 0);
+    while changed < 20 || killed_again < 8 {
+        seed += 1;
+        assert!(seed <= MOST, "only {changed} kills hit a change, and {killed_again} a restore");
+        kill(&device.node, &journals(&scratch), seed);
+        let is_changed = contents(&device, &image) != original;
+        changed += u64::from(is_changed);
+        if is_changed && changed <= 3 {
+            let message = scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+            assert!(message.contains("run drivescope restore --journal"), "{message}");
+        }
+        if is_changed && seed % 2 == 0 {
+            // The restore is killed too, somewhere.
+            let mut restore = scratch.call(&["restore"]).start();
+            std::thread::sleep(Duration::from_micros(moment(seed + 1000) % 30_000));
+            killed_again += u64::from(restore.is_alive());
+            drop(restore);
+        }
+        let ended = scratch.drivescope(&["restore"]).code(0);
+        assert!(contents(&device, &image) == original, "kill {seed}: {ended}");
+        let left = fs::read_dir(journals(&scratch)).unwrap().count();
+        assert_eq!(left, 0, "kill {seed}: {ended}");
+    }
+    eprintln!(
+        "{seed} kills, {changed} while something was changed, {killed_again} restores killed"
+    );
+    scratch.run(&device.node, &[&["--dry-run"]]).code(0);
+}
+
+/// Leaves an open journal of `mib` MiB.
+fn leave_open(device: &Loop, folder: &Path, mib: usize, run: u64) {
+    let mut disk = LoopDisk::open(&device.node);
+    let mut journal =
+        begin(folder, &device.node, &disk, (mib + 2) * MIB, run).expect("nothing is open");
+    let pattern = vec![7; mib * MIB];
+    journal.write_at(&mut disk, 0, &pattern, &mut |_| {}).expect("loop devices do not fail");
+}
+
+#[test]
+fn signals_do_not_end_a_restore_and_are_told_how_long_it_takes() {
+    if !is_privileged() {
+        return;
+    }
+    const ATTEMPTS: u64 = 10;
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 64);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let original = contents(&device, &image);
+    // The restore may be over before the signal comes; then once more.
+    let told = (0..ATTEMPTS).any(|run| {
+        leave_open(&device, &journals(&scratch), 48, run);
+        assert!(contents(&device, &image) != original);
+        let mut restore = scratch.call(&["restore"]).start();
+        let status = format!("/proc/{}/status", restore.id());
+        wait_for("handlers of signals", || {
+            let status = fs::read_to_string(&status).ok()?;
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+            let mask = u64::from_str_radix(caught.trim(), 16).ok()?;
+            let int_and_term = 1 << 1 | 1 << 14;
+            (mask & int_and_term == int_and_term).then_some(())
+        });
+        for signal in [Signal::INT, Signal::INT, Signal::TERM] {
+            if restore.is_alive() {
+                restore.signal(signal);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let ended = restore.end().code(0);
+        assert!(contents(&device, &image) == original, "{ended}");
+        ended.stderr.contains("is finished first; about")
+    });
+    assert!(told, "none of {ATTEMPTS} restores said how long it takes");
+}
+
+#[test]
+fn only_the_drive_of_a_journal_is_restored_from_it() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 8);
+    let other = scratch.file("other", noise(8 * MIB, 5));
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 2, 1);
+    let path = journals(&scratch).join("kill1-0.journal");
+    let path = path.to_str().unwrap();
+    drop(device);
+    // A device of the same size and kind, with another file behind it.
+    let Some(device) = Loop::attach(&other, &[]) else { return };
+    let before = contents(&device, &other);
+    for arguments in [&["restore"][..], &["restore", "--journal", path]] {
+        let ended = scratch.drivescope(arguments).code(2);
+        assert!(ended.stderr.contains("is not attached"), "{ended}");
+    }
+    let ended = scratch.drivescope(&["restore", "--journal", &device.node]).code(0);
+    assert!(ended.stdout.contains("nothing to restore"), "{ended}");
+    assert!(contents(&device, &other) == before);
+    scratch.run(&device.node, &[&["--dry-run"]]).code(0);
+    drop(device);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let ended = scratch.drivescope(&["restore", "--journal", &device.node]).code(0);
+    assert!(ended.stdout.contains("restored and verified 2"), "{ended}");
+    assert!(contents(&device, &image) == original);
+}
+
+#[test]
+fn a_device_in_use_is_not_restored() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else {
+        return;
+    };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    // Only the part behind the file system's last block is changed: it can still be mounted.
+    let mut disk = LoopDisk::open(&device.node);
+    let mut journal = begin(&journals(&scratch), &device.node, &disk, MIB, 1).unwrap();
+    let last = disk.identity.size_bytes - 4096;
+    journal.write_at(&mut disk, last, &[7; 4096], &mut |_| {}).unwrap();
+    drop((journal, disk));
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let ended = scratch.drivescope(&["restore"]).code(3);
+    assert!(ended.stderr.contains(&format!("mounted on {}", mount.point)), "{ended}");
+    let message = scratch.run(&mount.point, &[&["--dry-run"]]).refused(3);
+    assert!(message.contains("drivescope restore"), "{message}");
+    drop(mount);
+    scratch.drivescope(&["restore"]).code(0);
+}
+
+#[test]
+fn a_journal_needs_room_on_another_disk() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 16, "mkfs.ext4", &["-q", "-F"]) else { return };
+    let Some(small) = Loop::attach(&image, &[]) else { return };
+    let Some(mount) = Mount::new(&scratch, &small.node, &[]) else { return };
+    let target = scratch.file("target.img", noise(8 * MIB, 3));
+    let Some(device) = Loop::attach(&target, &[]) else { return };
+    let original = contents(&device, &target);
+    let folder = PathBuf::from(mount.text("journals"));
+    let mut disk = LoopDisk::open(&device.node);
+    // The window alone is larger than the file system.
+    let mut journal = begin(&folder, &device.node, &disk, 32 * MIB, 1).unwrap();
+    let error = journal.write_at(&mut disk, 0, &[7; 4096], &mut |_| {}).unwrap_err();
+    assert!(matches!(error, JournalError::Full { .. }), "{error}");
+    assert!(contents(&device, &target) == original);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    // On the drive itself, and in memory.
+    let own = LoopDisk::open(&small.node);
+    let error = begin(&folder, &small.node, &own, MIB, 1).unwrap_err().to_string();
+    assert!(error.contains("the drive that is to be written"), "{error}");
+    let memory = Path::new("/dev/shm/drivescope-journals");
+    let error = begin(memory, &device.node, &disk, MIB, 1).unwrap_err().to_string();
+    assert!(error.contains("power cut") && !memory.exists(), "{error}");
+}
+
+#[test]
+fn a_journal_that_another_user_may_have_made_up_is_not_written_to_a_drive() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 8);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    leave_open(&device, &journals(&scratch), 1, 1);
+    let before = contents(&device, &image);
+    let path = journals(&scratch).join("kill1-0.journal");
+    std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+    let ended = scratch.drivescope(&["restore"]).code(3);
+    assert!(ended.stderr.contains("belongs to another user"), "{ended}");
+    assert!(contents(&device, &image) == before && path.exists());
+    // In doubt the drive is refused all the same.
+    scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+    std::os::unix::fs::chown(&path, Some(0), None).unwrap();
+    std::os::unix::fs::chown(journals(&scratch), Some(65534), None).unwrap();
+    let disk = LoopDisk::open(&device.node);
+    let other = scratch.path("home/state/drivescope/journals");
+    assert!(begin(&other, &device.node, &disk, MIB, 2).is_err());
+    drop(disk);
+    scratch.drivescope(&["restore"]).code(0);
+}
+
+#[test]
+fn a_damaged_journal_restores_the_rest_and_names_what_is_lost() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 8);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 3, 1);
+    let path = journals(&scratch).join("kill1-0.journal");
+    // In the second of three records of 1 MiB, after 16 KiB of headers.
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(b"rot", (16 << 10) + MIB as u64 + 500_000).unwrap();
+    drop(file);
+    for _ in 0..2 {
+        let ended = scratch.drivescope(&["restore"]).code(1);
+        assert!(ended.stderr.contains("originals of bytes 1048576 to 2097151 are lost"), "{ended}");
+        assert!(ended.stderr.contains("remove that file"), "{ended}");
+        let now = contents(&device, &image);
+        assert!(now[..MIB] == original[..MIB] && now[2 * MIB..] == original[2 * MIB..]);
+        assert!(now[MIB..2 * MIB].iter().all(|byte| *byte == 7), "what is lost is left alone");
+        assert!(path.exists());
+    }
+    scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+    fs::remove_file(&path).unwrap();
+    scratch.run(&device.node, &[&["--dry-run"]]).code(0);
+}

@@ -1,0 +1,38 @@
+//! `restore` without any drive: tests/privileged/journal.rs has those that write to one.
+
+use crate::support::Scratch;
+use crate::support::scratch::names;
+use std::fs;
+
+#[test]
+fn without_a_journal_there_is_nothing_to_do_and_nothing_is_made() {
+    let scratch = Scratch::new();
+    let ended = scratch.drivescope(&["restore"]).code(0);
+    assert!(ended.stdout.contains("nothing to restore"), "{ended}");
+    assert_eq!(names(scratch.path("home")), [""; 0]);
+}
+
+#[test]
+fn what_is_no_journal_is_refused_and_left_alone() {
+    let scratch = Scratch::new();
+    let file = scratch.file("letter.journal", "Dear reader");
+    for path in [file.as_str(), "missing.journal", "target", "/dev/null"] {
+        let ended = scratch.drivescope(&["restore", "--journal", path]);
+        let code = ended.exit_code();
+        assert!(code == Some(2) || code == Some(4), "{ended}");
+        assert_eq!(ended.not_panicked().stderr.lines().count(), 1);
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "Dear reader");
+}
+
+#[test]
+fn what_a_cut_left_before_anything_was_saved_is_removed() {
+    let scratch = Scratch::new();
+    let folder = scratch.path("home/state/drivescope/journals");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("torn.journal"), vec![0; 5000]).unwrap();
+    fs::write(folder.join("notes.txt"), "not a journal").unwrap();
+    let ended = scratch.drivescope(&["restore"]).code(0);
+    assert!(ended.stdout.contains("nothing to get back"), "{ended}");
+    assert_eq!(names(&folder), ["notes.txt"]);
+}
