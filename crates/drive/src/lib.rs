@@ -10,6 +10,7 @@ pub mod counters;
 pub mod direct;
 pub mod error;
 pub mod filesystem;
+pub mod gate;
 pub mod host;
 pub mod io_file;
 pub mod list;
