@@ -47,11 +47,8 @@ fn tables(roots: &Roots) -> Tables {
         }
         match table(&process) {
             Ok(text) => tables.read.push((Some(process), parse(&text))),
-            // A process that has ended meanwhile hides nothing.
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                tables.hidden += 1
-            }
-            Err(_) => {}
+            Err(error) if has_ended(&error) => {}
+            Err(_) => tables.hidden += 1,
         }
     }
     tables

@@ -1,6 +1,7 @@
 //! Every signature, at its head and tail places, on the disk and on a partition.
 
-use super::machine::{LEVELS, Machine, PART, SIZE, allowed, check, refused};
+use super::machine::{LEVELS, Machine, PART, SERIAL, SIZE, allowed, check, refused};
+use crate::gate::Confirmation;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
 
@@ -77,10 +78,11 @@ fn put(machine: &Machine, parts: &[(At, &[u8])], (start, size): (u64, u64)) {
 fn expect(machine: &Machine, kind: &str) {
     allowed(&machine.examine(WriteLevel::SameBytes));
     for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-        let record = machine.examine(level);
+        let report = machine.report(level);
+        let record = report.record(&Confirmation::none());
         refused(&record, "signatures", kind);
-        refused(&record, "confirmation", "WD-WCAV5E123456");
-        let record = machine.confirmed(level);
+        refused(&record, "confirmation", SERIAL);
+        let record = report.record(&Confirmation::given(&[SERIAL.to_string()]));
         allowed(&record);
         assert!(check(&record, "signatures").evidence.contains(kind), "it stays in the record");
     }
