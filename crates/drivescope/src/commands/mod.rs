@@ -3,6 +3,7 @@
 mod catalogue;
 mod drives;
 mod measure;
+mod raw;
 mod run;
 mod simulate;
 mod stored;

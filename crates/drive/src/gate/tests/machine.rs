@@ -50,11 +50,16 @@ pub struct FakeKernel {
 }
 
 impl FakeKernel {
+    /// The device whose own image this is; another one may be made to open it instead.
     fn by_file(&self, file: &File) -> Option<Node> {
         let inode = file.metadata().unwrap().ino();
         let nodes = self.nodes.lock().unwrap();
-        let same = |node: &&Node| std::fs::metadata(&node.image).unwrap().ino() == inode;
-        nodes.values().find(same).cloned()
+        let owns = |(path, node): &(&PathBuf, &Node)| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            node.image.ends_with(format!("image-{name}"))
+                && std::fs::metadata(&node.image).unwrap().ino() == inode
+        };
+        nodes.iter().find(owns).map(|(_, node)| node.clone())
     }
 
     fn node(&self, path: &Path) -> Result<Node, Errno> {
