@@ -94,7 +94,7 @@ fn sample(source: &File, size_bytes: u64) -> Result<(u64, Option<u64>), (u64, io
 /// `consents` to lose them.
 pub(crate) fn check(contents: &Contents, node: &Path, consents: bool) -> Vec<Check> {
     let node = node.display();
-    let wipefs = format!("wipefs --no-act {node}*");
+    let wipefs = format!("wipefs --no-act {node}; lsblk --fs {node}");
     let list = contents.signatures.join("; ");
     let signatures = match (contents.signatures.is_empty(), &contents.unread) {
         (false, _) if consents => ok("signatures", list),

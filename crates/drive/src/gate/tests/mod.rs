@@ -6,4 +6,5 @@
 mod claim;
 mod contents;
 mod machine;
+mod real;
 mod uses;
