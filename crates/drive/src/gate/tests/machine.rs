@@ -10,6 +10,7 @@ use drivescope_model::gate::{Check, GateRecord, Outcome};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -28,7 +29,10 @@ pub const LEVELS: [WriteLevel; 3] =
 #[derive(Debug, Clone)]
 pub struct Node {
     pub facts: Facts,
+    /// Where its bytes are.
     pub image: PathBuf,
+    /// The file of its own bytes, whatever `image` is changed to.
+    inode: u64,
     /// What opening it says.
     pub open: Option<Errno>,
     /// What claiming it exclusively says.
@@ -54,12 +58,7 @@ impl FakeKernel {
     fn by_file(&self, file: &File) -> Option<Node> {
         let inode = file.metadata().unwrap().ino();
         let nodes = self.nodes.lock().unwrap();
-        let owns = |(path, node): &(&PathBuf, &Node)| {
-            let name = path.file_name().unwrap().to_str().unwrap();
-            node.image.ends_with(format!("image-{name}"))
-                && std::fs::metadata(&node.image).unwrap().ino() == inode
-        };
-        nodes.iter().find(owns).map(|(_, node)| node.clone())
+        nodes.values().find(|node| node.inode == inode).cloned()
     }
 
     fn node(&self, path: &Path) -> Result<Node, Errno> {
@@ -110,6 +109,7 @@ pub struct Machine {
     pub fake: Fake,
     pub kernel: Arc<FakeKernel>,
     pub own: OwnPlaces,
+    images: Mutex<HashMap<String, File>>,
     /// What is asked for.
     pub target: &'static str,
 }
@@ -120,6 +120,7 @@ impl Machine {
             fake: Fake::new(),
             kernel: Arc::default(),
             own: OwnPlaces::default(),
+            images: Mutex::default(),
             target: "sdb",
         };
         machine.disk("sda", (8, 0), 1 << 30);
@@ -181,8 +182,13 @@ impl Machine {
     }
 
     fn node(&self, name: &str, number: (u32, u32), size: u64) {
-        let image = self.fake.path(&format!("image-{name}"));
-        File::create_new(&image).unwrap().set_len(size).unwrap();
+        // In memory, where reading what was never written costs nothing.
+        let memory = rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let memory = File::from(memory);
+        memory.set_len(size).unwrap();
+        let image = PathBuf::from(format!("/proc/self/fd/{}", memory.as_raw_fd()));
+        let inode = memory.metadata().unwrap().ino();
+        self.images.lock().unwrap().insert(name.to_string(), memory);
         let facts = Facts {
             number,
             size_bytes: size,
@@ -191,7 +197,8 @@ impl Machine {
             read_only: false,
             disk_sequence: None,
         };
-        let node = Node { facts, image, open: None, exclusive: None, write: None, lock: None };
+        let node =
+            Node { facts, image, inode, open: None, exclusive: None, write: None, lock: None };
         self.kernel.nodes.lock().unwrap().insert(PathBuf::from("/dev").join(name), node);
         // The gate names the disk of a partition by the tree's own directory of nodes.
         let copy = self.kernel.nodes.lock().unwrap()[&PathBuf::from("/dev").join(name)].clone();
@@ -214,12 +221,21 @@ impl Machine {
 
     /// The bytes of a device.
     pub fn image(&self, name: &str) -> PathBuf {
-        self.fake.path(&format!("image-{name}"))
+        let images = self.images.lock().unwrap();
+        PathBuf::from(format!("/proc/self/fd/{}", images[name].as_raw_fd()))
     }
 
     pub fn write(&self, name: &str, at: u64, bytes: &[u8]) {
         let file = OpenOptions::new().write(true).open(self.image(name)).unwrap();
         file.write_all_at(bytes, at).unwrap();
+    }
+
+    /// Makes a device blank.
+    pub fn wipe(&self, name: &str) {
+        let images = self.images.lock().unwrap();
+        let size = images[name].metadata().unwrap().len();
+        images[name].set_len(0).unwrap();
+        images[name].set_len(size).unwrap();
     }
 
     pub fn request(&self, level: WriteLevel) -> Request {
