@@ -2,8 +2,8 @@
 //! which tests read and write.
 //!
 //! This is the only crate of the workspace that opens anything for writing (besides the store's own
-//! data folder). A writable [`io_file::IoFile`] comes from [`own_folder::OwnFolder`] and from nowhere
-//! else.
+//! data folder). A writable [`io_file::IoFile`] comes from [`own_folder::OwnFolder`], a
+//! [`gate::RawDisk`] from [`gate::claim`], and neither from anywhere else.
 
 pub mod cache;
 pub mod counters;

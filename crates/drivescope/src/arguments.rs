@@ -31,7 +31,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure directories, files or block devices.
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Show every drive of this machine.
     List(ListArguments),
     /// List stored runs, newest first.
@@ -217,7 +217,7 @@ pub enum SimCommand {
         model: String,
     },
     /// Measure a model in virtual time, as `drivescope run sim:MODEL` does.
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Serve a model in real time as a file, and as a block device, until Ctrl-C.
     Mount(MountArguments),
 }

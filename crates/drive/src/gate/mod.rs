@@ -57,7 +57,7 @@ pub struct Report {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// Every check, those that refuse among them.
-    pub record: GateRecord,
+    pub record: Box<GateRecord>,
 }
 
 impl Report {
@@ -129,7 +129,7 @@ fn claim_with(
 ) -> Result<RawDisk, Refusal> {
     let seen = report.record(confirmation);
     if !seen.is_allowed() {
-        return Err(Refusal { record: seen });
+        return Err(Refusal { record: Box::new(seen) });
     }
     let Report { request, device: shown, .. } = report;
     let Inspection { mut checks, device, contents, held } =
@@ -141,7 +141,7 @@ fn claim_with(
             let range = request.range.clone().unwrap_or(0..device.size_bytes);
             Ok(RawDisk::new(kernel, roots.clone(), held, request, range, device, record))
         }
-        _ => Err(Refusal { record }),
+        _ => Err(Refusal { record: Box::new(record) }),
     }
 }
 

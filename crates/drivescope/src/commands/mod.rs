@@ -14,7 +14,7 @@ use crate::exit::{Code, Failure};
 /// Does what was asked.
 pub fn run(command: Command) -> Result<Code, Failure> {
     match command {
-        Command::Run(arguments) => run::run(arguments),
+        Command::Run(arguments) => run::run(*arguments),
         Command::Rerun(arguments) => run::rerun(arguments),
         Command::List(arguments) => drives::list(&arguments),
         Command::Runs(arguments) => stored::runs(&arguments),

@@ -216,7 +216,8 @@ fn everything_is_looked_at_again_before_the_first_write_and_only_then() {
 
 #[test]
 fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
-    let cases: [(fn(&Machine), &str, &str); 10] = [
+    type Case = (fn(&Machine), &'static str, &'static str);
+    let cases: [Case; 10] = [
         (|m| m.change("sdb", |n| n.open = Some(Errno::NOMEDIUM)), "path", "no medium"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::ACCESS)), "path", "sudo"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::NXIO)), "path", "no device behind it"),
