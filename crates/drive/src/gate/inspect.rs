@@ -65,14 +65,14 @@ pub(crate) fn inspect(
     let uses = users::check(roots, &family);
     let is_explained = uses.iter().any(|check| check.outcome == Outcome::Refused);
     let held = take(kernel, &mut found.checks, &place, &facts, access, is_explained);
+    if let Some(device_file) = held {
+        found.held = lock(kernel, roots, &mut found.checks, &family, device_file);
+    }
     found.checks.extend(uses);
     found.checks.extend(processes::check(roots, &family));
     found.checks.push(siblings(roots, &family));
     found.checks.extend(places::check(roots, &family, request.level, &request.own));
     found.contents = contents::look(roots, &device.name, &reader, facts.size_bytes);
-    if let Some(device_file) = held {
-        found.held = lock(kernel, roots, &mut found.checks, &family, device_file);
-    }
     found.checks.push(same_place(kernel, request, &place));
     found.device = Some(device);
     found
