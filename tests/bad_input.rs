@@ -100,6 +100,13 @@ fn absurd_values_are_refused_before_anything_happens() {
         (&["--test="], &["test"]),
         (&["--suite="], &["suite"]),
         (&["--store="], &["--store"]),
+        (&["--write=same-bytes"], &["target", "is a directory", "for block devices"]),
+        (&["--write=restore", "--dry-run"], &["is a directory"]),
+        (&["--destroy=S1"], &["is a directory"]),
+        (&["--write=all"], &["'all'", "same-bytes or restore"]),
+        (&["--write=destroy"], &["--destroy SERIAL"]),
+        (&["--write=restore", "--destroy=S1"], &["--destroy"]),
+        (&["--destroy"], &["--destroy"]),
         (&["--store=postgres://ann:secret@db/runs"], &["PostgreSQL"]),
     ] {
         let message = refuse(&scratch, &[&["target"], options].concat(), 2, parts);

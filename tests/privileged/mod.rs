@@ -7,6 +7,7 @@
 mod block_device;
 mod failing;
 mod file_systems;
+mod gate;
 mod guards;
 mod journal;
 mod list;

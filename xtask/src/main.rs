@@ -17,6 +17,8 @@ mod format_tests;
 mod key_tests;
 #[cfg(test)]
 mod tidy;
+#[cfg(test)]
+mod writers;
 
 use std::process::ExitCode;
 

@@ -2,14 +2,15 @@
 //! which tests read and write.
 //!
 //! This is the only crate of the workspace that opens anything for writing (besides the store's own
-//! data folder). A writable [`io_file::IoFile`] comes from [`own_folder::OwnFolder`] and from nowhere
-//! else.
+//! data folder). A writable [`io_file::IoFile`] comes from [`own_folder::OwnFolder`], a
+//! [`gate::RawDisk`] from [`gate::claim`], and neither from anywhere else.
 
 pub mod cache;
 pub mod counters;
 pub mod direct;
 pub mod error;
 pub mod filesystem;
+pub mod gate;
 pub mod host;
 pub mod io_file;
 pub mod journal;

@@ -69,8 +69,19 @@ pub fn stack_of_path(roots: &Roots, path: &Path) -> Stack {
 /// The drives at the bottom of `/`, `/boot`, `/usr` and the swap areas, sorted; what the first
 /// process sees counts too, so that a container does not hide them.
 pub fn system_disks(roots: &Roots) -> Vec<String> {
-    let mut found = BTreeSet::new();
-    for table in [mounts(roots), mounts_of_init(roots)] {
+    let disks: BTreeSet<String> =
+        system_stacks(roots).into_iter().flat_map(|stack| stack.whole_disks).collect();
+    disks.into_iter().collect()
+}
+
+/// Every block device below what [`system_disks`] looks at, from the top to the drives.
+pub(crate) fn system_devices(roots: &Roots) -> BTreeSet<String> {
+    system_stacks(roots).into_iter().flat_map(|stack| stack.names).collect()
+}
+
+/// What lies below the system, as this process and the first one see it.
+fn system_stacks(roots: &Roots) -> Vec<Stack> {
+    let below = |table: Vec<Mount>| {
         let mut walk = Walk::new(roots, &table);
         for mount in SYSTEM_PLACES.iter().filter_map(|p| mount_at(&table, Path::new(p))) {
             walk.mount(mount);
@@ -81,9 +92,9 @@ pub fn system_disks(roots: &Roots) -> Vec<String> {
                 None => walk.file(&area),
             };
         }
-        found.extend(walk.stack.whole_disks);
-    }
-    found.into_iter().collect()
+        walk.stack
+    };
+    [mounts(roots), mounts_of_init(roots)].into_iter().map(below).collect()
 }
 
 /// Kernel names of the devices a mounted file system is on, without what lies below them.

@@ -4,10 +4,11 @@ use crate::exit::Code;
 use crate::output;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use drivescope_model::plan::Engine;
+use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_model::units::{Bytes, Price, Secs};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 /// Finds out what a storage drive is really good for.
 ///
@@ -30,7 +31,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure directories, files or block devices.
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Give drives back what an interrupted run had saved of them.
     Restore(RestoreArguments),
     /// Show every drive of this machine.
@@ -122,9 +123,51 @@ pub struct RunArguments {
     /// Remove what killed runs left in the targets (default: this directory), and stop.
     #[arg(long)]
     pub clean: bool,
+    /// How block devices may be written.
+    #[command(flatten)]
+    pub raw: RawArguments,
     /// What becomes of the result.
     #[command(flatten)]
     pub outcome: OutcomeArguments,
+}
+
+/// How block devices may be written; not at all if nothing is given.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RawArguments {
+    /// Let block devices be written so that their contents stay: same-bytes or restore (where there
+    /// are contents, restore:SERIAL).
+    #[arg(long, value_name = "LEVEL", conflicts_with = "destroy")]
+    pub write: Option<WriteName>,
+    /// Let the block device with this serial number lose its contents (without one: MODEL:BYTES).
+    #[arg(long, value_name = "SERIAL")]
+    pub destroy: Vec<String>,
+}
+
+/// What `--write` takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteName {
+    /// Same-bytes or restore.
+    pub level: WriteLevel,
+    /// Serial number of the device that has contents.
+    pub serial: Option<String>,
+}
+
+impl FromStr for WriteName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, serial) = match text.split_once(':') {
+            Some((name, serial)) => (name, Some(serial.to_string())),
+            None => (text, None),
+        };
+        match (name, serial) {
+            ("same-bytes", None) => Ok(Self { level: WriteLevel::SameBytes, serial: None }),
+            ("same-bytes", Some(_)) => Err("same-bytes needs no serial number".to_string()),
+            ("restore", serial) => Ok(Self { level: WriteLevel::Restore, serial }),
+            ("destroy", _) => Err("contents are lost only with --destroy SERIAL".to_string()),
+            _ => Err(format!("'{name}' is no level; use same-bytes or restore")),
+        }
+    }
 }
 
 /// What becomes of a run's result.
@@ -176,7 +219,7 @@ pub enum SimCommand {
         model: String,
     },
     /// Measure a model in virtual time, as `drivescope run sim:MODEL` does.
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Serve a model in real time as a file, and as a block device, until Ctrl-C.
     Mount(MountArguments),
 }
@@ -316,6 +359,16 @@ mod tests {
     }
 
     #[test]
+    fn serial_numbers_may_have_colons() {
+        let name: WriteName = "restore:Flash: Disk:4096".parse().unwrap();
+        assert_eq!(
+            (name.level, name.serial.as_deref()),
+            (WriteLevel::Restore, Some("Flash: Disk:4096"))
+        );
+        assert_eq!("restore".parse::<WriteName>().unwrap().serial, None);
+    }
+
+    #[test]
     fn mistakes_become_one_line() {
         let wrong = |args: &[&str]| {
             let error = Arguments::try_parse_from(args).unwrap_err();
@@ -328,6 +381,10 @@ mod tests {
             (&["drivescope", "run"][..], "TARGET"),
             (&["drivescope", "run", ".", "--price", "cheap"][..], "105USD"),
             (&["drivescope", "run", ".", "--time", "1y"][..], "unit of time"),
+            (&["drivescope", "run", ".", "--write", "all"][..], "same-bytes or restore"),
+            (&["drivescope", "run", ".", "--write", "destroy"][..], "--destroy SERIAL"),
+            (&["drivescope", "run", ".", "--write", "same-bytes:S1"][..], "no serial number"),
+            (&["drivescope", "run", ".", "--write", "restore", "--destroy", "S"][..], "--destroy"),
         ] {
             let line = wrong(args);
             assert!(line.contains(words) && !line.contains('\n'), "{line}");

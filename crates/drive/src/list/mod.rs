@@ -75,6 +75,38 @@ pub fn drive_named(roots: &Roots, name: &str, opts: &ListOptions) -> Option<Driv
     Some(drive)
 }
 
+/// Model, serial number and world-wide name of the device with this kernel name; those of its disk
+/// for a partition.
+pub(crate) fn names_of(roots: &Roots, name: &str) -> [Option<String>; 3] {
+    let Some(device) = Device::open(roots, name) else { return [None, None, None] };
+    let disk = match below(&device.dir) {
+        Below::Devices(names) if device.dir.join("partition").exists() => {
+            names.first().and_then(|disk| Device::open(roots, disk))
+        }
+        _ => None,
+    };
+    let device = disk.unwrap_or(device);
+    let Identity { model, serial, wwn, .. } = Identity::of(&device);
+    [model.or_else(|| device.attr("dm/name")), serial, wwn]
+}
+
+/// Other disks that report to be the same drive, as one LUN on two paths is: equal identifiers, or
+/// where a disk has none, equal model, serial number and size.
+pub(crate) fn same_drive_as(roots: &Roots, disk: &str) -> Vec<String> {
+    let Some(ours) = Device::open(roots, disk) else { return Vec::new() };
+    let identifier = |device: &Device| device.attr("device/wwid").or_else(|| device.attr("wwid"));
+    let full = |device: &Device| {
+        let Identity { model, serial, .. } = Identity::of(device);
+        Some((model, serial?, device.size_bytes()))
+    };
+    let is_twin = |other: &Device| match (identifier(&ours), identifier(other)) {
+        (Some(one), Some(two)) => one == two,
+        _ => full(&ours).is_some_and(|one| full(other) == Some(one)),
+    };
+    let others = list_dir(&roots.sys.join("block")).into_iter().filter(|name| *name != ours.name);
+    others.filter(|name| Device::open(roots, name).is_some_and(|d| is_twin(&d))).collect()
+}
+
 /// The drive's temperature now, from a sensor of the kernel; cheap enough to ask during a run.
 pub fn temperature_of(roots: &Roots, name: &str) -> Option<f64> {
     temperature::temperature_c(&Device::open(roots, name)?)

@@ -3,17 +3,21 @@
 //! Offsets are those of each format's own header definition; the names are those of blkid.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 
 /// Bytes read from the beginning: the deepest single magic (reiserfs, btrfs) ends below 68 KiB.
 const HEAD_BYTES: usize = 68 * 1024;
 
-/// Uberblocks of ZFS fill the second half of its first label of 256 KiB.
+/// Uberblocks of ZFS fill the second half of each label of 256 KiB: where they begin, how long.
 const ZFS_UBERBLOCKS: (u64, usize) = (128 * 1024, 128 * 1024);
 const ZFS_UBERBLOCK_MAGIC: u64 = 0x00BA_B10C;
 
 /// Magic number of md superblocks.
 const MD_MAGIC: u32 = 0xA92B_4EFC;
+
+const GPT: &str = "GPT partition table";
+const MBR: &str = "MBR partition table";
 
 /// Type, offset of its magic, magic. The order counts: a volume manager's label may be followed by
 /// the remains of an older file system, and boot sectors look alike.
@@ -45,37 +49,131 @@ const MAGICS: &[(&str, usize, &[u8])] = &[
     ("vfat", 82, b"FAT32   "),
     ("vfat", 54, b"FAT16   "),
     ("vfat", 54, b"FAT12   "),
-    ("GPT partition table", 512, b"EFI PART"),
-    ("GPT partition table", 4096, b"EFI PART"),
-    ("MBR partition table", 510, b"\x55\xAA"),
+    (GPT, 512, b"EFI PART"),
+    (GPT, 4096, b"EFI PART"),
+    (MBR, 510, b"\x55\xAA"),
 ];
 
+/// Copies and labels elsewhere, by which content is known when its beginning was wiped: type, place
+/// of its magic, magic.
+const COPIES: &[(&str, Place, &[u8])] = &[
+    (GPT, Place::BeforeEnd(512), b"EFI PART"),
+    (GPT, Place::BeforeEnd(4096), b"EFI PART"),
+    ("ntfs", Place::BeforeEnd(512 - 3), b"NTFS    "),
+    ("hfsplus", Place::BeforeEnd(1024), b"H+\0"),
+    ("hfsplus", Place::BeforeEnd(1024), b"HX\0"),
+    ("isw_raid_member", Place::BeforeEnd(1024), b"Intel Raid ISM Cfg Sig. "),
+    ("ddf_raid_member", Place::BeforeEnd(512), b"\xDE\x11\xDE\x11"),
+    ("exfat", Place::At(12 * 512 + 3), b"EXFAT   "),
+    ("vfat", Place::At(6 * 512 + 82), b"FAT32   "),
+    ("btrfs", Place::At((64 << 20) + 0x40), b"_BHRfS_M"),
+];
+
+/// A place on a device, in bytes.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    At(u64),
+    BeforeEnd(u64),
+}
+
+/// Something that was recognised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// Its type in the names of blkid, or `GPT partition table`, `MBR partition table`.
+    pub kind: &'static str,
+    /// Where its magic is, in bytes from the beginning of what was looked at.
+    pub at: u64,
+}
+
+/// What a look at a device found.
+#[derive(Debug, Default)]
+pub struct Signatures {
+    /// Everything recognised, the most telling first.
+    pub found: Vec<Signature>,
+    /// The first place that could not be read, and why: what it holds is not known.
+    pub unread: Option<(u64, io::Error)>,
+}
+
 /// What a disk, partition or image of `size_bytes` holds; `None` for nothing that is known here, or
-/// when it cannot be read. Only reads, about 256 KiB.
+/// when it cannot be read. Only reads, less than 1 MiB.
+pub fn find(source: &File, size_bytes: u64) -> Option<&'static str> {
+    all(source, 0, size_bytes).found.first().map(|signature| signature.kind)
+}
+
+/// Every signature at the head and the tail of the `size_bytes` of `source` that begin at
+/// `start_bytes`: a partition, or a whole device.
 ///
 /// Members of arrays come first: what they hold looks like a file system of their own.
-pub fn find(source: &File, size_bytes: u64) -> Option<&'static str> {
-    let head = read(source, 0, HEAD_BYTES, size_bytes)?;
-    let (zfs_at, zfs_bytes) = ZFS_UBERBLOCKS;
-    if is_md(source, &head, size_bytes) {
-        Some("linux_raid_member")
-    } else if is_lvm(&head) {
-        Some("LVM2_member")
-    } else if read(source, zfs_at, zfs_bytes, size_bytes).is_some_and(|label| is_zfs(&label)) {
-        Some("zfs_member")
-    } else {
-        ext(&head).or_else(|| {
-            MAGICS.iter().find(|(_, at, magic)| has(&head, *at, magic)).map(|(name, ..)| *name)
-        })
+pub fn all(source: &File, start_bytes: u64, size_bytes: u64) -> Signatures {
+    let mut area = Area { source, start_bytes, size_bytes, unread: None };
+    let head = area.read(0, HEAD_BYTES);
+    let mut found = Vec::new();
+    note(&mut found, "linux_raid_member", md(&mut area, &head));
+    note(&mut found, "LVM2_member", lvm(&head));
+    for label in zfs_labels(size_bytes) {
+        let (at, length) = (label + ZFS_UBERBLOCKS.0, ZFS_UBERBLOCKS.1);
+        note(&mut found, "zfs_member", is_zfs(&area.read(at, length)).then_some(label));
+    }
+    if let Some(kind) = ext(&head) {
+        note(&mut found, kind, Some(1024 + 56));
+    }
+    for (kind, at, magic) in MAGICS {
+        let is_there = has(&head, *at, magic) && !(*kind == MBR && is_boot_sector(&found));
+        note(&mut found, kind, is_there.then_some(*at as u64));
+    }
+    for (kind, place, magic) in COPIES {
+        let at = place.within(size_bytes).filter(|at| area.read(*at, magic.len()) == *magic);
+        note(&mut found, kind, at);
+    }
+    Signatures { found, unread: area.unread }
+}
+
+/// Adds what was found, each kind once.
+fn note(found: &mut Vec<Signature>, kind: &'static str, at: Option<u64>) {
+    if let Some(at) = at
+        && !found.iter().any(|known| known.kind == kind)
+    {
+        found.push(Signature { kind, at });
     }
 }
 
-/// Up to `length` bytes, fewer at the end of the device.
-fn read(source: &File, at: u64, length: usize, size_bytes: u64) -> Option<Vec<u8>> {
-    let left = usize::try_from(size_bytes.checked_sub(at)?).unwrap_or(usize::MAX);
-    let mut bytes = vec![0; length.min(left)];
-    source.read_exact_at(&mut bytes, at).ok()?;
-    Some(bytes)
+/// Whether the first sector ends as that of an MBR does because something else needs it so: the boot
+/// sector of a file system, or the sector that protects a GPT.
+fn is_boot_sector(found: &[Signature]) -> bool {
+    found
+        .iter()
+        .any(|known| ["vfat", "exfat", "ntfs", "BitLocker", "ReFS", GPT].contains(&known.kind))
+}
+
+/// A part of a device, read where it can be.
+struct Area<'a> {
+    source: &'a File,
+    start_bytes: u64,
+    size_bytes: u64,
+    unread: Option<(u64, io::Error)>,
+}
+
+impl Area<'_> {
+    /// Up to `length` bytes, fewer at the end; none when they cannot be read, which is remembered.
+    fn read(&mut self, at: u64, length: usize) -> Vec<u8> {
+        let left = self.size_bytes.saturating_sub(at);
+        let mut bytes = vec![0; length.min(usize::try_from(left).unwrap_or(usize::MAX))];
+        if let Err(error) = self.source.read_exact_at(&mut bytes, self.start_bytes + at) {
+            self.unread.get_or_insert((at, error));
+            bytes.clear();
+        }
+        bytes
+    }
+}
+
+impl Place {
+    /// In bytes from the beginning of a device of this size; `None` when it is too small.
+    fn within(self, size_bytes: u64) -> Option<u64> {
+        match self {
+            Self::At(at) => (at < size_bytes).then_some(at),
+            Self::BeforeEnd(distance) => size_bytes.checked_sub(distance),
+        }
+    }
 }
 
 fn has(bytes: &[u8], at: usize, magic: &[u8]) -> bool {
@@ -110,26 +208,45 @@ fn ext(head: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// A label in one of the first four sectors.
-fn is_lvm(head: &[u8]) -> bool {
-    (0..4).any(|sector| {
+/// Where a label in one of the first four sectors is.
+fn lvm(head: &[u8]) -> Option<u64> {
+    let sector = (0..4).find(|sector| {
         has(head, sector * 512, b"LABELONE") && has(head, sector * 512 + 24, b"LVM2 001")
+    });
+    sector.map(|sector| sector as u64 * 512)
+}
+
+/// Where an md superblock is: version 1.1 at the beginning, 1.2 at 4 KiB, 1.0 in the last 8 to
+/// 12 KiB, 0.90 in the last 64 to 128 KiB.
+fn md(area: &mut Area<'_>, head: &[u8]) -> Option<u64> {
+    let is_magic = |bytes: &[u8], at: usize| u32_le(bytes, at) == Some(MD_MAGIC);
+    if let Some(at) = [0, 4096].into_iter().find(|at| is_magic(head, *at)) {
+        return Some(at as u64);
+    }
+    let size = area.size_bytes;
+    let tail_1_0 = size.checked_sub(8 * 1024).map(|at| at & !(4 * 1024 - 1));
+    let tail_0_90 = (size & !(64 * 1024 - 1)).checked_sub(64 * 1024);
+    let found_1_0 = tail_1_0.filter(|at| is_magic(&area.read(*at, 4), 0));
+    found_1_0.or_else(|| {
+        tail_0_90.filter(|at| {
+            let mut bytes = area.read(*at, 4);
+            let same_order = is_magic(&bytes, 0);
+            // 0.90 is in the byte order of the machine that made it.
+            bytes.reverse();
+            same_order || is_magic(&bytes, 0)
+        })
     })
 }
 
-/// md superblocks: version 1.1 at the beginning, 1.2 at 4 KiB, 1.0 in the last 8 to 12 KiB, 0.90 in
-/// the last 64 to 128 KiB.
-fn is_md(source: &File, head: &[u8], size_bytes: u64) -> bool {
-    let is_magic = |bytes: &[u8], at: usize| u32_le(bytes, at) == Some(MD_MAGIC);
-    if is_magic(head, 0) || is_magic(head, 4096) {
-        return true;
-    }
-    let tail_1_0 = size_bytes.checked_sub(8 * 1024).map(|at| at & !(4 * 1024 - 1));
-    let tail_0_90 = (size_bytes & !(64 * 1024 - 1)).checked_sub(64 * 1024);
-    let tail = |at: Option<u64>| at.and_then(|at| read(source, at, 4, size_bytes));
-    tail(tail_1_0).is_some_and(|bytes| is_magic(&bytes, 0))
-        // 0.90 is in the byte order of the machine that made it.
-        || tail(tail_0_90).is_some_and(|b| is_magic(&b, 0) || is_magic(&[b[3], b[2], b[1], b[0]], 0))
+/// Where the labels of ZFS are: two at the head and two at the tail, of 256 KiB each.
+fn zfs_labels(size_bytes: u64) -> Vec<u64> {
+    const LABEL: u64 = 256 * 1024;
+    let end = size_bytes & !(LABEL - 1);
+    let mut places = vec![0, LABEL];
+    places.extend([2, 1].into_iter().filter_map(|labels| end.checked_sub(labels * LABEL)));
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 /// Several uberblocks: one alone may be what is left of an older pool.
@@ -236,6 +353,45 @@ mod tests {
         assert_eq!(found(&[boot, (3, b"NTFS    ")]), Some("ntfs"));
         assert_eq!(found(&[boot, (512, b"EFI PART")]), Some("GPT partition table"));
         assert_eq!(found(&[boot]), Some("MBR partition table"));
+    }
+
+    #[test]
+    fn copies_are_found_when_the_beginning_is_wiped() {
+        let uberblocks = ZFS_UBERBLOCK_MAGIC.to_le_bytes();
+        for label in [256 * 1024, 512 * 1024, 768 * 1024] {
+            let at = |i: u64| (label + 128 * 1024 + i * 1024, &uberblocks[..]);
+            assert_eq!(found(&[at(0), at(1), at(2), at(3)]), Some("zfs_member"), "{label}");
+        }
+        for (kind, place, magic) in COPIES {
+            let size = SIZE.max(65 << 20);
+            let image = image(&[]);
+            image.set_len(size).unwrap();
+            image.write_all_at(magic, place.within(size).unwrap()).unwrap();
+            assert_eq!(find(&image, size), Some(*kind), "{place:?}");
+        }
+    }
+
+    #[test]
+    fn everything_is_listed_once_and_within_its_part() {
+        let parts: &[(u64, &[u8])] = &[
+            (510, b"\x55\xAA"),
+            (512, b"EFI PART"),
+            (SIZE - 512, b"EFI PART"),
+            (0x40000 + 1080, b"\x53\xEF"),
+        ];
+        let whole = all(&image(parts), 0, SIZE);
+        let kinds = |look: &Signatures| look.found.iter().map(|s| s.kind).collect::<Vec<_>>();
+        assert_eq!(kinds(&whole), ["GPT partition table"]);
+        assert!(whole.unread.is_none());
+        let part = all(&image(parts), 0x40000, 0x40000);
+        assert_eq!(part.found, [Signature { kind: "ext2", at: 1080 }]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_taken_for_empty() {
+        let look = all(&image(&[(1080, b"\x53\xEF")]), 0, 2 * SIZE);
+        assert_eq!(look.found[0].kind, "ext2");
+        assert!(look.unread.is_some_and(|(at, _)| at >= SIZE));
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 mod catalogue;
 mod drives;
 mod measure;
+mod raw;
 mod restore;
 mod run;
 mod simulate;
@@ -14,7 +15,7 @@ use crate::exit::{Code, Failure};
 /// Does what was asked.
 pub fn run(command: Command) -> Result<Code, Failure> {
     match command {
-        Command::Run(arguments) => run::run(arguments),
+        Command::Run(arguments) => run::run(*arguments),
         Command::Rerun(arguments) => run::rerun(arguments),
         Command::Restore(arguments) => restore::restore(&arguments),
         Command::List(arguments) => drives::list(&arguments),

@@ -1,6 +1,7 @@
 //! `run` and `rerun`: from arguments to plans, then to [`super::measure`].
 
 use super::measure::{Job, Options, measure};
+use super::raw::{self, Allowed};
 use super::restore;
 use super::stored::open_existing;
 use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments};
@@ -9,6 +10,7 @@ use crate::{output, signals};
 use drivescope_bench::suites::{self, Overrides};
 use drivescope_bench::{clock, engine, planner};
 use drivescope_drive::{Roots, Target, own_folder};
+use drivescope_model::gate::GateRecord;
 use drivescope_model::plan::{Engine, Plan};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
@@ -31,16 +33,24 @@ pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
     };
     let suite = suites::find(&arguments.suite, suites::user_folder().as_deref())?;
     let suite = suites::adapt(suite, &overrides)?;
+    let allowed = Allowed::of(&arguments.raw);
+    let targets = find_targets(&arguments.targets)?;
+    if let Some(allowed) = &allowed {
+        targets.iter().try_for_each(|target| allowed.check_target(target))?;
+        if !arguments.outcome.dry_run {
+            return Err(allowed.refuse_run());
+        }
+    }
     let asked = arguments.engine.map(Engine::from);
     let seed = arguments.seed.unwrap_or_else(clock::now_ns);
     let size_asked = arguments.size.is_some();
     let mut jobs = Vec::new();
-    for target in find_targets(&arguments.targets)? {
+    for target in targets {
         let engine = engine_for(&target, asked, arguments.outcome.quiet)?;
         let plan = planner::plan(suite.clone(), seed, engine, &target, size_asked)?;
         jobs.push(Job { plan, target });
     }
-    carry_out(jobs, arguments.outcome, arguments.label, arguments.price)
+    carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed)
 }
 
 /// `drivescope rerun`.
@@ -68,7 +78,7 @@ pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
         suite.size = own_bytes;
     }
     let plan = planner::plan(suite, seed, engine, &target, true)?;
-    carry_out(vec![Job { plan, target }], outcome, earlier.label, earlier.price)
+    carry_out(vec![Job { plan, target }], outcome, earlier.label, earlier.price, None)
 }
 
 /// Prints the plans, or runs them.
@@ -77,10 +87,20 @@ fn carry_out(
     outcome: OutcomeArguments,
     label: Option<String>,
     price: Option<Price>,
+    allowed: Option<Allowed>,
 ) -> Result<Code, Failure> {
     let OutcomeArguments { dry_run, quiet, no_save, show, store } = outcome;
     if dry_run {
-        return print_plans(&jobs, show.json);
+        let store = Location::parse(store.store.as_deref()).ok();
+        let own = raw::own_places(store.map(|location| location.path().to_path_buf()));
+        let opinion = |job: &Job| raw::opinion(&job.target, allowed.as_ref(), &own);
+        let opinions: Vec<Option<GateRecord>> = jobs.iter().map(opinion).collect();
+        match show.json {
+            true => print_plans_as_json(&jobs, &opinions),
+            false => print_plans(&jobs, &opinions, allowed.as_ref()),
+        }
+        let records: Vec<GateRecord> = opinions.into_iter().flatten().collect();
+        return raw::conclude(&records, allowed.as_ref());
     }
     let options = Options { label, price, quiet, json: show.json, verbose: show.verbose };
     let store = open_store(no_save, store.store.as_deref())?;
@@ -134,17 +154,25 @@ fn open_store(no_save: bool, store: Option<&str>) -> Result<Option<Store>, Failu
     })
 }
 
-fn print_plans(jobs: &[Job], json: bool) -> Result<Code, Failure> {
-    if json {
-        let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
-        let json = match plans.as_slice() {
-            [plan] => serde_json::to_string_pretty(plan),
-            plans => serde_json::to_string_pretty(plans),
-        };
-        output::print_line(&json.expect("plans are plain data"));
-        return Ok(Code::Ok);
-    }
-    for job in jobs {
+/// Each plan, with the gate's opinion beside its own fields where there is one.
+fn print_plans_as_json(jobs: &[Job], opinions: &[Option<GateRecord>]) {
+    let document = |(job, opinion): (&Job, &Option<GateRecord>)| {
+        let mut plan = serde_json::to_value(&job.plan).expect("plans are plain data");
+        if let Some(record) = opinion {
+            plan["gate"] = serde_json::to_value(record).expect("records are plain data");
+        }
+        plan
+    };
+    let plans: Vec<serde_json::Value> = jobs.iter().zip(opinions).map(document).collect();
+    let json = match plans.as_slice() {
+        [plan] => serde_json::to_string_pretty(plan),
+        plans => serde_json::to_string_pretty(plans),
+    };
+    output::print_line(&json.expect("plans are plain data"));
+}
+
+fn print_plans(jobs: &[Job], opinions: &[Option<GateRecord>], allowed: Option<&Allowed>) {
+    for (job, opinion) in jobs.iter().zip(opinions) {
         let style = output::style();
         let info = job.target.info();
         let version = env!("CARGO_PKG_VERSION");
@@ -152,8 +180,10 @@ fn print_plans(jobs: &[Job], json: bool) -> Result<Code, Failure> {
         output::print_line(&text::header(version, &job.plan, info, drive, style));
         output::print_line(&text::plan(&job.plan, info, style));
         output::print_line(&format!("\n{}", text::dry_run(&job.plan, info, style)));
+        if let Some(record) = opinion {
+            raw::print(record, allowed);
+        }
     }
-    Ok(Code::Ok)
 }
 
 /// `run --clean`.

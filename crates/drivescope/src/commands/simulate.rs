@@ -17,7 +17,7 @@ pub fn simulate(command: SimCommand) -> Result<Code, Failure> {
     match command {
         SimCommand::List => list(),
         SimCommand::Show { model } => show(&model),
-        SimCommand::Run(arguments) => run::run(with_prefix(arguments)),
+        SimCommand::Run(arguments) => run::run(with_prefix(*arguments)),
         SimCommand::Mount(arguments) => mount(&arguments),
     }
 }

@@ -1,0 +1,179 @@
+//! What is on the device: signatures at the head and tail of it and of each partition, and whether a
+//! sample of it is blank.
+
+use super::checks::{ok, refused, unknown};
+use super::family::partitions;
+use crate::list::signatures;
+use crate::roots::{Roots, read_u64};
+use drivescope_model::gate::Check;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// The sample: pieces spread from the first byte to the last, their size in bytes, and the boundary
+/// they begin at.
+const PIECES: u64 = 64;
+const PIECE_BYTES: u64 = 64 * 1024;
+const PIECE_BOUNDARY: u64 = 4096;
+
+/// What was found on a device.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Contents {
+    /// `sda1: ext4 at byte 1080`, one for each signature.
+    pub signatures: Vec<String>,
+    /// What could not be read, so that nothing is known of it.
+    pub unread: Option<String>,
+    /// Where the first byte that is neither 00 nor FF was sampled.
+    pub data_at: Option<u64>,
+    /// Pieces that were sampled.
+    pub pieces: u64,
+}
+
+impl Contents {
+    /// Whether nothing would be lost as far as anyone can see without reading everything.
+    pub fn is_blank(&self) -> bool {
+        self.signatures.is_empty() && self.unread.is_none() && self.data_at.is_none()
+    }
+}
+
+/// Looks at the device `name` of `size_bytes` through `source`. Reads less than 1 MiB for each
+/// partition and 4 MiB for the sample.
+pub(crate) fn look(roots: &Roots, name: &str, source: &File, size_bytes: u64) -> Contents {
+    let mut contents = Contents::default();
+    let mut part = |name: &str, start: u64, size: u64| {
+        let look = signatures::all(source, start, size);
+        let found = look.found.iter().map(|s| format!("{name}: {} at byte {}", s.kind, s.at));
+        contents.signatures.extend(found);
+        if let (Some((at, why)), None) = (look.unread, &contents.unread) {
+            contents.unread = Some(format!("{name} cannot be read at byte {at}: {why}"));
+        }
+    };
+    part(name, 0, size_bytes);
+    for name in partitions(roots, name) {
+        let Some(dir) = roots.block_dir(&name) else { continue };
+        let bytes = |attr: &str| read_u64(dir.join(attr)).and_then(|n| n.checked_mul(512));
+        match (bytes("start"), bytes("size")) {
+            (Some(start), Some(size)) if start < size_bytes => {
+                part(&name, start, size.min(size_bytes - start));
+            }
+            _ => {}
+        }
+    }
+    match sample(source, size_bytes) {
+        Ok((pieces, data_at)) => (contents.pieces, contents.data_at) = (pieces, data_at),
+        Err((at, why)) => {
+            contents.unread.get_or_insert(format!("{name} cannot be read at byte {at}: {why}"));
+        }
+    }
+    contents
+}
+
+/// Pieces read, and where the first one that is not blank begins. A piece is blank when all its
+/// bytes are 00, or all FF: what flash and formatting leave.
+fn sample(source: &File, size_bytes: u64) -> Result<(u64, Option<u64>), (u64, io::Error)> {
+    let length = PIECE_BYTES.min(size_bytes);
+    let last = size_bytes - length;
+    let pieces = size_bytes.div_ceil(PIECE_BYTES).min(PIECES);
+    let mut bytes = vec![0u8; usize::try_from(length).unwrap_or(0)];
+    let blank = [0x00u8, 0xFF].map(|fill| vec![fill; bytes.len()]);
+    for piece in 0..pieces {
+        let spread = u128::from(last) * u128::from(piece) / u128::from((pieces - 1).max(1));
+        let spread = u64::try_from(spread).unwrap_or(last);
+        // The last piece ends with the device, wherever that is.
+        let at = if spread == last { last } else { spread / PIECE_BOUNDARY * PIECE_BOUNDARY };
+        source.read_exact_at(&mut bytes, at).map_err(|why| (at, why))?;
+        if !blank.contains(&bytes) {
+            return Ok((pieces, Some(at)));
+        }
+    }
+    Ok((pieces, None))
+}
+
+/// The checks `signatures` and `blankness`: they refuse where contents are in danger and nobody
+/// `consents` to lose them.
+pub(crate) fn check(contents: &Contents, node: &Path, consents: bool) -> Vec<Check> {
+    let node = node.display();
+    let wipefs = format!("wipefs --no-act {node}; lsblk --fs {node}");
+    let list = contents.signatures.join("; ");
+    let signatures = match (contents.signatures.is_empty(), &contents.unread) {
+        (false, _) if consents => ok("signatures", list),
+        (false, _) => refused("signatures", list, &wipefs),
+        (true, Some(unread)) if consents => unknown("signatures", unread, &wipefs),
+        (true, Some(unread)) => refused("signatures", unread, &wipefs),
+        (true, None) => ok("signatures", "none at the head and tail of it and its partitions"),
+    };
+    let pieces = format!("{} pieces of 64 KiB", contents.pieces);
+    let blankness = match contents.data_at {
+        Some(at) => {
+            let evidence = format!("unknown data at byte {at}, so it is not taken for empty");
+            let command = format!("hexdump -C -s {at} -n 512 {node}");
+            if consents {
+                ok("blankness", evidence)
+            } else {
+                refused("blankness", evidence, &command)
+            }
+        }
+        None if contents.pieces == 0 => unknown("blankness", "could not be sampled", &wipefs),
+        None => ok("blankness", format!("{pieces} from head to tail are all 00 or all FF")),
+    };
+    vec![signatures, blankness]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roots::fake::Fake;
+    use drivescope_model::gate::Outcome;
+
+    fn image(size: u64, parts: &[(u64, &[u8])]) -> File {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(size).unwrap();
+        for (at, bytes) in parts {
+            file.write_all_at(bytes, *at).unwrap();
+        }
+        file
+    }
+
+    fn contents(size: u64, parts: &[(u64, &[u8])]) -> Contents {
+        look(&Fake::new().roots, "sda", &image(size, parts), size)
+    }
+
+    #[test]
+    fn zeroes_and_ones_are_blank_whatever_the_size() {
+        for size in [1u64, 511, 4096, 65536, 65537, 1 << 20, (1 << 30) + 512] {
+            let blank = contents(size, &[]);
+            assert!(blank.is_blank() && blank.pieces > 0, "{size}: {blank:?}");
+        }
+        let ones = vec![0xFF; 1 << 20];
+        assert!(contents(1 << 20, &[(0, &ones)]).is_blank());
+        assert!(!contents(1 << 20, &[(0, &ones[..1000])]).is_blank(), "a mixed piece");
+    }
+
+    #[test]
+    fn any_byte_within_the_sample_is_data() {
+        const SIZE: u64 = 1 << 30;
+        for at in [0, 65535, SIZE - 1, SIZE - 65536] {
+            let found = contents(SIZE, &[(at, b"x")]);
+            assert!(
+                found.data_at.is_some_and(|piece| (piece..piece + 65536).contains(&at)),
+                "{at}"
+            );
+        }
+        // A device of at most 4 MiB is read from end to end.
+        for at in (0..4 << 20).step_by(65521) {
+            assert!(contents(4 << 20, &[(at, b"x")]).data_at.is_some(), "{at}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_blank() {
+        let found = look(&Fake::new().roots, "sda", &image(4096, &[]), 8192);
+        assert!(!found.is_blank());
+        let refuses = |consents| {
+            let checks = check(&found, Path::new("/dev/sda"), consents);
+            checks.iter().filter(|check| check.outcome == Outcome::Refused).count()
+        };
+        assert_eq!((refuses(false), refuses(true)), (1, 0));
+    }
+}

@@ -1,0 +1,260 @@
+//! Which devices are touched when one is written: its partitions, other paths to it, and everything
+//! built on any of them; and what it is built of itself.
+
+use crate::list::{same_drive_as, udev};
+use crate::mounts::{Mount, mount_at, mounts};
+use crate::roots::{Roots, file_name, list_dir, read_text};
+use crate::stack::{Below, below, devices_of_mount};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The devices around a target, by kernel name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Family {
+    /// What is to be written.
+    pub target: String,
+    /// Its disk, when it is a partition.
+    pub disk: Option<String>,
+    /// Devices that share bytes with the target: itself, its partitions or its disk.
+    pub same: BTreeSet<String>,
+    /// Other disks that report to be the same drive, with the partitions concerned.
+    pub twins: BTreeSet<String>,
+    /// Built on any of these, with what each lies on directly.
+    pub above: BTreeMap<String, String>,
+    /// The target and what it is built of. A file behind a loop device is not followed: writing the
+    /// device changes nothing but this file.
+    pub below: BTreeSet<String>,
+    /// Partitions of the same disk that are not touched.
+    pub siblings: BTreeSet<String>,
+}
+
+impl Family {
+    /// The family of the device with this kernel name; only itself when sysfs does not know it.
+    pub fn of(roots: &Roots, target: &str) -> Self {
+        let disk = roots
+            .block_dir(target)
+            .filter(|dir| dir.join("partition").exists())
+            .and_then(|dir| file_name(dir.parent()?));
+        let mut same = BTreeSet::from([target.to_string()]);
+        let mut siblings = BTreeSet::new();
+        match &disk {
+            Some(disk) => {
+                same.insert(disk.clone());
+                siblings = partitions(roots, disk).into_iter().filter(|p| p != target).collect();
+            }
+            None => same.extend(partitions(roots, target)),
+        }
+        let twins = twins(roots, target, disk.as_deref());
+        let shared = same.union(&twins).cloned().collect();
+        let above = above(roots, &shared, disk.is_some());
+        let below = built_of(roots, target);
+        Self { target: target.to_string(), disk, same, twins, above, below, siblings }
+    }
+
+    /// Whether a use of this device is a use of the target.
+    pub fn has(&self, name: &str) -> bool {
+        self.same.contains(name) || self.twins.contains(name) || self.above.contains_key(name)
+    }
+
+    /// All devices of which [`Family::has`] is true.
+    pub fn members(&self) -> impl Iterator<Item = &String> {
+        self.same.iter().chain(&self.twins).chain(self.above.keys())
+    }
+
+    /// How a member belongs to the target: `sda1`, `dm-0 (vg-root) on sda2`.
+    pub fn describe(&self, roots: &Roots, name: &str) -> String {
+        let label = roots.block_dir(name).and_then(|dir| read_text(dir.join("dm/name")));
+        let label = label.map(|label| format!(" ({label})")).unwrap_or_default();
+        match self.above.get(name) {
+            Some(lower) => format!("{name}{label} on {lower}"),
+            None if self.twins.contains(name) => {
+                format!("{name}{label}, which reports to be the same drive as {}", self.target)
+            }
+            None => format!("{name}{label}"),
+        }
+    }
+}
+
+/// Partitions of a disk.
+pub(crate) fn partitions(roots: &Roots, disk: &str) -> Vec<String> {
+    let Some(dir) = roots.block_dir(disk) else { return Vec::new() };
+    let mut names = list_dir(&dir);
+    names.retain(|name| dir.join(name).join("partition").exists());
+    names
+}
+
+/// Other disks that are the same drive on another path; of these the partition that begins where a
+/// target partition does, or all.
+fn twins(roots: &Roots, target: &str, disk: Option<&str>) -> BTreeSet<String> {
+    let start = |name: &str| roots.block_dir(name).and_then(|dir| read_text(dir.join("start")));
+    let mut found = BTreeSet::new();
+    for twin in same_drive_as(roots, disk.unwrap_or(target)) {
+        let parts = partitions(roots, &twin);
+        let concerned = |part: &String| disk.is_none() || start(part) == start(target);
+        found.extend(parts.into_iter().filter(concerned));
+        found.insert(twin);
+    }
+    found
+}
+
+/// Everything built on `lower`, directly or over other devices, each with what it lies on.
+///
+/// Looked at from both sides: what each device says to lie on, and the holders that each names.
+fn above(roots: &Roots, lower: &BTreeSet<String>, is_partition: bool) -> BTreeMap<String, String> {
+    let table = mounts(roots);
+    let mut edges: Vec<(String, String)> = Vec::new();
+    for name in list_dir(&roots.sys.join("class/block")) {
+        let Some(dir) = roots.block_dir(&name) else { continue };
+        let is_part = dir.join("partition").exists();
+        for under in directly_below(roots, &table, &name) {
+            // Siblings of a target partition lie on its disk too, and are not concerned.
+            if !(is_partition && is_part && lower.contains(&under)) {
+                edges.push((name.clone(), under));
+            }
+        }
+        let holders = list_dir(&dir.join("holders"));
+        edges.extend(holders.into_iter().map(|holder| (holder, name.clone())));
+    }
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    loop {
+        let before = found.len();
+        for (upper, under) in &edges {
+            if (lower.contains(under) || found.contains_key(under)) && !lower.contains(upper) {
+                found.entry(upper.clone()).or_insert_with(|| under.clone());
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// The devices directly below one; for a loop device those of the file system that has its file.
+fn directly_below(roots: &Roots, table: &[Mount], name: &str) -> Vec<String> {
+    let Some(dir) = roots.block_dir(name) else { return Vec::new() };
+    match below(&dir) {
+        Below::Devices(names) => names,
+        Below::File(file) => match roots.block_of_node(&file) {
+            Some(device) => vec![device],
+            None => mount_at(table, &file)
+                .map(|mount| devices_of_mount(roots, mount))
+                .unwrap_or_default(),
+        },
+        Below::Nothing => Vec::new(),
+    }
+}
+
+/// A device and all that it is built of, not through files.
+fn built_of(roots: &Roots, name: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut waiting = vec![name.to_string()];
+    while let Some(name) = waiting.pop() {
+        if let Some(dir) = roots.block_dir(&name)
+            && found.insert(name)
+            && let Below::Devices(lower) = below(&dir)
+        {
+            waiting.extend(lower);
+        }
+    }
+    found
+}
+
+/// Name of the pool that udev found on a member of ZFS.
+pub(crate) fn pool_of(roots: &Roots, name: &str) -> Option<String> {
+    let known = udev::Udev::of(roots, roots.block_number(name)?);
+    (known.get("ID_FS_TYPE") == Some("zfs_member"))
+        .then(|| known.get("ID_FS_LABEL").map(str::to_string))
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roots::fake::Fake;
+
+    const GIB: u64 = 1 << 30;
+
+    fn names(set: &BTreeSet<String>) -> Vec<&str> {
+        set.iter().map(String::as_str).collect()
+    }
+
+    /// LVM on md on partitions of two disks, and a loop device on a file of that.
+    fn layers() -> Fake {
+        let fake = Fake::new();
+        for (letter, minor) in [("a", 0), ("b", 16)] {
+            let name = format!("sd{letter}");
+            fake.disk(&format!("pci0000:00/block/{name}"), (8, minor), 8 * GIB);
+            fake.partition(&name, 1, (8, minor + 1), 2048, 2048);
+            fake.partition(&name, 2, (8, minor + 2), 4096, 2048);
+        }
+        fake.disk("virtual/block/md0", (9, 0), GIB);
+        fake.slaves("md0", &["sda1", "sdb1"]);
+        fake.disk("virtual/block/dm-0", (253, 0), GIB);
+        fake.slaves("dm-0", &["md0"]);
+        fake.attrs("dm-0", &[("dm/name", "vg-data")]);
+        fake.disk("virtual/block/loop0", (7, 0), GIB);
+        fake.attrs("loop0", &[("loop/backing_file", "/data/image")]);
+        fake.mounts(&["1 0 0:1 / / rw - tmpfs t rw", "2 1 253:0 / /data rw - ext4 /dev/dm-0 rw"]);
+        fake
+    }
+
+    #[test]
+    fn a_disk_has_all_its_partitions_and_everything_on_them() {
+        let fake = layers();
+        let family = Family::of(&fake.roots, "sda");
+        assert_eq!(names(&family.same), ["sda", "sda1", "sda2"]);
+        let above: Vec<&str> = family.above.keys().map(String::as_str).collect();
+        assert_eq!(above, ["dm-0", "loop0", "md0"]);
+        assert_eq!(family.describe(&fake.roots, "dm-0"), "dm-0 (vg-data) on md0");
+        assert_eq!(names(&family.below), ["sda"]);
+        assert!(!family.has("sdb1") && !family.has("sdb"));
+    }
+
+    #[test]
+    fn a_partition_has_its_disk_and_not_its_siblings() {
+        let fake = layers();
+        let family = Family::of(&fake.roots, "sda2");
+        assert_eq!(names(&family.same), ["sda", "sda2"]);
+        assert_eq!(names(&family.siblings), ["sda1"]);
+        assert!(family.above.is_empty(), "{family:?}");
+        assert_eq!(names(&family.below), ["sda", "sda2"]);
+    }
+
+    #[test]
+    fn what_is_below_ends_at_files() {
+        let fake = layers();
+        assert_eq!(names(&Family::of(&fake.roots, "loop0").below), ["loop0"]);
+        let below = Family::of(&fake.roots, "dm-0").below;
+        assert_eq!(names(&below), ["dm-0", "md0", "sda", "sda1", "sdb", "sdb1"]);
+    }
+
+    #[test]
+    fn holders_count_also_where_nothing_lies_below_them() {
+        let fake = layers();
+        fake.disk("virtual/block/drbd0", (147, 0), GIB);
+        let drbd = fake.roots.block_dir("drbd0").unwrap();
+        fake.link("sys/class/block/sdb2/holders/drbd0", drbd);
+        assert!(Family::of(&fake.roots, "sdb").has("drbd0"));
+        assert!(!Family::of(&fake.roots, "sda").has("drbd0"));
+    }
+
+    #[test]
+    fn another_path_to_the_drive_is_a_twin() {
+        let fake = layers();
+        for name in ["sda", "sdb"] {
+            fake.attrs(name, &[("device/wwid", "naa.5000c500a")]);
+        }
+        let family = Family::of(&fake.roots, "sda");
+        assert_eq!(names(&family.twins), ["sdb", "sdb1", "sdb2"]);
+        let family = Family::of(&fake.roots, "sda2");
+        assert_eq!(names(&family.twins), ["sdb", "sdb2"], "only the partition at the same place");
+        fake.attrs("sdb", &[("device/wwid", "naa.5000c500b")]);
+        assert!(Family::of(&fake.roots, "sda").twins.is_empty());
+    }
+
+    #[test]
+    fn the_unknown_is_alone() {
+        let family = Family::of(&Fake::new().roots, "sdz");
+        assert_eq!(names(&family.same), ["sdz"]);
+        assert!(family.below.is_empty() && family.above.is_empty() && family.twins.is_empty());
+    }
+}

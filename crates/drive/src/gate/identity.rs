@@ -1,0 +1,92 @@
+//! Who the opened device is, and whether it still is.
+
+use super::checks::{ok, refused};
+use super::kernel::{Facts, Place};
+use crate::list::names_of;
+use crate::roots::{Roots, file_name, read_text, read_u64};
+use drivescope_model::gate::{Check, DeviceIdentity};
+use drivescope_model::units::Bytes;
+
+/// The identity of an open device: sizes from its descriptor, names from the kernel's directory of
+/// the number that the descriptor reports.
+///
+/// `None` when sysfs does not know the number: such a device cannot be judged.
+pub(crate) fn identify(roots: &Roots, place: &Place, facts: &Facts) -> Option<DeviceIdentity> {
+    let name = roots.block_name(facts.number)?;
+    let dir = roots.block_dir(&name)?;
+    let is_partition = dir.join("partition").exists();
+    let [model, serial, wwn] = names_of(roots, &name);
+    Some(DeviceIdentity {
+        path: place.node.to_string_lossy().into_owned(),
+        partition_of: if is_partition { dir.parent().and_then(file_name) } else { None },
+        number: format!("{}:{}", facts.number.0, facts.number.1),
+        size_bytes: facts.size_bytes,
+        logical_sector_bytes: facts.logical_sector_bytes,
+        physical_sector_bytes: facts.physical_sector_bytes,
+        model,
+        serial,
+        wwn,
+        disk_sequence: facts.disk_sequence,
+        name,
+    })
+}
+
+/// The check `identity`: descriptor and sysfs must tell the same device.
+pub(crate) fn check(roots: &Roots, device: &DeviceIdentity) -> Check {
+    let said = [("serial", &device.serial), ("wwn", &device.wwn)]
+        .into_iter()
+        .filter_map(|(what, value)| Some(format!(", {what} {}", value.as_ref()?)));
+    let model = device.model.as_deref().unwrap_or("no model");
+    let evidence = format!(
+        "{} {}, {model}{}, {}",
+        device.name,
+        device.number,
+        said.collect::<String>(),
+        Bytes(device.size_bytes)
+    );
+    let command = format!("lsblk --bytes --output NAME,MAJ:MIN,SIZE,MODEL,SERIAL {}", device.path);
+    match contradiction(roots, device) {
+        Some(why) => refused("identity", format!("{evidence}; {why}"), &command),
+        None => ok("identity", evidence),
+    }
+}
+
+/// What sysfs says otherwise than the descriptor.
+fn contradiction(roots: &Roots, device: &DeviceIdentity) -> Option<String> {
+    let dir = roots.block_dir(&device.name)?;
+    let size = read_u64(dir.join("size"))?.saturating_mul(512);
+    if size != device.size_bytes {
+        return Some(format!(
+            "its size changes: the descriptor says {} bytes, sysfs {size}; wait until it is ready",
+            device.size_bytes
+        ));
+    }
+    let disk = if device.partition_of.is_some() { dir.parent()?.to_path_buf() } else { dir };
+    let sequence = read_text(disk.join("diskseq")).and_then(|text| text.parse::<u64>().ok())?;
+    (device.disk_sequence.is_some_and(|ours| ours != sequence)).then(|| {
+        "another medium has taken its place meanwhile; look at drivescope list".to_string()
+    })
+}
+
+/// In which way `now` is not the device that `then` was, in words.
+pub(crate) fn difference(then: &DeviceIdentity, now: &DeviceIdentity) -> Option<String> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
+    let sequence = |device: &DeviceIdentity| device.disk_sequence.map(|n| n.to_string());
+    [
+        ("serial number", text(&then.serial), text(&now.serial)),
+        ("model", text(&then.model), text(&now.model)),
+        ("world-wide name", text(&then.wwn), text(&now.wwn)),
+        ("device number", then.number.clone(), now.number.clone()),
+        ("size", then.size_bytes.to_string(), now.size_bytes.to_string()),
+        ("name", then.name.clone(), now.name.clone()),
+        ("disk sequence", text(&sequence(then)), text(&sequence(now))),
+        (
+            "sectors",
+            format!("{}/{}", then.logical_sector_bytes, then.physical_sector_bytes),
+            format!("{}/{}", now.logical_sector_bytes, now.physical_sector_bytes),
+        ),
+    ]
+    .into_iter()
+    .find(|(_, one, two)| one != two)
+    .map(|(what, one, two)| format!("its {what} was {one} and is {two}"))
+}

@@ -1,0 +1,284 @@
+//! One pass over everything the gate looks at, in the order of the record.
+
+use super::checks::{ok, refused, unknown};
+use super::contents::{self, Contents};
+use super::family::Family;
+use super::identity;
+use super::kernel::{Access, Facts, Kernel, Place};
+use super::{Request, places, processes, users};
+use crate::roots::{Roots, read_text};
+use drivescope_model::WriteLevel;
+use drivescope_model::gate::{Check, DeviceIdentity, Outcome};
+use rustix::io::Errno;
+use std::fs::File;
+use std::path::Path;
+
+/// What one pass found.
+#[derive(Debug, Default)]
+pub(crate) struct Inspection {
+    /// All checks but those that depend on a confirmation.
+    pub checks: Vec<Check>,
+    /// The device, if it could be opened.
+    pub device: Option<DeviceIdentity>,
+    /// What is on it.
+    pub contents: Contents,
+    /// The claim, if it was given.
+    pub held: Option<Held>,
+}
+
+/// Descriptors that keep a device claimed.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// The exclusive one.
+    pub device: File,
+    /// The one with the advisory lock, when that is on another node: the disk of a partition. Nobody
+    /// asks it anything; it must only stay open.
+    pub _lock: Option<File>,
+}
+
+/// Looks at the device of a request through a claim of this kind.
+pub(crate) fn inspect(
+    kernel: &dyn Kernel,
+    roots: &Roots,
+    request: &Request,
+    access: Access,
+) -> Inspection {
+    let mut found = Inspection::default();
+    let (place, reader, facts) = match open(kernel, roots, request) {
+        Ok(opened) => opened,
+        Err(check) => {
+            found.checks.push(*check);
+            return found;
+        }
+    };
+    let Some(device) = identity::identify(roots, &place, &facts) else {
+        let number = format!("{}:{}", facts.number.0, facts.number.1);
+        let evidence = format!("the kernel does not describe device {number} in /sys");
+        found.checks.push(refused("identity", evidence, &format!("ls /sys/dev/block/{number}")));
+        return found;
+    };
+    let family = Family::of(roots, &device.name);
+    found.checks.push(ok("path", format!("{} is {}", request.path.display(), device.path)));
+    found.checks.push(identity::check(roots, &device));
+    found.checks.push(writable(roots, &family, &device, &facts));
+    found.checks.push(range(request, &device));
+    let uses = users::check(roots, &family);
+    let is_explained = uses.iter().any(|check| check.outcome == Outcome::Refused);
+    let held = take(kernel, &mut found.checks, &place, &facts, access, is_explained);
+    if let Some(device_file) = held {
+        found.held = lock(kernel, roots, &mut found.checks, &family, device_file);
+    }
+    found.checks.extend(uses);
+    found.checks.extend(processes::check(roots, &family));
+    found.checks.push(siblings(roots, &family));
+    found.checks.extend(places::check(roots, &family, request.level, &request.own));
+    found.contents = contents::look(roots, &device.name, &reader, facts.size_bytes);
+    found.checks.push(same_place(kernel, request, &place));
+    found.device = Some(device);
+    found
+}
+
+/// Finds the node and opens it for reading, or says why not.
+fn open(
+    kernel: &dyn Kernel,
+    roots: &Roots,
+    request: &Request,
+) -> Result<(Place, File, Facts), Box<Check>> {
+    let refuse = |errno, command: &str| {
+        let evidence = cannot_open(&request.path, errno);
+        Box::new(refused("path", evidence, &format!("{command} {}", request.path.display())))
+    };
+    if request.level < WriteLevel::SameBytes {
+        let evidence = format!("{} needs no raw write; open it for reading", request.level.name());
+        return Err(Box::new(refused("level", evidence, "drivescope tests")));
+    }
+    let place = kernel.resolve(&request.path).map_err(|errno| refuse(errno, "ls -lL"))?;
+    let name = roots.block_name(place.number);
+    let dir = name.and_then(|name| roots.block_dir(&name));
+    // Reading a suspended device would hang.
+    if dir.is_some_and(|dir| read_text(dir.join("dm/suspended")).as_deref() == Some("1")) {
+        let node = place.node.display();
+        let evidence = format!("{node} is suspended; dmsetup resume {node}");
+        return Err(Box::new(refused("path", evidence, &format!("dmsetup info {node}"))));
+    }
+    let file = kernel.open(&place.node, Access::Read).map_err(|e| refuse(e, "lsblk"))?;
+    let facts = kernel.facts(&file).map_err(|errno| refuse(errno, "lsblk"))?;
+    if facts.number != place.number {
+        return Err(Box::new(refused("path", swapped(&request.path), "ls -lL")));
+    }
+    Ok((place, file, facts))
+}
+
+fn swapped(path: &Path) -> String {
+    format!("{} led to another device a moment ago; name the device itself", path.display())
+}
+
+fn cannot_open(path: &Path, errno: Errno) -> String {
+    let path = path.display();
+    match errno {
+        Errno::NOENT | Errno::NOTDIR => format!("no such path: {path}; see drivescope list"),
+        Errno::NOTBLK => format!("{path} is no block device; raw writes need one"),
+        Errno::NOMEDIUM => format!("there is no medium in {path}; insert one"),
+        Errno::ACCESS | Errno::PERM => format!("no permission to open {path}; run with sudo"),
+        Errno::LOOP => format!("{path} became a link while it was opened; name the device itself"),
+        Errno::NXIO | Errno::NODEV => format!("{path} has no device behind it; is it still there?"),
+        errno => format!("cannot open {path}: {}; see dmesg", std::io::Error::from(errno)),
+    }
+}
+
+/// The check `writable`: size, write protection, medium.
+fn writable(roots: &Roots, family: &Family, device: &DeviceIdentity, facts: &Facts) -> Check {
+    let path = &device.path;
+    let command = format!("lsblk --output NAME,RO,SIZE {path}");
+    let is_protected = |name: &String| {
+        let dir = roots.block_dir(name);
+        dir.is_some_and(|dir| read_text(dir.join("ro")).as_deref() == Some("1"))
+    };
+    if facts.size_bytes == 0 {
+        return refused("writable", format!("{path} has no size; insert a medium"), &command);
+    }
+    if facts.read_only || family.below.iter().any(is_protected) {
+        let evidence =
+            format!("{path} is read-only; look for a switch, or blockdev --setrw {path}");
+        return refused("writable", evidence, &command);
+    }
+    ok("writable", "the device takes writes")
+}
+
+/// The check `range`.
+fn range(request: &Request, device: &DeviceIdentity) -> Check {
+    let size = device.size_bytes;
+    let range = request.range.clone().unwrap_or(0..size);
+    let sector = u64::from(device.logical_sector_bytes.max(1));
+    let is_whole = range.start.is_multiple_of(sector) && range.end.is_multiple_of(sector);
+    let evidence = format!("bytes {} to {} of {size}", range.start, range.end);
+    if range.is_empty() || range.end > size || !is_whole {
+        let command = format!("blockdev --getsize64 --getss {}", device.path);
+        let why = format!("{evidence} are no sectors of {sector} bytes within the device");
+        return refused("range", why, &command);
+    }
+    ok("range", evidence)
+}
+
+/// The check `claim`: the kernel gives it to one at a time, also against users that are not visible.
+fn take(
+    kernel: &dyn Kernel,
+    checks: &mut Vec<Check>,
+    place: &Place,
+    facts: &Facts,
+    access: Access,
+    is_explained: bool,
+) -> Option<File> {
+    let node = place.node.display();
+    let command = format!("lsblk {node}; sudo grep -s {node} /proc/*/mountinfo /proc/swaps");
+    let (check, file) = match kernel.open(&place.node, access) {
+        Ok(file) => match kernel.facts(&file) {
+            Ok(now) if now == *facts => {
+                (ok("claim", "the kernel gave the device exclusively"), Some(file))
+            }
+            Ok(_) => (refused("claim", swapped(&place.node), &command), None),
+            Err(errno) => (refused("claim", cannot_open(&place.node, errno), &command), None),
+        },
+        Err(Errno::BUSY) if is_explained => {
+            (refused("claim", "the kernel says that it is in use, as told below", &command), None)
+        }
+        Err(Errno::BUSY) => {
+            let evidence = "the kernel says that it or one of its partitions is in use, by something \
+                            that is not visible here: another container or namespace, an imported \
+                            pool, another program's claim";
+            (refused("claim", evidence, &command), None)
+        }
+        Err(errno @ (Errno::ROFS | Errno::ACCESS | Errno::PERM)) if access != Access::Read => {
+            let why = std::io::Error::from(errno);
+            let evidence = format!("the kernel does not let {node} be written: {why}");
+            (refused("claim", evidence, &command), None)
+        }
+        Err(errno) => (refused("claim", cannot_open(&place.node, errno), &command), None),
+    };
+    checks.push(check);
+    file
+}
+
+/// The check `lock`: on the whole disk, as programs that follow systemd's BLOCK_DEVICE_LOCKING take
+/// it; udev then leaves the device alone.
+fn lock(
+    kernel: &dyn Kernel,
+    roots: &Roots,
+    checks: &mut Vec<Check>,
+    family: &Family,
+    device: File,
+) -> Option<Held> {
+    let disk = family.disk.as_deref().unwrap_or(&family.target);
+    let node = roots.node(disk);
+    let on_disk = match &family.disk {
+        None => Ok(None),
+        Some(_) => kernel.open(&node, Access::Read).and_then(|file| {
+            let is_disk = Some(kernel.facts(&file)?.number) == roots.block_number(disk);
+            if is_disk { Ok(Some(file)) } else { Err(Errno::NODEV) }
+        }),
+    };
+    let locked = on_disk.and_then(|other| {
+        kernel.lock(other.as_ref().unwrap_or(&device))?;
+        Ok(Held { device, _lock: other })
+    });
+    let command = format!("lslocks; fuser -v {}", node.display());
+    let (check, held) = match locked {
+        Ok(held) => {
+            (ok("lock", format!("the advisory lock on {} is ours", node.display())), Some(held))
+        }
+        Err(Errno::WOULDBLOCK) => {
+            let evidence = format!("another program holds the lock on {}", node.display());
+            (refused("lock", evidence, &command), None)
+        }
+        Err(errno) => (refused("lock", cannot_open(&node, errno), &command), None),
+    };
+    checks.push(check);
+    held
+}
+
+/// Mounted siblings do not refuse, but they share the drive's time.
+fn siblings(roots: &Roots, family: &Family) -> Check {
+    let table = crate::mounts::mounts(roots);
+    let mounted: Vec<&String> = family
+        .siblings
+        .iter()
+        .filter(|name| {
+            let devices = |mount| crate::stack::devices_of_mount(roots, mount);
+            table.iter().any(|mount| devices(mount).contains(name))
+        })
+        .collect();
+    if mounted.is_empty() {
+        return ok("siblings", "no other partition of the disk is mounted");
+    }
+    let names: Vec<&str> = mounted.iter().map(|name| name.as_str()).collect();
+    let evidence = format!("{} of the same disk is mounted and shares its time", names.join(", "));
+    unknown("siblings", evidence, "findmnt")
+}
+
+/// The check `same device`: the path still leads where it led when the look began.
+fn same_place(kernel: &dyn Kernel, request: &Request, place: &Place) -> Check {
+    match kernel.resolve(&request.path) {
+        Ok(now) if now == *place => ok("same device", "the path still leads to it"),
+        _ => {
+            let command = format!("ls -lL {}", request.path.display());
+            refused("same device", swapped(&request.path), &command)
+        }
+    }
+}
+
+/// The check `as shown`: the claimed device is the one that the user saw in the report.
+pub(crate) fn is_as_shown(
+    shown: Option<&DeviceIdentity>,
+    claimed: Option<&DeviceIdentity>,
+) -> Check {
+    let difference = match (shown, claimed) {
+        (Some(shown), Some(claimed)) => identity::difference(shown, claimed),
+        _ => Some("it could not be opened twice".to_string()),
+    };
+    match difference {
+        None => ok("as shown", "the claimed device is the one that was shown"),
+        Some(why) => {
+            refused("as shown", format!("it is not the device that was shown: {why}"), "lsblk")
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The gate: the only way to a handle that writes to a block device.
+//!
+//! [`examine`] looks at a device without changing anything and reports what speaks against writing;
+//! [`claim`] opens it for writing, looks at everything again through the claim it then holds, and
+//! gives a [`RawDisk`] or a [`Refusal`]. docs/safety.md explains each check, and what none can see.
+
+mod checks;
+mod confirm;
+mod contents;
+mod family;
+mod identity;
+mod inspect;
+mod kernel;
+mod places;
+mod processes;
+mod raw_disk;
+mod users;
+
+pub use confirm::Confirmation;
+pub use places::OwnPlaces;
+pub use raw_disk::{RawDisk, WriteError};
+
+use crate::roots::Roots;
+use contents::Contents;
+use drivescope_model::WriteLevel;
+use drivescope_model::gate::{Check, DeviceIdentity, GateRecord};
+use inspect::Inspection;
+use kernel::{Access, Host, Kernel};
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// What is asked of the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The device as the user named it.
+    pub path: PathBuf,
+    /// How it is to be written.
+    pub level: WriteLevel,
+    /// Bytes that may be written; `None` for all.
+    pub range: Option<Range<u64>>,
+    /// What must not lie on it.
+    pub own: OwnPlaces,
+}
+
+/// What [`examine`] found out. It is shown to the user, and [`claim`] gives a handle only for the very
+/// device it describes.
+#[derive(Debug)]
+pub struct Report {
+    request: Request,
+    device: Option<DeviceIdentity>,
+    checks: Vec<Check>,
+    contents: Contents,
+}
+
+/// Why the gate does not give a handle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Every check, those that refuse among them.
+    pub record: Box<GateRecord>,
+}
+
+impl Report {
+    /// The record as it stands with this confirmation.
+    pub fn record(&self, confirmation: &Confirmation) -> GateRecord {
+        record(&self.request, self.device.clone(), &self.checks, &self.contents, confirmation)
+    }
+
+    /// What the user must type, when nothing but that is missing.
+    pub fn missing_phrase(&self) -> Option<String> {
+        let phrase = self.device.as_ref()?.phrase();
+        let allowed = |confirmation: &Confirmation| self.record(confirmation).is_allowed();
+        let is_missing = !allowed(&Confirmation::none())
+            && allowed(&Confirmation::given(std::slice::from_ref(&phrase)));
+        is_missing.then_some(phrase)
+    }
+
+    /// The device, if it could be opened.
+    pub fn device(&self) -> Option<&DeviceIdentity> {
+        self.device.as_ref()
+    }
+}
+
+impl fmt::Display for Refusal {
+    /// Every reason in a line of its own, each with the command that shows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, check) in self.record.refusals().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{}: {}", check.name, check.evidence)?;
+            if let Some(command) = &check.command {
+                write!(f, " ({command})")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Looks at a device. It is opened read-only, with the kernel's exclusive claim and the advisory lock
+/// for as long as the look takes, and nothing is changed.
+pub fn examine(roots: &Roots, request: Request) -> Report {
+    examine_with(&Host, roots, request)
+}
+
+/// Claims the device of a report for writing, until the handle is dropped.
+///
+/// Nothing is opened for writing unless the report and the confirmation allow it; then every check is
+/// made again through the claim, and the device must still be the one that the report describes.
+pub fn claim(
+    roots: &Roots,
+    report: Report,
+    confirmation: &Confirmation,
+) -> Result<RawDisk, Refusal> {
+    claim_with(Box::new(Host), roots, report, confirmation)
+}
+
+fn examine_with(kernel: &dyn Kernel, roots: &Roots, request: Request) -> Report {
+    let Inspection { checks, device, contents, .. } =
+        inspect::inspect(kernel, roots, &request, Access::ReadExclusive);
+    Report { request, device, checks, contents }
+}
+
+fn claim_with(
+    kernel: Box<dyn Kernel>,
+    roots: &Roots,
+    report: Report,
+    confirmation: &Confirmation,
+) -> Result<RawDisk, Refusal> {
+    let seen = report.record(confirmation);
+    if !seen.is_allowed() {
+        return Err(Refusal { record: Box::new(seen) });
+    }
+    let Report { request, device: shown, .. } = report;
+    let Inspection { mut checks, device, contents, held } =
+        inspect::inspect(&*kernel, roots, &request, Access::WriteExclusive);
+    checks.push(inspect::is_as_shown(shown.as_ref(), device.as_ref()));
+    let record = record(&request, device.clone(), &checks, &contents, confirmation);
+    match (held, device) {
+        (Some(held), Some(device)) if record.is_allowed() => {
+            let range = request.range.clone().unwrap_or(0..device.size_bytes);
+            Ok(RawDisk::new(kernel, roots.clone(), held, request, range, device, record))
+        }
+        _ => Err(Refusal { record: Box::new(record) }),
+    }
+}
+
+fn record(
+    request: &Request,
+    device: Option<DeviceIdentity>,
+    checks: &[Check],
+    contents: &Contents,
+    confirmation: &Confirmation,
+) -> GateRecord {
+    let mut checks = checks.to_vec();
+    if let Some(device) = &device {
+        checks.extend(confirm::check(request.level, device, contents, confirmation));
+    }
+    GateRecord { level: request.level, device, checks }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Other programs that have the device open: the kernel's exclusive claim does not see them, because
+//! it is about claims and not about plain opens. A virtual machine may write to a disk this way.
+
+use super::checks::{Use, unknown, uses};
+use super::family::Family;
+use super::users::{has_ended, processes};
+use crate::roots::{Roots, list_dir, read_text, split_dev};
+use drivescope_model::gate::Check;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// A descriptor of another program.
+struct Open {
+    process: String,
+    device: String,
+    writes: bool,
+}
+
+/// Refuses where somebody can write; readers (health daemons) are only told.
+pub(crate) fn check(roots: &Roots, family: &Family) -> Vec<Check> {
+    let own = fs::read_link(roots.proc.join("self")).ok();
+    let own = own.and_then(|link| crate::roots::file_name(&link));
+    let mut found = Vec::new();
+    let mut hidden = 0;
+    for process in processes(roots).into_iter().filter(|id| Some(id) != own.as_ref()) {
+        let dir = roots.proc.join(&process);
+        match fs::read_dir(dir.join("fd")) {
+            Ok(_) => found.extend(descriptors(roots, family, &process, &dir)),
+            Err(error) if has_ended(&error) => {}
+            Err(_) => hidden += 1,
+        }
+    }
+    let (writers, readers): (Vec<Open>, Vec<Open>) = found.into_iter().partition(|o| o.writes);
+    let writers: Vec<Use> = writers.iter().map(|open| writing(roots, open)).collect();
+    if writers.is_empty() && hidden > 0 {
+        let evidence = format!("{hidden} processes do not show what they have open");
+        return vec![unknown("other programs", evidence, "sudo ls -l /proc/*/fd")];
+    }
+    let mut names: Vec<String> = readers.iter().map(|o| program(roots, &o.process)).collect();
+    names.sort();
+    names.dedup();
+    let none = match names.as_slice() {
+        [] => "none has it open".to_string(),
+        names => format!("none can write; only read by {}", names.join(", ")),
+    };
+    uses("other programs", writers, none)
+}
+
+fn writing(roots: &Roots, open: &Open) -> Use {
+    let program = program(roots, &open.process);
+    let evidence = format!("{program} has {} open for writing", open.device);
+    Use::new(evidence, format!("ls -l /proc/{}/fd", open.process))
+}
+
+/// `qemu (process 812)`.
+fn program(roots: &Roots, process: &str) -> String {
+    let name = read_text(roots.proc.join(process).join("comm"));
+    format!("{} (process {process})", name.as_deref().unwrap_or("a program"))
+}
+
+fn descriptors(roots: &Roots, family: &Family, process: &str, dir: &Path) -> Vec<Open> {
+    let device = |fd: &str| {
+        let link = dir.join("fd").join(fd);
+        // The number is what counts; a link without a device behind it is taken by its name.
+        match fs::metadata(&link) {
+            Ok(meta) if meta.file_type().is_block_device() => {
+                roots.block_name(split_dev(meta.rdev()))
+            }
+            Ok(_) => None,
+            Err(_) => roots.block_of_node(&fs::read_link(&link).ok()?),
+        }
+    };
+    let writes = |fd: &str| {
+        let info = read_text(dir.join("fdinfo").join(fd)).unwrap_or_default();
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or("2");
+        // Octal; the lowest two bits are O_RDONLY, O_WRONLY or O_RDWR (proc_pid_fdinfo(5)).
+        i64::from_str_radix(flags.trim(), 8).map_or(true, |flags| flags & 3 != 0)
+    };
+    let names = list_dir(&dir.join("fd"));
+    let found = names.iter().filter_map(|fd| {
+        let name = device(fd).filter(|name| family.has(name))?;
+        Some(Open { process: process.to_string(), device: name, writes: writes(fd) })
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roots::fake::Fake;
+    use drivescope_model::gate::Outcome;
+
+    fn outcome(fake: &Fake, target: &str) -> Check {
+        let checks = check(&fake.roots, &Family::of(&fake.roots, target));
+        assert_eq!(checks.len(), 1, "{checks:?}");
+        checks[0].clone()
+    }
+
+    /// `sdx` does not exist on the machine that runs the test, so its number comes from its name.
+    fn opened(flags: &str) -> Fake {
+        let fake = Fake::new();
+        fake.disk("pci0000:00/block/gate-sdx", (8, 0), 1 << 30);
+        fake.file("proc/812/comm", "qemu-system\n");
+        fake.link("proc/812/fd/7", "/dev/gate-sdx");
+        fake.file("proc/812/fdinfo/7", format!("pos:\t0\nflags:\t{flags}\nmnt_id:\t15\n"));
+        fake
+    }
+
+    #[test]
+    fn a_program_that_can_write_refuses_and_one_that_reads_is_told() {
+        let check = outcome(&opened("02100002"), "gate-sdx");
+        assert_eq!(check.outcome, Outcome::Refused);
+        assert!(check.evidence.contains("qemu-system (process 812)"), "{}", check.evidence);
+        let check = outcome(&opened("02100000"), "gate-sdx");
+        assert_eq!(check.outcome, Outcome::Ok);
+        assert!(check.evidence.contains("only read by qemu-system"), "{}", check.evidence);
+    }
+
+    #[test]
+    fn other_devices_do_not_matter() {
+        let fake = opened("02");
+        fake.disk("pci0000:00/block/gate-sdy", (8, 16), 1 << 30);
+        assert_eq!(outcome(&fake, "gate-sdy").evidence, "none has it open");
+    }
+
+    #[test]
+    fn programs_that_do_not_show_theirs_are_told() {
+        let fake = opened("0");
+        // A file where the directory should be cannot be read as one, not even by root.
+        fake.file("proc/813/fd", "");
+        let check = outcome(&fake, "gate-sdx");
+        assert_eq!(check.outcome, Outcome::Unknown);
+        assert!(check.evidence.starts_with("1 processes"), "{}", check.evidence);
+    }
+
+    #[test]
+    fn flags_that_make_no_sense_count_as_writing() {
+        assert_eq!(outcome(&opened("zzz"), "gate-sdx").outcome, Outcome::Refused);
+    }
+}

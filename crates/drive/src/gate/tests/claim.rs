@@ -1,0 +1,313 @@
+//! Claims: what must be said, what must stay as it was shown, and what the handle then allows.
+
+use super::machine::{LEVELS, Machine, SERIAL, SIZE, allowed, check, refused};
+use crate::gate::kernel::Access;
+use crate::gate::{Confirmation, RawDisk, WriteError};
+use drivescope_model::WriteLevel;
+use drivescope_model::gate::Outcome;
+use rustix::io::Errno;
+
+/// A claim at a level with the serial given.
+fn claimed(machine: &Machine, level: WriteLevel) -> RawDisk {
+    machine.claim(machine.report(level), &[SERIAL]).unwrap_or_else(|r| panic!("{r}"))
+}
+
+fn opened_for_writing(machine: &Machine) -> bool {
+    machine.kernel.opened.lock().unwrap().contains(&Access::WriteExclusive)
+}
+
+#[test]
+fn a_claimed_disk_writes_within_its_level_and_range() {
+    let machine = Machine::new();
+    let mut report_request = machine.request(WriteLevel::Restore);
+    report_request.range = Some(4096..8192);
+    let roots = &machine.fake.roots;
+    let report = crate::gate::examine_with(&machine.kernel, roots, report_request);
+    let disk = machine.claim(report, &[]).unwrap();
+    assert_eq!((disk.level(), disk.range()), (WriteLevel::Restore, 4096..8192));
+    assert_eq!(disk.device().serial.as_deref(), Some(SERIAL));
+    disk.write_at(WriteLevel::Restore, &[7; 4096], 4096).unwrap();
+    disk.write_at(WriteLevel::SameBytes, &[8; 512], 7680).unwrap();
+    disk.sync().unwrap();
+    let mut back = [0; 512];
+    disk.read_at(&mut back, 7680).unwrap();
+    assert_eq!(back, [8; 512]);
+    let before = std::fs::read(machine.image("sdb")).unwrap();
+    for (level, length, offset) in [
+        (WriteLevel::Destroy, 512, 4096),
+        (WriteLevel::Read, 512, 4096),
+        (WriteLevel::OwnFiles, 512, 4096),
+    ] {
+        let result = disk.write_at(level, &vec![9; length], offset);
+        assert!(matches!(result, Err(WriteError::Level { .. })), "{result:?}");
+    }
+    for (length, offset) in
+        [(512, 0), (512, 8192), (8192, 4096), (4096, 3584), (100, 4096), (512, 4097), (0, 4096)]
+    {
+        let result = disk.write_at(WriteLevel::Restore, &vec![9; length], offset);
+        assert!(matches!(result, Err(WriteError::Range { .. })), "{length} {offset} {result:?}");
+    }
+    let result = disk.write_at(WriteLevel::Restore, &[9; 512], u64::MAX - 511);
+    assert!(matches!(result, Err(WriteError::Range { .. })), "{result:?}");
+    assert!(std::fs::read(machine.image("sdb")).unwrap() == before, "a refused write wrote");
+}
+
+#[test]
+fn the_record_of_a_claim_has_every_step() {
+    let machine = Machine::new();
+    let record = claimed(&machine, WriteLevel::Destroy).record().clone();
+    let names: Vec<&str> = record.checks.iter().map(|check| check.name.as_str()).collect();
+    let expected = [
+        "path",
+        "identity",
+        "writable",
+        "range",
+        "claim",
+        "lock",
+        "mounts",
+        "file systems",
+        "swap",
+        "holders",
+        "loop devices",
+        "pools",
+        "other programs",
+        "siblings",
+        "places",
+        "system",
+        "same device",
+        "as shown",
+        "signatures",
+        "blankness",
+        "confirmation",
+    ];
+    assert_eq!(names, expected);
+    assert!(record.checks.iter().all(|check| check.outcome == Outcome::Ok), "{record:#?}");
+    assert!(check(&record, "identity").evidence.contains(SERIAL));
+}
+
+#[test]
+fn destroy_needs_exactly_the_serial_of_the_device() {
+    let machine = Machine::new();
+    for given in [
+        &[][..],
+        &["yes"],
+        &["WD-WCAV5E999999"],
+        &["wd-wcav5e123456"],
+        &["WD-WCAV5E12345"],
+        &["*"],
+        &[""],
+        &["sdb"],
+        &["WDC WD10EARS-00Y5B1"],
+    ] {
+        let refusal = machine.claim(machine.report(WriteLevel::Destroy), given).unwrap_err();
+        refused(&refusal.record, "confirmation", SERIAL);
+        let text = refusal.to_string();
+        assert!(text.contains(SERIAL) && text.contains("lsblk"), "{text}");
+        assert!(!opened_for_writing(&machine), "{given:?}");
+    }
+    let others = ["WD-OTHER", SERIAL];
+    assert!(machine.claim(machine.report(WriteLevel::Destroy), &others).is_ok());
+}
+
+#[test]
+fn without_a_serial_model_and_size_confirm() {
+    let machine = Machine::new();
+    std::fs::remove_file(machine.fake.path("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial"))
+        .unwrap();
+    let report = machine.report(WriteLevel::Destroy);
+    let phrase = format!("WDC WD10EARS-00Y5B1:{SIZE}");
+    assert_eq!(report.missing_phrase().as_ref(), Some(&phrase));
+    assert!(machine.claim(report, &["WDC WD10EARS-00Y5B1"]).is_err());
+    assert!(machine.claim(machine.report(WriteLevel::Destroy), &[&phrase]).is_ok());
+}
+
+#[test]
+fn a_serial_of_another_device_refuses_even_where_none_is_needed() {
+    let machine = Machine::new();
+    for level in LEVELS {
+        let refusal = machine.claim(machine.report(level), &["WD-OTHER"]).unwrap_err();
+        refused(&refusal.record, "confirmation", "WD-OTHER was given");
+    }
+}
+
+#[test]
+fn the_phrase_is_asked_for_only_when_nothing_else_refuses() {
+    let machine = Machine::new();
+    let phrase = |level| machine.report(level).missing_phrase();
+    assert_eq!(phrase(WriteLevel::Destroy).as_deref(), Some(SERIAL));
+    assert_eq!(phrase(WriteLevel::Restore), None);
+    machine.write("sdb", 1080, b"\x53\xEF");
+    assert_eq!(phrase(WriteLevel::Restore).as_deref(), Some(SERIAL));
+    assert_eq!(phrase(WriteLevel::SameBytes), None);
+    machine.fake.file("proc/swaps", "Filename Type\n/dev/sdb partition\n");
+    assert_eq!(phrase(WriteLevel::Destroy), None);
+}
+
+#[test]
+fn nothing_is_opened_for_writing_to_look_or_when_refused() {
+    let machine = Machine::new();
+    machine.mounts(&["2 1 8:16 / /data rw - ext4 /dev/sdb rw"]);
+    for level in LEVELS {
+        let refusal = machine.claim(machine.report(level), &[SERIAL]).unwrap_err();
+        refused(&refusal.record, "mounts", "/data");
+    }
+    assert!(!opened_for_writing(&machine));
+}
+
+#[test]
+fn a_link_that_is_swapped_is_refused_whenever_it_happens() {
+    // Each look asks once at its beginning and once at its end.
+    for (ways, by) in [
+        (&["sdb", "sdc", "sdc"][..], "same device"),
+        (&["sdb", "sdb", "sdc", "sdc"], "as shown"),
+        (&["sdb", "sdb", "sdb", "sdc"], "same device"),
+    ] {
+        let machine = Machine::new();
+        machine.link("/dev/disk/by-id/mine", ways);
+        let mut request = machine.request(WriteLevel::SameBytes);
+        request.path = "/dev/disk/by-id/mine".into();
+        let roots = &machine.fake.roots;
+        let report = crate::gate::examine_with(&machine.kernel, roots, request);
+        let refusal = machine.claim(report, &[]).unwrap_err();
+        refused(&refusal.record, by, "");
+    }
+}
+
+#[test]
+fn a_node_that_opens_another_device_than_it_named_is_refused() {
+    let machine = Machine::new();
+    // The path is asked at the time of check, the descriptor at the time of use.
+    let image = machine.image("sdc");
+    machine.change("sdb", |node| node.image.clone_from(&image));
+    let record = machine.examine(WriteLevel::SameBytes);
+    refused(&record, "path", "led to another device");
+}
+
+#[test]
+fn everything_is_looked_at_again_before_the_first_write_and_only_then() {
+    type Change = fn(&Machine);
+    let changes: [(Change, &str); 6] = [
+        (|m| m.link("/dev/sdb", &["sdc"]), "another device"),
+        (|m| m.link("/dev/sdb", &["gone"]), "gone"),
+        (|m| m.change("sdb", |node| node.facts.size_bytes -= 512), "size"),
+        (|m| m.change("sdb", |node| node.facts.disk_sequence = Some(9)), "disk sequence"),
+        (
+            |m| m.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", "OTHER"),
+            "serial number was WD-WCAV5E123456 and is OTHER",
+        ),
+        (|m| m.fake.attrs("sdb", &[("size", "1")]), "its size changes"),
+    ];
+    for (change, words) in changes {
+        let machine = Machine::new();
+        let disk = claimed(&machine, WriteLevel::Destroy);
+        change(&machine);
+        for _ in 0..2 {
+            let error = disk.write_at(WriteLevel::Destroy, &[1; 512], 0).unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains("nothing was written"), "{error}");
+        }
+        assert!(std::fs::read(machine.image("sdb")).unwrap().iter().all(|byte| *byte == 0));
+    }
+    let machine = Machine::new();
+    let disk = claimed(&machine, WriteLevel::Destroy);
+    disk.write_at(WriteLevel::Destroy, &[1; 512], 0).unwrap();
+    machine.link("/dev/sdb", &["gone"]);
+    disk.write_at(WriteLevel::Destroy, &[1; 512], 512).unwrap();
+}
+
+#[test]
+fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
+    type Case = (fn(&Machine), &'static str, &'static str);
+    let cases: [Case; 10] = [
+        (|m| m.change("sdb", |n| n.open = Some(Errno::NOMEDIUM)), "path", "no medium"),
+        (|m| m.change("sdb", |n| n.open = Some(Errno::ACCESS)), "path", "sudo"),
+        (|m| m.change("sdb", |n| n.open = Some(Errno::NXIO)), "path", "no device behind it"),
+        (|m| m.change("sdb", |n| n.open = Some(Errno::LOOP)), "path", "became a link"),
+        (|m| m.change("sdb", |n| n.open = Some(Errno::IO)), "path", "dmesg"),
+        (|m| m.change("sdb", |n| n.facts.read_only = true), "writable", "read-only"),
+        (|m| m.fake.attrs("sdb", &[("ro", "1")]), "writable", "read-only"),
+        (|m| m.change("sdb", |n| n.facts.size_bytes = 0), "writable", "no size"),
+        (|m| m.fake.attrs("sdb", &[("size", "8")]), "identity", "its size changes"),
+        (|m| m.fake.attrs("sdb", &[("dm/suspended", "1")]), "path", "dmsetup resume"),
+    ];
+    for (make, by, words) in cases {
+        let machine = Machine::new();
+        make(&machine);
+        for level in LEVELS {
+            refused(&machine.confirmed(level), by, words);
+        }
+    }
+}
+
+#[test]
+fn what_is_gone_or_unknown_to_the_kernel_is_refused() {
+    let mut machine = Machine::new();
+    machine.target = "absent";
+    refused(&machine.examine(WriteLevel::SameBytes), "path", "no such path");
+    let machine = Machine::new();
+    std::fs::remove_file(machine.fake.path("sys/dev/block/8:16")).unwrap();
+    refused(&machine.examine(WriteLevel::SameBytes), "identity", "does not describe device 8:16");
+}
+
+#[test]
+fn the_kernels_refusal_to_write_and_a_foreign_lock_are_told() {
+    let machine = Machine::new();
+    let report = machine.report(WriteLevel::SameBytes);
+    machine.change("sdb", |node| node.write = Some(Errno::ROFS));
+    let refusal = machine.claim(report, &[]).unwrap_err();
+    refused(&refusal.record, "claim", "does not let /dev/sdb be written");
+    let machine = Machine::new();
+    machine.change("sdb", |node| node.lock = Some(Errno::WOULDBLOCK));
+    refused(&machine.examine(WriteLevel::SameBytes), "lock", "another program holds the lock");
+}
+
+#[test]
+fn a_partition_is_claimed_itself_and_locks_its_disk() {
+    let mut machine = Machine::new();
+    machine.sdb1();
+    machine.target = "sdb1";
+    let record = machine.examine(WriteLevel::SameBytes);
+    allowed(&record);
+    assert!(check(&record, "lock").evidence.ends_with("/sdb is ours"));
+    machine.change("sdb", |node| node.lock = Some(Errno::WOULDBLOCK));
+    refused(&machine.examine(WriteLevel::SameBytes), "lock", "sdb");
+    machine.change("sdb", |node| node.lock = None);
+    let disk = machine.claim(machine.report(WriteLevel::Destroy), &[SERIAL]).unwrap();
+    assert_eq!(disk.device().partition_of.as_deref(), Some("sdb"));
+}
+
+#[test]
+fn a_disk_that_got_busy_or_other_contents_after_the_report_is_refused() {
+    let machine = Machine::new();
+    let report = machine.report(WriteLevel::Restore);
+    machine.change("sdb", |node| node.exclusive = Some(Errno::BUSY));
+    refused(&machine.claim(report, &[]).unwrap_err().record, "claim", "in use");
+    let machine = Machine::new();
+    let report = machine.report(WriteLevel::Restore);
+    machine.write("sdb", 1080, b"\x53\xEF");
+    let refusal = machine.claim(report, &[]).unwrap_err();
+    refused(&refusal.record, "signatures", "ext2");
+    refused(&refusal.record, "confirmation", "--write 'restore:WD-WCAV5E123456'");
+}
+
+#[test]
+fn ranges_must_be_whole_sectors_of_the_device() {
+    let machine = Machine::new();
+    for (start, end) in
+        [(0, 0), (512, 511), (100, 512), (0, 1000), (0, SIZE + 512), (SIZE, SIZE + 512)]
+    {
+        let mut request = machine.request(WriteLevel::SameBytes);
+        request.range = Some(start..end);
+        let report = crate::gate::examine_with(&machine.kernel, &machine.fake.roots, request);
+        refused(&report.record(&Confirmation::none()), "range", "sectors");
+    }
+}
+
+#[test]
+fn levels_that_write_nothing_raw_get_no_handle() {
+    let machine = Machine::new();
+    for level in [WriteLevel::Read, WriteLevel::OwnFiles] {
+        let refusal = machine.claim(machine.report(level), &[SERIAL]).unwrap_err();
+        refused(&refusal.record, "level", "needs no raw write");
+    }
+    assert!(machine.kernel.opened.lock().unwrap().is_empty());
+}

@@ -1,0 +1,180 @@
+//! Every signature, at its head and tail places, on the disk and on a partition.
+
+use super::machine::{LEVELS, Machine, PART, SERIAL, SIZE, allowed, check, refused};
+use crate::gate::Confirmation;
+use drivescope_model::WriteLevel;
+use drivescope_model::gate::Outcome;
+
+/// Where bytes lie, from the beginning or from the end of the device or partition.
+#[derive(Debug, Clone, Copy)]
+enum At {
+    Head(u64),
+    Tail(u64),
+}
+use At::{Head, Tail};
+
+const MD: &[u8] = b"\xFC\x4E\x2B\xA9";
+const EXT: &[u8] = b"\x53\xEF";
+const BCACHE: &[u8] = b"\xC6\x85\x73\xF6\x4E\x1A\x45\xCA\x82\x65\xF5\x7F\x48\xBA\x6D\x81";
+
+/// The kind that must be told, and the bytes that format puts on a device.
+type Case = (&'static str, &'static [(At, &'static [u8])]);
+
+/// Places and magics are those of each format's own description, not of the code under test.
+const CASES: &[Case] = &[
+    ("GPT partition table", &[(Head(510), b"\x55\xAA"), (Head(512), b"EFI PART")]),
+    ("GPT partition table", &[(Head(4096), b"EFI PART")]),
+    ("GPT partition table", &[(Tail(512), b"EFI PART")]),
+    ("GPT partition table", &[(Tail(4096), b"EFI PART")]),
+    ("MBR partition table", &[(Head(510), b"\x55\xAA")]),
+    ("ext2", &[(Head(1080), EXT)]),
+    ("ext3", &[(Head(1080), EXT), (Head(1024 + 0x5C), b"\x04")]),
+    ("ext4", &[(Head(1080), EXT), (Head(1024 + 0x60), b"\x40")]),
+    ("xfs", &[(Head(0), b"XFSB")]),
+    ("btrfs", &[(Head(65536 + 64), b"_BHRfS_M")]),
+    ("btrfs", &[(Head((64 << 20) + 64), b"_BHRfS_M")]),
+    ("ntfs", &[(Head(3), b"NTFS    "), (Head(510), b"\x55\xAA")]),
+    ("ntfs", &[(Tail(509), b"NTFS    ")]),
+    ("exfat", &[(Head(3), b"EXFAT   "), (Head(510), b"\x55\xAA")]),
+    ("exfat", &[(Head(12 * 512 + 3), b"EXFAT   ")]),
+    ("vfat", &[(Head(54), b"FAT12   "), (Head(510), b"\x55\xAA")]),
+    ("vfat", &[(Head(54), b"FAT16   "), (Head(510), b"\x55\xAA")]),
+    ("vfat", &[(Head(82), b"FAT32   "), (Head(510), b"\x55\xAA")]),
+    ("vfat", &[(Head(6 * 512 + 82), b"FAT32   ")]),
+    ("apfs", &[(Head(32), b"NXSB")]),
+    ("hfsplus", &[(Head(1024), b"H+\x00\x04")]),
+    ("hfsplus", &[(Head(1024), b"HX\x00\x05")]),
+    ("hfsplus", &[(Tail(1024), b"H+\x00\x04")]),
+    ("crypto_LUKS", &[(Head(0), b"LUKS\xBA\xBE\x00\x01")]),
+    ("crypto_LUKS", &[(Head(0), b"LUKS\xBA\xBE\x00\x02")]),
+    ("crypto_LUKS", &[(Head(0x4000), b"SKUL\xBA\xBE\x00\x02")]),
+    ("LVM2_member", &[(Head(512), b"LABELONE"), (Head(536), b"LVM2 001")]),
+    ("LVM2_member", &[(Head(1536), b"LABELONE"), (Head(1560), b"LVM2 001")]),
+    ("linux_raid_member", &[(Tail(64 << 10), MD)]),
+    ("linux_raid_member", &[(Tail(8 << 10), MD)]),
+    ("linux_raid_member", &[(Head(0), MD)]),
+    ("linux_raid_member", &[(Head(4096), MD)]),
+    ("isw_raid_member", &[(Tail(1024), b"Intel Raid ISM Cfg Sig. 1.3.00")]),
+    ("ddf_raid_member", &[(Tail(512), b"\xDE\x11\xDE\x11")]),
+    ("bcache", &[(Head(4096 + 24), BCACHE)]),
+    ("swap", &[(Head(4086), b"SWAPSPACE2")]),
+    ("swap", &[(Head(65526), b"SWAPSPACE2")]),
+    ("ceph_bluestore", &[(Head(0), b"bluestore block device\n")]),
+    ("BitLocker", &[(Head(3), b"-FVE-FS-")]),
+];
+
+/// Puts the bytes onto a part of `sdb` that begins at `start`.
+fn put(machine: &Machine, parts: &[(At, &[u8])], (start, size): (u64, u64)) {
+    for (at, bytes) in parts {
+        let at = match at {
+            Head(at) => *at,
+            Tail(distance) => size - distance,
+        };
+        machine.write("sdb", start + at, bytes);
+    }
+}
+
+/// All levels on a disk that carries `kind`, on the host or in a container.
+fn expect(machine: &Machine, kind: &str) {
+    allowed(&machine.examine(WriteLevel::SameBytes));
+    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+        let report = machine.report(level);
+        let record = report.record(&Confirmation::none());
+        refused(&record, "signatures", kind);
+        refused(&record, "confirmation", SERIAL);
+        let record = report.record(&Confirmation::given(&[SERIAL.to_string()]));
+        allowed(&record);
+        assert!(check(&record, "signatures").evidence.contains(kind), "it stays in the record");
+    }
+}
+
+#[test]
+fn every_signature_asks_for_the_serial_on_the_disk_and_on_a_partition() {
+    let with_partition = || {
+        let machine = Machine::new();
+        machine.sdb1();
+        machine
+    };
+    for (machine, name, place) in [
+        (Machine::new(), "sdb", (0, SIZE)),
+        (Machine::new().in_container(), "sdb", (0, SIZE)),
+        (with_partition(), "sdb1", PART),
+        (with_partition().in_container(), "sdb1", PART),
+    ] {
+        for (kind, parts) in CASES {
+            println!("{kind} {parts:?}");
+            put(&machine, parts, place);
+            expect(&machine, &format!("{name}: {kind}"));
+            machine.wipe("sdb");
+            assert!(machine.examine(WriteLevel::Restore).is_allowed(), "the disk is blank again");
+        }
+    }
+}
+
+#[test]
+fn each_of_the_four_labels_of_zfs_is_enough() {
+    const LABEL: u64 = 256 << 10;
+    for label in [Head(0), Head(LABEL), Tail(2 * LABEL), Tail(LABEL)] {
+        let machine = Machine::new();
+        for block in 0..4u64 {
+            let shift = (128 << 10) + block * 1024;
+            let at = match label {
+                Head(at) => Head(at + shift),
+                Tail(distance) => Tail(distance - shift),
+            };
+            put(&machine, &[(at, &0x00BA_B10Cu64.to_le_bytes())], (0, SIZE));
+        }
+        expect(&machine, "sdb: zfs_member");
+    }
+}
+
+#[test]
+fn an_old_superblock_in_the_order_of_another_machine_is_known() {
+    let machine = Machine::new();
+    put(&machine, &[(Tail(64 << 10), b"\xA9\x2B\x4E\xFC")], (0, SIZE));
+    expect(&machine, "linux_raid_member");
+}
+
+#[test]
+fn a_target_partition_has_its_own_signatures() {
+    let mut machine = Machine::new();
+    machine.sdb1();
+    machine.write("sdb1", 1080, EXT);
+    machine.target = "sdb1";
+    refused(&machine.examine(WriteLevel::Destroy), "signatures", "sdb1: ext2");
+}
+
+#[test]
+fn unknown_data_are_not_taken_for_empty() {
+    let machine = Machine::new();
+    machine.write("sdb", SIZE - 1, b"x");
+    allowed(&machine.examine(WriteLevel::SameBytes));
+    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+        refused(&machine.examine(level), "blankness", "unknown data");
+        refused(&machine.examine(level), "confirmation", "");
+        allowed(&machine.confirmed(level));
+    }
+}
+
+#[test]
+fn a_blank_disk_says_so_and_only_destroy_wants_the_serial() {
+    for fill in [0x00, 0xFF] {
+        let machine = Machine::new();
+        machine.write("sdb", 0, &vec![fill; usize::try_from(SIZE).unwrap()]);
+        for level in LEVELS {
+            let record = machine.examine(level);
+            assert_eq!(check(&record, "signatures").outcome, Outcome::Ok);
+            assert_eq!(check(&record, "blankness").outcome, Outcome::Ok);
+            assert_eq!(record.is_allowed(), level != WriteLevel::Destroy, "{level:?}");
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_cannot_be_read_is_not_taken_for_empty() {
+    let machine = Machine::new();
+    let image = std::fs::OpenOptions::new().write(true).open(machine.image("sdb")).unwrap();
+    image.set_len(SIZE / 2).unwrap();
+    refused(&machine.examine(WriteLevel::Restore), "signatures", "cannot be read");
+    allowed(&machine.confirmed(WriteLevel::Restore));
+}

@@ -1,0 +1,297 @@
+//! A machine with the running system on `sda` and a blank disk `sdb`.
+
+use crate::gate::kernel::{Access, Facts, Kernel, Place};
+use crate::gate::{
+    Confirmation, OwnPlaces, RawDisk, Refusal, Report, Request, claim_with, examine_with,
+};
+use crate::roots::fake::Fake;
+use drivescope_model::WriteLevel;
+use drivescope_model::gate::{Check, GateRecord, Outcome};
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// Size of `sdb`.
+pub const SIZE: u64 = 80 << 20;
+/// Where `sdb1` begins when a test asks for it, and how long it is.
+pub const PART: (u64, u64) = (1 << 20, 72 << 20);
+/// What `sdb` reports.
+pub const SERIAL: &str = "WD-WCAV5E123456";
+/// Every level that writes to a device.
+pub const LEVELS: [WriteLevel; 3] =
+    [WriteLevel::SameBytes, WriteLevel::Restore, WriteLevel::Destroy];
+
+/// What the kernel answers about one node.
+#[derive(Debug, Clone)]
+pub struct Node {
+    pub facts: Facts,
+    /// Where its bytes are.
+    pub image: PathBuf,
+    /// The file of its own bytes, whatever `image` is changed to.
+    inode: u64,
+    /// What opening it says.
+    pub open: Option<Errno>,
+    /// What claiming it exclusively says.
+    pub exclusive: Option<Errno>,
+    /// What opening it for writing says.
+    pub write: Option<Errno>,
+    /// What locking it says.
+    pub lock: Option<Errno>,
+}
+
+/// A kernel whose answers are a table.
+#[derive(Debug, Default)]
+pub struct FakeKernel {
+    nodes: Mutex<HashMap<PathBuf, Node>>,
+    /// Where a path leads: the first entry now, the others at later questions; the last one stays.
+    links: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
+    /// Every way in which something was opened.
+    pub opened: Mutex<Vec<Access>>,
+}
+
+impl FakeKernel {
+    /// The device whose own image this is; another one may be made to open it instead.
+    fn by_file(&self, file: &File) -> Option<Node> {
+        let inode = file.metadata().unwrap().ino();
+        let nodes = self.nodes.lock().unwrap();
+        nodes.values().find(|node| node.inode == inode).cloned()
+    }
+
+    fn node(&self, path: &Path) -> Result<Node, Errno> {
+        self.nodes.lock().unwrap().get(path).cloned().ok_or(Errno::NOENT)
+    }
+}
+
+impl Kernel for Arc<FakeKernel> {
+    fn resolve(&self, path: &Path) -> Result<Place, Errno> {
+        let mut links = self.links.lock().unwrap();
+        let node = match links.get_mut(path) {
+            Some(ways) if ways.len() > 1 => ways.remove(0),
+            Some(ways) => ways[0].clone(),
+            None => path.to_path_buf(),
+        };
+        let number = self.node(&node)?.facts.number;
+        Ok(Place { node, number })
+    }
+
+    fn open(&self, node: &Path, access: Access) -> Result<File, Errno> {
+        self.opened.lock().unwrap().push(access);
+        let node = self.node(node)?;
+        let refusals = match access {
+            Access::Read => [node.open, None, None],
+            Access::ReadExclusive => [node.open, node.exclusive, None],
+            Access::WriteExclusive => [node.open, node.exclusive, node.write],
+        };
+        match refusals.into_iter().flatten().next() {
+            Some(errno) => Err(errno),
+            None => {
+                let writes = access == Access::WriteExclusive;
+                Ok(OpenOptions::new().read(true).write(writes).open(&node.image).unwrap())
+            }
+        }
+    }
+
+    fn facts(&self, file: &File) -> Result<Facts, Errno> {
+        self.by_file(file).map(|node| node.facts).ok_or(Errno::NODEV)
+    }
+
+    fn lock(&self, file: &File) -> Result<(), Errno> {
+        self.by_file(file).and_then(|node| node.lock).map_or(Ok(()), Err)
+    }
+}
+
+/// The machine.
+pub struct Machine {
+    pub fake: Fake,
+    pub kernel: Arc<FakeKernel>,
+    pub own: OwnPlaces,
+    images: Mutex<HashMap<String, File>>,
+    /// What is asked for.
+    pub target: &'static str,
+}
+
+impl Machine {
+    pub fn new() -> Self {
+        let machine = Self {
+            fake: Fake::new(),
+            kernel: Arc::default(),
+            own: OwnPlaces::default(),
+            images: Mutex::default(),
+            target: "sdb",
+        };
+        machine.disk("sda", (8, 0), 1 << 30);
+        machine.part("sda", 1, (8, 1), (1 << 20, 256 << 20));
+        machine.part("sda", 2, (8, 2), (512 << 20, 16 << 20));
+        machine.disk("sdb", (8, 16), SIZE);
+        machine.disk("sdc", (8, 32), SIZE);
+        let fake = &machine.fake;
+        fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/model", "WDC WD10EARS-00Y5B1");
+        fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", SERIAL);
+        machine.mounts(&[]);
+        machine
+    }
+
+    /// The same seen from a container: an overlay without the host's mounts, and no process of the
+    /// host. The kernel's claim, `/sys` and `/proc/swaps` know nothing of containers.
+    pub fn in_container(self) -> Self {
+        self.fake.mounts(&[
+            "1 0 0:50 / / rw - overlay overlay rw,lowerdir=/var/gate-absent/l,upperdir=/var/gate-absent/u",
+        ]);
+        let proc = &self.fake.roots.proc;
+        for process in super::super::users::processes(&self.fake.roots) {
+            std::fs::remove_dir_all(proc.join(process)).unwrap();
+        }
+        self
+    }
+
+    /// `/` on `sda1`, and these lines.
+    pub fn mounts(&self, lines: &[&str]) {
+        let root = "1 0 8:1 / / rw - ext4 /dev/sda1 rw";
+        self.fake.mounts(&[&[root], lines].concat());
+    }
+
+    pub fn disk(&self, name: &str, number: (u32, u32), size: u64) {
+        self.fake.scsi_disk(&format!("pci0000:00/host-{name}/1:0:0:0/block/{name}"), number, size);
+        self.node(name, number, size);
+    }
+
+    pub fn part(&self, disk: &str, index: u32, number: (u32, u32), (start, size): (u64, u64)) {
+        self.fake.partition(disk, index, number, start / 512, size / 512);
+        self.node(&format!("{disk}{index}"), number, size);
+    }
+
+    /// `sdb1`, as a part of the disk's own bytes where contents are looked for.
+    pub fn sdb1(&self) {
+        self.part("sdb", 1, (8, 17), PART);
+    }
+
+    /// A device without hardware: device mapper, md, loop.
+    pub fn upper(&self, name: &str, number: (u32, u32), below: &[&str], attrs: &[(&str, &str)]) {
+        self.fake.disk(&format!("virtual/block/{name}"), number, SIZE);
+        self.fake.slaves(name, below);
+        for lower in below {
+            let dir = self.fake.roots.block_dir(name).unwrap();
+            self.fake.link(&format!("sys/class/block/{lower}/holders/{name}"), dir);
+        }
+        self.fake.attrs(name, attrs);
+        self.node(name, number, SIZE);
+    }
+
+    fn node(&self, name: &str, number: (u32, u32), size: u64) {
+        // In memory, where reading what was never written costs nothing.
+        let memory = rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let memory = File::from(memory);
+        memory.set_len(size).unwrap();
+        let image = PathBuf::from(format!("/proc/self/fd/{}", memory.as_raw_fd()));
+        let inode = memory.metadata().unwrap().ino();
+        self.images.lock().unwrap().insert(name.to_string(), memory);
+        let facts = Facts {
+            number,
+            size_bytes: size,
+            logical_sector_bytes: 512,
+            physical_sector_bytes: 4096,
+            read_only: false,
+            disk_sequence: None,
+        };
+        let node =
+            Node { facts, image, inode, open: None, exclusive: None, write: None, lock: None };
+        self.kernel.nodes.lock().unwrap().insert(PathBuf::from("/dev").join(name), node);
+        // The gate names the disk of a partition by the tree's own directory of nodes.
+        let copy = self.kernel.nodes.lock().unwrap()[&PathBuf::from("/dev").join(name)].clone();
+        self.kernel.nodes.lock().unwrap().insert(self.fake.roots.node(name), copy);
+    }
+
+    /// Changes what the kernel answers about a device.
+    pub fn change(&self, name: &str, change: impl Fn(&mut Node)) {
+        let mut nodes = self.kernel.nodes.lock().unwrap();
+        for path in [PathBuf::from("/dev").join(name), self.fake.roots.node(name)] {
+            change(nodes.get_mut(&path).unwrap());
+        }
+    }
+
+    /// Lets a path lead to one device after the other.
+    pub fn link(&self, path: &str, names: &[&str]) {
+        let ways = names.iter().map(|name| PathBuf::from("/dev").join(name)).collect();
+        self.kernel.links.lock().unwrap().insert(PathBuf::from(path), ways);
+    }
+
+    /// The bytes of a device.
+    pub fn image(&self, name: &str) -> PathBuf {
+        let images = self.images.lock().unwrap();
+        PathBuf::from(format!("/proc/self/fd/{}", images[name].as_raw_fd()))
+    }
+
+    pub fn write(&self, name: &str, at: u64, bytes: &[u8]) {
+        let file = OpenOptions::new().write(true).open(self.image(name)).unwrap();
+        file.write_all_at(bytes, at).unwrap();
+    }
+
+    /// Makes a device blank.
+    pub fn wipe(&self, name: &str) {
+        let images = self.images.lock().unwrap();
+        let size = images[name].metadata().unwrap().len();
+        images[name].set_len(0).unwrap();
+        images[name].set_len(size).unwrap();
+    }
+
+    pub fn request(&self, level: WriteLevel) -> Request {
+        let path = PathBuf::from("/dev").join(self.target);
+        Request { path, level, range: None, own: self.own.clone() }
+    }
+
+    pub fn report(&self, level: WriteLevel) -> Report {
+        examine_with(&self.kernel, &self.fake.roots, self.request(level))
+    }
+
+    /// The record without any confirmation.
+    pub fn examine(&self, level: WriteLevel) -> GateRecord {
+        self.report(level).record(&Confirmation::none())
+    }
+
+    /// The record with the confirmation of exactly this device.
+    pub fn confirmed(&self, level: WriteLevel) -> GateRecord {
+        let report = self.report(level);
+        let phrase = report.device().map(|device| device.phrase());
+        report.record(&Confirmation::given(&phrase.into_iter().collect::<Vec<_>>()))
+    }
+
+    pub fn claim(&self, report: Report, given: &[&str]) -> Result<RawDisk, Refusal> {
+        let given: Vec<String> = given.iter().map(|text| text.to_string()).collect();
+        let kernel = Box::new(Arc::clone(&self.kernel));
+        claim_with(kernel, &self.fake.roots, report, &Confirmation::given(&given))
+    }
+}
+
+/// Names and evidence of the checks that refuse.
+pub fn refusals(record: &GateRecord) -> Vec<(&str, &str)> {
+    record.refusals().map(|check| (check.name.as_str(), check.evidence.as_str())).collect()
+}
+
+/// The check with this name.
+#[track_caller]
+pub fn check<'a>(record: &'a GateRecord, name: &str) -> &'a Check {
+    let found = record.checks.iter().find(|check| check.name == name);
+    found.unwrap_or_else(|| panic!("no check {name} in {record:#?}"))
+}
+
+/// Panics unless nothing refuses.
+#[track_caller]
+pub fn allowed(record: &GateRecord) {
+    assert!(record.is_allowed(), "{:?}", refusals(record));
+}
+
+/// Panics unless this check refuses with these words, and every refusal names its command.
+#[track_caller]
+pub fn refused(record: &GateRecord, name: &str, words: &str) {
+    let found = refusals(record);
+    let is_it = |(check, evidence): &(&str, &str)| *check == name && evidence.contains(words);
+    assert!(found.iter().any(is_it), "no {name} with '{words}' in {found:#?}");
+    for check in record.checks.iter().filter(|check| check.outcome == Outcome::Refused) {
+        assert!(check.command.as_ref().is_some_and(|c| !c.is_empty()), "{check:?}");
+        assert!(!check.evidence.contains('\n'), "one line each: {check:?}");
+    }
+}

@@ -1,0 +1,181 @@
+//! The gate on a real loop device: what the kernel does with the claim. Needs root; says so loudly.
+
+use crate::gate::{Confirmation, OwnPlaces, RawDisk, Refusal, Request, claim, examine};
+use crate::roots::Roots;
+use drivescope_model::WriteLevel;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Says that a test did not run, or fails where it must run.
+fn skip_loudly(reason: &str) {
+    const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
+    let must_run = std::env::var_os(MUST_RUN).is_some_and(|value| !value.is_empty());
+    assert!(!must_run, "{MUST_RUN} is set, but this test cannot run here: {reason}");
+    let test = std::thread::current().name().unwrap_or("a test").to_string();
+    let _ = writeln!(std::io::stderr().lock(), "SKIPPED: {test}: {reason}");
+}
+
+fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(name).args(arguments).output().map_err(|e| format!("{name}: {e}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_string()),
+        false => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}
+
+/// A loop device over a blank file, detached when dropped.
+struct Loop {
+    node: String,
+    image: tempfile::NamedTempFile,
+}
+
+impl Loop {
+    fn new(options: &[&str]) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            skip_loudly("needs root");
+            return None;
+        }
+        let image = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        image.as_file().set_len(64 << 20).unwrap();
+        let path = image.path().to_str().unwrap();
+        let attached = tool("losetup", &[&["--find", "--show"], options, &[path]].concat());
+        let attached = attached.map_err(|why| skip_loudly(&why));
+        attached.ok().map(|node| Self { node, image })
+    }
+
+    fn request(&self, level: WriteLevel) -> Request {
+        Request { path: PathBuf::from(&self.node), level, range: None, own: OwnPlaces::default() }
+    }
+
+    fn claim(&self, level: WriteLevel) -> Result<RawDisk, Refusal> {
+        let report = examine(&Roots::host(), self.request(level));
+        let phrase = report.device().map(|device| device.phrase());
+        let phrases: Vec<String> = phrase.into_iter().collect();
+        claim(&Roots::host(), report, &Confirmation::given(&phrases))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        for _ in 0..20 {
+            if tool("losetup", &["--detach", &self.node]).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        eprintln!("left behind: {}", self.node);
+    }
+}
+
+/// A page of these bytes, at an address that direct I/O takes.
+fn page(memory: &mut [u8; 8192], fill: u8) -> &mut [u8] {
+    memory.fill(fill);
+    let start = memory.as_ptr().align_offset(4096);
+    &mut memory[start..start + 4096]
+}
+
+#[test]
+fn a_claim_writes_and_keeps_all_others_out_until_it_is_dropped() {
+    let Some(device) = Loop::new(&[]) else { return };
+    let disk = device.claim(WriteLevel::Destroy).unwrap();
+    let mut memory = [0; 8192];
+    disk.write_at(WriteLevel::Destroy, page(&mut memory, 0xA5), 8192).unwrap();
+    disk.sync().unwrap();
+    let back = page(&mut memory, 0);
+    disk.read_at(back, 8192).unwrap();
+    assert!(back.iter().all(|byte| *byte == 0xA5));
+    let mut behind = [0; 4096];
+    File::open(device.image.path()).unwrap().read_exact_at(&mut behind, 8192).unwrap();
+    assert_eq!(behind, [0xA5; 4096]);
+    let refusal = device.claim(WriteLevel::Destroy).unwrap_err().to_string();
+    assert!(refusal.contains("in use"), "{refusal}");
+    assert!(tool("mkfs.ext4", &["-q", &device.node]).is_err(), "mkfs got a claimed device");
+    let lock = tool("flock", &["--nonblock", &device.node, "true"]);
+    assert!(lock.is_err(), "the lock is not held");
+    drop(disk);
+    tool("flock", &["--nonblock", &device.node, "true"]).unwrap();
+    device.claim(WriteLevel::Destroy).unwrap();
+}
+
+#[test]
+fn a_swapped_link_is_seen_before_the_first_write() {
+    let (Some(one), Some(two)) = (Loop::new(&[]), Loop::new(&[])) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("disk");
+    let point_to = |device: &Loop| {
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(&device.node, &link).unwrap();
+    };
+    let look = || {
+        let request = Request { path: link.clone(), ..one.request(WriteLevel::SameBytes) };
+        examine(&Roots::host(), request)
+    };
+    point_to(&one);
+    let report = look();
+    point_to(&two);
+    let refusal = claim(&Roots::host(), report, &Confirmation::none()).unwrap_err().to_string();
+    assert!(refusal.contains("not the device that was shown"), "{refusal}");
+    point_to(&one);
+    let disk = claim(&Roots::host(), look(), &Confirmation::none()).unwrap();
+    point_to(&two);
+    let mut memory = [0; 8192];
+    let error = disk.write_at(WriteLevel::SameBytes, page(&mut memory, 1), 0).unwrap_err();
+    assert!(error.to_string().contains("leads to another device"), "{error}");
+    for device in [&one, &two] {
+        let bytes = std::fs::read(device.image.path()).unwrap();
+        assert!(bytes.iter().all(|byte| *byte == 0), "something was written");
+    }
+}
+
+#[test]
+fn a_device_that_changes_its_size_is_refused() {
+    let Some(device) = Loop::new(&[]) else { return };
+    let disk = device.claim(WriteLevel::Destroy).unwrap();
+    device.image.as_file().set_len(32 << 20).unwrap();
+    tool("losetup", &["--set-capacity", &device.node]).unwrap();
+    let mut memory = [0; 8192];
+    let error = disk.write_at(WriteLevel::Destroy, page(&mut memory, 1), 0).unwrap_err();
+    assert!(error.to_string().contains("size was 67108864 and is 33554432"), "{error}");
+}
+
+#[test]
+fn a_read_only_device_is_refused() {
+    let Some(device) = Loop::new(&["--read-only"]) else { return };
+    for level in [WriteLevel::SameBytes, WriteLevel::Destroy] {
+        let refusal = device.claim(level).unwrap_err().to_string();
+        assert!(refusal.contains("read-only"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_program_that_writes_is_seen_although_the_kernel_would_allow_it() {
+    let Some(device) = Loop::new(&[]) else { return };
+    // Another process, because our own descriptors do not count.
+    let mut other = Command::new("sleep")
+        .arg("60")
+        .stdout(File::options().write(true).open(&device.node).unwrap())
+        .spawn()
+        .unwrap();
+    let refusal = device.claim(WriteLevel::SameBytes);
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let refusal = refusal.unwrap_err().to_string();
+    assert!(refusal.contains("open for writing") && refusal.contains("sleep"), "{refusal}");
+    device.claim(WriteLevel::SameBytes).unwrap();
+}
+
+#[test]
+fn nothing_that_is_only_looked_at_changes() {
+    let Some(device) = Loop::new(&[]) else { return };
+    let changed = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
+    let before = changed(device.image.path());
+    for level in [WriteLevel::SameBytes, WriteLevel::Restore, WriteLevel::Destroy] {
+        examine(&Roots::host(), device.request(level));
+    }
+    tool("blockdev", &["--flushbufs", &device.node]).unwrap();
+    assert_eq!(changed(device.image.path()), before);
+}

@@ -1,0 +1,228 @@
+//! Who uses a device or anything built on it: mounts of every visible namespace, swap, holders, loop
+//! devices, pools.
+
+use super::checks::{Use, uses};
+use super::family::{Family, pool_of};
+use crate::mounts::{Mount, parse, swaps};
+use crate::roots::{Roots, list_dir, read_text};
+use crate::stack::devices_of_mount;
+use drivescope_model::gate::{Check, Outcome};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Every check of this file, in the order of the record.
+pub(crate) fn check(roots: &Roots, family: &Family) -> Vec<Check> {
+    let mut checks = mounts(roots, family);
+    checks.extend(superblocks(roots, family));
+    checks.extend(swap(roots, family));
+    checks.extend(holders(roots, family));
+    checks.extend(loops(roots, family));
+    checks.extend(pools(roots, family));
+    checks
+}
+
+/// The mount tables that can be read.
+struct Tables {
+    /// Whose table it is (`None`: ours), and the table.
+    read: Vec<(Option<String>, Vec<Mount>)>,
+    /// Processes whose table may not be read.
+    hidden: usize,
+}
+
+/// One table per mount namespace: processes that share one show the same link.
+fn tables(roots: &Roots) -> Tables {
+    let namespace = |process: &str| fs::read_link(roots.proc.join(process).join("ns/mnt")).ok();
+    let table = |process: &str| fs::read(roots.proc.join(process).join("mountinfo"));
+    let mut seen: BTreeSet<PathBuf> = namespace("self").into_iter().collect();
+    let mut tables = Tables { read: Vec::new(), hidden: 0 };
+    if let Ok(own) = table("self") {
+        tables.read.push((None, parse(&own)));
+    }
+    for process in processes(roots) {
+        if namespace(&process).is_some_and(|link| !seen.insert(link)) {
+            continue;
+        }
+        match table(&process) {
+            Ok(text) => tables.read.push((Some(process), parse(&text))),
+            Err(error) if has_ended(&error) => {}
+            Err(_) => tables.hidden += 1,
+        }
+    }
+    tables
+}
+
+/// Whether a file of a process cannot be read because the process is gone or a zombie: then it hides
+/// nothing.
+pub(crate) fn has_ended(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::NOENT | Errno::SRCH | Errno::INVAL))
+}
+
+/// Process ids in procfs, as text.
+pub(crate) fn processes(roots: &Roots) -> Vec<String> {
+    let mut names = list_dir(&roots.proc);
+    names.retain(|name| name.bytes().all(|b| b.is_ascii_digit()));
+    names
+}
+
+fn mounts(roots: &Roots, family: &Family) -> Vec<Check> {
+    let tables = tables(roots);
+    let mut devices: BTreeMap<((u32, u32), String, String), Vec<String>> = BTreeMap::new();
+    let mut found = Vec::new();
+    let mut places = BTreeSet::new();
+    for (process, table) in &tables.read {
+        for mount in table {
+            let key = (mount.dev, mount.kind.clone(), mount.source.clone());
+            let names = devices.entry(key).or_insert_with(|| devices_of_mount(roots, mount));
+            for name in names.iter().filter(|name| family.has(name)) {
+                let point = mount.mount_point.display().to_string();
+                if places.insert((name.clone(), point.clone())) {
+                    found.push(mounted(roots, family, name, mount, process.as_deref()));
+                }
+            }
+        }
+    }
+    let none = format!("none in {} mount namespaces", tables.read.len());
+    let mut checks = uses("mounts", found, none);
+    if let (1.., [check]) = (tables.hidden, checks.as_mut_slice())
+        && check.outcome == Outcome::Ok
+    {
+        check.outcome = Outcome::Unknown;
+        check.evidence.push_str(&format!(
+            "; {} processes do not show theirs: the kernel's claim decides",
+            tables.hidden
+        ));
+        check.command = Some("sudo cat /proc/*/mountinfo".to_string());
+    }
+    checks
+}
+
+fn mounted(
+    roots: &Roots,
+    family: &Family,
+    name: &str,
+    mount: &Mount,
+    process: Option<&str>,
+) -> Use {
+    let device = family.describe(roots, name);
+    let point = mount.mount_point.display();
+    match process {
+        None => Use::new(
+            format!("{device} is mounted on {point} ({})", mount.kind),
+            format!("findmnt --source {}", roots.node(name).display()),
+        ),
+        Some(process) => Use::new(
+            format!("{device} is mounted on {point} ({}) for process {process}", mount.kind),
+            format!("cat /proc/{process}/mountinfo"),
+        ),
+    }
+}
+
+/// File systems the kernel has open, whoever mounted them: `/sys/fs` is the same in every container,
+/// and keeps those that were unmounted lazily.
+fn superblocks(roots: &Roots, family: &Family) -> Vec<Check> {
+    let all = roots.sys.join("fs");
+    let mut found = Vec::new();
+    let mut active = |kind: &str, name: &str, dir: &Path| {
+        if family.has(name) {
+            let device = family.describe(roots, name);
+            let evidence = format!("the kernel has the {kind} on {device} open");
+            found.push(Use::new(evidence, format!("ls -d {}", dir.display())));
+        }
+    };
+    let no_file_systems = ["bpf", "cgroup", "fuse", "pstore", "resctrl", "selinux", "smackfs"];
+    let kinds = list_dir(&all).into_iter().filter(|kind| !no_file_systems.contains(&kind.as_str()));
+    for kind in kinds {
+        for name in list_dir(&all.join(&kind)) {
+            let dir = all.join(&kind).join(&name);
+            active(&kind, &name, &dir);
+            // btrfs has a directory for each file system, with its devices in it.
+            for device in list_dir(&dir.join("devices")) {
+                active(&kind, &device, &dir.join("devices").join(&device));
+            }
+        }
+    }
+    uses("file systems", found, "the kernel has none on it open")
+}
+
+fn swap(roots: &Roots, family: &Family) -> Vec<Check> {
+    let areas = swaps(roots).into_iter().filter_map(|area| roots.block_of_node(&area));
+    let found = areas.filter(|name| family.has(name)).map(|name| {
+        let device = family.describe(roots, &name);
+        Use::new(format!("{device} is a swap area in use"), "swapon --show")
+    });
+    uses("swap", found.collect(), "no swap area in use")
+}
+
+/// Device mapper, md, bcache and whatever else the kernel shows as built on the device.
+fn holders(roots: &Roots, family: &Family) -> Vec<Check> {
+    let mut found = Vec::new();
+    for name in family.above.keys().filter(|name| !name.starts_with("loop")) {
+        // Partitions of an array add nothing to the array.
+        let Some(dir) = roots.block_dir(name).filter(|dir| !dir.join("partition").exists()) else {
+            continue;
+        };
+        let device = family.describe(roots, name);
+        let (what, command) = holder_kind(&dir, name);
+        found.push(Use::new(format!("{device}: {what}"), command));
+    }
+    for name in family.same.iter().chain(&family.twins) {
+        let Some(dir) = roots.block_dir(name) else { continue };
+        // Also a caching device that no backing device uses yet.
+        if dir.join("bcache").exists() && !dir.join("bcache/dev").exists() {
+            let command = format!("ls {}", dir.join("bcache").display());
+            found.push(Use::new(format!("{name} is registered with bcache"), command));
+        }
+    }
+    let node = roots.node(&family.target);
+    uses("holders", found, format!("nothing is built on it (lsblk {})", node.display()))
+}
+
+/// What an upper device is, and the command that shows it.
+fn holder_kind(dir: &Path, name: &str) -> (String, String) {
+    let uuid = read_text(dir.join("dm/uuid")).unwrap_or_default();
+    let dmsetup = format!("dmsetup info /dev/{name}");
+    let level = read_text(dir.join("md/level"));
+    if uuid.starts_with("LVM-") {
+        ("an active logical volume of LVM".to_string(), dmsetup)
+    } else if uuid.starts_with("CRYPT-") {
+        ("an open encrypted volume".to_string(), dmsetup)
+    } else if uuid.starts_with("mpath-") {
+        ("a multipath device; name it instead of its path".to_string(), "multipath -ll".to_string())
+    } else if name.starts_with("dm-") {
+        ("a device-mapper device".to_string(), dmsetup)
+    } else if name.starts_with("md") {
+        let level = level.map(|level| format!(" ({level})")).unwrap_or_default();
+        (format!("an md array{level}"), "cat /proc/mdstat".to_string())
+    } else if name.starts_with("bcache") {
+        ("a bcache device".to_string(), format!("ls /sys/block/{name}/bcache"))
+    } else {
+        ("built on it".to_string(), format!("lsblk --inverse /dev/{name}"))
+    }
+}
+
+fn loops(roots: &Roots, family: &Family) -> Vec<Check> {
+    let found = family.above.iter().filter_map(|(name, below)| {
+        let dir = roots.block_dir(name)?;
+        let file = read_text(dir.join("loop/backing_file"))?;
+        let evidence = format!("the file of {name} lies on {below}: {file}");
+        Some(Use::new(evidence, format!("losetup --list /dev/{name}")))
+    });
+    uses("loop devices", found.collect(), "no loop device has its file on it")
+}
+
+/// Members of pools that are imported here. A pool that is not shows as a signature only.
+fn pools(roots: &Roots, family: &Family) -> Vec<Check> {
+    let imported = list_dir(&roots.proc.join("spl/kstat/zfs"));
+    let found = family.members().filter_map(|name| {
+        let pool = pool_of(roots, name)?;
+        imported.contains(&pool).then(|| {
+            let evidence = format!("{name} belongs to the imported ZFS pool {pool}");
+            Use::new(evidence, format!("zpool status -L {pool}"))
+        })
+    });
+    uses("pools", found.collect(), "no imported ZFS pool known to have it")
+}

@@ -1,0 +1,110 @@
+//! Raw writes to block devices: what the user allows, and what the gate says to it.
+
+use crate::arguments::RawArguments;
+use crate::exit::{Code, Failure};
+use crate::output;
+use drivescope_drive::gate::{self, Confirmation, OwnPlaces, Report, Request};
+use drivescope_drive::{Roots, Target};
+use drivescope_model::gate::GateRecord;
+use drivescope_model::plan::WriteLevel;
+use drivescope_model::target::TargetKind;
+use drivescope_report::text;
+use std::path::PathBuf;
+
+/// What the arguments allow.
+#[derive(Debug, Clone)]
+pub struct Allowed {
+    level: WriteLevel,
+    serials: Vec<String>,
+}
+
+impl Allowed {
+    /// `None` when nothing may be written raw, which is the default.
+    pub fn of(arguments: &RawArguments) -> Option<Self> {
+        if !arguments.destroy.is_empty() {
+            let serials = arguments.destroy.clone();
+            return Some(Self { level: WriteLevel::Destroy, serials });
+        }
+        let write = arguments.write.clone()?;
+        Some(Self { level: write.level, serials: write.serial.into_iter().collect() })
+    }
+
+    /// Whether raw writes to this target make sense.
+    pub fn check_target(&self, target: &Target) -> Result<(), Failure> {
+        let path = &target.info().path;
+        let why = match target.info().kind {
+            TargetKind::Block => return Ok(()),
+            TargetKind::Directory => "is a directory, which is measured in a folder of its own",
+            TargetKind::File => "is a file, which is only read",
+            TargetKind::Simulated => "is simulated, and nothing of this machine is written",
+        };
+        let options = "--write and --destroy are for block devices";
+        Err(Failure::usage(format!("{path} {why}; {options}")))
+    }
+
+    /// The answer to everything but `--dry-run`, as long as no test writes to block devices.
+    pub fn refuse_run(&self) -> Failure {
+        Failure::usage(format!(
+            "no test writes to block devices at level {}; leave --write and --destroy away, or add \
+             --dry-run to see what the gate says",
+            self.level.name()
+        ))
+    }
+}
+
+/// What the gate says about one target; `None` for what is no block device.
+///
+/// Without anything allowed, the lowest level that writes is looked at.
+pub fn opinion(target: &Target, allowed: Option<&Allowed>, own: &OwnPlaces) -> Option<GateRecord> {
+    if target.info().kind != TargetKind::Block {
+        return None;
+    }
+    let (level, serials) = match allowed {
+        Some(Allowed { level, serials }) => (*level, serials.as_slice()),
+        None => (WriteLevel::SameBytes, &[][..]),
+    };
+    let path = PathBuf::from(&target.info().path);
+    let request = Request { path, level, range: None, own: own.clone() };
+    let report: Report = gate::examine(&Roots::host(), request);
+    Some(report.record(&Confirmation::given(serials)))
+}
+
+/// Prints what the gate says. Without anything allowed it is only for information.
+pub fn print(record: &GateRecord, allowed: Option<&Allowed>) {
+    output::print_line(&format!("\n{}", text::gate(record, output::style())));
+    if allowed.is_none() {
+        output::print_line(
+            "only for information, this run does not write to the device; see the other levels with\n\
+             --write restore and --destroy SERIAL",
+        );
+    }
+}
+
+/// The exit code of a dry run, and serial numbers that no device has: a slip of the keyboard must not
+/// go by unnoticed because another device was named rightly.
+pub fn conclude(records: &[GateRecord], allowed: Option<&Allowed>) -> Result<Code, Failure> {
+    let Some(allowed) = allowed else { return Ok(Code::Ok) };
+    let has = |serial: &String| {
+        let devices = records.iter().filter_map(|record| record.device.as_ref());
+        devices.map(|device| device.phrase()).any(|phrase| phrase == *serial)
+    };
+    if let Some(stray) = allowed.serials.iter().find(|serial| !has(serial)) {
+        let message = format!("no target reports {stray}; see drivescope list for serial numbers");
+        return Err(Failure { message, code: Code::Refused });
+    }
+    let all_open = records.iter().all(GateRecord::is_allowed);
+    Ok(if all_open { Code::Ok } else { Code::Refused })
+}
+
+/// What the program keeps and must not overwrite.
+pub fn own_places(store: Option<PathBuf>) -> OwnPlaces {
+    OwnPlaces { store, journal: state_folder() }
+}
+
+/// Where restore journals lie: `$XDG_STATE_HOME/drivescope/journals`, or below `~/.local/state`. As
+/// the base directory rules want it, a path that is not absolute counts as not set.
+fn state_folder() -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    Some(state?.join("drivescope/journals"))
+}

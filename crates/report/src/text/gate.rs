@@ -1,0 +1,107 @@
+//! The gate's opinion: every check with what was seen, and the command that shows a refusal.
+
+use crate::flow::Flow;
+use crate::style::{Role, Style};
+use crate::width::{clean, shorten};
+use drivescope_model::WriteLevel;
+use drivescope_model::gate::{Check, GateRecord, Outcome};
+
+/// Widths of the columns with outcomes and names.
+const OUTCOME: usize = 9;
+const NAME: usize = 16;
+
+/// `gate at level destroy: refused by 2 of 21 checks`, then the refusals, then the rest.
+pub fn gate(record: &GateRecord, style: Style) -> String {
+    let refusals = record.refusals().count();
+    let level = format!("gate at level {} ({}): ", record.level.name(), meaning(record.level));
+    let of_all = format!("of {} checks", record.checks.len());
+    let (role, text) = match refusals {
+        0 => (Role::Good, format!("would open, none {of_all} refuses")),
+        1 => (Role::Bad, format!("refused by 1 {of_all}")),
+        n => (Role::Bad, format!("refused by {n} {of_all}")),
+    };
+    let mut out = Flow::new().lead(Role::Title, &level).text(role, &text).lines(2, style);
+    let is_refusal = |check: &&Check| check.outcome == Outcome::Refused;
+    for check in record.refusals().chain(record.checks.iter().filter(|check| !is_refusal(check))) {
+        out.push_str(&line(check, style));
+    }
+    out
+}
+
+fn line(check: &Check, style: Style) -> String {
+    let role = match check.outcome {
+        Outcome::Ok => Role::Good,
+        Outcome::Unknown => Role::Warn,
+        Outcome::Refused => Role::Bad,
+    };
+    let name = shorten(&clean(&check.name), NAME - 1).into_owned();
+    let indent = OUTCOME + NAME;
+    let mut out = Flow::new()
+        .lead(role, &format!("{:<OUTCOME$}", check.outcome.name()))
+        .lead(Role::Plain, &format!("{name:<NAME$}"))
+        .text(Role::Plain, &check.evidence)
+        .lines(indent, style);
+    if let (Some(command), true) = (&check.command, check.outcome != Outcome::Ok) {
+        let lead = " ".repeat(indent);
+        let flow = Flow::new().lead(Role::Dim, &lead).text(Role::Dim, &format!("$ {command}"));
+        out.push_str(&flow.lines(indent + 2, style));
+    }
+    out
+}
+
+/// A level in a few words.
+fn meaning(level: WriteLevel) -> &'static str {
+    match level {
+        WriteLevel::Read => "only reads",
+        WriteLevel::OwnFiles => "files of its own",
+        WriteLevel::SameBytes => "contents stay",
+        WriteLevel::Restore => "contents are put back",
+        WriteLevel::Destroy => "contents are LOST",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, outcome: Outcome, evidence: &str, command: &str) -> Check {
+        Check {
+            name: name.into(),
+            outcome,
+            evidence: evidence.into(),
+            command: Some(command.into()).filter(|c: &String| !c.is_empty()),
+        }
+    }
+
+    #[test]
+    fn refusals_come_first_with_their_commands_and_the_rest_follows() {
+        let mut record = GateRecord {
+            level: WriteLevel::Destroy,
+            device: None,
+            checks: vec![
+                check("path", Outcome::Ok, "/dev/sdb is /dev/sdb", ""),
+                check(
+                    "mounts",
+                    Outcome::Refused,
+                    "dm-0 (vg-data) on sdb1 is mounted on /srv/data and in many other places (ext4)",
+                    "findmnt --source /dev/dm-0",
+                ),
+                check("siblings", Outcome::Unknown, "sdb2 shares its time\x1b[2J", "findmnt"),
+            ],
+        };
+        let plain = Style { colour: false };
+        insta::assert_snapshot!(gate(&record, plain), @r"
+        gate at level destroy (contents are LOST): refused by 1 of 3 checks
+        refused  mounts          dm-0 (vg-data) on sdb1 is mounted on /srv/data and in
+                                 many other places (ext4)
+                                 $ findmnt --source /dev/dm-0
+        ok       path            /dev/sdb is /dev/sdb
+        unknown  siblings        sdb2 shares its time�[2J
+                                 $ findmnt
+        ");
+        record.checks.remove(1);
+        let text = gate(&record, plain);
+        assert!(text.contains("would open, none of 2 checks refuses"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= crate::WIDTH), "{text}");
+    }
+}

@@ -1,0 +1,249 @@
+//! The gate's opinion of real loop devices with real contents and real users, through `run --dry-run`.
+
+use super::guards::{Loop, Mount, image_with, tool};
+use super::is_privileged;
+use super::list::add_partition;
+use crate::support::json::{array, text};
+use crate::support::{Call, Running, Scratch, skip_loudly, wait_for};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+/// A blank image of `mib` MiB and a device on it.
+fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
+    let image = scratch.file("image", "");
+    let file = fs::OpenOptions::new().write(true).open(&image).expect("it was just made");
+    file.set_len(mib << 20).expect("file systems have sparse files");
+    Loop::attach(&image, options)
+}
+
+/// The gate's checks with these options; `code` is the exit code that must follow.
+#[track_caller]
+fn opinion(scratch: &Scratch, node: &str, options: &[&str], code: i32) -> Value {
+    let options = [&["--dry-run", "--json"], options].concat();
+    scratch.run(node, &[&options]).code(code).json()["gate"].clone()
+}
+
+/// What a check refused, each with its evidence.
+fn refusals(gate: &Value) -> Vec<(String, String)> {
+    let refused = |check: &&Value| check["outcome"] == "refused";
+    let both = |check: &Value| (text(&check["name"]).into(), text(&check["evidence"]).into());
+    array(&gate["checks"]).iter().filter(refused).map(both).collect()
+}
+
+/// Panics unless this check refuses with these words.
+#[track_caller]
+fn refused(gate: &Value, name: &str, words: &str) {
+    let found = refusals(gate);
+    let is_it = |(check, evidence): &(String, String)| check == name && evidence.contains(words);
+    assert!(found.iter().any(is_it), "no {name} with '{words}': {found:?}");
+}
+
+/// All levels of a device that nobody uses and that carries `kind`.
+#[track_caller]
+fn expect_contents(scratch: &Scratch, device: &Loop, kind: &str, size: u64) {
+    let node = &device.node;
+    opinion(scratch, node, &["--write=same-bytes"], 0);
+    let gate = opinion(scratch, node, &["--write=restore"], 3);
+    refused(&gate, "signatures", kind);
+    refused(&gate, "confirmation", "needs the device's own name");
+    let phrase = format!("{}:{size}", device.name());
+    opinion(scratch, node, &["--write", &format!("restore:{phrase}")], 0);
+    opinion(scratch, node, &["--destroy", &phrase], 0);
+}
+
+#[test]
+fn what_mkfs_makes_is_recognised() {
+    if !is_privileged() {
+        return;
+    }
+    for (kind, mib, mkfs, options) in [
+        ("ext2", 64, "mkfs.ext2", &["-q", "-F"][..]),
+        ("ext3", 64, "mkfs.ext3", &["-q", "-F"]),
+        ("ext4", 64, "mkfs.ext4", &["-q", "-F"]),
+        ("xfs", 512, "mkfs.xfs", &["-q"]),
+        ("btrfs", 256, "mkfs.btrfs", &["-q"]),
+        ("vfat", 4, "mkfs.vfat", &["-F", "12"]),
+        ("vfat", 32, "mkfs.vfat", &["-F", "16"]),
+        ("vfat", 64, "mkfs.vfat", &["-F", "32"]),
+        ("swap", 64, "mkswap", &[]),
+    ] {
+        let scratch = Scratch::new();
+        let Some(image) = image_with(&scratch, mib, mkfs, options) else { continue };
+        let Some(device) = Loop::attach(&image, &[]) else { return };
+        expect_contents(&scratch, &device, &format!("{}: {kind}", device.name()), mib << 20);
+    }
+}
+
+/// Superblocks as their formats describe them, for tools that a machine seldom has.
+#[test]
+fn members_of_volume_managers_are_recognised() {
+    if !is_privileged() {
+        return;
+    }
+    const SIZE: u64 = 64 << 20;
+    let luks = [b"LUKS\xBA\xBE\x00\x02".as_slice(), &[0; 504]].concat();
+    let lvm = [b"LABELONE".as_slice(), &1u64.to_le_bytes(), &[0; 8], b"LVM2 001"].concat();
+    let md = |minor: u32| [0xA92B_4EFCu32.to_le_bytes(), minor.to_le_bytes()].concat();
+    for (kind, at, bytes) in [
+        ("crypto_LUKS", 0, luks),
+        ("LVM2_member", 512, lvm),
+        ("linux_raid_member", 4096, md(1)),
+        ("linux_raid_member", SIZE - 8192, md(1)),
+        ("linux_raid_member", SIZE - 65536, md(0)),
+    ] {
+        let scratch = Scratch::new();
+        let Some(device) = blank(&scratch, SIZE >> 20, &[]) else { return };
+        let image = fs::OpenOptions::new().write(true).open(scratch.path("image")).unwrap();
+        image.write_all_at(&bytes, at).unwrap();
+        expect_contents(&scratch, &device, kind, SIZE);
+    }
+}
+
+#[test]
+fn a_blank_device_is_free_and_stays_as_it_was() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = blank(&scratch, 64, &[]) else { return };
+    let changed = || fs::metadata(scratch.path("image")).unwrap().modified().unwrap();
+    let before = changed();
+    for (options, code) in [
+        (&[][..], 0),
+        (&["--write=same-bytes"], 0),
+        (&["--write=restore"], 0),
+        (&["--destroy=wrong"], 3),
+    ] {
+        let ended = scratch.run(&device.node, &[&["--dry-run"], options]).code(code);
+        assert!(ended.stdout.contains("gate at level"), "{ended}");
+    }
+    let gate = opinion(&scratch, &device.node, &["--write=restore"], 0);
+    assert_eq!(gate["level"], "restore");
+    assert_eq!(gate["device"]["size_bytes"], 64 << 20);
+    assert!(array(&gate["checks"]).len() > 15, "{gate}");
+    tool("blockdev", &["--flushbufs", &device.node]).unwrap();
+    assert_eq!(changed(), before, "a dry run changed the device");
+    let run = scratch.run(&device.node, &[&["--write=restore"]]).refused(2);
+    assert!(run.contains("no test writes to block devices"), "{run}");
+}
+
+#[test]
+fn a_mounted_device_is_refused_by_table_and_claim() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
+    refused(&gate, "mounts", &mount.point);
+    refused(&gate, "file systems", "ext4");
+    refused(&gate, "claim", "in use");
+    let shown = scratch.run(&device.node, &[&["--dry-run"]]).code(0).stdout;
+    assert!(shown.contains("$ findmnt --source"), "{shown}");
+}
+
+/// A shell in a mount namespace of its own, which mounts `device` there and waits.
+fn mounted_elsewhere(scratch: &Scratch, device: &Loop) -> Option<Running> {
+    fs::create_dir(scratch.path("elsewhere")).expect("the scratch directory is ours");
+    let (point, ready) = (scratch.text("elsewhere"), scratch.text("ready"));
+    let node = &device.node;
+    let script = format!("mount {node} {point} && touch {ready} && exec sleep 60");
+    let running =
+        Call::new("unshare").arguments(&["--mount", "sh", "-c", &script]).start().must_be_alive();
+    wait_for("the mount in the other namespace", || fs::metadata(&ready).ok());
+    Some(running)
+}
+
+#[test]
+fn a_mount_in_another_namespace_is_found() {
+    if !is_privileged() {
+        return;
+    }
+    if let Err(why) = tool("unshare", &["--mount", "true"]) {
+        return skip_loudly(&why);
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(running) = mounted_elsewhere(&scratch, &device) else { return };
+    let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
+    refused(&gate, "mounts", &format!("for process {}", running.id()));
+    refused(&gate, "claim", "in use");
+}
+
+#[test]
+fn a_lazily_unmounted_file_system_is_found() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let held = fs::File::create(mount.text("held")).unwrap();
+    tool("umount", &["--lazy", &mount.point]).unwrap();
+    let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
+    refused(&gate, "file systems", "ext4");
+    refused(&gate, "claim", "in use");
+    drop(held);
+    // The guard expects something to unmount.
+    wait_for("the device", || tool("mount", &[&device.node, &mount.point]).ok());
+}
+
+#[test]
+fn swap_in_use_is_refused() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 64, "mkswap", &[]) else { return };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    if let Err(why) = tool("swapon", &[&device.node]) {
+        return skip_loudly(&why);
+    }
+    let ended = scratch.run(&device.node, &[&["--dry-run", "--json", "--write=same-bytes"]]);
+    tool("swapoff", &[&device.node]).unwrap();
+    let gate = ended.code(3).json()["gate"].clone();
+    refused(&gate, "swap", device.name());
+    refused(&gate, "claim", "in use");
+}
+
+#[test]
+fn a_partition_is_judged_by_itself_and_the_disk_by_all_of_them() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
+    let Some(_first) = add_partition(&device, 1, 2048, 65536) else { return };
+    let Some(_second) = add_partition(&device, 2, 67584, 32768) else { return };
+    let [first, second] = [1, 2].map(|n| format!("{}p{n}", device.node));
+    if let Err(why) = tool("mkfs.ext4", &["-q", "-F", &first]) {
+        return skip_loudly(&why);
+    }
+    let gate = opinion(&scratch, &device.node, &["--write=restore"], 3);
+    refused(&gate, "signatures", &format!("{}p1: ext4", device.name()));
+    let Some(mount) = Mount::new(&scratch, &first, &[]) else { return };
+    let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
+    refused(&gate, "mounts", &mount.point);
+    let gate = opinion(&scratch, &second, &["--write=same-bytes"], 0);
+    assert_eq!(text(&gate["device"]["partition_of"]), device.name());
+    let siblings = array(&gate["checks"]).iter().find(|check| check["name"] == "siblings");
+    assert!(text(&siblings.unwrap()["evidence"]).contains("p1"), "{gate}");
+}
+
+#[test]
+fn a_loop_device_on_a_loop_device_is_found() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(lower) = blank(&scratch, 64, &[]) else { return };
+    let Some(upper) = Loop::attach(&lower.node, &[]) else { return };
+    let gate = opinion(&scratch, &lower.node, &["--write=same-bytes"], 3);
+    refused(&gate, "loop devices", upper.name());
+    opinion(&scratch, &upper.node, &["--write=same-bytes"], 0);
+}
