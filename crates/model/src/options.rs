@@ -59,7 +59,9 @@ impl TestKind {
             Self::Latency => "how long does one small request take, by span and by load",
             Self::Surface => "how do speed and access time vary over the drive",
             Self::TinyWrites => "what does a program see that writes a few bytes at a time",
-            Self::Align => "how large is a physical sector, is it aligned, what does it cost if not",
+            Self::Align => {
+                "how large is a physical sector, is it aligned, what does it cost if not"
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Runs for tests.
 
+use drivescope_model::cell::Mix;
 use drivescope_model::document::{
     Distribution, FORMAT, GateCheck, Limiter, Metric, PhaseRecord, Rule, Run, Series, TestResult,
     TestStatus, Tool, Verdict,
 };
-use drivescope_model::cell::Mix;
 use drivescope_model::drive::{Drive, DriveKind, Health, Link, Partition};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::host::{Calibration, Host};

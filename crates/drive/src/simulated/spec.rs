@@ -1,6 +1,6 @@
 //! `sim:MODEL?fill=0.8&seed=7&fault=…`: which simulated drive, in which state.
 
-use super::SimulatedDrive;
+use super::{SimulatedDrive, partitions};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
@@ -61,6 +61,8 @@ pub struct Spec {
     pub model: Model,
     /// Its state.
     pub start: Start,
+    /// First sectors (of 512 bytes) of the partitions it shows, ascending.
+    pub partitions: Vec<u64>,
 }
 
 /// The text of the model called `name`: a file if it looks like one, else a built-in one.
@@ -94,11 +96,15 @@ impl Spec {
         let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
         let model = model_named(name)?;
         let mut start = Start { seed: 1, ..Start::default() };
+        let mut starts = Vec::new();
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            set(&mut start, key, value)?;
+            match key {
+                "partition" => starts = partitions::starts(value, model.capacity_bytes())?,
+                _ => set(&mut start, key, value)?,
+            }
         }
-        Ok(Self { text: text.to_string(), model, start })
+        Ok(Self { text: text.to_string(), model, start, partitions: starts })
     }
 
     /// The drive, powered on.
@@ -152,7 +158,12 @@ impl Spec {
             read_only: false,
             temperature_c: None,
             health: Health { note: Some(note), ..Health::default() },
-            partitions: Vec::new(),
+            partitions: partitions::described(
+                &self.partitions,
+                name,
+                self.model.capacity_bytes(),
+                identity.reported_physical_sector_bytes,
+            ),
             content: None,
             mounts: Vec::new(),
             backing: Vec::new(),
@@ -176,7 +187,7 @@ fn set(start: &mut Start, key: &str, value: &str) -> Result<(), SpecError> {
                 plant(&mut start.planted, fault)?;
             }
         }
-        _ => return wrong(format!("'{key}' is not seed, fill or fault")),
+        _ => return wrong(format!("'{key}' is not seed, fill, fault or partition")),
     }
     Ok(())
 }

@@ -1,13 +1,14 @@
 //! `run` and `rerun`: from arguments to plans, then to [`super::measure`].
 
 use super::measure::{Job, Options, measure};
-use super::stored::open_existing;
-use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments};
+use super::stored::{NO_PASSES, open_existing};
+use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments, ShowOptions};
 use crate::exit::{Code, Failure};
 use crate::{output, signals};
 use drivescope_bench::suites::{self, Overrides};
 use drivescope_bench::{clock, engine, planner};
 use drivescope_drive::{Roots, Target, own_folder};
+use drivescope_model::options::{AlignMethod, TestKind};
 use drivescope_model::plan::{Engine, Plan};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
@@ -80,10 +81,20 @@ fn carry_out(
     if dry_run {
         return print_plans(&jobs, show.json);
     }
-    let options = Options { label, price, quiet, json: show.json, verbose: show.verbose };
+    let ShowOptions { json, verbose, table } = show;
+    if table && !jobs.iter().all(|job| makes_passes(&job.plan)) {
+        return Err(Failure::usage(NO_PASSES));
+    }
+    let options = Options { label, price, quiet, json, verbose, table };
     let store = open_store(no_save, store.store.as_deref())?;
     clean_leftovers(&jobs);
     measure(jobs, &options, store, signals::stop_flag())
+}
+
+/// Whether a plan makes passes of phybs.
+fn makes_passes(plan: &Plan) -> bool {
+    plan.suite.align.method == AlignMethod::Phybs
+        && plan.active().any(|planned| planned.test == TestKind::Align)
 }
 
 /// A simulated drive has its own engine; others have the asked one or the best.

@@ -11,15 +11,12 @@ use drivescope_model::units::Bytes;
 
 /// Largest sector for which a file tells of its drive: the block in which file systems place data.
 const FILE_BLOCK: u64 = 4096;
+/// Half width of a 95 % interval in standard errors.
+const NORMAL_95: f64 = 1.96;
 
 /// Adds metrics and findings of what was seen; `step` is the smallest unit of offsets.
 pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[Seen], step: u64) {
-    for seen in seen {
-        if let Some(penalty) = seen.penalty {
-            let key = format!("blocks{}.penalty_ratio", Bytes(seen.block).short());
-            record.estimate(&key, penalty.value, penalty.low, penalty.high);
-        }
-    }
+    seen.iter().for_each(|seen| of_size(record, seen));
     let conclusion = conclude(seen, step);
     if let Some(penalty) = conclusion.penalty {
         record.estimate("device.penalty_ratio", penalty.value, penalty.low, penalty.high);
@@ -43,6 +40,20 @@ pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[Seen], ste
     };
     if let Some(drive) = drive {
         of_drive(record, drive, sector, (origin + shift) % sector);
+    }
+}
+
+/// Typical times of accesses of one size, and what those off the boundaries cost.
+fn of_size(record: &mut TestRecord, seen: &Seen) {
+    let block = Bytes(seen.block).short();
+    for (offset, time) in &seen.times {
+        let (us, half) = (time.mean / 1e3, NORMAL_95 * time.error / 1e3);
+        let key = format!("write{block}_at_{offset}.lat_mean_us");
+        record.estimate(&key, us, (us - half).max(0.0), us + half);
+    }
+    if let Some(penalty) = seen.penalty {
+        let key = format!("blocks{block}.penalty_ratio");
+        record.estimate(&key, penalty.value, penalty.low, penalty.high);
     }
 }
 

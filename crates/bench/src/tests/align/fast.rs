@@ -7,7 +7,7 @@
 use super::places::{Ladder, Place};
 use super::site::{Site, Way};
 use super::split::{Split, Times};
-use super::verdict::{Boundaries, Seen, judge};
+use super::verdict::{Boundaries, Seen, judge, judge_finally};
 use crate::error::BenchError;
 use crate::offsets::derive_seed;
 use crate::queue::Op;
@@ -27,6 +27,8 @@ const LOOKS_MIN: usize = 2;
 const LOOKS_MAX: usize = 7;
 /// Without difference, finer than this is of no use.
 const FINE_SHARE: f64 = 0.1;
+/// With a difference, the penalty needs the time of the fast offsets within this standard error.
+const ERROR_SHARE: f64 = 0.05;
 /// Share of the time that the first ladder may use.
 const FIRST_SHARE: f64 = 0.75;
 
@@ -88,7 +90,8 @@ fn climb(
         session.emit(Event::PhaseStarted { label: cell.clone(), round, rounds: LOOKS_MAX as u32 });
         let began = session.now_ns();
         let way = Way { cell: &cell, round, block: ladder.block, op: Op::Write, synced: true };
-        let data = originals.as_deref().map(|blocks| of_batch(blocks, places.len(), written, batch));
+        let data =
+            originals.as_deref().map(|blocks| of_batch(blocks, places.len(), written, batch));
         let starts = batch.iter().map(|place| place.at).collect();
         let (ns, _) = site.access(session, record, way, starts, data)?;
         for (Place { rung, .. }, ns) in batch.iter().zip(ns) {
@@ -96,14 +99,15 @@ fn climb(
         }
         written += batch.len();
         let now = session.now_ns();
-        let seen = judge(&times, ladder.block, ladder.step, seed);
-        if round as usize >= LOOKS_MIN && is_clear(&seen, &before) || now + (now - began) > until_ns {
+        let seen = judge(&times, ladder.block, ladder.step);
+        if round as usize >= LOOKS_MIN && is_clear(&seen, &before) || now + (now - began) > until_ns
+        {
             break;
         }
         before = seen.split;
     }
     site.compare(session, &starts[..written], ladder.block, originals.as_deref())?;
-    Ok(judge(&times, ladder.block, ladder.step, seed))
+    Ok(judge_finally(&times, ladder.block, ladder.step, seed))
 }
 
 /// The blocks of a batch that begins after `written` of `count` places.
@@ -115,7 +119,7 @@ fn of_batch<'b>(blocks: &'b [u8], count: usize, written: usize, batch: &[Place])
 /// Whether more writes would change nothing: the same groups twice in a row, or none with fine times.
 fn is_clear(seen: &Seen, before: &Split) -> bool {
     match seen.boundaries {
-        Boundaries::Found { .. } => seen.split == *before,
+        Boundaries::Found { .. } => seen.split == *before && seen.error_share <= ERROR_SHARE,
         Boundaries::Alike { resolution } => resolution <= FINE_SHARE,
         Boundaries::Hidden(_) => false,
     }

@@ -134,7 +134,8 @@ fn judge_size(group: &[Pass], sector: u64) -> Seen {
     } else {
         interpret(&split, block, sector)
     };
-    Seen { block, boundaries, penalty: penalty(group, &compared(&split)), split }
+    let penalty = penalty(group, &compared(&split));
+    Seen { block, times: Vec::new(), boundaries, error_share: PASS_ERROR, penalty, split }
 }
 
 /// Mean time of slow passes by that of fast ones; with a single round without an interval.

@@ -1,8 +1,8 @@
 //! Where `align` writes. Pure arithmetic.
 
 use drivescope_model::units::Bytes;
-use rand::seq::SliceRandom;
 use rand::SeedableRng;
+use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::Range;
 

@@ -68,7 +68,8 @@ pub fn split(points: &[(u64, Location)], ratio_min: f64) -> Split {
 
 /// Whether every interval before the cut ends below every one behind it.
 fn are_apart(points: &[(u64, Location)], order: &[usize], cut: usize) -> bool {
-    let end = |sign: f64| move |&i: &usize| points[i].1.mean + sign * ERRORS_APART * points[i].1.error;
+    let end =
+        |sign: f64| move |&i: &usize| points[i].1.mean + sign * ERRORS_APART * points[i].1.error;
     let fast_end = order[..cut].iter().map(end(1.0)).fold(f64::MIN, f64::max);
     let slow_start = order[cut..].iter().map(end(-1.0)).fold(f64::MAX, f64::min);
     fast_end < slow_start
@@ -79,6 +80,14 @@ pub fn resolution(points: &[(u64, Location)]) -> f64 {
     let mean = points.iter().map(|(_, at)| at.mean).sum::<f64>() / points.len().max(1) as f64;
     let error = points.iter().map(|(_, at)| at.error).fold(0.0, f64::max);
     if mean > 0.0 { 2.0 * ERRORS_APART * error / mean } else { f64::INFINITY }
+}
+
+/// Standard error of the mean over the given offsets, as a share of it.
+pub fn error_share(points: &[(u64, Location)], offsets: &[u64]) -> f64 {
+    let members = || points.iter().filter(|(offset, _)| offsets.contains(offset));
+    let sum: f64 = members().map(|(_, at)| at.mean).sum();
+    let squares: f64 = members().map(|(_, at)| at.error.powi(2)).sum();
+    if sum > 0.0 { squares.sqrt() / sum } else { f64::INFINITY }
 }
 
 /// Where sectors begin, if the fast offsets are just those on boundaries: the sector (the largest power of

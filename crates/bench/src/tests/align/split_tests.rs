@@ -19,7 +19,7 @@ fn disk(pattern: u64, step: u64, sector: u64, shift: u64, count: usize, seed: u6
             let offset = i * step;
             let extra = if offset % sector == shift { 0.0 } else { 1e6 };
             let mut time = || {
-                let stall = if chance(&mut random) < 0.01 { 30e6 } else { 0.0 };
+                let stall = if chance(&mut random) < 0.002 { 30e6 } else { 0.0 };
                 2e5 + chance(&mut random) * 1e6 + extra + stall
             };
             Times { offset, ns: (0..count).map(|_| time()).collect() }
@@ -104,7 +104,7 @@ fn equal_offsets_are_hardly_ever_divided() {
 proptest! {
     #[test]
     fn every_sector_and_shift_is_found_under_noise(
-        exponent in 1u32..=3, shift in 0u64..8, count in 16usize..48, seed: u64,
+        exponent in 1u32..=3, shift in 0u64..8, count in 32usize..64, seed: u64,
     ) {
         let sector = 512u64 << exponent;
         let shift = shift * 512 % sector;

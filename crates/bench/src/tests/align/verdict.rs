@@ -1,7 +1,10 @@
 //! From times at offsets to the drive's physical sector. Pure arithmetic.
 
-use super::split::{Estimate, Split, Times, boundary, location, penalty, resolution, split};
+use super::split::{
+    Estimate, Split, Times, boundary, error_share, location, penalty, resolution, split,
+};
 use drivescope_model::units::Bytes;
+use drivescope_stats::trimmed::Location;
 
 /// Synced writes off a boundary must take at least so many times as long as those on it.
 const RATIO_MIN: f64 = 1.1;
@@ -32,10 +35,14 @@ pub enum Boundaries {
 pub struct Seen {
     /// Bytes per access.
     pub block: u64,
+    /// Typical time at each offset, ns; empty where passes have figures of their own.
+    pub times: Vec<(u64, Location)>,
     /// Which offsets are fast.
     pub split: Split,
     /// What that means.
     pub boundaries: Boundaries,
+    /// How surely the time of the fast offsets is known: standard error as a share.
+    pub error_share: f64,
     /// Time off a boundary by time on it; where all are alike, off multiples of the block by on them.
     pub penalty: Option<Estimate>,
 }
@@ -49,8 +56,9 @@ pub struct Conclusion {
     pub penalty: Option<Estimate>,
 }
 
-/// What times at all offsets of a pattern of `block` bytes show; offsets are `step` apart.
-pub fn judge(times: &[Times], block: u64, step: u64, seed: u64) -> Seen {
+/// What times at all offsets of a pattern of `block` bytes show, the penalty left out; offsets are `step`
+/// apart.
+pub fn judge(times: &[Times], block: u64, step: u64) -> Seen {
     let points: Vec<_> =
         times.iter().filter_map(|at| Some((at.offset, location(&at.ns)?))).collect();
     let split = split(&points, RATIO_MIN);
@@ -65,8 +73,14 @@ pub fn judge(times: &[Times], block: u64, step: u64, seed: u64) -> Seen {
     } else {
         interpret(&split, block, step)
     };
-    let penalty = penalty(times, &compared(&split), seed);
-    Seen { block, split, boundaries, penalty }
+    let error_share = error_share(&points, &compared(&split).fast);
+    Seen { block, times: points, split, boundaries, error_share, penalty: None }
+}
+
+/// The same with the penalty, which takes long to resample.
+pub fn judge_finally(times: &[Times], block: u64, step: u64, seed: u64) -> Seen {
+    let seen = judge(times, block, step);
+    Seen { penalty: penalty(times, &compared(&seen.split), seed), ..seen }
 }
 
 /// The boundaries that a division into fast and slow offsets means.
@@ -130,7 +144,8 @@ mod tests {
     use super::*;
 
     fn seen(block: u64, boundaries: Boundaries) -> Seen {
-        Seen { block, split: Split::default(), boundaries, penalty: None }
+        let (times, split) = (Vec::new(), Split::default());
+        Seen { block, times, split, boundaries, error_share: 0.0, penalty: None }
     }
 
     fn found(sector: u64, shift: u64) -> Boundaries {
@@ -159,7 +174,7 @@ mod tests {
     #[test]
     fn a_few_wild_times_hide_the_answer_and_that_is_said() {
         let wild = |offset| Times { offset, ns: vec![1e6, 9e6, 30e6, 2e6, 80e6] };
-        let seen = judge(&[wild(0), wild(512), wild(1024)], 4096, 512, 1);
+        let seen = judge(&[wild(0), wild(512), wild(1024)], 4096, 512);
         let Boundaries::Hidden(why) = seen.boundaries else { panic!("{seen:?}") };
         assert!(why.contains("4 KiB writes"), "{why}");
     }
