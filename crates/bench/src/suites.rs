@@ -25,6 +25,8 @@ const BUILT_IN: [(&str, &str); 11] = [
 const TIME_MIN_S: f64 = 0.01;
 /// Longest request of a scan.
 const REQUEST_MAX: u64 = 1 << 30;
+/// Largest block of a pass of phybs: beyond it, no unit of any drive is left to find.
+const PASS_BLOCK_MAX: u64 = 16 << 20;
 /// Most places of a surface: finer than any chart, and far below what memory holds.
 const SAMPLES_MAX: u32 = 1_000_000;
 /// Most spans or rates of a latency test.
@@ -326,9 +328,9 @@ fn tiny_writes_problem(suite: &Suite) -> Option<String> {
 fn align_problem(suite: &Suite) -> Option<String> {
     let options = &suite.align;
     let (min, max) = (options.min.0, options.max.0);
-    let good = |bytes: u64| bytes.is_power_of_two() && (512..=REQUEST_MAX).contains(&bytes);
+    let good = |bytes: u64| bytes.is_power_of_two() && (512..=PASS_BLOCK_MAX).contains(&bytes);
     if !good(min) || !good(max) || min > max {
-        let what = "align.min and align.max must be powers of two from 512 bytes on, in this order";
+        let what = "align.min and align.max must be powers of two, 512 bytes to 16 MiB, in this order";
         return Some(what.to_string());
     }
     if options.total.0 < max || !options.total.0.is_multiple_of(max) {

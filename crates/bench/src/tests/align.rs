@@ -35,6 +35,11 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     if let Some(reason) = no_writes(kind).filter(|_| writes) {
         return skipped(TestKind::Align, context, reason);
     }
+    let unit = u64::from(context.target.io_align_bytes);
+    if options.method == AlignMethod::Phybs && options.max.0 < unit {
+        let reason = format!("moves multiples of {unit} bytes; use --set align.max={unit} or more");
+        return skipped(TestKind::Align, context, reason);
+    }
     let needed = match options.method {
         AlignMethod::Fast => SPAN_MIN,
         AlignMethod::Phybs => options.total.0 * PHYBS_STRIDE,

@@ -11,6 +11,7 @@ use drivescope_model::document::{Metric, TestResult, TestStatus};
 use drivescope_model::findings::FindingId;
 use drivescope_model::host::Calibration;
 use drivescope_model::plan::{Engine, Plan};
+use drivescope_stats::summary;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -66,39 +67,145 @@ fn on_site(target: &str, seed: u64, span: Range<u64>, kept: bool) -> (Conclusion
     })
 }
 
-/// Sector and penalty of the drives of seed 004. A misaligned synced write costs one revolution more
-/// than an aligned one: the sectors are read, and come by again a revolution later.
+/// Holds what is found of a drive of seed 004 against its truth, in twenty seeds: sector, shift, and how
+/// many revolutions a misaligned synced write takes more than an aligned one.
+fn assert_truth(model: &str, sector: f64, revolution_ms: f64, extra_revolutions: f64) {
+    let mut all = Vec::new();
+    for seed in 1..=20 {
+        let result = run(&format!("sim:{model}?seed={seed}"), seed, &[]);
+        let told = format!("{model}, seed {seed}: {:?}", result.reason);
+        assert_eq!(metric(&result, "device.sector_bytes").value, sector, "{told}");
+        assert_eq!(metric(&result, "device.shift_bytes").value, 0.0, "{told}");
+        let ms =
+            |offset: u64| metric(&result, &format!("write4k_at_{offset}.lat_mean_us")).value / 1e3;
+        let others = (1..8).map(|i| ms(i * 512)).sum::<f64>() / 7.0;
+        let more = (others - ms(0)) / revolution_ms;
+        assert!((more - extra_revolutions).abs() < 0.35, "{told}: {more} revolutions");
+        all.push(more);
+        let penalty = metric(&result, "device.penalty_ratio");
+        let near = (penalty.value / (others / ms(0)) - 1.0).abs() < 0.1;
+        assert!(near && penalty.low < penalty.value && penalty.value < penalty.high, "{penalty:?}");
+        assert!(result.elapsed_s < 15.0, "{told}: {} s", result.elapsed_s);
+        let lies = matches!(model, "wd20ears" | "wd10ears");
+        assert_eq!(has(&result, FindingId::SectorLie), lies, "{told}");
+        assert!(!has(&result, FindingId::FewRounds), "{told}");
+    }
+    let mean = summary::mean(&all).unwrap();
+    assert!((mean - extra_revolutions).abs() < 0.15, "{model}: {mean} revolutions on average");
+}
+
+/// Sectors of 4 KiB: a misaligned write reads both, and they come by again a revolution later.
 #[test]
-fn the_sector_of_every_drive_is_found_in_every_seed() {
-    for (model, sector, revolution_ms, extra_revolutions) in [
-        ("wd20ears", 4096.0, 11.11, 1.0),
-        ("wd10ears", 4096.0, 11.11, 1.0),
-        ("wd15earx", 4096.0, 11.11, 1.0),
-        ("hds722020ala330", 512.0, 8.33, 0.0),
-        ("wd4000aaks", 512.0, 8.33, 0.0),
-        ("wd20eads", 512.0, 11.11, 0.0),
+fn sectors_of_4_kib_are_found_in_every_seed() {
+    for model in ["wd20ears", "wd10ears", "wd15earx"] {
+        assert_truth(model, 4096.0, 11.11, 1.0);
+    }
+}
+
+#[test]
+fn sectors_of_512_bytes_are_found_in_every_seed() {
+    for (model, revolution_ms) in
+        [("hds722020ala330", 8.33), ("wd4000aaks", 8.33), ("wd20eads", 11.11)]
+    {
+        assert_truth(model, 512.0, revolution_ms, 0.0);
+    }
+}
+
+/// A partition that begins at sector 63 sees its drive's sectors 512 bytes behind its own boundaries.
+#[test]
+fn a_span_that_begins_astray_is_found_with_its_shift() {
+    for (first_sector, shift) in [(63, 512), (2047, 512), (2049, 3584), (2048, 0), (4, 2048)] {
+        for (seed, kept) in [(1, false), (2, true), (3, false)] {
+            let start = first_sector * 512;
+            let (conclusion, elapsed_s) =
+                on_site("sim:wd20ears", seed, start..start + (1 << 30), kept);
+            let told = format!("sector {first_sector}, seed {seed}: {conclusion:?}");
+            assert_eq!(conclusion.sector, Ok((4096, shift)), "{told}");
+            assert!(conclusion.penalty.unwrap().low > 1.5, "{told}");
+            // Reading what is there before and after takes a while longer.
+            assert!(elapsed_s < if kept { 30.0 } else { 15.0 }, "{told}: {elapsed_s} s");
+        }
+    }
+}
+
+#[test]
+fn partitions_are_judged_by_the_sector_that_was_found() {
+    let result = run("sim:wd20ears?partition=63,2048", 5, &[]);
+    for (name, start, behind) in [("wd20ears1", 63.0, 3584.0), ("wd20ears2", 2048.0, 0.0)] {
+        assert_eq!(metric(&result, &format!("{name}.start_bytes")).value, start * 512.0);
+        assert_eq!(metric(&result, &format!("{name}.misaligned_bytes")).value, behind);
+    }
+    let finding = result.findings.iter().find(|f| f.id == FindingId::Misaligned).unwrap();
+    assert!(finding.evidence.contains("wd20ears1 begins at sector 63"), "{}", finding.evidence);
+    assert!(!finding.evidence.contains("wd20ears2"), "{}", finding.evidence);
+    let result = run("sim:hds722020ala330?partition=63", 5, &[]);
+    assert!(!has(&result, FindingId::Misaligned), "512-byte sectors are never missed");
+}
+
+#[test]
+fn a_drive_that_skips_reading_before_writing_has_no_penalty() {
+    for seed in 1..=5 {
+        let result =
+            run(&format!("sim:wd15earx?fault=no-read-modify-write&seed={seed}"), seed, &[]);
+        let penalty = metric(&result, "device.penalty_ratio");
+        assert!((0.7..1.4).contains(&penalty.value), "{penalty:?}");
+        assert_eq!(metric(&result, "device.sector_bytes").value, 512.0);
+        assert_eq!(metric(&result, "device.reported_bytes").value, 4096.0);
+    }
+}
+
+/// The published rates of 4 KiB writes of the WD20EARS by offset (seed 004, corrected to 64 bits), and
+/// the ratio of its passes.
+#[test]
+fn phybs_gives_the_published_figures() {
+    let settings = [
+        "align.method=phybs",
+        "align.min=4KiB",
+        "align.max=4KiB",
+        "rounds=1",
+        "align.total=128MiB",
+    ];
+    let result = run("sim:wd20ears", 1, &settings);
+    for (offset, tps, msec) in [
+        (0, 1680.2, 19_503.0),
+        (512, 26.9, 1_216_537.0),
+        (1024, 27.0, 1_213_479.0),
+        (2048, 27.0, 1_214_623.0),
     ] {
-        for seed in 1..=20 {
-            let result = run(&format!("sim:{model}?seed={seed}"), seed, &[]);
-            let told = format!("{model}, seed {seed}: {:?}", result.reason);
-            assert_eq!(metric(&result, "device.sector_bytes").value, sector, "{told}");
-            assert_eq!(metric(&result, "device.shift_bytes").value, 0.0, "{told}");
-            let found = metric(&result, "device.penalty_ratio");
-            assert!(found.low <= found.value && found.value <= found.high, "{told}: {found:?}");
-            assert!(result.elapsed_s < 15.0, "{told}: {} s", result.elapsed_s);
-            let lies = model.starts_with("wd20ears") || model.starts_with("wd10ears");
-            assert_eq!(has(&result, FindingId::SectorLie), lies, "{told}");
-            assert!(!has(&result, FindingId::FewRounds), "{told}");
-            let ms = |offset: u64| {
-                metric(&result, &format!("write4k_at_{offset}.lat_mean_us")).value / 1e3
-            };
-            let others = (1..8).map(|i| ms(i * 512)).sum::<f64>() / 7.0;
-            let more = (others - ms(0)) / revolution_ms;
-            assert!((more - extra_revolutions).abs() < 0.25, "{told}: {more} revolutions");
-            eprintln!(
-                "{model} {seed} {:.1} s {more:.2} {:.2} {:.2} {:.2}",
-                result.elapsed_s, found.value, found.low, found.high
-            );
+        for (quantity, expected) in [("tps", tps), ("pass_ms", msec), ("kib_s", tps * 4.0)] {
+            let found = metric(&result, &format!("pass4k_at_{offset}.{quantity}")).value;
+            let near = (found / expected - 1.0).abs() <= 0.10;
+            assert!(near, "offset {offset}: {quantity} is {found}, published {expected}");
+        }
+    }
+    assert_eq!(metric(&result, "device.sector_bytes").value, 4096.0);
+    let penalty = metric(&result, "device.penalty_ratio").value;
+    assert!((penalty / 62.3 - 1.0).abs() < 0.15, "{penalty}");
+}
+
+#[test]
+fn phybs_tells_sectors_of_512_bytes_and_reads_hide_the_sector() {
+    let small = ["align.method=phybs", "align.total=16MiB", "rounds=2"];
+    for model in ["hds722020ala330", "wd4000aaks", "wd20eads"] {
+        let result = run(&format!("sim:{model}"), 1, &small);
+        assert_eq!(metric(&result, "device.sector_bytes").value, 512.0, "{model}");
+        assert_eq!(metric(&result, "pass8k_at_4096.tps").rounds.len(), 2);
+    }
+    let reads = [&small[..], &["align.mix=read"]].concat();
+    let result = run("sim:wd20ears", 1, &reads);
+    assert_eq!(metric(&result, "device.sector_bytes").value, 512.0, "the drive reads ahead");
+}
+
+#[test]
+fn flash_is_measured_or_honestly_not() {
+    for model in ["samsung-870evo-1tb", "pm871b-128", "st8000as0002-smr"] {
+        let result = run(&format!("sim:{model}?fill=0.5"), 3, &[]);
+        assert!(result.elapsed_s < 15.0, "{model}: {} s", result.elapsed_s);
+        let sector = result.metrics.iter().find(|m| m.key == "align.device.sector_bytes");
+        assert_eq!(sector.is_none(), result.reason.is_some(), "{model}: {:?}", result.reason);
+        eprintln!("{model} {sector:?} {:?} {:.1}", result.reason, result.elapsed_s);
+        for m in &result.metrics {
+            eprintln!("{} {:.2} {:.2} {:.2}", m.key, m.value, m.low, m.high);
         }
     }
 }

@@ -13,7 +13,7 @@ const TRIM_SHARE: f64 = 0.1;
 /// eight equal locations look like that in fewer than one of ten thousand cases.
 const ERRORS_APART: f64 = 3.0;
 /// Resamples of the penalty's interval: two digits of its ends.
-const RESAMPLES: usize = 1_000;
+const RESAMPLES: usize = 500;
 
 /// The times of accesses at one offset.
 #[derive(Debug, Clone, PartialEq)]
