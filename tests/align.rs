@@ -79,3 +79,35 @@ fn partitions_that_no_drive_can_have_are_refused() {
         assert!(message.contains("63,2048"), "{message}");
     }
 }
+
+/// Jumper 7-8 of a WD10EARS: every address is moved by one sector.
+#[test]
+fn a_drive_that_shifts_its_sectors_is_found_out() {
+    let scratch = Scratch::new();
+    let model = scratch.drivescope(&["sim", "show", "wd10ears"]).code(0).stdout;
+    let plain = "\nphysical_sector_bytes = 4096";
+    assert!(model.contains(plain), "{model}");
+    let shifted = model.replace(plain, &format!("\nalignment_shift_sectors = 1{plain}"));
+    let file = scratch.file("shifted.toml", shifted);
+    let out = printed(&scratch, &format!("sim:{file}?partition=63,2048"), &[]);
+    for part in [
+        "3584 bytes behind the multiples of 4096",
+        "from sector 63 · aligned",
+        "from sector 2048 · misaligned by 512 bytes",
+        "F030",
+    ] {
+        assert!(out.contains(part), "'{part}' is missing:\n{out}");
+    }
+}
+
+#[test]
+fn a_drive_that_disappears_ends_the_test_and_keeps_the_passes_before() {
+    let scratch = Scratch::new();
+    let options = ["--suite=phybs", "--set=align.min=4k", "--set=align.max=4k", "--json"];
+    let arguments = [&["run", "sim:wd20ears?fault=gone"], &options[..]].concat();
+    let run = scratch.drivescope(&arguments).code(4).json();
+    assert_eq!(statuses(&run), [("align", "failed")]);
+    let keys = crate::support::json::keys(&run);
+    assert!(keys.iter().any(|key| key == "align.pass4k_at_0.tps"), "{keys:?}");
+    assert!(!keys.iter().any(|key| key.contains("pass4k_at_512")), "{keys:?}");
+}

@@ -330,7 +330,8 @@ fn align_problem(suite: &Suite) -> Option<String> {
     let (min, max) = (options.min.0, options.max.0);
     let good = |bytes: u64| bytes.is_power_of_two() && (512..=PASS_BLOCK_MAX).contains(&bytes);
     if !good(min) || !good(max) || min > max {
-        let what = "align.min and align.max must be powers of two, 512 bytes to 16 MiB, in this order";
+        let what =
+            "align.min and align.max must be powers of two, 512 bytes to 16 MiB, in this order";
         return Some(what.to_string());
     }
     if options.total.0 < max || !options.total.0.is_multiple_of(max) {

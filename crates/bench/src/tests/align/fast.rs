@@ -21,10 +21,12 @@ const SMALL: u64 = 4 << 10;
 const LARGE: u64 = 16 << 10;
 /// Writes at each offset between two looks at the times.
 pub const BATCH: usize = 8;
-/// Looks before the times are believed, and at most.
+/// Looks before the times are believed.
 const LOOKS_MIN: usize = 2;
-/// Without difference, so many writes at each offset of a disk show extra times of a third.
-const LOOKS_MAX: usize = 7;
+/// So many looks are one lot: of a disk without difference they show extra times of a third. Only where
+/// the times still say nothing are there more lots.
+const LOOKS_OF_LOT: usize = 7;
+const LOTS_MAX: usize = 3;
 /// Without difference, finer than this is of no use.
 const FINE_SHARE: f64 = 0.1;
 /// With a difference, the penalty needs the time of the fast offsets within this standard error.
@@ -32,9 +34,9 @@ const ERROR_SHARE: f64 = 0.05;
 /// Share of the time that the first ladder may use.
 const FIRST_SHARE: f64 = 0.75;
 
-/// Most writes that a run may make, and their bytes: for the plan.
+/// Most writes that one lot of each ladder makes, and their bytes: for the plan.
 pub fn most() -> (u64, u64) {
-    let at_each = (LOOKS_MAX * BATCH) as u64;
+    let at_each = (LOOKS_OF_LOT * BATCH) as u64;
     let (small, large) = (8 * at_each, 4 * at_each);
     (small + large, small * SMALL + large * LARGE)
 }
@@ -66,8 +68,8 @@ pub fn run(
     Ok(all)
 }
 
-/// Writes at the offsets of a ladder, batch by batch, until the answer is clear, the writes are used up, or
-/// another batch would end after `until_ns`.
+/// Writes at the offsets of a ladder until the answer is clear, the lots are used up, or another batch
+/// would end after `until_ns`.
 fn climb(
     session: &mut Session<'_>,
     record: &mut TestRecord,
@@ -77,50 +79,98 @@ fn climb(
 ) -> Result<Seen, BenchError> {
     let cell = format!("blocks{}", ladder.name());
     let seed = derive_seed(session.plan.seed, &cell, 0, 0);
-    let places = ladder.places(&site.span, LOOKS_MAX * BATCH, seed);
-    let starts: Vec<u64> = places.iter().map(|place| place.at).collect();
-    let originals = site.originals(session, &starts, ladder.block)?;
-    let mut times: Vec<Times> =
+    let places = ladder.places(&site.span, LOTS_MAX * LOOKS_OF_LOT * BATCH, seed);
+    let times: Vec<Times> =
         ladder.offsets().into_iter().map(|offset| Times { offset, ns: Vec::new() }).collect();
-    let in_batch = BATCH * times.len();
-    let mut before = Split::default();
-    let mut written = 0;
-    for (look, batch) in places.chunks(in_batch).enumerate() {
-        let round = look as u32 + 1;
-        session.emit(Event::PhaseStarted { label: cell.clone(), round, rounds: LOOKS_MAX as u32 });
+    let in_lot = LOOKS_OF_LOT * BATCH * times.len();
+    let mut climb = Climb { ladder, cell, until_ns, times, looks: 0, before: Split::default() };
+    for lot in places.chunks(in_lot) {
+        if climb.write_lot(session, record, site, lot)? {
+            break;
+        }
+    }
+    Ok(judge_finally(&climb.times, ladder.block, ladder.step, seed))
+}
+
+/// A ladder under way.
+struct Climb {
+    ladder: Ladder,
+    cell: String,
+    until_ns: u64,
+    times: Vec<Times>,
+    looks: usize,
+    /// The groups at the look before.
+    before: Split,
+}
+
+impl Climb {
+    /// Writes a lot batch by batch, what is there if that must be kept; returns whether all is done.
+    fn write_lot(
+        &mut self,
+        session: &mut Session<'_>,
+        record: &mut TestRecord,
+        site: &mut Site,
+        lot: &[Place],
+    ) -> Result<bool, BenchError> {
+        let block = self.ladder.block;
+        let starts: Vec<u64> = lot.iter().map(|place| place.at).collect();
+        let originals = site.originals(session, &starts, block)?;
+        let in_batch = BATCH * self.times.len();
+        let mut written = 0;
+        let mut done = false;
+        while written < lot.len() && !done {
+            let batch = &lot[written..(written + in_batch).min(lot.len())];
+            let data = originals.as_deref().map(|all| of_batch(all, lot.len(), written, batch));
+            done = self.write_batch(session, record, site, batch, data)?;
+            written += batch.len();
+        }
+        site.compare(session, &starts[..written], block, originals.as_deref())?;
+        Ok(done)
+    }
+
+    /// Writes a batch and looks at the times; returns whether that is enough.
+    fn write_batch(
+        &mut self,
+        session: &mut Session<'_>,
+        record: &mut TestRecord,
+        site: &Site,
+        batch: &[Place],
+        data: Option<&[u8]>,
+    ) -> Result<bool, BenchError> {
+        self.looks += 1;
+        let (label, round) = (self.cell.clone(), self.looks as u32);
+        session.emit(Event::PhaseStarted { label, round, rounds: LOOKS_OF_LOT as u32 });
         let began = session.now_ns();
-        let way = Way { cell: &cell, round, block: ladder.block, op: Op::Write, synced: true };
-        let data =
-            originals.as_deref().map(|blocks| of_batch(blocks, places.len(), written, batch));
+        let block = self.ladder.block;
+        let way = Way { cell: &self.cell, round, block, op: Op::Write, synced: true };
         let starts = batch.iter().map(|place| place.at).collect();
         let (ns, _) = site.access(session, record, way, starts, data)?;
         for (Place { rung, .. }, ns) in batch.iter().zip(ns) {
-            times[*rung].ns.push(ns);
+            self.times[*rung].ns.push(ns);
         }
-        written += batch.len();
         let now = session.now_ns();
-        let seen = judge(&times, ladder.block, ladder.step);
-        if round as usize >= LOOKS_MIN && is_clear(&seen, &before) || now + (now - began) > until_ns
-        {
-            break;
-        }
-        before = seen.split;
+        let seen = judge(&self.times, block, self.ladder.step);
+        let clear = self.looks >= LOOKS_MIN && self.is_clear(&seen);
+        self.before = seen.split;
+        Ok(clear || now + (now - began) > self.until_ns)
     }
-    site.compare(session, &starts[..written], ladder.block, originals.as_deref())?;
-    Ok(judge_finally(&times, ladder.block, ladder.step, seed))
+
+    /// Whether more writes would change nothing: the same groups twice in a row with the fast one's time
+    /// well known, or none with fine times; after a whole lot, any answer.
+    fn is_clear(&self, seen: &Seen) -> bool {
+        let whole_lot = self.looks >= LOOKS_OF_LOT;
+        match seen.boundaries {
+            Boundaries::Found { .. } => {
+                seen.split == self.before && (whole_lot || seen.error_share <= ERROR_SHARE)
+            }
+            Boundaries::Alike { resolution } => whole_lot || resolution <= FINE_SHARE,
+            Boundaries::Hidden(_) => false,
+        }
+    }
 }
 
 /// The blocks of a batch that begins after `written` of `count` places.
 fn of_batch<'b>(blocks: &'b [u8], count: usize, written: usize, batch: &[Place]) -> &'b [u8] {
     let block = blocks.len() / count;
     &blocks[written * block..(written + batch.len()) * block]
-}
-
-/// Whether more writes would change nothing: the same groups twice in a row, or none with fine times.
-fn is_clear(seen: &Seen, before: &Split) -> bool {
-    match seen.boundaries {
-        Boundaries::Found { .. } => seen.split == *before && seen.error_share <= ERROR_SHARE,
-        Boundaries::Alike { resolution } => resolution <= FINE_SHARE,
-        Boundaries::Hidden(_) => false,
-    }
 }

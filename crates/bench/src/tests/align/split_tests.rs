@@ -101,6 +101,21 @@ fn equal_offsets_are_hardly_ever_divided() {
     assert_eq!(wrong, 0);
 }
 
+#[test]
+fn drawing_each_access_once_gives_the_trimmed_mean() {
+    let mut all: Vec<(bool, f64)> = disk(4096, 512, 4096, 0, 23, 9)
+        .iter()
+        .flat_map(|t| t.ns.iter().map(|&ns| (t.offset > 0, ns)))
+        .collect();
+    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    for slow in [true, false] {
+        let group: Vec<f64> = all.iter().filter(|(is, _)| *is == slow).map(|&(_, ns)| ns).collect();
+        let found = mean_of_drawn(&all, &vec![1; all.len()], slow).unwrap();
+        assert!((found / location(&group).unwrap().mean - 1.0).abs() < 1e-12);
+    }
+    assert_eq!(mean_of_drawn(&[(true, 1.0)], &[2], true), None);
+}
+
 proptest! {
     #[test]
     fn every_sector_and_shift_is_found_under_noise(
