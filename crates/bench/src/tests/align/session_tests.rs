@@ -205,3 +205,34 @@ fn flash_is_measured_or_honestly_not() {
         assert_eq!(sector.is_none(), result.reason.is_some(), "{model}: {:?}", result.reason);
     }
 }
+
+/// On a raw device the bytes that are there are written back: done to a file whose contents are known.
+#[test]
+fn what_must_be_kept_is_the_same_afterwards() {
+    let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let target = Target::find(dir.path(), &Roots::host()).unwrap();
+    let overrides = Overrides {
+        tests: vec!["align".to_string()],
+        settings: vec!["size=16777216".to_string(), "align.time=1s".to_string()],
+        ..Overrides::default()
+    };
+    let suite = suites::adapt(suites::find("quick", None).unwrap(), &overrides).unwrap();
+    let plan = planner::plan(suite, 3, Engine::Threads, &target, true).unwrap();
+    with_session(&target, &plan, |session| {
+        session.prepare_device().unwrap();
+        let folder = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap();
+        let contents = || std::fs::read(folder.path().join("data")).unwrap();
+        let before = contents();
+        assert_eq!(before.len(), 16 << 20);
+        let mut record = TestRecord::new(TestKind::Align);
+        let step = u64::from(session.open_device().align_bytes());
+        let mut site = Site::new(session.span(session.open_device()), step, true);
+        fast::run(session, &mut record, &mut site).unwrap();
+        assert!(record.rounds().iter().any(|round| round.measured.recorder.ops > 0));
+        assert!(contents() == before, "the contents changed");
+        // Fresh data are something else, so that the comparison above can fail.
+        let mut site = Site::new(session.span(session.open_device()), step, false);
+        fast::run(session, &mut record, &mut site).unwrap();
+        assert!(contents() != before);
+    });
+}
