@@ -58,6 +58,7 @@ fn every_option_of_run_has_help() {
         "--no-save",
         "--json",
         "--verbose",
+        "--table",
         "--store",
     ] {
         let mut lines = help.lines().skip_while(|line| !line.trim_start().contains(option));
@@ -136,11 +137,11 @@ fn bash_accepts_its_completions() {
 fn the_catalogues_say_what_they_promise() {
     let scratch = Scratch::new();
     let tests = scratch.drivescope(&["tests"]).code(0).stdout;
-    for test in ["transfer", "latency", "surface", "tiny-writes"] {
+    for test in ["transfer", "latency", "surface", "tiny-writes", "align"] {
         assert!(tests.lines().any(|line| line.starts_with(test)), "{test} is missing: {tests}");
     }
     let suites = scratch.drivescope(&["suites"]).code(0).stdout;
-    for suite in ["quick", "standard", "full", "crystaldiskmark", "gnome-disks", "zcav"] {
+    for suite in ["quick", "standard", "full", "crystaldiskmark", "gnome-disks", "zcav", "phybs"] {
         assert!(suites.lines().any(|line| line.starts_with(suite)), "{suite} is missing: {suites}");
     }
 }

@@ -7,6 +7,8 @@
 /// Scratch directories, the runner, and looking into JSON.
 mod support;
 
+/// `align` on simulated drives, and phybs' own table.
+mod align;
 /// Everything a user can name that cannot work.
 mod bad_input;
 /// Help, typing errors, completions, closed and full outputs, terminals.

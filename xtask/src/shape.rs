@@ -13,9 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 type Error = de::value::Error;
 
 /// Values of fields whose text must have a form, by the end of their path.
-const TEXTS: [(&str, &str); 5] = [
+const TEXTS: [(&str, &str); 6] = [
     ("shapes[]", "rnd4k_q1t1"),
     ("mixes[]", "read"),
+    ("align.mix", "read"),
     ("cells[]", "rnd4k_q1t1.read"),
     ("findings[].id", "F001"),
     ("invalid_because[]", "F001"),

@@ -148,6 +148,8 @@ pub struct TestRecord {
     distributions: Vec<Distribution>,
     findings: Vec<Finding>,
     remarks: Vec<String>,
+    /// The figures rest on many requests each, not on repeated rounds.
+    without_rounds: bool,
 }
 
 impl TestRecord {
@@ -161,7 +163,13 @@ impl TestRecord {
             distributions: Vec::new(),
             findings: Vec::new(),
             remarks: Vec::new(),
+            without_rounds: false,
         }
+    }
+
+    /// Says that the figures do not rest on repeated rounds, so that few of them are no flaw.
+    pub fn needs_no_rounds(&mut self) {
+        self.without_rounds = true;
     }
 
     /// Notes a part of the test that could not run here.
@@ -192,6 +200,13 @@ impl TestRecord {
     /// Adds a metric that a test computed itself; `key` without the test's name.
     pub fn metric(&mut self, key: &str, rounds: Vec<f64>) {
         self.metrics.push(metric(format!("{}.{key}", self.test), rounds));
+    }
+
+    /// Adds a metric whose 95 % interval a test computed itself from many requests: rounds add nothing
+    /// to it. `key` without the test's name.
+    pub fn estimate(&mut self, key: &str, value: f64, low: f64, high: f64) {
+        let key = format!("{}.{key}", self.test);
+        self.metrics.push(Metric { low, high, ..metric(key, vec![value]) });
     }
 
     /// Adds a curve; `key` without the test's name.
@@ -229,7 +244,8 @@ impl TestRecord {
         for cell in self.cells() {
             self.finish_cell(&cell);
         }
-        if rounds_planned < ROUNDS_MIN && !self.metrics.is_empty() {
+        let few = rounds_planned < ROUNDS_MIN && !self.without_rounds;
+        if few && !self.metrics.is_empty() {
             let evidence = format!("{rounds_planned} of the {ROUNDS_MIN} rounds a figure needs");
             self.notice(Finding::new(FindingId::FewRounds, evidence).about(self.test.name()));
         }

@@ -7,7 +7,7 @@ use drivescope_model::units::{Bytes, Secs};
 use std::path::{Path, PathBuf};
 
 /// The suites that come with the program, by name.
-const BUILT_IN: [(&str, &str); 10] = [
+const BUILT_IN: [(&str, &str); 11] = [
     ("quick", include_str!("../suites/quick.toml")),
     ("standard", include_str!("../suites/standard.toml")),
     ("full", include_str!("../suites/full.toml")),
@@ -18,12 +18,15 @@ const BUILT_IN: [(&str, &str); 10] = [
     ("crystaldiskmark-realworld", include_str!("../suites/crystaldiskmark-realworld.toml")),
     ("gnome-disks", include_str!("../suites/gnome-disks.toml")),
     ("zcav", include_str!("../suites/zcav.toml")),
+    ("phybs", include_str!("../suites/phybs.toml")),
 ];
 
 /// Shortest measured time: ten intervals of a series.
 const TIME_MIN_S: f64 = 0.01;
 /// Longest request of a scan.
 const REQUEST_MAX: u64 = 1 << 30;
+/// Largest block of a pass of phybs: beyond it, no unit of any drive is left to find.
+const PASS_BLOCK_MAX: u64 = 16 << 20;
 /// Most places of a surface: finer than any chart, and far below what memory holds.
 const SAMPLES_MAX: u32 = 1_000_000;
 /// Most spans or rates of a latency test.
@@ -232,7 +235,8 @@ fn check(suite: &Suite) -> Result<(), SuiteError> {
     let problem = general_problem(suite)
         .or_else(|| latency_problem(suite))
         .or_else(|| surface_problem(suite))
-        .or_else(|| tiny_writes_problem(suite));
+        .or_else(|| tiny_writes_problem(suite))
+        .or_else(|| align_problem(suite));
     match problem {
         None => Ok(()),
         Some(what) => Err(SuiteError::Absurd(format!("suite {}: {what}", suite.name))),
@@ -319,6 +323,25 @@ fn tiny_writes_problem(suite: &Suite) -> Option<String> {
     let largest = options.write.0.max(options.stream_block.0).max(4096);
     (options.size.0 < largest * 16)
         .then(|| "tiny-writes.size must hold 16 of its largest blocks, and 64 KiB".to_string())
+}
+
+fn align_problem(suite: &Suite) -> Option<String> {
+    let options = &suite.align;
+    let (min, max) = (options.min.0, options.max.0);
+    let good = |bytes: u64| bytes.is_power_of_two() && (512..=PASS_BLOCK_MAX).contains(&bytes);
+    if !good(min) || !good(max) || min > max {
+        let what =
+            "align.min and align.max must be powers of two, 512 bytes to 16 MiB, in this order";
+        return Some(what.to_string());
+    }
+    if options.total.0 < max || !options.total.0.is_multiple_of(max) {
+        return Some("align.total must be a multiple of align.max".to_string());
+    }
+    if options.time.0 < 1.0 {
+        return Some("align.time must be at least 1 s".to_string());
+    }
+    let mixed = !matches!(options.mix.read_percent(), 0 | 100);
+    mixed.then(|| "align.mix must be read or write".to_string())
 }
 
 #[cfg(test)]

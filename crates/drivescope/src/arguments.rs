@@ -79,6 +79,9 @@ pub struct ShowOptions {
     /// Also print the tool's own cost, every round, and what limited it.
     #[arg(long, short)]
     pub verbose: bool,
+    /// Print only phybs' own table of a run of its suite.
+    #[arg(long, conflicts_with_all = ["json", "verbose"])]
+    pub table: bool,
 }
 
 /// Arguments of `run`.

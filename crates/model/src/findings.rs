@@ -175,7 +175,7 @@ findings! {
         cause "Layers between the file and the drive add their own cost."
         remedy "For the drive's own figures, measure the device at the bottom of the stack."
     Misaligned = "F026" "misaligned-partition" Warning
-        rule "the partition does not begin on a multiple of the reported physical sector"
+        rule "the partition does not begin on a boundary of physical sectors, as the drive reports them or as align measured them"
         cause "Every small write touches two physical sectors, which the drive must read and rewrite."
         remedy "Create the partition anew at a multiple of 1 MiB."
     AboveRotation = "F027" "above-rotation" Invalid
@@ -186,6 +186,14 @@ findings! {
         rule "writes through the page cache were counted before they reached the drive"
         cause "A program that does not sync sees memory's speed; the drive does the work later."
         remedy "Compare with the flushed figure and with the drive's own, printed beside it."
+    SectorLie = "F029" "sector-size-lie" Warning
+        rule "align measured a larger physical sector than the drive reports"
+        cause "The drive hides its sectors from partitioning programs, which may then place partitions across them."
+        remedy "Begin partitions at multiples of 1 MiB and use blocks of 4 KiB or more, whatever the drive reports."
+    ShiftedSectors = "F030" "shifted-sectors" Warning
+        rule "align measured that the drive's physical sectors do not begin at multiples of their size"
+        cause "The drive shifts its addresses (a jumper for old systems that begin partitions at sector 63), so that the usual alignment misses the sectors."
+        remedy "Remove the jumper before partitioning (contents move by a sector), or begin partitions at the shift."
 }
 
 impl fmt::Display for FindingId {

@@ -65,6 +65,15 @@ pub const QUANTITIES: &[Quantity] = &[
         "%",
         "share of the seen rate that the page cache lent: 100 (1 - drive / seen)",
     ),
+    less("sector_bytes", "bytes", "physical sector that timing shows"),
+    less("reported_bytes", "bytes", "physical sector that the drive reports"),
+    less("shift_bytes", "bytes", "where the first physical sector begins, behind the first byte"),
+    less("penalty_ratio", "1", "time of a misaligned write by that of an aligned one"),
+    less("start_bytes", "bytes", "first byte of a partition"),
+    less("misaligned_bytes", "bytes", "how far it lies behind a boundary of physical sectors"),
+    less("pass_ms", "ms", "wall time of one pass of phybs"),
+    more("tps", "1/s", "requests per second of a pass of phybs"),
+    more("kib_s", "KiB/s", "rate of a pass of phybs, which it calls kBps"),
 ];
 
 /// The quantity that ends `key` (its part after the last dot).

@@ -1,6 +1,10 @@
 //! What a user may choose: suites and the options of each test. Every option is defined once, here:
 //! suite files, `--set`, the plan and the run document all read and write these types.
 
+mod align;
+
+pub use align::{AlignMethod, AlignOptions};
+
 use crate::cell::{Cell, Mix, Order, Shape};
 use crate::plan::WriteLevel;
 use crate::units::{Bytes, Secs};
@@ -19,11 +23,14 @@ pub enum TestKind {
     Surface,
     /// Writes of a few bytes, cached and uncached.
     TinyWrites,
+    /// Physical sector, alignment, and what misalignment costs.
+    Align,
 }
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 4] = [Self::Transfer, Self::Latency, Self::Surface, Self::TinyWrites];
+    pub const ALL: [Self; 5] =
+        [Self::Transfer, Self::Latency, Self::Surface, Self::TinyWrites, Self::Align];
 
     /// The name on the command line and in metric keys.
     pub const fn name(self) -> &'static str {
@@ -32,6 +39,7 @@ impl TestKind {
             Self::Latency => "latency",
             Self::Surface => "surface",
             Self::TinyWrites => "tiny-writes",
+            Self::Align => "align",
         }
     }
 
@@ -40,6 +48,7 @@ impl TestKind {
         match self {
             Self::Transfer | Self::Latency | Self::TinyWrites => WriteLevel::OwnFiles,
             Self::Surface => WriteLevel::Read,
+            Self::Align => WriteLevel::SameBytes,
         }
     }
 
@@ -50,6 +59,9 @@ impl TestKind {
             Self::Latency => "how long does one small request take, by span and by load",
             Self::Surface => "how do speed and access time vary over the drive",
             Self::TinyWrites => "what does a program see that writes a few bytes at a time",
+            Self::Align => {
+                "how large is a physical sector, is it aligned, what does it cost if not"
+            }
         }
     }
 }
@@ -94,6 +106,9 @@ pub struct Suite {
     /// Options of `tiny-writes`.
     #[serde(default, rename = "tiny-writes")]
     pub tiny_writes: TinyWritesOptions,
+    /// Options of `align`.
+    #[serde(default)]
+    pub align: AlignOptions,
 }
 
 const fn default_rounds() -> u32 {

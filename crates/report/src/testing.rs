@@ -7,7 +7,7 @@ use drivescope_model::drive::{Drive, DriveKind, Health, Link, Partition};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::options::{
-    LatencyOptions, SurfaceOptions, TinyWritesOptions, TransferOptions,
+    AlignOptions, LatencyOptions, SurfaceOptions, TinyWritesOptions, TransferOptions,
 };
 use drivescope_model::plan::Engine;
 use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
@@ -316,6 +316,7 @@ pub fn plan() -> Plan {
             latency: LatencyOptions::default(),
             surface: SurfaceOptions::default(),
             tiny_writes: TinyWritesOptions::default(),
+            align: AlignOptions::default(),
         },
         seed: 42,
         engine: Engine::Uring,

@@ -25,6 +25,7 @@ pub mod robust;
 pub mod steps;
 pub mod summary;
 pub mod trend;
+pub mod trimmed;
 
 /// Whether a slice can be computed with: not empty and every value finite.
 pub(crate) fn usable(values: &[f64]) -> bool {

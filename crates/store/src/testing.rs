@@ -1,5 +1,6 @@
 //! Runs for tests.
 
+use drivescope_model::cell::Mix;
 use drivescope_model::document::{
     Distribution, FORMAT, GateCheck, Limiter, Metric, PhaseRecord, Rule, Run, Series, TestResult,
     TestStatus, Tool, Verdict,
@@ -8,8 +9,8 @@ use drivescope_model::drive::{Drive, DriveKind, Health, Link, Partition};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::options::{
-    Arrivals, LatencyOptions, Preset, Rate, Suite, SurfaceOptions, SurfacePreset, TestKind,
-    TinyWritesOptions, TransferOptions,
+    AlignMethod, AlignOptions, Arrivals, LatencyOptions, Preset, Rate, Suite, SurfaceOptions,
+    SurfacePreset, TestKind, TinyWritesOptions, TransferOptions,
 };
 use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, WriteLevel};
 use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
@@ -193,6 +194,14 @@ fn suite() -> Suite {
             stream_block: Bytes(1_024),
             writes: 5_000,
             time: Secs(3.5),
+        },
+        align: AlignOptions {
+            method: AlignMethod::Phybs,
+            time: Secs(2.5),
+            min: Bytes(2_048),
+            max: Bytes(4_096),
+            total: Bytes(1 << 20),
+            mix: Mix::READ,
         },
     }
 }

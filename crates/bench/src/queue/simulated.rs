@@ -9,6 +9,8 @@ pub struct SimulatedQueue<'d> {
     drive: &'d SimulatedDrive,
     worker: Worker,
     slots: u16,
+    /// What a write is: done in the cache, or on the medium.
+    write: SimOp,
     answers: Vec<Answer>,
 }
 
@@ -17,7 +19,8 @@ impl<'d> SimulatedQueue<'d> {
     pub fn new(drive: &'d SimulatedDrive, spec: QueueSpec) -> Self {
         let slots = spec.slots();
         let answers = Vec::with_capacity(usize::from(slots));
-        Self { drive, worker: drive.register(slots), slots, answers }
+        let write = if spec.dsync { SimOp::WriteThrough } else { SimOp::Write };
+        Self { drive, worker: drive.register(slots), slots, write, answers }
     }
 }
 
@@ -31,7 +34,7 @@ impl Queue for SimulatedQueue<'_> {
     fn submit(&mut self, request: Request) {
         let op = match request.op {
             Op::Read => SimOp::Read,
-            Op::Write => SimOp::Write,
+            Op::Write => self.write,
             Op::Sync => SimOp::Sync,
         };
         self.drive.submit(self.worker, op, request.offset, request.len, request.slot);

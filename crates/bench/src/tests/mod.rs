@@ -1,5 +1,6 @@
 //! The tests, one file each: its cost, what it may write, its phases, its metrics.
 
+mod align;
 mod gnome;
 mod latency;
 mod surface;
@@ -72,6 +73,7 @@ pub fn plan(test: TestKind, context: &Context<'_>) -> PlannedTest {
         TestKind::Latency => latency::plan(context),
         TestKind::Surface => surface::plan(context),
         TestKind::TinyWrites => tiny_writes::plan(context),
+        TestKind::Align => align::plan(context),
     }
 }
 
@@ -86,6 +88,7 @@ pub fn run(
         TestKind::Latency => latency::run(session, record),
         TestKind::Surface => surface::run(session, record),
         TestKind::TinyWrites => tiny_writes::run(session, record),
+        TestKind::Align => align::run(session, record),
     }
 }
 

@@ -4,6 +4,7 @@
 //! deadline. A single loop never blocks, so an hour of a drive's life takes as long as computing it.
 
 mod faults;
+mod partitions;
 pub mod spec;
 
 use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
@@ -15,8 +16,10 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 pub enum SimOp {
     /// Reads.
     Read,
-    /// Writes.
+    /// Writes; answered as soon as the drive likes, from its cache if it has one.
     Write,
+    /// Writes; answered when the medium has the data (force unit access).
+    WriteThrough,
     /// Empties the write cache.
     Sync,
 }
@@ -121,14 +124,15 @@ impl SimulatedDrive {
         entry.lens[usize::from(slot)] = len;
         entry.in_flight += 1;
         let id = u64::from(worker.0) << 16 | u64::from(slot);
+        let fua = op == SimOp::WriteThrough;
         let op = match op {
             SimOp::Read => Op::Read,
-            SimOp::Write => Op::Write,
+            SimOp::Write | SimOp::WriteThrough => Op::Write,
             SimOp::Sync => Op::Flush,
         };
         let now = state.now;
         let len = u64::from(len);
-        state.device.submit(now, Request { id, op, offset, len, fua: false });
+        state.device.submit(now, Request { id, op, offset, len, fua });
     }
 
     /// Waits until an answer has arrived or the time has come; appends what has arrived.

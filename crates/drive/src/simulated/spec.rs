@@ -1,6 +1,6 @@
 //! `sim:MODEL?fill=0.8&seed=7&fault=…`: which simulated drive, in which state.
 
-use super::{SimulatedDrive, faults};
+use super::{SimulatedDrive, faults, partitions};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
@@ -54,6 +54,8 @@ pub struct Spec {
     pub start: Start,
     /// What the user should know of what was asked for, one line each.
     pub notes: Vec<String>,
+    /// First sectors (of 512 bytes) of the partitions it shows, ascending.
+    pub partitions: Vec<u64>,
 }
 
 /// The text of the model called `name`: a file if it looks like one, else a built-in one.
@@ -88,7 +90,8 @@ impl Spec {
         let model = model_named(name)?;
         let fill = if model.kind == Kind::Ssd { SSD_FILL } else { 0.0 };
         let start = Start { seed: 1, fill, ..Start::default() };
-        let mut spec = Self { text: text.to_string(), model, start, notes: Vec::new() };
+        let text = text.to_string();
+        let mut spec = Self { text, model, start, notes: Vec::new(), partitions: Vec::new() };
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             spec.set(key, value)?;
@@ -113,7 +116,10 @@ impl Spec {
                         .map_err(SpecError::Wrong)?;
                 }
             }
-            _ => return wrong(format!("'{key}' is not seed, fill or fault")),
+            "partition" => {
+                self.partitions = partitions::starts(value, self.model.capacity_bytes())?;
+            }
+            _ => return wrong(format!("'{key}' is not seed, fill, fault or partition")),
         }
         Ok(())
     }
@@ -182,7 +188,12 @@ impl Spec {
             read_only: false,
             temperature_c: None,
             health: Health { note: Some(note), ..Health::default() },
-            partitions: Vec::new(),
+            partitions: partitions::described(
+                &self.partitions,
+                name,
+                self.model.capacity_bytes(),
+                identity.reported_physical_sector_bytes,
+            ),
             content: None,
             mounts: Vec::new(),
             backing: Vec::new(),

@@ -13,6 +13,10 @@ use drivescope_report::text;
 pub fn tests() -> Result<Code, Failure> {
     let describe = |test: &TestKind| match test.writes() {
         WriteLevel::Read => format!("{}; only reads", test.question()),
+        WriteLevel::SameBytes => format!(
+            "{}; in a directory, writes files of its own; on a device, what is there already",
+            test.question()
+        ),
         _ => format!("{}; in a directory, writes files of its own", test.question()),
     };
     let lines: Vec<String> = TestKind::ALL.iter().map(describe).collect();

@@ -1,5 +1,6 @@
 //! Runs plans: one document per target, kept after every test.
 
+use super::stored::phybs_table;
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::progress::{self, Shown};
@@ -37,6 +38,8 @@ pub struct Options {
     pub json: bool,
     /// With the tool's own cost and all rounds.
     pub verbose: bool,
+    /// Only phybs' own table.
+    pub table: bool,
 }
 
 /// The machine, as all runs of this call see it.
@@ -76,6 +79,11 @@ pub fn measure(
             runs => output::print_line(&all_to_json(runs)),
         }
     }
+    if options.table {
+        for run in &runs {
+            output::print(&phybs_table(run)?);
+        }
+    }
     Ok(code)
 }
 
@@ -86,7 +94,7 @@ fn measure_one(
     stop: &Arc<AtomicBool>,
     machine: &Machine,
 ) -> Result<Run, Failure> {
-    let tables = !options.json;
+    let tables = !options.json && !options.table;
     if tables && !options.quiet {
         announce(&plan, &target);
     }

@@ -3,14 +3,15 @@
 use super::measure::{Job, Options, measure};
 use super::raw::{self, Allowed};
 use super::restore;
-use super::stored::open_existing;
-use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments};
+use super::stored::{NO_PASSES, open_existing};
+use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments, ShowOptions};
 use crate::exit::{Code, Failure};
 use crate::{output, signals};
 use drivescope_bench::suites::{self, Overrides};
 use drivescope_bench::{clock, engine, planner};
 use drivescope_drive::{Roots, Target, own_folder};
 use drivescope_model::gate::GateRecord;
+use drivescope_model::options::{AlignMethod, TestKind};
 use drivescope_model::plan::{Engine, Plan};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
@@ -102,10 +103,20 @@ fn carry_out(
         let records: Vec<GateRecord> = opinions.into_iter().flatten().collect();
         return raw::conclude(&records, allowed.as_ref());
     }
-    let options = Options { label, price, quiet, json: show.json, verbose: show.verbose };
+    let ShowOptions { json, verbose, table } = show;
+    if table && !jobs.iter().all(|job| makes_passes(&job.plan)) {
+        return Err(Failure::usage(NO_PASSES));
+    }
+    let options = Options { label, price, quiet, json, verbose, table };
     let store = open_store(no_save, store.store.as_deref())?;
     clean_leftovers(&jobs);
     measure(jobs, &options, store, signals::stop_flag())
+}
+
+/// Whether a plan makes passes of phybs.
+fn makes_passes(plan: &Plan) -> bool {
+    plan.suite.align.method == AlignMethod::Phybs
+        && plan.active().any(|planned| planned.test == TestKind::Align)
 }
 
 /// A simulated drive has its own engine; others have the asked one or the best.

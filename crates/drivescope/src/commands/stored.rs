@@ -3,11 +3,15 @@
 use crate::arguments::{ExportArguments, ImportArguments, RunsArguments, ShowArguments};
 use crate::exit::{Code, Failure};
 use crate::output;
-use drivescope_model::document::TestStatus;
+use drivescope_model::document::{Run, TestStatus};
 use drivescope_report::text::{self, RunRow};
 use drivescope_store::{Filter, Location, RunSummary, Store, all_to_json, from_json, to_json};
 use std::io::Read;
 use std::path::Path;
+
+/// What `--table` says of a run that phybs would not print.
+pub const NO_PASSES: &str =
+    "--table prints passes of phybs and this run has none; run --suite phybs makes them";
 
 /// The store named by `--store`, without making one.
 pub fn open_existing(store: Option<&str>) -> Result<Store, Failure> {
@@ -70,11 +74,20 @@ pub fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
         output::print_line(&to_json(&run));
         return Ok(Code::Ok);
     }
+    if arguments.show.table {
+        output::print(&phybs_table(&run)?);
+        return Ok(Code::Ok);
+    }
     output::print_line(&text::run_summary(&run, output::style()));
     if arguments.show.verbose {
         output::print_line(&format!("\n{}", text::verbose(&run, output::style())));
     }
     Ok(Code::Ok)
+}
+
+/// The table that phybs prints. Errors: the run has no passes of phybs.
+pub fn phybs_table(run: &Run) -> Result<String, Failure> {
+    text::phybs_table(run).ok_or_else(|| Failure::usage(NO_PASSES))
 }
 
 /// Writes runs as JSON: one document for one run, an array otherwise.

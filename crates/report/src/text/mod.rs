@@ -4,6 +4,7 @@
 //! nothing to say is an empty text. Callers put a blank line between two texts. All text from outside
 //! (names, paths, reasons) is stripped of control characters first.
 
+mod align;
 mod catalogue;
 mod drives;
 mod findings;
@@ -12,6 +13,7 @@ mod gate;
 mod header;
 mod latency;
 mod metrics;
+mod phybs;
 mod plan;
 mod profile;
 mod runs;
@@ -27,6 +29,7 @@ pub use drives::list;
 pub use findings::findings;
 pub use gate::gate;
 pub use header::header;
+pub use phybs::phybs_table;
 pub use plan::{dry_run, plan};
 pub use runs::{RunRow, runs};
 pub use summary::{run_summary, saved};
@@ -48,6 +51,7 @@ pub fn test_result(result: &TestResult, style: Style) -> String {
         TestKind::Latency => latency::table(result, style),
         TestKind::Surface => surface::table(result, style),
         TestKind::TinyWrites => tiny_writes::table(result, style),
+        TestKind::Align => align::table(result, style),
     };
     if !table.is_empty() {
         out.push_str(&table);

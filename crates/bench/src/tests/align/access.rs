@@ -1,0 +1,210 @@
+//! Accesses at given places, one after the other, each timed; and reading what is there beforehand.
+
+use crate::control::{Control, Publisher};
+use crate::payload::Payload;
+use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::recorder::{IoFailure, Recorder};
+use std::io;
+
+/// Longest expected phase; later intervals of its series share the last.
+const EXPECTED_NS: u64 = 60_000_000_000;
+
+/// What writes carry.
+#[derive(Debug, Clone, Copy)]
+pub enum Data<'d> {
+    /// Fresh test data.
+    Fresh(Payload),
+    /// What was there, one block after the other in the order of the places.
+    Kept(&'d [u8]),
+}
+
+/// Accesses in the given order.
+#[derive(Debug)]
+pub struct Accesses<'d> {
+    /// First byte of each.
+    pub places: Vec<u64>,
+    /// Bytes of each.
+    pub block: u32,
+    /// Reads or writes.
+    pub op: Op,
+    /// What writes carry.
+    pub data: Data<'d>,
+    /// The outside.
+    pub control: &'d Control,
+}
+
+/// What they leave behind.
+#[derive(Debug)]
+pub struct Accessed {
+    /// Time of each access that was made, ns.
+    pub ns: Vec<f64>,
+    /// The record of the phase.
+    pub recorder: Recorder,
+    /// The queue itself failed.
+    pub queue_error: Option<io::Error>,
+}
+
+impl Task for Accesses<'_> {
+    type Output = Accessed;
+
+    fn run<Q: Queue>(self, queue: &mut Q) -> Accessed {
+        let mut accessed = Accessed {
+            ns: Vec::with_capacity(self.places.len()),
+            recorder: Recorder::new(EXPECTED_NS),
+            queue_error: None,
+        };
+        accessed.recorder.start(queue.now());
+        accessed.queue_error = self.visit_all(queue, &mut accessed).err();
+        accessed
+    }
+}
+
+impl Accesses<'_> {
+    fn visit_all<Q: Queue>(&self, queue: &mut Q, accessed: &mut Accessed) -> io::Result<()> {
+        let Accessed { ns, recorder, .. } = accessed;
+        let mut publisher = Publisher::new(self.control);
+        let mut done = Vec::with_capacity(usize::from(queue.slots()));
+        for (number, &offset) in self.places.iter().enumerate() {
+            if self.op == Op::Write {
+                self.fill(queue.buffer(0), number, offset);
+            }
+            let sent = queue.now();
+            let request = Request { op: self.op, offset, len: self.block, slot: 0 };
+            recorder.requests += 1;
+            if let Err(failure) = one(queue, request, &mut done)? {
+                recorder.failed(failure);
+                break;
+            }
+            let now = queue.now();
+            recorder.complete(now, now - sent, u64::from(self.block));
+            ns.push((now - sent) as f64);
+            if publisher.tick(now, recorder) {
+                break;
+            }
+        }
+        publisher.publish(recorder);
+        Ok(())
+    }
+
+    /// Puts the data of an access into its buffer, which is empty where no data move.
+    fn fill(&self, buffer: &mut [u8], number: usize, offset: u64) {
+        match self.data {
+            Data::Fresh(payload) => payload.fill(buffer, offset),
+            Data::Kept(originals) => {
+                let from = number * buffer.len();
+                buffer.copy_from_slice(&originals[from..from + buffer.len()]);
+            }
+        }
+    }
+}
+
+/// Reads the blocks at all places, in order of address.
+#[derive(Debug)]
+pub struct ReadBack {
+    /// First byte of each.
+    pub places: Vec<u64>,
+    /// Bytes of each.
+    pub block: u32,
+}
+
+impl Task for ReadBack {
+    /// The blocks in the order of the places, empty where no data move; the inner error is a failed read.
+    type Output = io::Result<Result<Vec<u8>, IoFailure>>;
+
+    fn run<Q: Queue>(self, queue: &mut Q) -> Self::Output {
+        let mut done = Vec::with_capacity(usize::from(queue.slots()));
+        let block = queue.buffer(0).len();
+        let mut blocks = vec![0; block * self.places.len()];
+        let mut order: Vec<usize> = (0..self.places.len()).collect();
+        order.sort_unstable_by_key(|&number| self.places[number]);
+        for number in order {
+            let offset = self.places[number];
+            let request = Request { op: Op::Read, offset, len: self.block, slot: 0 };
+            if let Err(failure) = one(queue, request, &mut done)? {
+                return Ok(Err(failure));
+            }
+            blocks[number * block..(number + 1) * block].copy_from_slice(queue.buffer(0));
+        }
+        Ok(Ok(blocks))
+    }
+}
+
+/// Sends one request and waits for it.
+fn one<Q: Queue>(
+    queue: &mut Q,
+    request: Request,
+    done: &mut Vec<Completion>,
+) -> io::Result<Result<(), IoFailure>> {
+    queue.submit(request);
+    done.clear();
+    queue.wait(done)?;
+    if done.iter().all(|completion| completion.result == request.len as i32) {
+        return Ok(Ok(()));
+    }
+    let errno = done.iter().map(|c| (-c.result).max(0)).max().unwrap_or(0);
+    Ok(Err(IoFailure { errno, offset: request.offset, write: request.op != Op::Read }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Device;
+    use crate::queue::QueueSpec;
+    use crate::testing::VirtualQueue;
+    use drivescope_drive::OwnFolder;
+    use drivescope_model::plan::Engine;
+    use drivescope_model::units::Bytes;
+
+    #[test]
+    fn each_access_has_its_own_time_and_a_failure_ends_them() {
+        let control = Control::default();
+        let task = |places: &[u64]| Accesses {
+            places: places.to_vec(),
+            block: 4096,
+            op: Op::Write,
+            data: Data::Fresh(Payload::new(1, 1)),
+            control: &control,
+        };
+        let service = |request: &Request, _: u64| match request.offset {
+            8192 => Err(libc::EIO),
+            offset => Ok(1_000 + offset),
+        };
+        let accessed = task(&[512, 0, 1024]).run(&mut VirtualQueue::new(2, 1, service));
+        assert_eq!(accessed.ns, [1_512.0, 1_000.0, 2_024.0]);
+        let accessed = task(&[0, 8192, 0]).run(&mut VirtualQueue::new(2, 1, service));
+        assert_eq!(accessed.ns.len(), 1);
+        assert_eq!(accessed.recorder.first_error.unwrap().offset, 8192);
+    }
+
+    /// What is read is written back: a file is the same afterwards, byte for byte.
+    #[test]
+    fn kept_data_stay_as_they_are() {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
+        let size = Bytes::mib(1);
+        let device = Device::new(folder.create_file("data", size).unwrap(), Engine::Threads);
+        let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: 4096, dsync: true };
+        let control = Control::default();
+        let all: Vec<u64> = (0..256).map(|i| i * 4096).collect();
+        let run = |places: &[u64], data| {
+            let places = places.to_vec();
+            let task = Accesses { places, block: 4096, op: Op::Write, data, control: &control };
+            let accessed = device.run(spec, vec![task], || {}).unwrap().remove(0).output;
+            assert_eq!(accessed.recorder.errors, 0);
+        };
+        let read = |places: &[u64]| {
+            let task = ReadBack { places: places.to_vec(), block: 4096 };
+            device.run(spec, vec![task], || {}).unwrap().remove(0).output.unwrap().unwrap()
+        };
+        run(&all, Data::Fresh(Payload::new(7, 1)));
+        let before = read(&all);
+        assert_eq!(Payload::first_mismatch(7, &before, 0), None);
+        let some = [40_960, 0, 1_044_480, 8192];
+        let originals = read(&some);
+        assert_eq!(originals[4096..8192], before[..4096]);
+        run(&some, Data::Kept(&originals));
+        assert_eq!(read(&all), before);
+        drop(device);
+        folder.remove().unwrap();
+    }
+}

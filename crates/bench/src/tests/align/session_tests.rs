@@ -1,0 +1,238 @@
+//! The whole test on simulated drives whose sectors are known.
+
+use super::site::Site;
+use super::verdict::{Conclusion, conclude};
+use super::*;
+use crate::planner;
+use crate::session::HostFacts;
+use crate::suites::{self, Overrides};
+use drivescope_drive::{Roots, Target};
+use drivescope_model::document::{Metric, TestResult, TestStatus};
+use drivescope_model::findings::FindingId;
+use drivescope_model::host::Calibration;
+use drivescope_model::plan::{Engine, Plan};
+use drivescope_stats::summary;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+
+/// A target with the plan of this test, and options as `--set` takes them.
+fn prepared(target: &str, seed: u64, settings: &[&str]) -> (Target, Plan) {
+    let target = Target::simulate(target, &Roots::host()).unwrap();
+    let overrides = Overrides {
+        tests: vec!["align".to_string()],
+        settings: settings.iter().map(|s| (*s).to_string()).collect(),
+        ..Overrides::default()
+    };
+    let suite = suites::adapt(suites::find("quick", None).unwrap(), &overrides).unwrap();
+    let plan = planner::plan(suite, seed, Engine::Sim, &target, false).unwrap();
+    (target, plan)
+}
+
+fn with_session<T>(target: &Target, plan: &Plan, use_it: impl FnOnce(&mut Session<'_>) -> T) -> T {
+    let calibration = Calibration::default();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (events, _listener) = channel();
+    let facts = HostFacts::default();
+    let mut session = Session::new(plan, target, &calibration, facts, events, stop);
+    use_it(&mut session)
+}
+
+fn run(target: &str, seed: u64, settings: &[&str]) -> TestResult {
+    let (target, plan) = prepared(target, seed, settings);
+    let result = with_session(&target, &plan, |session| session.run_test(&plan.tests[0]));
+    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    result
+}
+
+fn metric<'r>(result: &'r TestResult, key: &str) -> &'r Metric {
+    let found = result.metrics.iter().find(|metric| metric.key == format!("align.{key}"));
+    found.unwrap_or_else(|| panic!("no {key}: {:?}", result.reason))
+}
+
+fn has(result: &TestResult, id: FindingId) -> bool {
+    result.findings.iter().any(|finding| finding.id == id)
+}
+
+/// What the fast method concludes of a part of the drive, with originals kept or not; and the time it took.
+fn on_site(target: &str, seed: u64, span: Range<u64>, kept: bool) -> (Conclusion, f64) {
+    let (target, plan) = prepared(target, seed, &[]);
+    with_session(&target, &plan, |session| {
+        session.prepare_device().unwrap();
+        let mut record = TestRecord::new(TestKind::Align);
+        let mut site = Site::new(span, 512, kept);
+        let seen = fast::run(session, &mut record, &mut site).unwrap();
+        (conclude(&seen, 512), session.elapsed_s())
+    })
+}
+
+/// Holds what is found of a drive of seed 004 against its truth, in twenty seeds: sector, shift, and how
+/// many revolutions a misaligned synced write takes more than an aligned one.
+fn assert_truth(model: &str, sector: f64, revolution_ms: f64, extra_revolutions: f64) {
+    let mut all = Vec::new();
+    for seed in 1..=20 {
+        let result = run(&format!("sim:{model}?seed={seed}"), seed, &[]);
+        let told = format!("{model}, seed {seed}: {:?}", result.reason);
+        assert_eq!(metric(&result, "device.sector_bytes").value, sector, "{told}");
+        assert_eq!(metric(&result, "device.shift_bytes").value, 0.0, "{told}");
+        let ms =
+            |offset: u64| metric(&result, &format!("write4k_at_{offset}.lat_mean_us")).value / 1e3;
+        let others = (1..8).map(|i| ms(i * 512)).sum::<f64>() / 7.0;
+        let more = (others - ms(0)) / revolution_ms;
+        assert!((more - extra_revolutions).abs() < 0.35, "{told}: {more} revolutions");
+        all.push(more);
+        let penalty = metric(&result, "device.penalty_ratio");
+        let near = (penalty.value / (others / ms(0)) - 1.0).abs() < 0.1;
+        assert!(near && penalty.low < penalty.value && penalty.value < penalty.high, "{penalty:?}");
+        assert!(result.elapsed_s < 15.0, "{told}: {} s", result.elapsed_s);
+        let lies = matches!(model, "wd20ears" | "wd10ears");
+        assert_eq!(has(&result, FindingId::SectorLie), lies, "{told}");
+        assert!(!has(&result, FindingId::FewRounds), "{told}");
+    }
+    let mean = summary::mean(&all).unwrap();
+    assert!((mean - extra_revolutions).abs() < 0.15, "{model}: {mean} revolutions on average");
+}
+
+/// Sectors of 4 KiB: a misaligned write reads both, and they come by again a revolution later.
+#[test]
+fn sectors_of_4_kib_are_found_in_every_seed() {
+    for model in ["wd20ears", "wd10ears", "wd15earx"] {
+        assert_truth(model, 4096.0, 11.11, 1.0);
+    }
+}
+
+#[test]
+fn sectors_of_512_bytes_are_found_in_every_seed() {
+    for (model, revolution_ms) in
+        [("hds722020ala330", 8.33), ("wd4000aaks", 8.33), ("wd20eads", 11.11)]
+    {
+        assert_truth(model, 512.0, revolution_ms, 0.0);
+    }
+}
+
+/// A partition that begins at sector 63 sees its drive's sectors 512 bytes behind its own boundaries.
+#[test]
+fn a_span_that_begins_astray_is_found_with_its_shift() {
+    for (first_sector, shift) in [(63, 512), (2047, 512), (2049, 3584), (2048, 0), (4, 2048)] {
+        for (seed, kept) in [(1, false), (2, true), (3, false)] {
+            let start = first_sector * 512;
+            let (conclusion, elapsed_s) =
+                on_site("sim:wd20ears", seed, start..start + (1 << 30), kept);
+            let told = format!("sector {first_sector}, seed {seed}: {conclusion:?}");
+            assert_eq!(conclusion.sector, Ok((4096, shift)), "{told}");
+            assert!(conclusion.penalty.unwrap().low > 1.5, "{told}");
+            // Reading what is there before and after takes a while longer.
+            assert!(elapsed_s < if kept { 30.0 } else { 15.0 }, "{told}: {elapsed_s} s");
+        }
+    }
+}
+
+#[test]
+fn partitions_are_judged_by_the_sector_that_was_found() {
+    let result = run("sim:wd20ears?partition=63,2048", 5, &[]);
+    for (name, start, behind) in [("wd20ears1", 63.0, 3584.0), ("wd20ears2", 2048.0, 0.0)] {
+        assert_eq!(metric(&result, &format!("{name}.start_bytes")).value, start * 512.0);
+        assert_eq!(metric(&result, &format!("{name}.misaligned_bytes")).value, behind);
+    }
+    let finding = result.findings.iter().find(|f| f.id == FindingId::Misaligned).unwrap();
+    assert!(finding.evidence.contains("wd20ears1 begins at sector 63"), "{}", finding.evidence);
+    assert!(!finding.evidence.contains("wd20ears2"), "{}", finding.evidence);
+    let result = run("sim:hds722020ala330?partition=63", 5, &[]);
+    assert!(!has(&result, FindingId::Misaligned), "512-byte sectors are never missed");
+}
+
+#[test]
+fn a_drive_that_skips_reading_before_writing_has_no_penalty() {
+    for seed in 1..=5 {
+        let result =
+            run(&format!("sim:wd15earx?fault=no-read-modify-write&seed={seed}"), seed, &[]);
+        let penalty = metric(&result, "device.penalty_ratio");
+        assert!((0.7..1.4).contains(&penalty.value), "{penalty:?}");
+        assert_eq!(metric(&result, "device.sector_bytes").value, 512.0);
+        assert_eq!(metric(&result, "device.reported_bytes").value, 4096.0);
+    }
+}
+
+/// The published rates of 4 KiB writes of the WD20EARS by offset (seed 004, corrected to 64 bits), and
+/// the ratio of its passes.
+#[test]
+fn phybs_gives_the_published_figures() {
+    let settings = [
+        "align.method=phybs",
+        "align.min=4KiB",
+        "align.max=4KiB",
+        "rounds=1",
+        "align.total=128MiB",
+    ];
+    let result = run("sim:wd20ears", 1, &settings);
+    for (offset, tps, msec) in [
+        (0, 1680.2, 19_503.0),
+        (512, 26.9, 1_216_537.0),
+        (1024, 27.0, 1_213_479.0),
+        (2048, 27.0, 1_214_623.0),
+    ] {
+        for (quantity, expected) in [("tps", tps), ("pass_ms", msec), ("kib_s", tps * 4.0)] {
+            let found = metric(&result, &format!("pass4k_at_{offset}.{quantity}")).value;
+            let near = (found / expected - 1.0).abs() <= 0.10;
+            assert!(near, "offset {offset}: {quantity} is {found}, published {expected}");
+        }
+    }
+    assert_eq!(metric(&result, "device.sector_bytes").value, 4096.0);
+    let penalty = metric(&result, "device.penalty_ratio").value;
+    assert!((penalty / 62.3 - 1.0).abs() < 0.15, "{penalty}");
+}
+
+#[test]
+fn phybs_tells_sectors_of_512_bytes_and_reads_hide_the_sector() {
+    let small = ["align.method=phybs", "align.total=4MiB", "rounds=2"];
+    for model in ["hds722020ala330", "wd4000aaks", "wd20eads"] {
+        let result = run(&format!("sim:{model}"), 1, &small);
+        assert_eq!(metric(&result, "device.sector_bytes").value, 512.0, "{model}");
+        assert_eq!(metric(&result, "pass8k_at_4096.tps").rounds.len(), 2);
+    }
+    let reads = [&small[..], &["align.mix=read"]].concat();
+    let result = run("sim:wd20ears", 1, &reads);
+    assert_eq!(metric(&result, "device.sector_bytes").value, 512.0, "the drive reads ahead");
+}
+
+#[test]
+fn flash_is_measured_or_honestly_not() {
+    for model in ["samsung-870evo-1tb", "pm871b-128", "st8000as0002-smr"] {
+        let result = run(&format!("sim:{model}?fill=0.5"), 3, &[]);
+        assert!(result.elapsed_s < 15.0, "{model}: {} s", result.elapsed_s);
+        let sector = result.metrics.iter().find(|m| m.key == "align.device.sector_bytes");
+        assert_eq!(sector.is_none(), result.reason.is_some(), "{model}: {:?}", result.reason);
+    }
+}
+
+/// On a raw device the bytes that are there are written back: done to a file whose contents are known.
+#[test]
+fn what_must_be_kept_is_the_same_afterwards() {
+    let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let target = Target::find(dir.path(), &Roots::host()).unwrap();
+    let overrides = Overrides {
+        tests: vec!["align".to_string()],
+        settings: vec!["size=16777216".to_string(), "align.time=1s".to_string()],
+        ..Overrides::default()
+    };
+    let suite = suites::adapt(suites::find("quick", None).unwrap(), &overrides).unwrap();
+    let plan = planner::plan(suite, 3, Engine::Threads, &target, true).unwrap();
+    with_session(&target, &plan, |session| {
+        session.prepare_device().unwrap();
+        let folder = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap();
+        let contents = || std::fs::read(folder.path().join("data")).unwrap();
+        let before = contents();
+        assert_eq!(before.len(), 16 << 20);
+        let mut record = TestRecord::new(TestKind::Align);
+        let step = u64::from(session.open_device().align_bytes());
+        let mut site = Site::new(session.span(session.open_device()), step, true);
+        fast::run(session, &mut record, &mut site).unwrap();
+        assert!(record.rounds().iter().any(|round| round.measured.recorder.ops > 0));
+        assert!(contents() == before, "the contents changed");
+        // Fresh data are something else, so that the comparison above can fail.
+        let mut site = Site::new(session.span(session.open_device()), step, false);
+        fast::run(session, &mut record, &mut site).unwrap();
+        assert!(contents() != before);
+    });
+}

@@ -1,0 +1,170 @@
+//! Where a session writes and how: fresh data into its own file, or the bytes that are there.
+//!
+//! On a raw device every block is read before the writes and written back as it was, outside the timed
+//! part; then other data are read, so that the drive's memory does not hold the sectors that a misaligned
+//! write needs. At the end all blocks are read again and compared.
+
+use super::access::{Accessed, Accesses, Data, ReadBack};
+use super::places::{SPAN_MAX, far_stretch};
+use crate::control::Control;
+use crate::error::BenchError;
+use crate::payload::Payload;
+use crate::phase::Measured;
+use crate::queue::{Op, QueueSpec};
+use crate::results::TestRecord;
+use crate::scan::{Place, Scan};
+use crate::session::Session;
+use drivescope_model::target::TargetKind;
+use std::io;
+use std::ops::Range;
+
+/// Read between the originals and the writes: what drives of the time of 512-byte reports hold, twice.
+const BETWEEN_BYTES: u64 = SPAN_MAX;
+/// Bytes per request of that.
+const CHUNK: u32 = 1 << 20;
+
+/// The part of the target that the test uses.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// Bytes it may touch; offsets count from their beginning.
+    pub span: Range<u64>,
+    /// Smallest unit of offsets.
+    pub step: u64,
+    /// Whether what is there must stay as it is.
+    pub kept: bool,
+    /// How often the drive's memory was filled with something else.
+    turns: u64,
+}
+
+/// Accesses of one size.
+#[derive(Debug, Clone, Copy)]
+pub struct Way<'w> {
+    /// Name of the phase.
+    pub cell: &'w str,
+    /// From 1.
+    pub round: u32,
+    /// Bytes of each.
+    pub block: u64,
+    /// Reads or writes.
+    pub op: Op,
+    /// Whether each write waits for the medium.
+    pub synced: bool,
+}
+
+impl Site {
+    /// The site of a session whose device is open.
+    pub fn of(session: &Session<'_>) -> Self {
+        let device = session.open_device();
+        let kept = session.target.info().kind == TargetKind::Block;
+        Self::new(session.span(device), u64::from(device.align_bytes()), kept)
+    }
+
+    /// A site of its own choice.
+    pub fn new(span: Range<u64>, step: u64, kept: bool) -> Self {
+        Self { span, step, kept, turns: 0 }
+    }
+
+    /// What is at the places, to be written back; `None` where nothing must be kept.
+    pub fn originals(
+        &mut self,
+        session: &Session<'_>,
+        places: &[u64],
+        block: u64,
+    ) -> Result<Option<Vec<u8>>, BenchError> {
+        if !self.kept {
+            return Ok(None);
+        }
+        let originals = read(session, places, block)?;
+        self.fill_drives_memory(session)?;
+        Ok(Some(originals))
+    }
+
+    fn fill_drives_memory(&mut self, session: &Session<'_>) -> Result<(), BenchError> {
+        let far = far_stretch(&self.span, BETWEEN_BYTES, self.turns);
+        self.turns += 1;
+        let unit = self.step;
+        let len = (far.end - far.start) / unit * unit;
+        let offset = far.start.next_multiple_of(unit);
+        let control = Control::default();
+        let places = vec![Place { offset, len, lead_in_from: offset, lead_in_len: 0 }];
+        let scan = Scan { places, chunk: CHUNK, depth: 4, control: &control };
+        let spec = QueueSpec { depth: 4, ahead: 1, block_bytes: CHUNK, dsync: false };
+        let (worker, _) = session.watched(session.open_device(), spec, &control, scan)?;
+        let outcome = worker.output;
+        outcome.queue_error.map_or(Ok(()), |source| Err(broken(source)))?;
+        match outcome.recorder.first_error {
+            Some(failure) => Err(BenchError::Request { failure, count: 1 }),
+            None => Ok(()),
+        }
+    }
+
+    /// Accesses all places and keeps the phase in the record; returns the time of each, and of all
+    /// together, in ns. A failed request or a stop comes back as the error, after the phase was kept.
+    pub fn access(
+        &self,
+        session: &mut Session<'_>,
+        record: &mut TestRecord,
+        way: Way<'_>,
+        places: Vec<u64>,
+        originals: Option<&[u8]>,
+    ) -> Result<(Vec<f64>, u64), BenchError> {
+        let pass = session.next_pass();
+        let control = Control::default();
+        let fresh = Data::Fresh(Payload::new(session.plan.seed, pass));
+        let block = way.block as u32;
+        let task = Accesses {
+            places,
+            block,
+            op: way.op,
+            data: originals.map_or(fresh, Data::Kept),
+            control: &control,
+        };
+        let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block, dsync: way.synced };
+        let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+        let Accessed { ns, recorder, queue_error } = worker.output;
+        queue_error.map_or(Ok(()), |source| Err(broken(source)))?;
+        let (bytes, elapsed_ns) = (recorder.bytes as f64, recorder.elapsed_ns());
+        let measured = Measured {
+            recorder,
+            usage: worker.usage,
+            busiest_cpu_ns: worker.busiest_cpu_ns,
+            wall_ns: worker.wall_ns,
+        };
+        let mut kept = watch.end(session, measured, way.cell, way.round);
+        kept.asked = Some(if way.op == Op::Read { (bytes, 0.0) } else { (0.0, bytes) });
+        kept.own_metrics = true;
+        session.keep(kept, record)?;
+        Ok((ns, elapsed_ns))
+    }
+
+    /// Reads the places again and compares them with what was there before.
+    pub fn compare(
+        &self,
+        session: &Session<'_>,
+        places: &[u64],
+        block: u64,
+        originals: Option<&[u8]>,
+    ) -> Result<(), BenchError> {
+        let Some(originals) = originals else { return Ok(()) };
+        let now = read(session, places, block)?;
+        let differs = now.iter().zip(originals).position(|(is, was)| is != was);
+        match differs.map(|byte| (byte / block as usize, byte as u64 % block)) {
+            Some((number, within)) => Err(BenchError::Mismatch { offset: places[number] + within }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The blocks at the places.
+fn read(session: &Session<'_>, places: &[u64], block: u64) -> Result<Vec<u8>, BenchError> {
+    let control = Control::default();
+    let task = ReadBack { places: places.to_vec(), block: block as u32 };
+    let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block as u32, dsync: false };
+    let (worker, _) = session.watched(session.open_device(), spec, &control, task)?;
+    let blocks = worker.output.map_err(broken)?;
+    blocks.map_err(|failure| BenchError::Request { failure, count: 1 })
+}
+
+fn broken(source: io::Error) -> BenchError {
+    BenchError::Engine { engine: "I/O", other: "threads", source }
+}

@@ -1,0 +1,202 @@
+//! From times at offsets to the drive's physical sector. Pure arithmetic.
+
+use super::split::{
+    Estimate, Split, Times, boundary, error_share, location, penalty, resolution, split,
+};
+use drivescope_model::units::Bytes;
+use drivescope_stats::trimmed::Location;
+
+/// Synced writes off a boundary must take at least so many times as long as those on it.
+const RATIO_MIN: f64 = 1.1;
+/// Times that hide even a doubling are no answer.
+const HIDDEN_SHARE: f64 = 1.0;
+
+/// What accesses of one size show.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Boundaries {
+    /// Accesses are fast on these boundaries only.
+    Found {
+        /// From one boundary to the next, bytes.
+        sector: u64,
+        /// The first one, bytes behind the beginning of the target.
+        shift: u64,
+    },
+    /// No offset takes longer than another.
+    Alike {
+        /// The share of extra time that would have been seen.
+        resolution: f64,
+    },
+    /// Nothing can be said, and why.
+    Hidden(String),
+}
+
+/// The answer of accesses of one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// Bytes per access.
+    pub block: u64,
+    /// Typical time at each offset, ns; empty where passes have figures of their own.
+    pub times: Vec<(u64, Location)>,
+    /// Which offsets are fast.
+    pub split: Split,
+    /// What that means.
+    pub boundaries: Boundaries,
+    /// How surely the time of the fast offsets is known: standard error as a share.
+    pub error_share: f64,
+    /// Time off a boundary by time on it; where all are alike, off multiples of the block by on them.
+    pub penalty: Option<Estimate>,
+}
+
+/// The answer for the target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conclusion {
+    /// Physical sector, and where the first one begins behind the beginning of the target, bytes.
+    pub sector: Result<(u64, u64), String>,
+    /// What misalignment costs.
+    pub penalty: Option<Estimate>,
+}
+
+/// What times at all offsets of a pattern of `block` bytes show, the penalty left out; offsets are `step`
+/// apart.
+pub fn judge(times: &[Times], block: u64, step: u64) -> Seen {
+    let points: Vec<_> =
+        times.iter().filter_map(|at| Some((at.offset, location(&at.ns)?))).collect();
+    let split = split(&points, RATIO_MIN);
+    let boundaries = if split.slow.is_empty() {
+        match resolution(&points) {
+            resolution if resolution <= HIDDEN_SHARE => Boundaries::Alike { resolution },
+            _ => Boundaries::Hidden(format!(
+                "the times of {} writes spread so widely that even a doubling would not show",
+                Bytes(block).binary()
+            )),
+        }
+    } else {
+        interpret(&split, block, step)
+    };
+    let error_share = error_share(&points, &compared(&split).fast);
+    Seen { block, times: points, split, boundaries, error_share, penalty: None }
+}
+
+/// The same with the penalty, which takes long to resample.
+pub fn judge_finally(times: &[Times], block: u64, step: u64, seed: u64) -> Seen {
+    let seen = judge(times, block, step);
+    Seen { penalty: penalty(times, &compared(&seen.split), seed), ..seen }
+}
+
+/// The boundaries that a division into fast and slow offsets means.
+pub fn interpret(split: &Split, block: u64, step: u64) -> Boundaries {
+    match boundary(split, block, step) {
+        Some((sector, shift)) => Boundaries::Found { sector, shift },
+        None => {
+            let list: Vec<String> = split.fast.iter().map(u64::to_string).collect();
+            Boundaries::Hidden(format!(
+                "accesses of {} are fast at the offsets {}, which no sector explains",
+                Bytes(block).binary(),
+                list.join(", ")
+            ))
+        }
+    }
+}
+
+/// The groups of which the penalty is made: where all are alike, the first offset and the others.
+pub fn compared(split: &Split) -> Split {
+    match split.fast.split_first() {
+        Some((&first, others)) if split.slow.is_empty() => {
+            Split { fast: vec![first], slow: others.to_vec() }
+        }
+        _ => split.clone(),
+    }
+}
+
+/// Puts the answers of all sizes, the smallest first, together; `logical` is the smallest unit of offsets.
+///
+/// The smallest size that shows boundaries decides; larger units, as flash has, cost less and come second.
+/// Where all is alike, no unit is larger than the logical sector, or the drive hides it well.
+pub fn conclude(seen: &[Seen], logical: u64) -> Conclusion {
+    let hidden = seen.iter().find_map(|seen| match &seen.boundaries {
+        Boundaries::Hidden(why) => Some(why.clone()),
+        _ => None,
+    });
+    let found = seen.iter().find_map(|seen| match seen.boundaries {
+        Boundaries::Found { sector, shift } => Some(((sector, shift), seen.penalty)),
+        _ => None,
+    });
+    match (found, hidden) {
+        (Some((sector, penalty)), _) => Conclusion { sector: Ok(sector), penalty },
+        (None, Some(why)) => Conclusion { sector: Err(why), penalty: None },
+        (None, None) if seen.is_empty() => {
+            Conclusion { sector: Err("nothing was measured".to_string()), penalty: None }
+        }
+        (None, None) => Conclusion {
+            sector: Ok((logical, 0)),
+            penalty: seen.iter().find_map(|seen| seen.penalty),
+        },
+    }
+}
+
+/// How far `start`, a byte of the drive, lies behind a boundary of sectors that begin at `shift`.
+pub fn misaligned(start: u64, sector: u64, shift: u64) -> u64 {
+    (start % sector + sector - shift % sector) % sector
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(block: u64, boundaries: Boundaries) -> Seen {
+        let (times, split) = (Vec::new(), Split::default());
+        Seen { block, times, split, boundaries, error_share: 0.0, penalty: None }
+    }
+
+    fn found(sector: u64, shift: u64) -> Boundaries {
+        Boundaries::Found { sector, shift }
+    }
+
+    #[test]
+    fn the_smallest_size_that_shows_boundaries_decides() {
+        let alike = Boundaries::Alike { resolution: 0.2 };
+        let hidden = || Boundaries::Hidden("noise".to_string());
+        for (small, large, sector) in [
+            (found(4096, 512), alike.clone(), Ok((4096, 512))),
+            (found(4096, 0), found(16_384, 4096), Ok((4096, 0))),
+            (alike.clone(), found(8192, 0), Ok((8192, 0))),
+            (alike.clone(), alike.clone(), Ok((512, 0))),
+            (hidden(), found(8192, 0), Ok((8192, 0))),
+            (hidden(), alike.clone(), Err("noise".to_string())),
+            (alike, hidden(), Err("noise".to_string())),
+        ] {
+            let seen = [seen(4096, small), seen(16_384, large)];
+            assert_eq!(conclude(&seen, 512).sector, sector);
+        }
+        assert!(conclude(&[], 512).sector.is_err());
+    }
+
+    #[test]
+    fn a_few_wild_times_hide_the_answer_and_that_is_said() {
+        let wild = |offset| Times { offset, ns: vec![1e6, 9e6, 30e6, 2e6, 80e6] };
+        let seen = judge(&[wild(0), wild(512), wild(1024)], 4096, 512);
+        let Boundaries::Hidden(why) = seen.boundaries else { panic!("{seen:?}") };
+        assert!(why.contains("4 KiB writes"), "{why}");
+    }
+
+    #[test]
+    fn a_fast_pattern_without_order_is_no_sector() {
+        let split = Split { fast: vec![0, 512], slow: vec![1024, 1536, 2048, 2560, 3072, 3584] };
+        let Boundaries::Hidden(why) = interpret(&split, 4096, 512) else { panic!() };
+        assert!(why.contains("0, 512"), "{why}");
+    }
+
+    #[test]
+    fn starts_are_measured_from_the_first_boundary() {
+        for (start, sector, shift, behind) in [
+            (63 * 512, 4096, 0, 3584),
+            (63 * 512, 4096, 3584, 0),
+            (2048 * 512, 4096, 0, 0),
+            (2049 * 512, 4096, 0, 512),
+            (2048 * 512, 4096, 3584, 512),
+            (63 * 512, 512, 0, 0),
+        ] {
+            assert_eq!(misaligned(start, sector, shift), behind, "{start} {sector} {shift}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! `align`: times by offset, then what they say of drive and partitions.
+
+use super::metrics::{Figure, cells, find, headed, transpose};
+use crate::flow::{DOT, Flow};
+use crate::number::three;
+use crate::style::{Role, Style};
+use crate::table::{Cell, Column, Table};
+use drivescope_model::{Bytes, Metric, TestResult};
+
+/// A penalty below this is none that anybody would feel.
+const FELT_RATIO: f64 = 1.1;
+
+pub(super) fn table(result: &TestResult, style: Style) -> String {
+    if result.metrics.is_empty() {
+        return String::new();
+    }
+    let mut texts = times(result, style);
+    texts.push_str(&verdict(result, style));
+    texts
+}
+
+/// Accesses of one size: the beginnings of their cells, such as `write4k`, and each offset with its cell.
+type Group<'r> = (&'r str, Vec<(u64, &'r str)>);
+
+/// The measured accesses by size, in the order in which they were made.
+fn groups(result: &TestResult) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for cell in cells(result) {
+        let Some((size, offset)) = cell.split_once("_at_") else { continue };
+        let Ok(offset) = offset.parse() else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == size) {
+            Some((_, offsets)) => offsets.push((offset, cell)),
+            None => groups.push((size, vec![(offset, cell)])),
+        }
+    }
+    groups
+}
+
+/// One table per size: offsets from left to right.
+fn times(result: &TestResult, style: Style) -> String {
+    let mut out = String::new();
+    for (number, (size, offsets)) in groups(result).into_iter().enumerate() {
+        let title = if number == 0 { Cell::title("align") } else { Cell::blank() };
+        let mut columns = vec![vec![title, Cell::plain(label(size))]];
+        for (offset, cell) in offsets {
+            let figure = match find(result, cell, "tps") {
+                Some(tps) => Figure::of(Some(tps), three),
+                None => Figure::of(find(result, cell, "lat_mean_us"), |us| three(us / 1e3)),
+            };
+            columns.push(headed(&format!("+{offset}"), &[figure]));
+        }
+        let mut layout = vec![Column::right(); columns.len()];
+        layout[0] = Column::left();
+        let mut table = Table::new(0, layout);
+        transpose(columns).into_iter().for_each(|row| table.row(row));
+        out.push_str(&table.render(style));
+    }
+    out
+}
+
+/// `write4k` is `4 KiB writes, ms`; a pass of phybs counts its writes.
+fn label(size: &str) -> String {
+    let named = |text: &str| text.parse().map_or(text.to_string(), Bytes::binary);
+    match (size.strip_prefix("write"), size.strip_prefix("pass")) {
+        (Some(block), _) => format!("{} writes, ms", named(block)),
+        (_, Some(block)) => format!("{} blocks, 1/s", named(block)),
+        _ => size.to_string(),
+    }
+}
+
+fn verdict(result: &TestResult, style: Style) -> String {
+    let value = |quantity| find(result, "device", quantity).map(|metric| metric.value);
+    let Some(sector) = value("sector_bytes") else {
+        let text = "physical sector not found";
+        return Flow::new().lead(Role::Dim, "  ").text(Role::Warn, text).lines(2, style);
+    };
+    let mut out = sector_line(sector, value("reported_bytes"), style);
+    out.push_str(&shift_line(sector, value("shift_bytes").unwrap_or(0.0), style));
+    out.push_str(&partition_lines(result, style));
+    if let Some(penalty) = find(result, "device", "penalty_ratio") {
+        out.push_str(&penalty_line(penalty, style));
+    }
+    out
+}
+
+fn line(flow: Flow, style: Style) -> String {
+    flow.lines(4, style)
+}
+
+fn begin(word: &str) -> Flow {
+    Flow::new().lead(Role::Dim, &format!("  {word:<9}  "))
+}
+
+/// What was found beside what the drive says.
+fn sector_line(sector: f64, reported: Option<f64>, style: Style) -> String {
+    let flow = begin("sector").item(Role::Title, &format!("{sector} bytes"), DOT);
+    line(
+        match reported {
+            Some(reported) if reported < sector => {
+                flow.item(Role::Bad, &format!("the drive reports {reported}: it lies"), DOT)
+            }
+            Some(reported) if reported > sector => flow.text(
+                Role::Dim,
+                &format!("· the drive reports {reported}, but no offset of writes is slower"),
+            ),
+            Some(_) => flow.item(Role::Dim, "as the drive reports", DOT),
+            None => flow,
+        },
+        style,
+    )
+}
+
+fn shift_line(sector: f64, shift: f64, style: Style) -> String {
+    let flow = begin("begins");
+    line(
+        if shift > 0.0 {
+            let text = format!("{shift} bytes behind the multiples of {sector}");
+            flow.item(Role::Warn, &text, DOT)
+        } else {
+            flow.item(Role::Plain, &format!("at the multiples of {sector}"), DOT)
+        },
+        style,
+    )
+}
+
+/// Each partition with its start sector of 512 bytes, as partitioning programs count.
+fn partition_lines(result: &TestResult, style: Style) -> String {
+    let mut out = String::new();
+    for name in cells(result) {
+        let (Some(start), Some(behind)) =
+            (find(result, name, "start_bytes"), find(result, name, "misaligned_bytes"))
+        else {
+            continue;
+        };
+        let flow = begin("partition").item(Role::Plain, name, DOT).item(
+            Role::Plain,
+            &format!("from sector {}", start.value / 512.0),
+            DOT,
+        );
+        let flow = if behind.value > 0.0 {
+            flow.item(Role::Bad, &format!("misaligned by {} bytes", behind.value), DOT)
+        } else {
+            flow.item(Role::Good, "aligned", DOT)
+        };
+        out.push_str(&line(flow, style));
+    }
+    out
+}
+
+/// What misaligned writes cost, with the 95 % interval where there is one.
+fn penalty_line(penalty: &Metric, style: Style) -> String {
+    let Metric { value, low, high, .. } = *penalty;
+    let interval =
+        if low < high { format!(" ({} to {})", three(low), three(high)) } else { String::new() };
+    let role = if low > FELT_RATIO { Role::Warn } else { Role::Plain };
+    let text = format!("a misaligned write takes {} times as long{interval}", three(value));
+    line(begin("cost").text(role, &text), style)
+}
+
+#[cfg(test)]
+#[path = "align_tests.rs"]
+mod tests;

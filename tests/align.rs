@@ -1,0 +1,113 @@
+//! `align` as people call it, on simulated drives.
+
+use crate::support::json::{array, statuses, test_of, text};
+use crate::support::{Scratch, TINY};
+
+/// The text of a run on `target`, not stored.
+fn printed(scratch: &Scratch, target: &str, options: &[&str]) -> String {
+    let arguments = [&["run", target, "--test=align", "--no-save", "--seed=7"], options].concat();
+    scratch.drivescope(&arguments).code(0).stdout
+}
+
+#[test]
+fn a_drive_that_lies_is_found_out_with_its_partitions() {
+    let scratch = Scratch::new();
+    let out = printed(&scratch, "sim:wd20ears?partition=63,2048", &[]);
+    for part in [
+        "4096 bytes · the drive reports 512: it lies",
+        "wd20ears1 · from sector 63 · misaligned by 3584 bytes",
+        "wd20ears2 · from sector 2048 · aligned",
+        "a misaligned write takes",
+        "F026",
+        "F029",
+    ] {
+        assert!(out.contains(part), "'{part}' is missing:\n{out}");
+    }
+    let out = printed(&scratch, "sim:hds722020ala330", &[]);
+    assert!(out.contains("512 bytes · as the drive reports"), "{out}");
+    assert!(!out.contains("F029"), "{out}");
+}
+
+#[test]
+fn a_directory_is_measured_in_a_file_of_its_own() {
+    let scratch = Scratch::new();
+    let options = ["--test=align", "--json"];
+    let ended = scratch.run("target", &[TINY, &options]);
+    // File systems without direct I/O align every write themselves.
+    if ended.exit_code() == Some(2) {
+        let run = ended.json();
+        let reason = text(&test_of(&run, "align")["reason"]);
+        return assert!(reason.contains("direct I/O"), "{reason}");
+    }
+    let run = ended.code(0).json();
+    assert_eq!(array(&run["plan"]["tests"])[0]["writes"], "own-files");
+    assert_eq!(statuses(&run), [("align", "done")]);
+    assert!(std::fs::read_dir(scratch.path("target")).unwrap().next().is_none());
+}
+
+#[test]
+fn phybs_prints_its_own_table_now_and_later() {
+    let scratch = Scratch::new();
+    let options = ["--suite=phybs", "--set=align.min=2k", "--set=align.total=4M", "--table"];
+    let arguments = [&["run", "sim:wd10ears"], &options[..]].concat();
+    let table = scratch.drivescope(&arguments).code(0).stdout;
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines[0], "   count    size  offset    step        msec     tps    kBps");
+    assert!(lines[1].starts_with("    2048    2048       0    8192  "), "{table}");
+    // Three passes of 2 KiB, four of 4 KiB, five of 8 KiB, with an empty line between.
+    assert_eq!((lines.len(), lines[4], lines[9]), (15, "", ""), "{table}");
+    assert!(lines.iter().all(|line| line.is_empty() || line.len() == lines[0].len()), "{table}");
+    assert_eq!(scratch.drivescope(&["show", "last", "--table"]).code(0).stdout, table);
+    let shown = scratch.drivescope(&["show", "last"]).code(0).stdout;
+    assert!(shown.contains("4 KiB blocks, 1/s") && shown.contains("4096 bytes"), "{shown}");
+}
+
+#[test]
+fn a_run_without_passes_has_no_table() {
+    let scratch = Scratch::new();
+    scratch.drivescope(&["run", "sim:wd20ears", "--test=align", "--quiet"]).code(0);
+    let message = scratch.drivescope(&["show", "last", "--table"]).refused(2);
+    assert!(message.contains("--suite phybs"), "{message}");
+}
+
+#[test]
+fn partitions_that_no_drive_can_have_are_refused() {
+    let scratch = Scratch::new();
+    for wrong in ["63,63", "x", "99999999999"] {
+        let target = format!("sim:wd20ears?partition={wrong}");
+        let message = scratch.drivescope(&["run", &target]).refused(2);
+        assert!(message.contains("63,2048"), "{message}");
+    }
+}
+
+/// Jumper 7-8 of a WD10EARS: every address is moved by one sector.
+#[test]
+fn a_drive_that_shifts_its_sectors_is_found_out() {
+    let scratch = Scratch::new();
+    let model = scratch.drivescope(&["sim", "show", "wd10ears"]).code(0).stdout;
+    let plain = "\nphysical_sector_bytes = 4096";
+    assert!(model.contains(plain), "{model}");
+    let shifted = model.replace(plain, &format!("\nalignment_shift_sectors = 1{plain}"));
+    let file = scratch.file("shifted.toml", shifted);
+    let out = printed(&scratch, &format!("sim:{file}?partition=63,2048"), &[]);
+    for part in [
+        "3584 bytes behind the multiples of 4096",
+        "from sector 63 · aligned",
+        "from sector 2048 · misaligned by 512 bytes",
+        "F030",
+    ] {
+        assert!(out.contains(part), "'{part}' is missing:\n{out}");
+    }
+}
+
+#[test]
+fn a_drive_that_disappears_ends_the_test_and_keeps_the_passes_before() {
+    let scratch = Scratch::new();
+    let options = ["--suite=phybs", "--set=align.min=4k", "--set=align.max=4k", "--json"];
+    let arguments = [&["run", "sim:wd20ears?fault=gone"], &options[..]].concat();
+    let run = scratch.drivescope(&arguments).code(4).json();
+    assert_eq!(statuses(&run), [("align", "failed")]);
+    let keys = crate::support::json::keys(&run);
+    assert!(keys.iter().any(|key| key == "align.pass4k_at_0.tps"), "{keys:?}");
+    assert!(!keys.iter().any(|key| key.contains("pass4k_at_512")), "{keys:?}");
+}
