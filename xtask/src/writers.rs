@@ -4,8 +4,10 @@
 use crate::workspace;
 
 /// Each file of `crates/drive/src` that may, and what it writes.
-const WRITERS: [(&str, &str); 4] = [
+const WRITERS: [(&str, &str); 6] = [
     ("gate/kernel.rs", "block devices, for the gate alone"),
+    ("journal/claimed.rs", "a drive that a journal gives its own originals back"),
+    ("journal/storage.rs", "journals, in their folder"),
     ("own_folder.rs", "files of its own in the folder it made"),
     ("serve/backing.rs", "the file of a simulated drive"),
     ("serve/loop_device.rs", "the loop device of a simulated drive"),

@@ -4,7 +4,7 @@ use crate::arguments::RawArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
 use drivescope_drive::gate::{self, Confirmation, OwnPlaces, Report, Request};
-use drivescope_drive::{Roots, Target};
+use drivescope_drive::{Roots, Target, journal};
 use drivescope_model::gate::GateRecord;
 use drivescope_model::plan::WriteLevel;
 use drivescope_model::target::TargetKind;
@@ -98,13 +98,5 @@ pub fn conclude(records: &[GateRecord], allowed: Option<&Allowed>) -> Result<Cod
 
 /// What the program keeps and must not overwrite.
 pub fn own_places(store: Option<PathBuf>) -> OwnPlaces {
-    OwnPlaces { store, journal: state_folder() }
-}
-
-/// Where restore journals lie: `$XDG_STATE_HOME/drivescope/journals`, or below `~/.local/state`. As
-/// the base directory rules want it, a path that is not absolute counts as not set.
-fn state_folder() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    Some(state?.join("drivescope/journals"))
+    OwnPlaces { store, journal: journal::state_folder().ok() }
 }
