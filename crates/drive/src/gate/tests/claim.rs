@@ -181,6 +181,14 @@ fn a_node_that_opens_another_device_than_it_named_is_refused() {
     machine.change("sdb", |node| node.image.clone_from(&image));
     let record = machine.examine(WriteLevel::SameBytes);
     refused(&record, "path", "led to another device");
+    let machine = Machine::new();
+    machine.change("sdb", |node| node.claimed = Some(machine.image("sdc")));
+    refused(&machine.examine(WriteLevel::SameBytes), "claim", "led to another device");
+    machine.change("sdb", |node| node.claimed = None);
+    let report = machine.report(WriteLevel::SameBytes);
+    machine.change("sdb", |node| node.claimed = Some(machine.image("sdc")));
+    let refusal = machine.claim(report, &[]).unwrap_err();
+    refused(&refusal.record, "claim", "led to another device");
 }
 
 #[test]

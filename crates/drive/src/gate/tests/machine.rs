@@ -31,6 +31,8 @@ pub struct Node {
     pub facts: Facts,
     /// Where its bytes are.
     pub image: PathBuf,
+    /// Where those are that an exclusive open leads to, if elsewhere.
+    pub claimed: Option<PathBuf>,
     /// The file of its own bytes, whatever `image` is changed to.
     inode: u64,
     /// What opening it says.
@@ -90,7 +92,8 @@ impl Kernel for Arc<FakeKernel> {
             Some(errno) => Err(errno),
             None => {
                 let writes = access == Access::WriteExclusive;
-                Ok(OpenOptions::new().read(true).write(writes).open(&node.image).unwrap())
+                let image = node.claimed.filter(|_| access != Access::Read).unwrap_or(node.image);
+                Ok(OpenOptions::new().read(true).write(writes).open(image).unwrap())
             }
         }
     }
@@ -197,8 +200,16 @@ impl Machine {
             read_only: false,
             disk_sequence: None,
         };
-        let node =
-            Node { facts, image, inode, open: None, exclusive: None, write: None, lock: None };
+        let node = Node {
+            facts,
+            image,
+            claimed: None,
+            inode,
+            open: None,
+            exclusive: None,
+            write: None,
+            lock: None,
+        };
         self.kernel.nodes.lock().unwrap().insert(PathBuf::from("/dev").join(name), node);
         // The gate names the disk of a partition by the tree's own directory of nodes.
         let copy = self.kernel.nodes.lock().unwrap()[&PathBuf::from("/dev").join(name)].clone();
