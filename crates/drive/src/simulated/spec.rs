@@ -1,9 +1,11 @@
-//! `sim:MODEL?fill=0.8&seed=7&fault=…`: which simulated drive, in which state.
+//! `sim:MODEL?fill=0.8&seed=7&fault=…&fake=wrap:32GiB`: which simulated drive, in which state.
 
 use super::SimulatedDrive;
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
+use drivescope_model::units::Bytes;
+use drivescope_sim::fraud::{Fake, Fraud, SECTOR_BYTES};
 pub use drivescope_sim::library::Kind;
 use drivescope_sim::library::{BUILT_IN, Model, Planted, Start};
 use std::path::PathBuf;
@@ -61,6 +63,8 @@ pub struct Spec {
     pub model: Model,
     /// Its state.
     pub start: Start,
+    /// How much less than announced it holds, if so.
+    pub fake: Option<Fake>,
 }
 
 /// The text of the model called `name`: a file if it looks like one, else a built-in one.
@@ -94,18 +98,26 @@ impl Spec {
         let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
         let model = model_named(name)?;
         let mut start = Start { seed: 1, ..Start::default() };
+        let mut fake = None;
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            set(&mut start, key, value)?;
+            match key {
+                "fake" => fake = Some(parse_fake(value, model.capacity_bytes())?),
+                _ => set(&mut start, key, value)?,
+            }
         }
-        Ok(Self { text: text.to_string(), model, start })
+        Ok(Self { text: text.to_string(), model, start, fake })
     }
 
     /// The drive, powered on.
     pub fn build(&self) -> Result<SimulatedDrive, SpecError> {
         let drive =
             self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
-        Ok(SimulatedDrive::new(Box::new(drive)))
+        let drive = SimulatedDrive::new(Box::new(drive));
+        Ok(match self.fake {
+            Some(fake) => drive.with_fake(fake),
+            None => drive,
+        })
     }
 
     /// What the document says of the target.
@@ -176,9 +188,32 @@ fn set(start: &mut Start, key: &str, value: &str) -> Result<(), SpecError> {
                 plant(&mut start.planted, fault)?;
             }
         }
-        _ => return wrong(format!("'{key}' is not seed, fill or fault")),
+        _ => return wrong(format!("'{key}' is not seed, fill, fault or fake")),
     }
     Ok(())
+}
+
+/// `wrap:32GiB` or `cut:32GiB`, perhaps with the size of a cache that hides it: `cut:32GiB:8MiB`.
+fn parse_fake(text: &str, capacity_bytes: u64) -> Result<Fake, SpecError> {
+    let malformed = || {
+        let form = "write wrap:SIZE or cut:SIZE, perhaps with :CACHE behind";
+        SpecError::Wrong(format!("fake={text}: {form}"))
+    };
+    let (kind, sizes) = text.split_once(':').ok_or_else(malformed)?;
+    let (real, cache) = sizes.split_once(':').unwrap_or((sizes, "0"));
+    let fraud = match kind {
+        "wrap" => Fraud::Wrap,
+        "cut" => Fraud::Cut,
+        _ => return Err(malformed()),
+    };
+    let bytes = |text: &str| text.parse::<Bytes>().map(|bytes| bytes.0).map_err(|_| malformed());
+    let (real_bytes, cache_bytes) = (bytes(real)?, bytes(cache)?);
+    let whole = real_bytes.is_multiple_of(SECTOR_BYTES);
+    if real_bytes == 0 || real_bytes >= capacity_bytes || !whole {
+        let range = "must be whole sectors of 512 bytes, between one sector and the announced size";
+        return Err(SpecError::Wrong(format!("fake={text}: the real size {range}")));
+    }
+    Ok(Fake { fraud, real_bytes, cache_bytes })
 }
 
 fn plant(planted: &mut Planted, fault: &str) -> Result<(), SpecError> {
@@ -213,6 +248,15 @@ mod tests {
     }
 
     #[test]
+    fn a_fake_drive_announces_its_models_size() {
+        let spec = Spec::parse("sim:wd20ears?fake=cut:32GiB:8MiB").unwrap();
+        let fake = Fake { fraud: Fraud::Cut, real_bytes: 32 << 30, cache_bytes: 8 << 20 };
+        assert_eq!(spec.fake, Some(fake));
+        let drive = spec.build().unwrap();
+        assert!(drive.keeps_contents() && drive.capacity_bytes() == 2_000_398_934_016);
+    }
+
+    #[test]
     fn mistakes_are_one_line_with_the_remedy() {
         for (text, words) in [
             ("sim:wd20ear", "did you mean 'wd20ears'"),
@@ -221,7 +265,13 @@ mod tests {
             ("sim:wd20ears?fill=2", "between 0 and 1"),
             ("sim:wd20ears?seed=x", "whole number"),
             ("sim:wd20ears?fault=fire", "flush-lies"),
-            ("sim:wd20ears?speed=9", "seed, fill or fault"),
+            ("sim:wd20ears?speed=9", "seed, fill, fault or fake"),
+            ("sim:wd20ears?fake=bent:32GiB", "wrap:SIZE or cut:SIZE"),
+            ("sim:wd20ears?fake=wrap:a lot", "wrap:SIZE or cut:SIZE"),
+            ("sim:wd20ears?fake=wrap:32GiB:x", "wrap:SIZE or cut:SIZE"),
+            ("sim:wd20ears?fake=cut:0", "between one sector"),
+            ("sim:wd20ears?fake=cut:100", "between one sector"),
+            ("sim:wd20ears?fake=wrap:3TB", "between one sector"),
         ] {
             let error = Spec::parse(text).unwrap_err().to_string();
             assert!(error.contains(words) && !error.contains('\n'), "{error}");
