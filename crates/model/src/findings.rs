@@ -186,6 +186,10 @@ findings! {
         rule "writes through the page cache were counted before they reached the drive"
         cause "A program that does not sync sees memory's speed; the drive does the work later."
         remedy "Compare with the flushed figure and with the drive's own, printed beside it."
+    FakeCapacity = "F029" "fake-capacity" Problem
+        rule "blocks that were written cannot be read back, from some address on or at a fixed distance"
+        cause "The drive announces more than it has: what is written behind its real size is lost, or overwrites earlier data."
+        remedy "Return it. Until then, use only a partition that ends before the real size."
 }
 
 impl fmt::Display for FindingId {

@@ -4,6 +4,7 @@
 use crate::cell::{Cell, Mix, Order, Shape};
 use crate::plan::WriteLevel;
 use crate::units::{Bytes, Secs};
+use crate::whole_drive::{FillOptions, VerifyOptions};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,11 +20,22 @@ pub enum TestKind {
     Surface,
     /// Writes of a few bytes, cached and uncached.
     TinyWrites,
+    /// Sequential writes over the whole drive.
+    Fill,
+    /// Whether the capacity is real and data read back.
+    Verify,
 }
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 4] = [Self::Transfer, Self::Latency, Self::Surface, Self::TinyWrites];
+    pub const ALL: [Self; 6] = [
+        Self::Transfer,
+        Self::Latency,
+        Self::Surface,
+        Self::TinyWrites,
+        Self::Fill,
+        Self::Verify,
+    ];
 
     /// The name on the command line and in metric keys.
     pub const fn name(self) -> &'static str {
@@ -32,6 +44,8 @@ impl TestKind {
             Self::Latency => "latency",
             Self::Surface => "surface",
             Self::TinyWrites => "tiny-writes",
+            Self::Fill => "fill",
+            Self::Verify => "verify",
         }
     }
 
@@ -40,6 +54,7 @@ impl TestKind {
         match self {
             Self::Transfer | Self::Latency | Self::TinyWrites => WriteLevel::OwnFiles,
             Self::Surface => WriteLevel::Read,
+            Self::Fill | Self::Verify => WriteLevel::Destroy,
         }
     }
 
@@ -50,6 +65,8 @@ impl TestKind {
             Self::Latency => "how long does one small request take, by span and by load",
             Self::Surface => "how do speed and access time vary over the drive",
             Self::TinyWrites => "what does a program see that writes a few bytes at a time",
+            Self::Fill => "what happens as the drive fills: rates, zones, end of its fast cache",
+            Self::Verify => "is the capacity real, does data read back",
         }
     }
 }
@@ -94,6 +111,12 @@ pub struct Suite {
     /// Options of `tiny-writes`.
     #[serde(default, rename = "tiny-writes")]
     pub tiny_writes: TinyWritesOptions,
+    /// Options of `fill`.
+    #[serde(default)]
+    pub fill: FillOptions,
+    /// Options of `verify`.
+    #[serde(default)]
+    pub verify: VerifyOptions,
 }
 
 const fn default_rounds() -> u32 {

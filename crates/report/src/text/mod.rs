@@ -6,6 +6,7 @@
 
 mod catalogue;
 mod drives;
+mod fill;
 mod findings;
 mod footer;
 mod header;
@@ -20,6 +21,7 @@ mod tiny_writes;
 mod transfer;
 mod verbose;
 mod verdicts;
+mod verify;
 
 pub use catalogue::{suites, tests};
 pub use drives::list;
@@ -46,6 +48,8 @@ pub fn test_result(result: &TestResult, style: Style) -> String {
         TestKind::Latency => latency::table(result, style),
         TestKind::Surface => surface::table(result, style),
         TestKind::TinyWrites => tiny_writes::table(result, style),
+        TestKind::Fill => fill::table(result, style),
+        TestKind::Verify => verify::table(result, style),
     };
     if !table.is_empty() {
         out.push_str(&table);

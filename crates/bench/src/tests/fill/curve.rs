@@ -1,0 +1,192 @@
+//! What a fill makes of the times of its stretches: the curve, the time of a whole fill, zones, the knee.
+
+use crate::results::TestRecord;
+use crate::scan::Timed;
+use drivescope_stats::knee::knee;
+use drivescope_stats::steps::{ZONE_DROP_MIN, zones};
+use drivescope_stats::summary;
+
+/// Most points of a curve in the document.
+const POINTS_MAX: usize = 1024;
+/// Share of the positions that make up the start and the end of a drive.
+const EDGE_SHARE: f64 = 0.05;
+
+/// A stretch of the target at one rate. The steps of a curve follow each other without gaps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Step {
+    /// First byte.
+    pub from: u64,
+    /// Behind the last byte.
+    pub to: u64,
+    /// Rate, MB/s.
+    pub mb_s: f64,
+}
+
+impl Step {
+    fn len(self) -> f64 {
+        (self.to - self.from) as f64
+    }
+
+    /// Time to write it, s.
+    fn seconds(self) -> f64 {
+        self.len() / self.mb_s / 1e6
+    }
+}
+
+/// Rate of a stretch, MB/s; `None` if a request of it failed.
+fn rate(timed: &Timed) -> Option<f64> {
+    Some(timed.len as f64 * 1e3 / timed.ns?.max(1) as f64)
+}
+
+/// The curve of stretches that follow each other, as far as they do.
+pub(super) fn continuous(timed: &[Timed]) -> Vec<Step> {
+    let step = |t: &Timed| Some(Step { from: t.offset, to: t.offset + t.len, mb_s: rate(t)? });
+    timed.iter().filter_map(step).collect()
+}
+
+/// The curve over `from..to` that samples stand for: each for the part nearer to it than to any other.
+pub(super) fn sampled(timed: &[Timed], from: u64, to: u64) -> Vec<Step> {
+    let mut samples: Vec<(u64, f64)> = timed
+        .iter()
+        .filter_map(|t| Some((t.offset + t.len / 2, rate(t)?)))
+        .filter(|(middle, _)| (from..to).contains(middle))
+        .collect();
+    samples.sort_by_key(|&(middle, _)| middle);
+    let mut begin = from;
+    (0..samples.len())
+        .map(|i| {
+            let end = samples.get(i + 1).map_or(to, |next| samples[i].0.midpoint(next.0));
+            let step = Step { from: begin, to: end, mb_s: samples[i].1 };
+            begin = end;
+            step
+        })
+        .collect()
+}
+
+/// Adds the curve and the rates of the cell `write`.
+pub(super) fn report(record: &mut TestRecord, curve: &[Step]) {
+    let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return };
+    let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
+    let bytes = (last.to - first.from) as f64;
+    let edge = (bytes * EDGE_SHARE) as u64;
+    let median_of = |inside: &dyn Fn(&Step) -> bool, outermost: &Step| {
+        let rates: Vec<f64> = curve.iter().filter(|s| inside(s)).map(|s| s.mb_s).collect();
+        summary::median(&rates).unwrap_or(outermost.mb_s)
+    };
+    let start = median_of(&|step| step.from < first.from + edge, first);
+    let end = median_of(&|step| step.to > last.to - edge, last);
+    let seconds: f64 = curve.iter().map(|step| step.seconds()).sum();
+    for (quantity, value) in [
+        ("start_mb_s", start),
+        ("end_mb_s", end),
+        ("min_mb_s", summary::min(&rates).unwrap_or(0.0)),
+        ("mean_mb_s", bytes / seconds / 1e6),
+        ("max_mb_s", summary::max(&rates).unwrap_or(0.0)),
+    ] {
+        record.metric(&format!("write.{quantity}"), vec![value]);
+    }
+    staircase(record, "write.mb_s", &merged(curve));
+}
+
+/// Adds the time of a whole fill, of a curve over the whole target.
+pub(super) fn report_whole(record: &mut TestRecord, curve: &[Step]) {
+    let seconds: f64 = curve.iter().map(|step| step.seconds()).sum();
+    record.metric("whole.time_s", vec![seconds]);
+}
+
+/// Adds the zones of a hard disk: stretches of constant rate, from the outside in.
+pub(super) fn report_zones(record: &mut TestRecord, curve: &[Step]) {
+    let curve = merged(curve);
+    let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
+    let Some(found) = zones(&rates, ZONE_DROP_MIN) else { return };
+    let zone = |z: &drivescope_stats::changepoint::Segment| Step {
+        from: curve[z.start].from,
+        to: curve[z.end - 1].to,
+        mb_s: z.mean,
+    };
+    staircase(record, "zones.mb_s", &found.iter().map(zone).collect::<Vec<_>>());
+}
+
+/// Adds the knee of a continuous stream that began with the first step, if there is one; whether it has.
+pub(super) fn report_knee(record: &mut TestRecord, curve: &[Step]) -> bool {
+    let Some((knee_bytes, before, after)) = knee_of(curve) else { return false };
+    record.metric("knee.knee_bytes", vec![knee_bytes as f64]);
+    record.metric("knee.before_mb_s", vec![before]);
+    record.metric("knee.after_mb_s", vec![after]);
+    true
+}
+
+/// Bytes written when the rate fell for good, and the rates before and after.
+pub(super) fn knee_of(curve: &[Step]) -> Option<(u64, f64, f64)> {
+    let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
+    let seconds: Vec<f64> = curve.iter().map(|step| step.seconds()).collect();
+    let found = knee(&rates, &seconds)?;
+    Some((curve[found.at].from - curve[0].from, found.before, found.after))
+}
+
+/// Neighbours put together until the curve is short enough; times stay exact.
+pub(super) fn merged(curve: &[Step]) -> Vec<Step> {
+    let group = curve.len().div_ceil(POINTS_MAX).max(1);
+    let merge = |steps: &[Step]| {
+        let (from, to) = (steps[0].from, steps[steps.len() - 1].to);
+        let seconds: f64 = steps.iter().map(|step| step.seconds()).sum();
+        Step { from, to, mb_s: (to - from) as f64 / seconds / 1e6 }
+    };
+    curve.chunks(group).map(merge).collect()
+}
+
+/// A curve as a series: the first byte and the rate of each step, and the end once more.
+pub(super) fn staircase(record: &mut TestRecord, key: &str, curve: &[Step]) {
+    let Some(last) = curve.last() else { return };
+    let x = curve.iter().map(|step| step.from).chain([last.to]).map(|at| at as f64).collect();
+    let y = curve.iter().map(|step| step.mb_s).chain([last.mb_s]).collect();
+    record.curve(key, ("bytes", "MB/s"), x, y);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drivescope_model::options::TestKind;
+
+    const MB: u64 = 1_000_000;
+
+    fn timed(offset: u64, len: u64, ms: u64) -> Timed {
+        Timed { offset: offset * MB, len: len * MB, ns: Some(ms * 1_000_000) }
+    }
+
+    #[test]
+    fn samples_stand_for_what_is_nearest_and_failed_ones_for_nothing() {
+        let failed = Timed { ns: None, ..timed(50, 2, 1) };
+        let curve = sampled(&[timed(79, 2, 20), timed(19, 2, 10), failed], 0, 100 * MB);
+        let step = |from: u64, to: u64, mb_s| Step { from: from * MB, to: to * MB, mb_s };
+        assert_eq!(curve, [step(0, 50, 200.0), step(50, 100, 100.0)]);
+        let behind = sampled(&[timed(79, 2, 20), timed(19, 2, 10)], 40 * MB, 100 * MB);
+        assert_eq!(behind, [step(40, 100, 100.0)]);
+    }
+
+    #[test]
+    fn the_mean_is_all_bytes_over_all_time() {
+        let curve = continuous(&[timed(0, 100, 500), timed(100, 100, 1000)]);
+        let mut record = TestRecord::new(TestKind::Fill);
+        report(&mut record, &curve);
+        report_whole(&mut record, &curve);
+        let result = record.finish(3);
+        let value = |key: &str| result.metrics.iter().find(|m| m.key == key).unwrap().value;
+        assert!((value("fill.whole.time_s") - 1.5).abs() < 1e-9);
+        assert!((value("fill.write.mean_mb_s") - 200.0 / 1.5).abs() < 1e-9);
+        assert_eq!(value("fill.write.start_mb_s"), 200.0);
+        assert_eq!(value("fill.write.end_mb_s"), 100.0);
+        assert_eq!(result.series[0].x, [0.0, 1e8, 2e8]);
+        assert_eq!(result.series[0].y, [200.0, 100.0, 100.0]);
+    }
+
+    #[test]
+    fn long_curves_are_shortened_without_losing_time() {
+        let pieces: Vec<Timed> = (0..5000).map(|i| timed(i, 1, 1 + i % 7)).collect();
+        let curve = continuous(&pieces);
+        let short = merged(&curve);
+        assert!(short.len() <= POINTS_MAX && short.len() > POINTS_MAX / 2);
+        let time = |curve: &[Step]| curve.iter().map(|s| s.seconds()).sum::<f64>();
+        assert!((time(&curve) - time(&short)).abs() < 1e-9);
+    }
+}

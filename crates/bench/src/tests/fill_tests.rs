@@ -1,0 +1,3 @@
+//! Where `fill` writes.
+
+use super::*;
