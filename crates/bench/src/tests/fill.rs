@@ -2,8 +2,8 @@
 //! fast cache, the time of a whole fill.
 
 mod curve;
-mod writing;
 
+use super::writing::{Manner, stretch, write};
 use super::{Context, no_overwriting, planned, skipped};
 use crate::error::BenchError;
 use crate::offsets::{derive_seed, shuffle};
@@ -15,7 +15,6 @@ use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::units::Bytes;
 use drivescope_model::whole_drive::{FillMode, FillOptions};
-use writing::{stretch, write};
 
 /// Fewest places that give a curve.
 const PLACES_MIN: u64 = 16;
@@ -25,6 +24,9 @@ const SAMPLE_MAX: u64 = 128 << 20;
 const PIECE: u64 = 256 << 20;
 /// Pieces of a full fill at least.
 const PIECES_MIN: u64 = 64;
+/// Places on flash: fewer and longer ones, because the rate there hardly follows the position, while it
+/// varies with the rows of pages that a sample fills.
+const FLASH_PLACES: u64 = 32;
 /// Pieces of the longest burst, and their length at least.
 const BURST_PIECES: u64 = 1024;
 const BURST_PIECE_MIN: u64 = 16 << 20;
@@ -44,11 +46,11 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let mut test = planned(TestKind::Fill, context);
     let written = match options.mode {
         FillMode::Full if options.from.0 >= size => {
-            let reason = format!("fill.from lies behind the end at {}", size);
+            let reason = format!("fill.from lies behind the end, {size} bytes");
             return skipped(TestKind::Fill, context, reason);
         }
         FillMode::Full => size - options.from.0,
-        FillMode::Sampled => match Sampling::new(options, size) {
+        FillMode::Sampled => match Sampling::new(options, size, true) {
             // The burst comes on top where there is no rotation, which only the drive knows.
             Some(sampling) => sampling.bytes() + burst_bytes(options, size),
             None => {
@@ -67,10 +69,12 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     session.prepare_device()?;
     let pass = session.next_pass();
     session.pause(session.plan.suite.pause)?;
+    let options = &session.plan.suite.fill;
+    let data = Payload::new(session.plan.seed, pass);
     let fill = Fill {
         size: session.span(session.open_device()).end / PAGE * PAGE,
         rotates: session.target.drive().is_some_and(|drive| drive.rotational_hint),
-        data: Payload::new(session.plan.seed, pass),
+        manner: Manner { data, chunk: options.chunk.0, depth: options.depth },
         session,
     };
     match fill.session.plan.suite.fill.mode {
@@ -86,7 +90,7 @@ struct Fill<'s> {
     size: u64,
     /// A hard disk: rates follow the position. Else they follow what was written before.
     rotates: bool,
-    data: Payload,
+    manner: Manner,
 }
 
 impl Fill<'_> {
@@ -104,7 +108,7 @@ impl Fill<'_> {
         let reached = |timed: &[Timed]| timed.last().map_or(from, |t| t.offset + t.len);
         while end.is_ok() && reached(&timed) < self.size {
             let pieces = pieces(reached(&timed), self.size, piece);
-            end = write(self.session, record, "write", pieces, self.data)
+            end = write(self.session, record, "write", pieces, self.manner)
                 .and_then(|written| written.into_timed(&mut timed));
         }
         let curve = curve::continuous(&timed);
@@ -130,7 +134,7 @@ impl Fill<'_> {
 
     /// Writes a small share of the target: a burst on flash, then places spread over everything.
     fn sampled(&self, record: &mut TestRecord) -> Result<(), BenchError> {
-        let sampling = Sampling::new(self.options(), self.size).ok_or_else(|| {
+        let sampling = Sampling::new(self.options(), self.size, self.rotates).ok_or_else(|| {
             BenchError::Unsuitable("is too small to be sampled; use --set fill.mode=full".into())
         })?;
         let mut burst = Vec::new();
@@ -143,7 +147,7 @@ impl Fill<'_> {
         let mut end = Ok(());
         while end.is_ok() && timed.len() < places.len() {
             let rest = places[timed.len()..].to_vec();
-            end = write(self.session, record, "write", rest, self.data)
+            end = write(self.session, record, "write", rest, self.manner)
                 .and_then(|written| written.into_timed(&mut timed));
         }
         let begun = curve::continuous(&burst);
@@ -173,7 +177,7 @@ impl Fill<'_> {
         {
             let leg = left[..left.len().min(BURST_LEG)].to_vec();
             let before = timed.len();
-            end = write(self.session, record, "burst", leg, self.data)
+            end = write(self.session, record, "burst", leg, self.manner)
                 .and_then(|written| written.into_timed(timed));
             left.drain(..timed.len() - before);
         }
@@ -181,10 +185,7 @@ impl Fill<'_> {
         let written: u64 = timed.iter().map(|t| t.len).sum();
         self.report_written(record, "burst", written);
         curve::staircase(record, "burst.mb_s", &curve::merged(&curve));
-        if !curve::report_knee(record, &curve) && end.is_ok() {
-            let written = Bytes(written);
-            record.remark(format!("the rate did not fall within a burst of {written}"));
-        }
+        curve::report_knee(record, &curve);
         end
     }
 
@@ -224,10 +225,11 @@ struct Sampling {
 
 impl Sampling {
     /// As many places as asked that fit into the asked share; `None` if they would be too few.
-    fn new(options: &FillOptions, size: u64) -> Option<Self> {
+    fn new(options: &FillOptions, size: u64, rotates: bool) -> Option<Self> {
         let chunk = options.chunk.0;
         let budget = (size as f64 * options.share_pct / 100.0) as u64;
-        let count = u64::from(options.places).min(budget / (2 * chunk));
+        let most = if rotates { u64::MAX } else { FLASH_PLACES };
+        let count = u64::from(options.places).min(most).min(budget / (2 * chunk));
         if count < PLACES_MIN {
             return None;
         }

@@ -7,6 +7,7 @@ mod surface;
 mod tiny_writes;
 mod transfer;
 mod verify;
+mod writing;
 
 use crate::error::BenchError;
 use crate::results::TestRecord;

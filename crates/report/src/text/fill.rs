@@ -96,7 +96,10 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         let knee = Bytes(knee as u64);
         let text = format!("after {knee} in one go, from {before} to {after} MB/s");
         flow = flow.item(Role::Plain, &text, DOT);
-    } else if value("burst", "written_bytes").is_none() && written > 0.0 && is_sampled(result) {
+    } else if let Some(burst) = value("burst", "written_bytes") {
+        let text = format!("no fall of the rate within {} in one go", Bytes(burst as u64));
+        flow = flow.item(Role::Dim, &text, DOT);
+    } else if written > 0.0 && is_sampled(result) {
         flow = flow.item(Role::Dim, "samples cannot show where a fast cache ends", DOT);
     }
     flow.lines(2, style)

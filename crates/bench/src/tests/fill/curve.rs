@@ -2,6 +2,7 @@
 
 use crate::results::TestRecord;
 use crate::scan::Timed;
+use drivescope_stats::changepoint::Segment;
 use drivescope_stats::knee::knee;
 use drivescope_stats::steps::{ZONE_DROP_MIN, zones};
 use drivescope_stats::summary;
@@ -99,21 +100,53 @@ pub(super) fn report_zones(record: &mut TestRecord, curve: &[Step]) {
     let curve = merged(curve);
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
     let Some(found) = zones(&rates, ZONE_DROP_MIN) else { return };
-    let zone = |z: &drivescope_stats::changepoint::Segment| Step {
-        from: curve[z.start].from,
-        to: curve[z.end - 1].to,
-        mb_s: z.mean,
+    let zone = |z: &Segment| Zone {
+        step: Step { from: curve[z.start].from, to: curve[z.end - 1].to, mb_s: z.mean },
+        pieces: z.end - z.start,
     };
-    staircase(record, "zones.mb_s", &found.iter().map(zone).collect::<Vec<_>>());
+    let zones = without_straddlers(found.iter().map(zone).collect());
+    staircase(record, "zones.mb_s", &zones);
 }
 
-/// Adds the knee of a continuous stream that began with the first step, if there is one; whether it has.
-pub(super) fn report_knee(record: &mut TestRecord, curve: &[Step]) -> bool {
-    let Some((knee_bytes, before, after)) = knee_of(curve) else { return false };
+/// A zone, and of how many pieces of the curve it is made.
+#[derive(Debug, Clone, Copy)]
+struct Zone {
+    step: Step,
+    pieces: usize,
+}
+
+/// Zones without those of one piece: it lies across the edge of two zones, and its rate says where; the
+/// first piece is faster than its zone by what the write cache took in, so it belongs to the second.
+fn without_straddlers(zones: Vec<Zone>) -> Vec<Step> {
+    let mut kept: Vec<Step> = Vec::new();
+    let mut begin = zones.first().map_or(0, |zone| zone.step.from);
+    for (i, zone) in zones.iter().enumerate() {
+        let Step { from, to, mb_s } = zone.step;
+        let next = zones.get(i + 1).filter(|next| next.pieces > 1);
+        match (kept.last_mut(), next) {
+            (Some(before), Some(next)) if zone.pieces == 1 => {
+                // x of the piece at the rate before and the rest at the next: 1/r = x/a + (1 - x)/b.
+                let (a, b) = (1.0 / before.mb_s, 1.0 / next.step.mb_s);
+                let share = ((b - 1.0 / mb_s) / (b - a)).clamp(0.0, 1.0);
+                before.to = from + ((to - from) as f64 * share) as u64;
+                begin = before.to;
+            }
+            (None, Some(_)) if zone.pieces == 1 => {}
+            _ => {
+                kept.push(Step { from: begin, to, mb_s });
+                begin = to;
+            }
+        }
+    }
+    kept
+}
+
+/// Adds the knee of a continuous stream that began with the first step, if there is one.
+pub(super) fn report_knee(record: &mut TestRecord, curve: &[Step]) {
+    let Some((knee_bytes, before, after)) = knee_of(curve) else { return };
     record.metric("knee.knee_bytes", vec![knee_bytes as f64]);
     record.metric("knee.before_mb_s", vec![before]);
     record.metric("knee.after_mb_s", vec![after]);
-    true
 }
 
 /// Bytes written when the rate fell for good, and the rates before and after.
@@ -178,6 +211,26 @@ mod tests {
         assert_eq!(value("fill.write.end_mb_s"), 100.0);
         assert_eq!(result.series[0].x, [0.0, 1e8, 2e8]);
         assert_eq!(result.series[0].y, [200.0, 100.0, 100.0]);
+    }
+
+    #[test]
+    fn a_piece_across_an_edge_says_where_the_edge_is() {
+        // Edge at 130 MB: 30 MB at 100 MB/s and 70 MB at 50 MB/s take 1.7 s.
+        let zone = |from: u64, to: u64, mb_s, pieces| Zone {
+            step: Step { from: from * MB, to: to * MB, mb_s },
+            pieces,
+        };
+        let zones = without_straddlers(vec![
+            zone(0, 10, 120.0, 1),
+            zone(10, 100, 100.0, 9),
+            zone(100, 200, 100.0 / 1.7, 1),
+            zone(200, 400, 50.0, 2),
+            zone(400, 500, 25.0, 1),
+        ]);
+        let edges: Vec<u64> = zones.iter().map(|step| step.from.div_ceil(MB)).collect();
+        assert_eq!(edges, [0, 130, 400]);
+        assert!(zones.windows(2).all(|pair| pair[0].to == pair[1].from));
+        assert!(without_straddlers(Vec::new()).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::error::{BenchError, describe};
 use crate::payload::Payload;
 use crate::phase::Measured;
 use crate::queue::QueueSpec;
-use crate::recorder::Recorder;
+use crate::recorder::{IoFailure, Recorder};
 use crate::results::TestRecord;
 use crate::scan::{Place, Scan, ScanOutcome, Timed};
 use crate::session::{Session, Watch};
@@ -35,51 +35,66 @@ pub(super) fn stretch(offset: u64, len: u64) -> Place {
     Place { offset, len, lead_in_from: offset, lead_in_len: 0 }
 }
 
+/// How stretches are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manner {
+    /// What.
+    pub data: Payload,
+    /// Bytes per request.
+    pub chunk: u64,
+    /// Requests in flight.
+    pub depth: u32,
+}
+
 /// Writes `places` and keeps that as the phase `cell`. Long stretches of simulated drives are computed
-/// at once where the model can.
+/// at once where the model can; the result may then end before the last place, and the caller goes on.
 pub(super) fn write(
     session: &Session<'_>,
     record: &mut TestRecord,
     cell: &'static str,
     places: Vec<Place>,
-    data: Payload,
+    manner: Manner,
 ) -> Result<Written, BenchError> {
-    let rounds = 1;
-    session.emit(Event::PhaseStarted { label: format!("fill {cell}"), round: 1, rounds });
-    let asked: u64 = places.iter().map(|place| place.lead_in_len + place.len).sum();
-    let (watch, outcome) = match streamed(session, &places)? {
+    let label = format!("{} {cell}", record.test());
+    session.emit(Event::PhaseStarted { label, round: 1, rounds: 1 });
+    let (watch, outcome) = match streamed(session, &places, manner)? {
         Some(streamed) => streamed,
-        None => stepped(session, places, data)?,
+        None => stepped(session, places, manner)?,
     };
-    let (timed, measured, failures) = outcome;
+    let Outcome { timed, measured, asked, failures } = outcome;
     for failure in &failures {
         let finding = Finding::new(FindingId::IoError, describe(failure, 1));
-        record.notice(finding.about("fill"));
+        record.notice(finding.about(record.test().name()));
     }
-    let all_done = failures.is_empty() && !session.stopped();
     let mut kept = watch.end(session, measured, cell, 1);
-    kept.asked = all_done.then_some((0.0, asked as f64));
+    kept.asked = failures.is_empty().then_some((0.0, asked as f64));
     kept.own_metrics = true;
     let end = session.keep(kept, record);
     Ok(Written { timed, end })
 }
 
-type Outcome = (Vec<Timed>, Measured, Vec<crate::recorder::IoFailure>);
+/// What came of a phase.
+struct Outcome {
+    timed: Vec<Timed>,
+    measured: Measured,
+    /// Bytes asked for, lead-ins included.
+    asked: u64,
+    failures: Vec<IoFailure>,
+}
 
 /// Request by request.
 fn stepped(
     session: &Session<'_>,
     places: Vec<Place>,
-    data: Payload,
+    Manner { data, chunk, depth }: Manner,
 ) -> Result<(Watch, Outcome), BenchError> {
-    let options = &session.plan.suite.fill;
-    let (chunk, depth) = (options.chunk.0 as u32, options.depth);
+    let chunk = chunk as u32;
     let control = Control::default();
     let task = Scan { places, chunk, depth, data: Some(data), control: &control };
     // One request is made while the others fly.
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
-    let ScanOutcome { timed, recorder, failures, queue_error, .. } = worker.output;
+    let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }
@@ -89,18 +104,16 @@ fn stepped(
         busiest_cpu_ns: worker.busiest_cpu_ns,
         wall_ns: worker.wall_ns,
     };
-    Ok((watch, (timed, measured, failures)))
+    Ok((watch, Outcome { timed, measured, asked: asked_bytes, failures }))
 }
 
-/// Computed at once; `None` where that is not possible. A model that can do the first stretch and not a
-/// later one leaves the rest to the caller's next call: the stretches done so far come back.
+/// Computed at once, as many stretches as the model can; `None` if it cannot do the first.
 fn streamed(
     session: &Session<'_>,
     places: &[Place],
+    Manner { chunk, depth, .. }: Manner,
 ) -> Result<Option<(Watch, Outcome)>, BenchError> {
     session.check_stop()?;
-    let options = &session.plan.suite.fill;
-    let (chunk, depth) = (options.chunk.0, options.depth);
     let device = session.open_device();
     let watch = Watch::begin(session);
     let start_ns = session.now_ns();
@@ -128,5 +141,6 @@ fn streamed(
     }
     let wall_ns = session.now_ns() - start_ns;
     let measured = Measured { recorder, usage: Usage::default(), busiest_cpu_ns: 0, wall_ns };
-    Ok(Some((watch, (timed, measured, Vec::new()))))
+    let asked = measured.recorder.bytes;
+    Ok(Some((watch, Outcome { timed, measured, asked, failures: Vec::new() })))
 }
