@@ -25,3 +25,5 @@ mod run_directory;
 mod run_file;
 /// `runs`, `show`, `rerun`, `export`, `import`, and stores that cannot be used.
 mod store;
+/// `fill` and `verify`.
+mod whole_drive;

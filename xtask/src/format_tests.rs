@@ -11,7 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// The examples, each a real run made shorter.
-pub const EXAMPLES: [&str; 2] = ["docs/examples/run.json", "docs/examples/surface.json"];
+pub const EXAMPLES: [&str; 4] = [
+    "docs/examples/run.json",
+    "docs/examples/surface.json",
+    "docs/examples/whole-disk.json",
+    "docs/examples/whole-flash.json",
+];
 /// Larger ones would not be read.
 const EXAMPLE_BYTES_MAX: usize = 60_000;
 /// Always there.

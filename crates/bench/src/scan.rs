@@ -29,6 +29,9 @@ pub struct Timed {
     pub offset: u64,
     /// How long the stretch took; `None` if a request of it failed.
     pub ns: Option<u64>,
+    /// How long it would have taken at its steady pace: the slope of a straight line through its
+    /// completions, which hardly depends on how full a cache was at either end. `None` below eight.
+    pub steady_ns: Option<u64>,
     /// Its length.
     pub len: u64,
 }
@@ -89,18 +92,20 @@ impl Scan<'_> {
         let mut mover = Mover::new(queue, self.chunk, self.depth, self.data);
         for place in &self.places {
             let Place { offset, len, lead_in_from, lead_in_len } = *place;
-            let mut failure = None;
+            let (mut failure, mut pace) = (None, Pace::default());
             if lead_in_len > 0 {
                 failure = mover.go(lead_in_from, lead_in_len, None)?.err();
             }
             let start = mover.queue.now();
             if failure.is_none() {
-                failure = mover.go(offset, len, Some(&mut outcome.recorder))?.err();
+                let recorded = Some((&mut outcome.recorder, &mut pace));
+                failure = mover.go(offset, len, recorded)?.err();
             }
             let now = mover.queue.now();
             let ns = failure.is_none().then_some(now - start);
             outcome.asked_bytes += lead_in_len + len;
-            outcome.timed.push(Timed { offset, ns, len });
+            let steady_ns = ns.and(pace.ns_of(len));
+            outcome.timed.push(Timed { offset, ns, steady_ns, len });
             if let Some(failure) = failure {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);
@@ -115,6 +120,47 @@ impl Scan<'_> {
         }
         publisher.publish(&outcome.recorder);
         Ok(())
+    }
+}
+
+/// Fewest completions that have a pace.
+const PACE_COMPLETIONS_MIN: f64 = 8.0;
+
+/// The line through completions: bytes done over time, by least squares, from running sums.
+#[derive(Debug, Default)]
+struct Pace {
+    /// Time of the first completion.
+    first_ns: u64,
+    bytes: f64,
+    count: f64,
+    sum_x: f64,
+    sum_y: f64,
+    sum_xx: f64,
+    sum_xy: f64,
+}
+
+impl Pace {
+    fn add(&mut self, now_ns: u64, bytes: u64) {
+        if self.count == 0.0 {
+            self.first_ns = now_ns;
+        }
+        self.bytes += bytes as f64;
+        let (x, y) = (self.bytes, (now_ns - self.first_ns) as f64);
+        self.count += 1.0;
+        self.sum_x += x;
+        self.sum_y += y;
+        self.sum_xx += x * x;
+        self.sum_xy += x * y;
+    }
+
+    /// Time of `len` bytes at this pace.
+    fn ns_of(&self, len: u64) -> Option<u64> {
+        if self.count < PACE_COMPLETIONS_MIN {
+            return None;
+        }
+        let spread = self.count * self.sum_xx - self.sum_x * self.sum_x;
+        let slope = (self.count * self.sum_xy - self.sum_x * self.sum_y) / spread;
+        (slope > 0.0).then_some((slope * len as f64) as u64)
     }
 }
 
@@ -149,7 +195,7 @@ impl<'q, Q: Queue> Mover<'q, Q> {
         &mut self,
         offset: u64,
         len: u64,
-        mut recorder: Option<&mut Recorder>,
+        mut recorded: Option<(&mut Recorder, &mut Pace)>,
     ) -> io::Result<Result<(), IoFailure>> {
         let (mut next, end) = (offset, offset + len);
         let mut in_flight = 0;
@@ -176,7 +222,8 @@ impl<'q, Q: Queue> Mover<'q, Q> {
                 let (sent, request) = self.sent[usize::from(completion.slot)];
                 self.free.push(completion.slot);
                 if completion.result == request.len as i32 {
-                    if let Some(recorder) = recorder.as_deref_mut() {
+                    if let Some((recorder, pace)) = &mut recorded {
+                        pace.add(now, u64::from(request.len));
                         recorder.requests += 1;
                         recorder.complete(now, now - sent, u64::from(request.len));
                     }
@@ -222,6 +269,8 @@ mod tests {
         let outcome = scan.run(&mut drive);
         let ns: Vec<_> = outcome.timed.iter().map(|t| t.ns.unwrap()).collect();
         assert_eq!(ns, [8_000_000, 16_000_000]);
+        let steady: Vec<_> = outcome.timed.iter().map(|t| t.steady_ns.unwrap()).collect();
+        assert_eq!(steady, [8_000_000, 16_000_000]);
         assert_eq!(outcome.recorder.ops, 16);
     }
 

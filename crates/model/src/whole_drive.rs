@@ -23,8 +23,8 @@ pub struct FillOptions {
     pub places: u32,
     /// Most that the places of `sampled` write, in percent of the target, lead-ins included.
     pub share_pct: f64,
-    /// Longest burst of `sampled` on drives without rotation, which looks for the end of a fast cache;
-    /// 0 is a quarter of the target.
+    /// Longest burst of `sampled`, which looks for the end of a fast cache; 0 is a quarter of the target
+    /// on drives without rotation, and none on others.
     pub burst: Bytes,
     /// Bytes per request.
     pub chunk: Bytes,

@@ -10,6 +10,9 @@ use crate::usable;
 
 /// Smallest fall that counts, as a share of the highest level before.
 const SHARE_MIN: f64 = 0.20;
+/// Levels that ended within 1/20 of the series before a fall are what it falls from: a slope that takes
+/// longer, as over the zones of a disk, is no knee.
+const NEAR_PART: usize = 20;
 /// The rate must stay down for this long, s.
 const LASTING_S: f64 = 5.0;
 /// Fewest pieces of one level.
@@ -33,8 +36,8 @@ pub struct Knee {
 /// The first lasting fall of `rates`, positive and in the order of writing, each held for the time at the
 /// same place of `seconds`.
 ///
-/// It is the first change of level to less than 80 % of the highest level before that lasts for 5 s or
-/// more. Falls that recover sooner, and smaller ones, are none. `None` also for slices of different
+/// It is the first change of level to less than 80 % of the highest level right before that lasts for 5 s
+/// or more. Falls that recover sooner, and smaller ones, are none. `None` also for slices of different
 /// length, below six values, or with a value that is not positive and finite.
 pub fn knee(rates: &[f64], seconds: &[f64]) -> Option<Knee> {
     let positive = |values: &[f64]| usable(values) && values.iter().all(|&v| v > 0.0);
@@ -46,8 +49,10 @@ pub fn knee(rates: &[f64], seconds: &[f64]) -> Option<Knee> {
     let sigma = robust_sigma(&logs)?.max(NOISE_MIN);
     let penalty = PENALTY_FACTOR * sigma * sigma * (logs.len() as f64).ln();
     let levels = split_at(&logs, &pelt(&logs, LEVEL_LEN_MIN, penalty)?);
-    let mut highest = f64::NEG_INFINITY;
+    let near = logs.len() / NEAR_PART;
     for (i, level) in levels.iter().enumerate() {
+        let recent = levels[..i].iter().rev().take_while(|l| level.start - l.end <= near);
+        let highest = recent.map(|l| l.mean).fold(f64::NEG_INFINITY, f64::max);
         let threshold = highest + (1.0 - SHARE_MIN).ln();
         if level.mean < threshold && lasts(&levels[i..], threshold, seconds, stride) {
             let at = level.start * stride;
@@ -58,7 +63,6 @@ pub fn knee(rates: &[f64], seconds: &[f64]) -> Option<Knee> {
                 after: median(&rates[at..end])?,
             });
         }
-        highest = highest.max(level.mean);
     }
     None
 }
@@ -121,6 +125,16 @@ mod tests {
         rates[100..110].fill(100.0);
         assert_eq!(knee(&rates, &[0.2; 400]), None, "two seconds");
         assert_eq!(knee(&rates, &[1.0; 400]).unwrap().at, 100, "ten seconds");
+    }
+
+    #[test]
+    fn a_slope_is_no_knee_but_a_step_in_it_is() {
+        let slope = |i: usize| 200.0 * (1.0 - i as f64 / 2000.0);
+        let rates: Vec<f64> = (0..1000).map(|i| slope(i / 40 * 40)).collect();
+        assert_eq!(knee(&rates, &[1.0; 1000]), None);
+        let stepped: Vec<f64> =
+            (0..1000).map(|i| if i < 300 { rates[i] } else { 0.5 * rates[i] }).collect();
+        assert_eq!(knee(&stepped, &[1.0; 1000]).map(|knee| knee.at), Some(300));
     }
 
     #[test]

@@ -18,6 +18,8 @@ use drivescope_model::whole_drive::{FillMode, FillOptions};
 
 /// Fewest places that give a curve.
 const PLACES_MIN: u64 = 16;
+/// Requests of a sample that average out what one of them happens to meet.
+const SAMPLE_CHUNKS: u64 = 32;
 /// Longest lead-in and longest sample of a place: longer ones say nothing more, they only take time.
 const SAMPLE_MAX: u64 = 128 << 20;
 /// Pieces of a full fill, each timed; longer ones where a whole drive has too many of them.
@@ -27,6 +29,8 @@ const PIECES_MIN: u64 = 64;
 /// Places on flash: fewer and longer ones, because the rate there hardly follows the position, while it
 /// varies with the rows of pages that a sample fills.
 const FLASH_PLACES: u64 = 32;
+/// For the same reason, their rates are medians over so many neighbours to each side.
+const FLASH_REACH: usize = 3;
 /// Pieces of the longest burst, and their length at least.
 const BURST_PIECES: u64 = 1024;
 const BURST_PIECE_MIN: u64 = 16 << 20;
@@ -117,10 +121,11 @@ impl Fill<'_> {
         if from == 0 && end.is_ok() {
             curve::report_whole(record, &curve);
         }
+        // No zone is a fifth slower than its neighbour: a larger step is the end of a cache, which
+        // shingled disks have too.
+        curve::report_knee(record, &curve);
         if self.rotates {
             curve::report_zones(record, &curve);
-        } else {
-            curve::report_knee(record, &curve);
         }
         if end.is_err() {
             let at = reached(&timed);
@@ -138,7 +143,7 @@ impl Fill<'_> {
             BenchError::Unsuitable("is too small to be sampled; use --set fill.mode=full".into())
         })?;
         let mut burst = Vec::new();
-        if !self.rotates {
+        if !self.rotates || self.options().burst.0 > 0 {
             self.burst(record, &mut burst)?;
         }
         let mut places = sampling.places(self.size);
@@ -150,9 +155,10 @@ impl Fill<'_> {
             end = write(self.session, record, "write", rest, self.manner)
                 .and_then(|written| written.into_timed(&mut timed));
         }
+        let reach = if self.rotates { 0 } else { FLASH_REACH };
         let begun = curve::continuous(&burst);
         let behind = begun.last().map_or(0, |step| step.to);
-        let curve = [begun, curve::sampled(&timed, behind, self.size)].concat();
+        let curve = [begun, curve::sampled(&timed, behind, self.size, reach)].concat();
         curve::report(record, &curve);
         let each = sampling.lead_in + sampling.sample;
         self.report_written(record, "write", each * timed.len() as u64);
@@ -184,7 +190,7 @@ impl Fill<'_> {
         let curve = curve::continuous(timed);
         let written: u64 = timed.iter().map(|t| t.len).sum();
         self.report_written(record, "burst", written);
-        curve::staircase(record, "burst.mb_s", &curve::merged(&curve));
+        curve::staircase(record, "burst.burst_mb_s", &curve::merged(&curve));
         curve::report_knee(record, &curve);
         end
     }
@@ -228,7 +234,9 @@ impl Sampling {
     fn new(options: &FillOptions, size: u64, rotates: bool) -> Option<Self> {
         let chunk = options.chunk.0;
         let budget = (size as f64 * options.share_pct / 100.0) as u64;
-        let most = if rotates { u64::MAX } else { FLASH_PLACES };
+        // Rather fewer places than samples so short that chance decides; but not too few.
+        let long_enough = (budget / (2 * SAMPLE_CHUNKS * chunk)).max(PLACES_MIN);
+        let most = if rotates { long_enough } else { long_enough.min(FLASH_PLACES) };
         let count = u64::from(options.places).min(most).min(budget / (2 * chunk));
         if count < PLACES_MIN {
             return None;

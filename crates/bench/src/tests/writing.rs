@@ -134,7 +134,7 @@ fn streamed(
         recorder.requests += requests;
         recorder.bytes += len;
         recorder.last_ns = session.now_ns();
-        timed.push(Timed { offset, ns: Some(ns), len });
+        timed.push(Timed { offset, ns: Some(ns), steady_ns: None, len });
     }
     if timed.is_empty() {
         return Ok(None);

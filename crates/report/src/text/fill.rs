@@ -114,7 +114,7 @@ fn is_sampled(result: &TestResult) -> bool {
 
 /// Where the zones of a hard disk begin, and their rates.
 fn zones(result: &TestResult, style: Style) -> String {
-    let mut zones = staircase(result, "fill.zones.mb_s");
+    let mut zones = staircase(result, "fill.write.zone_mb_s");
     zones.pop();
     if zones.is_empty() {
         return String::new();
@@ -181,7 +181,7 @@ mod tests {
             result.metrics.push(metric(&format!("fill.knee.{key}"), &[value]));
         }
         let y = [180.0, 90.0, 90.0];
-        result.series.push(series("fill.zones.mb_s", &[0.0, 1e12, 4e12], &y));
+        result.series.push(series("fill.write.zone_mb_s", &[0.0, 1e12, 4e12], &y));
         let text = table(&result, Style::default());
         assert!(text.contains("after 42.0 GB in one go, from 520 to 300 MB/s"), "{text}");
         assert!(text.contains("2 zones  180 MB/s from 0 B · 90.0 MB/s from 1.00 TB"), "{text}");

@@ -9,6 +9,8 @@ use drivescope_stats::summary;
 
 /// Most points of a curve in the document.
 const POINTS_MAX: usize = 1024;
+/// A zone of so few pieces of the curve is none.
+const STRADDLING_MAX: usize = 2;
 /// Share of the positions that make up the start and the end of a drive.
 const EDGE_SHARE: f64 = 0.05;
 
@@ -45,19 +47,31 @@ pub(super) fn continuous(timed: &[Timed]) -> Vec<Step> {
     timed.iter().filter_map(step).collect()
 }
 
+/// Rate of a sample, MB/s: its steady pace where it has one.
+fn steady_rate(timed: &Timed) -> Option<f64> {
+    let ns = timed.ns.and(timed.steady_ns.or(timed.ns))?;
+    Some(timed.len as f64 * 1e3 / ns.max(1) as f64)
+}
+
 /// The curve over `from..to` that samples stand for: each for the part nearer to it than to any other.
-pub(super) fn sampled(timed: &[Timed], from: u64, to: u64) -> Vec<Step> {
+/// Its rate is the median of itself and `reach` neighbours to each side.
+pub(super) fn sampled(timed: &[Timed], from: u64, to: u64, reach: usize) -> Vec<Step> {
     let mut samples: Vec<(u64, f64)> = timed
         .iter()
-        .filter_map(|t| Some((t.offset + t.len / 2, rate(t)?)))
+        .filter_map(|t| Some((t.offset + t.len / 2, steady_rate(t)?)))
         .filter(|(middle, _)| (from..to).contains(middle))
         .collect();
     samples.sort_by_key(|&(middle, _)| middle);
+    let rates: Vec<f64> = samples.iter().map(|&(_, rate)| rate).collect();
+    let around = |i: usize| {
+        let near = &rates[i.saturating_sub(reach)..(i + reach + 1).min(rates.len())];
+        summary::median(near).unwrap_or(rates[i])
+    };
     let mut begin = from;
     (0..samples.len())
         .map(|i| {
             let end = samples.get(i + 1).map_or(to, |next| samples[i].0.midpoint(next.0));
-            let step = Step { from: begin, to: end, mb_s: samples[i].1 };
+            let step = Step { from: begin, to: end, mb_s: around(i) };
             begin = end;
             step
         })
@@ -105,7 +119,7 @@ pub(super) fn report_zones(record: &mut TestRecord, curve: &[Step]) {
         pieces: z.end - z.start,
     };
     let zones = without_straddlers(found.iter().map(zone).collect());
-    staircase(record, "zones.mb_s", &zones);
+    staircase(record, "write.zone_mb_s", &zones);
 }
 
 /// A zone, and of how many pieces of the curve it is made.
@@ -115,23 +129,23 @@ struct Zone {
     pieces: usize,
 }
 
-/// Zones without those of one piece: it lies across the edge of two zones, and its rate says where; the
-/// first piece is faster than its zone by what the write cache took in, so it belongs to the second.
+/// Zones without those of a piece or two: they lie across the edge of two zones, and their rate says
+/// where; the first piece is faster than its zone by what the write cache took in, so it belongs to the second.
 fn without_straddlers(zones: Vec<Zone>) -> Vec<Step> {
     let mut kept: Vec<Step> = Vec::new();
     let mut begin = zones.first().map_or(0, |zone| zone.step.from);
     for (i, zone) in zones.iter().enumerate() {
         let Step { from, to, mb_s } = zone.step;
-        let next = zones.get(i + 1).filter(|next| next.pieces > 1);
+        let next = zones.get(i + 1).filter(|next| next.pieces > STRADDLING_MAX);
         match (kept.last_mut(), next) {
-            (Some(before), Some(next)) if zone.pieces == 1 => {
-                // x of the piece at the rate before and the rest at the next: 1/r = x/a + (1 - x)/b.
+            // x of the stretch at the rate before and the rest at the next: 1/r = x/a + (1 - x)/b.
+            (Some(before), Some(next)) if zone.pieces <= STRADDLING_MAX => {
                 let (a, b) = (1.0 / before.mb_s, 1.0 / next.step.mb_s);
                 let share = ((b - 1.0 / mb_s) / (b - a)).clamp(0.0, 1.0);
                 before.to = from + ((to - from) as f64 * share) as u64;
                 begin = before.to;
             }
-            (None, Some(_)) if zone.pieces == 1 => {}
+            (None, Some(_)) if zone.pieces <= STRADDLING_MAX => {}
             _ => {
                 kept.push(Step { from: begin, to, mb_s });
                 begin = to;
@@ -184,17 +198,19 @@ mod tests {
     const MB: u64 = 1_000_000;
 
     fn timed(offset: u64, len: u64, ms: u64) -> Timed {
-        Timed { offset: offset * MB, len: len * MB, ns: Some(ms * 1_000_000) }
+        Timed { offset: offset * MB, len: len * MB, ns: Some(ms * 1_000_000), steady_ns: None }
     }
 
     #[test]
     fn samples_stand_for_what_is_nearest_and_failed_ones_for_nothing() {
         let failed = Timed { ns: None, ..timed(50, 2, 1) };
-        let curve = sampled(&[timed(79, 2, 20), timed(19, 2, 10), failed], 0, 100 * MB);
+        let curve = sampled(&[timed(79, 2, 20), timed(19, 2, 10), failed], 0, 100 * MB, 0);
         let step = |from: u64, to: u64, mb_s| Step { from: from * MB, to: to * MB, mb_s };
         assert_eq!(curve, [step(0, 50, 200.0), step(50, 100, 100.0)]);
-        let behind = sampled(&[timed(79, 2, 20), timed(19, 2, 10)], 40 * MB, 100 * MB);
+        let behind = sampled(&[timed(79, 2, 20), timed(19, 2, 10)], 40 * MB, 100 * MB, 0);
         assert_eq!(behind, [step(40, 100, 100.0)]);
+        let odd: Vec<Timed> = (0..9).map(|i| timed(i, 1, if i == 4 { 9 } else { 5 })).collect();
+        assert!(sampled(&odd, 0, 9 * MB, 1).iter().all(|step| step.mb_s == 200.0));
     }
 
     #[test]
@@ -224,7 +240,7 @@ mod tests {
             zone(0, 10, 120.0, 1),
             zone(10, 100, 100.0, 9),
             zone(100, 200, 100.0 / 1.7, 1),
-            zone(200, 400, 50.0, 2),
+            zone(200, 400, 50.0, 3),
             zone(400, 500, 25.0, 1),
         ]);
         let edges: Vec<u64> = zones.iter().map(|step| step.from.div_ceil(MB)).collect();
