@@ -31,3 +31,5 @@ mod run_file;
 mod simulated_targets;
 /// `runs`, `show`, `rerun`, `export`, `import`, and stores that cannot be used.
 mod store;
+/// `fill` and `verify`.
+mod whole_drive;

@@ -16,6 +16,8 @@ pub const EXAMPLES: [&str; 4] = [
     "docs/examples/surface.json",
     "docs/examples/align.json",
     "docs/examples/phybs.json",
+    "docs/examples/whole-disk.json",
+    "docs/examples/whole-flash.json",
 ];
 /// Larger ones would not be read.
 const EXAMPLE_BYTES_MAX: usize = 60_000;

@@ -82,9 +82,25 @@ impl Device {
         self.mode() == IoMode::Direct
     }
 
-    /// Whether data move: a simulated drive keeps none.
+    /// Whether data always move: a simulated drive keeps none unless asked.
     pub fn keeps_data(&self) -> bool {
         matches!(self.backend, Backend::File { .. })
+    }
+
+    /// Makes sure that what is written from now on can be read back; a simulated drive keeps it in memory.
+    pub fn keep_contents(&self) {
+        if let Backend::Simulated(drive) = &self.backend {
+            drive.keep_contents();
+        }
+    }
+
+    /// Writes a long stretch in order, computed at once: the nanoseconds it took. `None` on everything
+    /// that must be asked request by request.
+    pub fn stream_write(&self, offset: u64, len: u64, chunk: u64, depth: u32) -> Option<u64> {
+        match &self.backend {
+            Backend::File { .. } => None,
+            Backend::Simulated(drive) => drive.stream_write(offset, len, chunk, depth),
+        }
     }
 
     /// Waits until everything written has reached the drive. On a simulated drive the next phase's own
@@ -171,9 +187,7 @@ impl Device {
             Backend::File { file, .. } => {
                 start.run(UringQueue::new(file, spec), task, Some(Who::Thread))
             }
-            Backend::Simulated(drive) => {
-                start.run(Ok(SimulatedQueue::new(drive, spec)), task, None)
-            }
+            Backend::Simulated(drive) => start.run(SimulatedQueue::new(drive, spec), task, None),
         }
     }
 

@@ -31,6 +31,15 @@ pub fn derive_seed(seed: u64, purpose: &str, round: u32, thread: u32) -> u64 {
     })
 }
 
+/// Puts `items` into an order that follows from the seed (Fisher and Yates).
+pub fn shuffle<T>(items: &mut [T], seed: u64) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    for i in (1..items.len()).rev() {
+        let j = ((u128::from(random.next_u64()) * (i as u128 + 1)) >> 64) as usize;
+        items.swap(i, j);
+    }
+}
+
 impl Offsets {
     /// Requests of `block` bytes within `span` (whole blocks of it). Sequential streams begin at
     /// `share` (0–1) of the span and wrap, so that several threads work on different parts.

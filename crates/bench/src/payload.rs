@@ -15,6 +15,27 @@ const STEP: u64 = 0xa076_1d64_78bd_642f;
 /// wyrand's mixing key.
 const KEY: u64 = 0xe703_7ed1_a0b4_28db;
 
+/// A sector with at most so many wrong bits is changed, not lost (AltraMayor/f3, f3read).
+const CHANGED_BITS_MAX: u32 = 7;
+
+/// What a sector holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// What some pass of this seed wrote there.
+    Own,
+    /// What some pass of this seed wrote elsewhere.
+    Other {
+        /// Byte offset to which it was written.
+        offset: u64,
+        /// In which pass.
+        pass: u64,
+    },
+    /// Its own data with a few wrong bits.
+    Changed,
+    /// Anything else.
+    Lost,
+}
+
 /// Maker and checker of test data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Payload {
@@ -66,6 +87,26 @@ impl Payload {
         words[1] = self.pass.to_le_bytes();
     }
 
+    /// What `sector`, read at byte `offset`, holds of the data of this seed; `self.pass` is the pass in
+    /// which it was written last.
+    pub fn held(self, sector: &[u8; SECTOR], offset: u64) -> Held {
+        let word = |at: usize| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&sector[at..at + 8]);
+            u64::from_le_bytes(bytes)
+        };
+        let (stamp, pass) = (word(0), word(8));
+        let mut expected = [0; SECTOR];
+        Self::new(self.seed, pass).fill_sector(&mut expected, stamp);
+        if *sector == expected {
+            return if stamp == offset { Held::Own } else { Held::Other { offset: stamp, pass } };
+        }
+        self.fill_sector(&mut expected, offset);
+        let wrong_bits: u32 =
+            sector.iter().zip(&expected).map(|(is, want)| (is ^ want).count_ones()).sum();
+        if wrong_bits <= CHANGED_BITS_MAX { Held::Changed } else { Held::Lost }
+    }
+
     /// First sector (byte offset) of `data`, read at `offset`, that is not what some pass of this seed
     /// wrote there; the pass is taken from the stamp, as overwrites of different phases may mix.
     pub fn first_mismatch(seed: u64, data: &[u8], offset: u64) -> Option<u64> {
@@ -99,6 +140,27 @@ mod tests {
         assert_eq!(Payload::first_mismatch(7, &data, 8192), Some(8192), "data of another place");
         data[5 * SECTOR + 100] ^= 1;
         assert_eq!(Payload::first_mismatch(7, &data, 4096), Some(4096 + 5 * 512));
+    }
+
+    #[test]
+    fn what_a_sector_holds_is_told() {
+        let sector = |payload: Payload, offset| {
+            let mut sector = [0; SECTOR];
+            payload.fill(&mut sector, offset);
+            sector
+        };
+        let (data, earlier) = (Payload::new(7, 3), Payload::new(7, 1));
+        assert_eq!(data.held(&sector(data, 512), 512), Held::Own);
+        assert_eq!(data.held(&sector(earlier, 512), 512), Held::Own);
+        let other = Held::Other { offset: 512, pass: 1 };
+        assert_eq!(data.held(&sector(earlier, 512), 8192), other);
+        let mut damaged = sector(data, 512);
+        damaged[300] ^= 0x7f;
+        assert_eq!(data.held(&damaged, 512), Held::Changed);
+        damaged[0] ^= 1;
+        assert_eq!(data.held(&damaged, 512), Held::Lost, "eight bits");
+        assert_eq!(data.held(&sector(Payload::new(8, 3), 512), 512), Held::Lost, "another seed");
+        assert_eq!(data.held(&[0; SECTOR], 512), Held::Lost);
     }
 
     /// Order-0 entropy and repeated 8-byte words of 1 MiB: what a compressor or deduplicator could use.

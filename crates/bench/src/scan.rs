@@ -1,14 +1,15 @@
-//! Scans: timed stretches of reads at given places, and single accesses one after the other.
+//! Scans: timed stretches of reads or writes at given places, and single accesses one after the other.
 
 use crate::control::{Control, Publisher};
+use crate::payload::Payload;
 use crate::queue::{Completion, Op, Queue, Request, Task};
 use crate::recorder::{IoFailure, Recorder};
 use std::io;
 
-/// Unreadable places after which a scan gives up.
+/// Places with failed requests after which a scan gives up.
 pub const FAILURES_MAX: usize = 16;
 
-/// One place to read.
+/// One place to read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Where the timed stretch begins.
@@ -26,8 +27,11 @@ pub struct Place {
 pub struct Timed {
     /// Where.
     pub offset: u64,
-    /// How long the stretch took; `None` if it could not be read.
+    /// How long the stretch took; `None` if a request of it failed.
     pub ns: Option<u64>,
+    /// How long it would have taken at its steady pace: the slope of a straight line through its
+    /// completions, which hardly depends on how full a cache was at either end. `None` below eight.
+    pub steady_ns: Option<u64>,
     /// Its length.
     pub len: u64,
 }
@@ -41,6 +45,8 @@ pub struct Scan<'c> {
     pub chunk: u32,
     /// Requests in flight within a stretch.
     pub depth: u32,
+    /// What is written; `None` reads.
+    pub data: Option<Payload>,
     /// The outside.
     pub control: &'c Control,
 }
@@ -83,21 +89,23 @@ impl Task for Scan<'_> {
 impl Scan<'_> {
     fn visit_all<Q: Queue>(&self, queue: &mut Q, outcome: &mut ScanOutcome) -> io::Result<()> {
         let mut publisher = Publisher::new(self.control);
-        let mut reader = Reader::new(queue, self.chunk, self.depth);
+        let mut mover = Mover::new(queue, self.chunk, self.depth, self.data);
         for place in &self.places {
             let Place { offset, len, lead_in_from, lead_in_len } = *place;
-            let mut failure = None;
+            let (mut failure, mut pace) = (None, Pace::default());
             if lead_in_len > 0 {
-                failure = reader.read(lead_in_from, lead_in_len, None)?.err();
+                failure = mover.go(lead_in_from, lead_in_len, None)?.err();
             }
-            let start = reader.queue.now();
+            let start = mover.queue.now();
             if failure.is_none() {
-                failure = reader.read(offset, len, Some(&mut outcome.recorder))?.err();
+                let recorded = Some((&mut outcome.recorder, &mut pace));
+                failure = mover.go(offset, len, recorded)?.err();
             }
-            let now = reader.queue.now();
+            let now = mover.queue.now();
             let ns = failure.is_none().then_some(now - start);
             outcome.asked_bytes += lead_in_len + len;
-            outcome.timed.push(Timed { offset, ns, len });
+            let steady_ns = ns.and(pace.ns_of(len));
+            outcome.timed.push(Timed { offset, ns, steady_ns, len });
             if let Some(failure) = failure {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);
@@ -115,36 +123,79 @@ impl Scan<'_> {
     }
 }
 
-/// Reads stretches in chunks with a sustained depth.
-struct Reader<'q, Q: Queue> {
+/// Fewest completions that have a pace.
+const PACE_COMPLETIONS_MIN: f64 = 8.0;
+
+/// The line through completions: bytes done over time, by least squares, from running sums.
+#[derive(Debug, Default)]
+struct Pace {
+    /// Time of the first completion.
+    first_ns: u64,
+    bytes: f64,
+    count: f64,
+    sum_x: f64,
+    sum_y: f64,
+    sum_xx: f64,
+    sum_xy: f64,
+}
+
+impl Pace {
+    fn add(&mut self, now_ns: u64, bytes: u64) {
+        if self.count == 0.0 {
+            self.first_ns = now_ns;
+        }
+        self.bytes += bytes as f64;
+        let (x, y) = (self.bytes, (now_ns - self.first_ns) as f64);
+        self.count += 1.0;
+        self.sum_x += x;
+        self.sum_y += y;
+        self.sum_xx += x * x;
+        self.sum_xy += x * y;
+    }
+
+    /// Time of `len` bytes at this pace.
+    fn ns_of(&self, len: u64) -> Option<u64> {
+        if self.count < PACE_COMPLETIONS_MIN {
+            return None;
+        }
+        let spread = self.count * self.sum_xx - self.sum_x * self.sum_x;
+        let slope = (self.count * self.sum_xy - self.sum_x * self.sum_y) / spread;
+        (slope > 0.0).then_some((slope * len as f64) as u64)
+    }
+}
+
+/// Reads or writes stretches in chunks with a sustained depth.
+struct Mover<'q, Q: Queue> {
     queue: &'q mut Q,
     chunk: u64,
     depth: usize,
+    data: Option<Payload>,
     sent: Vec<(u64, Request)>,
     free: Vec<u16>,
     done: Vec<Completion>,
 }
 
-impl<'q, Q: Queue> Reader<'q, Q> {
-    fn new(queue: &'q mut Q, chunk: u32, depth: u32) -> Self {
+impl<'q, Q: Queue> Mover<'q, Q> {
+    fn new(queue: &'q mut Q, chunk: u32, depth: u32, data: Option<Payload>) -> Self {
         let slots = queue.slots();
         let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
         Self {
             queue,
             chunk: u64::from(chunk),
             depth: depth as usize,
+            data,
             sent: vec![(0, none); usize::from(slots)],
             free: (0..slots).collect(),
             done: Vec::with_capacity(usize::from(slots)),
         }
     }
 
-    /// Reads `len` bytes from `offset`; the inner error is the first request that failed.
-    fn read(
+    /// Moves `len` bytes from `offset` on; the inner error is the first request that failed.
+    fn go(
         &mut self,
         offset: u64,
         len: u64,
-        mut recorder: Option<&mut Recorder>,
+        mut recorded: Option<(&mut Recorder, &mut Pace)>,
     ) -> io::Result<Result<(), IoFailure>> {
         let (mut next, end) = (offset, offset + len);
         let mut in_flight = 0;
@@ -154,7 +205,7 @@ impl<'q, Q: Queue> Reader<'q, Q> {
             while in_flight < self.depth && next < end && failure.is_none() {
                 let slot = self.free.pop().expect("one slot more than the depth");
                 let len = self.chunk.min(end - next) as u32;
-                let request = Request { op: Op::Read, offset: next, len, slot };
+                let request = self.request(next, len, slot);
                 self.sent[usize::from(slot)] = (now, request);
                 self.queue.submit(request);
                 next += u64::from(len);
@@ -171,7 +222,8 @@ impl<'q, Q: Queue> Reader<'q, Q> {
                 let (sent, request) = self.sent[usize::from(completion.slot)];
                 self.free.push(completion.slot);
                 if completion.result == request.len as i32 {
-                    if let Some(recorder) = recorder.as_deref_mut() {
+                    if let Some((recorder, pace)) = &mut recorded {
+                        pace.add(now, u64::from(request.len));
                         recorder.requests += 1;
                         recorder.complete(now, now - sent, u64::from(request.len));
                     }
@@ -180,11 +232,20 @@ impl<'q, Q: Queue> Reader<'q, Q> {
                     failure.get_or_insert(IoFailure {
                         errno,
                         offset: request.offset,
-                        write: false,
+                        write: self.data.is_some(),
                     });
                 }
             }
         }
+    }
+
+    /// The next request; a write's data are made here, while the others fly.
+    fn request(&mut self, offset: u64, len: u32, slot: u16) -> Request {
+        let Some(data) = self.data else { return Request { op: Op::Read, offset, len, slot } };
+        let buffer = self.queue.buffer(slot);
+        let len_here = buffer.len().min(len as usize);
+        data.fill(&mut buffer[..len_here], offset);
+        Request { op: Op::Write, offset, len, slot }
     }
 }
 
@@ -204,10 +265,12 @@ mod tests {
             Ok(if request.offset < 1 << 30 { 1_000_000 } else { 2_000_000 })
         });
         let places = vec![place(0, 8 << 20), place(1 << 30, 8 << 20)];
-        let scan = Scan { places, chunk: 1 << 20, depth: 4, control: &control };
+        let scan = Scan { places, chunk: 1 << 20, depth: 4, data: None, control: &control };
         let outcome = scan.run(&mut drive);
         let ns: Vec<_> = outcome.timed.iter().map(|t| t.ns.unwrap()).collect();
         assert_eq!(ns, [8_000_000, 16_000_000]);
+        let steady: Vec<_> = outcome.timed.iter().map(|t| t.steady_ns.unwrap()).collect();
+        assert_eq!(steady, [8_000_000, 16_000_000]);
         assert_eq!(outcome.recorder.ops, 16);
     }
 
@@ -216,7 +279,7 @@ mod tests {
         let control = Control::default();
         let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Ok(1_000_000));
         let places = vec![Place { offset: 4096, len: 4096, lead_in_from: 0, lead_in_len: 4096 }];
-        let scan = Scan { places, chunk: 4096, depth: 1, control: &control };
+        let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
         let outcome = scan.run(&mut drive);
         assert_eq!(outcome.timed[0].ns, Some(1_000_000));
         assert_eq!(drive.served.len(), 2);
@@ -230,7 +293,7 @@ mod tests {
             if request.offset == 8192 { Err(libc::EIO) } else { Ok(1_000) }
         });
         let places = (0..5).map(|i| place(i * 4096, 4096)).collect();
-        let scan = Scan { places, chunk: 4096, depth: 1, control: &control };
+        let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
         let outcome = scan.run(&mut drive);
         assert_eq!(outcome.timed.len(), 5);
         assert_eq!(outcome.timed[2].ns, None);
@@ -239,11 +302,27 @@ mod tests {
     }
 
     #[test]
+    fn writes_are_timed_like_reads() {
+        let control = Control::default();
+        let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| {
+            if request.op == Op::Write { Ok(2_000_000) } else { Err(libc::EIO) }
+        });
+        let data = Some(Payload::new(1, 1));
+        let places = vec![place(0, 8 << 20)];
+        let scan = Scan { places, chunk: 1 << 20, depth: 2, data, control: &control };
+        assert_eq!(scan.run(&mut drive).timed[0].ns, Some(16_000_000));
+        let mut drive = VirtualQueue::new(3, 1, |_: &Request, _| Err(libc::EIO));
+        let places = vec![place(0, 8 << 20)];
+        let scan = Scan { places, chunk: 1 << 20, depth: 2, data, control: &control };
+        assert!(scan.run(&mut drive).failures[0].write);
+    }
+
+    #[test]
     fn a_vanished_drive_ends_the_scan() {
         let control = Control::default();
         let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Err(libc::ENODEV));
         let places = (0..50).map(|i| place(i * 4096, 4096)).collect();
-        let scan = Scan { places, chunk: 4096, depth: 1, control: &control };
+        let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
         assert_eq!(scan.run(&mut drive).timed.len(), 1);
     }
 }

@@ -31,6 +31,8 @@ const PASS_BLOCK_MAX: u64 = 16 << 20;
 const SAMPLES_MAX: u32 = 1_000_000;
 /// Most spans or rates of a latency test.
 const SPANS_MAX: usize = 100;
+/// Largest cache that `verify` looks for: with it, a quick run stays within what f3probe writes.
+const CACHE_MAX: u64 = 512 << 20;
 /// Fastest open loop: beyond it, one thread's clock no longer tells requests apart.
 const IOPS_MAX: f64 = 10_000_000.0;
 /// Fastest open loop, against what the drive did one by one.
@@ -236,7 +238,8 @@ fn check(suite: &Suite) -> Result<(), SuiteError> {
         .or_else(|| latency_problem(suite))
         .or_else(|| surface_problem(suite))
         .or_else(|| tiny_writes_problem(suite))
-        .or_else(|| align_problem(suite));
+        .or_else(|| align_problem(suite))
+        .or_else(|| whole_drive_problem(suite));
     match problem {
         None => Ok(()),
         Some(what) => Err(SuiteError::Absurd(format!("suite {}: {what}", suite.name))),
@@ -342,6 +345,26 @@ fn align_problem(suite: &Suite) -> Option<String> {
     }
     let mixed = !matches!(options.mix.read_percent(), 0 | 100);
     mixed.then(|| "align.mix must be read or write".to_string())
+}
+
+/// Options of `fill` and `verify`.
+fn whole_drive_problem(suite: &Suite) -> Option<String> {
+    let (fill, verify) = (&suite.fill, &suite.verify);
+    if let Some(problem) = request_problem(fill.chunk, "fill.chunk") {
+        return Some(problem);
+    }
+    if fill.depth == 0 || fill.chunk.0 * u64::from(fill.depth) > REQUEST_MAX {
+        return Some("fill.chunk × fill.depth must lie above 0 and up to 1 GiB".to_string());
+    }
+    if !(2..=SAMPLES_MAX).contains(&fill.places) {
+        return Some(format!("fill.places must lie between 2 and {SAMPLES_MAX}"));
+    }
+    if !(fill.share_pct > 0.0 && fill.share_pct <= 100.0) {
+        return Some("fill.share_pct must lie above 0 and up to 100".to_string());
+    }
+    let cache = request_problem(verify.cache, "verify.cache").is_some();
+    (cache || verify.cache.0 > CACHE_MAX)
+        .then(|| "verify.cache must be whole sectors of 512 bytes, at most 512 MiB".to_string())
 }
 
 #[cfg(test)]

@@ -1,7 +1,19 @@
-//! A drive in virtual time whose truth is known, for tests of the loops.
+//! A drive in virtual time whose truth is known, for tests of the loops; and whole tests on simulated
+//! drives.
 
 use crate::queue::{Completion, Queue, Request};
+use crate::session::{HostFacts, Session};
+use crate::{planner, suites};
+use drivescope_drive::{Roots, Target};
+use drivescope_model::document::TestResult;
+use drivescope_model::host::Calibration;
+use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::plan::Engine;
 use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
 
 /// Serves up to `servers` requests at a time; `service` gives each one's time from its start.
 pub struct VirtualQueue<F> {
@@ -86,4 +98,34 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for VirtualQueue<F> {
     fn now(&self) -> u64 {
         self.now_ns
     }
+}
+
+/// Runs one test of `suite` on a target such as `sim:wd20ears`, and returns its result.
+pub fn run_on(target: &str, suite: Suite, seed: u64, stop: bool) -> TestResult {
+    let target = Target::find(Path::new(target), &Roots::host()).unwrap();
+    let plan = planner::plan(suite, seed, Engine::Sim, &target, false).unwrap();
+    let calibration = Calibration::default();
+    let (events, _listener) = channel();
+    let stop = Arc::new(AtomicBool::new(stop));
+    let host = HostFacts::default();
+    let mut session = Session::new(&plan, &target, &calibration, host, events, stop);
+    let result = session.run_test(&plan.tests[0]);
+    session.close().unwrap();
+    result
+}
+
+/// A suite of one test with everything else as it comes.
+pub fn suite_of(test: TestKind) -> Suite {
+    Suite { tests: vec![test], ..suites::find("quick", None).unwrap() }
+}
+
+/// The value of a metric, if it was measured.
+pub fn value(result: &TestResult, key: &str) -> Option<f64> {
+    result.metrics.iter().find(|metric| metric.key == key).map(|metric| metric.value)
+}
+
+/// The points of a series.
+pub fn points(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
+    let series = result.series.iter().find(|series| series.key == key).unwrap();
+    series.x.iter().copied().zip(series.y.iter().copied()).collect()
 }

@@ -194,6 +194,10 @@ findings! {
         rule "align measured that the drive's physical sectors do not begin at multiples of their size"
         cause "The drive shifts its addresses (a jumper for old systems that begin partitions at sector 63), so that the usual alignment misses the sectors."
         remedy "Remove the jumper before partitioning (contents move by a sector), or begin partitions at the shift."
+    FakeCapacity = "F031" "fake-capacity" Problem
+        rule "blocks that were written cannot be read back, from some address on or at a fixed distance"
+        cause "The drive announces more than it has: what is written behind its real size is lost, or overwrites earlier data."
+        remedy "Return it. Until then, use only a partition that ends before the real size."
 }
 
 impl fmt::Display for FindingId {

@@ -15,6 +15,7 @@ pub mod options;
 pub mod plan;
 pub mod target;
 pub mod units;
+pub mod whole_drive;
 
 pub use cell::{Cell, Direction, Mix, Order, Shape};
 pub use document::{Metric, PhaseRecord, Run, Series, TestResult, TestStatus};

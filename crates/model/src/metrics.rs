@@ -74,6 +74,24 @@ pub const QUANTITIES: &[Quantity] = &[
     less("pass_ms", "ms", "wall time of one pass of phybs"),
     more("tps", "1/s", "requests per second of a pass of phybs"),
     more("kib_s", "KiB/s", "rate of a pass of phybs, which it calls kBps"),
+    less("time_s", "s", "time to write all of the target once, in order"),
+    more("written_bytes", "bytes", "bytes written, lead-ins included"),
+    more("knee_bytes", "bytes", "bytes written in one go when the rate fell for good"),
+    more("before_mb_s", "MB/s", "median rate up to the knee"),
+    more("after_mb_s", "MB/s", "median rate behind the knee"),
+    more("announced_bytes", "bytes", "size that the drive announces"),
+    more("real_bytes", "bytes", "bytes from the start of the drive that keep data"),
+    more(
+        "sure_pct",
+        "%",
+        "chance that a hundredth of bad blocks, spread at random, would have been found",
+    ),
+    more("module_bytes", "bytes", "distance at which addresses repeat; 0: they do not"),
+    less("cache_bytes", "bytes", "most recent writes that a fake drive can still answer for"),
+    more("intact_bytes", "bytes", "sectors that read back as written"),
+    less("changed_bytes", "bytes", "sectors with at most seven wrong bits"),
+    less("overwritten_bytes", "bytes", "sectors that hold what was written to another address"),
+    less("lost_bytes", "bytes", "sectors that hold anything else, or cannot be read"),
 ];
 
 /// The quantity that ends `key` (its part after the last dot).

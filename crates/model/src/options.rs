@@ -8,6 +8,7 @@ pub use align::{AlignMethod, AlignOptions};
 use crate::cell::{Cell, Mix, Order, Shape};
 use crate::plan::WriteLevel;
 use crate::units::{Bytes, Secs};
+use crate::whole_drive::{FillOptions, VerifyOptions};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -25,12 +26,23 @@ pub enum TestKind {
     TinyWrites,
     /// Physical sector, alignment, and what misalignment costs.
     Align,
+    /// Sequential writes over the whole drive.
+    Fill,
+    /// Whether the capacity is real and data read back.
+    Verify,
 }
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 5] =
-        [Self::Transfer, Self::Latency, Self::Surface, Self::TinyWrites, Self::Align];
+    pub const ALL: [Self; 7] = [
+        Self::Transfer,
+        Self::Latency,
+        Self::Surface,
+        Self::TinyWrites,
+        Self::Align,
+        Self::Fill,
+        Self::Verify,
+    ];
 
     /// The name on the command line and in metric keys.
     pub const fn name(self) -> &'static str {
@@ -40,6 +52,8 @@ impl TestKind {
             Self::Surface => "surface",
             Self::TinyWrites => "tiny-writes",
             Self::Align => "align",
+            Self::Fill => "fill",
+            Self::Verify => "verify",
         }
     }
 
@@ -49,6 +63,7 @@ impl TestKind {
             Self::Transfer | Self::Latency | Self::TinyWrites => WriteLevel::OwnFiles,
             Self::Surface => WriteLevel::Read,
             Self::Align => WriteLevel::SameBytes,
+            Self::Fill | Self::Verify => WriteLevel::Destroy,
         }
     }
 
@@ -62,6 +77,8 @@ impl TestKind {
             Self::Align => {
                 "how large is a physical sector, is it aligned, what does it cost if not"
             }
+            Self::Fill => "what happens as the drive fills: rates, zones, end of its fast cache",
+            Self::Verify => "is the capacity real, does data read back",
         }
     }
 }
@@ -109,6 +126,12 @@ pub struct Suite {
     /// Options of `align`.
     #[serde(default)]
     pub align: AlignOptions,
+    /// Options of `fill`.
+    #[serde(default)]
+    pub fill: FillOptions,
+    /// Options of `verify`.
+    #[serde(default)]
+    pub verify: VerifyOptions,
 }
 
 const fn default_rounds() -> u32 {

@@ -11,6 +11,7 @@ use drivescope_model::options::{
 };
 use drivescope_model::plan::Engine;
 use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
+use drivescope_model::whole_drive::{FillOptions, VerifyOptions};
 use drivescope_model::{
     Bytes, Cost, Finding, FindingId, Plan, PlannedTest, Secs, Suite, TestKind, TestResult,
     TestStatus, WriteLevel,
@@ -317,6 +318,8 @@ pub fn plan() -> Plan {
             surface: SurfaceOptions::default(),
             tiny_writes: TinyWritesOptions::default(),
             align: AlignOptions::default(),
+            fill: FillOptions::default(),
+            verify: VerifyOptions::default(),
         },
         seed: 42,
         engine: Engine::Uring,

@@ -5,6 +5,7 @@
 //! [`host`] wrap a device and are devices themselves.
 
 pub mod device;
+pub mod fraud;
 pub mod hdd;
 pub mod host;
 pub mod library;

@@ -20,6 +20,7 @@ pub mod distributions;
 pub mod drop;
 pub mod interval;
 pub mod isotonic;
+pub mod knee;
 mod random;
 pub mod robust;
 pub mod steps;

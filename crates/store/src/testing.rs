@@ -15,6 +15,9 @@ use drivescope_model::options::{
 use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, WriteLevel};
 use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::{Bytes, Price, Secs};
+use drivescope_model::whole_drive::{
+    FillMode, FillOptions, VerifyMode, VerifyOptions, VerifyPhase,
+};
 
 fn some(text: &str) -> Option<String> {
     Some(text.to_string())
@@ -202,6 +205,21 @@ fn suite() -> Suite {
             max: Bytes(4_096),
             total: Bytes(1 << 20),
             mix: Mix::READ,
+        },
+        fill: FillOptions {
+            mode: FillMode::Full,
+            places: 33,
+            share_pct: 0.25,
+            burst: Bytes::gib(3),
+            chunk: Bytes::kib(256),
+            depth: 2,
+            from: Bytes(4096),
+        },
+        verify: VerifyOptions {
+            mode: VerifyMode::Full,
+            cache: Bytes::mib(16),
+            phase: VerifyPhase::Read,
+            from: Bytes(8192),
         },
     }
 }

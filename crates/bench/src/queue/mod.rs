@@ -58,7 +58,8 @@ pub trait Queue {
     /// Number of buffers.
     fn slots(&self) -> u16;
 
-    /// The buffer of a slot that is not in flight. Empty on simulated drives, which move no data.
+    /// The buffer of a slot that is not in flight. Empty on simulated drives that keep
+    /// no data.
     fn buffer(&mut self, slot: u16) -> &mut [u8];
 
     /// Queues a request. It reaches the drive at the next [`Queue::kick`] or wait, at the latest.

@@ -1,5 +1,6 @@
-//! A simulated drive in virtual time. It moves no data, so it has no buffers.
+//! A simulated drive in virtual time. It has buffers only if it keeps what is written: else no data move.
 
+use super::buffers::Buffers;
 use super::{Completion, Op, Queue, QueueSpec, Request};
 use drivescope_drive::simulated::{Answer, SimOp, SimulatedDrive, Worker};
 use std::io;
@@ -11,16 +12,32 @@ pub struct SimulatedQueue<'d> {
     slots: u16,
     /// What a write is: done in the cache, or on the medium.
     write: SimOp,
+    buffers: Option<Buffers>,
     answers: Vec<Answer>,
 }
 
 impl<'d> SimulatedQueue<'d> {
     /// A queue; time stands still until it waits.
-    pub fn new(drive: &'d SimulatedDrive, spec: QueueSpec) -> Self {
+    pub fn new(drive: &'d SimulatedDrive, spec: QueueSpec) -> io::Result<Self> {
         let slots = spec.slots();
+        let buffers = match drive.keeps_contents() {
+            true => Some(Buffers::new(slots, spec.block_bytes as usize)?),
+            false => None,
+        };
         let answers = Vec::with_capacity(usize::from(slots));
         let write = if spec.dsync { SimOp::WriteThrough } else { SimOp::Write };
-        Self { drive, worker: drive.register(slots), slots, write, answers }
+        Ok(Self { drive, worker: drive.register(slots), slots, write, buffers, answers })
+    }
+
+    /// Moves the data of a request as it is sent: requests take effect in the order of their arrival.
+    fn move_data(&mut self, request: Request) {
+        let Some(buffers) = &mut self.buffers else { return };
+        let data = &mut buffers.slice(request.slot)[..request.len as usize];
+        match request.op {
+            Op::Read => self.drive.fetch(request.offset, data),
+            Op::Write => self.drive.store(request.offset, data),
+            Op::Sync => {}
+        }
     }
 }
 
@@ -28,8 +45,8 @@ impl Queue for SimulatedQueue<'_> {
     fn slots(&self) -> u16 {
         self.slots
     }
-    fn buffer(&mut self, _slot: u16) -> &mut [u8] {
-        &mut []
+    fn buffer(&mut self, slot: u16) -> &mut [u8] {
+        self.buffers.as_mut().map_or(&mut [], |buffers| buffers.slice(slot))
     }
     fn submit(&mut self, request: Request) {
         let op = match request.op {
@@ -37,6 +54,7 @@ impl Queue for SimulatedQueue<'_> {
             Op::Write => self.write,
             Op::Sync => SimOp::Sync,
         };
+        self.move_data(request);
         self.drive.submit(self.worker, op, request.offset, request.len, request.slot);
     }
     fn kick(&mut self) -> io::Result<()> {

@@ -1,11 +1,14 @@
 //! The tests, one file each: its cost, what it may write, its phases, its metrics.
 
 mod align;
+mod fill;
 mod gnome;
 mod latency;
 mod surface;
 mod tiny_writes;
 mod transfer;
+mod verify;
+mod writing;
 
 use crate::error::BenchError;
 use crate::results::TestRecord;
@@ -74,6 +77,8 @@ pub fn plan(test: TestKind, context: &Context<'_>) -> PlannedTest {
         TestKind::Surface => surface::plan(context),
         TestKind::TinyWrites => tiny_writes::plan(context),
         TestKind::Align => align::plan(context),
+        TestKind::Fill => fill::plan(context),
+        TestKind::Verify => verify::plan(context),
     }
 }
 
@@ -89,6 +94,8 @@ pub fn run(
         TestKind::Surface => surface::run(session, record),
         TestKind::TinyWrites => tiny_writes::run(session, record),
         TestKind::Align => align::run(session, record),
+        TestKind::Fill => fill::run(session, record),
+        TestKind::Verify => verify::run(session, record),
     }
 }
 
@@ -105,6 +112,14 @@ fn planned(test: TestKind, context: &Context<'_>) -> PlannedTest {
 /// A planned test that does not run, and why.
 fn skipped(test: TestKind, context: &Context<'_>, reason: impl Into<String>) -> PlannedTest {
     PlannedTest { skip: Some(reason.into()), ..planned(test, context) }
+}
+
+/// Why a test that overwrites the whole target cannot run on this kind of target.
+fn no_overwriting(kind: TargetKind) -> Option<&'static str> {
+    match kind {
+        TargetKind::Directory => Some("writes a whole drive; a directory holds part of one"),
+        other => no_writes(other),
+    }
 }
 
 /// Why writes are left out on this kind of target; `None` if they are not.

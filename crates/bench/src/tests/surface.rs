@@ -3,7 +3,7 @@
 use super::{Context, gnome, planned, skipped};
 use crate::control::Control;
 use crate::error::{BenchError, describe};
-use crate::offsets::derive_seed;
+use crate::offsets::{derive_seed, shuffle};
 use crate::phase::Measured;
 use crate::queue::QueueSpec;
 use crate::results::TestRecord;
@@ -134,13 +134,8 @@ fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Pl
             Place { offset, len: sample, lead_in_from, lead_in_len: offset - lead_in_from }
         })
         .collect();
-    // Fisher and Yates; rounds 1 and 2, 3 and 4 … share an order.
-    let seed = derive_seed(seed, "surface", round.div_ceil(2), 0);
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    for i in (1..places.len()).rev() {
-        let j = ((u128::from(random.next_u64()) * (i as u128 + 1)) >> 64) as usize;
-        places.swap(i, j);
-    }
+    // Rounds 1 and 2, 3 and 4 … share an order.
+    shuffle(&mut places, derive_seed(seed, "surface", round.div_ceil(2), 0));
     if round.is_multiple_of(2) {
         places.reverse();
     }
@@ -179,7 +174,7 @@ fn scan(
     let rounds = session.plan.suite.rounds;
     session.emit(Event::PhaseStarted { label: format!("surface {cell}"), round, rounds });
     let control = Control::default();
-    let task = Scan { places, chunk, depth, control: &control };
+    let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
     let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error } = worker.output;

@@ -7,9 +7,10 @@ mod faults;
 mod partitions;
 pub mod spec;
 
-use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use drivescope_sim::device::{Completion, Nanos, Op, Outcome, Request, Stream};
+use drivescope_sim::fraud::{Contents, Fake};
 use rustix::io::Errno;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 
 /// What a loop asks of a simulated drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +38,12 @@ pub struct SimulatedDrive {
     moved: Condvar,
     capacity_bytes: u64,
     sector_bytes: u32,
+    /// What was written, once somebody wants to read it back.
+    contents: OnceLock<Mutex<Contents>>,
 }
 
 struct State {
-    device: Box<dyn Device + Send>,
+    device: Box<dyn Stream + Send>,
     now: Nanos,
     loops: Vec<Option<Loop>>,
     done: Vec<Completion>,
@@ -58,10 +61,61 @@ struct Loop {
 
 impl SimulatedDrive {
     /// A drive at time 0.
-    pub fn new(device: Box<dyn Device + Send>) -> Self {
+    pub fn new(device: Box<dyn Stream + Send>) -> Self {
         let (capacity_bytes, sector_bytes) = (device.capacity_bytes(), device.sector_bytes());
         let state = State { device, now: 0, loops: Vec::new(), done: Vec::new() };
-        Self { state: Mutex::new(state), moved: Condvar::new(), capacity_bytes, sector_bytes }
+        Self {
+            state: Mutex::new(state),
+            moved: Condvar::new(),
+            capacity_bytes,
+            sector_bytes,
+            contents: OnceLock::new(),
+        }
+    }
+
+    /// The same drive with less memory than it announces; it keeps what is written.
+    #[must_use]
+    pub fn with_fake(self, fake: Fake) -> Self {
+        let contents = OnceLock::from(Mutex::new(Contents::new(Some(fake))));
+        Self { contents, ..self }
+    }
+
+    /// From now on, keeps what is written, in this program's memory. Before, only times exist.
+    pub fn keep_contents(&self) {
+        self.contents.get_or_init(|| Mutex::new(Contents::new(None)));
+    }
+
+    /// Whether what is written can be read back.
+    pub fn keeps_contents(&self) -> bool {
+        self.contents.get().is_some()
+    }
+
+    /// Stores the data of a write; nothing on a drive that keeps none.
+    pub fn store(&self, offset: u64, data: &[u8]) {
+        if let Some(contents) = self.contents.get() {
+            contents.lock().expect("no loop panics while it moves data").write(offset, data);
+        }
+    }
+
+    /// Fetches the data of a read; leaves `data` alone on a drive that keeps none.
+    pub fn fetch(&self, offset: u64, data: &mut [u8]) {
+        if let Some(contents) = self.contents.get() {
+            contents.lock().expect("no loop panics while it moves data").read(offset, data);
+        }
+    }
+
+    /// Writes `len` bytes from `offset` on in requests of `chunk` bytes at the given depth, computed at
+    /// once; returns how long that took. `None` where it must be done request by request: the drive
+    /// keeps contents, somebody else uses it, or the model says so.
+    pub fn stream_write(&self, offset: u64, len: u64, chunk: u64, depth: u32) -> Option<Nanos> {
+        let mut state = self.lock();
+        if self.keeps_contents() || state.loops.iter().flatten().next().is_some() {
+            return None;
+        }
+        let now = state.now;
+        let end = state.device.stream(now, Op::Write, offset, len, chunk, depth)?;
+        state.advance(end);
+        Some(end - now)
     }
 
     /// Bytes that can be addressed.

@@ -1,9 +1,11 @@
-//! `sim:MODEL?fill=0.8&seed=7&fault=…`: which simulated drive, in which state.
+//! `sim:MODEL?fill=0.8&seed=7&fault=…&fake=wrap:32GiB`: which simulated drive, in which state.
 
 use super::{SimulatedDrive, faults, partitions};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
+use drivescope_model::units::Bytes;
+use drivescope_sim::fraud::{Fake, Fraud, SECTOR_BYTES};
 use drivescope_sim::library::{BUILT_IN, Kind, Model, Start};
 use std::path::PathBuf;
 
@@ -56,6 +58,8 @@ pub struct Spec {
     pub notes: Vec<String>,
     /// First sectors (of 512 bytes) of the partitions it shows, ascending.
     pub partitions: Vec<u64>,
+    /// How much less than announced it holds, if so.
+    pub fake: Option<Fake>,
 }
 
 /// The text of the model called `name`: a file if it looks like one, else a built-in one.
@@ -91,7 +95,8 @@ impl Spec {
         let fill = if model.kind == Kind::Ssd { SSD_FILL } else { 0.0 };
         let start = Start { seed: 1, fill, ..Start::default() };
         let text = text.to_string();
-        let mut spec = Self { text, model, start, notes: Vec::new(), partitions: Vec::new() };
+        let mut spec =
+            Self { text, model, start, notes: Vec::new(), partitions: Vec::new(), fake: None };
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             spec.set(key, value)?;
@@ -119,7 +124,8 @@ impl Spec {
             "partition" => {
                 self.partitions = partitions::starts(value, self.model.capacity_bytes())?;
             }
-            _ => return wrong(format!("'{key}' is not seed, fill, fault or partition")),
+            "fake" => self.fake = Some(parse_fake(value, self.model.capacity_bytes())?),
+            _ => return wrong(format!("'{key}' is not seed, fill, fault, partition or fake")),
         }
         Ok(())
     }
@@ -139,7 +145,11 @@ impl Spec {
     pub fn build(&self) -> Result<SimulatedDrive, SpecError> {
         let drive =
             self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
-        Ok(SimulatedDrive::new(Box::new(drive)))
+        let drive = SimulatedDrive::new(Box::new(drive));
+        Ok(match self.fake {
+            Some(fake) => drive.with_fake(fake),
+            None => drive,
+        })
     }
 
     /// What the document says of the target.
@@ -201,6 +211,29 @@ impl Spec {
     }
 }
 
+/// `wrap:32GiB` or `cut:32GiB`, perhaps with the size of a cache that hides it: `cut:32GiB:8MiB`.
+fn parse_fake(text: &str, capacity_bytes: u64) -> Result<Fake, SpecError> {
+    let malformed = || {
+        let form = "write wrap:SIZE or cut:SIZE, perhaps with :CACHE behind";
+        SpecError::Wrong(format!("fake={text}: {form}"))
+    };
+    let (kind, sizes) = text.split_once(':').ok_or_else(malformed)?;
+    let (real, cache) = sizes.split_once(':').unwrap_or((sizes, "0"));
+    let fraud = match kind {
+        "wrap" => Fraud::Wrap,
+        "cut" => Fraud::Cut,
+        _ => return Err(malformed()),
+    };
+    let bytes = |text: &str| text.parse::<Bytes>().map(|bytes| bytes.0).map_err(|_| malformed());
+    let (real_bytes, cache_bytes) = (bytes(real)?, bytes(cache)?);
+    let whole = real_bytes.is_multiple_of(SECTOR_BYTES);
+    if real_bytes == 0 || real_bytes >= capacity_bytes || !whole {
+        let range = "must be whole sectors of 512 bytes, between one sector and the announced size";
+        return Err(SpecError::Wrong(format!("fake={text}: the real size {range}")));
+    }
+    Ok(Fake { fraud, real_bytes, cache_bytes })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,6 +275,15 @@ mod tests {
     }
 
     #[test]
+    fn a_fake_drive_announces_its_models_size() {
+        let spec = Spec::parse("sim:wd20ears?fake=cut:32GiB:8MiB").unwrap();
+        let fake = Fake { fraud: Fraud::Cut, real_bytes: 32 << 30, cache_bytes: 8 << 20 };
+        assert_eq!(spec.fake, Some(fake));
+        let drive = spec.build().unwrap();
+        assert!(drive.keeps_contents() && drive.capacity_bytes() == 2_000_398_934_016);
+    }
+
+    #[test]
     fn mistakes_are_one_line_with_the_remedy() {
         for (text, words) in [
             ("sim:wd20ear", "did you mean 'wd20ears'"),
@@ -250,9 +292,15 @@ mod tests {
             ("sim:wd20ears?fill=2", "between 0 and 1"),
             ("sim:wd20ears?seed=x", "whole number"),
             ("sim:wd20ears?fault=fire", "flush-lies"),
-            ("sim:wd20ears?speed=9", "seed, fill or fault"),
+            ("sim:wd20ears?speed=9", "seed, fill, fault, partition or fake"),
             ("sim:wd20ears?fault=throttled", "a hard disk does not throttle"),
             ("sim:kioxia-bg4-128?fault=flush-lies,first-come", "can have flush-lies, slow-region"),
+            ("sim:wd20ears?fake=bent:32GiB", "wrap:SIZE or cut:SIZE"),
+            ("sim:wd20ears?fake=wrap:a lot", "wrap:SIZE or cut:SIZE"),
+            ("sim:wd20ears?fake=wrap:32GiB:x", "wrap:SIZE or cut:SIZE"),
+            ("sim:wd20ears?fake=cut:0", "between one sector"),
+            ("sim:wd20ears?fake=cut:100", "between one sector"),
+            ("sim:wd20ears?fake=wrap:3TB", "between one sector"),
         ] {
             let error = Spec::parse(text).unwrap_err().to_string();
             assert!(error.contains(words) && !error.contains('\n'), "{error}");

@@ -1,6 +1,8 @@
 //! The shared clock on a device whose truth is known.
 
 use super::*;
+use drivescope_sim::device::Device;
+use drivescope_sim::fraud::Fraud;
 
 /// Serves one request after the other, 1 ms each; offsets beyond 1 GiB cannot be read.
 #[derive(Default)]
@@ -30,6 +32,12 @@ impl Device for Serial {
     }
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
         done.extend(self.pending.extract_if(.., |completion| completion.at <= to));
+    }
+}
+
+impl Stream for Serial {
+    fn stream(&mut self, now: Nanos, _: Op, _: u64, len: u64, chunk: u64, _: u32) -> Option<Nanos> {
+        (len > chunk).then_some(now + len / chunk * MS)
     }
 }
 
@@ -97,4 +105,35 @@ fn several_loops_share_one_clock() {
     let total: u32 = counts.iter().sum();
     assert!((1_000..=1_004).contains(&total), "{counts:?}");
     assert!(counts.iter().all(|count| (249..=252).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn a_stream_moves_the_clock_when_nobody_else_uses_the_drive() {
+    let drive = drive();
+    assert_eq!(drive.stream_write(0, 8192, 4096, 1), Some(2 * MS));
+    assert_eq!(drive.now(), 2 * MS);
+    assert_eq!(drive.stream_write(0, 4096, 4096, 1), None, "the model wants this one stepped");
+    let worker = drive.register(1);
+    assert_eq!(drive.stream_write(0, 8192, 4096, 1), None, "a loop is registered");
+    drive.unregister(worker);
+    drive.keep_contents();
+    assert_eq!(drive.stream_write(0, 8192, 4096, 1), None, "a stream carries no data");
+}
+
+#[test]
+fn contents_are_kept_when_asked_for() {
+    let drive = drive();
+    let mut data = [9; 512];
+    drive.store(0, &[1; 512]);
+    drive.fetch(0, &mut data);
+    assert_eq!(data, [9; 512]);
+    drive.keep_contents();
+    drive.store(0, &[1; 512]);
+    drive.fetch(0, &mut data);
+    assert_eq!(data, [1; 512]);
+    let fake = Fake { fraud: Fraud::Wrap, real_bytes: 4096, cache_bytes: 0 };
+    let drive = SimulatedDrive::new(Box::new(Serial::default())).with_fake(fake);
+    drive.store(4096, &[2; 512]);
+    drive.fetch(0, &mut data);
+    assert_eq!(data, [2; 512]);
 }

@@ -7,6 +7,7 @@
 mod align;
 mod catalogue;
 mod drives;
+mod fill;
 mod findings;
 mod footer;
 mod gate;
@@ -23,6 +24,7 @@ mod tiny_writes;
 mod transfer;
 mod verbose;
 mod verdicts;
+mod verify;
 
 pub use catalogue::{suites, tests};
 pub use drives::list;
@@ -52,6 +54,8 @@ pub fn test_result(result: &TestResult, style: Style) -> String {
         TestKind::Surface => surface::table(result, style),
         TestKind::TinyWrites => tiny_writes::table(result, style),
         TestKind::Align => align::table(result, style),
+        TestKind::Fill => fill::table(result, style),
+        TestKind::Verify => verify::table(result, style),
     };
     if !table.is_empty() {
         out.push_str(&table);

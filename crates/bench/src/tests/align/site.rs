@@ -87,7 +87,7 @@ impl Site {
         let offset = far.start.next_multiple_of(unit);
         let control = Control::default();
         let places = vec![Place { offset, len, lead_in_from: offset, lead_in_len: 0 }];
-        let scan = Scan { places, chunk: CHUNK, depth: 4, control: &control };
+        let scan = Scan { places, chunk: CHUNK, depth: 4, data: None, control: &control };
         let spec = QueueSpec { depth: 4, ahead: 1, block_bytes: CHUNK, dsync: false };
         let (worker, _) = session.watched(session.open_device(), spec, &control, scan)?;
         let outcome = worker.output;

@@ -1,0 +1,271 @@
+//! `fill`: what happens as the drive fills: rate by position and by bytes written, zones, the end of a
+//! fast cache, the time of a whole fill.
+
+mod curve;
+
+use super::writing::{Manner, stretch, write};
+use super::{Context, no_overwriting, planned, skipped};
+use crate::error::BenchError;
+use crate::offsets::{derive_seed, shuffle};
+use crate::payload::Payload;
+use crate::results::TestRecord;
+use crate::scan::{Place, Timed};
+use crate::session::Session;
+use drivescope_model::options::TestKind;
+use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
+use drivescope_model::units::Bytes;
+use drivescope_model::whole_drive::{FillMode, FillOptions};
+
+/// Fewest places that give a curve.
+const PLACES_MIN: u64 = 16;
+/// Requests of a sample that average out what one of them happens to meet.
+const SAMPLE_CHUNKS: u64 = 32;
+/// Longest lead-in and longest sample of a place: longer ones say nothing more, they only take time.
+const SAMPLE_MAX: u64 = 128 << 20;
+/// Pieces of a full fill, each timed; longer ones where a whole drive has too many of them.
+const PIECE: u64 = 256 << 20;
+/// Pieces of a full fill at least.
+const PIECES_MIN: u64 = 64;
+/// Places on flash: fewer and longer ones, because the rate there hardly follows the position, while it
+/// varies with the rows of pages that a sample fills.
+const FLASH_PLACES: u64 = 32;
+/// For the same reason, their rates are medians over so many neighbours to each side.
+const FLASH_REACH: usize = 3;
+/// Pieces of the longest burst, and their length at least.
+const BURST_PIECES: u64 = 1024;
+const BURST_PIECE_MIN: u64 = 16 << 20;
+/// Pieces after which a burst looks for its knee.
+const BURST_LEG: usize = 64;
+/// Share of the target that the longest burst writes unless told otherwise.
+const BURST_PART: u64 = 4;
+/// The end of a device need not be a multiple of its direct I/O unit; whole pages are.
+const PAGE: u64 = 4096;
+
+pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
+    if let Some(reason) = no_overwriting(context.target.kind) {
+        return skipped(TestKind::Fill, context, reason);
+    }
+    let options = &context.suite.fill;
+    let size = context.span_bytes / PAGE * PAGE;
+    let mut test = planned(TestKind::Fill, context);
+    let written = match options.mode {
+        FillMode::Full if options.from.0 >= size => {
+            let reason = format!("fill.from lies behind the end, {size} bytes");
+            return skipped(TestKind::Fill, context, reason);
+        }
+        FillMode::Full => size - options.from.0,
+        FillMode::Sampled => match Sampling::new(options, size, true) {
+            // The burst comes on top where there is no rotation, which only the drive knows.
+            Some(sampling) => sampling.bytes() + burst_bytes(options, size),
+            None => {
+                let reason = "is too small to be sampled; use --set fill.mode=full";
+                return skipped(TestKind::Fill, context, reason);
+            }
+        },
+    };
+    let seconds = written as f64 / (context.assumed.mb_s * 1e6);
+    test.writes = WriteLevel::Destroy;
+    test.cost = Cost { seconds, read_bytes: 0, written_bytes: written };
+    test
+}
+
+pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+    session.prepare_device()?;
+    let pass = session.next_pass();
+    session.pause(session.plan.suite.pause)?;
+    let options = &session.plan.suite.fill;
+    let data = Payload::new(session.plan.seed, pass);
+    let fill = Fill {
+        size: session.span(session.open_device()).end / PAGE * PAGE,
+        rotates: session.target.drive().is_some_and(|drive| drive.rotational_hint),
+        manner: Manner { data, chunk: options.chunk.0, depth: options.depth },
+        session,
+    };
+    match fill.session.plan.suite.fill.mode {
+        FillMode::Full => fill.full(record),
+        FillMode::Sampled => fill.sampled(record),
+    }
+}
+
+/// One fill of one target.
+struct Fill<'s> {
+    session: &'s Session<'s>,
+    /// Bytes that may be written.
+    size: u64,
+    /// A hard disk: rates follow the position. Else they follow what was written before.
+    rotates: bool,
+    manner: Manner,
+}
+
+impl Fill<'_> {
+    fn options(&self) -> &FillOptions {
+        &self.session.plan.suite.fill
+    }
+
+    /// Writes everything from the asked position on.
+    fn full(&self, record: &mut TestRecord) -> Result<(), BenchError> {
+        let chunk = self.options().chunk.0;
+        let from = self.options().from.0 / PAGE * PAGE;
+        let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
+        let mut timed: Vec<Timed> = Vec::new();
+        let mut end = Ok(());
+        let reached = |timed: &[Timed]| timed.last().map_or(from, |t| t.offset + t.len);
+        while end.is_ok() && reached(&timed) < self.size {
+            let pieces = pieces(reached(&timed), self.size, piece);
+            end = write(self.session, record, "write", pieces, self.manner)
+                .and_then(|written| written.into_timed(&mut timed));
+        }
+        let curve = curve::continuous(&timed);
+        curve::report(record, &curve);
+        self.report_written(record, "write", timed.iter().map(|t| t.len).sum());
+        if from == 0 && end.is_ok() {
+            curve::report_whole(record, &curve);
+        }
+        // No zone is a fifth slower than its neighbour: a larger step is the end of a cache, which
+        // shingled disks have too.
+        curve::report_knee(record, &curve);
+        if self.rotates {
+            curve::report_zones(record, &curve);
+        }
+        if end.is_err() {
+            let at = reached(&timed);
+            record.remark(format!(
+                "stopped at byte {at} ({}); to continue: --set fill.mode=full --set fill.from={at}",
+                Bytes(at)
+            ));
+        }
+        end
+    }
+
+    /// Writes a small share of the target: a burst on flash, then places spread over everything.
+    fn sampled(&self, record: &mut TestRecord) -> Result<(), BenchError> {
+        let sampling = Sampling::new(self.options(), self.size, self.rotates).ok_or_else(|| {
+            BenchError::Unsuitable("is too small to be sampled; use --set fill.mode=full".into())
+        })?;
+        let mut burst = Vec::new();
+        if !self.rotates || self.options().burst.0 > 0 {
+            self.burst(record, &mut burst)?;
+        }
+        let mut places = sampling.places(self.size);
+        shuffle(&mut places, derive_seed(self.session.plan.seed, "fill", 1, 0));
+        let mut timed = Vec::new();
+        let mut end = Ok(());
+        while end.is_ok() && timed.len() < places.len() {
+            let rest = places[timed.len()..].to_vec();
+            end = write(self.session, record, "write", rest, self.manner)
+                .and_then(|written| written.into_timed(&mut timed));
+        }
+        let reach = if self.rotates { 0 } else { FLASH_REACH };
+        let begun = curve::continuous(&burst);
+        let behind = begun.last().map_or(0, |step| step.to);
+        let curve = [begun, curve::sampled(&timed, behind, self.size, reach)].concat();
+        curve::report(record, &curve);
+        let each = sampling.lead_in + sampling.sample;
+        self.report_written(record, "write", each * timed.len() as u64);
+        if end.is_ok() {
+            curve::report_whole(record, &curve);
+        }
+        if self.rotates {
+            curve::report_zones(record, &curve);
+        }
+        end
+    }
+
+    /// Writes without a pause from the beginning on, until the rate has fallen for good or the bound is
+    /// reached. Positions cannot show the end of a fast cache: it depends on what was written before.
+    fn burst(&self, record: &mut TestRecord, timed: &mut Vec<Timed>) -> Result<(), BenchError> {
+        let bound = burst_bytes(self.options(), self.size);
+        let chunk = self.options().chunk.0;
+        let piece = (bound / BURST_PIECES).max(BURST_PIECE_MIN).next_multiple_of(chunk);
+        let mut end = Ok(());
+        let mut left = pieces(0, bound, piece);
+        while end.is_ok() && !left.is_empty() && curve::knee_of(&curve::continuous(timed)).is_none()
+        {
+            let leg = left[..left.len().min(BURST_LEG)].to_vec();
+            let before = timed.len();
+            end = write(self.session, record, "burst", leg, self.manner)
+                .and_then(|written| written.into_timed(timed));
+            left.drain(..timed.len() - before);
+        }
+        let curve = curve::continuous(timed);
+        let written: u64 = timed.iter().map(|t| t.len).sum();
+        self.report_written(record, "burst", written);
+        curve::staircase(record, "burst.burst_mb_s", &curve::merged(&curve));
+        curve::report_knee(record, &curve);
+        end
+    }
+
+    fn report_written(&self, record: &mut TestRecord, cell: &str, bytes: u64) {
+        record.metric(&format!("{cell}.written_bytes"), vec![bytes as f64]);
+    }
+}
+
+/// Longest burst: as asked, or a part of the target.
+fn burst_bytes(options: &FillOptions, size: u64) -> u64 {
+    let asked = if options.burst.0 > 0 { options.burst.0 } else { size / BURST_PART };
+    asked.min(size) / PAGE * PAGE
+}
+
+/// Length of the pieces of a full fill: short, so that it can be stopped at any time; on a simulated
+/// drive as long as the curve allows, because each is computed at once.
+fn piece_bytes(size: u64, simulated: bool, chunk: u64) -> u64 {
+    let short = PIECE.min(size / PIECES_MIN).max(chunk);
+    let piece = if simulated { short.max(size / 1024) } else { short };
+    piece / chunk * chunk
+}
+
+/// `from..to` in pieces; the last may be shorter.
+fn pieces(from: u64, to: u64, piece: u64) -> Vec<Place> {
+    let starts = (from..to).step_by(piece as usize);
+    starts.map(|offset| stretch(offset, piece.min(to - offset))).collect()
+}
+
+/// How the target is sampled: places, each with a lead-in that fills the drive's write cache, so that the
+/// sample behind it goes at the rate of the medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sampling {
+    count: u64,
+    lead_in: u64,
+    sample: u64,
+}
+
+impl Sampling {
+    /// As many places as asked that fit into the asked share; `None` if they would be too few.
+    fn new(options: &FillOptions, size: u64, rotates: bool) -> Option<Self> {
+        let chunk = options.chunk.0;
+        let budget = (size as f64 * options.share_pct / 100.0) as u64;
+        // Rather fewer places than samples so short that chance decides; but not too few.
+        let long_enough = (budget / (2 * SAMPLE_CHUNKS * chunk)).max(PLACES_MIN);
+        let most = if rotates { long_enough } else { long_enough.min(FLASH_PLACES) };
+        let count = u64::from(options.places).min(most).min(budget / (2 * chunk));
+        if count < PLACES_MIN {
+            return None;
+        }
+        let half = (budget / count / 2).min(SAMPLE_MAX) / chunk * chunk;
+        Some(Self { count, lead_in: half, sample: half })
+    }
+
+    fn bytes(self) -> u64 {
+        self.count * (self.lead_in + self.sample)
+    }
+
+    /// Places from the first byte to the last, in order.
+    fn places(self, size: u64) -> Vec<Place> {
+        let last = (size - self.lead_in - self.sample) / PAGE;
+        let place = |i: u64| {
+            let at = u128::from(last) * u128::from(i) / u128::from(self.count - 1);
+            let lead_in_from = at as u64 * PAGE;
+            Place {
+                offset: lead_in_from + self.lead_in,
+                len: self.sample,
+                lead_in_from,
+                lead_in_len: self.lead_in,
+            }
+        };
+        (0..self.count).map(place).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "fill_tests.rs"]
+mod tests;

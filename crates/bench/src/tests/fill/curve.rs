@@ -1,0 +1,261 @@
+//! What a fill makes of the times of its stretches: the curve, the time of a whole fill, zones, the knee.
+
+use crate::results::TestRecord;
+use crate::scan::Timed;
+use drivescope_stats::changepoint::Segment;
+use drivescope_stats::knee::knee;
+use drivescope_stats::steps::{ZONE_DROP_MIN, zones};
+use drivescope_stats::summary;
+
+/// Most points of a curve in the document.
+const POINTS_MAX: usize = 1024;
+/// A zone of so few pieces of the curve is none.
+const STRADDLING_MAX: usize = 2;
+/// Share of the positions that make up the start and the end of a drive.
+const EDGE_SHARE: f64 = 0.05;
+
+/// A stretch of the target at one rate. The steps of a curve follow each other without gaps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Step {
+    /// First byte.
+    pub from: u64,
+    /// Behind the last byte.
+    pub to: u64,
+    /// Rate, MB/s.
+    pub mb_s: f64,
+}
+
+impl Step {
+    fn len(self) -> f64 {
+        (self.to - self.from) as f64
+    }
+
+    /// Time to write it, s.
+    fn seconds(self) -> f64 {
+        self.len() / self.mb_s / 1e6
+    }
+}
+
+/// Rate of a stretch, MB/s; `None` if a request of it failed.
+fn rate(timed: &Timed) -> Option<f64> {
+    Some(timed.len as f64 * 1e3 / timed.ns?.max(1) as f64)
+}
+
+/// The curve of stretches that follow each other, as far as they do.
+pub(super) fn continuous(timed: &[Timed]) -> Vec<Step> {
+    let step = |t: &Timed| Some(Step { from: t.offset, to: t.offset + t.len, mb_s: rate(t)? });
+    timed.iter().filter_map(step).collect()
+}
+
+/// Rate of a sample, MB/s: its steady pace where it has one.
+fn steady_rate(timed: &Timed) -> Option<f64> {
+    let ns = timed.ns.and(timed.steady_ns.or(timed.ns))?;
+    Some(timed.len as f64 * 1e3 / ns.max(1) as f64)
+}
+
+/// The curve over `from..to` that samples stand for: each for the part nearer to it than to any other.
+/// Its rate is the median of itself and `reach` neighbours to each side.
+pub(super) fn sampled(timed: &[Timed], from: u64, to: u64, reach: usize) -> Vec<Step> {
+    let mut samples: Vec<(u64, f64)> = timed
+        .iter()
+        .filter_map(|t| Some((t.offset + t.len / 2, steady_rate(t)?)))
+        .filter(|(middle, _)| (from..to).contains(middle))
+        .collect();
+    samples.sort_by_key(|&(middle, _)| middle);
+    let rates: Vec<f64> = samples.iter().map(|&(_, rate)| rate).collect();
+    let around = |i: usize| {
+        let near = &rates[i.saturating_sub(reach)..(i + reach + 1).min(rates.len())];
+        summary::median(near).unwrap_or(rates[i])
+    };
+    let mut begin = from;
+    (0..samples.len())
+        .map(|i| {
+            let end = samples.get(i + 1).map_or(to, |next| samples[i].0.midpoint(next.0));
+            let step = Step { from: begin, to: end, mb_s: around(i) };
+            begin = end;
+            step
+        })
+        .collect()
+}
+
+/// Adds the curve and the rates of the cell `write`.
+pub(super) fn report(record: &mut TestRecord, curve: &[Step]) {
+    let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return };
+    let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
+    let bytes = (last.to - first.from) as f64;
+    let edge = (bytes * EDGE_SHARE) as u64;
+    let median_of = |inside: &dyn Fn(&Step) -> bool, outermost: &Step| {
+        let rates: Vec<f64> = curve.iter().filter(|s| inside(s)).map(|s| s.mb_s).collect();
+        summary::median(&rates).unwrap_or(outermost.mb_s)
+    };
+    let start = median_of(&|step| step.from < first.from + edge, first);
+    let end = median_of(&|step| step.to > last.to - edge, last);
+    let seconds: f64 = curve.iter().map(|step| step.seconds()).sum();
+    for (quantity, value) in [
+        ("start_mb_s", start),
+        ("end_mb_s", end),
+        ("min_mb_s", summary::min(&rates).unwrap_or(0.0)),
+        ("mean_mb_s", bytes / seconds / 1e6),
+        ("max_mb_s", summary::max(&rates).unwrap_or(0.0)),
+    ] {
+        record.metric(&format!("write.{quantity}"), vec![value]);
+    }
+    staircase(record, "write.mb_s", &merged(curve));
+}
+
+/// Adds the time of a whole fill, of a curve over the whole target.
+pub(super) fn report_whole(record: &mut TestRecord, curve: &[Step]) {
+    let seconds: f64 = curve.iter().map(|step| step.seconds()).sum();
+    record.metric("whole.time_s", vec![seconds]);
+}
+
+/// Adds the zones of a hard disk: stretches of constant rate, from the outside in.
+pub(super) fn report_zones(record: &mut TestRecord, curve: &[Step]) {
+    let curve = merged(curve);
+    let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
+    let Some(found) = zones(&rates, ZONE_DROP_MIN) else { return };
+    let zone = |z: &Segment| Zone {
+        step: Step { from: curve[z.start].from, to: curve[z.end - 1].to, mb_s: z.mean },
+        pieces: z.end - z.start,
+    };
+    let zones = without_straddlers(found.iter().map(zone).collect());
+    staircase(record, "write.zone_mb_s", &zones);
+}
+
+/// A zone, and of how many pieces of the curve it is made.
+#[derive(Debug, Clone, Copy)]
+struct Zone {
+    step: Step,
+    pieces: usize,
+}
+
+/// Zones without those of a piece or two: they lie across the edge of two zones, and their rate says
+/// where; the first piece is faster than its zone by what the write cache took in, so it belongs to the second.
+fn without_straddlers(zones: Vec<Zone>) -> Vec<Step> {
+    let mut kept: Vec<Step> = Vec::new();
+    let mut begin = zones.first().map_or(0, |zone| zone.step.from);
+    for (i, zone) in zones.iter().enumerate() {
+        let Step { from, to, mb_s } = zone.step;
+        let next = zones.get(i + 1).filter(|next| next.pieces > STRADDLING_MAX);
+        match (kept.last_mut(), next) {
+            // x of the stretch at the rate before and the rest at the next: 1/r = x/a + (1 - x)/b.
+            (Some(before), Some(next)) if zone.pieces <= STRADDLING_MAX => {
+                let (a, b) = (1.0 / before.mb_s, 1.0 / next.step.mb_s);
+                let share = ((b - 1.0 / mb_s) / (b - a)).clamp(0.0, 1.0);
+                before.to = from + ((to - from) as f64 * share) as u64;
+                begin = before.to;
+            }
+            (None, Some(_)) if zone.pieces <= STRADDLING_MAX => {}
+            _ => {
+                kept.push(Step { from: begin, to, mb_s });
+                begin = to;
+            }
+        }
+    }
+    kept
+}
+
+/// Adds the knee of a continuous stream that began with the first step, if there is one.
+pub(super) fn report_knee(record: &mut TestRecord, curve: &[Step]) {
+    let Some((knee_bytes, before, after)) = knee_of(curve) else { return };
+    record.metric("knee.knee_bytes", vec![knee_bytes as f64]);
+    record.metric("knee.before_mb_s", vec![before]);
+    record.metric("knee.after_mb_s", vec![after]);
+}
+
+/// Bytes written when the rate fell for good, and the rates before and after.
+pub(super) fn knee_of(curve: &[Step]) -> Option<(u64, f64, f64)> {
+    let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
+    let seconds: Vec<f64> = curve.iter().map(|step| step.seconds()).collect();
+    let found = knee(&rates, &seconds)?;
+    Some((curve[found.at].from - curve[0].from, found.before, found.after))
+}
+
+/// Neighbours put together until the curve is short enough; times stay exact.
+pub(super) fn merged(curve: &[Step]) -> Vec<Step> {
+    let group = curve.len().div_ceil(POINTS_MAX).max(1);
+    let merge = |steps: &[Step]| {
+        let (from, to) = (steps[0].from, steps[steps.len() - 1].to);
+        let seconds: f64 = steps.iter().map(|step| step.seconds()).sum();
+        Step { from, to, mb_s: (to - from) as f64 / seconds / 1e6 }
+    };
+    curve.chunks(group).map(merge).collect()
+}
+
+/// A curve as a series: the first byte and the rate of each step, and the end once more.
+pub(super) fn staircase(record: &mut TestRecord, key: &str, curve: &[Step]) {
+    let Some(last) = curve.last() else { return };
+    let x = curve.iter().map(|step| step.from).chain([last.to]).map(|at| at as f64).collect();
+    let y = curve.iter().map(|step| step.mb_s).chain([last.mb_s]).collect();
+    record.curve(key, ("bytes", "MB/s"), x, y);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drivescope_model::options::TestKind;
+
+    const MB: u64 = 1_000_000;
+
+    fn timed(offset: u64, len: u64, ms: u64) -> Timed {
+        Timed { offset: offset * MB, len: len * MB, ns: Some(ms * 1_000_000), steady_ns: None }
+    }
+
+    #[test]
+    fn samples_stand_for_what_is_nearest_and_failed_ones_for_nothing() {
+        let failed = Timed { ns: None, ..timed(50, 2, 1) };
+        let curve = sampled(&[timed(79, 2, 20), timed(19, 2, 10), failed], 0, 100 * MB, 0);
+        let step = |from: u64, to: u64, mb_s| Step { from: from * MB, to: to * MB, mb_s };
+        assert_eq!(curve, [step(0, 50, 200.0), step(50, 100, 100.0)]);
+        let behind = sampled(&[timed(79, 2, 20), timed(19, 2, 10)], 40 * MB, 100 * MB, 0);
+        assert_eq!(behind, [step(40, 100, 100.0)]);
+        let odd: Vec<Timed> = (0..9).map(|i| timed(i, 1, if i == 4 { 9 } else { 5 })).collect();
+        assert!(sampled(&odd, 0, 9 * MB, 1).iter().all(|step| step.mb_s == 200.0));
+    }
+
+    #[test]
+    fn the_mean_is_all_bytes_over_all_time() {
+        let curve = continuous(&[timed(0, 100, 500), timed(100, 100, 1000)]);
+        let mut record = TestRecord::new(TestKind::Fill);
+        report(&mut record, &curve);
+        report_whole(&mut record, &curve);
+        let result = record.finish(3);
+        let value = |key: &str| result.metrics.iter().find(|m| m.key == key).unwrap().value;
+        assert!((value("fill.whole.time_s") - 1.5).abs() < 1e-9);
+        assert!((value("fill.write.mean_mb_s") - 200.0 / 1.5).abs() < 1e-9);
+        assert_eq!(value("fill.write.start_mb_s"), 200.0);
+        assert_eq!(value("fill.write.end_mb_s"), 100.0);
+        assert_eq!(result.series[0].x, [0.0, 1e8, 2e8]);
+        assert_eq!(result.series[0].y, [200.0, 100.0, 100.0]);
+    }
+
+    #[test]
+    fn a_piece_across_an_edge_says_where_the_edge_is() {
+        // Edge at 130 MB: 30 MB at 100 MB/s and 70 MB at 50 MB/s take 1.7 s.
+        let zone = |from: u64, to: u64, mb_s, pieces| Zone {
+            step: Step { from: from * MB, to: to * MB, mb_s },
+            pieces,
+        };
+        let zones = without_straddlers(vec![
+            zone(0, 10, 120.0, 1),
+            zone(10, 100, 100.0, 9),
+            zone(100, 200, 100.0 / 1.7, 1),
+            zone(200, 400, 50.0, 3),
+            zone(400, 500, 25.0, 1),
+        ]);
+        let edges: Vec<u64> = zones.iter().map(|step| step.from.div_ceil(MB)).collect();
+        assert_eq!(edges, [0, 130, 400]);
+        assert!(zones.windows(2).all(|pair| pair[0].to == pair[1].from));
+        assert!(without_straddlers(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn long_curves_are_shortened_without_losing_time() {
+        let pieces: Vec<Timed> = (0..5000).map(|i| timed(i, 1, 1 + i % 7)).collect();
+        let curve = continuous(&pieces);
+        let short = merged(&curve);
+        assert!(short.len() <= POINTS_MAX && short.len() > POINTS_MAX / 2);
+        let time = |curve: &[Step]| curve.iter().map(|s| s.seconds()).sum::<f64>();
+        assert!((time(&curve) - time(&short)).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,151 @@
+//! Where `fill` writes, and what it finds on simulated drives whose truth is known.
+
+use super::*;
+use crate::testing::{points, run_on, suite_of, value};
+use drivescope_drive::simulated::spec::model_named;
+use drivescope_model::document::{TestResult, TestStatus};
+use drivescope_sim::hdd::{HardDisk, ZoneRate};
+use drivescope_sim::ssd::SsdParams;
+
+fn fill(target: &str, mode: FillMode) -> TestResult {
+    let mut suite = suite_of(TestKind::Fill);
+    suite.fill.mode = mode;
+    let result = run_on(target, suite, 1, false);
+    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    result
+}
+
+/// Rate of a staircase at a position.
+fn rate_at(curve: &[(f64, f64)], x: f64) -> f64 {
+    curve[curve.partition_point(|(from, _)| *from <= x) - 1].1
+}
+
+/// Time per byte of each hundredth of the drive.
+fn hundredths(curve: &[(f64, f64)]) -> Vec<f64> {
+    let end = curve[curve.len() - 1].0;
+    let slowness = |i: u32| 1.0 / rate_at(curve, end * (f64::from(i) + 0.5) / 10_000.0);
+    (0..100).map(|part| (part * 100..(part + 1) * 100).map(slowness).sum()).collect()
+}
+
+/// Root mean square of the relative difference of two curves, by hundredths of the drive: finer than
+/// that, a piece of the full curve across a step of the rate would be compared with what it averages.
+fn rms(a: &[(f64, f64)], b: &[(f64, f64)]) -> f64 {
+    let pairs = hundredths(a).into_iter().zip(hundredths(b));
+    let squares: f64 = pairs.map(|(a, b)| (b / a - 1.0).powi(2)).sum();
+    (squares / 100.0).sqrt()
+}
+
+/// Position of every step between zones whose rates differ by more than the least drop that counts.
+fn true_edges(zones: &[ZoneRate]) -> Vec<f64> {
+    let drops = |pair: &&[ZoneRate]| pair[1].rate_mb_s < pair[0].rate_mb_s * 0.995;
+    zones.windows(2).filter(drops).map(|pair| pair[1].offset_bytes as f64).collect()
+}
+
+/// Every edge has one of the others within `within`.
+fn all_near(edges: &[f64], others: &[f64], within: f64) -> bool {
+    edges.iter().all(|edge| others.iter().any(|other| (edge - other).abs() <= within))
+}
+
+fn check_disk(model: &str) {
+    let target = format!("sim:{model}");
+    let (full, sampled) = (fill(&target, FillMode::Full), fill(&target, FillMode::Sampled));
+    let params = model_named(model).unwrap().hdd.unwrap();
+    let disk = HardDisk::new(&params, 1).unwrap();
+    let capacity = params.capacity_bytes as f64;
+    let truth = true_edges(&disk.zones());
+    let found = |result| {
+        let zones = points(result, "fill.write.zone_mb_s");
+        zones[1..zones.len() - 1].iter().map(|zone| zone.0).collect::<Vec<f64>>()
+    };
+    let missed = |found: &[f64]| {
+        truth.iter().filter(|edge| !all_near(&[**edge], found, capacity * 0.02)).count()
+    };
+    let (all, some) = (found(&full), found(&sampled));
+    assert!(all_near(&all, &truth, capacity * 0.02), "{model}: {all:?} for {truth:?}");
+    assert_eq!(missed(&all), 0, "{model}: {all:?} for {truth:?}");
+    assert!(all.len() <= 2 * truth.len(), "{model}: {all:?} for {truth:?}");
+    // Steps of 2 % are at the limit of what samples can show.
+    assert!(missed(&some) * 4 <= truth.len(), "{model}: {some:?} for {truth:?}");
+    let time = |result| value(result, "fill.whole.time_s").unwrap();
+    assert!((time(&full) / disk.full_pass_s() - 1.0).abs() < 0.005, "{model}: {}", time(&full));
+    assert!((time(&sampled) / time(&full) - 1.0).abs() < 0.01, "{model}: {}", time(&sampled));
+    let written = |result| value(result, "fill.write.written_bytes").unwrap();
+    assert!((capacity - written(&full)).abs() < 4096.0);
+    assert!(written(&sampled) <= capacity * 0.005);
+    let difference = rms(&points(&sampled, "fill.write.mb_s"), &points(&full, "fill.write.mb_s"));
+    eprintln!("{model} rms {difference}");
+    assert!(difference < 0.02, "{model}: {difference}");
+    assert_eq!(value(&full, "fill.knee.knee_bytes"), None);
+}
+
+#[test]
+fn zones_and_times_of_disks_are_found() {
+    for model in ["wd4000aaks", "hgst-7k1000", "wd20ears", "wd40efrx", "usb-16tb"] {
+        check_disk(model);
+    }
+}
+
+/// Bytes that the fast cache of a fresh drive takes: both parts, the dynamic one within what is free.
+fn cache_bytes(params: &SsdParams) -> f64 {
+    let slc = params.slc.as_ref().unwrap();
+    let free = params.capacity_bytes as f64 * (1.0 + params.spare_share) * slc.dynamic_free_share;
+    slc.static_gb * 1e9 + (slc.dynamic_max_gb * 1e9).min(free / 3.0)
+}
+
+#[test]
+fn the_end_of_the_cache_of_flash_is_found() {
+    for model in ["kioxia-bg4-128", "samsung-860evo-250"] {
+        let target = format!("sim:{model}");
+        let (full, sampled) = (fill(&target, FillMode::Full), fill(&target, FillMode::Sampled));
+        let params = model_named(model).unwrap().ssd.unwrap();
+        let (capacity, truth) = (params.capacity_bytes as f64, cache_bytes(&params));
+        for result in [&full, &sampled] {
+            let knee = value(result, "fill.knee.knee_bytes").unwrap();
+            assert!((knee - truth).abs() < capacity * 0.01, "{model}: {knee} for {truth}");
+            let (before, after) = ("fill.knee.before_mb_s", "fill.knee.after_mb_s");
+            assert!(value(result, before).unwrap() > value(result, after).unwrap() * 1.3);
+        }
+        assert!(value(&sampled, "fill.write.written_bytes").unwrap() <= capacity * 0.005);
+        assert!(value(&sampled, "fill.burst.written_bytes").unwrap() < capacity * 0.25);
+        let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
+        let difference = rms(&curves[0], &curves[1]);
+        eprintln!("{model} rms {difference}");
+        assert!(difference < 0.02, "{model}: {difference}");
+        assert!(full.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
+    }
+}
+
+#[test]
+fn samples_fit_into_their_share_and_span_the_target() {
+    let options = FillOptions::default();
+    for size in [8_000_000_000, 400 << 30, 16_000_000_000_000u64] {
+        for rotates in [true, false] {
+            let sampling = Sampling::new(&options, size, rotates).unwrap();
+            let places = sampling.places(size);
+            assert!(sampling.bytes() as f64 <= size as f64 * 0.005, "{sampling:?}");
+            assert_eq!(places[0].lead_in_from, 0);
+            let last = places.last().unwrap();
+            assert!(size - (last.offset + last.len) < PAGE, "{last:?}");
+            assert!(places.windows(2).all(|p| p[0].offset + p[0].len <= p[1].lead_in_from));
+        }
+    }
+    assert_eq!(Sampling::new(&options, 1_000_000_000, true), None, "5 MB are no curve");
+}
+
+#[test]
+fn pieces_cover_the_target_once() {
+    for (from, to) in [(0, 10_000_000_000), (123 * PAGE, 10_000_000_000 / PAGE * PAGE)] {
+        let pieces = pieces(from, to, piece_bytes(to, false, 1 << 20));
+        assert_eq!(pieces[0].offset, from);
+        assert!(pieces.windows(2).all(|p| p[0].offset + p[0].len == p[1].offset));
+        assert_eq!(pieces.last().map(|p| p.offset + p.len), Some(to));
+        assert!(pieces.len() >= 60 && pieces.iter().all(|p| p.len <= PIECE));
+    }
+}
+
+#[test]
+fn a_shingled_disk_shows_its_cache_in_a_full_fill() {
+    let result = fill("sim:easystore-2tb", FillMode::Full);
+    let value = |key| value(&result, key).unwrap();
+    assert!(value("fill.knee.before_mb_s") > 2.0 * value("fill.knee.after_mb_s"));
+}

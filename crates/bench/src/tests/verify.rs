@@ -1,0 +1,232 @@
+//! `verify`: is the capacity real, does data read back.
+
+mod judge;
+mod probe;
+mod quick;
+mod read_back;
+
+use super::writing::{Manner, stretch, write};
+use super::{Context, no_overwriting, planned, skipped};
+use crate::control::Control;
+use crate::device::WorkerOutcome;
+use crate::error::{BenchError, describe};
+use crate::offsets::derive_seed;
+use crate::payload::Payload;
+use crate::phase::Measured;
+use crate::queue::QueueSpec;
+use crate::recorder::{IoFailure, Recorder};
+use crate::results::TestRecord;
+use crate::session::{Session, Watch};
+use drivescope_model::event::Event;
+use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::options::TestKind;
+use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
+use drivescope_model::whole_drive::{VerifyMode, VerifyPhase};
+use quick::{CHUNK, Quick};
+use read_back::{ReadBack, ReadBackOutcome};
+
+/// A drive smaller than this has too few blocks to choose from.
+const SIZE_MIN: Bytes = Bytes::mib(4);
+/// A simulated drive keeps in memory what is written, so this much of it at most can be written.
+const SIMULATED_MAX: Bytes = Bytes::gib(4);
+/// Requests in flight of a full run.
+const DEPTH: u32 = 4;
+/// Pieces in which everything is written: short, so that it can be stopped at any time.
+const PIECE: u64 = 64 << 20;
+/// The pass of a full run. It stays the same when the run is continued.
+const FULL_PASS: u64 = 1;
+/// Single reads of a quick run on an honest drive: landmarks and samples.
+const QUICK_READS: f64 = 12_000.0;
+
+pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
+    let skip = |reason: String| skipped(TestKind::Verify, context, reason);
+    if let Some(reason) = no_overwriting(context.target.kind) {
+        return skip(reason.to_string());
+    }
+    let options = &context.suite.verify;
+    let size = context.span_bytes;
+    if size < SIZE_MIN.0 {
+        return skip(format!("needs {} or more", SIZE_MIN.binary()));
+    }
+    let rate = context.assumed.mb_s * 1e6;
+    let mut test = planned(TestKind::Verify, context);
+    test.writes = WriteLevel::Destroy;
+    test.cost = match options.mode {
+        VerifyMode::Quick => {
+            let written = (2 * options.cache.0).min(size / 2) + (size / 8192).min(512 << 20);
+            let seconds = written as f64 / rate + QUICK_READS / context.assumed.iops;
+            Cost { seconds, read_bytes: (QUICK_READS * 512.0) as u64, written_bytes: written }
+        }
+        VerifyMode::Full if options.from.0 >= size => {
+            return skip(format!("verify.from lies behind the end, {size} bytes"));
+        }
+        VerifyMode::Full
+            if context.target.kind == TargetKind::Simulated && size > SIMULATED_MAX.0 =>
+        {
+            let most = SIMULATED_MAX.binary();
+            let why = "a simulated drive keeps what is written in this machine's memory";
+            return skip(format!("{why}: use --size {most} or less, or verify.mode=quick"));
+        }
+        VerifyMode::Full => {
+            let rest = size - options.from.0;
+            let (written, read) = match options.phase {
+                VerifyPhase::Write => (rest, size),
+                VerifyPhase::Read => (0, rest),
+            };
+            let seconds = (written + read) as f64 / rate;
+            Cost { seconds, read_bytes: read, written_bytes: written }
+        }
+    };
+    test
+}
+
+pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+    session.prepare_device()?;
+    session.open_device().keep_contents();
+    session.pause(session.plan.suite.pause)?;
+    let device = session.open_device();
+    let align = u64::from(device.align_bytes());
+    let size = session.span(device).end / align * align;
+    match session.plan.suite.verify.mode {
+        VerifyMode::Quick => run_quick(session, record, size),
+        VerifyMode::Full => run_full(session, record, size),
+    }
+}
+
+fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result<(), BenchError> {
+    session.emit(Event::PhaseStarted { label: "verify capacity".into(), round: 1, rounds: 1 });
+    let seed = session.plan.seed;
+    let control = Control::default();
+    let block_bytes = session.open_device().align_bytes().max(512);
+    let task = Quick {
+        bytes: size,
+        block_bytes,
+        cache_bytes: session.plan.suite.verify.cache.0,
+        // Stamps of an earlier run, even one with the same seed, must not look like this one's.
+        salt: derive_seed(seed, "verify", 0, 0) ^ session.now_ns(),
+        seed: derive_seed(seed, "verify", 1, 0),
+        control: &control,
+    };
+    let spec = QueueSpec { depth: 1, ahead: 0, block_bytes: CHUNK, dsync: false };
+    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let (outcome, frame) = split(worker);
+    if let Some(source) = outcome.queue_error {
+        return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
+    }
+    notice_failures(record, outcome.failed);
+    let asked = (outcome.read_bytes as f64, outcome.written_bytes as f64);
+    keep(session, record, "capacity", watch, frame.with(outcome.recorder), asked)?;
+    let probed = outcome.probed.ok_or(BenchError::Interrupted)?;
+    judge::quick(record, &probed, u64::from(block_bytes), size);
+    Ok(())
+}
+
+fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result<(), BenchError> {
+    let options = &session.plan.suite.verify;
+    let data = Payload::new(session.plan.seed, FULL_PASS);
+    let from = options.from.0 / u64::from(CHUNK) * u64::from(CHUNK);
+    if options.phase == VerifyPhase::Write {
+        write_all(session, record, from, size, data)?;
+        session.open_device().sync()?;
+        session.open_device().evict()?;
+    }
+    let start = if options.phase == VerifyPhase::Read { from } else { 0 };
+    let (outcome, end) = read_back(session, record, start, size, data)?;
+    judge::full(record, &outcome, start, size);
+    end.inspect_err(|_| remark(session, record, VerifyPhase::Read, outcome.reached))
+}
+
+fn write_all(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    from: u64,
+    size: u64,
+    data: Payload,
+) -> Result<(), BenchError> {
+    let starts = (from..size).step_by(PIECE as usize);
+    let places = starts.map(|at| stretch(at, PIECE.min(size - at))).collect();
+    let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
+    let mut timed = Vec::new();
+    let end = write(session, record, "write", places, manner)?.into_timed(&mut timed);
+    let bytes: u64 = timed.iter().map(|t| t.len).sum();
+    let ns: u64 = timed.iter().filter_map(|t| t.ns).sum();
+    record.metric("write.mb_s", vec![bytes as f64 * 1e3 / ns.max(1) as f64]);
+    record.metric("write.written_bytes", vec![bytes as f64]);
+    end.inspect_err(|_| remark(session, record, VerifyPhase::Write, from + bytes))
+}
+
+fn read_back(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    start: u64,
+    size: u64,
+    data: Payload,
+) -> Result<(ReadBackOutcome, Result<(), BenchError>), BenchError> {
+    session.emit(Event::PhaseStarted { label: "verify read".into(), round: 1, rounds: 1 });
+    let control = Control::default();
+    let task = ReadBack { span: start..size, chunk: CHUNK, depth: DEPTH, data, control: &control };
+    let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
+    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let (mut outcome, frame) = split(worker);
+    if let Some(source) = outcome.queue_error.take() {
+        return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
+    }
+    notice_failures(record, outcome.failed);
+    let measured = frame.with(outcome.recorder.clone());
+    record.metric("read.mb_s", vec![measured.mb_s()]);
+    let asked = ((outcome.reached - start) as f64, 0.0);
+    let end = keep(session, record, "read", watch, measured, asked);
+    Ok((outcome, end))
+}
+
+/// How to go on after a stop.
+fn remark(session: &Session<'_>, record: &mut TestRecord, phase: VerifyPhase, at: u64) {
+    let phase = if phase == VerifyPhase::Write { "write" } else { "read" };
+    let seed = session.plan.seed;
+    record.remark(format!(
+        "stopped at byte {at} of the {phase} phase; to continue: --seed {seed} --set \
+         verify.mode=full --set verify.phase={phase} --set verify.from={at}"
+    ));
+}
+
+/// What a worker used, without its output.
+struct Frame(WorkerOutcome<()>);
+
+impl Frame {
+    fn with(self, recorder: Recorder) -> Measured {
+        let WorkerOutcome { usage, busiest_cpu_ns, wall_ns, .. } = self.0;
+        Measured { recorder, usage, busiest_cpu_ns, wall_ns }
+    }
+}
+
+fn split<T>(worker: WorkerOutcome<T>) -> (T, Frame) {
+    let WorkerOutcome { output, usage, busiest_cpu_ns, wall_ns } = worker;
+    (output, Frame(WorkerOutcome { output: (), usage, busiest_cpu_ns, wall_ns }))
+}
+
+fn notice_failures(record: &mut TestRecord, (count, first): (u64, Option<IoFailure>)) {
+    if let Some(failure) = first {
+        let evidence = describe(&failure, count);
+        record.notice(Finding::new(FindingId::IoError, evidence).about("verify"));
+    }
+}
+
+fn keep(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    cell: &str,
+    watch: Watch,
+    measured: Measured,
+    asked: (f64, f64),
+) -> Result<(), BenchError> {
+    let mut kept = watch.end(session, measured, cell, 1);
+    kept.asked = Some(asked);
+    kept.own_metrics = true;
+    session.keep(kept, record)
+}
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;

@@ -1,0 +1,300 @@
+//! Finding missing capacity with few blocks, after f3probe (Michel Machado, AltraMayor/f3, libprobe.c).
+//!
+//! Three stages, as there: how much a cache of the drive can hide; whether addresses repeat; then random
+//! samples that close in on the first bad block. Only single blocks are read, far apart: fake drives
+//! answer long reads from larger caches than short ones.
+//!
+//! One stage differs. f3probe finds addresses that repeat after a power of two. Here landmarks of w blocks
+//! are written from block 1 on, and one block in w of all that follow is read: if addresses repeat after
+//! R ≥ w blocks, some such block lies at R behind a landmark and shows its stamp, which names R exactly
+//! (the first one found, going up, is R itself and not a multiple). Two steps, of 128 blocks and then of
+//! 1/8192 of the drive, find every R from 128 blocks on.
+
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Samples of the first and of the last attempt of a phase: half of the blocks bad are found by 8 with
+/// 99.6 %, one in a hundred bad by 1024 with 99.9966 %.
+pub const SAMPLES_MIN: u64 = 8;
+/// See [`SAMPLES_MIN`].
+pub const SAMPLES_MAX: u64 = 1024;
+/// Blocks that are looked at after each doubling of what the cache is asked to hide.
+const CACHE_SAMPLES: u64 = 64;
+/// Landmarks of the first step.
+const LANDMARKS_MIN: u64 = 128;
+/// Blocks that are read in each step.
+const READS: u64 = 8192;
+/// The landmarks of the second step, in bytes at most.
+const LANDMARKS_MAX_BYTES: u64 = 512 << 20;
+/// What f3probe writes at most to learn the size of the cache, in bytes; twice this, less one block.
+pub const F3_CACHE_BYTES: u64 = 1 << 30;
+
+/// Passes that tell stamps apart.
+const PASS_CACHE: u64 = 1;
+const PASS_LANDMARK: u64 = 2;
+const PASS_SAMPLE: u64 = 3;
+
+/// What a block that was read holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// What was last written to it.
+    Own,
+    /// What was written to another block in some pass.
+    Other {
+        /// Which block.
+        block: u64,
+        /// In which pass.
+        pass: u64,
+    },
+    /// Anything else, or it cannot be read.
+    Lost,
+}
+
+/// Why a probe cannot go on: the drive is gone, or somebody asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped;
+
+/// A drive as numbered blocks.
+pub trait Blocks {
+    /// Blocks that it announces.
+    fn count(&self) -> u64;
+    /// Bytes of a block.
+    fn block_bytes(&self) -> u64;
+    /// Writes `count` blocks from `first` on, stamped with their place and `pass`. A write that fails
+    /// leaves blocks that are lost, which reading will show.
+    fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped>;
+    /// Reads one block.
+    fn read(&mut self, block: u64) -> Result<Found, Stopped>;
+}
+
+/// What a probe found, in blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probed {
+    /// Blocks from the start of the drive that keep data.
+    pub real: u64,
+    /// Distance at which addresses repeat, if they do.
+    pub module: Option<u64>,
+    /// Most recently written blocks that a cache answered for, if any.
+    pub cache: u64,
+    /// Blocks written, without those written again only to push others out of a cache.
+    pub written: u64,
+    /// The bound on them was reached before the search had closed in: `real` is too high, if anything.
+    pub cut_short: bool,
+}
+
+/// f3probe's bound on the blocks that are written: 2·C − 1 for a cache of at most C = 1 GiB, one
+/// reference block, and (n + 3)·1024 + (n − 1)·8 samples with n = ⌈log2 of the blocks⌉
+/// (`probe_max_written_blocks` of libprobe.c).
+pub fn written_max(count: u64, block_bytes: u64) -> u64 {
+    let cache = (F3_CACHE_BYTES / block_bytes) * 2 - 1;
+    let n = u64::from(count.next_power_of_two().trailing_zeros());
+    cache + 1 + (n + 3) * SAMPLES_MAX + n.saturating_sub(1) * SAMPLES_MIN
+}
+
+/// Probes a drive; `cache_bytes` is the largest cache it sees through.
+pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<Probed, Stopped> {
+    let count = blocks.count();
+    let mut probe = Probe {
+        cache_max: (cache_bytes.min(F3_CACHE_BYTES / 2) / blocks.block_bytes()).max(1),
+        left: 0,
+        right: count,
+        overwhelm: (0, 0),
+        written: 0,
+        written_max: written_max(count, blocks.block_bytes()),
+        cut_short: false,
+        random: Xoshiro256PlusPlus::seed_from_u64(seed),
+        blocks,
+    };
+    probe.find_cache()?;
+    let module = probe.find_module()?;
+    if let Some(module) = module {
+        probe.right = probe.right.min(module);
+        probe.move_overwhelming(module);
+    }
+    probe.find_first_bad()?;
+    let real = if probe.right <= probe.left + 1 { 0 } else { probe.right };
+    let Probe { overwhelm, written, cut_short, .. } = probe;
+    Ok(Probed { real, module, cache: overwhelm.1, written, cut_short })
+}
+
+struct Probe<'b, B> {
+    blocks: &'b mut B,
+    /// Largest cache that is looked for, in blocks.
+    cache_max: u64,
+    /// A block taken to be good, and one that is bad or behind the end.
+    left: u64,
+    right: u64,
+    /// First block and number of those that are written to push others out of the cache.
+    overwhelm: (u64, u64),
+    written: u64,
+    written_max: u64,
+    cut_short: bool,
+    random: Xoshiro256PlusPlus,
+}
+
+impl<B: Blocks> Probe<'_, B> {
+    fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped> {
+        self.written += count;
+        self.blocks.write(first, count, pass)
+    }
+
+    /// Makes a cache forget what was written before.
+    fn overwhelm_cache(&mut self) -> Result<(), Stopped> {
+        match self.overwhelm {
+            (_, 0) => Ok(()),
+            (first, count) => self.blocks.write(first, count, PASS_CACHE),
+        }
+    }
+
+    /// Up to `wanted` different blocks of `from..to`, ascending; all of them where there are no more.
+    fn choose(&mut self, wanted: u64, from: u64, to: u64) -> Vec<u64> {
+        if to - from <= wanted {
+            return (from..to).collect();
+        }
+        let mut chosen = Vec::with_capacity(wanted as usize);
+        while chosen.len() < wanted as usize {
+            let draw = u128::from(self.random.next_u64()) * u128::from(to - from);
+            let block = from + (draw >> 64) as u64;
+            if let Err(place) = chosen.binary_search(&block) {
+                chosen.insert(place, block);
+            }
+        }
+        chosen
+    }
+
+    fn first_bad(&mut self, blocks: &[u64]) -> Result<Option<u64>, Stopped> {
+        for &block in blocks {
+            if self.blocks.read(block)? != Found::Own {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes 1, 2, 4 … blocks downwards from the end of the drive, until some of all these are bad: more
+    /// than a cache can hide. Stays within the upper half.
+    fn find_cache(&mut self) -> Result<(), Stopped> {
+        let end = self.right;
+        let floor = end / 2 + 1;
+        let (mut first, mut target) = (end, 1);
+        while target <= self.cache_max && first > floor {
+            let next = first.saturating_sub(target).max(floor);
+            self.write(next, first - next, PASS_CACHE)?;
+            first = next;
+            let mut looked_at = self.choose(CACHE_SAMPLES, first, end);
+            // In no order, or a drive would answer from what it reads ahead.
+            crate::offsets::shuffle(&mut looked_at, self.random.next_u64());
+            if self.first_bad(&looked_at)?.is_some() {
+                self.right = first;
+                self.overwhelm = if target == 1 { (0, 0) } else { (first, end - first) };
+                return Ok(());
+            }
+            target *= 2;
+        }
+        Ok(())
+    }
+
+    /// The distance at which addresses repeat; see the head of this file.
+    fn find_module(&mut self) -> Result<Option<u64>, Stopped> {
+        let count = self.blocks.count();
+        let begin = self.left + 1;
+        let largest = LANDMARKS_MAX_BYTES / self.blocks.block_bytes();
+        let mut written = 0;
+        for landmarks in [LANDMARKS_MIN, (count / READS).min(largest)] {
+            let landmarks = landmarks.min(count / 4);
+            if landmarks <= written {
+                continue;
+            }
+            self.write(begin + written, landmarks - written, PASS_LANDMARK)?;
+            written = landmarks;
+            let is_last = landmarks >= count / READS || landmarks == largest;
+            let reads = if is_last { u64::MAX } else { READS };
+            let places = (1..).map(|k| begin + k * landmarks).take_while(|&at| at < count);
+            for at in places.take(reads.min(count) as usize).chain([count - 1]) {
+                let seen = self.blocks.read(at)?;
+                if let Found::Other { block, pass: PASS_LANDMARK } = seen
+                    && block < at
+                {
+                    return Ok(Some(at - block));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where addresses repeat after `module` blocks, what is written behind the end lands on samples: the
+    /// cache is overwhelmed at the beginning instead. A stretch longer than half the module says nothing
+    /// of a cache: it was bad because it overwrote itself.
+    fn move_overwhelming(&mut self, module: u64) {
+        let (_, count) = self.overwhelm;
+        if count > module / 2 {
+            self.overwhelm = (0, 0);
+        } else {
+            self.overwhelm = (self.left + 1, count);
+            self.left += count;
+        }
+    }
+
+    /// Moves `right` to the first bad block: f3's search, and then again if the blocks right before it
+    /// are not all good.
+    fn find_first_bad(&mut self) -> Result<(), Stopped> {
+        let floor = self.left;
+        loop {
+            self.close_in()?;
+            self.left = self.right.saturating_sub(SAMPLES_MIN + 1).max(floor);
+            if self.cut_short || !self.find_a_bad_block(SAMPLES_MIN)? {
+                self.left = floor;
+                return Ok(());
+            }
+            self.left = floor;
+        }
+    }
+
+    /// f3's `sampling_probe`: first more and more samples until none is bad, then, with few, halves.
+    fn close_in(&mut self) -> Result<(), Stopped> {
+        let mut samples = SAMPLES_MIN;
+        let mut first_phase = true;
+        while self.right > self.left + samples + 1 && !self.cut_short {
+            if self.find_a_bad_block(samples)? {
+                continue;
+            }
+            if first_phase {
+                samples *= 2;
+                if samples <= SAMPLES_MAX {
+                    continue;
+                }
+                first_phase = false;
+                samples = SAMPLES_MIN;
+            }
+            self.left = self.left.midpoint(self.right);
+        }
+        self.find_a_bad_block(samples)?;
+        Ok(())
+    }
+
+    /// Writes samples between `left` and `right`, reads them back, and moves `right` to the first bad one;
+    /// whether there was one.
+    fn find_a_bad_block(&mut self, samples: u64) -> Result<bool, Stopped> {
+        if self.right <= self.left + 1 || self.cut_short {
+            return Ok(false);
+        }
+        if self.written + samples > self.written_max {
+            self.cut_short = true;
+            return Ok(false);
+        }
+        let chosen = self.choose(samples, self.left + 1, self.right);
+        for run in chosen.chunk_by(|a, b| a + 1 == *b) {
+            self.write(run[0], run.len() as u64, PASS_SAMPLE)?;
+        }
+        self.overwhelm_cache()?;
+        let bad = self.first_bad(&chosen)?;
+        if let Some(bad) = bad {
+            self.right = bad;
+        }
+        Ok(bad.is_some())
+    }
+}
+
+#[cfg(test)]
+#[path = "probe_tests.rs"]
+mod tests;

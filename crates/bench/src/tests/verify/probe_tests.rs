@@ -1,0 +1,165 @@
+//! The probe on drives whose truth is known, as stamps in memory.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::{HashMap, VecDeque};
+
+/// How a drive cheats.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fraud {
+    None,
+    Wrap(u64),
+    Cut(u64),
+}
+
+/// Keeps a stamp for each block that was written, and the most recent ones in a cache.
+struct Memory {
+    count: u64,
+    fraud: Fraud,
+    cache: usize,
+    kept: HashMap<u64, (u64, u64)>,
+    recent: HashMap<u64, u64>,
+    order: VecDeque<u64>,
+    writes: u64,
+}
+
+impl Memory {
+    fn new(count: u64, fraud: Fraud, cache: usize) -> Self {
+        let (kept, recent, order) = Default::default();
+        Self { count, fraud, cache, kept, recent, order, writes: 0 }
+    }
+
+    fn place(&self, block: u64) -> Option<u64> {
+        match self.fraud {
+            Fraud::None => Some(block),
+            Fraud::Wrap(real) => Some(block % real),
+            Fraud::Cut(real) => (block < real).then_some(block),
+        }
+    }
+}
+
+impl Blocks for Memory {
+    fn count(&self) -> u64 {
+        self.count
+    }
+    fn block_bytes(&self) -> u64 {
+        512
+    }
+    fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped> {
+        assert!(first + count <= self.count, "{first} + {count} of {}", self.count);
+        self.writes += count;
+        for block in first..first + count {
+            if let Some(place) = self.place(block) {
+                self.kept.insert(place, (block, pass));
+            }
+            if self.cache > 0 && self.recent.insert(block, pass).is_none() {
+                self.order.push_back(block);
+                if self.order.len() > self.cache {
+                    let oldest = self.order.pop_front().unwrap();
+                    self.recent.remove(&oldest);
+                }
+            }
+        }
+        Ok(())
+    }
+    fn read(&mut self, at: u64) -> Result<Found, Stopped> {
+        if self.recent.contains_key(&at) {
+            return Ok(Found::Own);
+        }
+        let kept = self.place(at).and_then(|place| self.kept.get(&place));
+        Ok(match kept {
+            Some(&(block, _)) if block == at => Found::Own,
+            Some(&(block, pass)) => Found::Other { block, pass },
+            None => Found::Lost,
+        })
+    }
+}
+
+const CACHE_BYTES: u64 = 1 << 20;
+
+fn probed(memory: &mut Memory, seed: u64) -> Probed {
+    let found = probe(memory, CACHE_BYTES, seed).unwrap();
+    assert!(found.written <= written_max(memory.count, 512), "{found:?}");
+    assert!(!found.cut_short, "{found:?}");
+    if memory.fraud == Fraud::None {
+        assert_eq!(found.written, memory.writes, "nothing is written unseen");
+    }
+    found
+}
+
+#[test]
+fn the_bound_is_f3s() {
+    // 16 TB in blocks of 512 bytes: n = 35.
+    let count = 16_000_900_661_248 / 512;
+    assert_eq!(written_max(count, 512), (1 << 22) - 1 + 1 + 38 * 1024 + 34 * 8);
+}
+
+#[test]
+fn a_cache_is_seen_through() {
+    let mut drive = Memory::new(1 << 24, Fraud::Cut(5_000_000), 700);
+    let found = probed(&mut drive, 1);
+    assert_eq!((found.real, found.module), (5_000_000, None));
+    assert!((700..2100).contains(&found.cache), "{found:?}");
+    let mut drive = Memory::new(1 << 24, Fraud::Wrap(5_000_001), 700);
+    let found = probed(&mut drive, 1);
+    assert_eq!((found.real, found.module), (5_000_001, Some(5_000_001)));
+}
+
+/// A drive whose blocks fail at random behind some address is found, if not to the block.
+#[test]
+fn a_drive_of_one_block_is_found() {
+    let found = probed(&mut Memory::new(1 << 20, Fraud::Cut(1), 0), 1);
+    assert_eq!(found.real, 0);
+}
+
+#[test]
+fn a_stop_ends_the_probe() {
+    struct Gone(u64);
+    impl Blocks for Gone {
+        fn count(&self) -> u64 {
+            1 << 20
+        }
+        fn block_bytes(&self) -> u64 {
+            512
+        }
+        fn write(&mut self, _: u64, _: u64, _: u64) -> Result<(), Stopped> {
+            self.0 -= 1;
+            if self.0 == 0 { Err(Stopped) } else { Ok(()) }
+        }
+        fn read(&mut self, _: u64) -> Result<Found, Stopped> {
+            Ok(Found::Own)
+        }
+    }
+    for writes in 1..20 {
+        assert_eq!(probe(&mut Gone(writes), CACHE_BYTES, 1), Err(Stopped));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Every wrap and every cut, of any size and behind any small cache, is found to the block.
+    #[test]
+    fn every_fake_is_found(
+        order in 13u32..28, share in 0.0..1.0f64, wraps: bool, real_share in 0.0..1.0f64,
+        cache in prop_oneof![Just(0usize), 1usize..512], seed: u64,
+    ) {
+        let count = (1u64 << order) + ((1u64 << order) as f64 * share) as u64;
+        // Sizes from 128 blocks to all but one, evenly on a logarithmic scale.
+        let real = (128.0 * ((count - 1) as f64 / 128.0).powf(real_share)) as u64;
+        let cache = if real > 8 * cache as u64 { cache } else { 0 };
+        let fraud = if wraps { Fraud::Wrap(real) } else { Fraud::Cut(real) };
+        let found = probed(&mut Memory::new(count, fraud, cache), seed);
+        prop_assert_eq!(found.real, real, "{:?} of {}: {:?}", fraud, count, found);
+        prop_assert_eq!(found.module, wraps.then_some(real));
+    }
+
+    #[test]
+    fn no_honest_drive_is_accused(
+        order in 13u32..28, share in 0.0..1.0f64, cache in 0usize..512, seed: u64,
+    ) {
+        let count = (1u64 << order) + ((1u64 << order) as f64 * share) as u64;
+        let found = probed(&mut Memory::new(count, Fraud::None, cache), seed);
+        prop_assert_eq!((found.real, found.module, found.cache), (count, None, 0));
+    }
+}

@@ -1,0 +1,160 @@
+//! The probe on a queue: blocks are requests, stamps are the test data of a salt.
+
+use super::probe::{Blocks, Found, Probed, Stopped, probe};
+use crate::control::{Control, Publisher};
+use crate::payload::{Held, Payload, SECTOR};
+use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::recorder::{IoFailure, Recorder};
+use std::io;
+
+/// Longest write.
+pub(super) const CHUNK: u32 = 1 << 20;
+/// Length of the series at full resolution; later intervals share the last.
+const EXPECTED_NS: u64 = 60_000_000_000;
+
+/// A quick search for missing capacity.
+#[derive(Debug)]
+pub(super) struct Quick<'c> {
+    /// Bytes that the drive announces; the search looks at whole blocks.
+    pub bytes: u64,
+    /// Bytes of a block: the smallest request.
+    pub block_bytes: u32,
+    /// Largest cache that is looked for.
+    pub cache_bytes: u64,
+    /// Seed of the stamps: one that was never written to the drive before.
+    pub salt: u64,
+    /// Seed of the choice of blocks.
+    pub seed: u64,
+    /// The outside.
+    pub control: &'c Control,
+}
+
+/// What a search leaves behind.
+#[derive(Debug)]
+pub(super) struct QuickOutcome {
+    /// What was found; `None` if the search did not come to its end.
+    pub probed: Option<Probed>,
+    /// All requests. Failed ones are no errors of the search: their blocks count as lost.
+    pub recorder: Recorder,
+    /// Bytes asked for.
+    pub read_bytes: u64,
+    /// Bytes written, those included that only push others out of a cache.
+    pub written_bytes: u64,
+    /// Requests that failed, and the first.
+    pub failed: (u64, Option<IoFailure>),
+    /// The queue itself failed.
+    pub queue_error: Option<io::Error>,
+}
+
+impl Task for Quick<'_> {
+    type Output = QuickOutcome;
+
+    fn run<Q: Queue>(self, queue: &mut Q) -> QuickOutcome {
+        let mut recorder = Recorder::new(EXPECTED_NS);
+        recorder.start(queue.now());
+        let mut drive = QueueBlocks {
+            done: Vec::with_capacity(usize::from(queue.slots())),
+            publisher: Publisher::new(self.control),
+            outcome: QuickOutcome {
+                probed: None,
+                recorder,
+                read_bytes: 0,
+                written_bytes: 0,
+                failed: (0, None),
+                queue_error: None,
+            },
+            quick: &self,
+            queue,
+        };
+        let probed = probe(&mut drive, self.cache_bytes, self.seed);
+        drive.outcome.probed = probed.ok();
+        drive.publisher.publish(&drive.outcome.recorder);
+        drive.outcome
+    }
+}
+
+/// A queue as numbered blocks, one request at a time.
+struct QueueBlocks<'t, Q> {
+    quick: &'t Quick<'t>,
+    queue: &'t mut Q,
+    done: Vec<Completion>,
+    publisher: Publisher<'t>,
+    outcome: QuickOutcome,
+}
+
+impl<Q: Queue> QueueBlocks<'_, Q> {
+    /// Sends a request and waits for it; whether it went well.
+    fn one(&mut self, request: Request) -> Result<bool, Stopped> {
+        let sent = self.queue.now();
+        self.queue.submit(request);
+        self.done.clear();
+        if let Err(error) = self.queue.wait(&mut self.done) {
+            self.outcome.queue_error = Some(error);
+            return Err(Stopped);
+        }
+        let now = self.queue.now();
+        let result = self.done.first().map_or(0, |completion| completion.result);
+        let good = result == request.len as i32;
+        if good {
+            self.outcome.recorder.requests += 1;
+            self.outcome.recorder.complete(now, now - sent, u64::from(request.len));
+        } else {
+            let errno = (-result).max(0);
+            let write = request.op == Op::Write;
+            let failure = IoFailure { errno, offset: request.offset, write };
+            self.outcome.failed.0 += 1;
+            self.outcome.failed.1.get_or_insert(failure);
+            if matches!(errno, libc::ENODEV | libc::ENXIO) {
+                self.outcome.recorder.failed(failure);
+                return Err(Stopped);
+            }
+        }
+        if self.publisher.tick(now, &self.outcome.recorder) { Err(Stopped) } else { Ok(good) }
+    }
+}
+
+impl<Q: Queue> Blocks for QueueBlocks<'_, Q> {
+    fn count(&self) -> u64 {
+        self.quick.bytes / self.block_bytes()
+    }
+
+    fn block_bytes(&self) -> u64 {
+        u64::from(self.quick.block_bytes)
+    }
+
+    fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped> {
+        let data = Payload::new(self.quick.salt, pass);
+        let end = (first + count) * self.block_bytes();
+        let mut offset = first * self.block_bytes();
+        while offset < end {
+            let len = u64::from(CHUNK).min(end - offset) as u32;
+            data.fill(&mut self.queue.buffer(0)[..len as usize], offset);
+            self.one(Request { op: Op::Write, offset, len, slot: 0 })?;
+            self.outcome.written_bytes += u64::from(len);
+            offset += u64::from(len);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, block: u64) -> Result<Found, Stopped> {
+        let (offset, len) = (block * self.block_bytes(), self.quick.block_bytes);
+        self.outcome.read_bytes += u64::from(len);
+        if !self.one(Request { op: Op::Read, offset, len, slot: 0 })? {
+            return Ok(Found::Lost);
+        }
+        let data = Payload::new(self.quick.salt, 0);
+        let (sectors, _) = self.queue.buffer(0)[..len as usize].as_chunks::<SECTOR>();
+        for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
+            match data.held(sector, at) {
+                Held::Own => {}
+                // Blocks are moved as a whole: the distance of a sector is that of its block.
+                Held::Other { offset: from, pass } => {
+                    let block = from / u64::from(len);
+                    return Ok(Found::Other { block, pass });
+                }
+                Held::Changed | Held::Lost => return Ok(Found::Lost),
+            }
+        }
+        Ok(Found::Own)
+    }
+}

@@ -1,0 +1,167 @@
+//! Reading everything back and sorting it, as f3read does (AltraMayor/f3): intact, changed, overwritten
+//! with what belongs elsewhere, or lost.
+
+use crate::control::{Control, Publisher};
+use crate::payload::{Held, Payload, SECTOR};
+use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::recorder::{IoFailure, Recorder};
+use std::io;
+use std::ops::Range;
+
+/// Length of the series at full resolution; later intervals share the last.
+const EXPECTED_NS: u64 = 60_000_000_000;
+
+/// Sorted sectors, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// As written.
+    pub intact: u64,
+    /// A few wrong bits.
+    pub changed: u64,
+    /// What was written to another address.
+    pub overwritten: u64,
+    /// Anything else, or unreadable.
+    pub lost: u64,
+    /// Offset of the first sector that is not intact.
+    pub first_bad: Option<u64>,
+    /// Offset of the last sector that is intact.
+    pub last_good: Option<u64>,
+    /// Shortest distance between a sector and the one whose data it holds.
+    pub module: Option<u64>,
+}
+
+impl Tally {
+    fn add(&mut self, held: Held, at: u64) {
+        let bytes = SECTOR as u64;
+        match held {
+            Held::Own => {
+                self.intact += bytes;
+                self.last_good = Some(at);
+                return;
+            }
+            Held::Changed => self.changed += bytes,
+            Held::Lost => self.lost += bytes,
+            Held::Other { offset, .. } => {
+                self.overwritten += bytes;
+                let distance = offset.abs_diff(at);
+                self.module = Some(self.module.map_or(distance, |known| known.min(distance)));
+            }
+        }
+        self.first_bad.get_or_insert(at);
+    }
+}
+
+/// A read of everything that was written.
+#[derive(Debug)]
+pub(super) struct ReadBack<'c> {
+    /// Which bytes: whole sectors.
+    pub span: Range<u64>,
+    /// Bytes per request.
+    pub chunk: u32,
+    /// Requests in flight.
+    pub depth: u32,
+    /// What was written.
+    pub data: Payload,
+    /// The outside.
+    pub control: &'c Control,
+}
+
+/// What reading back leaves behind.
+#[derive(Debug)]
+pub(super) struct ReadBackOutcome {
+    /// What was found.
+    pub tally: Tally,
+    /// Up to where everything was looked at.
+    pub reached: u64,
+    /// All requests; failed ones count as lost sectors.
+    pub recorder: Recorder,
+    /// Requests that failed, and the first.
+    pub failed: (u64, Option<IoFailure>),
+    /// The queue itself failed.
+    pub queue_error: Option<io::Error>,
+}
+
+impl Task for ReadBack<'_> {
+    type Output = ReadBackOutcome;
+
+    fn run<Q: Queue>(self, queue: &mut Q) -> ReadBackOutcome {
+        let mut outcome = ReadBackOutcome {
+            tally: Tally::default(),
+            reached: self.span.start,
+            recorder: Recorder::new(EXPECTED_NS),
+            failed: (0, None),
+            queue_error: None,
+        };
+        outcome.recorder.start(queue.now());
+        outcome.queue_error = self.read_all(queue, &mut outcome).err();
+        outcome
+    }
+}
+
+impl ReadBack<'_> {
+    fn read_all<Q: Queue>(&self, queue: &mut Q, outcome: &mut ReadBackOutcome) -> io::Result<()> {
+        let mut publisher = Publisher::new(self.control);
+        let mut done: Vec<Completion> = Vec::with_capacity(usize::from(queue.slots()));
+        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
+        let mut sent = vec![(0, none); usize::from(queue.slots())];
+        let mut free: Vec<u16> = (0..queue.slots()).collect();
+        let (mut next, mut in_flight, mut stopping) = (self.span.start, 0, false);
+        loop {
+            while in_flight < self.depth && next < self.span.end && !stopping {
+                let Some(slot) = free.pop() else { break };
+                let len = u64::from(self.chunk).min(self.span.end - next) as u32;
+                let request = Request { op: Op::Read, offset: next, len, slot };
+                sent[usize::from(slot)] = (queue.now(), request);
+                queue.submit(request);
+                next += u64::from(len);
+                in_flight += 1;
+            }
+            if in_flight == 0 {
+                break;
+            }
+            done.clear();
+            queue.wait(&mut done)?;
+            let now = queue.now();
+            for completion in &done {
+                let (at, request) = sent[usize::from(completion.slot)];
+                in_flight -= 1;
+                free.push(completion.slot);
+                let good = completion.result == request.len as i32;
+                if good {
+                    outcome.recorder.requests += 1;
+                    outcome.recorder.complete(now, now - at, u64::from(request.len));
+                }
+                let data = queue.buffer(completion.slot);
+                self.sort(&data[..request.len as usize], request.offset, good, &mut outcome.tally);
+                if !good {
+                    stopping |= note_failure(outcome, request, (-completion.result).max(0));
+                }
+            }
+            stopping |= publisher.tick(now, &outcome.recorder);
+        }
+        // Nothing is in flight: everything that was asked for has been looked at.
+        outcome.reached = next;
+        publisher.publish(&outcome.recorder);
+        Ok(())
+    }
+
+    fn sort(&self, data: &[u8], offset: u64, good: bool, tally: &mut Tally) {
+        let (sectors, _) = data.as_chunks::<SECTOR>();
+        for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
+            let held = if good { self.data.held(sector, at) } else { Held::Lost };
+            tally.add(held, at);
+        }
+    }
+}
+
+/// Keeps a failed read; whether the drive is gone.
+fn note_failure(outcome: &mut ReadBackOutcome, request: Request, errno: i32) -> bool {
+    let failure = IoFailure { errno, offset: request.offset, write: false };
+    outcome.failed.0 += 1;
+    outcome.failed.1.get_or_insert(failure);
+    let gone = matches!(errno, libc::ENODEV | libc::ENXIO);
+    if gone {
+        outcome.recorder.failed(failure);
+    }
+    gone
+}

@@ -1,0 +1,146 @@
+//! Writing stretches in order or at places, kept as one phase of the record.
+
+use crate::control::Control;
+use crate::error::{BenchError, describe};
+use crate::payload::Payload;
+use crate::phase::Measured;
+use crate::queue::QueueSpec;
+use crate::recorder::{IoFailure, Recorder};
+use crate::results::TestRecord;
+use crate::scan::{Place, Scan, ScanOutcome, Timed};
+use crate::session::{Session, Watch};
+use crate::usage::Usage;
+use drivescope_model::event::Event;
+use drivescope_model::findings::{Finding, FindingId};
+
+/// What came of the stretches, in order, and how the phase ended: failed writes and a request to stop
+/// are reported only after everything written was kept.
+pub(super) struct Written {
+    /// One entry per stretch that was visited.
+    pub timed: Vec<Timed>,
+    /// How it ended.
+    pub end: Result<(), BenchError>,
+}
+
+impl Written {
+    /// Whether the next phase may begin; the bytes of this one have been kept.
+    pub fn into_timed(self, into: &mut Vec<Timed>) -> Result<(), BenchError> {
+        into.extend(self.timed);
+        self.end
+    }
+}
+
+/// A place without a lead-in.
+pub(super) fn stretch(offset: u64, len: u64) -> Place {
+    Place { offset, len, lead_in_from: offset, lead_in_len: 0 }
+}
+
+/// How stretches are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manner {
+    /// What.
+    pub data: Payload,
+    /// Bytes per request.
+    pub chunk: u64,
+    /// Requests in flight.
+    pub depth: u32,
+}
+
+/// Writes `places` and keeps that as the phase `cell`. Long stretches of simulated drives are computed
+/// at once where the model can; the result may then end before the last place, and the caller goes on.
+pub(super) fn write(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    cell: &'static str,
+    places: Vec<Place>,
+    manner: Manner,
+) -> Result<Written, BenchError> {
+    let label = format!("{} {cell}", record.test());
+    session.emit(Event::PhaseStarted { label, round: 1, rounds: 1 });
+    let (watch, outcome) = match streamed(session, &places, manner)? {
+        Some(streamed) => streamed,
+        None => stepped(session, places, manner)?,
+    };
+    let Outcome { timed, measured, asked, failures } = outcome;
+    for failure in &failures {
+        let finding = Finding::new(FindingId::IoError, describe(failure, 1));
+        record.notice(finding.about(record.test().name()));
+    }
+    let mut kept = watch.end(session, measured, cell, 1);
+    kept.asked = failures.is_empty().then_some((0.0, asked as f64));
+    kept.own_metrics = true;
+    let end = session.keep(kept, record);
+    Ok(Written { timed, end })
+}
+
+/// What came of a phase.
+struct Outcome {
+    timed: Vec<Timed>,
+    measured: Measured,
+    /// Bytes asked for, lead-ins included.
+    asked: u64,
+    failures: Vec<IoFailure>,
+}
+
+/// Request by request.
+fn stepped(
+    session: &Session<'_>,
+    places: Vec<Place>,
+    Manner { data, chunk, depth }: Manner,
+) -> Result<(Watch, Outcome), BenchError> {
+    let chunk = chunk as u32;
+    let control = Control::default();
+    let task = Scan { places, chunk, depth, data: Some(data), control: &control };
+    // One request is made while the others fly.
+    let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
+    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error } = worker.output;
+    if let Some(source) = queue_error {
+        return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
+    }
+    let measured = Measured {
+        recorder,
+        usage: worker.usage,
+        busiest_cpu_ns: worker.busiest_cpu_ns,
+        wall_ns: worker.wall_ns,
+    };
+    Ok((watch, Outcome { timed, measured, asked: asked_bytes, failures }))
+}
+
+/// Computed at once, as many stretches as the model can; `None` if it cannot do the first.
+fn streamed(
+    session: &Session<'_>,
+    places: &[Place],
+    Manner { chunk, depth, .. }: Manner,
+) -> Result<Option<(Watch, Outcome)>, BenchError> {
+    session.check_stop()?;
+    let device = session.open_device();
+    let watch = Watch::begin(session);
+    let start_ns = session.now_ns();
+    let mut timed = Vec::with_capacity(places.len());
+    let mut recorder = Recorder::new(0);
+    recorder.start(start_ns);
+    for place in places {
+        let Place { offset, len, lead_in_len, .. } = *place;
+        if lead_in_len > 0 || session.stopped() {
+            break;
+        }
+        let Some(ns) = device.stream_write(offset, len, chunk, depth) else { break };
+        let requests = len.div_ceil(chunk);
+        // Little's law: with a queue kept full, each request waits for as many others as are in it.
+        let latency_ns = ns * u64::from(depth) / requests;
+        recorder.latencies.saturating_record_n(latency_ns, requests);
+        recorder.ops += requests;
+        recorder.requests += requests;
+        recorder.bytes += len;
+        recorder.last_ns = session.now_ns();
+        timed.push(Timed { offset, ns: Some(ns), steady_ns: None, len });
+    }
+    if timed.is_empty() {
+        return Ok(None);
+    }
+    let wall_ns = session.now_ns() - start_ns;
+    let measured = Measured { recorder, usage: Usage::default(), busiest_cpu_ns: 0, wall_ns };
+    let asked = measured.recorder.bytes;
+    Ok(Some((watch, Outcome { timed, measured, asked, failures: Vec::new() })))
+}

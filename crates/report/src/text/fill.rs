@@ -1,0 +1,186 @@
+//! `fill`: rates in a table and drawn over the position, the time of a whole fill, the knee, the zones.
+
+use super::metrics::{Figure, find, headed, transpose};
+use super::profile::{COLUMNS, profile};
+use crate::flow::{DOT, Flow};
+use crate::number::three;
+use crate::style::{Role, Style};
+use crate::table::{Cell, Column, Table};
+use crate::width::shorten;
+use drivescope_model::{Bytes, Secs, TestResult};
+
+/// Places at which the curve is looked at: several for each column of the drawing.
+const LOOKS: usize = 4 * COLUMNS;
+/// Most zones that are named.
+const ZONES_MAX: usize = 12;
+/// A fill that wrote this share of its curve or more measured it, one that wrote less estimated it.
+const WHOLE_SHARE: f64 = 0.999;
+
+pub(super) fn table(result: &TestResult, style: Style) -> String {
+    if result.metrics.is_empty() {
+        return String::new();
+    }
+    let curve = staircase(result, "fill.write.mb_s");
+    let (from, to) = ends(&curve);
+    let label = |bytes: f64| Bytes(bytes as u64).to_string();
+    let drawing = profile(&evenly(&curve), [&label(from), &shorten(&label(to), COLUMNS)], style);
+    let remarks = remarks(result, &curve, style);
+    super::sections([rates(result, style), drawing + &remarks, zones(result, style)])
+}
+
+fn rates(result: &TestResult, style: Style) -> String {
+    if find(result, "write", "mean_mb_s").is_none() {
+        return String::new();
+    }
+    let mut columns = vec![vec![Cell::title("fill"), Cell::plain("rate, MB/s")]];
+    for head in ["start", "end", "min", "mean", "max"] {
+        let metric = find(result, "write", &format!("{head}_mb_s"));
+        columns.push(headed(head, &[Figure::of(metric, three)]));
+    }
+    let mut layout = vec![Column::right().gap(3); columns.len()];
+    layout[0] = Column::left();
+    let mut table = Table::new(0, layout);
+    for row in transpose(columns) {
+        table.row(row);
+    }
+    table.render(style)
+}
+
+/// The steps of a series: first byte and rate of each; the last only marks the end.
+fn staircase(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
+    let series = result.series.iter().filter(|series| series.key == key);
+    let points = series.flat_map(|series| series.x.iter().copied().zip(series.y.iter().copied()));
+    points.filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
+}
+
+fn ends(curve: &[(f64, f64)]) -> (f64, f64) {
+    let at = |point: Option<&(f64, f64)>| point.map_or(0.0, |(x, _)| *x);
+    (at(curve.first()), at(curve.last()))
+}
+
+/// Rates of a staircase at equal distances.
+fn evenly(curve: &[(f64, f64)]) -> Vec<f64> {
+    let (from, to) = ends(curve);
+    if to <= from {
+        return Vec::new();
+    }
+    let rate_at = |i: usize| {
+        let x = from + (to - from) * (i as f64 + 0.5) / LOOKS as f64;
+        let behind = curve.partition_point(|(begin, _)| *begin <= x);
+        curve[behind.saturating_sub(1)].1
+    };
+    (0..LOOKS).map(rate_at).collect()
+}
+
+/// How long a whole fill takes, and where a fast cache ends.
+fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
+    let mut flow = Flow::new().lead(Role::Dim, "  ");
+    let value = |cell, quantity| find(result, cell, quantity).map(|metric| metric.value);
+    let written: f64 =
+        ["write", "burst"].iter().filter_map(|cell| value(cell, "written_bytes")).sum();
+    if let Some(seconds) = value("whole", "time_s") {
+        let (from, to) = ends(curve);
+        let whole = written >= (to - from) * WHOLE_SHARE;
+        let how = if whole { "took" } else { "would take" };
+        let text = format!("a whole fill {how} {}", Secs(seconds));
+        flow = flow.item(Role::Plain, &text, DOT);
+    }
+    flow = flow.item(Role::Dim, &format!("{} written", Bytes(written as u64)), DOT);
+    if let (Some(knee), Some(before), Some(after)) =
+        (value("knee", "knee_bytes"), value("knee", "before_mb_s"), value("knee", "after_mb_s"))
+    {
+        let (before, after) = (three(before), three(after));
+        let knee = Bytes(knee as u64);
+        let text = format!("after {knee} in one go, from {before} to {after} MB/s");
+        flow = flow.item(Role::Plain, &text, DOT);
+    } else if let Some(burst) = value("burst", "written_bytes") {
+        let text = format!("no fall of the rate within {} in one go", Bytes(burst as u64));
+        flow = flow.item(Role::Dim, &text, DOT);
+    } else if written > 0.0 && is_sampled(result) {
+        flow = flow.item(Role::Dim, "samples cannot show where a fast cache ends", DOT);
+    }
+    flow.lines(2, style)
+}
+
+/// Whether the curve was estimated from places.
+fn is_sampled(result: &TestResult) -> bool {
+    let (from, to) = ends(&staircase(result, "fill.write.mb_s"));
+    let written = find(result, "write", "written_bytes").map_or(0.0, |metric| metric.value);
+    written < (to - from) * WHOLE_SHARE
+}
+
+/// Where the zones of a hard disk begin, and their rates.
+fn zones(result: &TestResult, style: Style) -> String {
+    let mut zones = staircase(result, "fill.write.zone_mb_s");
+    zones.pop();
+    if zones.is_empty() {
+        return String::new();
+    }
+    let count = zones.len();
+    let plural = if count == 1 { "" } else { "s" };
+    let mut flow =
+        Flow::new().lead(Role::Title, &format!("{count} zone{plural}")).lead(Role::Dim, "  ");
+    for (from, rate) in zones.iter().take(ZONES_MAX) {
+        let text = format!("{} MB/s from {}", three(*rate), Bytes(*from as u64));
+        flow = flow.item(Role::Plain, &text, DOT);
+    }
+    if count > ZONES_MAX {
+        flow = flow.item(Role::Dim, &format!("{} more with --json", count - ZONES_MAX), DOT);
+    }
+    flow.lines(2, style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{metric, result};
+    use drivescope_model::{Series, TestKind};
+
+    fn series(key: &str, x: &[f64], y: &[f64]) -> Series {
+        let (x, y) = (x.to_vec(), y.to_vec());
+        Series { key: key.into(), x_unit: "bytes".into(), y_unit: "MB/s".into(), x, y }
+    }
+
+    fn filled(written: f64) -> TestResult {
+        let mut metrics: Vec<_> = ["start", "end", "min", "mean", "max"]
+            .iter()
+            .map(|head| metric(&format!("fill.write.{head}_mb_s"), &[100.0]))
+            .collect();
+        metrics.push(metric("fill.write.written_bytes", &[written]));
+        metrics.push(metric("fill.whole.time_s", &[30_000.0]));
+        let mut result = result(TestKind::Fill, metrics);
+        result.series.push(series("fill.write.mb_s", &[0.0, 1e12, 4e12], &[180.0, 90.0, 90.0]));
+        result
+    }
+
+    #[test]
+    fn a_staircase_is_looked_at_by_position() {
+        let looks = evenly(&[(0.0, 180.0), (1e12, 90.0), (4e12, 90.0)]);
+        assert_eq!(looks.iter().filter(|rate| **rate == 180.0).count(), LOOKS / 4);
+        assert!(evenly(&[]).is_empty() && evenly(&[(5.0, 1.0)]).is_empty());
+    }
+
+    #[test]
+    fn an_estimate_is_called_one_and_says_what_it_cannot_see() {
+        let text = table(&filled(2e10), Style::default());
+        assert!(text.contains("a whole fill would take 8 h 20 min"), "{text}");
+        assert!(text.contains("cannot show where a fast cache ends"), "{text}");
+        let text = table(&filled(4e12), Style::default());
+        assert!(text.contains("a whole fill took 8 h 20 min"), "{text}");
+        assert!(!text.contains("cannot show"), "{text}");
+    }
+
+    #[test]
+    fn knee_and_zones_are_named() {
+        let mut result = filled(2e10);
+        for (key, value) in [("knee_bytes", 4.2e10), ("before_mb_s", 520.0), ("after_mb_s", 300.0)]
+        {
+            result.metrics.push(metric(&format!("fill.knee.{key}"), &[value]));
+        }
+        let y = [180.0, 90.0, 90.0];
+        result.series.push(series("fill.write.zone_mb_s", &[0.0, 1e12, 4e12], &y));
+        let text = table(&result, Style::default());
+        assert!(text.contains("after 42.0 GB in one go, from 520 to 300 MB/s"), "{text}");
+        assert!(text.contains("2 zones  180 MB/s from 0 B · 90.0 MB/s from 1.00 TB"), "{text}");
+    }
+}

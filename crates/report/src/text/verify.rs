@@ -1,0 +1,133 @@
+//! `verify`: one line with the real size, how many bytes to keep and how sure that is; then the rates and
+//! what the sectors held.
+
+use super::metrics::find;
+use crate::flow::{DOT, Flow};
+use crate::number::{percent, three};
+use crate::style::{Role, Style};
+use drivescope_model::{Bytes, TestResult};
+
+pub(super) fn table(result: &TestResult, style: Style) -> String {
+    if result.metrics.is_empty() {
+        return String::new();
+    }
+    let text = verdict(result, style) + &sectors(result, style);
+    text + &rates(result, style)
+}
+
+fn value(result: &TestResult, cell: &str, quantity: &str) -> Option<f64> {
+    find(result, cell, quantity).map(|metric| metric.value)
+}
+
+fn bytes(result: &TestResult, cell: &str, quantity: &str) -> Option<u64> {
+    // Sizes are whole and below 2^53.
+    value(result, cell, quantity).map(|bytes| bytes as u64)
+}
+
+/// Real or fake.
+fn verdict(result: &TestResult, style: Style) -> String {
+    let flow = Flow::new().lead(Role::Title, "verify").lead(Role::Plain, "  ");
+    let capacity = |quantity| bytes(result, "capacity", quantity);
+    let (Some(announced), Some(real)) = (capacity("announced_bytes"), capacity("real_bytes"))
+    else {
+        let text = "the capacity is not judged: not everything was read";
+        return flow.text(Role::Warn, text).lines(2, style);
+    };
+    let announced_text = Bytes(announced);
+    if value(result, "fake", "module_bytes").is_none() {
+        let sure = value(result, "capacity", "sure_pct").unwrap_or(0.0);
+        let sure_text = if sure >= 100.0 {
+            "every sector was read back".to_string()
+        } else {
+            let sure = format!("{sure:.3}");
+            format!("were one block in a hundred bad, it would have been seen with {sure} %")
+        };
+        return flow
+            .item(Role::Good, &format!("the capacity is real: {announced_text}"), DOT)
+            .item(Role::Plain, "keep all of it", DOT)
+            .item(Role::Dim, &sure_text, DOT)
+            .lines(2, style);
+    }
+    let kept = percent(real as f64 / announced.max(1) as f64 * 100.0);
+    let how = match bytes(result, "fake", "module_bytes").unwrap_or(0) {
+        0 => "what is written behind is lost".to_string(),
+        module => format!("addresses repeat after {}", Bytes(module)),
+    };
+    flow.item(Role::Bad, &format!("FAKE: {announced_text} announced, {} real", Bytes(real)), DOT)
+        .item(Role::Plain, &format!("keep the first {real} bytes ({kept} %)"), DOT)
+        .item(Role::Plain, &how, DOT)
+        .item(Role::Dim, "certain: data were lost", DOT)
+        .lines(2, style)
+}
+
+/// What the sectors held, if not all were intact.
+fn sectors(result: &TestResult, style: Style) -> String {
+    let of = |kind: &str| bytes(result, "read", &format!("{kind}_bytes")).unwrap_or(0);
+    if of("changed") + of("overwritten") + of("lost") == 0 {
+        return String::new();
+    }
+    let mut flow = Flow::new().lead(Role::Dim, "  ");
+    flow = flow.item(Role::Plain, &format!("{} intact", Bytes(of("intact"))), DOT);
+    for kind in ["changed", "overwritten", "lost"].into_iter().filter(|kind| of(kind) > 0) {
+        flow = flow.item(Role::Bad, &format!("{} {kind}", Bytes(of(kind))), DOT);
+    }
+    flow.lines(2, style)
+}
+
+/// How fast everything was written and read, in a full run.
+fn rates(result: &TestResult, style: Style) -> String {
+    let mut flow = Flow::new().lead(Role::Dim, "  ");
+    for (cell, what) in [("write", "written"), ("read", "read back")] {
+        if let Some(rate) = value(result, cell, "mb_s") {
+            flow = flow.item(Role::Plain, &format!("{what} at {} MB/s", three(rate)), DOT);
+        }
+    }
+    if flow.has_words() { flow.lines(2, style) } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{metric, result};
+    use drivescope_model::TestKind;
+
+    fn verified(metrics: &[(&str, f64)]) -> String {
+        let metrics = metrics.iter().map(|(key, value)| metric(key, &[*value])).collect();
+        table(&result(TestKind::Verify, metrics), Style::default())
+    }
+
+    const ANNOUNCED: (&str, f64) = ("verify.capacity.announced_bytes", 64e9);
+
+    #[test]
+    fn an_honest_drive_is_called_real_with_what_that_rests_on() {
+        let real = ("verify.capacity.real_bytes", 64e9);
+        let quick = verified(&[ANNOUNCED, real, ("verify.capacity.sure_pct", 99.9966)]);
+        assert!(quick.contains("the capacity is real: 64.0 GB · keep all of it"), "{quick}");
+        assert!(quick.contains("99.997 %"), "{quick}");
+        let full = verified(&[ANNOUNCED, real, ("verify.capacity.sure_pct", 100.0)]);
+        assert!(full.contains("every sector was read back"), "{full}");
+    }
+
+    #[test]
+    fn a_fake_is_called_one_with_the_bytes_to_keep() {
+        let text = verified(&[
+            ANNOUNCED,
+            ("verify.capacity.real_bytes", 8_000_000_000.0),
+            ("verify.capacity.sure_pct", 100.0),
+            ("verify.fake.module_bytes", 8_000_000_000.0),
+            ("verify.read.intact_bytes", 8e9),
+            ("verify.read.overwritten_bytes", 56e9),
+            ("verify.read.mb_s", 90.0),
+        ]);
+        assert!(text.contains("FAKE: 64.0 GB announced, 8.00 GB real"), "{text}");
+        assert!(text.contains("keep the first 8000000000 bytes"), "{text}");
+        assert!(text.contains("addresses repeat after 8.00 GB"), "{text}");
+        assert!(text.contains("8.00 GB intact · 56.0 GB overwritten\n"), "{text}");
+    }
+
+    #[test]
+    fn half_a_run_is_no_verdict() {
+        let text = verified(&[("verify.write.mb_s", 90.0)]);
+        assert!(text.contains("not judged") && text.contains("written at 90.0 MB/s"), "{text}");
+    }
+}

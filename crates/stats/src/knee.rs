@@ -1,0 +1,166 @@
+//! Where a rate first falls for good while data are written in one go: the end of a fast cache.
+//!
+//! Reference: R. Killick, P. Fearnhead and I. A. Eckley, JASA 107(500), 2012 (change points by PELT, in
+//! [`crate::changepoint`]), here on logarithms, so that changes are shares; the rules on top are this
+//! file's own and stated at [`knee`].
+
+use crate::changepoint::{PENALTY_FACTOR, Segment, pelt, robust_sigma, split_at};
+use crate::summary::median;
+use crate::usable;
+
+/// Smallest fall that counts, as a share of the highest level before.
+const SHARE_MIN: f64 = 0.20;
+/// Levels that ended within 1/20 of the series before a fall are what it falls from: a slope that takes
+/// longer, as over the zones of a disk, is no knee.
+const NEAR_PART: usize = 20;
+/// The rate must stay down for this long, s.
+const LASTING_S: f64 = 5.0;
+/// Fewest pieces of one level.
+const LEVEL_LEN_MIN: usize = 3;
+/// Noise is taken to be at least this share, so that a smooth slope is not cut into slivers.
+const NOISE_MIN: f64 = 0.01;
+/// Longer series are shortened to at most this many values, each the median of a block.
+const VALUES_MAX: usize = 1000;
+
+/// The end of a fast cache. Levels are in the unit of the rates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Knee {
+    /// Index of the first slow piece; resolved to one piece up to 1000 pieces, to n/500 beyond.
+    pub at: usize,
+    /// Median rate before it.
+    pub before: f64,
+    /// Median rate of the level that begins with it.
+    pub after: f64,
+}
+
+/// The first lasting fall of `rates`, positive and in the order of writing, each held for the time at the
+/// same place of `seconds`.
+///
+/// It is the first change of level to less than 80 % of the highest level right before that lasts for 5 s
+/// or more. Falls that recover sooner, and smaller ones, are none. `None` also for slices of different
+/// length, below six values, or with a value that is not positive and finite.
+pub fn knee(rates: &[f64], seconds: &[f64]) -> Option<Knee> {
+    let positive = |values: &[f64]| usable(values) && values.iter().all(|&v| v > 0.0);
+    if rates.len() != seconds.len() || !positive(rates) || !positive(seconds) {
+        return None;
+    }
+    let stride = rates.len().div_ceil(VALUES_MAX);
+    let logs: Vec<f64> = rates.chunks(stride).filter_map(median).map(f64::ln).collect();
+    let sigma = robust_sigma(&logs)?.max(NOISE_MIN);
+    let penalty = PENALTY_FACTOR * sigma * sigma * (logs.len() as f64).ln();
+    let levels = split_at(&logs, &pelt(&logs, LEVEL_LEN_MIN, penalty)?);
+    let near = logs.len() / NEAR_PART;
+    for (i, level) in levels.iter().enumerate() {
+        let recent = levels[..i].iter().rev().take_while(|l| level.start - l.end <= near);
+        let highest = recent.map(|l| l.mean).fold(f64::NEG_INFINITY, f64::max);
+        let threshold = highest + (1.0 - SHARE_MIN).ln();
+        if level.mean < threshold && lasts(&levels[i..], threshold, seconds, stride) {
+            let at = level.start * stride;
+            let end = (level.end * stride).min(rates.len());
+            return Some(Knee {
+                at,
+                before: median(&rates[..at])?,
+                after: median(&rates[at..end])?,
+            });
+        }
+    }
+    None
+}
+
+/// Whether `levels` begin with ones below `threshold` that take long enough together.
+fn lasts(levels: &[Segment], threshold: f64, seconds: &[f64], stride: usize) -> bool {
+    let low = levels.iter().take_while(|level| level.mean < threshold);
+    let time = low.map(|level| {
+        let end = (level.end * stride).min(seconds.len());
+        seconds[level.start * stride..end].iter().sum::<f64>()
+    });
+    time.sum::<f64>() >= LASTING_S
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, noisy};
+    use proptest::prelude::*;
+
+    /// Rates with a step at `at` of `n`, and the times of equal pieces.
+    fn cache(n: usize, at: usize, cv: f64, seed: u64, fall: f64) -> (Vec<f64>, Vec<f64>) {
+        let level = |i| if i < at { 500.0 } else { 500.0 * (1.0 - fall) };
+        let rates = noisy(n, cv, seed, level);
+        let seconds = rates.iter().map(|rate| 250.0 / rate).collect();
+        (rates, seconds)
+    }
+
+    #[test]
+    fn the_end_of_a_cache_is_found_to_the_piece() {
+        for seed in 0..20 {
+            let (rates, seconds) = cache(400, 42, 0.03, seed, 0.4);
+            let found = knee(&rates, &seconds).unwrap();
+            assert_eq!(found.at, 42, "seed {seed}");
+            assert_close(found.before, 500.0, 0.02);
+            assert_close(found.after, 300.0, 0.02);
+        }
+        let (rates, seconds) = cache(4000, 421, 0.03, 1, 0.4);
+        assert!(knee(&rates, &seconds).unwrap().at.abs_diff(421) <= 8);
+    }
+
+    #[test]
+    fn the_first_of_two_falls_counts() {
+        let rates: Vec<f64> = (0..300)
+            .map(|i| match i {
+                0..40 => 2000.0,
+                40..120 => 900.0,
+                _ => 400.0,
+            })
+            .collect();
+        let found = knee(&rates, &[0.2; 300]).unwrap();
+        assert_eq!((found.at, found.before, found.after), (40, 2000.0, 900.0));
+    }
+
+    #[test]
+    fn short_or_small_falls_are_no_knee() {
+        let (rates, seconds) = cache(400, 100, 0.03, 1, 0.1);
+        assert_eq!(knee(&rates, &seconds), None, "a tenth");
+        let (mut rates, _) = cache(400, 400, 0.03, 1, 0.0);
+        rates[100..110].fill(100.0);
+        assert_eq!(knee(&rates, &[0.2; 400]), None, "two seconds");
+        assert_eq!(knee(&rates, &[1.0; 400]).unwrap().at, 100, "ten seconds");
+    }
+
+    #[test]
+    fn a_slope_is_no_knee_but_a_step_in_it_is() {
+        let slope = |i: usize| 200.0 * (1.0 - i as f64 / 2000.0);
+        let rates: Vec<f64> = (0..1000).map(|i| slope(i / 40 * 40)).collect();
+        assert_eq!(knee(&rates, &[1.0; 1000]), None);
+        let stepped: Vec<f64> =
+            (0..1000).map(|i| if i < 300 { rates[i] } else { 0.5 * rates[i] }).collect();
+        assert_eq!(knee(&stepped, &[1.0; 1000]).map(|knee| knee.at), Some(300));
+    }
+
+    #[test]
+    fn edges() {
+        assert_eq!(knee(&[], &[]), None);
+        assert_eq!(knee(&[1.0; 9], &[1.0; 8]), None);
+        assert_eq!(knee(&[0.0; 9], &[1.0; 9]), None);
+        assert_eq!(knee(&[1.0; 2], &[9.0; 2]), None);
+    }
+
+    #[test]
+    fn noise_has_no_knee() {
+        let quiet = |seed: &u64| {
+            let (rates, seconds) = cache(400, 400, 0.05, *seed, 0.0);
+            knee(&rates, &seconds).is_none()
+        };
+        assert_eq!((0..100).filter(quiet).count(), 100);
+    }
+
+    proptest! {
+        #[test]
+        fn the_unit_changes_nothing(seed: u64, unit in 1e-3..1e6f64) {
+            let (rates, seconds) = cache(200, 60, 0.03, seed, 0.5);
+            let scaled: Vec<f64> = rates.iter().map(|rate| rate * unit).collect();
+            let at = |rates: &[f64]| knee(rates, &seconds).map(|knee| knee.at);
+            prop_assert_eq!(at(&rates), at(&scaled));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `fill` and `verify`: simulated drives, and targets that they must leave alone.
+
+use crate::support::json::{findings, metrics, statuses, test_of, text};
+use crate::support::{Scratch, noise};
+use serde_json::Value;
+
+const FILL: &[&str] = &["--test=fill", "--json", "--seed=1"];
+/// With a cache so small that the simulated drive keeps little in memory.
+const VERIFY: &[&str] = &["--test=verify", "--seed=1", "--set=verify.cache=1MiB"];
+
+#[track_caller]
+fn value(run: &Value, key: &str) -> f64 {
+    let found = metrics(run).find(|metric| metric["key"] == key);
+    found.and_then(|metric| metric["value"].as_f64()).unwrap_or_else(|| panic!("no {key}"))
+}
+
+#[test]
+fn a_sampled_fill_estimates_the_full_one() {
+    let scratch = Scratch::new();
+    let full = ["--set=fill.mode=full"];
+    let [sampled, full] =
+        [&[][..], &full].map(|more| scratch.run("sim:wd4000aaks", &[FILL, more]).code(0).json());
+    for run in [&sampled, &full] {
+        assert_eq!(statuses(run), [("fill", "done")]);
+        assert_eq!(run["plan"]["tests"][0]["writes"], "destroy");
+    }
+    let [estimated, measured] = [&sampled, &full].map(|run| value(run, "fill.whole.time_s"));
+    assert!((estimated / measured - 1.0).abs() < 0.02, "{estimated} s for {measured} s");
+    let share = value(&sampled, "fill.write.written_bytes") / 400_088_457_216.0;
+    assert!(share > 0.001 && share <= 0.005, "{share}");
+}
+
+#[test]
+fn a_fill_goes_on_where_it_is_told() {
+    let scratch = Scratch::new();
+    let more = ["--set=fill.mode=full", "--set=fill.from=399GB"];
+    let run = scratch.run("sim:wd4000aaks", &[FILL, &more]).code(0).json();
+    let written = value(&run, "fill.write.written_bytes");
+    assert!((written - 1_088_457_216.0).abs() <= 4096.0, "{written}");
+    assert!(metrics(&run).all(|metric| metric["key"] != "fill.whole.time_s"));
+    let curve = &test_of(&run, "fill")["series"][0];
+    assert!((curve["x"][0].as_f64().unwrap() - 399e9).abs() <= 4096.0, "{curve}");
+    let more = ["--set=fill.mode=full", "--set=fill.from=1TB"];
+    let message = scratch.run("sim:wd4000aaks", &[FILL, &more]).refused(2);
+    assert!(message.contains("behind the end"), "{message}");
+}
+
+#[test]
+fn the_text_shows_curve_time_and_zones() {
+    let scratch = Scratch::new();
+    let ended = scratch.run("sim:wd4000aaks", &[&["--test=fill"]]).code(0);
+    for part in ["rate, MB/s", "█", "a whole fill would take", "zones"] {
+        assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
+    }
+}
+
+#[test]
+fn a_fake_drive_is_a_problem_and_an_honest_one_is_not() {
+    let scratch = Scratch::new();
+    for (fake, real) in [("wrap:20GiB", 20u64 << 30), ("cut:31999999488", 31_999_999_488)] {
+        let target = format!("sim:pm871b-128?fake={fake}");
+        let run = scratch.run(&target, &[VERIFY, &["--json"]]).code(1).json();
+        assert_eq!(value(&run, "verify.capacity.real_bytes"), real as f64);
+        assert!(findings(&run).contains(&"F031"), "{:?}", findings(&run));
+    }
+    let run = scratch.run("sim:pm871b-128", &[VERIFY, &["--json"]]).code(0).json();
+    assert_eq!(value(&run, "verify.capacity.real_bytes"), 128_035_676_160.0);
+    assert!(!findings(&run).contains(&"F031"));
+}
+
+#[test]
+fn the_verdict_is_one_line_with_the_bytes_to_keep() {
+    let scratch = Scratch::new();
+    let ended = scratch.run("sim:pm871b-128?fake=wrap:20GiB", &[VERIFY]).code(1);
+    assert!(ended.stdout.contains("FAKE: 128 GB announced, 21.5 GB real"), "{ended}");
+    assert!(ended.stdout.contains("keep the first 21474836480 bytes"), "{ended}");
+    let ended = scratch.run("sim:pm871b-128", &[VERIFY]).code(0);
+    assert!(ended.stdout.contains("the capacity is real: 128 GB"), "{ended}");
+}
+
+#[test]
+fn a_full_verify_looks_at_every_sector() {
+    let scratch = Scratch::new();
+    let full = ["--size=64MiB", "--set=verify.mode=full", "--json"];
+    let run = scratch.run("sim:pm871b-128?fake=cut:48MiB", &[VERIFY, &full]).code(1).json();
+    assert_eq!(value(&run, "verify.read.intact_bytes"), f64::from(48 << 20));
+    assert_eq!(value(&run, "verify.read.lost_bytes"), f64::from(16 << 20));
+    assert_eq!(value(&run, "verify.capacity.real_bytes"), f64::from(48 << 20));
+}
+
+#[test]
+fn directories_and_files_are_left_alone() {
+    let scratch = Scratch::new();
+    let file = scratch.file("image", noise(8 << 20, 3));
+    let before = std::fs::read(&file).unwrap();
+    for target in [file.as_str(), "target"] {
+        for test in [FILL, VERIFY] {
+            let message = scratch.run(target, &[test]).refused(2);
+            let whole = message.contains("writes a whole drive");
+            assert!(whole || message.contains("never written"), "{message}");
+        }
+    }
+    assert!(std::fs::read(&file).unwrap() == before);
+}
+
+#[test]
+fn fakes_that_cannot_be_are_refused() {
+    let scratch = Scratch::new();
+    let message = scratch.run("sim:pm871b-128?fake=bent:1GiB", &[VERIFY]).refused(2);
+    assert!(text(&Value::from(message)).contains("wrap:SIZE or cut:SIZE"));
+}
