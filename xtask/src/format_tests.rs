@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// The examples, each a real run made shorter.
-pub const EXAMPLES: [&str; 4] = [
+pub const EXAMPLES: [&str; 6] = [
     "docs/examples/run.json",
     "docs/examples/surface.json",
     "docs/examples/align.json",

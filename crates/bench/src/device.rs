@@ -53,6 +53,14 @@ impl Device {
         Self { backend: Backend::Simulated(drive) }
     }
 
+    /// To be asked before a test: whether a claimed block device is still the claimed one.
+    pub fn ready_to_write(&self) -> Result<(), BenchError> {
+        match &self.backend {
+            Backend::File { file, .. } => Ok(file.ready_to_write()?),
+            _ => Ok(()),
+        }
+    }
+
     /// Size of the file or drive.
     pub fn size_bytes(&self) -> u64 {
         match &self.backend {

@@ -11,6 +11,9 @@ pub enum BenchError {
     /// The target refused.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// A claimed device is not the same any more.
+    #[error(transparent)]
+    Raw(#[from] drivescope_drive::gate::WriteError),
     /// A request failed: the drive's fault.
     #[error("{}", describe(failure, *count))]
     Request {

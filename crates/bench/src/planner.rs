@@ -4,7 +4,7 @@ use crate::error::BenchError;
 use crate::tests::{self, Assumed, Context};
 use drivescope_drive::{DriveError, Target};
 use drivescope_model::options::Suite;
-use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest};
+use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 
@@ -15,7 +15,8 @@ const FILE_MIN: u64 = 64 << 20;
 /// Laying out the test file is charged to the first test that needs it.
 const LAYOUT_SHARE_OF_RATE: f64 = 0.8;
 
-/// Makes the plan. `size_asked`: the user named the size, so it is not made smaller to fit.
+/// Makes the plan. `size_asked`: the user named the size, so it is not made smaller to fit. `allowed`: how a
+/// block device may be written; [`WriteLevel::Read`] is not at all.
 ///
 /// Errors: the test file does not fit above the floor of free space, or no test can run at all.
 pub fn plan(
@@ -24,6 +25,7 @@ pub fn plan(
     engine: Engine,
     target: &Target,
     size_asked: bool,
+    allowed: WriteLevel,
 ) -> Result<Plan, BenchError> {
     let info = target.info();
     let own_bytes = match info.kind {
@@ -39,7 +41,7 @@ pub fn plan(
         Some(_) => Assumed::MEMORY,
         None => Assumed::of(target.drive()),
     };
-    let context = Context { suite: &suite, target: info, assumed, span_bytes };
+    let context = Context { suite: &suite, target: info, assumed, span_bytes, allowed };
     let mut planned: Vec<PlannedTest> =
         suite.tests.iter().map(|&test| tests::plan(test, &context)).collect();
     let Some(first) = planned.iter_mut().find(|test| test.skip.is_none()) else {

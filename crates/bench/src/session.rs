@@ -9,6 +9,7 @@ use crate::queue::Task;
 use crate::results::{Round, TestRecord};
 use crate::{clock, layout, validity};
 use drivescope_drive::counters::{self, DeviceCounters};
+use drivescope_drive::gate::RawDisk;
 use drivescope_drive::{IoFile, OwnFolder, Target};
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::document::{Limiter, TestResult, TestStatus};
@@ -16,7 +17,7 @@ use drivescope_model::event::Event;
 use drivescope_model::findings::Finding;
 use drivescope_model::host::Calibration;
 use drivescope_model::options::TestKind;
-use drivescope_model::plan::{Plan, PlannedTest};
+use drivescope_model::plan::{Plan, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs};
 use std::ops::Range;
@@ -52,6 +53,10 @@ pub struct Session<'a> {
     /// What is known of the target before the first request.
     findings: Vec<Finding>,
     folder: Option<OwnFolder>,
+    /// The claim of a block device that may be written, until it is opened.
+    claim: Option<RawDisk>,
+    /// What it was claimed for.
+    claimed: WriteLevel,
     device: Option<Device>,
     pass: u64,
     test: TestClock,
@@ -84,9 +89,28 @@ impl<'a> Session<'a> {
             memory_bytes: host.memory_bytes,
             findings: validity::of_target(target, host.power_save),
             folder: None,
+            claim: None,
+            claimed: WriteLevel::Read,
             device: None,
             pass: 0,
             test: TestClock::default(),
+        }
+    }
+
+    /// The same with a claimed block device, which tests may write as it was claimed for. The claim lasts
+    /// until the session is closed.
+    pub fn with_claim(mut self, disk: RawDisk) -> Self {
+        self.claimed = disk.level();
+        self.claim = Some(disk);
+        self
+    }
+
+    /// Whether the target may be written, a block device at this level.
+    pub fn may_write(&self, level: WriteLevel) -> bool {
+        match self.target.info().kind {
+            TargetKind::Directory | TargetKind::Simulated => true,
+            TargetKind::File => false,
+            TargetKind::Block => self.claimed >= level,
         }
     }
 
@@ -182,8 +206,8 @@ impl<'a> Session<'a> {
     /// Opens what tests read and, in a directory, write: the target itself, or the data file of the
     /// session's own folder, made and filled with test data the first time.
     pub fn prepare_device(&mut self) -> Result<(), BenchError> {
-        if self.device.is_some() {
-            return Ok(());
+        if let Some(device) = &self.device {
+            return device.ready_to_write();
         }
         if let Some(drive) = self.target.simulated() {
             self.device = Some(Device::simulated(Arc::clone(drive)));
@@ -192,7 +216,11 @@ impl<'a> Session<'a> {
         if self.target.info().kind == TargetKind::Directory {
             return self.make_data_file(self.plan.own_bytes);
         }
-        self.device = Some(Device::new(self.target.open_read()?, self.plan.engine));
+        let file = match self.claim.take() {
+            Some(disk) => IoFile::claimed(disk)?,
+            None => self.target.open_read()?,
+        };
+        self.device = Some(Device::new(file, self.plan.engine));
         Ok(())
     }
 

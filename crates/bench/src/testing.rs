@@ -103,7 +103,15 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for VirtualQueue<F> {
 /// Runs one test of `suite` on a target such as `sim:wd20ears`, and returns its result.
 pub fn run_on(target: &str, suite: Suite, seed: u64, stop: bool) -> TestResult {
     let target = Target::find(Path::new(target), &Roots::host()).unwrap();
-    let plan = planner::plan(suite, seed, Engine::Sim, &target, false).unwrap();
+    let plan = planner::plan(
+        suite,
+        seed,
+        Engine::Sim,
+        &target,
+        false,
+        drivescope_model::plan::WriteLevel::Read,
+    )
+    .unwrap();
     let calibration = Calibration::default();
     let (events, _listener) = channel();
     let stop = Arc::new(AtomicBool::new(stop));

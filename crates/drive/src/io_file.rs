@@ -2,6 +2,7 @@
 
 use crate::direct;
 use crate::error::DriveError;
+use crate::gate::{RawDisk, WriteError};
 use drivescope_model::target::IoMode;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -10,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// An open file or device with its effective I/O mode.
 ///
-/// Opened read-only by [`IoFile::open_read`]; a writable one comes only from `OwnFolder`.
+/// Opened read-only by [`IoFile::open_read`]; a writable one comes only from `OwnFolder`, or from the
+/// gate's claim of a block device.
 #[derive(Debug)]
 pub struct IoFile {
     fd: OwnedFd,
@@ -19,9 +21,37 @@ pub struct IoFile {
     mode: IoMode,
     align_bytes: u32,
     writable: bool,
+    /// The gate's handle of a claimed device; dropping it gives the claim up.
+    claim: Option<RawDisk>,
 }
 
 impl IoFile {
+    /// A claimed device behind an I/O engine. Errors: direct I/O does not work on it.
+    pub fn claimed(disk: RawDisk) -> Result<Self, DriveError> {
+        let path = PathBuf::from(&disk.device().path);
+        let fd = disk.descriptor().map_err(|e| DriveError::from_io("claim", &path, e))?;
+        let size_bytes = disk.device().size_bytes;
+        let Some(align_bytes) = direct::proven_alignment(fd.as_fd(), size_bytes) else {
+            return Err(DriveError::from_errno(
+                "read past the page cache from",
+                &path,
+                Errno::OPNOTSUPP,
+            ));
+        };
+        let mode = IoMode::Direct;
+        Ok(Self { fd, path, size_bytes, mode, align_bytes, writable: true, claim: Some(disk) })
+    }
+
+    /// To be asked before the first write of a test: whether a claimed device is still the same.
+    pub fn ready_to_write(&self) -> Result<(), WriteError> {
+        self.claim.as_ref().map_or(Ok(()), RawDisk::ready)
+    }
+
+    /// Whether a write there is within what this file was opened for. Engines ask before every write.
+    pub fn allows_write(&self, length: u64, offset: u64) -> bool {
+        self.writable && self.claim.as_ref().is_none_or(|disk| disk.allows(length, offset))
+    }
+
     /// Opens an existing file or block device for reading, direct if a real transfer proves it.
     pub fn open_read(path: &Path) -> Result<Self, DriveError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -57,6 +87,7 @@ impl IoFile {
                         mode: IoMode::Direct,
                         align_bytes,
                         writable,
+                        claim: None,
                     });
                 }
             }
@@ -70,7 +101,15 @@ impl IoFile {
     pub(crate) fn buffered(fd: OwnedFd, path: &Path, writable: bool) -> Result<Self, DriveError> {
         let size_bytes = size_of(&fd, path)?;
         let path = path.to_path_buf();
-        Ok(Self { fd, path, size_bytes, mode: IoMode::Buffered, align_bytes: 1, writable })
+        Ok(Self {
+            fd,
+            path,
+            size_bytes,
+            mode: IoMode::Buffered,
+            align_bytes: 1,
+            writable,
+            claim: None,
+        })
     }
 
     /// Size when it was opened.

@@ -160,6 +160,9 @@ impl Queue for ThreadQueue<'_> {
 
     fn submit(&mut self, request: Request) {
         assert!(request.len as usize <= self.buffers.len(), "request longer than its buffer");
+        let may = request.op != Op::Write
+            || self.file.allows_write(u64::from(request.len), request.offset);
+        assert!(may, "a write outside what the target was opened for");
         let buffer = self.buffers.pointer(request.slot);
         let job = Job { request, write_flags: self.write_flags, buffer };
         self.in_flight += 1;

@@ -25,7 +25,7 @@ pub struct UringQueue<'f> {
     /// Flags of every write.
     write_flags: i32,
     in_flight: u32,
-    file: std::marker::PhantomData<&'f IoFile>,
+    file: &'f IoFile,
 }
 
 /// Why io_uring cannot be used here, in words; `None` if it can.
@@ -65,14 +65,16 @@ impl<'f> UringQueue<'f> {
         // SAFETY: the buffers live in the same struct as the ring and are dropped after it drained.
         let fixed = unsafe { ring.submitter().register_buffers(&buffers.iovecs()) }.is_ok();
         let write_flags = if spec.dsync { libc::RWF_DSYNC } else { 0 };
-        Ok(Self { ring, buffers, fixed, write_flags, in_flight: 0, file: std::marker::PhantomData })
+        Ok(Self { ring, buffers, fixed, write_flags, in_flight: 0, file })
     }
 
     fn entry(&self, request: Request) -> squeue::Entry {
-        let file = Fixed(0);
         let pointer = self.buffers.pointer(request.slot);
         assert!(request.len as usize <= self.buffers.len(), "request longer than its buffer");
         let Request { op, offset, len, slot } = request;
+        let may = op != Op::Write || self.file.allows_write(u64::from(len), offset);
+        assert!(may, "a write outside what the target was opened for");
+        let file = Fixed(0);
         let entry = match (op, self.fixed) {
             (Op::Read, true) => {
                 opcode::ReadFixed::new(file, pointer, len, slot).offset(offset).build()

@@ -32,7 +32,7 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let options = &context.suite.align;
     let kind = context.target.kind;
     let writes = options.method == AlignMethod::Fast || options.mix.writes();
-    if let Some(reason) = no_writes(kind).filter(|_| writes) {
+    if let Some(reason) = no_writes(context, WriteLevel::SameBytes).filter(|_| writes) {
         return skipped(TestKind::Align, context, reason);
     }
     let unit = u64::from(context.target.io_align_bytes);

@@ -42,7 +42,7 @@ const BURST_PART: u64 = 4;
 const PAGE: u64 = 4096;
 
 pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
-    if let Some(reason) = no_overwriting(context.target.kind) {
+    if let Some(reason) = no_overwriting(context) {
         return skipped(TestKind::Fill, context, reason);
     }
     let options = &context.suite.fill;

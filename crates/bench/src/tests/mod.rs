@@ -29,6 +29,8 @@ pub struct Context<'a> {
     pub assumed: Assumed,
     /// Bytes that tests work on: the test file, or the used part of a file or device.
     pub span_bytes: u64,
+    /// How a block device may be written.
+    pub allowed: WriteLevel,
 }
 
 /// Speeds assumed before anything is measured, for estimates of time and volume only.
@@ -114,19 +116,24 @@ fn skipped(test: TestKind, context: &Context<'_>, reason: impl Into<String>) -> 
     PlannedTest { skip: Some(reason.into()), ..planned(test, context) }
 }
 
-/// Why a test that overwrites the whole target cannot run on this kind of target.
-fn no_overwriting(kind: TargetKind) -> Option<&'static str> {
-    match kind {
+/// Why a test that overwrites the whole target cannot run on this one.
+fn no_overwriting(context: &Context<'_>) -> Option<&'static str> {
+    match context.target.kind {
         TargetKind::Directory => Some("writes a whole drive; a directory holds part of one"),
-        other => no_writes(other),
+        _ => no_writes(context, WriteLevel::Destroy),
     }
 }
 
-/// Why writes are left out on this kind of target; `None` if they are not.
-fn no_writes(kind: TargetKind) -> Option<&'static str> {
-    match kind {
+/// Why writes are left out on this target, where a block device would be written at `level`; `None` if
+/// they are not.
+fn no_writes(context: &Context<'_>, level: WriteLevel) -> Option<&'static str> {
+    match context.target.kind {
         TargetKind::Directory | TargetKind::Simulated => None,
         TargetKind::File => Some("an existing file is never written"),
-        TargetKind::Block => Some("needs a raw write"),
+        TargetKind::Block if context.allowed >= level => None,
+        TargetKind::Block if level == WriteLevel::SameBytes => {
+            Some("needs a raw write: --write same-bytes")
+        }
+        TargetKind::Block => Some("needs a raw write: --destroy SERIAL"),
     }
 }

@@ -19,7 +19,7 @@ use drivescope_model::cell::{Mix, Order};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
-use drivescope_model::plan::{Cost, Engine, PlannedTest};
+use drivescope_model::plan::{Cost, Engine, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_stats::summary;
 use std::ops::Range;
@@ -85,7 +85,8 @@ fn patterns() -> impl Iterator<Item = Pattern> {
 pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let refused = match context.target.kind {
         TargetKind::Simulated => Some("needs a file system; a simulated drive here is a bare one"),
-        kind => no_writes(kind),
+        TargetKind::Block => Some("needs a directory"),
+        _ => no_writes(context, WriteLevel::OwnFiles),
     };
     if let Some(reason) = refused {
         return skipped(TestKind::TinyWrites, context, reason);

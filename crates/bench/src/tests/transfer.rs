@@ -10,7 +10,8 @@ use crate::session::Session;
 use drivescope_model::cell::{Cell, Mix, Order, Shape};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{TestKind, TransferOptions};
-use drivescope_model::plan::{Cost, PlannedTest};
+use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
+use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use std::ops::Range;
 
@@ -45,7 +46,7 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     if all.is_empty() {
         return skipped(TestKind::Transfer, context, "the suite names no cells");
     }
-    let refused = no_writes(context.target.kind);
+    let refused = no_writes(context, WriteLevel::Destroy);
     let mut test = planned(TestKind::Transfer, context);
     let mut active = 0u32;
     for cell in &all {
@@ -61,6 +62,9 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
             Some(reason) => test.omitted.push(format!("{cell}: {reason}")),
             None => {
                 active += 1;
+                if cell.mix.writes() && context.target.kind == TargetKind::Block {
+                    test.writes = WriteLevel::Destroy;
+                }
                 test.cost = test.cost + cell_cost(cell, context);
             }
         }
@@ -103,8 +107,8 @@ fn cell_cost(cell: &Cell, context: &Context<'_>) -> Cost {
 
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let suite = &session.plan.suite;
-    let writable = no_writes(session.target.info().kind).is_none();
     session.prepare_device()?;
+    let writable = session.may_write(WriteLevel::Destroy);
     let device = session.open_device();
     let span = session.span(device);
     let runs_here = |cell: &Cell| {

@@ -42,7 +42,7 @@ const QUICK_READS: f64 = 12_000.0;
 
 pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let skip = |reason: String| skipped(TestKind::Verify, context, reason);
-    if let Some(reason) = no_overwriting(context.target.kind) {
+    if let Some(reason) = no_overwriting(context) {
         return skip(reason.to_string());
     }
     let options = &context.suite.verify;

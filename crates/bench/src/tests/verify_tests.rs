@@ -83,7 +83,15 @@ fn full_needs_a_part_of_a_simulated_drive_that_fits_into_memory() {
     )
     .unwrap();
     let engine = drivescope_model::plan::Engine::Sim;
-    let error = crate::planner::plan(full(Bytes(0)), 1, engine, &target, false).unwrap_err();
+    let error = crate::planner::plan(
+        full(Bytes(0)),
+        1,
+        engine,
+        &target,
+        false,
+        drivescope_model::plan::WriteLevel::Read,
+    )
+    .unwrap_err();
     assert!(error.to_string().contains("--size 4 GiB"), "{error}");
 }
 

@@ -7,6 +7,7 @@ use super::kernel::Kernel;
 use crate::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{DeviceIdentity, GateRecord};
+use rustix::fd::OwnedFd;
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -110,6 +111,26 @@ impl RawDisk {
         &self.record
     }
 
+    /// Whether a write of `length` bytes at `offset` lies within what was claimed. For engines, which
+    /// ask before every write; [`RawDisk::ready`] must have been asked before the first.
+    pub fn allows(&self, length: u64, offset: u64) -> bool {
+        let end = offset.checked_add(length);
+        offset >= self.range.start && end.is_some_and(|end| end <= self.range.end)
+    }
+
+    /// The look right before the first write: an error if the device is not the claimed one any more.
+    pub fn ready(&self) -> Result<(), WriteError> {
+        match self.last_look.get_or_init(|| self.look_again()) {
+            None => Ok(()),
+            Some(why) => Err(WriteError::Changed { why: why.clone() }),
+        }
+    }
+
+    /// A second descriptor of the same open device, for the engine behind [`crate::IoFile`].
+    pub(crate) fn descriptor(&self) -> io::Result<OwnedFd> {
+        Ok(self.held.device.try_clone()?.into())
+    }
+
     /// Fills `bytes` from the device. As for every transfer past the page cache, offset, length and
     /// memory must be aligned to sectors; memory aligned to a page always is.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<(), WriteError> {
@@ -141,16 +162,13 @@ impl RawDisk {
         }
         let sector = self.device.logical_sector_bytes.max(1);
         let end = u64::try_from(length).ok().and_then(|length| offset.checked_add(length));
-        let is_within = offset >= self.range.start && end.is_some_and(|end| end <= self.range.end);
+        let is_within = end.is_some() && self.allows(length as u64, offset);
         let is_whole = (offset | length as u64).is_multiple_of(u64::from(sector));
         if length == 0 || !is_within || !is_whole {
             let Range { start, end } = self.range;
             return Err(WriteError::Range { offset, length, sector, start, end });
         }
-        match self.last_look.get_or_init(|| self.look_again()) {
-            None => Ok(()),
-            Some(why) => Err(WriteError::Changed { why: why.clone() }),
-        }
+        self.ready()
     }
 
     /// In which way the device is not the claimed one any more: the path, the descriptor and sysfs

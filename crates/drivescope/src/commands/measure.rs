@@ -1,11 +1,13 @@
 //! Runs plans: one document per target, kept after every test.
 
+use super::raw::checks;
 use super::stored::phybs_table;
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::progress::{self, Shown};
 use drivescope_bench::session::{HostFacts, Session};
 use drivescope_bench::{calibrate, clock, offsets};
+use drivescope_drive::gate::RawDisk;
 use drivescope_drive::{Roots, Target, host};
 use drivescope_model::document::{FORMAT, Run, TestResult, TestStatus, Tool};
 use drivescope_model::findings::{Finding, Severity};
@@ -24,6 +26,8 @@ pub struct Job {
     pub plan: Plan,
     /// On what.
     pub target: Target,
+    /// The claim of a block device that the plan may write.
+    pub claim: Option<RawDisk>,
 }
 
 /// How the runs are labelled and shown.
@@ -88,7 +92,7 @@ pub fn measure(
 }
 
 fn measure_one(
-    Job { plan, target }: Job,
+    Job { plan, target, claim }: Job,
     options: &Options,
     mut store: Option<&mut Store>,
     stop: &Arc<AtomicBool>,
@@ -111,6 +115,10 @@ fn measure_one(
         events,
         Arc::clone(stop),
     );
+    if let Some(claim) = claim {
+        run.gate.extend(checks(claim.record()));
+        session = session.with_claim(claim);
+    }
     run.findings = session.findings().to_vec();
     let early = run.findings.clone();
     for (index, planned) in plan.tests.iter().enumerate() {

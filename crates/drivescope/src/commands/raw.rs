@@ -3,10 +3,11 @@
 use crate::arguments::RawArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
-use drivescope_drive::gate::{self, Confirmation, OwnPlaces, Report, Request};
+use drivescope_drive::gate::{self, Confirmation, OwnPlaces, RawDisk, Report, Request};
 use drivescope_drive::{Roots, Target, journal};
-use drivescope_model::gate::GateRecord;
-use drivescope_model::plan::WriteLevel;
+use drivescope_model::document::GateCheck;
+use drivescope_model::gate::{Check, GateRecord, Outcome};
+use drivescope_model::plan::{Plan, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_report::text;
 use std::path::PathBuf;
@@ -42,14 +43,56 @@ impl Allowed {
         Err(Failure::usage(format!("{path} {why}; {options}")))
     }
 
-    /// The answer to everything but `--dry-run`, as long as no test writes to block devices.
-    pub fn refuse_run(&self) -> Failure {
-        Failure::usage(format!(
-            "no test writes to block devices at level {}; leave --write and --destroy away, or add \
-             --dry-run to see what the gate says",
-            self.level.name()
-        ))
+    /// How block devices may be written.
+    pub fn level(&self) -> WriteLevel {
+        self.level
     }
+
+    /// Whether a plan uses what was allowed; a claim without a use would only be a risk.
+    pub fn check_plan(&self, plan: &Plan) -> Result<(), Failure> {
+        let most = plan.active().map(|planned| planned.writes).max();
+        let what = match most {
+            Some(level) if level == self.level => return Ok(()),
+            Some(level) if level >= WriteLevel::SameBytes => {
+                format!("needs no more than --write {}", level.name())
+            }
+            _ => {
+                "has no test that writes to block devices; leave --write and --destroy away".into()
+            }
+        };
+        Err(Failure::usage(format!("level {}: this plan {what}", self.level.name())))
+    }
+}
+
+/// Claims a device for writing, or refuses with every reason.
+pub fn claim(target: &Target, allowed: &Allowed, own: &OwnPlaces) -> Result<RawDisk, Failure> {
+    let path = PathBuf::from(&target.info().path);
+    let request = Request { path, level: allowed.level, range: None, own: own.clone() };
+    let roots = Roots::host();
+    let report = gate::examine(&roots, request);
+    gate::claim(&roots, report, &Confirmation::given(&allowed.serials)).map_err(|refusal| {
+        let path = &target.info().path;
+        let message = format!("{path} is not written, for these reasons:\n{refusal}");
+        Failure { message, code: Code::Refused }
+    })
+}
+
+/// The gate's record as the run document keeps its checks.
+pub fn checks(record: &GateRecord) -> Vec<GateCheck> {
+    let level = GateCheck {
+        check: "level".to_string(),
+        passed: true,
+        evidence: record.level.name().to_string(),
+    };
+    let of = |check: &Check| GateCheck {
+        check: check.name.clone(),
+        passed: check.outcome != Outcome::Refused,
+        evidence: match check.outcome {
+            Outcome::Unknown => format!("unknown: {}", check.evidence),
+            _ => check.evidence.clone(),
+        },
+    };
+    std::iter::once(level).chain(record.checks.iter().map(of)).collect()
 }
 
 /// What the gate says about one target; `None` for what is no block device.
@@ -84,6 +127,13 @@ pub fn print(record: &GateRecord, allowed: Option<&Allowed>) {
 /// go by unnoticed because another device was named rightly.
 pub fn conclude(records: &[GateRecord], allowed: Option<&Allowed>) -> Result<Code, Failure> {
     let Some(allowed) = allowed else { return Ok(Code::Ok) };
+    check_serials(records, allowed)?;
+    let all_open = records.iter().all(GateRecord::is_allowed);
+    Ok(if all_open { Code::Ok } else { Code::Refused })
+}
+
+/// A serial number that no target reports is a slip that must not go by unnoticed.
+pub fn check_serials(records: &[GateRecord], allowed: &Allowed) -> Result<(), Failure> {
     let has = |serial: &String| {
         let devices = records.iter().filter_map(|record| record.device.as_ref());
         devices.map(|device| device.phrase()).any(|phrase| phrase == *serial)
@@ -92,8 +142,7 @@ pub fn conclude(records: &[GateRecord], allowed: Option<&Allowed>) -> Result<Cod
         let message = format!("no target reports {stray}; see drivescope list for serial numbers");
         return Err(Failure { message, code: Code::Refused });
     }
-    let all_open = records.iter().all(GateRecord::is_allowed);
-    Ok(if all_open { Code::Ok } else { Code::Refused })
+    Ok(())
 }
 
 /// What the program keeps and must not overwrite.

@@ -9,10 +9,11 @@ use crate::exit::{Code, Failure};
 use crate::{output, signals};
 use drivescope_bench::suites::{self, Overrides};
 use drivescope_bench::{clock, engine, planner};
+use drivescope_drive::gate::OwnPlaces;
 use drivescope_drive::{Roots, Target, own_folder};
 use drivescope_model::gate::GateRecord;
 use drivescope_model::options::{AlignMethod, TestKind};
-use drivescope_model::plan::{Engine, Plan};
+use drivescope_model::plan::{Engine, Plan, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
 use drivescope_report::text;
@@ -38,9 +39,6 @@ pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
     let targets = find_targets(&arguments.targets)?;
     if let Some(allowed) = &allowed {
         targets.iter().try_for_each(|target| allowed.check_target(target))?;
-        if !arguments.outcome.dry_run {
-            return Err(allowed.refuse_run());
-        }
     }
     let asked = arguments.engine.map(Engine::from);
     let seed = arguments.seed.unwrap_or_else(clock::now_ns);
@@ -48,8 +46,9 @@ pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
     let mut jobs = Vec::new();
     for target in targets {
         let engine = engine_for(&target, asked, arguments.outcome.quiet)?;
-        let plan = planner::plan(suite.clone(), seed, engine, &target, size_asked)?;
-        jobs.push(Job { plan, target });
+        let level = allowed.as_ref().map_or(WriteLevel::Read, Allowed::level);
+        let plan = planner::plan(suite.clone(), seed, engine, &target, size_asked, level)?;
+        jobs.push(Job { plan, target, claim: None });
     }
     carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed)
 }
@@ -78,13 +77,14 @@ pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
     if target.info().kind == TargetKind::Directory {
         suite.size = own_bytes;
     }
-    let plan = planner::plan(suite, seed, engine, &target, true)?;
-    carry_out(vec![Job { plan, target }], outcome, earlier.label, earlier.price, None)
+    let plan = planner::plan(suite, seed, engine, &target, true, WriteLevel::Read)?;
+    let jobs = vec![Job { plan, target, claim: None }];
+    carry_out(jobs, outcome, earlier.label, earlier.price, None)
 }
 
 /// Prints the plans, or runs them.
 fn carry_out(
-    jobs: Vec<Job>,
+    mut jobs: Vec<Job>,
     outcome: OutcomeArguments,
     label: Option<String>,
     price: Option<Price>,
@@ -108,9 +108,24 @@ fn carry_out(
         return Err(Failure::usage(NO_PASSES));
     }
     let options = Options { label, price, quiet, json, verbose, table };
+    if let Some(allowed) = &allowed {
+        let store = Location::parse(store.store.as_deref()).ok().filter(|_| !no_save);
+        claim_all(&mut jobs, allowed, &raw::own_places(store.map(|s| s.path().to_path_buf())))?;
+    }
     let store = open_store(no_save, store.store.as_deref())?;
     clean_leftovers(&jobs);
     measure(jobs, &options, store, signals::stop_flag())
+}
+
+/// Claims every target, so that nothing is written unless everything may be.
+fn claim_all(jobs: &mut [Job], allowed: &Allowed, own: &OwnPlaces) -> Result<(), Failure> {
+    for job in &mut *jobs {
+        allowed.check_plan(&job.plan)?;
+        job.claim = Some(raw::claim(&job.target, allowed, own)?);
+    }
+    let claims = jobs.iter().filter_map(|job| job.claim.as_ref());
+    let records: Vec<GateRecord> = claims.map(|claim| claim.record().clone()).collect();
+    raw::check_serials(&records, allowed)
 }
 
 /// Whether a plan makes passes of phybs.

@@ -26,7 +26,15 @@ fn prepared(target: &str, seed: u64, settings: &[&str]) -> (Target, Plan) {
         ..Overrides::default()
     };
     let suite = suites::adapt(suites::find("quick", None).unwrap(), &overrides).unwrap();
-    let plan = planner::plan(suite, seed, Engine::Sim, &target, false).unwrap();
+    let plan = planner::plan(
+        suite,
+        seed,
+        Engine::Sim,
+        &target,
+        false,
+        drivescope_model::plan::WriteLevel::Read,
+    )
+    .unwrap();
     (target, plan)
 }
 
@@ -217,7 +225,15 @@ fn what_must_be_kept_is_the_same_afterwards() {
         ..Overrides::default()
     };
     let suite = suites::adapt(suites::find("quick", None).unwrap(), &overrides).unwrap();
-    let plan = planner::plan(suite, 3, Engine::Threads, &target, true).unwrap();
+    let plan = planner::plan(
+        suite,
+        3,
+        Engine::Threads,
+        &target,
+        true,
+        drivescope_model::plan::WriteLevel::Read,
+    )
+    .unwrap();
     with_session(&target, &plan, |session| {
         session.prepare_device().unwrap();
         let folder = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap();
