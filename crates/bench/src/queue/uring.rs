@@ -197,5 +197,7 @@ impl Drop for UringQueue<'_> {
                 break;
             }
         }
+        // A closed ring lets go of its file some time later; the claim of a device must end with us.
+        let _ = self.ring.submitter().unregister_files();
     }
 }

@@ -72,7 +72,14 @@ pub fn claim(target: &Target, allowed: &Allowed, own: &OwnPlaces) -> Result<RawD
     let report = gate::examine(&roots, request);
     gate::claim(&roots, report, &Confirmation::given(&allowed.serials)).map_err(|refusal| {
         let path = &target.info().path;
-        let message = format!("{path} is not written, for these reasons:\n{refusal}");
+        for reason in refusal.to_string().lines() {
+            output::note(reason);
+        }
+        let checks = match refusal.record.refusals().count() {
+            1 => "one check refuses, told above".to_string(),
+            count => format!("{count} checks refuse, told above"),
+        };
+        let message = format!("{path} is not written: {checks}; --dry-run shows all of them");
         Failure { message, code: Code::Refused }
     })
 }
