@@ -232,7 +232,7 @@ mod tests {
             ("sim:wd20ears?fill=2", "between 0 and 1"),
             ("sim:wd20ears?seed=x", "whole number"),
             ("sim:wd20ears?fault=fire", "flush-lies"),
-            ("sim:wd20ears?speed=9", "seed, fill or fault"),
+            ("sim:wd20ears?speed=9", "seed, fill, fault or partition"),
         ] {
             let error = Spec::parse(text).unwrap_err().to_string();
             assert!(error.contains(words) && !error.contains('\n'), "{error}");
