@@ -108,6 +108,19 @@ impl Spec {
         Ok(SimulatedDrive::new(Box::new(drive)))
     }
 
+    /// A new file of `size_bytes` on a fresh drive of this kind with nothing else on it, below a host's page
+    /// cache; its time begins at `now_ns`.
+    pub fn build_with_file(
+        &self,
+        size_bytes: u64,
+        now_ns: u64,
+    ) -> Result<SimulatedDrive, SpecError> {
+        let drive =
+            self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
+        SimulatedDrive::with_file(Box::new(drive), size_bytes, now_ns)
+            .map_err(|problem| SpecError::Wrong(problem.to_string()))
+    }
+
     /// What the document says of the target.
     pub fn target_info(&self) -> TargetInfo {
         TargetInfo {
