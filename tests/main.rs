@@ -23,5 +23,7 @@ mod privileged;
 mod run_directory;
 /// `run` on an existing file.
 mod run_file;
+/// Simulated drives: each test finds their truth.
+mod simulated_truth;
 /// `runs`, `show`, `rerun`, `export`, `import`, and stores that cannot be used.
 mod store;

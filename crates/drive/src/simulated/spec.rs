@@ -1,17 +1,17 @@
 //! `sim:MODEL?fill=0.8&seed=7&fault=…`: which simulated drive, in which state.
 
-use super::SimulatedDrive;
+use super::{AnyDrive, SimulatedDrive};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
-use drivescope_sim::library::{BUILT_IN, Kind, Model, Planted, Start};
+use drivescope_sim::library::{BUILT_IN, Model, Start};
 use std::path::PathBuf;
 
 /// Beginning of every simulated target.
 pub const PREFIX: &str = "sim:";
 
 /// Faults by name, for `fault=`.
-const FAULTS: [&str; 7] = [
+const FAULTS: [&str; 9] = [
     "flush-lies",
     "no-read-modify-write",
     "first-come",
@@ -19,7 +19,11 @@ const FAULTS: [&str; 7] = [
     "failing-region",
     "throttled",
     "gone",
+    "page-cache",
+    "slow-link",
 ];
+/// What is left of the rate of a link that came up slowly.
+const SLOW_LINK_SHARE: f64 = 0.25;
 /// When the drive of `fault=gone` disappears.
 const GONE_AT_NS: u64 = 20_000_000_000;
 
@@ -60,6 +64,17 @@ pub struct Spec {
     pub model: Model,
     /// Its state.
     pub start: Start,
+    /// What is wrong between the drive and the program.
+    pub path: PathFaults,
+}
+
+/// What is planted between the drive and the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PathFaults {
+    /// The host refuses direct I/O and keeps what it has read.
+    pub page_cache: bool,
+    /// The link has come up at a quarter of its rate, as SATA does at 1.5 Gb/s and PCIe with one lane of four.
+    pub slow_link: bool,
 }
 
 /// The text of the model called `name`: a file if it looks like one, else a built-in one.
@@ -91,20 +106,27 @@ impl Spec {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let rest = text.strip_prefix(PREFIX).unwrap_or(text);
         let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let model = model_named(name)?;
-        let mut start = Start { seed: 1, ..Start::default() };
+        let (model, text) = (model_named(name)?, text.to_string());
+        let start = Start { seed: 1, ..Start::default() };
+        let mut spec = Self { text, model, start, path: PathFaults::default() };
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            set(&mut start, key, value)?;
+            spec.set(key, value)?;
         }
-        Ok(Self { text: text.to_string(), model, start })
+        if spec.path.slow_link {
+            spec.model.link.rate_mb_s *= SLOW_LINK_SHARE;
+        }
+        Ok(spec)
     }
 
     /// The drive, powered on.
     pub fn build(&self) -> Result<SimulatedDrive, SpecError> {
-        let drive =
-            self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
-        Ok(SimulatedDrive::new(Box::new(drive)))
+        let drive = self.build_drive()?;
+        match self.path.page_cache {
+            true => SimulatedDrive::behind_page_cache(drive)
+                .map_err(|problem| SpecError::Wrong(problem.to_string())),
+            false => Ok(SimulatedDrive::new(drive)),
+        }
     }
 
     /// A new file of `size_bytes` on a fresh drive of this kind with nothing else on it, below a host's page
@@ -114,14 +136,22 @@ impl Spec {
         size_bytes: u64,
         now_ns: u64,
     ) -> Result<SimulatedDrive, SpecError> {
-        let drive =
-            self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
-        SimulatedDrive::with_file(Box::new(drive), size_bytes, now_ns)
+        SimulatedDrive::with_file(self.build_drive()?, size_bytes, now_ns)
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
+    }
+
+    fn build_drive(&self) -> Result<AnyDrive, SpecError> {
+        let built = self.model.build(&self.start);
+        Ok(Box::new(built.map_err(|why| SpecError::Wrong(why.join("; ")))?))
     }
 
     /// What the document says of the target.
     pub fn target_info(&self) -> TargetInfo {
+        let sector = self.model.shown().reported_logical_sector_bytes;
+        let (mode, align) = match self.path.page_cache {
+            true => (IoMode::Buffered, 1),
+            false => (IoMode::Direct, sector),
+        };
         TargetInfo {
             path: self.text.clone(),
             kind: TargetKind::Simulated,
@@ -129,8 +159,8 @@ impl Spec {
             file_system: None,
             stack: Vec::new(),
             system_disk: false,
-            io_mode: Some(IoMode::Direct),
-            io_align_bytes: self.model.shown().reported_logical_sector_bytes,
+            io_mode: Some(mode),
+            io_align_bytes: align,
         }
     }
 
@@ -151,10 +181,17 @@ impl Spec {
             wwn: None,
             capacity_bytes: self.model.capacity_bytes(),
             transport: link.kind.transport().to_string(),
-            link: Some(Link {
-                name: link.name.clone(),
-                payload_mb_s: link.payload_mb_s(),
-                possible: None,
+            link: Some(match self.path.slow_link {
+                true => Link {
+                    name: format!("{} at a quarter of its rate", link.name),
+                    payload_mb_s: link.payload_mb_s(),
+                    possible: Some(link.name.clone()),
+                },
+                false => Link {
+                    name: link.name.clone(),
+                    payload_mb_s: link.payload_mb_s(),
+                    possible: None,
+                },
             }),
             rotational_hint: self.model.looks_rotating(),
             rpm: identity.rotation_rpm,
@@ -174,42 +211,47 @@ impl Spec {
     }
 }
 
-fn set(start: &mut Start, key: &str, value: &str) -> Result<(), SpecError> {
-    let wrong = |what: String| Err(SpecError::Wrong(what));
-    match key {
-        "seed" => match value.parse() {
-            Ok(seed) => start.seed = seed,
-            Err(_) => return wrong(format!("seed={value} is not a whole number")),
-        },
-        "fill" => match value.parse() {
-            Ok(fill) if (0.0..=1.0).contains(&fill) => start.fill = fill,
-            _ => return wrong(format!("fill={value} must lie between 0 and 1")),
-        },
-        "fault" => {
-            for fault in value.split(',') {
-                plant(&mut start.planted, fault)?;
+impl Spec {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
+        let wrong = |what: String| Err(SpecError::Wrong(what));
+        match key {
+            "seed" => match value.parse() {
+                Ok(seed) => self.start.seed = seed,
+                Err(_) => return wrong(format!("seed={value} is not a whole number")),
+            },
+            "fill" => match value.parse() {
+                Ok(fill) if (0.0..=1.0).contains(&fill) => self.start.fill = fill,
+                _ => return wrong(format!("fill={value} must lie between 0 and 1")),
+            },
+            "fault" => {
+                for fault in value.split(',') {
+                    self.plant(fault)?;
+                }
+            }
+            _ => return wrong(format!("'{key}' is not seed, fill or fault")),
+        }
+        Ok(())
+    }
+
+    fn plant(&mut self, fault: &str) -> Result<(), SpecError> {
+        let planted = &mut self.start.planted;
+        match fault {
+            "flush-lies" => planted.flush_lies = true,
+            "no-read-modify-write" => planted.no_read_modify_write = true,
+            "first-come" => planted.first_come = true,
+            "slow-region" => planted.slow_region = true,
+            "failing-region" => planted.failing_region = true,
+            "throttled" => planted.throttled = true,
+            "gone" => planted.gone_at = Some(GONE_AT_NS),
+            "page-cache" => self.path.page_cache = true,
+            "slow-link" => self.path.slow_link = true,
+            _ => {
+                let known = FAULTS.join(", ");
+                return Err(SpecError::Wrong(format!("no fault '{fault}'; there are {known}")));
             }
         }
-        _ => return wrong(format!("'{key}' is not seed, fill or fault")),
+        Ok(())
     }
-    Ok(())
-}
-
-fn plant(planted: &mut Planted, fault: &str) -> Result<(), SpecError> {
-    match fault {
-        "flush-lies" => planted.flush_lies = true,
-        "no-read-modify-write" => planted.no_read_modify_write = true,
-        "first-come" => planted.first_come = true,
-        "slow-region" => planted.slow_region = true,
-        "failing-region" => planted.failing_region = true,
-        "throttled" => planted.throttled = true,
-        "gone" => planted.gone_at = Some(GONE_AT_NS),
-        _ => {
-            let known = FAULTS.join(", ");
-            return Err(SpecError::Wrong(format!("no fault '{fault}'; there are {known}")));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
