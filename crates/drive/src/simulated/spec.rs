@@ -140,7 +140,7 @@ impl Spec {
 
     /// The drive, powered on.
     pub fn build(&self) -> Result<SimulatedDrive, SpecError> {
-        let drive = self.build_drive()?;
+        let drive = self.build_drive(&self.start)?;
         match self.path.page_cache {
             true => SimulatedDrive::behind_page_cache(drive)
                 .map_err(|problem| SpecError::Wrong(problem.to_string())),
@@ -155,12 +155,14 @@ impl Spec {
         size_bytes: u64,
         now_ns: u64,
     ) -> Result<SimulatedDrive, SpecError> {
-        SimulatedDrive::with_file(self.build_drive()?, size_bytes, now_ns)
+        // Making a file system discards all that was on the drive (mke2fs does so by default).
+        let drive = self.build_drive(&Start { fill: 0.0, ..self.start })?;
+        SimulatedDrive::with_file(drive, size_bytes, now_ns)
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
     }
 
-    fn build_drive(&self) -> Result<AnyDrive, SpecError> {
-        let built = self.model.build(&self.start);
+    fn build_drive(&self, start: &Start) -> Result<AnyDrive, SpecError> {
+        let built = self.model.build(start);
         Ok(Box::new(built.map_err(|why| SpecError::Wrong(why.join("; ")))?))
     }
 
