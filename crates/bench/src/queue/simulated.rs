@@ -3,11 +3,13 @@
 use super::buffers::Buffers;
 use super::{Completion, Op, Queue, QueueSpec, Request};
 use drivescope_drive::simulated::{Answer, SimOp, SimulatedDrive, Worker};
+use drivescope_model::target::IoMode;
 use std::io;
 
 /// One loop's side of a simulated drive.
 pub struct SimulatedQueue<'d> {
     drive: &'d SimulatedDrive,
+    mode: IoMode,
     worker: Worker,
     slots: u16,
     /// What a write is: done in the cache, or on the medium.
@@ -17,8 +19,8 @@ pub struct SimulatedQueue<'d> {
 }
 
 impl<'d> SimulatedQueue<'d> {
-    /// A queue; time stands still until it waits.
-    pub fn new(drive: &'d SimulatedDrive, spec: QueueSpec) -> io::Result<Self> {
+    /// A queue whose requests go through the host's page cache or past it; time stands still until it waits.
+    pub fn new(drive: &'d SimulatedDrive, mode: IoMode, spec: QueueSpec) -> io::Result<Self> {
         let slots = spec.slots();
         let buffers = match drive.keeps_contents() {
             true => Some(Buffers::new(slots, spec.block_bytes as usize)?),
@@ -26,7 +28,7 @@ impl<'d> SimulatedQueue<'d> {
         };
         let answers = Vec::with_capacity(usize::from(slots));
         let write = if spec.dsync { SimOp::WriteThrough } else { SimOp::Write };
-        Ok(Self { drive, worker: drive.register(slots), slots, write, buffers, answers })
+        Ok(Self { drive, mode, worker: drive.register(slots), slots, write, buffers, answers })
     }
 
     /// Moves the data of a request as it is sent: requests take effect in the order of their arrival.
@@ -55,7 +57,8 @@ impl Queue for SimulatedQueue<'_> {
             Op::Sync => SimOp::Sync,
         };
         self.move_data(request);
-        self.drive.submit(self.worker, op, request.offset, request.len, request.slot);
+        let Request { offset, len, slot, .. } = request;
+        self.drive.submit(self.worker, self.mode, op, offset, len, slot);
     }
     fn kick(&mut self) -> io::Result<()> {
         Ok(())

@@ -19,7 +19,7 @@ use drivescope_model::cell::{Mix, Order};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
-use drivescope_model::plan::{Cost, Engine, PlannedTest, WriteLevel};
+use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_stats::summary;
 use std::ops::Range;
@@ -84,7 +84,6 @@ fn patterns() -> impl Iterator<Item = Pattern> {
 
 pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let refused = match context.target.kind {
-        TargetKind::Simulated => Some("needs a file system; a simulated drive here is a bare one"),
         TargetKind::Block => Some("needs a directory"),
         _ => no_writes(context, WriteLevel::OwnFiles),
     };
@@ -108,11 +107,9 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
 
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let suite = &session.plan.suite;
-    session.prepare_device()?;
-    // Such a program calls pread and pwrite, whatever the engine of other tests.
-    let buffered = Device::new(session.buffered_data_file()?, Engine::Threads);
-    let direct = Device::new(session.own_data_file()?, Engine::Threads);
-    let span = 0..session.span(session.open_device()).end.min(suite.tiny_writes.size.0);
+    let size = suite.tiny_writes.size;
+    let (buffered, direct) = session.data_file_both_ways(size)?;
+    let span = 0..buffered.size_bytes().min(size.0);
     for round in 1..=suite.rounds {
         for pattern in patterns() {
             session.pause(suite.pause)?;
@@ -167,6 +164,9 @@ fn run_pattern(
     }
     let flushed_s = (recorder.elapsed_ns() + final_sync_ns) as f64 / 1e9;
     let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
+    if let Some(finding) = flush_lies(session, pattern, ops / recorder.elapsed_ns() as f64 * 1e9) {
+        record.notice(finding);
+    }
     let measured = Measured {
         recorder,
         usage: worker.usage,
@@ -180,6 +180,20 @@ fn run_pattern(
         kept.extra.push(("flushed_mb_s", bytes / flushed_s / 1e6));
     }
     session.keep(kept, record)
+}
+
+/// A rotating drive that has each random write on its medium before it answers waits half a turn for the place
+/// on average, and seeks besides: more than two in a turn, and its flush returns too early.
+fn flush_lies(session: &Session<'_>, pattern: Pattern, iops: f64) -> Option<Finding> {
+    let rpm = f64::from(session.target.drive()?.rpm.filter(|&rpm| rpm > 1)?);
+    let allowed = 2.0 * rpm / 60.0;
+    (pattern.sync && iops > allowed).then(|| {
+        let evidence = format!(
+            "{}: {iops:.0} writes/s, each flushed, are more than {rpm:.0} rpm allow ({allowed:.0}/s)",
+            pattern.cell
+        );
+        Finding::new(FindingId::WriteCached, evidence).about(format!("tiny-writes.{}", pattern.cell))
+    })
 }
 
 /// Bytes per request of a pattern.
