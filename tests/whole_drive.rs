@@ -18,8 +18,8 @@ fn value(run: &Value, key: &str) -> f64 {
 fn a_sampled_fill_estimates_the_full_one() {
     let scratch = Scratch::new();
     let full = ["--set=fill.mode=full"];
-    let [sampled, full] = [&[][..], &full]
-        .map(|more| scratch.run("sim:wd4000aaks", &[FILL, more]).code(0).json());
+    let [sampled, full] =
+        [&[][..], &full].map(|more| scratch.run("sim:wd4000aaks", &[FILL, more]).code(0).json());
     for run in [&sampled, &full] {
         assert_eq!(statuses(run), [("fill", "done")]);
         assert_eq!(run["plan"]["tests"][0]["writes"], "destroy");

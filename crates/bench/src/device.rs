@@ -187,9 +187,7 @@ impl Device {
             Backend::File { file, .. } => {
                 start.run(UringQueue::new(file, spec), task, Some(Who::Thread))
             }
-            Backend::Simulated(drive) => {
-                start.run(SimulatedQueue::new(drive, spec), task, None)
-            }
+            Backend::Simulated(drive) => start.run(SimulatedQueue::new(drive, spec), task, None),
         }
     }
 

@@ -28,14 +28,8 @@ pub enum TestKind {
 
 impl TestKind {
     /// Every test, in the order in which suites run them.
-    pub const ALL: [Self; 6] = [
-        Self::Transfer,
-        Self::Latency,
-        Self::Surface,
-        Self::TinyWrites,
-        Self::Fill,
-        Self::Verify,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Transfer, Self::Latency, Self::Surface, Self::TinyWrites, Self::Fill, Self::Verify];
 
     /// The name on the command line and in metric keys.
     pub const fn name(self) -> &'static str {

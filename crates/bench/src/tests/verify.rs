@@ -62,7 +62,9 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
         VerifyMode::Full if options.from.0 >= size => {
             return skip(format!("verify.from lies behind the end, {size} bytes"));
         }
-        VerifyMode::Full if context.target.kind == TargetKind::Simulated && size > SIMULATED_MAX.0 => {
+        VerifyMode::Full
+            if context.target.kind == TargetKind::Simulated && size > SIMULATED_MAX.0 =>
+        {
             let most = SIMULATED_MAX.binary();
             let why = "a simulated drive keeps what is written in this machine's memory";
             return skip(format!("{why}: use --size {most} or less, or verify.mode=quick"));

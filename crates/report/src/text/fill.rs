@@ -23,8 +23,7 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
     let curve = staircase(result, "fill.write.mb_s");
     let (from, to) = ends(&curve);
     let label = |bytes: f64| Bytes(bytes as u64).to_string();
-    let drawing =
-        profile(&evenly(&curve), [&label(from), &shorten(&label(to), COLUMNS)], style);
+    let drawing = profile(&evenly(&curve), [&label(from), &shorten(&label(to), COLUMNS)], style);
     let remarks = remarks(result, &curve, style);
     super::sections([rates(result, style), drawing + &remarks, zones(result, style)])
 }
@@ -87,11 +86,9 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         flow = flow.item(Role::Plain, &text, DOT);
     }
     flow = flow.item(Role::Dim, &format!("{} written", Bytes(written as u64)), DOT);
-    if let (Some(knee), Some(before), Some(after)) = (
-        value("knee", "knee_bytes"),
-        value("knee", "before_mb_s"),
-        value("knee", "after_mb_s"),
-    ) {
+    if let (Some(knee), Some(before), Some(after)) =
+        (value("knee", "knee_bytes"), value("knee", "before_mb_s"), value("knee", "after_mb_s"))
+    {
         let (before, after) = (three(before), three(after));
         let knee = Bytes(knee as u64);
         let text = format!("after {knee} in one go, from {before} to {after} MB/s");
@@ -121,7 +118,8 @@ fn zones(result: &TestResult, style: Style) -> String {
     }
     let count = zones.len();
     let plural = if count == 1 { "" } else { "s" };
-    let mut flow = Flow::new().lead(Role::Title, &format!("{count} zone{plural}")).lead(Role::Dim, "  ");
+    let mut flow =
+        Flow::new().lead(Role::Title, &format!("{count} zone{plural}")).lead(Role::Dim, "  ");
     for (from, rate) in zones.iter().take(ZONES_MAX) {
         let text = format!("{} MB/s from {}", three(*rate), Bytes(*from as u64));
         flow = flow.item(Role::Plain, &text, DOT);
@@ -175,8 +173,7 @@ mod tests {
     #[test]
     fn knee_and_zones_are_named() {
         let mut result = filled(2e10);
-        for (key, value) in
-            [("knee_bytes", 4.2e10), ("before_mb_s", 520.0), ("after_mb_s", 300.0)]
+        for (key, value) in [("knee_bytes", 4.2e10), ("before_mb_s", 520.0), ("after_mb_s", 300.0)]
         {
             result.metrics.push(metric(&format!("fill.knee.{key}"), &[value]));
         }
