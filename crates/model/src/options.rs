@@ -59,7 +59,7 @@ impl TestKind {
             Self::Latency => "how long does one small request take, by span and by load",
             Self::Surface => "how do speed and access time vary over the drive",
             Self::TinyWrites => "what does a program see that writes a few bytes at a time",
-            Self::Fill => "what happens as the drive fills: rates, zones, end of its fast cache",
+            Self::Fill => "how does the rate change as the drive is filled",
             Self::Verify => "is the capacity real, does data read back",
         }
     }

@@ -150,5 +150,7 @@ fn suites_and_tests() {
     latency      how long does one small request take, by span and by load
     surface      how do speed and access time vary over the drive
     tiny-writes  what does a program see that writes a few bytes at a time
+    fill         how does the rate change as the drive is filled
+    verify       is the capacity real, does data read back
     ");
 }
