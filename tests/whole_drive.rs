@@ -1,7 +1,8 @@
 //! `fill` and `verify`: simulated drives, and targets that they must leave alone.
 
 use crate::support::json::{findings, metrics, statuses, test_of, text};
-use crate::support::{Scratch, noise};
+use crate::support::{Scratch, noise, wait_for};
+use rustix::process::Signal;
 use serde_json::Value;
 
 const FILL: &[&str] = &["--test=fill", "--json", "--seed=1"];
@@ -43,6 +44,28 @@ fn a_fill_goes_on_where_it_is_told() {
     let more = ["--set=fill.mode=full", "--set=fill.from=1TB"];
     let message = scratch.run("sim:wd4000aaks", &[FILL, &more]).refused(2);
     assert!(message.contains("behind the end"), "{message}");
+}
+
+/// A shingled disk is computed request by request, which takes long enough to be stopped.
+#[test]
+fn a_fill_that_is_stopped_says_where_to_go_on() {
+    let scratch = Scratch::new();
+    let full = ["--set=fill.mode=full"];
+    let running = scratch.run_call("sim:st8000as0002-smr", &[FILL, &full]).start();
+    let statistics = format!("/proc/{}/stat", running.id());
+    wait_for("some work", || {
+        let stat = std::fs::read_to_string(&statistics).ok()?;
+        let ticks: u64 = stat.split(' ').nth(13)?.parse().ok()?;
+        // Two seconds: more than the tool needs to measure its own cost, less than a fill.
+        (ticks > 200).then_some(())
+    });
+    running.signal(Signal::INT);
+    let run = running.end().code(130).json();
+    let fill = test_of(&run, "fill");
+    assert_eq!(fill["status"], "interrupted");
+    let written = value(&run, "fill.write.written_bytes");
+    let position = format!("--set fill.from={written:.0}");
+    assert!(text(&fill["reason"]).contains(&position), "{position}: {}", fill["reason"]);
 }
 
 #[test]

@@ -79,7 +79,11 @@ pub const QUANTITIES: &[Quantity] = &[
     more("knee_bytes", "bytes", "bytes written in one go when the rate fell for good"),
     more("before_mb_s", "MB/s", "median rate up to the knee"),
     more("after_mb_s", "MB/s", "median rate behind the knee"),
-    more("announced_bytes", "bytes", "size that the drive announces"),
+    more(
+        "announced_bytes",
+        "bytes",
+        "size that was looked at: what the drive announces, or --size",
+    ),
     more("real_bytes", "bytes", "bytes from the start of the drive that keep data"),
     more(
         "sure_pct",

@@ -77,7 +77,7 @@ impl TestKind {
             Self::Align => {
                 "how large is a physical sector, is it aligned, what does it cost if not"
             }
-            Self::Fill => "what happens as the drive fills: rates, zones, end of its fast cache",
+            Self::Fill => "how does the rate change as the drive is filled",
             Self::Verify => "is the capacity real, does data read back",
         }
     }

@@ -114,14 +114,12 @@ fn no_drive(run: &Run) -> Option<String> {
 /// Why nothing should be kept on the drive, if so: a fast failure is not fast.
 fn faulty(run: &Run) -> Option<String> {
     let finding = run.findings.iter().find(|f| f.severity == Severity::Problem)?;
-    Some(format!(
-        "{} ({}): no use for it until the cause is found",
-        match finding.id {
-            FindingId::DataMismatch => "it returned wrong data",
-            _ => "requests to it failed",
-        },
-        finding.id
-    ))
+    let (what, until) = match finding.id {
+        FindingId::FakeCapacity => ("it holds less than it announces", ""),
+        FindingId::DataMismatch => ("it returned wrong data", " until the cause is found"),
+        _ => ("requests to it failed", " until the cause is found"),
+    };
+    Some(format!("{what} ({}): no use for it{until}", finding.id))
 }
 
 fn decided(
@@ -376,6 +374,10 @@ mod tests {
             because(&run, "backup"),
             "requests to it failed (F017): no use for it until the cause is found"
         );
+        run.findings = vec![Finding::new(FindingId::FakeCapacity, "keeps 8 of 64 GB")];
+        assert!(points(&run).iter().all(|(_, points)| *points == Some(0)));
+        let text = "it holds less than it announces (F031): no use for it";
+        assert_eq!(because(&run, "backup"), text);
     }
 
     #[test]

@@ -73,7 +73,6 @@ fn check_disk(model: &str) {
     assert!((capacity - written(&full)).abs() < 4096.0);
     assert!(written(&sampled) <= capacity * 0.005);
     let difference = rms(&points(&sampled, "fill.write.mb_s"), &points(&full, "fill.write.mb_s"));
-    eprintln!("{model} rms {difference}");
     assert!(difference < 0.02, "{model}: {difference}");
     assert_eq!(value(&full, "fill.knee.knee_bytes"), None);
 }
@@ -109,7 +108,6 @@ fn the_end_of_the_cache_of_flash_is_found() {
         assert!(value(&sampled, "fill.burst.written_bytes").unwrap() < capacity * 0.25);
         let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
         let difference = rms(&curves[0], &curves[1]);
-        eprintln!("{model} rms {difference}");
         assert!(difference < 0.02, "{model}: {difference}");
         assert!(full.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
     }

@@ -152,5 +152,7 @@ fn suites_and_tests() {
     tiny-writes  what does a program see that writes a few bytes at a time
     align        how large is a physical sector, is it aligned, what does it cost if
                  not
+    fill         how does the rate change as the drive is filled
+    verify       is the capacity real, does data read back
     ");
 }
