@@ -1,6 +1,6 @@
 //! Models as data: one TOML file per drive, the built-in ones and a user's own.
 
-use crate::device::{Completion, Device, Nanos, Request};
+use crate::device::{Completion, Device, Nanos, Op, Request, Stream};
 use crate::hdd::{self, HardDisk, HddParams};
 use crate::ssd::{self, Ssd, SsdParams};
 use serde::{Deserialize, Serialize};
@@ -310,6 +310,20 @@ impl Device for Drive {
     }
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
         of_either!(self, drive => drive.advance(to, done));
+    }
+}
+
+impl Stream for Drive {
+    fn stream(
+        &mut self,
+        now: Nanos,
+        op: Op,
+        offset: u64,
+        len: u64,
+        chunk: u64,
+        depth: u32,
+    ) -> Option<Nanos> {
+        of_either!(self, drive => drive.stream(now, op, offset, len, chunk, depth))
     }
 }
 

@@ -1,0 +1,1 @@
+//! Published cells and models.
