@@ -36,11 +36,17 @@ const ALL: [(&str, Instrument); 9] = [
 
 /// Runs one job.
 pub(super) fn run(job: &Job) -> Result<Figures, String> {
-    let (_, instrument) = ALL
-        .iter()
-        .find(|(name, _)| *name == job.method)
-        .ok_or(format!("no instrument '{}'", job.method))?;
-    instrument(&model(&job.drive)?).map_err(|why| format!("{} on {}: {why}", job.method, job.drive))
+    measure(&job.method, &model(&job.drive)?)
+}
+
+/// Runs the instrument called `method` on a drive that has just been powered on.
+///
+/// # Errors
+/// One line: no such instrument, or a request that failed.
+pub fn measure(method: &str, model: &Model) -> Result<Figures, String> {
+    let found = ALL.iter().find(|(name, _)| *name == method);
+    let (_, instrument) = found.ok_or(format!("no instrument '{method}'"))?;
+    instrument(model).map_err(|why| format!("{method} on {}: {why}", model.name))
 }
 
 /// The model called `drive`, or its twin at another speed.
