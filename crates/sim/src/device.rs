@@ -76,6 +76,28 @@ pub trait Device {
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>);
 }
 
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn capacity_bytes(&self) -> u64 {
+        (**self).capacity_bytes()
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        (**self).sector_bytes()
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        (**self).submit(now, request);
+    }
+
+    fn next_completion(&mut self) -> Option<Nanos> {
+        (**self).next_completion()
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        (**self).advance(to, done);
+    }
+}
+
 /// A long sequential stream, computed as one: an eight-hour fill must not take eight hours.
 pub trait Stream: Device {
     /// With nothing outstanding: the time at which reading or writing `len` bytes from `offset` in
