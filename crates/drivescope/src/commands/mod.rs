@@ -3,6 +3,7 @@
 mod catalogue;
 mod drives;
 mod measure;
+mod reproduce;
 mod run;
 mod simulate;
 mod stored;

@@ -2,7 +2,7 @@
 
 use super::Measured;
 use super::table::Cell;
-use serde::Serialize;
+use drivescope_model::reproduction::{CellResult, Published};
 
 /// How a published value is meant.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,61 +67,6 @@ impl Op {
             Self::Between(low, high) => Published::Range([low, high]),
         }
     }
-
-    /// The sign that stands before the value in the table; none for `=` and ranges.
-    fn sign(self) -> &'static str {
-        match self {
-            Self::Near(_) => "=",
-            Self::Below(_) => "<",
-            Self::Above(_) => ">",
-            Self::Between(..) => "range",
-        }
-    }
-}
-
-/// A published value: a number, or the two ends of a range.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Published {
-    /// One value.
-    One(f64),
-    /// Both ends of a range.
-    Range([f64; 2]),
-}
-
-/// A cell with its outcome.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CellResult {
-    /// Name of the cell.
-    pub id: String,
-    /// Article.
-    pub seed: String,
-    /// The drive as published.
-    pub drive: String,
-    /// The models asked, if any.
-    pub models: Vec<String>,
-    /// Program or method.
-    pub method: String,
-    /// Circumstances.
-    pub condition: String,
-    /// What was measured.
-    pub metric: String,
-    /// Unit of both values.
-    pub unit: String,
-    /// `=`, `<`, `>` or `range`.
-    pub op: &'static str,
-    /// The published value.
-    pub published: Published,
-    /// What the model gives, in the same unit; none without an instrument or a model.
-    pub simulated: Option<f64>,
-    /// Difference in percent of the published value.
-    pub difference_pct: Option<f64>,
-    /// Accepted difference in percent; none for bounds.
-    pub tolerance_pct: Option<f64>,
-    /// Whether both agree; none where nothing was simulated.
-    pub pass: Option<bool>,
-    /// Why nothing was simulated, or why a cell that fails cannot be matched honestly.
-    pub reason: Option<String>,
 }
 
 /// How many units of the figures (bytes, seconds, per second) one of a cell's units is.
@@ -172,7 +117,7 @@ impl Cell {
             condition: self.condition.clone(),
             metric: self.metric.clone(),
             unit: self.unit.clone(),
-            op: self.op.sign(),
+            op: self.sign.clone(),
             published: self.op.published(),
             simulated,
             difference_pct: judged.map(|(difference, _)| difference),

@@ -12,7 +12,7 @@ mod pc;
 pub mod table;
 
 pub use figures::{Figures, Formula, Job};
-pub use judge::{CellResult, Published};
+pub use judge::Op;
 pub use table::{Cell, TableError, cells};
 
 use std::collections::{BTreeMap, BTreeSet};

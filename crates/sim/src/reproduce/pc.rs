@@ -37,15 +37,19 @@ impl Load {
     }
 }
 
+/// A drive that has just been powered on; `fill` is the share of it that has been written before (flash).
+pub(super) fn built(model: &Model, fill: f64) -> Result<Drive, String> {
+    let start = Start { seed: 1, fill, ..Start::default() };
+    model.build(&start).map_err(|why| why.join("; "))
+}
+
 /// One request: what, where, how long.
 pub(super) type Io = (Op, u64, u64);
 
 impl Pc {
-    /// Powers the drive on; `fill` is the share of it that has been written before (flash).
+    /// Powers a drive on, see [`built`].
     pub fn new(model: &Model, fill: f64) -> Result<Self, String> {
-        let start = Start { seed: 1, fill, ..Start::default() };
-        let drive = model.build(&start).map_err(|why| why.join("; "))?;
-        Ok(Self { drive, now: 0, next_id: 0, done: Vec::new() })
+        Ok(Self { drive: built(model, fill)?, now: 0, next_id: 0, done: Vec::new() })
     }
 
     /// Bytes that can be addressed.

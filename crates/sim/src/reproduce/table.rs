@@ -41,7 +41,9 @@ pub struct Cell {
     pub condition: String,
     /// What was measured.
     pub metric: String,
-    /// How the published value is meant.
+    /// How the published value is meant, as the table writes it.
+    pub sign: String,
+    /// The same with the value.
     pub op: Op,
     /// Unit of the published value; `x` for a ratio.
     pub unit: String,
@@ -109,6 +111,7 @@ fn cell(fields: &[&str]) -> Result<Cell, String> {
     };
     let cell = Cell {
         op: Op::parse(&op, &value)?,
+        sign: op,
         measured: formula(12)?,
         versus: formula(13)?,
         reason: text(14),
@@ -133,5 +136,10 @@ impl Cell {
     pub(super) fn jobs(&self) -> BTreeSet<Job> {
         let formulas = self.measured.iter().chain(&self.versus);
         formulas.flat_map(|formula| formula.jobs(&self.method)).collect()
+    }
+
+    /// The models of which it wants a figure, without those it is compared with.
+    pub fn own_models(&self) -> impl Iterator<Item = &str> {
+        self.measured.iter().flat_map(Formula::drives)
     }
 }

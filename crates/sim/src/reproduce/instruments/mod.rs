@@ -9,6 +9,7 @@ mod diskinfo;
 mod fill;
 mod gnome_disks;
 mod phybs;
+mod small_writes;
 mod spec;
 mod transfer;
 
@@ -22,7 +23,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 type Instrument = fn(&Model) -> Result<Figures, String>;
 
 /// All instruments, by the name of the method.
-const ALL: [(&str, Instrument); 9] = [
+const ALL: [(&str, Instrument); 11] = [
     ("spec", spec::figures),
     ("phybs", phybs::figures),
     ("gnome-disks", gnome_disks::figures),
@@ -32,6 +33,8 @@ const ALL: [(&str, Instrument); 9] = [
     ("diskinfo-t", diskinfo::figures),
     ("fill", fill::figures),
     ("transfer", transfer::figures),
+    ("dd-buffered", small_writes::dd_figures),
+    ("tiny-writes", small_writes::tiny_figures),
 ];
 
 /// Runs one job.
