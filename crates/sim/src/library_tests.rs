@@ -1,6 +1,7 @@
 //! Models as files.
 
 use super::*;
+use crate::device::Device;
 
 #[test]
 fn every_built_in_model_is_valid_and_named_like_its_file() {
@@ -47,14 +48,4 @@ fn mistakes_are_named_with_line_and_field() {
         }
         other => panic!("{other}"),
     }
-}
-
-#[test]
-fn fields_are_found_below_their_table() {
-    let text = "a = 1\n[hdd]\nrpm = 2\n[hdd.zones]\nrpm = 3\n";
-    assert_eq!(line_of(text, "a"), 1);
-    assert_eq!(line_of(text, "hdd.rpm"), 3);
-    assert_eq!(line_of(text, "hdd.zones.rpm"), 5);
-    assert_eq!(line_of(text, "hdd.zones.count"), 4, "the table, where the field is missing");
-    assert_eq!(line_of(text, "ssd.x"), 0);
 }

@@ -118,35 +118,37 @@ impl Spec {
             stack: Vec::new(),
             system_disk: false,
             io_mode: Some(IoMode::Direct),
-            io_align_bytes: self.model.identity.reported_logical_sector_bytes,
+            io_align_bytes: self.model.shown().reported_logical_sector_bytes,
         }
     }
 
-    /// The drive as it describes itself.
+    /// The drive as the host sees it through its link.
     pub fn drive(&self) -> Drive {
-        let Model { name, identity, kind, .. } = &self.model;
-        let told = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let Model { name, link, .. } = &self.model;
+        let identity = self.model.shown();
+        let told = |text: String| (!text.is_empty()).then_some(text);
+        let cache = |on| if on { "write back" } else { "write through" }.to_string();
         let note = "a simulated drive has no health".to_string();
         Drive {
             name: name.clone(),
             path: self.text.clone(),
             kind: DriveKind::Simulated,
-            model: told(&identity.model),
-            serial: told(&identity.serial),
-            firmware: told(&identity.firmware),
+            model: told(identity.model),
+            serial: told(identity.serial),
+            firmware: told(identity.firmware),
             wwn: None,
             capacity_bytes: self.model.capacity_bytes(),
-            transport: "simulated".to_string(),
-            link: self.model.link.as_ref().map(|link| Link {
+            transport: link.kind.transport().to_string(),
+            link: Some(Link {
                 name: link.name.clone(),
-                payload_mb_s: link.payload_mb_s,
+                payload_mb_s: link.payload_mb_s(),
                 possible: None,
             }),
-            rotational_hint: *kind == Kind::Hdd,
+            rotational_hint: self.model.looks_rotating(),
             rpm: identity.rotation_rpm,
             logical_sector_bytes: identity.reported_logical_sector_bytes,
             physical_sector_bytes: identity.reported_physical_sector_bytes,
-            write_cache: None,
+            write_cache: self.model.shows_write_cache().map(cache),
             scheduler: None,
             removable: false,
             read_only: false,

@@ -6,7 +6,7 @@ use crate::exit::{Code, Failure};
 use crate::{output, signals};
 use drivescope_drive::DriveError;
 use drivescope_drive::serve::{ServeOptions, Server};
-use drivescope_drive::simulated::spec::{self, Kind, PREFIX, Spec};
+use drivescope_drive::simulated::spec::{self, PREFIX, Spec};
 use drivescope_report::text;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -43,7 +43,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
     let spec = Spec::parse(&arguments.model).map_err(DriveError::from)?;
     let drive = spec.model.build(&spec.start).map_err(|why| Failure::usage(why.join("; ")))?;
-    let identity = &spec.model.identity;
+    let identity = spec.model.shown();
     let backing = arguments.backing.clone().unwrap_or_else(|| {
         let mut name = arguments.mount_point.components().as_path().as_os_str().to_owned();
         name.push(".img");
@@ -54,8 +54,8 @@ fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
         backing,
         block: arguments.block,
         sector_bytes: identity.reported_logical_sector_bytes,
-        rotational: spec.model.kind == Kind::Hdd,
-        trim: spec.model.kind == Kind::Ssd,
+        rotational: spec.model.looks_rotating(),
+        trim: spec.model.takes_trim(),
     };
     let stop = signals::stop_flag();
     let server = Server::start(Box::new(drive), &options)

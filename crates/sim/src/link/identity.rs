@@ -2,48 +2,35 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::params::{LinkKind, LinkParams};
-
-/// How the host reaches a drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transport {
-    /// Serial ATA.
-    Sata,
-    /// NVMe over PCIe.
-    Nvme,
-    /// A USB bridge.
-    Usb,
-}
-
-/// A drive as the host sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What a drive says of itself, or what is left of that behind a bridge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
     /// Model name, as ATA IDENTIFY, NVMe Identify or SCSI INQUIRY give it.
     pub model: String,
     /// Serial number; empty where it is hidden.
+    #[serde(default)]
     pub serial: String,
     /// Firmware revision; empty where it is hidden.
+    #[serde(default)]
     pub firmware: String,
-    /// Smallest unit of offsets and lengths.
-    pub logical_sector_bytes: u32,
+    /// Smallest unit of offsets and lengths that it reports; not below the one it has.
+    #[serde(default = "sector_512")]
+    pub reported_logical_sector_bytes: u32,
     /// What is said to be the unit of the medium; early 4096-byte drives and many bridges say 512.
+    #[serde(default = "sector_4096")]
     pub reported_physical_sector_bytes: u32,
-    /// Whether the drive is said to rotate.
-    pub rotational: bool,
     /// Rotation speed as reported (ATA word 217, SCSI VPD page B1h); absent where it is not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rpm: Option<u32>,
-    /// How the host reaches it.
-    pub transport: Transport,
-    /// The link as people write it: `SATA 6.0 Gb/s`, `PCIe 3.0 x4`, `USB 5 Gb/s`.
-    pub link_name: String,
-    /// The most payload the link can carry, MB/s.
-    pub payload_mb_s: f64,
-    /// Whether a volatile write cache is reported as on; absent where the host cannot ask.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_cache: Option<bool>,
+    pub rotation_rpm: Option<u32>,
+}
+
+const fn sector_512() -> u32 {
+    512
+}
+
+const fn sector_4096() -> u32 {
+    4096
 }
 
 /// What a USB bridge changes in what the host sees. Nothing by default.
@@ -76,30 +63,45 @@ pub struct Bridge {
 }
 
 impl Identity {
-    /// What the host sees of this drive through a link.
+    /// What the host sees of this drive behind a bridge.
     #[must_use]
-    pub fn through(&self, link: &LinkParams) -> Identity {
-        let bridge = &link.bridge;
+    pub fn through(&self, bridge: &Bridge) -> Identity {
         let pick = |own: &String, shown: &Option<String>| shown.as_ref().unwrap_or(own).clone();
-        let logical = bridge.logical_sector_bytes.unwrap_or(self.logical_sector_bytes);
+        let logical = bridge.logical_sector_bytes.unwrap_or(self.reported_logical_sector_bytes);
         let physical = bridge.physical_sector_bytes.unwrap_or(self.reported_physical_sector_bytes);
         Identity {
             model: pick(&self.model, &bridge.model),
             serial: pick(&self.serial, &bridge.serial),
             firmware: pick(&self.firmware, &bridge.firmware),
-            logical_sector_bytes: logical,
+            reported_logical_sector_bytes: logical,
             reported_physical_sector_bytes: physical.max(logical),
-            rotational: self.rotational || bridge.hides_rotation,
-            rpm: self.rpm.filter(|_| !bridge.hides_rotation),
-            transport: match link.kind {
-                LinkKind::Sata => Transport::Sata,
-                LinkKind::Nvme => Transport::Nvme,
-                LinkKind::UsbBulkOnly | LinkKind::UsbUas => Transport::Usb,
-            },
-            link_name: link.name.clone(),
-            payload_mb_s: link.payload_mb_s(),
-            write_cache: self.write_cache.filter(|_| !bridge.hides_write_cache),
+            rotation_rpm: self.rotation_rpm.filter(|_| !bridge.hides_rotation),
         }
+    }
+
+    /// The first field that no drive can report, and why. `own_logical` is the unit in which the drive
+    /// can really be addressed; the reported physical sector may lie.
+    #[must_use]
+    pub fn problem(&self, own_logical: u32) -> Option<(&'static str, String)> {
+        let logical = ("reported_logical_sector_bytes", self.reported_logical_sector_bytes);
+        let physical = ("reported_physical_sector_bytes", self.reported_physical_sector_bytes);
+        for (field, bytes) in [logical, physical] {
+            if ![512, 4096].contains(&bytes) {
+                return Some((field, format!("is {bytes}; give 512 or 4096")));
+            }
+        }
+        if logical.1 > physical.1 {
+            let message =
+                format!("is {}, above the reported physical sector of {}", logical.1, physical.1);
+            return Some((logical.0, message));
+        }
+        (logical.1 < own_logical).then(|| {
+            let message = format!(
+                "is {}, below the {own_logical} in which the drive can be addressed; give {own_logical}",
+                logical.1
+            );
+            (logical.0, message)
+        })
     }
 }
 
@@ -112,60 +114,61 @@ mod tests {
             model: "WDC WD20SPZX-22UA7T0".into(),
             serial: "WD-WX11A0000001".into(),
             firmware: "01.01A01".into(),
-            logical_sector_bytes: 512,
+            reported_logical_sector_bytes: 512,
             reported_physical_sector_bytes: 4096,
-            rotational: true,
-            rpm: Some(5400),
-            transport: Transport::Sata,
-            link_name: "SATA 6.0 Gb/s".into(),
-            payload_mb_s: 550.0,
-            write_cache: Some(true),
+            rotation_rpm: Some(5400),
         }
     }
 
     #[test]
-    fn sata_shows_the_drive_as_it_is() {
-        let seen = drive().through(&LinkParams::sata_6g());
-        assert_eq!(
-            seen,
-            Identity { payload_mb_s: LinkParams::sata_6g().payload_mb_s(), ..drive() }
-        );
+    fn without_a_bridge_the_drive_is_shown_as_it_is() {
+        assert_eq!(drive().through(&Bridge::default()), drive());
     }
 
     #[test]
     fn a_bridge_lies() {
-        let mut usb = LinkParams::usb3_bulk_only();
-        usb.bridge = Bridge {
+        let bridge = Bridge {
             model: Some("easystore 2624".into()),
             serial: Some(String::new()),
             physical_sector_bytes: Some(512),
             hides_rotation: true,
-            hides_write_cache: true,
             ..Bridge::default()
         };
-        let seen = drive().through(&usb);
+        let seen = drive().through(&bridge);
         assert_eq!(seen.model, "easystore 2624");
         assert_eq!(seen.serial, "");
         assert_eq!(seen.firmware, "01.01A01");
-        assert_eq!((seen.logical_sector_bytes, seen.reported_physical_sector_bytes), (512, 512));
-        assert_eq!((seen.rotational, seen.rpm, seen.write_cache), (true, None, None));
-        assert_eq!(seen.transport, Transport::Usb);
+        let sectors = (seen.reported_logical_sector_bytes, seen.reported_physical_sector_bytes);
+        assert_eq!((sectors, seen.rotation_rpm), ((512, 512), None));
     }
 
     #[test]
     fn the_physical_sector_is_never_shown_below_the_logical() {
-        let mut usb = LinkParams::usb3_uas();
-        usb.bridge.logical_sector_bytes = Some(4096);
-        usb.bridge.physical_sector_bytes = Some(512);
-        assert_eq!(drive().through(&usb).reported_physical_sector_bytes, 4096);
+        let bridge = Bridge {
+            logical_sector_bytes: Some(4096),
+            physical_sector_bytes: Some(512),
+            ..Bridge::default()
+        };
+        assert_eq!(drive().through(&bridge).reported_physical_sector_bytes, 4096);
     }
 
     #[test]
-    fn an_ssd_behind_a_silent_bridge_looks_rotating() {
-        let ssd = Identity { rotational: false, rpm: None, ..drive() };
-        let mut usb = LinkParams::usb3_uas();
-        assert!(!ssd.through(&usb).rotational);
-        usb.bridge.hides_rotation = true;
-        assert!(ssd.through(&usb).rotational);
+    fn a_drive_may_lie_about_its_physical_sector_but_must_be_addressable() {
+        let with = |logical, physical| Identity {
+            reported_logical_sector_bytes: logical,
+            reported_physical_sector_bytes: physical,
+            ..drive()
+        };
+        for (logical, physical) in [(512, 512), (512, 4096), (4096, 4096)] {
+            assert_eq!(with(logical, physical).problem(512), None);
+        }
+        for (logical, physical, own, field) in [
+            (513, 4096, 512, "reported_logical_sector_bytes"),
+            (512, 1024, 512, "reported_physical_sector_bytes"),
+            (4096, 512, 512, "reported_logical_sector_bytes"),
+            (512, 4096, 4096, "reported_logical_sector_bytes"),
+        ] {
+            assert_eq!(with(logical, physical).problem(own).map(|(name, _)| name), Some(field));
+        }
     }
 }

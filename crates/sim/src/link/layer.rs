@@ -1,11 +1,10 @@
-//! The link as a device: the way of a command through controller, wire, drive and status.
+//! The link as a device: the way of a command through controller, drive and status.
 
 use std::collections::VecDeque;
 
 use super::agenda::{Agenda, earlier};
 use super::params::{LinkParams, LinkProblem, NonData};
 use super::slots::Slots;
-use super::wire::{Wire, WireRate};
 use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
 
 /// A drive behind a link.
@@ -25,8 +24,6 @@ pub struct Link<D> {
     /// A command that cannot be queued has the link for itself.
     alone: bool,
     controller_free_at: Nanos,
-    to_drive: Wire,
-    to_host: Wire,
     answers: Vec<Completion>,
     ready: Vec<Completion>,
 }
@@ -35,8 +32,6 @@ pub struct Link<D> {
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
     pub(super) depth: u64,
-    half_duplex: bool,
-    rate: WireRate,
     command_ns: Nanos,
     latency_ns: Nanos,
     status_ns: Nanos,
@@ -72,10 +67,6 @@ enum Event {
     Answered(u32),
     /// The drive (or its bridge) has the command.
     Sent(u32),
-    /// A piece of data has crossed towards the drive (on a half-duplex link: in either direction).
-    PieceToDrive,
-    /// A piece of data has crossed towards the host.
-    PieceToHost,
     /// The host has the status.
     Status(u32),
 }
@@ -86,35 +77,19 @@ impl<D: Device> Link<D> {
     /// # Errors
     /// A parameter that cannot be, or a bridge sector that is not a multiple of the drive's.
     pub fn new(params: &LinkParams, inner: D) -> Result<Self, LinkProblem> {
-        params.validate()?;
-        let sector_bytes = params.bridge.logical_sector_bytes.unwrap_or(inner.sector_bytes());
-        if !sector_bytes.is_multiple_of(inner.sector_bytes()) {
-            return Err(LinkProblem {
-                field: "bridge.logical_sector_bytes",
-                message: format!(
-                    "{sector_bytes} is not a multiple of the drive's {}; give a multiple",
-                    inner.sector_bytes()
-                ),
-            });
-        }
-        let shown = inner.capacity_bytes().saturating_sub(params.bridge.hidden_tail_bytes);
+        let (capacity, own_sector) = (inner.capacity_bytes(), inner.sector_bytes());
+        params.validate_around(capacity, own_sector)?;
         let to_ns = |us: f64| (us * 1000.0).round() as Nanos;
         let rules = Rules {
             depth: params.total_depth(),
-            half_duplex: !params.full_duplex,
-            rate: WireRate::new(
-                params.rate_mb_s,
-                params.frame_payload_bytes,
-                params.frame_overhead_bytes,
-            ),
             command_ns: to_ns(params.command_us),
             latency_ns: to_ns(params.latency_us),
             status_ns: to_ns(params.status_us),
             max_transfer_bytes: params.max_transfer_bytes.unwrap_or(u64::MAX),
             flush: params.flush,
             trim: params.trim,
-            sector_bytes,
-            capacity_bytes: shown - shown % u64::from(sector_bytes),
+            sector_bytes: params.bridge.logical_sector_bytes.unwrap_or(own_sector),
+            capacity_bytes: params.shown_bytes(capacity, own_sector),
         };
         Ok(Self {
             inner,
@@ -126,8 +101,6 @@ impl<D: Device> Link<D> {
             tagged: 0,
             alone: false,
             controller_free_at: 0,
-            to_drive: Wire::new(params.burst_bytes),
-            to_host: Wire::new(params.burst_bytes),
             answers: Vec::new(),
             ready: Vec::new(),
         })
@@ -227,42 +200,8 @@ impl<D: Device> Link<D> {
                 let Split { id, outcome, .. } = self.requests.remove(request);
                 self.ready.push(Completion { id, at, outcome });
             }
-            Event::Sent(command) if self.commands.get(command).op == Op::Write => {
-                self.begin_transfer(at, command, Event::PieceToDrive);
-            }
             Event::Sent(command) => self.give_to_drive(at, command),
-            Event::PieceToDrive | Event::PieceToHost => self.piece_crossed(at, event),
             Event::Status(command) => self.end_command(at, command),
-        }
-    }
-
-    fn begin_transfer(&mut self, at: Nanos, command: u32, direction: Event) {
-        let len = self.commands.get(command).len;
-        let towards_drive = self.rules.half_duplex || matches!(direction, Event::PieceToDrive);
-        let (wire, event) = if towards_drive {
-            (&mut self.to_drive, Event::PieceToDrive)
-        } else {
-            (&mut self.to_host, Event::PieceToHost)
-        };
-        if let Some(bytes) = wire.add(command, len) {
-            self.agenda.at(at + self.rules.rate.transfer(bytes), event);
-        }
-    }
-
-    fn piece_crossed(&mut self, at: Nanos, direction: Event) {
-        let wire = match direction {
-            Event::PieceToHost => &mut self.to_host,
-            _ => &mut self.to_drive,
-        };
-        let (finished, next) = wire.piece_done();
-        if let Some(bytes) = next {
-            self.agenda.at(at + self.rules.rate.transfer(bytes), direction);
-        }
-        let Some(command) = finished else { return };
-        if self.commands.get(command).op == Op::Write {
-            self.give_to_drive(at, command);
-        } else {
-            self.agenda.at(at + self.rules.status_ns, Event::Status(command));
         }
     }
 
@@ -274,13 +213,8 @@ impl<D: Device> Link<D> {
 
     fn drive_answered(&mut self, answer: Completion) {
         let number = u32::try_from(answer.id).expect("ids sent to the drive are command numbers");
-        let command = self.commands.get_mut(number);
-        command.outcome = answer.outcome;
-        if command.op == Op::Read && answer.outcome == Outcome::Done {
-            self.begin_transfer(answer.at, number, Event::PieceToHost);
-        } else {
-            self.agenda.at(answer.at + self.rules.status_ns, Event::Status(number));
-        }
+        self.commands.get_mut(number).outcome = answer.outcome;
+        self.agenda.at(answer.at + self.rules.status_ns, Event::Status(number));
     }
 
     fn end_command(&mut self, at: Nanos, number: u32) {

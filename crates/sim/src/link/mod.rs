@@ -4,26 +4,25 @@
 //! wherever the protocol lets them:
 //!
 //! ```text
-//! waiting → controller (serial) → [write: data to the drive] → drive → [read: data to the host] → status
+//! waiting → controller (serial) → drive, which moves the data → status
 //! ```
 //!
 //! * The *controller* (host adapter, or a bridge's firmware) starts one command at a time, so `command_us`
 //!   bounds the commands per second. `latency_us` is added to each command but overlaps freely.
-//! * *Data* crosses in frames; each frame carries `frame_payload_bytes` and costs `frame_overhead_bytes`
-//!   more. A half-duplex link carries one direction at a time.
-//! * A drive gets a write after its last byte has crossed, and a read's data starts to cross when the drive
-//!   has all of it (store and forward, as bridges do).
+//! * *Data* passes through as the drive's port moves it: SATA and NVMe have no memory between the two ends,
+//!   and a bridge only a few frames. So the time of the data is paid once, in the drive, whose port is built
+//!   to run no faster than the link's payload rate ([`Model::build`](crate::library::Model::build)).
 //! * `queue_depth` commands at most are with the drive; the rest wait in the host in order of arrival. One
 //!   tag is one command: with a depth of 1 (bulk-only) nothing overlaps.
 //! * Commands that cannot be queued (SATA's FLUSH CACHE and DATA SET MANAGEMENT) wait for all queued ones
 //!   and hold back all later ones.
 //! * A request above `max_transfer_bytes` is split; it is done when its last part is.
 //!
-//! [`params`] holds the parameters and typical links, [`identity`] what the host is told about the drive.
+//! [`params`] holds the parameters and typical links, [`table`] how they stand in a file, [`identity`] what
+//! the host is told about the drive.
 //!
-//! Not modelled: transmission errors and retries, link power states, cut-through bridges, and arbitration
-//! between other devices on the same bus. A hard disk's own interface rate is a parameter of the hard disk
-//! too: set one of both high, or both are paid one after the other.
+//! Not modelled: transmission errors and retries, link power states, and arbitration between other devices
+//! on the same bus.
 
 pub(crate) mod agenda;
 pub mod identity;
@@ -31,9 +30,9 @@ mod layer;
 pub mod params;
 pub(crate) mod slots;
 mod streaming;
-mod wire;
+pub mod table;
 
-pub use identity::{Bridge, Identity, Transport};
+pub use identity::{Bridge, Identity};
 pub use layer::Link;
 pub use params::{LinkKind, LinkParams, LinkProblem, NonData};
 

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::identity::Bridge;
+use super::table::LinkTable;
 
 /// A parameter that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,9 +45,27 @@ pub enum NonData {
     Refused,
 }
 
-/// A link.
+impl LinkKind {
+    /// As `drivescope list` calls it: `sata`, `nvme` or `usb`.
+    #[must_use]
+    pub fn transport(self) -> &'static str {
+        match self {
+            Self::Sata => "sata",
+            Self::Nvme => "nvme",
+            Self::UsbBulkOnly | Self::UsbUas => "usb",
+        }
+    }
+
+    /// Whether a bridge stands between host and drive.
+    #[must_use]
+    pub fn has_bridge(self) -> bool {
+        matches!(self, Self::UsbBulkOnly | Self::UsbUas)
+    }
+}
+
+/// A link. In a file it is a [`LinkTable`](super::table::LinkTable): a preset, and what differs from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "LinkTable")]
 pub struct LinkParams {
     /// The protocol.
     pub kind: LinkKind,
@@ -55,12 +74,9 @@ pub struct LinkParams {
     /// Commands that can be with the drive at once, per queue.
     pub queue_depth: u32,
     /// Submission queues; 1 except on NVMe.
-    #[serde(default = "one")]
     pub queues: u32,
-    /// Rate of the wire after line coding, each direction, MB/s.
+    /// Rate of the wire after line coding, MB/s.
     pub rate_mb_s: f64,
-    /// Whether both directions carry data at once.
-    pub full_duplex: bool,
     /// The most data one frame (FIS, packet) carries.
     pub frame_payload_bytes: u32,
     /// Bytes' worth of wire time each frame costs beyond its data: headers, checksum, handshake, gaps.
@@ -72,26 +88,19 @@ pub struct LinkParams {
     /// Delay of the status after the drive's answer or the data's end, overlapping with others, µs.
     pub status_us: f64,
     /// Requests above this are split (`max_sectors_kb`); absent: never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_transfer_bytes: Option<u64>,
-    /// Transfers of different commands alternate in pieces of this size; absent: each goes in one piece.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst_bytes: Option<u64>,
     /// How flushes pass.
     pub flush: NonData,
     /// How trims pass.
     pub trim: NonData,
     /// What a bridge changes in the drive's identity.
-    #[serde(default)]
     pub bridge: Bridge,
-}
-
-fn one() -> u32 {
-    1
 }
 
 impl LinkParams {
     /// The most payload the link can carry: rate × payload / (payload + overhead) of a full frame, MB/s.
+    /// The drive's port moves data no faster than this.
     #[must_use]
     pub fn payload_mb_s(&self) -> f64 {
         let payload = f64::from(self.frame_payload_bytes);
@@ -102,6 +111,33 @@ impl LinkParams {
     #[must_use]
     pub fn total_depth(&self) -> u64 {
         u64::from(self.queue_depth) * u64::from(self.queues)
+    }
+
+    /// Bytes that the host can address of a drive with this capacity and sector.
+    #[must_use]
+    pub fn shown_bytes(&self, capacity_bytes: u64, sector_bytes: u32) -> u64 {
+        let sector = u64::from(self.bridge.logical_sector_bytes.unwrap_or(sector_bytes));
+        let shown = capacity_bytes.saturating_sub(self.bridge.hidden_tail_bytes);
+        shown - shown % sector
+    }
+
+    /// Checks every field, and whether the bridge suits a drive with this capacity and sector.
+    ///
+    /// # Errors
+    /// The first field that cannot be, and why.
+    pub fn validate_around(&self, capacity_bytes: u64, sector: u32) -> Result<(), LinkProblem> {
+        self.validate()?;
+        if self.shown_bytes(capacity_bytes, sector) == 0 {
+            let message = format!("leaves nothing of the drive's {capacity_bytes} bytes");
+            return problem("bridge.hidden_tail_bytes", message);
+        }
+        match self.bridge.logical_sector_bytes {
+            Some(shown) if !shown.is_multiple_of(sector) => problem(
+                "bridge.logical_sector_bytes",
+                format!("{shown} is not a multiple of the drive's {sector}; give a multiple"),
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Checks every field.
@@ -126,13 +162,26 @@ impl LinkParams {
         if self.flush == NonData::Refused && self.kind == LinkKind::Nvme {
             return problem("flush", "an NVMe drive must accept flushes; give `queued`".into());
         }
-        match self.bridge.logical_sector_bytes {
-            None | Some(512 | 4096) => Ok(()),
-            Some(other) => problem(
-                "bridge.logical_sector_bytes",
-                format!("{other} is no sector; give 512 or 4096"),
-            ),
+        self.validate_bridge()
+    }
+
+    fn validate_bridge(&self) -> Result<(), LinkProblem> {
+        let bridge = &self.bridge;
+        if !self.kind.has_bridge() && *bridge != Bridge::default() {
+            return problem(
+                "bridge",
+                "only USB has a bridge; leave the table out, or give a USB preset".into(),
+            );
         }
+        for (field, sector) in [
+            ("bridge.logical_sector_bytes", bridge.logical_sector_bytes),
+            ("bridge.physical_sector_bytes", bridge.physical_sector_bytes),
+        ] {
+            if let Some(other) = sector.filter(|sector| ![512, 4096].contains(sector)) {
+                return problem(field, format!("{other} is no sector; give 512 or 4096"));
+            }
+        }
+        Ok(())
     }
 
     fn validate_queues(&self) -> Result<(), LinkProblem> {
@@ -168,20 +217,17 @@ impl LinkParams {
                 "a frame must carry data; give 1 or more".into(),
             );
         }
-        let whole_sectors =
-            |bytes: Option<u64>| bytes.is_none_or(|bytes| bytes > 0 && bytes % 4096 == 0);
-        if !whole_sectors(self.max_transfer_bytes) {
-            return problem("max_transfer_bytes", "give a multiple of 4096".into());
+        match self.max_transfer_bytes {
+            Some(bytes) if bytes == 0 || bytes % 4096 != 0 => {
+                problem("max_transfer_bytes", format!("{bytes}: give a multiple of 4096"))
+            }
+            _ => Ok(()),
         }
-        if !whole_sectors(self.burst_bytes) {
-            return problem("burst_bytes", "give a multiple of 4096".into());
-        }
-        Ok(())
     }
 
     /// SATA 6 Gb/s on AHCI. 600 MB/s after 8b/10b coding (Serial ATA specification); data FIS of 8192
-    /// bytes; the frame overhead is fitted so that payload reaches the 550 MB/s that drives show; times
-    /// are assumed so that depth 32 reaches the roughly 100,000 commands/s of the fastest SATA SSDs.
+    /// bytes; the frame overhead is fitted so that payload reaches the 560 MB/s that the fastest drives
+    /// show; times are assumed so that depth 32 reaches the roughly 100,000 commands/s of the fastest SATA SSDs.
     /// `max_sectors_kb` is 1280 (Linux `BLK_DEF_MAX_SECTORS`).
     #[must_use]
     pub fn sata_6g() -> Self {
@@ -191,14 +237,12 @@ impl LinkParams {
             queue_depth: 32,
             queues: 1,
             rate_mb_s: 600.0,
-            full_duplex: false,
             frame_payload_bytes: 8192,
-            frame_overhead_bytes: 745,
+            frame_overhead_bytes: 585,
             command_us: 2.0,
             latency_us: 4.0,
             status_us: 4.0,
             max_transfer_bytes: Some(1280 * 1024),
-            burst_bytes: None,
             flush: NonData::Alone,
             trim: NonData::Alone,
             bridge: Bridge::default(),
@@ -222,14 +266,12 @@ impl LinkParams {
             queue_depth: 1023,
             queues: 8,
             rate_mb_s: 3938.0,
-            full_duplex: true,
             frame_payload_bytes: 256,
             frame_overhead_bytes: 26,
             command_us: 0.2,
             latency_us: 2.5,
             status_us: 2.5,
             max_transfer_bytes: Some(1024 * 1024),
-            burst_bytes: Some(128 * 1024),
             flush: NonData::Queued,
             trim: NonData::Queued,
             bridge: Bridge::default(),
@@ -243,18 +285,16 @@ impl LinkParams {
     pub fn usb3_bulk_only() -> Self {
         Self {
             kind: LinkKind::UsbBulkOnly,
-            name: "USB 5 Gb/s".into(),
+            name: "USB 5 Gb/s (BOT)".into(),
             queue_depth: 1,
             queues: 1,
             rate_mb_s: 500.0,
-            full_duplex: true,
             frame_payload_bytes: 1024,
             frame_overhead_bytes: 167,
             command_us: 70.0,
             latency_us: 0.0,
             status_us: 30.0,
             max_transfer_bytes: Some(1024 * 1024),
-            burst_bytes: None,
             flush: NonData::Alone,
             trim: NonData::Refused,
             bridge: Bridge::default(),
@@ -266,9 +306,8 @@ impl LinkParams {
     #[must_use]
     pub fn usb2_bulk_only() -> Self {
         Self {
-            name: "USB 480 Mb/s".into(),
+            name: "USB 480 Mb/s (BOT)".into(),
             rate_mb_s: 60.0,
-            full_duplex: false,
             frame_payload_bytes: 512,
             frame_overhead_bytes: 296,
             command_us: 200.0,
@@ -284,6 +323,7 @@ impl LinkParams {
     pub fn usb3_uas() -> Self {
         Self {
             kind: LinkKind::UsbUas,
+            name: "USB 5 Gb/s (UAS)".into(),
             queue_depth: 30,
             command_us: 30.0,
             latency_us: 5.0,
@@ -325,7 +365,7 @@ mod tests {
     #[test]
     fn payload_is_what_drives_show() {
         for (link, expected_mb_s) in
-            typical().iter().zip([550.0, 275.0, 3575.0, 430.0, 38.0, 430.0])
+            typical().iter().zip([560.0, 280.0, 3575.0, 430.0, 38.0, 430.0])
         {
             let payload = link.payload_mb_s();
             assert!((payload / expected_mb_s - 1.0).abs() < 0.01, "{}: {payload}", link.name);
@@ -335,7 +375,7 @@ mod tests {
     #[test]
     fn impossible_values_name_their_field() {
         type Spoil = fn(&mut LinkParams);
-        let cases: [(&str, LinkParams, Spoil); 9] = [
+        let cases: [(&str, LinkParams, Spoil); 11] = [
             ("queue_depth", LinkParams::usb3_bulk_only(), |l| l.queue_depth = 2),
             ("queue_depth", LinkParams::sata_6g(), |l| l.queue_depth = 33),
             ("queue_depth", LinkParams::sata_6g(), |l| l.queue_depth = 0),
@@ -347,6 +387,10 @@ mod tests {
             ("bridge.logical_sector_bytes", LinkParams::usb3_uas(), |l| {
                 l.bridge.logical_sector_bytes = Some(1000);
             }),
+            ("bridge.physical_sector_bytes", LinkParams::usb3_uas(), |l| {
+                l.bridge.physical_sector_bytes = Some(0);
+            }),
+            ("bridge", LinkParams::sata_6g(), |l| l.bridge.hides_rotation = true),
         ];
         for (field, mut link, spoil) in cases {
             spoil(&mut link);

@@ -1,9 +1,9 @@
 //! Long sequential passes through a link, computed in large steps.
 //!
-//! Stretches are stepped through the link, and between them the drive computes its own pass. Where the
-//! stretches before and after ran slower than the drive alone, the link (or the waiting it causes)
-//! governs, and the mean of both gives the time between them; else the drive's own time counts. A request
-//! that fails counts with the time it takes.
+//! Stretches are stepped through the link, and between them the drive computes its own pass. What the
+//! stretches before and after took longer for each byte than the drive alone, the link has added, and the
+//! time between them grows by as much. Where a stretch happened to be faster (the platter's phase), that is
+//! set off against the next. A request that fails counts with the time it takes.
 
 use super::layer::Link;
 use crate::device::{Completion, Device, Nanos, Op, Request, Stream};
@@ -16,8 +16,8 @@ const SAMPLE_BYTES: u64 = 64 << 20;
 const PARTS: u64 = 32;
 /// Shorter parts would not save anything.
 const PART_MIN_BYTES: u64 = 2 << 30;
-/// The link governs where it makes a stretch slower than this.
-const SLOWER: f64 = 1.02;
+/// Samples within this of one another have the same cause.
+const AGREE: f64 = 1.05;
 
 /// A sequential pass under way.
 struct Pass {
@@ -78,6 +78,7 @@ impl<D: Stream> Link<D> {
         self.step_pass(pass, WARM_UP_BYTES);
         let mut before = self.step_pass(pass, SAMPLE_BYTES);
         let part = ((pass.end - pass.at) / PARTS).max(PART_MIN_BYTES);
+        let mut owed = 0.0;
         while pass.end - pass.at > part + 2 * SAMPLE_BYTES {
             let Some((skipped, alone)) = self.skip(pass, part) else {
                 before = self.step_pass(pass, part);
@@ -86,15 +87,24 @@ impl<D: Stream> Link<D> {
             // The first requests after a computed stretch are not the rule.
             self.step_pass(pass, SAMPLE_BYTES / 4);
             let after = self.step_pass(pass, SAMPLE_BYTES);
-            let through = f64::midpoint(before, after);
-            if through > alone * SLOWER {
-                pass.now += ((through - alone) * skipped as f64) as Nanos;
+            owed += owed_per_byte(before, after, alone) * skipped as f64;
+            if owed > 0.0 {
+                pass.now += owed as Nanos;
+                owed = 0.0;
                 self.advance(pass.now, &mut pass.done);
             }
             before = after;
         }
         self.step_pass(pass, u64::MAX - pass.at);
     }
+}
+
+/// What the link adds to each byte between two samples, by their pace and that of the drive alone there.
+/// Where the samples disagree a cache was used up on the way: then the faster one is the least that the
+/// link allows.
+fn owed_per_byte(before: f64, after: f64, alone: f64) -> f64 {
+    let (low, high) = (before.min(after), before.max(after));
+    if high > low * AGREE { (low - alone).max(0.0) } else { f64::midpoint(low, high) - alone }
 }
 
 impl<D: Stream> Stream for Link<D> {

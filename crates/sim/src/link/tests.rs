@@ -28,9 +28,7 @@ fn bulk_only_serialises() {
     assert_eq!(link.inner().depth_seen, 1);
     let ids: Vec<u64> = done.iter().map(|c| c.id).collect();
     assert_eq!(ids, (0..100).collect::<Vec<_>>(), "bulk-only does not reorder");
-    let wire_ns = 4096.0 * 1000.0 / 430.0;
-    let expected = 100.0 * (MS as f64 + 100_000.0 + wire_ns);
-    assert!((end as f64 / expected - 1.0).abs() < 0.001, "{end} against {expected}");
+    assert_eq!(end, 100 * (MS + 100_000));
 }
 
 #[test]
@@ -61,33 +59,6 @@ fn the_controller_caps_commands_per_second() {
 }
 
 #[test]
-fn large_transfers_reach_the_payload_rate() {
-    let links = [LinkParams::sata_6g(), LinkParams::usb3_uas(), LinkParams::pcie3_x4()];
-    for (params, op) in links.iter().flat_map(|link| [(link, Op::Read), (link, Op::Write)]) {
-        let mut link = Link::new(params, TestDrive::new(64, 10_000, |_| 1e12)).unwrap();
-        let len = 1 << 20;
-        let requests = (0..2000).map(|i| request(i, op, i * len, len));
-        let (_, end) = closed_loop(&mut link, 8, requests);
-        let rate_mb_s = (2000 * len) as f64 * 1000.0 / end as f64;
-        let cap = params.payload_mb_s();
-        assert!((rate_mb_s / cap - 1.0).abs() < 0.01, "{}: {rate_mb_s} of {cap}", params.name);
-    }
-}
-
-#[test]
-fn full_duplex_carries_both_directions_at_once() {
-    let mixed = |params: &LinkParams| {
-        let mut link = Link::new(params, TestDrive::new(64, 10_000, |_| 1e12)).unwrap();
-        let requests = (0..2000u64)
-            .map(|i| request(i, if i % 2 == 0 { Op::Read } else { Op::Write }, i << 20, 1 << 20));
-        closed_loop(&mut link, 16, requests).1 as f64
-    };
-    let full = mixed(&plain(LinkParams::pcie3_x4()));
-    let half = mixed(&LinkParams { full_duplex: false, ..plain(LinkParams::pcie3_x4()) });
-    assert!((half / full - 2.0).abs() < 0.1, "{half} against {full}");
-}
-
-#[test]
 fn large_requests_are_split_and_end_with_their_last_part() {
     let params = LinkParams { max_transfer_bytes: Some(122_880), ..LinkParams::usb3_bulk_only() };
     let mut link = Link::new(&params, parallel(4)).unwrap();
@@ -98,28 +69,20 @@ fn large_requests_are_split_and_end_with_their_last_part() {
     assert_eq!(lens, [[122_880; 8].as_slice(), &[65_536]].concat());
     assert!(parts.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0));
     assert_eq!((done.len(), done[0].id), (1, 7));
-    let wire_ns = (1 << 20) as f64 * 1000.0 / params.payload_mb_s();
-    let expected = 9.0 * 100_000.0 + MS as f64 + wire_ns;
-    assert!((done[0].at as f64 - expected).abs() < 5000.0, "{} for {expected}", done[0].at);
+    // nine commands, one after the other, of which the first moves the drive
+    assert_eq!(done[0].at, 9 * 100_000 + MS);
 }
 
 #[test]
-fn a_write_reaches_the_drive_after_its_data_has_crossed() {
-    let params = LinkParams::usb3_bulk_only();
-    let len = 1 << 20;
-    let crossing = len as f64 * 1000.0 / params.payload_mb_s();
-    let received_at = |op| {
+fn a_command_pays_controller_latency_and_status_once() {
+    let params = LinkParams::usb3_uas();
+    for op in [Op::Read, Op::Write] {
         let mut link = Link::new(&params, parallel(1)).unwrap();
-        link.submit(0, request(1, op, 0, len));
-        let end = run_all(&mut link)[0].at as f64;
-        (link.inner().log[0].0 as f64, end)
-    };
-    let (write_at, write_end) = received_at(Op::Write);
-    let (read_at, read_end) = received_at(Op::Read);
-    assert!((write_at - 70_000.0 - crossing).abs() < 1000.0, "{write_at}");
-    assert_eq!(read_at, 70_000.0);
-    assert!((write_end - read_end).abs() < 1000.0, "{write_end} and {read_end}");
-    assert!((read_end - 100_000.0 - MS as f64 - crossing).abs() < 1000.0, "{read_end}");
+        link.submit(0, request(1, op, 0, 1 << 20));
+        let end = run_all(&mut link)[0].at;
+        assert_eq!(link.inner().log[0].0, 35_000, "controller and latency");
+        assert_eq!(end, 45_000 + MS, "and status");
+    }
 }
 
 #[test]
@@ -155,7 +118,7 @@ fn flush_can_be_ignored_and_trim_refused() {
 }
 
 #[test]
-fn errors_of_one_part_fail_the_request_and_move_no_data() {
+fn errors_of_one_part_fail_the_request() {
     let mut drive = parallel(1);
     drive.fails = Some((1 << 20, Outcome::MediaError));
     let mut link = Link::new(&plain(LinkParams::usb3_bulk_only()), drive).unwrap();
@@ -164,8 +127,6 @@ fn errors_of_one_part_fail_the_request_and_move_no_data() {
     let done = run_all(&mut link);
     let outcomes: Vec<Outcome> = done.iter().map(|c| c.outcome).collect();
     assert_eq!(outcomes, [Outcome::MediaError, Outcome::Done]);
-    let one_part = (1 << 20) as f64 * 1000.0 / 430.0;
-    assert!((done[0].at as f64) < 2.0 * MS as f64 + 1.1 * one_part, "{}", done[0].at);
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use crate::device::{Completion, Device, Nanos, Op, Outcome, Request, Stream};
 use crate::library::{Drive, Model, Start};
+use crate::link::Link;
 
 /// A drive and the time on its clock.
 #[derive(Debug)]
 pub(super) struct Pc {
-    drive: Drive,
+    drive: Link<Drive>,
     now: Nanos,
     next_id: u64,
     done: Vec<Completion>,
@@ -38,7 +39,7 @@ impl Load {
 }
 
 /// A drive that has just been powered on; `fill` is the share of it that has been written before (flash).
-pub(super) fn built(model: &Model, fill: f64) -> Result<Drive, String> {
+pub(super) fn built(model: &Model, fill: f64) -> Result<Link<Drive>, String> {
     let start = Start { seed: 1, fill, ..Start::default() };
     model.build(&start).map_err(|why| why.join("; "))
 }

@@ -1,44 +1,27 @@
-//! The drives of the model library against published figures: one set of parameters for each drive.
+//! The drives of the model library against published figures: one set of parameters for each drive, which
+//! is measured through its link.
 
-use serde::Deserialize;
-
-use super::Ssd;
-use super::params::SsdParams;
 use super::testing::{Offsets, closed_loop, one};
 use crate::device::{Nanos, Op, Stream};
-
-/// What these tests need of a model file.
-#[derive(Debug, Deserialize)]
-struct Model {
-    name: String,
-    kind: String,
-    ssd: SsdParams,
-}
-
-fn model(text: &str) -> Model {
-    let model: Model = toml::from_str(text).unwrap();
-    assert_eq!(model.kind, "ssd");
-    assert_eq!(model.ssd.validate(), [], "{}", model.name);
-    model
-}
+use crate::library::{Drive, Model, Start};
+use crate::link::Link;
 
 macro_rules! drive {
     ($name:literal) => {
-        model(include_str!(concat!("../../models/", $name, ".toml")))
+        Model::parse($name, include_str!(concat!("../../models/", $name, ".toml"))).unwrap()
     };
 }
 
 /// A drive and the time.
 struct Bench {
-    ssd: Ssd,
+    drive: Link<Drive>,
     now: Nanos,
 }
 
 impl Bench {
     fn new(model: &Model, fill: f64) -> Self {
-        let mut ssd = Ssd::new(model.ssd.clone(), 1).unwrap();
-        ssd.precondition(fill);
-        Self { ssd, now: 0 }
+        let start = Start { seed: 1, fill, ..Start::default() };
+        Self { drive: model.build(&start).unwrap(), now: 0 }
     }
 
     /// Keeps `depth` requests of `len` bytes in progress; returns the rate in MB/s.
@@ -51,7 +34,7 @@ impl Bench {
         mut at: impl FnMut(u64) -> u64,
     ) -> f64 {
         let start = self.now;
-        self.now = closed_loop(&mut self.ssd, start, op, count, depth, |k| (at(k), len));
+        self.now = closed_loop(&mut self.drive, start, op, count, depth, |k| (at(k), len));
         (count * len) as f64 * 1000.0 / (self.now - start) as f64
     }
 
@@ -74,7 +57,7 @@ impl Bench {
 
     fn stream(&mut self, op: Op, len: u64) -> f64 {
         let start = self.now;
-        self.now = self.ssd.stream(start, op, 0, len, 1 << 20, 8).unwrap();
+        self.now = self.drive.stream(start, op, 0, len, 1 << 20, 8).unwrap();
         len as f64 * 1000.0 / (self.now - start) as f64
     }
 }
@@ -107,7 +90,7 @@ fn expect_first_seed_4k(model: &Model) {
 }
 
 fn whole(model: &Model, chunk: u64) -> u64 {
-    model.ssd.capacity_bytes / chunk * chunk
+    model.capacity_bytes() / chunk * chunk
 }
 
 #[test]
@@ -150,7 +133,7 @@ fn samsung_860_evo_1tb() {
 fn samsung_870_evo_1tb() {
     let model = drive!("samsung-870evo-1tb");
     let mut bench = Bench::new(&model, 0.3);
-    let path_us = model.ssd.port.as_ref().map_or(0.0, |port| port.host_path_us);
+    let path_us = model.link.command_us + model.link.latency_us + model.link.status_us;
     let read = bench.random_4k(Op::Read, 1);
     expect("4K read, old data", read, 27.0, 55.0);
     expect("4K read, new file", Bench::file_4k_read(&model), 27.0, 55.0);
@@ -162,8 +145,8 @@ fn samsung_870_evo_1tb() {
     let mut now = bench.now;
     let count = 100;
     for k in 0..count {
-        now = one(&mut bench.ssd, now, Op::Write, k << 20, 4096);
-        now = one(&mut bench.ssd, now, Op::Flush, 0, 0);
+        now = one(&mut bench.drive, now, Op::Write, k << 20, 4096);
+        now = one(&mut bench.drive, now, Op::Flush, 0, 0);
     }
     let per_s = f64::from(count as u32) * 1e9 / (now - bench.now) as f64;
     near("write and fsync per second", per_s, 280.0, 12.0);
@@ -190,7 +173,7 @@ fn kioxia_bg4_128() {
     // the map of the whole drive does not fit: half of the random reads pay a second flash read
     let mut wide = Bench::new(&model, 1.0);
     let mut offsets = Offsets(5);
-    let units = model.ssd.capacity_bytes / 4096;
+    let units = model.capacity_bytes() / 4096;
     wide.rate(Op::Read, 60_000, 32, 4096, |_| offsets.below(units) * 4096);
     let spread = wide.rate(Op::Read, 20_000, 1, 4096, |_| offsets.below(units) * 4096);
     let near_by = Bench::new(&model, 1.0).random_4k(Op::Read, 1);

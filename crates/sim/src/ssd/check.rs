@@ -120,7 +120,6 @@ impl SsdParams {
             problems.rate("port.read_mb_s", port.read_mb_s);
             problems.rate("port.write_mb_s", port.write_mb_s);
             problems.time("port.command_us", port.command_us);
-            problems.time("port.host_path_us", port.host_path_us);
         }
         problems.time("buffer.flush_commit_us", self.buffer.flush_commit_us);
     }

@@ -70,8 +70,6 @@ pub struct Ssd {
     now: Nanos,
     /// When the firmware can start the next command.
     firmware_free: Nanos,
-    /// End of a flush that holds up everything behind it.
-    barrier: Nanos,
     /// The latest completion given so far.
     last_completion: Nanos,
     /// End of what has been folded in idle time.
@@ -133,7 +131,6 @@ impl Ssd {
             tags: Tags::new(params.controller.queue_depth),
             now: 0,
             firmware_free: 0,
-            barrier: 0,
             last_completion: 0,
             folded_until: 0,
             completions: BinaryHeap::new(),
@@ -217,7 +214,7 @@ impl Ssd {
 
     /// When the request submitted last gets a tag, and when the firmware has decoded it.
     fn start(&mut self, command_us: f64) -> Nanos {
-        let begin = self.tags.acquire(self.now).max(self.barrier).max(self.firmware_free);
+        let begin = self.tags.acquire(self.now).max(self.firmware_free);
         let interval = ns(self.params.controller.command_interval_us);
         self.firmware_free = begin + self.flash.paced(interval);
         begin + self.flash.paced(ns(command_us))
@@ -276,7 +273,7 @@ impl Device for Ssd {
             Op::Trim => (self.trim(&request), Outcome::Done),
         };
         self.tags.release(at);
-        self.complete(request.id, at + self.port.host_path(), outcome);
+        self.complete(request.id, at, outcome);
     }
 
     fn next_completion(&mut self) -> Option<Nanos> {

@@ -25,8 +25,8 @@ pub struct SsdParams {
     pub spare_share: f64,
     /// Firmware and processors.
     pub controller: ControllerParams,
-    /// The drive's own end of the host link, which moves pages as they arrive from the flash. Absent:
-    /// data take no time here, because a link layer around the drive carries them.
+    /// The drive's own end of the host link, which moves pages as they arrive from the flash. Absent in a
+    /// model: as fast as the link. Without any, data take no time.
     pub port: Option<PortParams>,
     /// Memory for the map.
     pub map: MapParams,
@@ -60,8 +60,8 @@ pub struct ControllerParams {
     pub read_ahead_kib: u32,
 }
 
-/// The drive's end of the host link, and the way to the program: all that a link layer around the drive
-/// would account for.
+/// The drive's end of the link: the only place where data take time on it. A model's port runs no faster
+/// than the payload of its `[link]`, which has the times of commands on the host's side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortParams {
@@ -71,8 +71,6 @@ pub struct PortParams {
     pub write_mb_s: f64,
     /// Time on the link for each command besides its data.
     pub command_us: f64,
-    /// Time of the host's driver, adapter and interrupt for each command; it overlaps between commands.
-    pub host_path_us: f64,
     /// Both directions at once (PCIe) instead of one at a time (SATA).
     pub full_duplex: bool,
 }
@@ -95,8 +93,6 @@ pub struct BufferParams {
     pub power_loss_protection: bool,
     /// Writing the map journal that ends a flush, after the data are in the flash.
     pub flush_commit_us: f64,
-    /// Commands that arrive during a flush wait for its end (SATA FLUSH CACHE is not queued).
-    pub flush_blocks_queue: bool,
     /// A write of part of a mapping unit is acknowledged only after the rest of the unit has been read.
     pub merge_before_ack: bool,
 }

@@ -21,7 +21,6 @@ pub(super) struct Port {
     read_ns_per_byte: f64,
     write_ns_per_byte: f64,
     command: Nanos,
-    host_path: Nanos,
 }
 
 impl Port {
@@ -33,13 +32,7 @@ impl Port {
             read_ns_per_byte: params.map_or(0.0, |port| 1000.0 / port.read_mb_s),
             write_ns_per_byte: params.map_or(0.0, |port| 1000.0 / port.write_mb_s),
             command: params.map_or(0, |port| ns(port.command_us)),
-            host_path: params.map_or(0, |port| ns(port.host_path_us)),
         }
-    }
-
-    /// What the host adds to each command.
-    pub(super) fn host_path(&self) -> Nanos {
-        self.host_path
     }
 
     /// How long `bytes` take, with or without the command itself.

@@ -212,7 +212,7 @@ impl Ssd {
         let port = self.port.duration(job.chunk, Way::FromHost, true) as f64;
         let interval = ns(controller.command_interval_us) as f64;
         let firmware = ns(controller.write_command_us) as f64;
-        let alone = firmware + port + self.port.host_path() as f64;
+        let alone = firmware + port;
         let at_drive = (firmware + port) / f64::from(controller.queue_depth);
         port.max(interval).max(at_drive).max(alone / f64::from(job.depth))
     }

@@ -1,6 +1,5 @@
 //! Small drives for tests, and a closed loop that drives them.
 
-use super::Ssd;
 use super::params::{
     BufferParams, ControllerParams, FlashParams, MapParams, PortParams, SsdParams, ThermalParams,
 };
@@ -28,7 +27,6 @@ pub(super) fn small() -> SsdParams {
             size_kib: 8192,
             power_loss_protection: false,
             flush_commit_us: 1000.0,
-            flush_blocks_queue: true,
             merge_before_ack: true,
         },
         flash: FlashParams {
@@ -60,13 +58,7 @@ pub(super) fn with_port(mut params: SsdParams, rate_mb_s: f64, command_us: f64) 
 }
 
 fn port(rate_mb_s: f64, command_us: f64) -> PortParams {
-    PortParams {
-        read_mb_s: rate_mb_s,
-        write_mb_s: rate_mb_s,
-        command_us,
-        host_path_us: 0.0,
-        full_duplex: true,
-    }
+    PortParams { read_mb_s: rate_mb_s, write_mb_s: rate_mb_s, command_us, full_duplex: true }
 }
 
 /// Throttles to 0.4 at 70 °C; 4 W in the long run give 40 °C above 30 °C.
@@ -90,20 +82,22 @@ pub(super) fn request(op: Op, offset: u64, len: u64) -> Request {
 }
 
 /// Submits at `now` with nothing outstanding, and returns when it is done.
-pub(super) fn one(ssd: &mut Ssd, now: Nanos, op: Op, offset: u64, len: u64) -> Nanos {
-    ssd.submit(now, request(op, offset, len));
-    let at = ssd.next_completion().expect("one is outstanding");
+pub(super) fn one(drive: &mut impl Device, now: Nanos, op: Op, offset: u64, len: u64) -> Nanos {
+    drive.submit(now, request(op, offset, len));
     let mut done = Vec::new();
-    ssd.advance(at, &mut done);
+    while done.is_empty() {
+        let next = drive.next_completion().expect("one is outstanding");
+        drive.advance(next, &mut done);
+    }
     assert_eq!(done.len(), 1);
     assert_eq!(done[0].outcome, Outcome::Done);
-    at
+    done[0].at
 }
 
 /// Keeps `depth` requests outstanding until `count` are done; `next` gives offset and length of each.
 /// Returns the time of the last completion.
-pub(super) fn closed_loop(
-    ssd: &mut Ssd,
+pub(super) fn closed_loop<D: Device>(
+    drive: &mut D,
     now: Nanos,
     op: Op,
     count: u64,
@@ -111,23 +105,23 @@ pub(super) fn closed_loop(
     mut next: impl FnMut(u64) -> (u64, u64),
 ) -> Nanos {
     let mut submitted = 0;
-    let mut send = |ssd: &mut Ssd, at: Nanos| {
+    let mut send = |drive: &mut D, at: Nanos| {
         if submitted < count {
             let (offset, len) = next(submitted);
-            ssd.submit(at, Request { id: submitted, op, offset, len, fua: false });
+            drive.submit(at, Request { id: submitted, op, offset, len, fua: false });
             submitted += 1;
         }
     };
     for _ in 0..depth {
-        send(ssd, now);
+        send(drive, now);
     }
     let mut done = Vec::new();
     let mut last = now;
-    while let Some(at) = ssd.next_completion() {
-        ssd.advance(at, &mut done);
-        last = at;
-        for _ in done.drain(..) {
-            send(ssd, at);
+    while let Some(at) = drive.next_completion() {
+        drive.advance(at, &mut done);
+        for completion in done.drain(..) {
+            last = completion.at;
+            send(drive, last);
         }
     }
     last

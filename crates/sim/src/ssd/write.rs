@@ -97,14 +97,7 @@ impl Ssd {
         if self.faults.flush_lies || self.params.buffer.power_loss_protection {
             return ready;
         }
-        let blocks = self.params.buffer.flush_blocks_queue;
-        // a flush that is not queued starts when all before it are done
-        let begin = if blocks { ready.max(self.last_completion) } else { ready };
-        let done = self.save(begin);
-        if blocks {
-            self.barrier = done;
-        }
-        done
+        self.save(ready)
     }
 
     /// Serves a TRIM; only whole mapping units are forgotten.

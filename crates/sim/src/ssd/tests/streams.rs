@@ -42,12 +42,11 @@ fn with_cache(static_gb: f64, dynamic_max_gb: f64) -> SsdParams {
 fn writes_agree_with_single_steps() {
     let gib = 1 << 30;
     let slow_port = with_port(small(), 200.0, 1.0);
-    let mut slow_host = with_port(small(), 2000.0, 1.0);
-    slow_host.port.as_mut().unwrap().host_path_us = 500.0;
+    let slow_firmware = with_port(small(), 2000.0, 500.0);
     for (what, params) in [
         ("flash-limited", small()),
         ("port-limited", slow_port),
-        ("host-limited", slow_host),
+        ("command-limited", slow_firmware),
         ("static cache", with_cache(0.3, 0.0)),
         ("dynamic cache", with_cache(0.0, 0.3)),
     ] {

@@ -1,0 +1,55 @@
+//! A drive of any kind, as one type.
+
+use crate::device::{Completion, Device, Nanos, Op, Request, Stream};
+use crate::hdd::HardDisk;
+use crate::ssd::Ssd;
+
+/// A drive of any kind.
+#[derive(Debug)]
+pub enum Drive {
+    /// Rotating disk.
+    Hdd(Box<HardDisk>),
+    /// Flash.
+    Ssd(Box<Ssd>),
+}
+
+macro_rules! of_either {
+    ($self:ident, $drive:ident => $call:expr) => {
+        match $self {
+            Drive::Hdd($drive) => $call,
+            Drive::Ssd($drive) => $call,
+        }
+    };
+}
+
+impl Device for Drive {
+    fn capacity_bytes(&self) -> u64 {
+        of_either!(self, drive => drive.capacity_bytes())
+    }
+    fn sector_bytes(&self) -> u32 {
+        of_either!(self, drive => drive.sector_bytes())
+    }
+    fn submit(&mut self, now: Nanos, request: Request) {
+        of_either!(self, drive => drive.submit(now, request));
+    }
+    fn next_completion(&mut self) -> Option<Nanos> {
+        of_either!(self, drive => drive.next_completion())
+    }
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        of_either!(self, drive => drive.advance(to, done));
+    }
+}
+
+impl Stream for Drive {
+    fn stream(
+        &mut self,
+        now: Nanos,
+        op: Op,
+        offset: u64,
+        len: u64,
+        chunk: u64,
+        depth: u32,
+    ) -> Option<Nanos> {
+        of_either!(self, drive => drive.stream(now, op, offset, len, chunk, depth))
+    }
+}

@@ -1,0 +1,77 @@
+//! The state a simulated drive begins in, and what is planted in it.
+
+use crate::device::Nanos;
+use crate::{hdd, ssd};
+
+/// What is planted in a simulated drive, the same words for every kind.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Planted {
+    /// Flushes are answered at once.
+    pub flush_lies: bool,
+    /// Partial physical sectors cost nothing extra (hard disks).
+    pub no_read_modify_write: bool,
+    /// Queued commands in order of arrival (hard disks).
+    pub first_come: bool,
+    /// A twentieth of the drive, at its middle, needs retries.
+    pub slow_region: bool,
+    /// A thousandth of the drive, at its middle, cannot be read.
+    pub failing_region: bool,
+    /// The drive disappears after so much time.
+    pub gone_at: Option<Nanos>,
+    /// The drive is throttled to a third (flash).
+    pub throttled: bool,
+}
+
+/// State a simulated drive begins in.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Start {
+    /// Seed of everything that is left to chance.
+    pub seed: u64,
+    /// Share of the drive that has been written before, 0–1 (flash).
+    pub fill: f64,
+    /// What is wrong with it.
+    pub planted: Planted,
+}
+
+pub(super) fn hdd_faults(planted: &Planted, capacity: u64) -> hdd::Faults {
+    let middle = capacity / 2 / 4096 * 4096;
+    hdd::Faults {
+        flush_lies: planted.flush_lies,
+        no_read_modify_write: planted.no_read_modify_write,
+        fcfs: planted.first_come,
+        slow_region: planted.slow_region.then_some(hdd::SlowRegion {
+            offset: middle,
+            len: capacity / 20,
+            extra_revolutions: 2,
+        }),
+        failing_region: planted.failing_region.then_some(hdd::FailingRegion {
+            offset: middle,
+            len: capacity / 1000,
+            retry_ms: 2_000.0,
+        }),
+        gone_at: planted.gone_at,
+    }
+}
+
+pub(super) fn ssd_faults(planted: &Planted, capacity: u64) -> ssd::Faults {
+    let middle = capacity / 2 / 4096 * 4096;
+    let region = |len: u64, retry_ns: Nanos, unreadable: bool| ssd::FailingRegion {
+        offset: middle,
+        len,
+        retry_ns,
+        unreadable,
+    };
+    let mut failing = Vec::new();
+    if planted.slow_region {
+        failing.push(region(capacity / 20, 1_000_000, false));
+    }
+    if planted.failing_region {
+        failing.push(region(capacity / 1000, 50_000_000, true));
+    }
+    ssd::Faults {
+        flush_lies: planted.flush_lies,
+        throttle_forced: planted.throttled.then_some(1.0 / 3.0),
+        failing,
+        gone_at: planted.gone_at,
+    }
+}
