@@ -25,8 +25,8 @@ pub struct Device {
 enum Backend {
     /// A file or block device behind an engine.
     File { file: IoFile, engine: Engine },
-    /// A simulated drive in virtual time.
-    Simulated(Arc<SimulatedDrive>),
+    /// A simulated drive, or a file on one, in virtual time.
+    Simulated { drive: Arc<SimulatedDrive>, mode: IoMode },
 }
 
 /// What a worker leaves behind.
@@ -48,16 +48,16 @@ impl Device {
         Self { backend: Backend::File { file, engine } }
     }
 
-    /// A simulated drive.
-    pub fn simulated(drive: Arc<SimulatedDrive>) -> Self {
-        Self { backend: Backend::Simulated(drive) }
+    /// A simulated drive, or a file on one seen through the host's page cache or past it.
+    pub fn simulated(drive: Arc<SimulatedDrive>, mode: IoMode) -> Self {
+        Self { backend: Backend::Simulated { drive, mode } }
     }
 
     /// Size of the file or drive.
     pub fn size_bytes(&self) -> u64 {
         match &self.backend {
             Backend::File { file, .. } => file.size_bytes(),
-            Backend::Simulated(drive) => drive.capacity_bytes(),
+            Backend::Simulated { drive, .. } => drive.capacity_bytes(),
         }
     }
 
@@ -65,7 +65,8 @@ impl Device {
     pub fn align_bytes(&self) -> u32 {
         match &self.backend {
             Backend::File { file, .. } => file.align_bytes(),
-            Backend::Simulated(drive) => drive.sector_bytes(),
+            Backend::Simulated { mode: IoMode::Buffered, .. } => 1,
+            Backend::Simulated { drive, .. } => drive.sector_bytes(),
         }
     }
 
@@ -73,7 +74,7 @@ impl Device {
     pub fn mode(&self) -> IoMode {
         match &self.backend {
             Backend::File { file, .. } => file.mode(),
-            Backend::Simulated(_) => IoMode::Direct,
+            Backend::Simulated { mode, .. } => *mode,
         }
     }
 
@@ -87,23 +88,29 @@ impl Device {
         matches!(self.backend, Backend::File { .. })
     }
 
-    /// Waits until everything written has reached the drive. On a simulated drive the next phase's own
-    /// requests meet what is left in its cache.
+    /// Waits until everything written has reached the drive.
     pub fn sync(&self) -> Result<(), BenchError> {
         match &self.backend {
             Backend::File { file, .. } => Ok(file.sync()?),
-            Backend::Simulated(drive) => {
+            Backend::Simulated { drive, .. } => {
                 drive.flush();
                 Ok(())
             }
         }
     }
 
-    /// Drops the file's pages from the page cache.
+    /// Writes what is dirty and drops the file's pages from the page cache.
     pub fn evict(&self) -> Result<(), BenchError> {
         match &self.backend {
             Backend::File { file, .. } => Ok(file.evict()?),
-            Backend::Simulated(_) => Ok(()),
+            Backend::Simulated { drive, .. } => {
+                // A bare drive has no pages, and its own write cache is no business of an eviction.
+                if drive.resident_share().is_some() {
+                    drive.flush();
+                    drive.evict();
+                }
+                Ok(())
+            }
         }
     }
 
@@ -111,7 +118,7 @@ impl Device {
     pub fn resident_share(&self) -> Option<f64> {
         match &self.backend {
             Backend::File { file, .. } => file.resident_share(),
-            Backend::Simulated(_) => None,
+            Backend::Simulated { drive, .. } => drive.resident_share(),
         }
     }
 
@@ -171,8 +178,8 @@ impl Device {
             Backend::File { file, .. } => {
                 start.run(UringQueue::new(file, spec), task, Some(Who::Thread))
             }
-            Backend::Simulated(drive) => {
-                start.run(Ok(SimulatedQueue::new(drive, spec)), task, None)
+            Backend::Simulated { drive, mode } => {
+                start.run(Ok(SimulatedQueue::new(drive, *mode, spec)), task, None)
             }
         }
     }
@@ -180,7 +187,7 @@ impl Device {
     fn engine_error(&self, source: io::Error) -> BenchError {
         let engine = match &self.backend {
             Backend::File { engine, .. } => *engine,
-            Backend::Simulated(_) => Engine::Sim,
+            Backend::Simulated { .. } => Engine::Sim,
         };
         let other = if engine == Engine::Uring { Engine::Threads } else { Engine::Uring };
         BenchError::Engine { engine: engine.name(), other: other.name(), source }

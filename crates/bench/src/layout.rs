@@ -21,6 +21,11 @@ const CHUNK: u64 = 256 << 20;
 /// Long enough for the slowest card; the number of requests ends the phase.
 const NO_TIME_LIMIT: Secs = Secs(86_400.0);
 
+/// The size of an own file that holds `size`: whole MiB.
+pub fn rounded(size: Bytes) -> Bytes {
+    Bytes(size.0.next_multiple_of(BLOCK))
+}
+
 /// Writes every whole MiB of the file once, in order, and flushes. Own files are whole MiB long.
 pub fn fill(session: &Session<'_>, device: &Device, size: Bytes) -> Result<(), BenchError> {
     let shape = Shape { order: Order::Seq, block: Bytes(BLOCK), depth: DEPTH, threads: 1 };

@@ -9,15 +9,16 @@ use crate::queue::Task;
 use crate::results::{Round, TestRecord};
 use crate::{clock, layout, validity};
 use drivescope_drive::counters::{self, DeviceCounters};
-use drivescope_drive::{IoFile, OwnFolder, Target};
+use drivescope_drive::simulated::SimulatedDrive;
+use drivescope_drive::{OwnFolder, Target};
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::document::{Limiter, TestResult, TestStatus};
 use drivescope_model::event::Event;
 use drivescope_model::findings::Finding;
 use drivescope_model::host::Calibration;
 use drivescope_model::options::TestKind;
-use drivescope_model::plan::{Plan, PlannedTest};
-use drivescope_model::target::TargetKind;
+use drivescope_model::plan::{Engine, Plan, PlannedTest};
+use drivescope_model::target::{IoMode, TargetKind};
 use drivescope_model::units::{Bytes, Secs};
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,6 +54,8 @@ pub struct Session<'a> {
     findings: Vec<Finding>,
     folder: Option<OwnFolder>,
     device: Option<Device>,
+    /// The simulated drive in use, whose clock is the session's: the target, or a file on one like it.
+    simulated: Option<Arc<SimulatedDrive>>,
     pass: u64,
     test: TestClock,
 }
@@ -85,6 +88,7 @@ impl<'a> Session<'a> {
             findings: validity::of_target(target, host.power_save),
             folder: None,
             device: None,
+            simulated: target.simulated().cloned(),
             pass: 0,
             test: TestClock::default(),
         }
@@ -102,7 +106,7 @@ impl<'a> Session<'a> {
 
     /// The time of the target: real, or a simulated drive's own.
     pub fn now_ns(&self) -> u64 {
-        self.target.simulated().map_or_else(clock::now_ns, |drive| drive.now())
+        self.simulated.as_ref().map_or_else(clock::now_ns, |drive| drive.now())
     }
 
     /// Runs one test to its end, whatever that is.
@@ -114,6 +118,7 @@ impl<'a> Session<'a> {
         self.test = TestClock { start_ns: self.now_ns(), expected_s: planned.cost.seconds };
         let mut record = TestRecord::new(planned.test);
         let end = crate::tests::run(planned.test, self, &mut record);
+        self.leave_simulated_file();
         let remarks = [planned.omitted.as_slice(), record.remarks()].concat();
         let mut result = record.finish(self.plan.suite.rounds);
         result.elapsed_s = (self.now_ns() - self.test.start_ns) as f64 / 1e9;
@@ -166,7 +171,7 @@ impl<'a> Session<'a> {
 
     /// Waits between phases, or until the run is asked to stop.
     pub fn pause(&self, length: Secs) -> Result<(), BenchError> {
-        if let Some(drive) = self.target.simulated() {
+        if let Some(drive) = &self.simulated {
             drive.idle_until(drive.now() + length.nanos());
             return self.check_stop();
         }
@@ -186,7 +191,7 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         if let Some(drive) = self.target.simulated() {
-            self.device = Some(Device::simulated(Arc::clone(drive)));
+            self.device = Some(Device::simulated(Arc::clone(drive), IoMode::Direct));
             return Ok(());
         }
         if self.target.info().kind == TargetKind::Directory {
@@ -233,14 +238,39 @@ impl<'a> Session<'a> {
         self.folder.as_ref().map_or(Ok(()), |folder| Ok(folder.check_room(wanted)?))
     }
 
-    /// The data file once more, through the page cache, as an ordinary program would open it.
-    pub fn buffered_data_file(&self) -> Result<IoFile, BenchError> {
-        Ok(self.own_folder()?.open_file_buffered(DATA_FILE)?)
+    /// The data file twice: through the page cache, as an ordinary program opens it, and in its effective
+    /// mode. On a simulated drive it is a file of `size`, whole MiB, on a fresh drive of the same
+    /// kind.
+    pub fn data_file_both_ways(&mut self, size: Bytes) -> Result<(Device, Device), BenchError> {
+        self.prepare_device()?;
+        let size = layout::rounded(size);
+        if let Some(file) = self.target.simulated_file(size.0, self.now_ns()) {
+            return self.fill_simulated_file(Arc::new(file?), size);
+        }
+        let folder = self.own_folder()?;
+        // Such a program calls pread and pwrite, whatever the engine of other tests.
+        let buffered = Device::new(folder.open_file_buffered(DATA_FILE)?, Engine::Threads);
+        let direct = Device::new(folder.open_file(DATA_FILE)?, Engine::Threads);
+        Ok((buffered, direct))
     }
 
-    /// The data file once more, in its effective mode.
-    pub fn own_data_file(&self) -> Result<IoFile, BenchError> {
-        Ok(self.own_folder()?.open_file(DATA_FILE)?)
+    fn fill_simulated_file(
+        &mut self,
+        file: Arc<SimulatedDrive>,
+        size: Bytes,
+    ) -> Result<(Device, Device), BenchError> {
+        self.simulated = Some(Arc::clone(&file));
+        let direct = Device::simulated(Arc::clone(&file), IoMode::Direct);
+        layout::fill(self, &direct, size)?;
+        Ok((Device::simulated(file, IoMode::Buffered), direct))
+    }
+
+    /// Back to the target itself, if a test worked on a simulated file: time has passed for it too.
+    fn leave_simulated_file(&mut self) {
+        if let Some(drive) = self.target.simulated() {
+            drive.idle_until(self.now_ns());
+            self.simulated = Some(Arc::clone(drive));
+        }
     }
 
     fn own_folder(&self) -> Result<&OwnFolder, BenchError> {

@@ -28,7 +28,7 @@ pub struct Target {
     drive: Option<Drive>,
     stack: Stack,
     roots: Roots,
-    simulated: Option<Arc<SimulatedDrive>>,
+    simulated: Option<(Spec, Arc<SimulatedDrive>)>,
 }
 
 impl Target {
@@ -74,7 +74,7 @@ impl Target {
     /// A simulated drive, by `sim:MODEL?…`. Errors: no such model, or a state no drive can be in.
     pub fn simulate(text: &str, roots: &Roots) -> Result<Self, DriveError> {
         let spec = Spec::parse(text)?;
-        let simulated = Some(Arc::new(spec.build()?));
+        let simulated = Arc::new(spec.build()?);
         Ok(Self {
             info: spec.target_info(),
             path: PathBuf::from(text),
@@ -82,13 +82,24 @@ impl Target {
             drive: Some(spec.drive()),
             stack: Stack::default(),
             roots: roots.clone(),
-            simulated,
+            simulated: Some((spec, simulated)),
         })
     }
 
     /// The simulated drive, if it is one.
     pub fn simulated(&self) -> Option<&Arc<SimulatedDrive>> {
-        self.simulated.as_ref()
+        self.simulated.as_ref().map(|(_, drive)| drive)
+    }
+
+    /// A new file on a fresh drive like the simulated one, below a host's page cache: what a directory is on a
+    /// real drive. `None` for real targets. Its time begins at `now_ns`. Errors: it does not fit.
+    pub fn simulated_file(
+        &self,
+        size_bytes: u64,
+        now_ns: u64,
+    ) -> Option<Result<SimulatedDrive, DriveError>> {
+        let (spec, _) = self.simulated.as_ref()?;
+        Some(spec.build_with_file(size_bytes, now_ns).map_err(DriveError::from))
     }
 
     /// What it is.

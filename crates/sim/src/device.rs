@@ -69,7 +69,11 @@ pub trait Device {
     /// done first.
     fn submit(&mut self, now: Nanos, request: Request);
 
-    /// When the next completion is due, if nothing else is submitted; `None` with nothing outstanding.
+    /// The next time at which something happens to what is outstanding, if nothing else is submitted: a
+    /// lower bound of the next completion. A bare drive gives the completion itself; a layer gives its own
+    /// next step, after which the request may still be under way. Whoever waits for a completion therefore
+    /// advances to this time and asks again until one has come; each round makes progress, so that the
+    /// time given after an `advance` lies behind it. `None` with nothing outstanding.
     fn next_completion(&mut self) -> Option<Nanos>;
 
     /// Lets time pass until `to` and appends every completion due by then, in order of time.

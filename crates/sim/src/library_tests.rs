@@ -1,7 +1,8 @@
 //! Models as files.
 
 use super::*;
-use crate::device::Device;
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request, Stream};
+use crate::link::Bridge;
 
 #[test]
 fn every_built_in_model_is_valid_and_named_like_its_file() {
@@ -48,4 +49,185 @@ fn mistakes_are_named_with_line_and_field() {
         }
         other => panic!("{other}"),
     }
+}
+
+/// Mean time in ns of a request and the end of the last, at a queue depth.
+fn closed_loop(
+    device: &mut dyn Device,
+    depth: u64,
+    count: u64,
+    request: impl Fn(u64) -> (Op, u64, u64),
+) -> (f64, Nanos) {
+    let mut sent_at = Vec::new();
+    let (mut total, mut end, mut done) = (0, 0, Vec::new());
+    let send = |device: &mut dyn Device, sent_at: &mut Vec<Nanos>, at: Nanos| {
+        let id = sent_at.len() as u64;
+        if id < count {
+            let (op, offset, len) = request(id);
+            device.submit(at, Request { id, op, offset, len, fua: false });
+            sent_at.push(at);
+        }
+    };
+    for _ in 0..depth {
+        send(device, &mut sent_at, 0);
+    }
+    while let Some(next) = device.next_completion() {
+        device.advance(next, &mut done);
+        for Completion { id, at, outcome } in done.drain(..) {
+            assert_eq!(outcome, Outcome::Done);
+            total += at - sent_at[id as usize];
+            end = at;
+            send(device, &mut sent_at, at);
+        }
+    }
+    (total as f64 / count as f64, end)
+}
+
+fn scattered_read(id: u64) -> (Op, u64, u64) {
+    // no fixed stride, with which a platter would be in step
+    let mixed = (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (Op::Read, (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) % 250_000 * 4096, 4096)
+}
+
+fn large_read(id: u64) -> (Op, u64, u64) {
+    (Op::Read, id << 20, 1 << 20)
+}
+
+fn large_write(id: u64) -> (Op, u64, u64) {
+    (Op::Write, id << 20, 1 << 20)
+}
+
+/// The drive of a model without its link, its port as fast as in the link.
+fn bare(model: &Model, start: &Start) -> Drive {
+    let mut wide = model.clone();
+    wide.link.bridge = Bridge::default();
+    wide.build(start).unwrap().inner().clone()
+}
+
+#[test]
+fn data_are_paid_once_and_the_link_adds_its_command_times() {
+    for &(name, text) in BUILT_IN {
+        let model = Model::parse(name, text).unwrap();
+        let start = Start { seed: 1, fill: 0.2, ..Start::default() };
+        let both = |depth, count, request: fn(u64) -> (Op, u64, u64)| {
+            let through = closed_loop(&mut model.build(&start).unwrap(), depth, count, request);
+            (through, closed_loop(&mut bare(&model, &start), depth, count, request))
+        };
+        let link = &model.link;
+        let added_ns = 1000.0 * (link.command_us + link.latency_us + link.status_us);
+        let (through, alone) = both(1, 2000, scattered_read);
+        let (added, slack) = (through.0 - alone.0, alone.0 * 0.01);
+        assert!((added - added_ns).abs() < slack.max(1.0), "{name}: {added} for {added_ns}");
+        for (depth, request) in [(4, large_read as fn(u64) -> (Op, u64, u64)), (4, large_write)] {
+            let (through, alone) = both(depth, 300, request);
+            let off = through.1 as f64 / alone.1 as f64 - 1.0;
+            assert!(off.abs() < 0.015, "{name}: {off}");
+        }
+    }
+}
+
+#[test]
+fn a_slow_link_caps_a_fast_drive_at_its_payload() {
+    let text = BUILT_IN.iter().find(|(name, _)| *name == "toshiba-xg6-1tb").unwrap().1;
+    let start = Start { fill: 0.2, ..Start::default() };
+    for (preset, least, most) in [
+        ("sata-3g", 270.0, 280.1),
+        ("usb3-uas", 410.0, 430.1),
+        ("usb3-bulk-only", 390.0, 430.1),
+        ("usb2-bulk-only", 30.0, 38.1),
+    ] {
+        let model = Model::parse(preset, &text.replace("\"pcie3-x4\"", &format!("\"{preset}\"")));
+        let model = model.unwrap();
+        for request in [large_read, large_write] {
+            let end = closed_loop(&mut model.build(&start).unwrap(), 4, 300, request).1;
+            let rate_mb_s = (300u64 << 20) as f64 * 1000.0 / end as f64;
+            assert!((least..=most).contains(&rate_mb_s), "{preset}: {rate_mb_s}");
+        }
+    }
+}
+
+#[test]
+fn passes_over_an_ssd_are_computed_through_its_link() {
+    let text = BUILT_IN.iter().find(|(name, _)| *name == "samsung-860evo-250").unwrap().1;
+    let model = Model::parse("samsung-860evo-250", text).unwrap();
+    // past the end of the SLC cache
+    let len = 24_000 << 20;
+    for (depth, request) in [(1, large_write as fn(u64) -> (Op, u64, u64)), (4, large_read)] {
+        let start = Start { fill: if depth == 4 { 1.0 } else { 0.0 }, ..Start::default() };
+        let op = request(0).0;
+        let computed = model.build(&start).unwrap().stream(0, op, 0, len, 1 << 20, depth);
+        let stepped =
+            closed_loop(&mut model.build(&start).unwrap(), depth.into(), 24_000, request).1;
+        let off = computed.unwrap() as f64 / stepped as f64 - 1.0;
+        assert!(off.abs() < 0.005, "{op:?}: {off}");
+    }
+}
+
+#[test]
+fn a_link_is_checked_with_its_line() {
+    let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == "easystore-2tb").unwrap();
+    for (line, wrong, field) in [
+        (
+            "hides_rotation = true ",
+            "hidden_tail_bytes = 4000000000000 ",
+            "bridge.hidden_tail_bytes",
+        ),
+        ("hides_rotation = true ", "logical_sector_bytes = 1000 ", "bridge.logical_sector_bytes"),
+        (
+            "preset = \"usb3-bulk-only\"",
+            "preset = \"usb3-bulk-only\"\nqueue_depth = 2",
+            "queue_depth",
+        ),
+        ("preset = \"usb3-bulk-only\"", "preset = \"sata-6g\"", "bridge"),
+    ] {
+        let spoilt = text.replacen(line, wrong, 1);
+        let where_it_stands =
+            if field == "bridge" { "[link.bridge]" } else { wrong.lines().last().unwrap() };
+        let expected = spoilt.lines().position(|line| line.starts_with(where_it_stands));
+        match Model::parse(name, &spoilt).unwrap_err() {
+            ModelError::Impossible { line, field: named, .. } => {
+                assert_eq!(named, format!("link.{field}"));
+                assert_eq!(line, expected.unwrap() + 1, "{field}");
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn what_a_drive_reports_must_be_possible() {
+    let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == "wd20ears").unwrap();
+    for (from, to, field) in [
+        (
+            "reported_physical_sector_bytes = 512",
+            "reported_physical_sector_bytes = 1024",
+            "physical",
+        ),
+        ("reported_logical_sector_bytes = 512", "reported_logical_sector_bytes = 4096", "logical"),
+        ("\nlogical_sector_bytes = 512", "\nlogical_sector_bytes = 4096", "logical"),
+    ] {
+        match Model::parse(name, &text.replacen(from, to, 1)).unwrap_err() {
+            ModelError::Impossible { line, field: named, .. } => {
+                assert_eq!(named, format!("identity.reported_{field}_sector_bytes"));
+                let key = format!("reported_{field}");
+                let at = text.lines().position(|line| line.starts_with(&key)).unwrap();
+                assert_eq!(line, at + 1);
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn a_bridge_changes_what_the_host_sees() {
+    let text = BUILT_IN.iter().find(|(name, _)| *name == "easystore-2tb").unwrap().1;
+    let lies =
+        "hidden_tail_bytes = 1000000\nserial = \"\"\nlogical_sector_bytes = 4096\nhides_rotation";
+    let model = Model::parse("easystore-2tb", &text.replacen("hides_rotation", lies, 1)).unwrap();
+    let (seen, drive) = (model.shown(), model.build(&Start::default()).unwrap());
+    assert_eq!((seen.serial.as_str(), seen.rotation_rpm), ("", None));
+    assert_eq!(seen.reported_logical_sector_bytes, 4096);
+    assert_eq!((drive.sector_bytes(), drive.capacity_bytes()), (4096, model.capacity_bytes()));
+    assert_eq!(model.capacity_bytes(), (2_000_398_934_016 - 1_000_000) / 4096 * 4096);
+    assert!(model.looks_rotating() && model.shows_write_cache().is_none());
 }

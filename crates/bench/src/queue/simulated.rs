@@ -2,22 +2,24 @@
 
 use super::{Completion, Op, Queue, QueueSpec, Request};
 use drivescope_drive::simulated::{Answer, SimOp, SimulatedDrive, Worker};
+use drivescope_model::target::IoMode;
 use std::io;
 
 /// One loop's side of a simulated drive.
 pub struct SimulatedQueue<'d> {
     drive: &'d SimulatedDrive,
+    mode: IoMode,
     worker: Worker,
     slots: u16,
     answers: Vec<Answer>,
 }
 
 impl<'d> SimulatedQueue<'d> {
-    /// A queue; time stands still until it waits.
-    pub fn new(drive: &'d SimulatedDrive, spec: QueueSpec) -> Self {
+    /// A queue whose requests go through the host's page cache or past it; time stands still until it waits.
+    pub fn new(drive: &'d SimulatedDrive, mode: IoMode, spec: QueueSpec) -> Self {
         let slots = spec.slots();
         let answers = Vec::with_capacity(usize::from(slots));
-        Self { drive, worker: drive.register(slots), slots, answers }
+        Self { drive, mode, worker: drive.register(slots), slots, answers }
     }
 }
 
@@ -34,7 +36,8 @@ impl Queue for SimulatedQueue<'_> {
             Op::Write => SimOp::Write,
             Op::Sync => SimOp::Sync,
         };
-        self.drive.submit(self.worker, op, request.offset, request.len, request.slot);
+        let Request { offset, len, slot, .. } = request;
+        self.drive.submit(self.worker, self.mode, op, offset, len, slot);
     }
     fn kick(&mut self) -> io::Result<()> {
         Ok(())

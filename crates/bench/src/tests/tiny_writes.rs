@@ -19,8 +19,7 @@ use drivescope_model::cell::{Mix, Order};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
-use drivescope_model::plan::{Cost, Engine, PlannedTest};
-use drivescope_model::target::TargetKind;
+use drivescope_model::plan::{Cost, PlannedTest};
 use drivescope_stats::summary;
 use std::ops::Range;
 
@@ -83,11 +82,7 @@ fn patterns() -> impl Iterator<Item = Pattern> {
 }
 
 pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
-    let refused = match context.target.kind {
-        TargetKind::Simulated => Some("needs a file system; a simulated drive here is a bare one"),
-        kind => no_writes(kind),
-    };
-    if let Some(reason) = refused {
+    if let Some(reason) = no_writes(context.target.kind) {
         return skipped(TestKind::TinyWrites, context, reason);
     }
     let options = &context.suite.tiny_writes;
@@ -107,11 +102,9 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
 
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let suite = &session.plan.suite;
-    session.prepare_device()?;
-    // Such a program calls pread and pwrite, whatever the engine of other tests.
-    let buffered = Device::new(session.buffered_data_file()?, Engine::Threads);
-    let direct = Device::new(session.own_data_file()?, Engine::Threads);
-    let span = 0..session.span(session.open_device()).end.min(suite.tiny_writes.size.0);
+    let size = suite.tiny_writes.size;
+    let (buffered, direct) = session.data_file_both_ways(size)?;
+    let span = 0..buffered.size_bytes().min(size.0);
     for round in 1..=suite.rounds {
         for pattern in patterns() {
             session.pause(suite.pause)?;

@@ -73,7 +73,7 @@ impl Timeline {
     }
 
     /// Submits what has arrived and takes what is due by `now`, all in the order of time, even when
-    /// the thread comes late. Returns when the next completion is due.
+    /// the thread comes late. Returns when something is due next, which need not end a request.
     pub(super) fn run_until(&mut self, now: Nanos, reply: &mut impl FnMut(Reply)) -> Option<Nanos> {
         loop {
             let due = self.device.next_completion();
@@ -101,7 +101,7 @@ impl Timeline {
         self.reached = self.reached.max(due);
         self.device.advance(self.reached, &mut self.done);
         let progress = !self.done.is_empty() || self.device.next_completion() > Some(due);
-        assert!(progress, "a device completes what it announced for {due} ns");
+        assert!(progress, "a device gets on at the time it announced, {due} ns");
         for completion in self.done.drain(..) {
             let flight = self.accepted.remove(&completion.id);
             let flight = flight.expect("a device completes each request once, and no others");

@@ -3,8 +3,10 @@
 //! Time passes only when every loop that uses the drive waits: then it jumps to the next completion or
 //! deadline. A single loop never blocks, so an hour of a drive's life takes as long as computing it.
 
+pub mod file;
 pub mod spec;
 
+use drivescope_model::target::IoMode;
 use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use rustix::io::Errno;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -27,7 +29,25 @@ pub struct Worker(u32);
 /// An answer: the slot of the request, and bytes moved or a negative errno.
 pub type Answer = (u16, i32);
 
-/// A simulated drive with its clock.
+/// What answers the requests: a bare drive, or a file on one behind a host's page cache.
+trait Served: Device + Send {
+    /// Sends a request past the page cache; a bare drive has none.
+    fn submit_direct(&mut self, now: Nanos, request: Request) {
+        self.submit(now, request);
+    }
+
+    /// Drops clean pages from the page cache.
+    fn evict(&mut self) {}
+
+    /// Share (0–1) of the whole that is in the page cache; `None` without one.
+    fn resident_share(&self) -> Option<f64> {
+        None
+    }
+}
+
+impl Served for Box<dyn Device + Send> {}
+
+/// A simulated drive, or a file on one, with its clock.
 pub struct SimulatedDrive {
     state: Mutex<State>,
     moved: Condvar,
@@ -36,7 +56,7 @@ pub struct SimulatedDrive {
 }
 
 struct State {
-    device: Box<dyn Device + Send>,
+    device: Box<dyn Served>,
     now: Nanos,
     loops: Vec<Option<Loop>>,
     done: Vec<Completion>,
@@ -55,8 +75,12 @@ struct Loop {
 impl SimulatedDrive {
     /// A drive at time 0.
     pub fn new(device: Box<dyn Device + Send>) -> Self {
+        Self::serving(Box::new(device), 0)
+    }
+
+    fn serving(device: Box<dyn Served>, now: Nanos) -> Self {
         let (capacity_bytes, sector_bytes) = (device.capacity_bytes(), device.sector_bytes());
-        let state = State { device, now: 0, loops: Vec::new(), done: Vec::new() };
+        let state = State { device, now, loops: Vec::new(), done: Vec::new() };
         Self { state: Mutex::new(state), moved: Condvar::new(), capacity_bytes, sector_bytes }
     }
 
@@ -86,8 +110,18 @@ impl SimulatedDrive {
     /// Empties the write cache, with nobody else using the drive.
     pub fn flush(&self) {
         let worker = self.register(1);
-        self.submit(worker, SimOp::Sync, 0, 0, 0);
+        self.submit(worker, IoMode::Direct, SimOp::Sync, 0, 0, 0);
         self.unregister(worker);
+    }
+
+    /// Drops clean pages from the host's page cache, if there is one.
+    pub fn evict(&self) {
+        self.lock().device.evict();
+    }
+
+    /// Share (0–1) of a file that is in the host's page cache; `None` on a bare drive.
+    pub fn resident_share(&self) -> Option<f64> {
+        self.lock().device.resident_share()
     }
 
     /// A new loop begins; time stands still until it waits.
@@ -113,8 +147,16 @@ impl SimulatedDrive {
         self.moved.notify_all();
     }
 
-    /// Sends a request now.
-    pub fn submit(&self, worker: Worker, op: SimOp, offset: u64, len: u32, slot: u16) {
+    /// Sends a request now, through the page cache or past it; a bare drive has none.
+    pub fn submit(
+        &self,
+        worker: Worker,
+        mode: IoMode,
+        op: SimOp,
+        offset: u64,
+        len: u32,
+        slot: u16,
+    ) {
         let mut state = self.lock();
         let entry = state.get(worker);
         entry.lens[usize::from(slot)] = len;
@@ -127,7 +169,11 @@ impl SimulatedDrive {
         };
         let now = state.now;
         let len = u64::from(len);
-        state.device.submit(now, Request { id, op, offset, len, fua: false });
+        let request = Request { id, op, offset, len, fua: false };
+        match mode {
+            IoMode::Direct => state.device.submit_direct(now, request),
+            IoMode::Buffered => state.device.submit(now, request),
+        }
     }
 
     /// Waits until an answer has arrived or the time has come; appends what has arrived.

@@ -4,8 +4,7 @@ use super::SimulatedDrive;
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
-pub use drivescope_sim::library::Kind;
-use drivescope_sim::library::{BUILT_IN, Model, Planted, Start};
+use drivescope_sim::library::{BUILT_IN, Kind, Model, Planted, Start};
 use std::path::PathBuf;
 
 /// Beginning of every simulated target.
@@ -106,6 +105,19 @@ impl Spec {
         let drive =
             self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
         Ok(SimulatedDrive::new(Box::new(drive)))
+    }
+
+    /// A new file of `size_bytes` on a fresh drive of this kind with nothing else on it, below a host's page
+    /// cache; its time begins at `now_ns`.
+    pub fn build_with_file(
+        &self,
+        size_bytes: u64,
+        now_ns: u64,
+    ) -> Result<SimulatedDrive, SpecError> {
+        let drive =
+            self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
+        SimulatedDrive::with_file(Box::new(drive), size_bytes, now_ns)
+            .map_err(|problem| SpecError::Wrong(problem.to_string()))
     }
 
     /// What the document says of the target.

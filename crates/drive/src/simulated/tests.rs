@@ -42,8 +42,8 @@ fn time_jumps_to_the_next_completion() {
     let drive = drive();
     let worker = drive.register(4);
     let mut answers = Vec::new();
-    drive.submit(worker, SimOp::Read, 0, 4096, 0);
-    drive.submit(worker, SimOp::Write, 1 << 31, 4096, 1);
+    drive.submit(worker, IoMode::Direct, SimOp::Read, 0, 4096, 0);
+    drive.submit(worker, IoMode::Direct, SimOp::Write, 1 << 31, 4096, 1);
     drive.wait_until(worker, Nanos::MAX, &mut answers);
     assert_eq!((drive.now(), answers.as_slice()), (MS, &[(0, 4096)][..]));
     answers.clear();
@@ -59,7 +59,7 @@ fn a_deadline_comes_before_a_later_completion() {
     let mut answers = Vec::new();
     drive.wait_until(worker, 5 * MS, &mut answers);
     assert_eq!((drive.now(), answers.len()), (5 * MS, 0));
-    drive.submit(worker, SimOp::Sync, 0, 0, 0);
+    drive.submit(worker, IoMode::Direct, SimOp::Sync, 0, 0, 0);
     drive.wait_until(worker, 5 * MS + 10, &mut answers);
     assert_eq!((drive.now(), answers.len()), (5 * MS + 10, 0));
     drive.unregister(worker);
@@ -82,7 +82,7 @@ fn several_loops_share_one_clock() {
                 scope.spawn(move || {
                     let (mut count, mut answers) = (0, Vec::new());
                     while drive.now() < 1_000 * MS {
-                        drive.submit(worker, SimOp::Read, 0, 512, 0);
+                        drive.submit(worker, IoMode::Direct, SimOp::Read, 0, 512, 0);
                         answers.clear();
                         drive.wait_until(worker, Nanos::MAX, &mut answers);
                         count += answers.len() as u32;

@@ -5,7 +5,7 @@ use crate::hdd::HardDisk;
 use crate::ssd::Ssd;
 
 /// A drive of any kind.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Drive {
     /// Rotating disk.
     Hdd(Box<HardDisk>),

@@ -2,23 +2,29 @@
 
 use std::collections::VecDeque;
 
-use super::agenda::{Agenda, earlier};
+use super::agenda::earlier;
 use super::params::{LinkParams, LinkProblem, NonData};
 use super::slots::Slots;
 use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
 
 /// A drive behind a link.
-///
-/// `next_completion` is a lower bound: the time of the next event inside. `advance` to it always makes
-/// progress, but may not yet end a request.
 #[derive(Debug, Clone)]
 pub struct Link<D> {
     pub(super) inner: D,
     pub(super) rules: Rules,
-    agenda: Agenda<Event>,
     requests: Slots<Split>,
     commands: Slots<Command>,
     waiting: VecDeque<u32>,
+    /// Requests that the link ends by itself, and when.
+    own_answers: Line,
+    /// Commands on their way to the drive (or its bridge), and when it has them.
+    sent: Line,
+    /// Commands whose status is on its way to the host, and when it is there.
+    statuses: Line,
+    /// Commands that the drive has.
+    with_drive: u64,
+    /// What the drive last said of its next completion; `None` when it must be asked again.
+    drive_due: Option<Option<Nanos>>,
     /// Commands that have a tag.
     tagged: u64,
     /// A command that cannot be queued has the link for itself.
@@ -61,14 +67,16 @@ struct Command {
     outcome: Outcome,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Event {
-    /// The request is ended by the link itself.
-    Answered(u32),
-    /// The drive (or its bridge) has the command.
-    Sent(u32),
-    /// The host has the status.
-    Status(u32),
+/// Numbers in order of time: each stage takes the same time for all, so what enters first leaves first.
+type Line = VecDeque<(Nanos, u32)>;
+
+fn due(line: &Line) -> Option<Nanos> {
+    line.front().map(|&(at, _)| at)
+}
+
+/// Takes the first of a line if it is due at `at`.
+fn take(line: &mut Line, at: Nanos) -> Option<u32> {
+    line.pop_front_if(|&mut (due, _)| due == at).map(|(_, number)| number)
 }
 
 impl<D: Device> Link<D> {
@@ -94,10 +102,14 @@ impl<D: Device> Link<D> {
         Ok(Self {
             inner,
             rules,
-            agenda: Agenda::new(),
             requests: Slots::new(),
             commands: Slots::new(),
             waiting: VecDeque::new(),
+            own_answers: Line::new(),
+            sent: Line::new(),
+            statuses: Line::new(),
+            with_drive: 0,
+            drive_due: None,
             tagged: 0,
             alone: false,
             controller_free_at: 0,
@@ -190,18 +202,7 @@ impl<D: Device> Link<D> {
             self.alone = alone;
             let free_at = self.controller_free_at.max(now) + self.rules.command_ns;
             self.controller_free_at = free_at;
-            self.agenda.at(free_at + self.rules.latency_ns, Event::Sent(command));
-        }
-    }
-
-    fn handle(&mut self, at: Nanos, event: Event) {
-        match event {
-            Event::Answered(request) => {
-                let Split { id, outcome, .. } = self.requests.remove(request);
-                self.ready.push(Completion { id, at, outcome });
-            }
-            Event::Sent(command) => self.give_to_drive(at, command),
-            Event::Status(command) => self.end_command(at, command),
+            self.sent.push_back((free_at + self.rules.latency_ns, command));
         }
     }
 
@@ -209,12 +210,15 @@ impl<D: Device> Link<D> {
         let Command { op, offset, len, fua, .. } = *self.commands.get(number);
         let id = u64::from(number);
         self.inner.submit(at, Request { id, op, offset, len, fua });
+        self.with_drive += 1;
+        self.drive_due = None;
     }
 
     fn drive_answered(&mut self, answer: Completion) {
         let number = u32::try_from(answer.id).expect("ids sent to the drive are command numbers");
         self.commands.get_mut(number).outcome = answer.outcome;
-        self.agenda.at(answer.at + self.rules.status_ns, Event::Status(number));
+        self.with_drive -= 1;
+        self.statuses.push_back((answer.at + self.rules.status_ns, number));
     }
 
     fn end_command(&mut self, at: Nanos, number: u32) {
@@ -233,24 +237,39 @@ impl<D: Device> Link<D> {
         self.issue(at);
     }
 
+    /// When the drive has something to say.
+    fn drive_due(&mut self) -> Option<Nanos> {
+        if self.with_drive == 0 {
+            return None;
+        }
+        let inner = &mut self.inner;
+        *self.drive_due.get_or_insert_with(|| inner.next_completion())
+    }
+
     /// Everything that happens up to `to`, in order of time; the drive's answers before own events.
     fn run(&mut self, to: Nanos) {
         loop {
-            let drive = self.inner.next_completion();
-            let own = self.agenda.next();
-            let Some(at) = earlier(drive, own).filter(|&at| at <= to) else { break };
+            let drive = self.drive_due();
+            let ends = earlier(due(&self.statuses), due(&self.own_answers));
+            let own = earlier(ends, due(&self.sent));
+            let Some(at) = earlier(drive, own).filter(|&at| at <= to) else { return };
             if drive == Some(at) {
                 self.let_drive_run(at);
-            } else if let Some((at, event)) = self.agenda.take() {
-                self.handle(at, event);
+            } else if let Some(command) = take(&mut self.statuses, at) {
+                self.end_command(at, command);
+            } else if let Some(request) = take(&mut self.own_answers, at) {
+                let Split { id, outcome, .. } = self.requests.remove(request);
+                self.ready.push(Completion { id, at, outcome });
+            } else if let Some(command) = take(&mut self.sent, at) {
+                self.give_to_drive(at, command);
             }
         }
-        self.let_drive_run(to);
     }
 
     fn let_drive_run(&mut self, to: Nanos) {
         let mut answers = std::mem::take(&mut self.answers);
         self.inner.advance(to, &mut answers);
+        self.drive_due = None;
         for answer in answers.drain(..) {
             self.drive_answered(answer);
         }
@@ -271,7 +290,7 @@ impl<D: Device> Device for Link<D> {
         self.run(now);
         if let Some(outcome) = self.own_answer(&request) {
             let slot = self.requests.insert(Split { id: request.id, parts_left: 0, outcome });
-            self.agenda.at(now + self.rules.command_ns, Event::Answered(slot));
+            self.own_answers.push_back((now + self.rules.command_ns, slot));
             return;
         }
         self.enqueue_parts(&request);
@@ -282,14 +301,19 @@ impl<D: Device> Device for Link<D> {
         if let Some(first) = self.ready.first() {
             return Some(first.at);
         }
-        if self.requests.len() == 0 {
-            return None;
-        }
-        earlier(self.inner.next_completion(), self.agenda.next())
+        // nothing ends before its status has come
+        let under_way = earlier(self.drive_due(), due(&self.sent));
+        let status_ns = self.rules.status_ns;
+        let ends = earlier(due(&self.statuses), due(&self.own_answers));
+        earlier(ends, under_way.map(|at| at + status_ns))
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
         self.run(to);
+        if self.is_idle() {
+            // the drive's own work; with a command under way it catches up by itself
+            self.let_drive_run(to);
+        }
         done.append(&mut self.ready);
     }
 }

@@ -1,0 +1,199 @@
+//! A file on a simulated drive: what a program sees that works through a host's page cache and file system.
+
+use super::{Served, SimulatedDrive};
+use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use drivescope_sim::host::{
+    FileError, FileId, FileSystem, FsParams, HostParams, HostProblem, PAGE_BYTES, PageCache, ROOT,
+};
+
+/// A drive of any kind.
+type AnyDrive = Box<dyn Device + Send>;
+
+/// Why there can be no such file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileProblem {
+    /// The drive is too small for a file system.
+    #[error("no file system fits on the simulated drive: {0}")]
+    FileSystem(#[from] HostProblem),
+    /// The file is too large for it.
+    #[error("no file of this size fits on the simulated drive: {0}; give a smaller --size")]
+    File(#[from] FileError),
+}
+
+/// One file on a drive that holds nothing else, below the page cache of a host with Linux's defaults. Its
+/// addresses are those of a drive: from 0 to the file's size.
+struct FileOnDrive {
+    cache: PageCache<FileSystem<AnyDrive>>,
+    file: FileId,
+    size_bytes: u64,
+    /// Requests that the file system refused.
+    refused: Vec<Completion>,
+}
+
+impl SimulatedDrive {
+    /// A new file of `size_bytes`, its space reserved and nothing written, on a `drive` with nothing else on
+    /// it; its time begins at `now`.
+    ///
+    /// Errors: no file system or no such file fits on the drive.
+    pub fn with_file(drive: AnyDrive, size_bytes: u64, now: Nanos) -> Result<Self, FileProblem> {
+        let params = FsParams::for_drive(drive.capacity_bytes());
+        let mut system = FileSystem::new(&params, drive)?;
+        let file = system.create(ROOT)?;
+        system.will_write(file, 0, size_bytes)?;
+        let cache = PageCache::new(&HostParams::default(), system)?;
+        let served = FileOnDrive { cache, file, size_bytes, refused: Vec::new() };
+        Ok(Self::serving(Box::new(served), now))
+    }
+}
+
+impl FileOnDrive {
+    fn address(&self) -> u64 {
+        FileSystem::<AnyDrive>::address(self.file)
+    }
+
+    /// The request at the file's place, if it lies inside and the file system takes it.
+    fn translated(&mut self, now: Nanos, request: Request) -> Option<Request> {
+        let inside = request.offset.checked_add(request.len).is_some_and(|e| e <= self.size_bytes);
+        let writes = request.op == Op::Write;
+        let system = self.cache.inner_mut();
+        if inside && (!writes || system.will_write(self.file, request.offset, request.len).is_ok())
+        {
+            return Some(Request { offset: self.address() + request.offset, ..request });
+        }
+        self.refused.push(Completion { id: request.id, at: now, outcome: Outcome::Invalid });
+        None
+    }
+}
+
+impl Device for FileOnDrive {
+    fn capacity_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// Of the drive, for requests past the cache; those through it may begin and end at any byte.
+    fn sector_bytes(&self) -> u32 {
+        self.cache.inner().sector_bytes()
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        if request.op == Op::Flush {
+            // `fdatasync`, as on a real file.
+            self.cache.inner_mut().next_flush_for_data_only();
+            self.cache.submit_sync(now, request.id, self.address(), self.size_bytes);
+        } else if let Some(request) = self.translated(now, request) {
+            self.cache.submit(now, request);
+        }
+    }
+
+    fn next_completion(&mut self) -> Option<Nanos> {
+        self.refused.first().map(|refused| refused.at).or_else(|| self.cache.next_completion())
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        done.append(&mut self.refused);
+        self.cache.advance(to, done);
+    }
+}
+
+impl Served for FileOnDrive {
+    fn submit_direct(&mut self, now: Nanos, request: Request) {
+        if request.op == Op::Flush {
+            self.submit(now, request);
+        } else if let Some(request) = self.translated(now, request) {
+            self.cache.submit_direct(now, request);
+        }
+    }
+
+    fn evict(&mut self) {
+        self.cache.evict(self.address(), self.size_bytes.next_multiple_of(PAGE_BYTES));
+    }
+
+    fn resident_share(&self) -> Option<f64> {
+        let (held, _) = self.cache.pages_held();
+        Some(held as f64 / self.size_bytes.div_ceil(PAGE_BYTES).max(1) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::spec::Spec;
+    use crate::simulated::{Answer, SimOp, Worker};
+    use drivescope_model::target::IoMode;
+
+    const MIB: u64 = 1 << 20;
+
+    fn file() -> SimulatedDrive {
+        Spec::parse("sim:wd20ears").unwrap().build_with_file(64 * MIB, 1_000).unwrap()
+    }
+
+    /// One request, and the time it takes, ns; or its errno.
+    fn call(
+        drive: &SimulatedDrive,
+        worker: Worker,
+        mode: IoMode,
+        op: SimOp,
+        at: u64,
+        len: u32,
+    ) -> Result<Nanos, i32> {
+        let (before, mut answers): (Nanos, Vec<Answer>) = (drive.now(), Vec::new());
+        drive.submit(worker, mode, op, at, len, 0);
+        drive.wait_until(worker, Nanos::MAX, &mut answers);
+        match answers[..] {
+            [(0, result)] if result >= 0 => Ok(drive.now() - before),
+            [(0, errno)] => Err(errno),
+            _ => panic!("one answer was expected: {answers:?}"),
+        }
+    }
+
+    #[test]
+    fn reads_are_cold_then_warm_then_cold_again() {
+        let drive = file();
+        assert_eq!(
+            (drive.now(), drive.capacity_bytes(), drive.sector_bytes()),
+            (1_000, 64 * MIB, 512)
+        );
+        let worker = drive.register(1);
+        for i in 0..64 {
+            let direct = IoMode::Direct;
+            call(&drive, worker, direct, SimOp::Write, i * MIB, MIB as u32).unwrap();
+        }
+        assert_eq!(drive.resident_share(), Some(0.0));
+        let read = |at, mode| call(&drive, worker, mode, SimOp::Read, at, 4096).unwrap();
+        let cold = read(17 * MIB, IoMode::Buffered);
+        let warm = read(17 * MIB, IoMode::Buffered);
+        assert!(warm < 10_000 && cold > 100 * warm, "{cold} and {warm} ns");
+        assert!(read(17 * MIB, IoMode::Direct) > 10 * warm, "past the cache");
+        assert!(drive.resident_share().unwrap() > 0.0);
+        drive.evict();
+        assert_eq!(drive.resident_share(), Some(0.0));
+        assert!(read(40 * MIB + 4096, IoMode::Buffered) > 100 * warm);
+        drive.unregister(worker);
+    }
+
+    #[test]
+    fn a_tiny_write_is_kept_in_memory_until_a_sync() {
+        let drive = file();
+        let worker = drive.register(1);
+        let mode = IoMode::Buffered;
+        let write = call(&drive, worker, mode, SimOp::Write, 100, 16).unwrap();
+        let sync = call(&drive, worker, mode, SimOp::Sync, 0, 0).unwrap();
+        assert!(write < 10_000 && sync > 1_000_000, "{write} and {sync} ns");
+        drive.unregister(worker);
+        drive.flush();
+    }
+
+    #[test]
+    fn what_lies_outside_is_refused() {
+        let drive = file();
+        let worker = drive.register(1);
+        for (at, len) in [(64 * MIB, 16), (64 * MIB - 8, 16)] {
+            let result = call(&drive, worker, IoMode::Buffered, SimOp::Write, at, len);
+            assert_eq!(result, Err(-rustix::io::Errno::INVAL.raw_os_error()));
+        }
+        drive.unregister(worker);
+        let spec = Spec::parse("sim:wd20ears").unwrap();
+        let error = spec.build_with_file(1 << 41, 0).unwrap_err().to_string();
+        assert!(error.contains("smaller --size"), "{error}");
+    }
+}
