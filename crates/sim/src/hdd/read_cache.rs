@@ -13,6 +13,8 @@ pub struct ReadCache {
     segments: Vec<Segment>,
     /// When each segment was last used, in uses of the cache; beside `segments` to keep the search short.
     used: Vec<u64>,
+    /// Host byte at which each segment's last command ended.
+    next_bytes: Vec<u64>,
     uses: u64,
     segment_sectors: u64,
 }
@@ -38,6 +40,7 @@ impl ReadCache {
         Self {
             segments: vec![Segment { start: u64::MAX, end: u64::MAX }; count],
             used: vec![0; count],
+            next_bytes: vec![u64::MAX; count],
             uses: 0,
             segment_sectors,
         }
@@ -63,15 +66,17 @@ impl ReadCache {
         found
     }
 
-    /// Marks a segment as just used.
+    /// Marks a segment as just used by a command for the host's bytes `from..to`; returns whether that
+    /// began where the segment's last command ended.
     #[inline]
-    pub fn touch(&mut self, index: usize) {
+    pub fn touch(&mut self, index: usize, from: u64, to: u64) -> bool {
         self.uses += 1;
         self.used[index] = self.uses;
+        std::mem::replace(&mut self.next_bytes[index], to) == from
     }
 
     /// Gives the least recently used segment to the sectors `start..end`; older ones beyond the segment's
-    /// size are not kept.
+    /// size are not kept. The caller touches it.
     #[inline]
     pub fn replace_oldest(&mut self, start: u64, end: u64) -> usize {
         let mut oldest = 0;
@@ -82,7 +87,6 @@ impl ReadCache {
         }
         self.segments[oldest] = Segment { start, end: start };
         self.grow(oldest, end);
-        self.touch(oldest);
         oldest
     }
 
@@ -99,11 +103,12 @@ impl ReadCache {
         self.segments[index].end
     }
 
-    /// Moves one segment forward by `sectors`, as a long stream would have done.
-    pub fn shift(&mut self, index: usize, sectors: u64) {
+    /// Moves one segment forward by `sectors` of `sector_bytes`, as a long stream would have done.
+    pub fn shift(&mut self, index: usize, sectors: u64, sector_bytes: u64) {
         let segment = &mut self.segments[index];
         segment.start += sectors;
         segment.end += sectors;
+        self.next_bytes[index] += sectors * sector_bytes;
     }
 }
 
@@ -134,11 +139,23 @@ mod tests {
     fn the_least_recently_used_segment_gives_way() {
         let mut cache = ReadCache::new(2, 100);
         let first = cache.replace_oldest(0, 10);
+        cache.touch(first, 0, 40);
         let second = cache.replace_oldest(1000, 1010);
-        cache.touch(first);
+        cache.touch(second, 4000, 4040);
+        assert!(!cache.touch(first, 0, 20));
         assert_eq!(cache.replace_oldest(5000, 5010), second);
         assert_ne!(cache.find(5), Lookup::Miss);
         assert_eq!(cache.find(1005), Lookup::Miss);
+    }
+
+    #[test]
+    fn a_command_that_begins_where_the_last_one_ended_is_known() {
+        let mut cache = ReadCache::new(2, 100);
+        let index = cache.replace_oldest(0, 80);
+        assert!(!cache.touch(index, 0, 512));
+        assert!(cache.touch(index, 512, 1024));
+        assert!(!cache.touch(index, 2048, 2560));
+        assert!(cache.touch(index, 2560, 3072));
     }
 
     #[test]

@@ -63,18 +63,20 @@ impl HardDisk {
         index: usize,
         end: u64,
     ) {
-        self.read_cache.touch(index);
+        let continues =
+            self.read_cache.touch(index, request.offset, request.offset + request.len);
         let mut end = end;
         if let Some(ahead) = self.read_ahead.filter(|ahead| ahead.segment == index) {
             if self.may_read_on(ahead.from, to + self.sizes.read_ahead_sectors) {
-                return self.read_from_stream(at, &request, to, ahead);
+                return self.read_from_stream(at, &request, to, ahead, continues);
             }
             self.stop_read_ahead(at);
             end = self.read_cache.end(index);
         }
         if to <= end {
             self.answer_from_cache(at, &request, 0);
-            if self.nothing_pending() && self.write_cache.is_clean() && self.mechanism_free <= at {
+            if continues
+                && self.nothing_pending() && self.write_cache.is_clean() && self.mechanism_free <= at {
                 self.resume_read_ahead(at, index, to);
             }
             return;
@@ -84,10 +86,19 @@ impl HardDisk {
         self.queue_command(at, request, end.max(from), to, continued);
     }
 
-    /// Answers a read from the segment that read-ahead is filling, when the head has passed its end.
-    fn read_from_stream(&mut self, at: Nanos, request: &Request, to: u64, ahead: ReadAhead) {
+    /// Answers a read from the segment that read-ahead is filling, when the head has passed its end. Only a
+    /// request that `continues` the last one carries read-ahead on beyond what was planned.
+    fn read_from_stream(
+        &mut self,
+        at: Nanos,
+        request: &Request,
+        to: u64,
+        ahead: ReadAhead,
+        continues: bool,
+    ) {
         let layout = self.mechanism.layout();
-        let ahead_limit = (to + self.sizes.read_ahead_sectors).min(layout.sectors());
+        let further = if continues { self.sizes.read_ahead_sectors } else { 0 };
+        let ahead_limit = (to + further).min(layout.sectors());
         let passed = |sector: u64| {
             let since = ahead.since;
             if sector <= ahead.from {
@@ -109,7 +120,7 @@ impl HardDisk {
         self.read_cache.grow(ahead.segment, to);
         self.answer_from_cache(at, request, available);
         if paused {
-            if room_left * 2 < self.sizes.read_ahead_sectors {
+            if continues && room_left * 2 < self.sizes.read_ahead_sectors {
                 self.stop_read_ahead(at);
                 self.resume_read_ahead(at, ahead.segment, to);
             }
@@ -242,11 +253,12 @@ impl HardDisk {
         let segment = match command.segment {
             Some(index) => {
                 self.read_cache.grow(index, to);
-                self.read_cache.touch(index);
                 index
             }
             None => self.read_cache.replace_oldest(command.sector, to),
         };
+        let offset = command.request.offset;
+        self.read_cache.touch(segment, offset, offset + command.request.len);
         let limit = (to + self.sizes.read_ahead_sectors).min(self.mechanism.layout().sectors());
         if limit > to
             && self.queue.is_empty()

@@ -156,7 +156,7 @@ impl HardDisk {
             ahead.limit = (ahead.limit + sectors).min(self.mechanism.layout().sectors());
             ahead.since += time;
             ahead.promised += time;
-            self.read_cache.shift(ahead.segment, sectors);
+            self.read_cache.shift(ahead.segment, sectors, self.sizes.physical);
         }
         for moment in [
             &mut self.mechanism_free,

@@ -232,3 +232,47 @@ fn an_archive_drive_streams_past_its_cache() {
     near("stream", rate, 190.0, 0.05);
     assert_eq!(host.disk.shingle_cache_bytes(), 0);
 }
+
+#[test]
+fn scratch_all() {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let opset = std::env::var("OPS").unwrap_or_default();
+    let sets = std::env::var("SETS").unwrap_or_default();
+    for set in sets.split(';') {
+        println!("== {set}");
+        let mut last = ("", Op::Flush);
+        let mut h = host("wd20ears");
+        let mut worst = 0.0f64;
+        for (drive, op, size, offset, tps) in phybs::PUBLISHED {
+            if !drive.contains(&only) || !format!("{op:?}").contains(&opset) {
+                continue;
+            }
+            if (drive, op) != last {
+                let text = FILES.iter().find(|(file, _)| *file == drive).unwrap().1;
+                let table: toml::Table = toml::from_str(text).unwrap();
+                let mut t = table["hdd"].clone();
+                for kv in set.split(',').filter(|kv| kv.contains('=')) {
+                    let (k, v) = kv.split_once('=').unwrap();
+                    let mut at = &mut t;
+                    let parts: Vec<&str> = k.split('.').collect();
+                    for p in &parts[..parts.len() - 1] {
+                        at = at.get_mut(*p).unwrap();
+                    }
+                    let v: toml::Value = v
+                        .parse::<i64>()
+                        .map(toml::Value::Integer)
+                        .or_else(|_| v.parse::<f64>().map(toml::Value::Float))
+                        .unwrap();
+                    at.as_table_mut().unwrap().insert(parts[parts.len() - 1].into(), v);
+                }
+                h = Host::new(&t.try_into::<HddParams>().unwrap());
+                last = (drive, op);
+            }
+            let got = phybs::pass(&mut h, op, size, offset);
+            let d = (got / tps - 1.0) * 100.0;
+            worst = worst.max(d.abs());
+            println!("{drive} {op:?} {size} {offset} {tps} {got:.1} {d:+.1}%");
+        }
+        println!("worst {worst:.1}");
+    }
+}
