@@ -34,15 +34,15 @@ fn drives(cells: &[CellResult]) -> Vec<&str> {
 fn of_drive<'c>(drive: &str, cells: impl Iterator<Item = &'c CellResult>, style: Style) -> String {
     let columns = vec![
         Column::left().flexible(24),
-        Column::right(),
-        Column::right(),
+        Column::right().gap(1),
+        Column::right().gap(1),
         Column::left().gap(1),
-        Column::right(),
-        Column::right(),
-        Column::left(),
+        Column::right().gap(1),
+        Column::right().gap(1),
+        Column::left().gap(1),
     ];
     let mut table = Table::new(0, columns);
-    let heads = ["published", "simulated", "", "diff %", "within", ""];
+    let heads = ["published", "model", "", "diff %", "tol", ""];
     table.row([vec![Cell::title(drive)], heads.map(Cell::dim).to_vec()].concat());
     for cell in cells {
         let (role, mark) = match cell.pass {
@@ -52,7 +52,7 @@ fn of_drive<'c>(drive: &str, cells: impl Iterator<Item = &'c CellResult>, style:
         };
         let within = cell.tolerance_pct.map(|tolerance| format!("{tolerance:.0}"));
         table.row(vec![
-            Cell::plain(format!("  {}", cell.id)),
+            Cell::plain(&cell.id),
             Cell::plain(published(cell)),
             Cell::plain(cell.simulated.map_or_else(|| MISSING.to_string(), three)),
             Cell::dim(&cell.unit),
@@ -95,12 +95,15 @@ fn failures(cells: &[CellResult], style: Style) -> String {
 
 /// How many cells have no figure, by reason.
 fn without_figure(cells: &[CellResult], style: Style) -> String {
-    let mut flow = Flow::new().lead(Role::Dim, "without figure").lead(Role::Plain, "  ");
-    for (index, (reason, ids)) in by_reason(cells, None).into_iter().enumerate() {
-        let end = if index == 0 { "" } else { "; " };
-        flow = flow.text(Role::Dim, &format!("{end}{}: {reason}", ids.len()));
+    if cells.iter().all(|cell| cell.pass.is_some()) {
+        return String::new();
     }
-    if flow.has_words() { flow.lines(16, style) } else { String::new() }
+    let reasons: Vec<String> = by_reason(cells, None)
+        .into_iter()
+        .map(|(reason, ids)| format!("{} - {reason}", ids.len()))
+        .collect();
+    let flow = Flow::new().lead(Role::Dim, "without figure").lead(Role::Plain, "  ");
+    flow.text(Role::Dim, &reasons.join("; ")).lines(16, style)
 }
 
 /// Ids of the cells with this outcome, by reason.
