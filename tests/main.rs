@@ -23,5 +23,7 @@ mod privileged;
 mod run_directory;
 /// `run` on an existing file.
 mod run_file;
+/// `sim:` targets: links, bridges, faults, fills, and mistakes in models.
+mod simulated_targets;
 /// `runs`, `show`, `rerun`, `export`, `import`, and stores that cannot be used.
 mod store;

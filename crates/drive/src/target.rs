@@ -29,6 +29,7 @@ pub struct Target {
     stack: Stack,
     roots: Roots,
     simulated: Option<(Spec, Arc<SimulatedDrive>)>,
+    notes: Vec<String>,
 }
 
 impl Target {
@@ -68,7 +69,8 @@ impl Target {
             _ => (meta.dev(), meta.ino()),
         };
         let roots = roots.clone();
-        Ok(Self { info, path: real, identity, drive, stack, roots, simulated: None })
+        let notes = Vec::new();
+        Ok(Self { info, path: real, identity, drive, stack, roots, simulated: None, notes })
     }
 
     /// A simulated drive, by `sim:MODEL?…`. Errors: no such model, or a state no drive can be in.
@@ -82,8 +84,14 @@ impl Target {
             drive: Some(spec.drive()),
             stack: Stack::default(),
             roots: roots.clone(),
+            notes: spec.notes.clone(),
             simulated: Some((spec, simulated)),
         })
+    }
+
+    /// What the user should know of what was asked for, one line each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The simulated drive, if it is one.

@@ -147,6 +147,17 @@ fn a_slow_link_caps_a_fast_drive_at_its_payload() {
 }
 
 #[test]
+fn an_ssd_without_a_port_is_as_fast_as_its_link() {
+    let text = BUILT_IN.iter().find(|(name, _)| *name == "samsung-870evo-1tb").unwrap().1;
+    let mut model = Model::parse("samsung-870evo-1tb", text).unwrap();
+    model.ssd.as_mut().unwrap().port = None;
+    let start = Start { fill: 0.2, ..Start::default() };
+    let end = closed_loop(&mut model.build(&start).unwrap(), 4, 300, large_read).1;
+    let rate_mb_s = (300u64 << 20) as f64 * 1000.0 / end as f64;
+    assert!((550.0..560.1).contains(&rate_mb_s), "{rate_mb_s}");
+}
+
+#[test]
 fn passes_over_an_ssd_are_computed_through_its_link() {
     let text = BUILT_IN.iter().find(|(name, _)| *name == "samsung-860evo-250").unwrap().1;
     let model = Model::parse("samsung-860evo-250", text).unwrap();
@@ -230,4 +241,16 @@ fn a_bridge_changes_what_the_host_sees() {
     assert_eq!((drive.sector_bytes(), drive.capacity_bytes()), (4096, model.capacity_bytes()));
     assert_eq!(model.capacity_bytes(), (2_000_398_934_016 - 1_000_000) / 4096 * 4096);
     assert!(model.looks_rotating() && model.shows_write_cache().is_none());
+}
+
+#[test]
+fn a_pass_over_a_whole_disk_takes_as_long_through_its_link() {
+    let text = BUILT_IN.iter().find(|(name, _)| *name == "usb-16tb").unwrap().1;
+    let (model, start) = (Model::parse("usb-16tb", text).unwrap(), Start::default());
+    let len = model.capacity_bytes() >> 20 << 20;
+    let mut drive = model.build(&start).unwrap();
+    let through = drive.stream(0, Op::Write, 0, len, 1 << 20, 2).unwrap();
+    let alone = bare(&model, &start).stream(0, Op::Write, 0, len, 1 << 20, 2).unwrap();
+    let off = through as f64 / alone as f64 - 1.0;
+    assert!(off.abs() < 0.005, "{off}");
 }

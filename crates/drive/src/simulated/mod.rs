@@ -3,6 +3,7 @@
 //! Time passes only when every loop that uses the drive waits: then it jumps to the next completion or
 //! deadline. A single loop never blocks, so an hour of a drive's life takes as long as computing it.
 
+mod faults;
 pub mod file;
 pub mod spec;
 

@@ -1,27 +1,19 @@
 //! `sim:MODEL?fill=0.8&seed=7&fault=…`: which simulated drive, in which state.
 
-use super::SimulatedDrive;
+use super::{SimulatedDrive, faults};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
-use drivescope_sim::library::{BUILT_IN, Kind, Model, Planted, Start};
+use drivescope_sim::library::{BUILT_IN, Kind, Model, Start};
 use std::path::PathBuf;
 
 /// Beginning of every simulated target.
 pub const PREFIX: &str = "sim:";
 
-/// Faults by name, for `fault=`.
-const FAULTS: [&str; 7] = [
-    "flush-lies",
-    "no-read-modify-write",
-    "first-come",
-    "slow-region",
-    "failing-region",
-    "throttled",
-    "gone",
-];
-/// When the drive of `fault=gone` disappears.
-const GONE_AT_NS: u64 = 20_000_000_000;
+/// Share of an SSD that has been written before, unless `fill=` says otherwise: all of it, as after one
+/// pass over the drive. Tests read anywhere, and an address that was never written costs no flash read:
+/// the figures would be those of the controller alone.
+const SSD_FILL: f64 = 1.0;
 
 /// Why a simulated target cannot be made, in one line.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +52,8 @@ pub struct Spec {
     pub model: Model,
     /// Its state.
     pub start: Start,
+    /// What the user should know of what was asked for, one line each.
+    pub notes: Vec<String>,
 }
 
 /// The text of the model called `name`: a file if it looks like one, else a built-in one.
@@ -92,12 +86,47 @@ impl Spec {
         let rest = text.strip_prefix(PREFIX).unwrap_or(text);
         let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
         let model = model_named(name)?;
-        let mut start = Start { seed: 1, ..Start::default() };
+        let fill = if model.kind == Kind::Ssd { SSD_FILL } else { 0.0 };
+        let start = Start { seed: 1, fill, ..Start::default() };
+        let mut spec = Self { text: text.to_string(), model, start, notes: Vec::new() };
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            set(&mut start, key, value)?;
+            spec.set(key, value)?;
         }
-        Ok(Self { text: text.to_string(), model, start })
+        Ok(spec)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
+        let wrong = |what: String| Err(SpecError::Wrong(what));
+        match key {
+            "seed" => match value.parse() {
+                Ok(seed) => self.start.seed = seed,
+                Err(_) => return wrong(format!("seed={value} is not a whole number")),
+            },
+            "fill" => match value.parse() {
+                Ok(fill) if (0.0..=1.0).contains(&fill) => self.set_fill(fill),
+                _ => return wrong(format!("fill={value} must lie between 0 and 1")),
+            },
+            "fault" => {
+                for fault in value.split(',') {
+                    faults::plant(&mut self.start.planted, &self.model, fault)
+                        .map_err(SpecError::Wrong)?;
+                }
+            }
+            _ => return wrong(format!("'{key}' is not seed, fill or fault")),
+        }
+        Ok(())
+    }
+
+    fn set_fill(&mut self, fill: f64) {
+        if self.model.kind == Kind::Ssd {
+            self.start.fill = fill;
+        } else {
+            let name = &self.model.name;
+            self.notes.push(format!(
+                "fill={fill} changes nothing: {name} is a hard disk, as fast full as empty at each address"
+            ));
+        }
     }
 
     /// The drive, powered on.
@@ -174,44 +203,6 @@ impl Spec {
     }
 }
 
-fn set(start: &mut Start, key: &str, value: &str) -> Result<(), SpecError> {
-    let wrong = |what: String| Err(SpecError::Wrong(what));
-    match key {
-        "seed" => match value.parse() {
-            Ok(seed) => start.seed = seed,
-            Err(_) => return wrong(format!("seed={value} is not a whole number")),
-        },
-        "fill" => match value.parse() {
-            Ok(fill) if (0.0..=1.0).contains(&fill) => start.fill = fill,
-            _ => return wrong(format!("fill={value} must lie between 0 and 1")),
-        },
-        "fault" => {
-            for fault in value.split(',') {
-                plant(&mut start.planted, fault)?;
-            }
-        }
-        _ => return wrong(format!("'{key}' is not seed, fill or fault")),
-    }
-    Ok(())
-}
-
-fn plant(planted: &mut Planted, fault: &str) -> Result<(), SpecError> {
-    match fault {
-        "flush-lies" => planted.flush_lies = true,
-        "no-read-modify-write" => planted.no_read_modify_write = true,
-        "first-come" => planted.first_come = true,
-        "slow-region" => planted.slow_region = true,
-        "failing-region" => planted.failing_region = true,
-        "throttled" => planted.throttled = true,
-        "gone" => planted.gone_at = Some(GONE_AT_NS),
-        _ => {
-            let known = FAULTS.join(", ");
-            return Err(SpecError::Wrong(format!("no fault '{fault}'; there are {known}")));
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,10 +211,36 @@ mod tests {
     fn a_spec_is_taken_apart() {
         let spec = Spec::parse("sim:wd20ears?fill=0.8&seed=7&fault=flush-lies,gone").unwrap();
         assert_eq!(spec.model.name, "wd20ears");
-        assert_eq!((spec.start.seed, spec.start.fill), (7, 0.8));
+        assert_eq!(spec.start.seed, 7);
         assert!(spec.start.planted.flush_lies && spec.start.planted.gone_at.is_some());
         assert_eq!(spec.drive().physical_sector_bytes, 512, "this drive lies");
         assert_eq!(spec.build().unwrap().capacity_bytes(), 2_000_398_934_016);
+    }
+
+    #[test]
+    fn flash_starts_written_unless_told_otherwise_and_hard_disks_do_not_mind() {
+        let start = |text: &str| Spec::parse(text).unwrap().start.fill;
+        assert_eq!(start("sim:kioxia-bg4-128"), 1.0);
+        assert_eq!(start("sim:kioxia-bg4-128?fill=0"), 0.0);
+        assert_eq!(Spec::parse("sim:kioxia-bg4-128?fill=0").unwrap().notes, [""; 0]);
+        let disk = Spec::parse("sim:wd40ezrz?fill=0.8&seed=7").unwrap();
+        assert_eq!((disk.start.fill, disk.notes.len()), (0.0, 1));
+        assert!(disk.notes[0].contains("fill=0.8 changes nothing"), "{}", disk.notes[0]);
+    }
+
+    #[test]
+    fn the_host_sees_the_drive_through_its_link() {
+        let usb = Spec::parse("sim:easystore-2tb").unwrap();
+        let (drive, link) = (usb.drive(), usb.drive().link.unwrap());
+        assert_eq!((drive.kind, drive.transport.as_str()), (DriveKind::Simulated, "usb"));
+        assert_eq!((drive.rpm, drive.write_cache), (None, None), "the bridge hides them");
+        assert_eq!(link.name, "USB 5 Gb/s (BOT)");
+        assert!((link.payload_mb_s - 430.0).abs() < 1.0, "{}", link.payload_mb_s);
+        let sata = Spec::parse("sim:wd40efrx").unwrap().drive();
+        assert_eq!((sata.transport.as_str(), sata.rotational_hint), ("sata", true));
+        assert_eq!(sata.write_cache.as_deref(), Some("write back"));
+        let nvme = Spec::parse("sim:kioxia-bg4-128").unwrap().drive();
+        assert_eq!((nvme.transport.as_str(), nvme.rotational_hint), ("nvme", false));
     }
 
     #[test]
@@ -236,12 +253,11 @@ mod tests {
             ("sim:wd20ears?seed=x", "whole number"),
             ("sim:wd20ears?fault=fire", "flush-lies"),
             ("sim:wd20ears?speed=9", "seed, fill or fault"),
+            ("sim:wd20ears?fault=throttled", "a hard disk does not throttle"),
+            ("sim:kioxia-bg4-128?fault=flush-lies,first-come", "can have flush-lies, slow-region"),
         ] {
             let error = Spec::parse(text).unwrap_err().to_string();
             assert!(error.contains(words) && !error.contains('\n'), "{error}");
-        }
-        for name in FAULTS {
-            plant(&mut Planted::default(), name).unwrap();
         }
     }
 }

@@ -82,6 +82,9 @@ fn carry_out(
 
 /// A simulated drive has its own engine; others have the asked one or the best.
 fn engine_for(target: &Target, asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> {
+    for note in target.notes().iter().filter(|_| !quiet) {
+        output::note(&format!("drivescope: note: {note}"));
+    }
     match target.simulated() {
         Some(_) => Ok(Engine::Sim),
         None => choose_engine(asked, quiet),

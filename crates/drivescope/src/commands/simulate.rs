@@ -43,6 +43,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
     let spec = Spec::parse(&arguments.model).map_err(DriveError::from)?;
     let drive = spec.model.build(&spec.start).map_err(|why| Failure::usage(why.join("; ")))?;
+    for note in &spec.notes {
+        output::note(&format!("drivescope: note: {note}"));
+    }
     let identity = spec.model.shown();
     let backing = arguments.backing.clone().unwrap_or_else(|| {
         let mut name = arguments.mount_point.components().as_path().as_os_str().to_owned();

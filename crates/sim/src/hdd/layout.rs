@@ -265,10 +265,19 @@ impl Layout {
     /// How many whole sectors have passed the head `elapsed` after the end of sector `from - 1`, at most
     /// `limit`: the inverse of [`Layout::time_between_ends`].
     pub fn sectors_within(&self, from: u64, elapsed: Nanos, limit: u64) -> u64 {
-        let (mut done, mut beyond) = (0, limit.min(self.sectors - from) + 1);
+        let limit = limit.min(self.sectors - from);
+        if limit == 0 {
+            return 0;
+        }
+        // tracks further on hold no more than this one
+        let per_turn = u64::from(self.zone_of(from).per_track);
+        let (turns, rest) = (elapsed / self.rotation.period(), elapsed % self.rotation.period());
+        let most = turns * per_turn + rest * per_turn / self.rotation.period() + 1;
+        let (mut done, mut beyond) = (0, limit.min(most) + 1);
+        let began = self.clock_at_end(from);
         while beyond - done > 1 {
             let middle = done + (beyond - done) / 2;
-            if self.time_between_ends(from, from + middle) <= elapsed {
+            if self.clock_at_end(from + middle) - began <= elapsed {
                 done = middle;
             } else {
                 beyond = middle;

@@ -52,7 +52,9 @@ pub struct HddParams {
     pub read_miss_overhead_ms: f64,
     /// The same for a write, ms.
     pub write_overhead_ms: f64,
-    /// Rate between host and the drive's buffer, MB/s (SATA 6 Gb/s moves about 550).
+    /// Rate at which the drive's own port moves data to and from its buffer, MB/s (on SATA 6 Gb/s about 550).
+    /// This is the only time that data take on the link: in a model the port runs no faster than the payload
+    /// of its `[link]`.
     pub interface_mb_s: f64,
     /// Segmented read cache with read-ahead.
     pub read_cache: ReadCacheParams,

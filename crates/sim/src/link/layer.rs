@@ -76,7 +76,10 @@ fn due(line: &Line) -> Option<Nanos> {
 
 /// Takes the first of a line if it is due at `at`.
 fn take(line: &mut Line, at: Nanos) -> Option<u32> {
-    line.pop_front_if(|&mut (due, _)| due == at).map(|(_, number)| number)
+    if due(line) != Some(at) {
+        return None;
+    }
+    line.pop_front().map(|(_, number)| number)
 }
 
 impl<D: Device> Link<D> {

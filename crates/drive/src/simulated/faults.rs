@@ -1,0 +1,94 @@
+//! `fault=`: what can be wrong with a simulated drive, by name.
+
+use drivescope_sim::library::{Kind, Model, Planted};
+
+/// When the drive of `gone` disappears.
+const GONE_AT_NS: u64 = 20_000_000_000;
+
+/// Plants a fault.
+type Plant = fn(&mut Planted);
+
+/// Every fault by its name.
+const FAULTS: [(&str, Plant); 7] = [
+    ("flush-lies", |planted| planted.flush_lies = true),
+    ("no-read-modify-write", |planted| planted.no_read_modify_write = true),
+    ("first-come", |planted| planted.first_come = true),
+    ("slow-region", |planted| planted.slow_region = true),
+    ("failing-region", |planted| planted.failing_region = true),
+    ("throttled", |planted| planted.throttled = true),
+    ("gone", |planted| planted.gone_at = Some(GONE_AT_NS)),
+];
+
+/// Plants the fault of this name.
+///
+/// # Errors
+/// One line: there is no such fault, or the model has nothing that it could spoil.
+pub(super) fn plant(planted: &mut Planted, model: &Model, name: &str) -> Result<(), String> {
+    let Some((_, plant)) = FAULTS.iter().find(|(known, _)| *known == name) else {
+        return Err(format!("no fault '{name}'; {} can have {}", model.name, possible(model)));
+    };
+    if let Some(why) = no_use(model, name) {
+        let rest = possible(model);
+        return Err(format!("no fault '{name}' in {}: {why}; it can have {rest}", model.name));
+    }
+    plant(planted);
+    Ok(())
+}
+
+/// The faults that a model can have.
+fn possible(model: &Model) -> String {
+    let names = FAULTS.iter().map(|(name, _)| *name);
+    names.filter(|name| no_use(model, name).is_none()).collect::<Vec<_>>().join(", ")
+}
+
+/// Why a fault would change nothing.
+fn no_use(model: &Model, name: &str) -> Option<&'static str> {
+    match (name, model.kind, &model.hdd) {
+        ("throttled", Kind::Hdd, _) => Some("a hard disk does not throttle"),
+        ("no-read-modify-write" | "first-come", Kind::Ssd, _) => {
+            Some("this is for the mechanics of hard disks")
+        }
+        ("no-read-modify-write", _, Some(disk))
+            if disk.logical_sector_bytes == disk.physical_sector_bytes =>
+        {
+            Some("its sectors are always written whole")
+        }
+        ("first-come", _, Some(disk))
+            if disk.queue.window == 1 || disk.queue.depth == 1 || model.link.total_depth() == 1 =>
+        {
+            Some("it has one command at a time")
+        }
+        ("flush-lies", _, Some(disk)) if !disk.write_cache.enabled => {
+            Some("its write cache is off")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::model_named;
+    use super::*;
+
+    #[test]
+    fn each_model_has_the_faults_that_change_something() {
+        for (model, without) in [
+            ("wd20ears", &["throttled"][..]),
+            ("wd20eads", &["throttled", "no-read-modify-write"]),
+            ("easystore-2tb", &["throttled", "first-come"]),
+            ("kioxia-bg4-128", &["no-read-modify-write", "first-come"]),
+        ] {
+            let model = model_named(model).unwrap();
+            for (name, _) in FAULTS {
+                let mut planted = Planted::default();
+                let done = plant(&mut planted, &model, name);
+                assert_eq!(done.is_err(), without.contains(&name), "{name}: {done:?}");
+                assert_eq!(done.is_ok(), planted != Planted::default());
+                if let Err(message) = done {
+                    assert!(message.contains("it can have flush-lies"), "{message}");
+                    assert!(!message.contains('\n'), "{message}");
+                }
+            }
+        }
+    }
+}

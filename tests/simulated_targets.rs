@@ -1,0 +1,177 @@
+//! `sim:` targets: what the host sees of a drive through its link, and models and states that no drive can
+//! have.
+
+use crate::support::{ONE_CELL, Scratch, TINY, json};
+use serde_json::Value;
+
+/// The run document of one cell on a simulated target.
+fn one_cell(scratch: &Scratch, target: &str) -> Value {
+    let arguments = [&["run", target, "--no-save", "--json", "--seed=1"], TINY, ONE_CELL].concat();
+    scratch.drivescope(&arguments).code(0).json()
+}
+
+/// The requests per second of a run of one cell.
+fn iops_of(run: &Value) -> f64 {
+    let found = json::metrics(run).find(|metric| json::text(&metric["key"]).ends_with(".iops"));
+    found.expect("the cell has IOPS")["value"].as_f64().expect("a number")
+}
+
+/// A model as `sim show` prints it, changed, as a file in the scratch folder.
+fn changed(scratch: &Scratch, model: &str, from: &str, to: &str) -> String {
+    let shown = scratch.drivescope(&["sim", "show", model]).code(0);
+    assert!(shown.stdout.contains(from), "no '{from}' in {model}");
+    scratch.file("mine.toml", shown.stdout.replacen(from, to, 1));
+    "sim:./mine.toml".to_string()
+}
+
+#[track_caller]
+fn refuse(scratch: &Scratch, target: &str, parts: &[&str]) {
+    let message = scratch.drivescope(&["run", target]).refused(2);
+    for part in parts {
+        assert!(message.contains(part), "{target}: no '{part}' in: {message}");
+    }
+}
+
+#[test]
+fn faults_that_a_drive_cannot_have_are_refused_with_those_it_can() {
+    let scratch = Scratch::new();
+    for (target, why, instead) in [
+        ("sim:kioxia-bg4-128?fault=first-come", "mechanics of hard disks", "throttled"),
+        ("sim:kioxia-bg4-128?fault=gone,no-read-modify-write", "mechanics", "flush-lies"),
+        ("sim:wd20ears?fault=throttled", "does not throttle", "first-come"),
+        ("sim:wd20eads?fault=no-read-modify-write", "written whole", "flush-lies"),
+        ("sim:easystore-2tb?fault=first-come", "one command at a time", "no-read-modify-write"),
+        ("sim:wd20ears?fault=fire", "no fault 'fire'", "slow-region"),
+    ] {
+        refuse(&scratch, target, &[why, instead, "can have"]);
+    }
+}
+
+#[test]
+fn mistakes_in_a_model_have_their_line() {
+    let scratch = Scratch::new();
+    for (model, from, to, parts) in [
+        ("wd40efrx", "preset = \"sata-6g\"", "preset = \"sata-9g\"", &[":14:", "sata-6g"][..]),
+        (
+            "wd40efrx",
+            "preset = \"sata-6g\"",
+            "kind = \"sata\"",
+            &["missing field `name`", "preset"],
+        ),
+        (
+            "wd40efrx",
+            "preset = \"sata-6g\"",
+            "preset = \"sata-6g\"\nqueue_depth = 33",
+            &[":15: link.queue_depth: ", "1 to 32"],
+        ),
+        (
+            "wd40efrx",
+            "[hdd.zones]",
+            "[link.bridge]\nserial = \"\"\n[hdd.zones]",
+            &["link.bridge: only USB"],
+        ),
+        (
+            "easystore-2tb",
+            "hides_rotation = true",
+            "hidden_tail_bytes = 9000000000000",
+            &[": link.bridge.hidden_tail_bytes: leaves nothing"],
+        ),
+        (
+            "wd40efrx",
+            "reported_physical_sector_bytes = 4096",
+            "reported_physical_sector_bytes = 520",
+            &[":10: identity.reported_physical_sector_bytes: is 520; give 512 or 4096"],
+        ),
+    ] {
+        let target = changed(&scratch, model, from, to);
+        refuse(&scratch, &target, &[&["./mine.toml"], parts].concat());
+    }
+}
+
+#[test]
+fn a_mistake_in_a_table_on_one_line_has_a_line_too() {
+    let scratch = Scratch::new();
+    let skew = "[hdd.skew]\nhead_rev = 0.1417     # taken from the published WD 4 TB layout\n\
+                cylinder_rev = 0.1417 # taken from the published WD 4 TB layout\n";
+    let target = changed(&scratch, "wd40efrx", skew, "");
+    let text = std::fs::read_to_string(scratch.path("mine.toml")).unwrap();
+    let one_line = "[hdd]\nskew = { head_rev = 2, cylinder_rev = 0.1 }";
+    let text = text.replacen("[hdd]", one_line, 1);
+    let line = text.lines().position(|line| line.starts_with("skew")).unwrap() + 1;
+    scratch.file("mine.toml", text);
+    refuse(&scratch, &target, &[&format!("./mine.toml:{line}: hdd.skew.head_rev: is 2")]);
+}
+
+#[test]
+fn the_host_sees_what_the_bridge_lets_through() {
+    let scratch = Scratch::new();
+    let lies = "model = \"easystore 2624\"\nserial = \"\"\nlogical_sector_bytes = 4096\n\
+                physical_sector_bytes = 4096\nhidden_tail_bytes = 1048576\nhides_rotation";
+    let target = changed(&scratch, "easystore-2tb", "hides_rotation", lies);
+    let run = one_cell(&scratch, &target);
+    let drive = &run["drive"];
+    assert_eq!((&run["simulated"], json::text(&drive["kind"])), (&Value::Bool(true), "simulated"));
+    assert_eq!(json::text(&drive["model"]), "easystore 2624");
+    assert_eq!((&drive["serial"], &drive["rpm"]), (&Value::Null, &Value::Null));
+    assert_eq!(json::text(&drive["transport"]), "usb");
+    assert_eq!(json::text(&drive["link"]["name"]), "USB 5 Gb/s (BOT)");
+    assert_eq!(drive["logical_sector_bytes"], 4096);
+    assert_eq!(drive["capacity_bytes"], (2_000_398_934_016_u64 - 1_048_576) / 4096 * 4096);
+    assert_eq!(drive["capacity_bytes"], run["target"]["size_bytes"]);
+}
+
+#[test]
+fn a_bridge_with_one_command_at_a_time_leaves_nothing_of_the_queue() {
+    let scratch = Scratch::new();
+    let iops = |target: &str| {
+        let queued = ["--test=transfer", "--cells=rnd4k_q32t1.read", "--time=4s", "--rounds=1"];
+        let arguments = [&["run", target, "--no-save", "--json", "--seed=1"], &queued[..]].concat();
+        let run = scratch.drivescope(&arguments).code(0).json();
+        iops_of(&run)
+    };
+    let direct = iops("sim:wd20ears");
+    let target = changed(&scratch, "wd20ears", "\"sata-3g\"", "\"usb3-bulk-only\"");
+    let bridged = iops(&target);
+    assert!(direct > 1.6 * bridged, "{direct} against {bridged}");
+}
+
+#[test]
+fn reads_of_an_ssd_reach_its_flash_unless_it_is_empty() {
+    let scratch = Scratch::new();
+    let iops = |target: &str| iops_of(&one_cell(&scratch, target));
+    let (usual, empty) = (iops("sim:samsung-870evo-1tb"), iops("sim:samsung-870evo-1tb?fill=0"));
+    assert!(
+        (11_000.0..12_000.0).contains(&usual),
+        "{usual}: 77 us of the drive and 10 of the host"
+    );
+    assert!(empty > 2.0 * usual, "{empty} against {usual}");
+}
+
+#[test]
+fn fill_on_a_hard_disk_is_said_to_change_nothing() {
+    let scratch = Scratch::new();
+    let run = |target: &str, quiet: &[&str]| {
+        let options = ["--no-save", "--seed=1"];
+        let arguments = [&["run", target], &options[..], quiet, TINY, ONE_CELL].concat();
+        scratch.drivescope(&arguments).code(0)
+    };
+    let ended = run("sim:wd40ezrz?fill=0.8&seed=7&fault=flush-lies", &[]);
+    assert!(ended.stderr.contains("note: fill=0.8 changes nothing"), "{}", ended.stderr);
+    let quiet = run("sim:wd40ezrz?fill=0.8", &["--quiet"]);
+    assert!(!quiet.stderr.contains("note:"), "{}", quiet.stderr);
+    refuse(&scratch, "sim:wd40ezrz?fill=1.5", &["between 0 and 1"]);
+}
+
+#[test]
+fn show_prints_every_model_with_its_link() {
+    let scratch = Scratch::new();
+    for (model, part) in [
+        ("usb-16tb", "preset = \"usb3-uas\""),
+        ("easystore-2tb", "[link.bridge]"),
+        ("kioxia-bg4-128", "preset = \"pcie3-x4\""),
+        ("wd20ears", "preset = \"sata-3g\""),
+    ] {
+        let shown = scratch.drivescope(&["sim", "show", model]).code(0);
+        assert!(shown.stdout.contains(part), "{model}");
+    }
+}
