@@ -25,5 +25,7 @@ mod run_directory;
 mod run_file;
 /// `sim:` targets: links, bridges, faults, fills, and mistakes in models.
 mod simulated_targets;
+/// Simulated drives: each test finds their truth.
+mod simulated_truth;
 /// `runs`, `show`, `rerun`, `export`, `import`, and stores that cannot be used.
 mod store;

@@ -257,6 +257,7 @@ impl TestRecord {
         let of_cell = |round: &&Round| round.cell == cell && round.measured.recorder.ops > 0;
         let rounds: Vec<&Round> = self.rounds.iter().filter(of_cell).collect();
         let Some(first) = rounds.first() else { return };
+        let open = first.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
         let mut latencies = first.measured.recorder.latencies.clone();
         for round in &rounds[1..] {
             let other = &round.measured.recorder.latencies;
@@ -272,7 +273,10 @@ impl TestRecord {
         self.series.extend(series.into_iter().filter(|series| series.y.len() > 1));
         self.distributions.push(distribution(format!("{}.{cell}", self.test), &latencies));
         self.notice_drops(cell, &drops);
-        self.notice_spread(cell, &tables.iter().map(|table| table[0].1).collect::<Vec<_>>());
+        // An open loop has the rate of its schedule, whose chance is no doing of the drive.
+        if !open {
+            self.notice_spread(cell, &tables.iter().map(|table| table[0].1).collect::<Vec<_>>());
+        }
     }
 
     /// A drop in most rounds is the drive's doing; in one of several it is chance, which the spread of

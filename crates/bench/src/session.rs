@@ -191,7 +191,8 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         if let Some(drive) = self.target.simulated() {
-            self.device = Some(Device::simulated(Arc::clone(drive), IoMode::Direct));
+            let mode = self.target.info().io_mode.unwrap_or(IoMode::Direct);
+            self.device = Some(Device::simulated(Arc::clone(drive), mode));
             return Ok(());
         }
         if self.target.info().kind == TargetKind::Directory {

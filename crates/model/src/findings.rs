@@ -99,7 +99,7 @@ findings! {
         cause "Network, server and the server's caches are part of every number."
         remedy "Run drivescope on the server to measure the drive itself."
     WriteCached = "F007" "writes-cached" Warning
-        rule "small writes that wait for the drive come faster than one per revolution"
+        rule "small random writes that wait for the drive come faster than one per revolution, or, each followed by a flush, faster than two"
         cause "The drive (or the layer above it) reports writes as done while they are in its cache; a power cut may lose them."
         remedy "Compare with the flushed figures of tiny-writes; switch the write cache off (hdparm -W0) to see the medium."
     FuseFs = "F008" "fuse-file-system" Warning

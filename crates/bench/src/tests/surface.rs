@@ -122,14 +122,17 @@ fn places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Pla
 }
 
 /// Evenly spread positions from the first byte to the last, shuffled; even rounds go the other way, so
-/// that a drift of the drive does not look like a slope of the surface.
+/// that a drift of the drive does not look like a slope of the surface. The first bytes are the lead-in of the
+/// first position: nothing lies before them.
 fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Place> {
     let (sample, lead_in) = (options.sample.0, options.lead_in.0);
     let last = (size - sample) / PAGE;
     let count = u64::from(options.samples.max(2));
     let mut places: Vec<Place> = (0..count)
         .map(|i| {
-            let offset = (u128::from(last) * u128::from(i) / u128::from(count - 1)) as u64 * PAGE;
+            let page = |i: u64| (u128::from(last) * u128::from(i) / u128::from(count - 1)) as u64;
+            let first = page(1).min(lead_in / PAGE);
+            let offset = page(i).max(first) * PAGE;
             let lead_in_from = offset.saturating_sub(lead_in);
             Place { offset, len: sample, lead_in_from, lead_in_len: offset - lead_in_from }
         })

@@ -17,9 +17,10 @@ fn sampled_places_span_the_target_and_even_rounds_go_back() {
     let mut offsets: Vec<u64> = first.iter().map(|place| place.offset).collect();
     assert!(!offsets.is_sorted());
     offsets.sort_unstable();
-    assert_eq!(offsets[0], 0);
+    assert_eq!(offsets[0], 2 << 20, "the first bytes are its lead-in");
     assert_eq!(offsets[99], size - (8 << 20));
     assert!(first.iter().all(|p| p.offset % 4096 == 0 && p.offset + p.len <= size));
+    assert!(first.iter().all(|p| p.lead_in_len == 2 << 20));
 }
 
 #[test]

@@ -159,6 +159,9 @@ fn run_pattern(
     }
     let flushed_s = (recorder.elapsed_ns() + final_sync_ns) as f64 / 1e9;
     let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
+    if let Some(finding) = flush_lies(session, pattern, ops / recorder.elapsed_ns() as f64 * 1e9) {
+        record.notice(finding);
+    }
     let measured = Measured {
         recorder,
         usage: worker.usage,
@@ -172,6 +175,20 @@ fn run_pattern(
         kept.extra.push(("flushed_mb_s", bytes / flushed_s / 1e6));
     }
     session.keep(kept, record)
+}
+
+/// A rotating drive that has each random write on its medium before it answers waits half a turn for the place
+/// on average, and seeks besides: more than two in a turn, and its flush returns too early.
+fn flush_lies(session: &Session<'_>, pattern: Pattern, iops: f64) -> Option<Finding> {
+    let rpm = f64::from(session.target.drive()?.rpm.filter(|&rpm| rpm > 1)?);
+    let allowed = 2.0 * rpm / 60.0;
+    (pattern.sync && iops > allowed).then(|| {
+        let evidence = format!(
+            "{}: {iops:.0} writes/s, each flushed, are more than {rpm:.0} rpm allow ({allowed:.0}/s)",
+            pattern.cell
+        );
+        Finding::new(FindingId::WriteCached, evidence).about(format!("tiny-writes.{}", pattern.cell))
+    })
 }
 
 /// Bytes per request of a pattern.

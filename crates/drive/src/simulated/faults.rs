@@ -5,25 +5,40 @@ use drivescope_sim::library::{Kind, Model, Planted};
 /// When the drive of `gone` disappears.
 const GONE_AT_NS: u64 = 20_000_000_000;
 
+/// What is planted between the drive and the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PathFaults {
+    /// The host refuses direct I/O and keeps what it has read.
+    pub page_cache: bool,
+    /// The link has come up at a quarter of its rate, as SATA does at 1.5 Gb/s and PCIe with one lane of four.
+    pub slow_link: bool,
+}
+
 /// Plants a fault.
-type Plant = fn(&mut Planted);
+type Plant = fn(&mut Planted, &mut PathFaults);
 
 /// Every fault by its name.
-const FAULTS: [(&str, Plant); 7] = [
-    ("flush-lies", |planted| planted.flush_lies = true),
-    ("no-read-modify-write", |planted| planted.no_read_modify_write = true),
-    ("first-come", |planted| planted.first_come = true),
-    ("slow-region", |planted| planted.slow_region = true),
-    ("failing-region", |planted| planted.failing_region = true),
-    ("throttled", |planted| planted.throttled = true),
-    ("gone", |planted| planted.gone_at = Some(GONE_AT_NS)),
+const FAULTS: [(&str, Plant); 9] = [
+    ("flush-lies", |planted, _| planted.flush_lies = true),
+    ("no-read-modify-write", |planted, _| planted.no_read_modify_write = true),
+    ("first-come", |planted, _| planted.first_come = true),
+    ("slow-region", |planted, _| planted.slow_region = true),
+    ("failing-region", |planted, _| planted.failing_region = true),
+    ("throttled", |planted, _| planted.throttled = true),
+    ("gone", |planted, _| planted.gone_at = Some(GONE_AT_NS)),
+    ("page-cache", |_, path| path.page_cache = true),
+    ("slow-link", |_, path| path.slow_link = true),
 ];
 
 /// Plants the fault of this name.
 ///
 /// # Errors
 /// One line: there is no such fault, or the model has nothing that it could spoil.
-pub(super) fn plant(planted: &mut Planted, model: &Model, name: &str) -> Result<(), String> {
+pub(super) fn plant(
+    (planted, path): (&mut Planted, &mut PathFaults),
+    model: &Model,
+    name: &str,
+) -> Result<(), String> {
     let Some((_, plant)) = FAULTS.iter().find(|(known, _)| *known == name) else {
         return Err(format!("no fault '{name}'; {} can have {}", model.name, possible(model)));
     };
@@ -31,7 +46,7 @@ pub(super) fn plant(planted: &mut Planted, model: &Model, name: &str) -> Result<
         let rest = possible(model);
         return Err(format!("no fault '{name}' in {}: {why}; it can have {rest}", model.name));
     }
-    plant(planted);
+    plant(planted, path);
     Ok(())
 }
 
@@ -80,10 +95,11 @@ mod tests {
         ] {
             let model = model_named(model).unwrap();
             for (name, _) in FAULTS {
-                let mut planted = Planted::default();
-                let done = plant(&mut planted, &model, name);
+                let (mut planted, mut path) = (Planted::default(), PathFaults::default());
+                let done = plant((&mut planted, &mut path), &model, name);
                 assert_eq!(done.is_err(), without.contains(&name), "{name}: {done:?}");
-                assert_eq!(done.is_ok(), planted != Planted::default());
+                let changed = planted != Planted::default() || path != PathFaults::default();
+                assert_eq!(done.is_ok(), changed);
                 if let Err(message) = done {
                     assert!(message.contains("it can have flush-lies"), "{message}");
                     assert!(!message.contains('\n'), "{message}");

@@ -1,13 +1,10 @@
 //! A file on a simulated drive: what a program sees that works through a host's page cache and file system.
 
-use super::{Served, SimulatedDrive};
+use super::{AnyDrive, Served, SimulatedDrive};
 use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use drivescope_sim::host::{
     FileError, FileId, FileSystem, FsParams, HostParams, HostProblem, PAGE_BYTES, PageCache, ROOT,
 };
-
-/// A drive of any kind.
-type AnyDrive = Box<dyn Device + Send>;
 
 /// Why there can be no such file.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,9 @@
 //! Time passes only when every loop that uses the drive waits: then it jumps to the next completion or
 //! deadline. A single loop never blocks, so an hour of a drive's life takes as long as computing it.
 
-mod faults;
+pub mod faults;
 pub mod file;
+mod page_cache;
 pub mod spec;
 
 use drivescope_model::target::IoMode;
@@ -30,6 +31,9 @@ pub struct Worker(u32);
 /// An answer: the slot of the request, and bytes moved or a negative errno.
 pub type Answer = (u16, i32);
 
+/// A drive of any kind.
+type AnyDrive = Box<dyn Device + Send>;
+
 /// What answers the requests: a bare drive, or a file on one behind a host's page cache.
 trait Served: Device + Send {
     /// Sends a request past the page cache; a bare drive has none.
@@ -46,7 +50,7 @@ trait Served: Device + Send {
     }
 }
 
-impl Served for Box<dyn Device + Send> {}
+impl Served for AnyDrive {}
 
 /// A simulated drive, or a file on one, with its clock.
 pub struct SimulatedDrive {

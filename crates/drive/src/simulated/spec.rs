@@ -1,6 +1,7 @@
 //! `sim:MODEL?fill=0.8&seed=7&fault=…`: which simulated drive, in which state.
 
-use super::{SimulatedDrive, faults};
+use super::faults::{self, PathFaults};
+use super::{AnyDrive, SimulatedDrive};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
@@ -10,6 +11,8 @@ use std::path::PathBuf;
 /// Beginning of every simulated target.
 pub const PREFIX: &str = "sim:";
 
+/// What is left of the rate of a link that came up slowly.
+const SLOW_LINK_SHARE: f64 = 0.25;
 /// Share of an SSD that has been written before, unless `fill=` says otherwise: all of it, as after one
 /// pass over the drive. Tests read anywhere, and an address that was never written costs no flash read:
 /// the figures would be those of the controller alone.
@@ -52,6 +55,8 @@ pub struct Spec {
     pub model: Model,
     /// Its state.
     pub start: Start,
+    /// What is wrong between the drive and the program.
+    pub path: PathFaults,
     /// What the user should know of what was asked for, one line each.
     pub notes: Vec<String>,
 }
@@ -88,10 +93,14 @@ impl Spec {
         let model = model_named(name)?;
         let fill = if model.kind == Kind::Ssd { SSD_FILL } else { 0.0 };
         let start = Start { seed: 1, fill, ..Start::default() };
-        let mut spec = Self { text: text.to_string(), model, start, notes: Vec::new() };
+        let (text, path) = (text.to_string(), PathFaults::default());
+        let mut spec = Self { text, model, start, path, notes: Vec::new() };
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             spec.set(key, value)?;
+        }
+        if spec.path.slow_link {
+            spec.model.link.rate_mb_s *= SLOW_LINK_SHARE;
         }
         Ok(spec)
     }
@@ -109,8 +118,8 @@ impl Spec {
             },
             "fault" => {
                 for fault in value.split(',') {
-                    faults::plant(&mut self.start.planted, &self.model, fault)
-                        .map_err(SpecError::Wrong)?;
+                    let planted = (&mut self.start.planted, &mut self.path);
+                    faults::plant(planted, &self.model, fault).map_err(SpecError::Wrong)?;
                 }
             }
             _ => return wrong(format!("'{key}' is not seed, fill or fault")),
@@ -131,9 +140,12 @@ impl Spec {
 
     /// The drive, powered on.
     pub fn build(&self) -> Result<SimulatedDrive, SpecError> {
-        let drive =
-            self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
-        Ok(SimulatedDrive::new(Box::new(drive)))
+        let drive = self.build_drive()?;
+        match self.path.page_cache {
+            true => SimulatedDrive::behind_page_cache(drive)
+                .map_err(|problem| SpecError::Wrong(problem.to_string())),
+            false => Ok(SimulatedDrive::new(drive)),
+        }
     }
 
     /// A new file of `size_bytes` on a fresh drive of this kind with nothing else on it, below a host's page
@@ -143,14 +155,22 @@ impl Spec {
         size_bytes: u64,
         now_ns: u64,
     ) -> Result<SimulatedDrive, SpecError> {
-        let drive =
-            self.model.build(&self.start).map_err(|why| SpecError::Wrong(why.join("; ")))?;
-        SimulatedDrive::with_file(Box::new(drive), size_bytes, now_ns)
+        SimulatedDrive::with_file(self.build_drive()?, size_bytes, now_ns)
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
+    }
+
+    fn build_drive(&self) -> Result<AnyDrive, SpecError> {
+        let built = self.model.build(&self.start);
+        Ok(Box::new(built.map_err(|why| SpecError::Wrong(why.join("; ")))?))
     }
 
     /// What the document says of the target.
     pub fn target_info(&self) -> TargetInfo {
+        let sector = self.model.shown().reported_logical_sector_bytes;
+        let (mode, align) = match self.path.page_cache {
+            true => (IoMode::Buffered, 1),
+            false => (IoMode::Direct, sector),
+        };
         TargetInfo {
             path: self.text.clone(),
             kind: TargetKind::Simulated,
@@ -158,8 +178,8 @@ impl Spec {
             file_system: None,
             stack: Vec::new(),
             system_disk: false,
-            io_mode: Some(IoMode::Direct),
-            io_align_bytes: self.model.shown().reported_logical_sector_bytes,
+            io_mode: Some(mode),
+            io_align_bytes: align,
         }
     }
 
@@ -180,10 +200,17 @@ impl Spec {
             wwn: None,
             capacity_bytes: self.model.capacity_bytes(),
             transport: link.kind.transport().to_string(),
-            link: Some(Link {
-                name: link.name.clone(),
-                payload_mb_s: link.payload_mb_s(),
-                possible: None,
+            link: Some(match self.path.slow_link {
+                true => Link {
+                    name: format!("{} at a quarter of its rate", link.name),
+                    payload_mb_s: link.payload_mb_s(),
+                    possible: Some(link.name.clone()),
+                },
+                false => Link {
+                    name: link.name.clone(),
+                    payload_mb_s: link.payload_mb_s(),
+                    possible: None,
+                },
             }),
             rotational_hint: self.model.looks_rotating(),
             rpm: identity.rotation_rpm,

@@ -176,6 +176,21 @@ mod tests {
     }
 
     #[test]
+    fn seed_001_dd_on_the_disk() {
+        let host = HostParams::laptop_2015();
+        let dd = dd_buffered(drive("easystore-2tb"), &host, &Dd::SEED_001).unwrap();
+        near(dd.write_s, 5.133_201, 5.0);
+        near(dd.read_s, 4.813_426, 5.0);
+    }
+
+    #[test]
+    fn seed_001_tiny_writes_on_the_disk() {
+        let script = TinyWrites::seed_001(1000);
+        let host = HostParams::laptop_2015();
+        near(tiny_writes(drive("easystore-2tb"), &host, &script).unwrap(), 9.278, 5.0);
+    }
+
+    #[test]
     fn a_file_that_does_not_fit_says_so() {
         let dd = Dd { block_bytes: 3 << 40, blocks: 1 };
         let error = dd_buffered(drive("easystore-2tb"), &HostParams::default(), &dd).unwrap_err();

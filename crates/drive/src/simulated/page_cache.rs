@@ -1,0 +1,23 @@
+//! A fault between drive and program: a host that sends everything through its page cache and keeps what it has
+//! read, whatever the program asks for.
+
+use super::{AnyDrive, Served, SimulatedDrive};
+use drivescope_sim::device::Device;
+use drivescope_sim::host::{HostParams, HostProblem, PAGE_BYTES, PageCache, Raw};
+
+impl SimulatedDrive {
+    /// A drive at time 0 behind a page cache that nothing passes by and no eviction empties.
+    ///
+    /// Errors: none with the host's defaults.
+    pub(super) fn behind_page_cache(drive: AnyDrive) -> Result<Self, HostProblem> {
+        let cache = PageCache::new(&HostParams::default(), Raw(drive))?;
+        Ok(Self::serving(Box::new(cache), 0))
+    }
+}
+
+impl Served for PageCache<Raw<AnyDrive>> {
+    fn resident_share(&self) -> Option<f64> {
+        let (held, _) = self.pages_held();
+        Some(held as f64 / (self.capacity_bytes() / PAGE_BYTES).max(1) as f64)
+    }
+}
