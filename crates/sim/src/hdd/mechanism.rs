@@ -82,6 +82,11 @@ impl Mechanism {
         }
     }
 
+    /// Least time of a movement to another track for a write, settling included.
+    pub fn shortest_move(&self) -> Nanos {
+        self.seek.time(1).min(self.head_switch) + self.write_settle
+    }
+
     /// Transfers `count` sectors that start under the head at `start`; returns when the last one ends.
     #[inline]
     pub fn transfer(&mut self, start: Nanos, sector: u64, place: &Place, count: u64) -> Nanos {

@@ -63,8 +63,7 @@ impl HardDisk {
         index: usize,
         end: u64,
     ) {
-        let continues =
-            self.read_cache.touch(index, request.offset, request.offset + request.len);
+        let continues = self.read_cache.touch(index, request.offset, request.offset + request.len);
         let mut end = end;
         if let Some(ahead) = self.read_ahead.filter(|ahead| ahead.segment == index) {
             if self.may_read_on(ahead.from, to + self.sizes.read_ahead_sectors) {
@@ -76,7 +75,10 @@ impl HardDisk {
         if to <= end {
             self.answer_from_cache(at, &request, 0);
             if continues
-                && self.nothing_pending() && self.write_cache.is_clean() && self.mechanism_free <= at {
+                && self.nothing_pending()
+                && self.write_cache.is_clean()
+                && self.mechanism_free <= at
+            {
                 self.resume_read_ahead(at, index, to);
             }
             return;

@@ -101,32 +101,47 @@ impl HardDisk {
         if jitter == 0 { least } else { least + self.random.random_range(0..=jitter) }
     }
 
-    /// The stretch whose transfer could start first at `at`, among the next ones in order of address from
-    /// the head on.
+    /// The stretch whose transfer could start first at `at`. One that continues the last write needs no
+    /// pause before it, unless it must be read first.
     fn choose(&self, at: Nanos) -> Option<Chosen> {
         let head = self.mechanism.next_sector();
         let move_from = at.max(self.write_from);
-        let mut best: Option<(Nanos, (u64, u64))> = None;
-        for (from, to) in self.upcoming() {
-            let first = from / self.sizes.physical;
-            let set_out = if first == head { at } else { move_from };
-            let start = self.start_of_write(set_out, first);
-            if best.is_none_or(|(earliest, _)| start < earliest) {
-                best = Some((start, (from, to)));
-            }
-            if start <= at {
-                break;
-            }
-        }
-        best.map(|(_, (from, to))| self.cut(from, to))
+        self.nearest(move_from, |chosen| {
+            let continues = chosen.first == head && !self.is_partial(chosen);
+            Some(if continues { at } else { move_from })
+        })
     }
 
     /// The same among stretches that need a read first and have at most `room` sectors.
     fn choose_partial(&self, at: Nanos, room: u64) -> Option<Chosen> {
-        self.upcoming()
-            .map(|(from, to)| self.cut(from, to))
-            .filter(|chosen| chosen.count <= room && self.is_partial(chosen))
-            .min_by_key(|chosen| self.start_of_write(at, chosen.first))
+        self.nearest(at, |chosen| (chosen.count <= room && self.is_partial(chosen)).then_some(at))
+    }
+
+    /// The stretch whose transfer could start first, among the next ones in order of address from the head
+    /// on. `set_out` says from when on the head can move to a stretch, or that it is not wanted; it is
+    /// `move_from` or, for what continues the last write, earlier. The search ends at the first stretch on
+    /// this track that comes sooner than any movement to another track ends: those behind it come later.
+    fn nearest(
+        &self,
+        move_from: Nanos,
+        set_out: impl Fn(&Chosen) -> Option<Nanos>,
+    ) -> Option<Chosen> {
+        let soon = move_from + self.mechanism.shortest_move();
+        let mut best: Option<(Nanos, Chosen)> = None;
+        for (from, to) in self.upcoming() {
+            let chosen = self.cut(from, to);
+            let Some(set_out) = set_out(&chosen) else {
+                continue;
+            };
+            let start = self.start_of_write(set_out, chosen.first);
+            if best.as_ref().is_none_or(|(earliest, _)| start < *earliest) {
+                best = Some((start, chosen));
+                if start <= soon {
+                    break;
+                }
+            }
+        }
+        best.map(|(_, chosen)| chosen)
     }
 
     /// The stretches to choose from.

@@ -188,12 +188,15 @@ fn reading_goes_on_while_the_host_thinks() {
 }
 
 #[test]
-fn reads_that_skip_forward_ride_on_read_ahead() {
+fn reads_that_skip_forward_ride_on_read_ahead_but_do_not_carry_it_on() {
     let mut host = Host::new(&small_drive());
     host.run(1, (0..4000).map(|i| (Op::Read, i * 16 * KIB, 4 * KIB)));
     let rate = 4000.0 * 16.384 / (host.now as f64 / 1e6);
-    let expected = host.disk.zones()[0].rate_mb_s;
-    assert!((rate / expected - 1.0).abs() < 0.05, "{rate} against {expected}");
+    // 32 commands find their data among the 512 KiB read ahead; the next one comes just too late and waits for
+    // a turn of 10 ms
+    let cycle_kb = 33.0 * 16.384;
+    let expected = cycle_kb / (cycle_kb / host.disk.zones()[0].rate_mb_s + 10.0);
+    assert!((rate / expected - 1.0).abs() < 0.02, "{rate} against {expected}");
 }
 
 #[test]

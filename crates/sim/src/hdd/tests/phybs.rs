@@ -2,6 +2,7 @@
 
 use super::host::Host;
 use crate::device::Op;
+use crate::hdd::HddParams;
 
 /// Bytes that a pass transfers.
 const PASS_BYTES: u64 = 128 << 20;
@@ -15,29 +16,12 @@ pub fn pass(host: &mut Host, op: Op, size: u64, offset: u64) -> f64 {
     count as f64 / ((host.now - began) as f64 / 1e9)
 }
 
-/// A run of phybs with sizes from `smallest` to `largest`: each size at offset 0 and at every power of two
-/// from the sector on. Returns size, offset, operations per second of each pass.
-pub fn run(host: &mut Host, op: Op, smallest: u64, largest: u64) -> Vec<(u64, u64, f64)> {
-    let mut passes = Vec::new();
-    let mut size = smallest;
-    while size <= largest {
-        passes.push((size, 0, pass(host, op, size, 0)));
-        let mut offset = 512;
-        while offset < size {
-            passes.push((size, offset, pass(host, op, size, offset)));
-            offset *= 2;
-        }
-        size *= 2;
-    }
-    passes
-}
-
 /// One published pass: drive, operation, size, offset, operations per second.
 pub type Row = (&'static str, Op, u64, u64, f64);
 
-/// Every published pass of a drive that has a model, in the order in which it was run. Of a drive's three
-/// figures of a pass (msec, tps, kBps) this is the one they all follow from; where the printed tps is wrong (a
-/// product wrapped at 32 bits) it is computed from msec.
+/// Every published pass of a drive that has a model, in the order in which it was run; reads and writes of a
+/// drive are runs of their own. A pass was printed as msec, tps and kBps, which are one measurement: the tps
+/// here follow from msec, since some that were printed are wrong (a product wrapped at 32 bits).
 pub const PUBLISHED: [Row; 44] = [
     ("wd20ears", Op::Write, 4096, 0, 1680.2),
     ("wd20ears", Op::Write, 4096, 512, 26.9),
@@ -84,3 +68,20 @@ pub const PUBLISHED: [Row; 44] = [
     ("wd15earx", Op::Write, 8192, 2048, 332.9),
     ("wd15earx", Op::Write, 8192, 4096, 1473.0),
 ];
+
+/// The published passes of `drive` that a fresh model misses by more than `tolerance`, as operation, size,
+/// offset, and the model's operations per second.
+pub fn missed(params: &HddParams, drive: &str, tolerance: f64) -> Vec<(Op, u64, u64, f64)> {
+    let (mut missed, mut run) = (Vec::new(), None);
+    for &(_, op, size, offset, published) in PUBLISHED.iter().filter(|row| row.0 == drive) {
+        let (_, host) = match run.take() {
+            Some((last, host)) if last == op => run.insert((op, host)),
+            _ => run.insert((op, Host::new(params))),
+        };
+        let tps = pass(host, op, size, offset);
+        if (tps / published - 1.0).abs() > tolerance {
+            missed.push((op, size, offset, tps));
+        }
+    }
+    missed
+}
