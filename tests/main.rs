@@ -27,6 +27,8 @@ mod restore;
 mod run_directory;
 /// `run` on an existing file.
 mod run_file;
+/// `sim reproduce`: published cells beside those of the models.
+mod sim_reproduce;
 /// `sim:` targets: links, bridges, faults, fills, and mistakes in models.
 mod simulated_targets;
 /// Simulated drives: each test finds their truth.

@@ -46,7 +46,7 @@ pub enum Command {
     Export(ExportArguments),
     /// Store runs from JSON files (- is standard input).
     Import(ImportArguments),
-    /// Simulated drives: list them, show one, measure one.
+    /// Simulated drives: list, show, measure, serve, compare with published figures.
     #[command(subcommand)]
     Sim(SimCommand),
     /// List the tests and what each may write.
@@ -225,6 +225,25 @@ pub enum SimCommand {
     Run(Box<RunArguments>),
     /// Serve a model in real time as a file, and as a block device, until Ctrl-C.
     Mount(MountArguments),
+    /// Compare the models with published measurements of their drives.
+    ///
+    /// Repeats the published methods on the models in virtual time and holds the results against 348
+    /// published cells. Exit code 1 if a cell fails for which the table has no reason.
+    Reproduce(ReproduceArguments),
+}
+
+/// Arguments of `sim reproduce`.
+#[derive(Debug, Args)]
+pub struct ReproduceArguments {
+    /// Only this cell (may be repeated).
+    #[arg(long, value_name = "ID")]
+    pub cell: Vec<String>,
+    /// Only cells of this drive or model (may be repeated).
+    #[arg(long, value_name = "NAME")]
+    pub drive: Vec<String>,
+    /// Print one JSON document instead of tables.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `sim mount`.

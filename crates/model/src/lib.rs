@@ -13,6 +13,7 @@ pub mod metrics;
 pub mod nearest;
 pub mod options;
 pub mod plan;
+pub mod reproduction;
 pub mod target;
 pub mod units;
 pub mod whole_drive;

@@ -10,4 +10,5 @@ pub mod hdd;
 pub mod host;
 pub mod library;
 pub mod link;
+pub mod reproduce;
 pub mod ssd;

@@ -1,11 +1,13 @@
 //! Models as data: one TOML file per drive, the built-in ones and a user's own.
 
 mod built_in;
+mod data_sheet;
 mod drive;
 mod lines;
 mod start;
 
 pub use built_in::BUILT_IN;
+pub use data_sheet::DataSheet;
 pub use drive::Drive;
 pub use start::{Planted, Start};
 
@@ -38,6 +40,9 @@ pub struct Model {
     pub kind: Kind,
     /// What it says of itself.
     pub identity: Identity,
+    /// What is printed of it and has no part in how it works.
+    #[serde(default, skip_serializing_if = "DataSheet::is_empty")]
+    pub data_sheet: DataSheet,
     /// The link between it and the host.
     pub link: LinkParams,
     /// Parameters of a hard disk.
@@ -124,8 +129,11 @@ impl Model {
         if let Err(problem) = self.link.validate_around(self.own_capacity(), self.own_sector()) {
             return Some((format!("link.{}", problem.field), problem.message));
         }
-        let (field, message) = self.identity.problem(self.own_sector())?;
-        Some((format!("identity.{field}"), message))
+        if let Some((field, message)) = self.identity.problem(self.own_sector()) {
+            return Some((format!("identity.{field}"), message));
+        }
+        let (field, message) = self.data_sheet.problem(self.hdd.as_ref())?;
+        Some((format!("data_sheet.{field}"), message))
     }
 
     /// Bytes of the drive itself.

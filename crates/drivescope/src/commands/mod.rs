@@ -4,6 +4,7 @@ mod catalogue;
 mod drives;
 mod measure;
 mod raw;
+mod reproduce;
 mod restore;
 mod run;
 mod simulate;

@@ -1,6 +1,6 @@
 //! `sim`: simulated drives.
 
-use super::run;
+use super::{reproduce, run};
 use crate::arguments::{MountArguments, RunArguments, SimCommand};
 use crate::exit::{Code, Failure};
 use crate::{output, signals};
@@ -19,6 +19,7 @@ pub fn simulate(command: SimCommand) -> Result<Code, Failure> {
         SimCommand::Show { model } => show(&model),
         SimCommand::Run(arguments) => run::run(with_prefix(*arguments)),
         SimCommand::Mount(arguments) => mount(&arguments),
+        SimCommand::Reproduce(arguments) => reproduce::reproduce(&arguments),
     }
 }
 

@@ -127,7 +127,7 @@ fn rates_at_both_ends() {
         ("wd40efrx", 181.4, 80.8),
         ("hgst-7k1000", 148.3, 66.9),
         ("wd40ezrz", 175.0, 78.0),
-        ("usb-16tb", 250.0, 133.0),
+        ("usb-16tb", 261.0, 133.0),
     ] {
         let mut host = host(name);
         let capacity = host.disk.capacity_bytes();

@@ -1,0 +1,99 @@
+//! `sim reproduce`: the models against published measurements of their drives.
+
+use crate::arguments::ReproduceArguments;
+use crate::exit::{Code, Failure};
+use crate::output;
+use drivescope_model::nearest::nearest;
+use drivescope_model::reproduction::{CellResult, Reproduction};
+use drivescope_report::text;
+use drivescope_sim::reproduce::{self, Cell, Job, Measured};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+/// Does what was asked.
+pub fn reproduce(arguments: &ReproduceArguments) -> Result<Code, Failure> {
+    let all = reproduce::cells().map_err(|error| Failure::usage(error.to_string()))?;
+    let cells = chosen(all, arguments)?;
+    let measured = run_all(reproduce::jobs(&cells));
+    let result = Reproduction::new(cells.iter().map(|cell| cell.result(&measured)).collect());
+    if arguments.json {
+        let json = serde_json::to_string_pretty(&result).expect("plain data can be written");
+        output::print_line(&json);
+    } else {
+        output::print_line(&text::reproduction(&result, output::style()));
+    }
+    let trouble = result.cells.iter().any(CellResult::is_trouble);
+    Ok(if trouble { Code::Problem } else { Code::Ok })
+}
+
+/// The cells asked for, in the table's order.
+fn chosen(all: Vec<Cell>, arguments: &ReproduceArguments) -> Result<Vec<Cell>, Failure> {
+    for id in &arguments.cell {
+        if !all.iter().any(|cell| cell.id == *id) {
+            return Err(unknown("cell", id, all.iter().map(|cell| cell.id.as_str())));
+        }
+    }
+    for name in &arguments.drive {
+        if !all.iter().any(|cell| is_about(cell, name)) {
+            let names = all
+                .iter()
+                .flat_map(|cell| std::iter::once(cell.drive.as_str()).chain(cell.own_models()));
+            return Err(unknown("drive", name, names));
+        }
+    }
+    let wanted = |cell: &Cell| {
+        let by_id = arguments.cell.is_empty() || arguments.cell.contains(&cell.id);
+        let by_drive =
+            arguments.drive.is_empty() || arguments.drive.iter().any(|name| is_about(cell, name));
+        by_id && by_drive
+    };
+    let cells: Vec<Cell> = all.into_iter().filter(wanted).collect();
+    if cells.is_empty() {
+        return Err(Failure::usage("none of these cells is about that drive"));
+    }
+    Ok(cells)
+}
+
+/// Whether a cell's figure is one of the drive or model called `name`.
+fn is_about(cell: &Cell, name: &str) -> bool {
+    cell.drive == name || cell.own_models().any(|model| model == name)
+}
+
+fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> Failure {
+    let hint = nearest(name, known).map(|near| format!("; did you mean '{near}'?"));
+    let hint = hint.unwrap_or_default();
+    Failure::usage(format!("no {what} '{name}'{hint}; drivescope sim reproduce shows them all"))
+}
+
+/// Why a lock is never poisoned.
+const WHOLE: &str = "no thread panics while it holds the lock";
+
+/// Runs the jobs on all processors; each is independent of the others.
+fn run_all(jobs: BTreeSet<Job>) -> Measured {
+    let bar = ProgressBar::with_draw_target(Some(jobs.len() as u64), ProgressDrawTarget::hidden());
+    if output::is_watched() {
+        let style = ProgressStyle::with_template("{pos}/{len} {bar:20} {wide_msg}");
+        bar.set_style(style.expect("the template is fixed and correct"));
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    let waiting = Mutex::new(jobs);
+    let measured = Mutex::new(Measured::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let next = waiting.lock().expect(WHOLE).pop_first();
+                    let Some(job) = next else { return };
+                    bar.set_message(format!("{} {}", job.drive, job.method));
+                    let figures = job.run();
+                    measured.lock().expect(WHOLE).insert(job, figures);
+                    bar.inc(1);
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    measured.into_inner().expect(WHOLE)
+}

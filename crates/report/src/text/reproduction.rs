@@ -1,0 +1,179 @@
+//! `sim reproduce`: published figures beside those of the models, by drive.
+
+use crate::flow::Flow;
+use crate::number::{MISSING, three};
+use crate::style::{Role, Style};
+use crate::table::{Cell, Column, Table};
+use drivescope_model::reproduction::{CellResult, Published, Reproduction};
+use std::collections::BTreeMap;
+
+/// All cells by drive, what fails and why, what has no figure and why, and how many pass.
+pub fn reproduction(result: &Reproduction, style: Style) -> String {
+    let cells = &result.cells;
+    let mut parts = Vec::new();
+    for drive in drives(cells) {
+        parts.push(of_drive(drive, cells.iter().filter(|cell| cell.drive == drive), style));
+    }
+    parts.push(failures(cells, style));
+    parts.push(without_figure(cells, style));
+    parts.push(summary(result, style));
+    super::sections(parts)
+}
+
+/// The drives, each once, in the order of the cells.
+fn drives(cells: &[CellResult]) -> Vec<&str> {
+    let mut drives: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !drives.contains(&cell.drive.as_str()) {
+            drives.push(&cell.drive);
+        }
+    }
+    drives
+}
+
+fn of_drive<'c>(drive: &str, cells: impl Iterator<Item = &'c CellResult>, style: Style) -> String {
+    let columns = vec![
+        Column::left().flexible(24),
+        Column::right().gap(1),
+        Column::right().gap(1),
+        Column::left().gap(1),
+        Column::right().gap(1),
+        Column::right().gap(1),
+        Column::left().gap(1),
+    ];
+    let mut table = Table::new(0, columns);
+    let heads = ["published", "model", "", "diff %", "tol", ""];
+    table.row([vec![Cell::title(drive)], heads.map(Cell::dim).to_vec()].concat());
+    for cell in cells {
+        let (role, mark) = match cell.pass {
+            Some(true) => (Role::Good, "ok"),
+            Some(false) => (Role::Bad, "FAILS"),
+            None => (Role::Dim, MISSING),
+        };
+        let within = cell.tolerance_pct.map(|tolerance| format!("{tolerance:.0}"));
+        table.row(vec![
+            Cell::plain(&cell.id),
+            Cell::plain(published(cell)),
+            Cell::plain(cell.simulated.map_or_else(|| MISSING.to_string(), three)),
+            Cell::dim(&cell.unit),
+            Cell::plain(cell.difference_pct.map_or_else(String::new, signed)),
+            Cell::dim(within.unwrap_or_default()),
+            Cell::new(role, mark),
+        ]);
+    }
+    table.render(style)
+}
+
+fn published(cell: &CellResult) -> String {
+    match (cell.published, cell.op.as_str()) {
+        (Published::Range([low, high]), _) => format!("{}..{}", three(low), three(high)),
+        (Published::One(value), "<" | ">") => format!("{} {}", cell.op, three(value)),
+        (Published::One(value), _) => three(value),
+    }
+}
+
+/// `+4.2`, `-0.3`, `0.0`.
+fn signed(percent: f64) -> String {
+    let text = format!("{percent:+.1}");
+    if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_string() } else { text }
+}
+
+/// Cells that fail, by the reason the table has for them.
+fn failures(cells: &[CellResult], style: Style) -> String {
+    let mut out = String::new();
+    for (reason, ids) in by_reason(cells, Some(false)) {
+        let role = if reason.is_empty() { Role::Bad } else { Role::Plain };
+        let reason = if reason.is_empty() { "no reason is known" } else { reason };
+        let mut flow = Flow::new().lead(Role::Bad, "fails").lead(Role::Plain, "  ");
+        for id in ids {
+            flow = flow.text(Role::Title, id);
+        }
+        out.push_str(&flow.text(role, "-").text(role, reason).lines(7, style));
+    }
+    out
+}
+
+/// How many cells have no figure, by reason.
+fn without_figure(cells: &[CellResult], style: Style) -> String {
+    if cells.iter().all(|cell| cell.pass.is_some()) {
+        return String::new();
+    }
+    let reasons: Vec<String> = by_reason(cells, None)
+        .into_iter()
+        .map(|(reason, ids)| format!("{} - {reason}", ids.len()))
+        .collect();
+    let flow = Flow::new().lead(Role::Dim, "without figure").lead(Role::Plain, "  ");
+    flow.text(Role::Dim, &reasons.join("; ")).lines(16, style)
+}
+
+/// Ids of the cells with this outcome, by reason.
+fn by_reason(cells: &[CellResult], pass: Option<bool>) -> BTreeMap<&str, Vec<&str>> {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.pass == pass) {
+        let reason = cell.reason.as_deref().unwrap_or_default();
+        reasons.entry(reason).or_default().push(&cell.id);
+    }
+    reasons
+}
+
+fn summary(result: &Reproduction, style: Style) -> String {
+    let Reproduction { reachable, passed, .. } = *result;
+    if reachable == 0 {
+        return Flow::new().text(Role::Plain, "none of these cells has a figure").lines(0, style);
+    }
+    let share = 100.0 * passed as f64 / reachable as f64;
+    let text = format!("{passed} of {reachable} reachable cells within tolerance ({share:.1} %)");
+    Flow::new().text(Role::Title, &text).lines(0, style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(id: &str, pass: Option<bool>, reason: Option<&str>) -> CellResult {
+        CellResult {
+            id: id.into(),
+            seed: "000".into(),
+            drive: "wd40efrx".into(),
+            models: vec!["wd40efrx".into()],
+            method: "fill".into(),
+            condition: "-".into(),
+            metric: "write_rate".into(),
+            unit: "MB/s".into(),
+            op: "=".into(),
+            published: Published::One(181.4),
+            simulated: pass.map(|_| 182.69),
+            difference_pct: pass.map(|_| 0.71),
+            tolerance_pct: Some(10.0),
+            pass,
+            reason: reason.map(str::to_string),
+        }
+    }
+
+    #[test]
+    fn cells_stand_by_drive_and_failures_below() {
+        let other = CellResult {
+            drive: "usb-16tb".into(),
+            op: "<".into(),
+            published: Published::One(140.0),
+            tolerance_pct: None,
+            ..cell("s2-usb16-gd-full-end-read", Some(false), Some("a reason that is known"))
+        };
+        let range = CellResult {
+            published: Published::Range([63.0, 79.0]),
+            ..cell("s0-xg6-asssd-4k-read-vs", Some(true), None)
+        };
+        let later = cell("s0-wdred-pcm8-score-vs", None, Some("the test comes later"));
+        let cells = vec![cell("s0-wdred-fill-start", Some(true), None), other, range, later];
+        let text = reproduction(&Reproduction::new(cells), Style::default());
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_failure_without_a_reason_says_so() {
+        let result = Reproduction::new(vec![cell("s0-wdred-fill-start", Some(false), None)]);
+        let text = reproduction(&result, Style::default());
+        assert!(text.contains("no reason is known"), "{text}");
+        assert!(text.contains("0 of 1 reachable cells within tolerance (0.0 %)"), "{text}");
+    }
+}

@@ -1,0 +1,51 @@
+//! What is printed of a drive and has no part in how the model works.
+
+use crate::hdd::HddParams;
+use serde::{Deserialize, Serialize};
+
+/// The table `[data_sheet]`; every field may be absent.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataSheet {
+    /// Nominal width of the drive, inches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form_factor_inch: Option<f64>,
+    /// All of the buffer, MiB (makers print MB); reading, writing and the firmware share it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_mib: Option<u32>,
+}
+
+impl DataSheet {
+    /// Whether nothing is printed.
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The first field that cannot be, and why.
+    pub(super) fn problem(&self, hdd: Option<&HddParams>) -> Option<(&'static str, String)> {
+        if let Some(inch) = self.form_factor_inch.filter(|inch| !(1.0..=8.0).contains(inch)) {
+            return Some(("form_factor_inch", format!("is {inch}; drives are 1 to 8 inches wide")));
+        }
+        let (buffer, hdd) = (self.buffer_mib?, hdd?);
+        let read = u64::from(hdd.read_cache.segments) * u64::from(hdd.read_cache.segment_kib);
+        let used = read + u64::from(hdd.write_cache.dirty_limit_kib);
+        (used > u64::from(buffer) * 1024).then(|| {
+            let used = used.div_ceil(1024);
+            ("buffer_mib", format!("is {buffer}, less than the {used} MiB of its two caches"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::library::{BUILT_IN, Model};
+
+    #[test]
+    fn a_buffer_holds_both_caches() {
+        let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == "wd40efrx").unwrap();
+        let small = text.replacen("buffer_mib = 64", "buffer_mib = 63", 1);
+        assert_ne!(small, *text);
+        let error = Model::parse(name, &small).unwrap_err().to_string();
+        assert!(error.contains("data_sheet.buffer_mib: is 63, less than the 64 MiB"), "{error}");
+    }
+}

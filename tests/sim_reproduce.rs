@@ -1,0 +1,65 @@
+//! `sim reproduce`: the models against published measurements of their drives.
+
+use crate::support::Scratch;
+
+/// Three cells whose instruments take no time: one that is given, one that is a bound, one without figure.
+const THREE: &[&str] = &[
+    "sim",
+    "reproduce",
+    "--cell=s0-wdred-fill-start",
+    "--cell=s0-hgst-spec-rpm",
+    "--cell=s0-wdred-pcm8-score-vs",
+];
+
+#[test]
+fn cells_are_printed_by_drive_with_a_summary() {
+    let scratch = Scratch::new();
+    let out = scratch.drivescope(THREE).code(0).stdout;
+    for part in ["hgst-7k1000", "s0-wdred-fill-start", "181", "the test comes later"] {
+        assert!(out.contains(part), "no '{part}' in: {out}");
+    }
+    assert!(out.ends_with("2 of 2 reachable cells within tolerance (100.0 %)\n"), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+}
+
+#[test]
+fn the_document_has_every_field_of_a_cell() {
+    let scratch = Scratch::new();
+    let document = scratch.drivescope(&[THREE, &["--json"]].concat()).code(0).json();
+    assert_eq!((&document["reachable"], &document["passed"]), (&2.into(), &2.into()));
+    let cells = document["cells"].as_array().unwrap();
+    let rpm = cells.iter().find(|cell| cell["id"] == "s0-hgst-spec-rpm").unwrap();
+    assert_eq!((&rpm["published"], &rpm["simulated"]), (&7200.0.into(), &7200.0.into()));
+    assert_eq!((&rpm["difference_pct"], &rpm["tolerance_pct"]), (&0.0.into(), &5.0.into()));
+    assert_eq!(rpm["pass"], true);
+    let later = cells.iter().find(|cell| cell["id"] == "s0-wdred-pcm8-score-vs").unwrap();
+    for field in ["simulated", "difference_pct", "pass"] {
+        assert!(later[field].is_null(), "{field}: {later}");
+    }
+    assert_eq!(later["reason"], "the test comes later");
+}
+
+#[test]
+fn a_drive_is_known_by_its_own_name_and_by_its_models() {
+    let scratch = Scratch::new();
+    let count = |drive: &str| {
+        let arguments =
+            ["sim", "reproduce", "--cell=s0-xg6-spec-capacity", "--drive", drive, "--json"];
+        scratch.drivescope(&arguments).code(0).json()["cells"].as_array().unwrap().len()
+    };
+    assert_eq!((count("xg6-1tb"), count("toshiba-xg6-1tb")), (1, 1));
+}
+
+#[test]
+fn what_is_unknown_is_refused_with_the_nearest_name() {
+    let scratch = Scratch::new();
+    let refused = |arguments: &[&str]| {
+        scratch.drivescope(&[&["sim", "reproduce"], arguments].concat()).refused(2)
+    };
+    let message = refused(&["--cell", "s0-wdred-fill-strat"]);
+    assert!(message.contains("did you mean 's0-wdred-fill-start'?"), "{message}");
+    let message = refused(&["--drive", "xg6-1bt"]);
+    assert!(message.contains("did you mean 'xg6-1tb'?"), "{message}");
+    let message = refused(&["--cell", "s0-hgst-spec-rpm", "--drive", "xg6-1tb"]);
+    assert!(message.contains("none of these cells"), "{message}");
+}
