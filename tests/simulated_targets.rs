@@ -51,7 +51,7 @@ fn faults_that_a_drive_cannot_have_are_refused_with_those_it_can() {
 fn mistakes_in_a_model_have_their_line() {
     let scratch = Scratch::new();
     for (model, from, to, parts) in [
-        ("wd40efrx", "preset = \"sata-6g\"", "preset = \"sata-9g\"", &[":14:", "sata-6g"][..]),
+        ("wd40efrx", "preset = \"sata-6g\"", "preset = \"sata-9g\"", &[":18:", "sata-6g"][..]),
         (
             "wd40efrx",
             "preset = \"sata-6g\"",
@@ -62,7 +62,7 @@ fn mistakes_in_a_model_have_their_line() {
             "wd40efrx",
             "preset = \"sata-6g\"",
             "preset = \"sata-6g\"\nqueue_depth = 33",
-            &[":15: link.queue_depth: ", "1 to 32"],
+            &[":19: link.queue_depth: ", "1 to 32"],
         ),
         (
             "wd40efrx",

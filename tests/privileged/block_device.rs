@@ -26,9 +26,9 @@ fn a_device_is_read_by_every_test_that_only_reads_and_stays_as_it_was() {
     for key in keys(&run) {
         assert!(!key.contains("write"), "{key} of a device that is only read");
     }
-    for test in ["transfer", "tiny-writes"] {
+    for (test, needs) in [("transfer", "needs a raw write"), ("tiny-writes", "needs a directory")] {
         let reason = text(&test_of(&run, test)["reason"]);
-        assert!(reason.contains("needs a raw write"), "{reason}");
+        assert!(reason.contains(needs), "{reason}");
     }
     for test in array(&run["plan"]["tests"]) {
         assert_eq!(test["writes"], "read", "{test}");
@@ -51,7 +51,7 @@ fn the_plan_of_a_device_says_that_it_only_reads() {
     for part in ["only reads", "opened read-only", "needs a raw write", "surface"] {
         assert!(plan.contains(part), "'{part}' is missing: {plan}");
     }
-    for options in [&["--test=tiny-writes"][..], &["--test=transfer", "--cells=rnd4k_q1t1.write"]] {
+    for options in [&["--test=fill,verify"][..], &["--test=transfer", "--cells=rnd4k_q1t1.write"]] {
         let message = scratch.run(&device.node, &[options]).refused(2);
         assert!(message.contains("needs a raw write"), "{message}");
     }

@@ -94,7 +94,7 @@ fn cache_bytes(params: &SsdParams) -> f64 {
 #[test]
 fn the_end_of_the_cache_of_flash_is_found() {
     for model in ["kioxia-bg4-128", "samsung-860evo-250"] {
-        let target = format!("sim:{model}");
+        let target = format!("sim:{model}?fill=0");
         let (full, sampled) = (fill(&target, FillMode::Full), fill(&target, FillMode::Sampled));
         let params = model_named(model).unwrap().ssd.unwrap();
         let (capacity, truth) = (params.capacity_bytes as f64, cache_bytes(&params));
