@@ -4,11 +4,10 @@ use super::guards::{Loop, Mount, image_with, tool};
 use super::is_privileged;
 use super::list::add_partition;
 use crate::support::json::{array, text};
-use crate::support::{Call, Ended, Running, Scratch, skip_loudly, wait_for};
+use crate::support::{Call, Running, Scratch, skip_loudly, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::FileExt;
-use std::time::Duration;
 
 /// A blank image of `mib` MiB and a device on it.
 fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
@@ -18,25 +17,10 @@ fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
     Loop::attach(&image, options)
 }
 
-/// A dry run, once no other test's losetup has the device open: it opens every loop device for a moment
-/// as it looks for a free one, and the gate sees that.
-fn look(scratch: &Scratch, node: &str, options: &[&str]) -> Ended {
-    let look = || scratch.run(node, &[&["--dry-run"], options]);
-    let mut ended = look();
-    for _ in 0..20 {
-        if !ended.stdout.contains("losetup (process") {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-        ended = look();
-    }
-    ended
-}
-
 /// The gate's checks with these options; `code` is the exit code that must follow.
 fn opinion(scratch: &Scratch, node: &str, options: &[&str], code: i32) -> Value {
-    let options = [&["--json"], options].concat();
-    look(scratch, node, &options).code(code).json()["gate"].clone()
+    let options = [&["--dry-run", "--json"], options].concat();
+    scratch.run(node, &[&options]).code(code).json()["gate"].clone()
 }
 
 /// What a check refused, each with its evidence.
@@ -130,7 +114,7 @@ fn a_blank_device_is_free_and_stays_as_it_was() {
         (&["--write=restore"], 0),
         (&["--destroy=wrong"], 3),
     ] {
-        let ended = look(&scratch, &device.node, options).code(code);
+        let ended = scratch.run(&device.node, &[&["--dry-run"], options]).code(code);
         assert!(ended.stdout.contains("gate at level"), "{ended}");
     }
     let gate = opinion(&scratch, &device.node, &["--write=restore"], 0);
@@ -156,7 +140,7 @@ fn a_mounted_device_is_refused_by_table_and_claim() {
     refused(&gate, "mounts", &mount.point);
     refused(&gate, "file systems", "ext4");
     refused(&gate, "claim", "in use");
-    let shown = look(&scratch, &device.node, &[]).code(0).stdout;
+    let shown = scratch.run(&device.node, &[&["--dry-run"]]).code(0).stdout;
     assert!(shown.contains("$ findmnt --source"), "{shown}");
 }
 
@@ -219,7 +203,7 @@ fn swap_in_use_is_refused() {
     if let Err(why) = tool("swapon", &[&device.node]) {
         return skip_loudly(&why);
     }
-    let ended = look(&scratch, &device.node, &["--json", "--write=same-bytes"]);
+    let ended = scratch.run(&device.node, &[&["--dry-run", "--json", "--write=same-bytes"]]);
     tool("swapoff", &[&device.node]).unwrap();
     let gate = ended.code(3).json()["gate"].clone();
     refused(&gate, "swap", device.name());

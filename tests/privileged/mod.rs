@@ -12,6 +12,7 @@ mod guards;
 mod journal;
 mod list;
 mod memory;
+mod raw;
 mod sharing;
 
 use crate::support::{is_root, skip_loudly};

@@ -91,11 +91,6 @@ impl Device {
         self.mode() == IoMode::Direct
     }
 
-    /// Whether data always move: a simulated drive keeps none unless asked.
-    pub fn keeps_data(&self) -> bool {
-        matches!(self.backend, Backend::File { .. })
-    }
-
     /// Makes sure that what is written from now on can be read back; a simulated drive keeps it in memory.
     pub fn keep_contents(&self) {
         if let Backend::Simulated { drive, .. } = &self.backend {

@@ -22,7 +22,7 @@ pub struct IoFile {
     align_bytes: u32,
     writable: bool,
     /// The gate's handle of a claimed device; dropping it gives the claim up.
-    claim: Option<RawDisk>,
+    claim: Option<Box<RawDisk>>,
 }
 
 impl IoFile {
@@ -39,12 +39,20 @@ impl IoFile {
             ));
         };
         let mode = IoMode::Direct;
-        Ok(Self { fd, path, size_bytes, mode, align_bytes, writable: true, claim: Some(disk) })
+        Ok(Self {
+            fd,
+            path,
+            size_bytes,
+            mode,
+            align_bytes,
+            writable: true,
+            claim: Some(Box::new(disk)),
+        })
     }
 
     /// To be asked before the first write of a test: whether a claimed device is still the same.
     pub fn ready_to_write(&self) -> Result<(), WriteError> {
-        self.claim.as_ref().map_or(Ok(()), RawDisk::ready)
+        self.claim.as_ref().map_or(Ok(()), |disk| disk.ready())
     }
 
     /// Whether a write there is within what this file was opened for. Engines ask before every write.

@@ -9,6 +9,7 @@ use drivescope_model::gate::Check;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::time::Duration;
 
 /// A descriptor of another program.
 struct Open {
@@ -17,8 +18,25 @@ struct Open {
     writes: bool,
 }
 
-/// Refuses where somebody can write; readers (health daemons) are only told.
-pub(crate) fn check(roots: &Roots, family: &Family) -> Vec<Check> {
+/// Programs that look for devices (losetup, blkid) open each for a moment, some for writing; who has it
+/// open after this time keeps it open.
+const LOOKS: u32 = 5;
+const LOOK_PAUSE: Duration = Duration::from_millis(60);
+
+/// Who has it open, once those who only look have gone; and how many processes hide what they have.
+fn openers(roots: &Roots, family: &Family) -> (Vec<Open>, usize) {
+    let mut seen = look(roots, family);
+    for _ in 1..LOOKS {
+        if !seen.0.iter().any(|open| open.writes) {
+            break;
+        }
+        std::thread::sleep(LOOK_PAUSE);
+        seen = look(roots, family);
+    }
+    seen
+}
+
+fn look(roots: &Roots, family: &Family) -> (Vec<Open>, usize) {
     let own = fs::read_link(roots.proc.join("self")).ok();
     let own = own.and_then(|link| crate::roots::file_name(&link));
     let mut found = Vec::new();
@@ -31,6 +49,12 @@ pub(crate) fn check(roots: &Roots, family: &Family) -> Vec<Check> {
             Err(_) => hidden += 1,
         }
     }
+    (found, hidden)
+}
+
+/// Refuses where somebody can write; readers (health daemons) are only told.
+pub(crate) fn check(roots: &Roots, family: &Family) -> Vec<Check> {
+    let (found, hidden) = openers(roots, family);
     let (writers, readers): (Vec<Open>, Vec<Open>) = found.into_iter().partition(|o| o.writes);
     let writers: Vec<Use> = writers.iter().map(|open| writing(roots, open)).collect();
     if writers.is_empty() && hidden > 0 {
