@@ -199,7 +199,8 @@ fn on_ram_disk(
         let pairs = pairs(options, |first_ours| {
             let ours = || drivescope.measure(disk.path(), cell, options.seconds, 0);
             let fios = || fio::measure(disk.path(), cell, options.seconds, Memory::Malloc);
-            in_turn(first_ours, ours, fios)
+            let pair = in_turn(first_ours, ours, fios)?;
+            Ok(Pair { again: Some(fios()?), ..pair })
         })?;
         all.push(Pairs { cell, place: disk.name(), pairs });
     }

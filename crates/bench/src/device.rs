@@ -1,6 +1,7 @@
 //! An open file with the engine that moves its data: runs tasks on queues, one per thread.
 
 use crate::error::BenchError;
+use crate::processor;
 use crate::queue::{QueueSpec, SimulatedQueue, Task, ThreadQueue, UringQueue};
 use crate::usage::{Usage, Who};
 use drivescope_drive::IoFile;
@@ -91,6 +92,14 @@ impl Device {
         self.mode() == IoMode::Direct
     }
 
+    /// Whether io_uring hands each request to a thread of the kernel.
+    fn may_block(&self) -> bool {
+        match &self.backend {
+            Backend::File { file, .. } => file.may_block(),
+            Backend::Simulated { .. } => false,
+        }
+    }
+
     /// Makes sure that what is written from now on can be read back; a simulated drive keeps it in memory.
     pub fn keep_contents(&self) {
         if let Backend::Simulated { drive, .. } = &self.backend {
@@ -150,6 +159,8 @@ impl Device {
         mut watch: impl FnMut(),
     ) -> Result<Vec<WorkerOutcome<T::Output>>, BenchError> {
         let start = StartLine::default();
+        let one_at_a_time = tasks.len() == 1 && spec.depth == 1;
+        let stay = one_at_a_time && self.may_block();
         std::thread::scope(|scope| {
             let workers: Vec<_> = tasks
                 .into_iter()
@@ -160,6 +171,9 @@ impl Device {
                         scope,
                         move || {
                             let _finish = finish;
+                            if stay {
+                                processor::stay_here();
+                            }
                             self.work(spec, task, start)
                         },
                     )

@@ -13,6 +13,7 @@ pub mod open;
 pub mod payload;
 pub mod phase;
 pub mod planner;
+mod processor;
 pub mod queue;
 pub mod recorder;
 pub mod results;

@@ -2,7 +2,9 @@
 //! transfer, others need 4096-byte units on a 512-byte drive.
 
 use rustix::fd::BorrowedFd;
+use rustix::io::{Errno, ReadWriteFlags};
 use rustix::mm::{MapFlags, ProtFlags};
+use std::io::IoSliceMut;
 
 /// Units to try, smallest first.
 const UNITS: [u32; 2] = [512, 4096];
@@ -18,6 +20,13 @@ pub fn proven_alignment(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {
             page.read(fd, unit as usize, offset)
         }
     })
+}
+
+/// Whether requests to `fd`, opened with `O_DIRECT`, may block the one who sends them (`RWF_NOWAIT` is
+/// refused): io_uring then hands each to a thread of the kernel. Network and FUSE file systems do, and
+/// some block devices, such as zram.
+pub fn may_block(fd: BorrowedFd<'_>, align_bytes: u32) -> bool {
+    AlignedPage::new().is_some_and(|page| page.is_refused_nowait(fd, align_bytes as usize))
 }
 
 /// One page of memory, aligned as strictly as any driver asks.
@@ -47,6 +56,15 @@ impl AlignedPage {
         let odd =
             offset - if len == 512 && offset.is_multiple_of(4096) && offset > 0 { 512 } else { 0 };
         rustix::io::pread(fd, &mut buffer[..len], odd) == Ok(len)
+    }
+
+    /// Whether a read that must not block is refused as such; that it would block now is no refusal.
+    fn is_refused_nowait(&self, fd: BorrowedFd<'_>, len: usize) -> bool {
+        // SAFETY: as in `read`.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(self.0.cast::<u8>(), Self::LEN) };
+        let mut into = [IoSliceMut::new(&mut buffer[..len])];
+        let read = rustix::io::preadv2(fd, &mut into, 0, ReadWriteFlags::NOWAIT);
+        read == Err(Errno::OPNOTSUPP)
     }
 }
 

@@ -132,6 +132,11 @@ impl IoFile {
     pub fn align_bytes(&self) -> u32 {
         self.align_bytes
     }
+    /// Whether requests may block the one who sends them, so that io_uring hands each to a thread of the
+    /// kernel; `false` through the page cache, where it depends on what is in memory.
+    pub fn may_block(&self) -> bool {
+        self.mode == IoMode::Direct && direct::may_block(self.as_fd(), self.align_bytes)
+    }
     /// Whether requests may write.
     pub fn writable(&self) -> bool {
         self.writable
