@@ -37,6 +37,23 @@ fn the_device_looks_like_the_drive() {
 }
 
 #[test]
+fn requests_to_the_file_may_block_and_those_to_the_device_do_not() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let server = place.serve_block(instant());
+    let may_block = |path: &Path| {
+        let file = crate::IoFile::open_read(path).unwrap();
+        assert_eq!(file.mode(), drivescope_model::target::IoMode::Direct);
+        file.may_block()
+    };
+    assert!(may_block(server.path()), "FUSE has no way to refuse instead of waiting");
+    assert!(!may_block(&server.block_device().unwrap()));
+    server.stop();
+}
+
+#[test]
 fn latency_and_depth_pass_through_the_device() {
     if !can_run(true) {
         return;
