@@ -1,15 +1,17 @@
-//! `cargo xtask compare fio`: drivescope against fio on the same file and the same RAM disk, in
-//! alternating pairs, so that a drifting machine moves both sides alike.
+//! `cargo xtask compare fio`: drivescope against fio on the same file, on the same served disk and the
+//! same RAM disk, in alternating pairs, so that a drifting machine moves both sides alike.
 
 mod fio;
 mod huge_pages;
 mod ours;
 mod ram_disk;
+mod served;
 mod table;
 
 use fio::Memory;
 use huge_pages::HugePages;
 use ram_disk::RamDisk;
+use served::Served;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -65,61 +67,148 @@ const FILE_CELLS: [&str; 8] = [
 ];
 /// Cells on a RAM disk: the ones that show the tool's own cost.
 const RAM_CELLS: [&str; 2] = ["rnd4k_q1t1.read", "rnd4k_q32t1.read"];
-/// Size of the file and of the RAM disk.
-const SIZE_MIB: u64 = 1024;
+/// Size of the RAM disk.
+const RAM_MIB: u64 = 1024;
+
+/// What can be compared by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A file on the machine's own drive.
+    File,
+    /// A file on a simulated hard disk served in real time.
+    Served,
+    /// RAM disks.
+    Ram,
+}
+
+impl Part {
+    const ALL: [Part; 3] = [Part::File, Part::Served, Part::Ram];
+
+    /// As given after `--part`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::File => "file",
+            Part::Served => "served",
+            Part::Ram => "ram",
+        }
+    }
+
+    /// Size of the file; the disk needs seconds to write it.
+    fn size_mib(self) -> u64 {
+        if self == Part::Served { 512 } else { 1024 }
+    }
+
+    /// Length of one measurement, unless told otherwise: on the disk a random read takes 8 ms, on a RAM
+    /// disk processor time is counted in ticks of 4 ms.
+    fn seconds(self) -> f64 {
+        match self {
+            Part::File => 1.0,
+            Part::Served => 5.0,
+            Part::Ram => 3.0,
+        }
+    }
+}
 
 /// How to compare.
 struct Options {
     pairs: usize,
     seconds: f64,
+    size_mib: u64,
+    folder: PathBuf,
+}
+
+/// What was asked for.
+struct Request {
+    parts: Vec<Part>,
+    pairs: usize,
+    seconds: Option<f64>,
     folder: PathBuf,
     write: bool,
 }
 
 /// Runs the comparison; `args` follow `compare`.
 pub fn run(args: &[String]) -> Result<(), String> {
-    let usage = "usage: cargo xtask compare fio [--pairs N] [--time SECONDS] [--dir DIR] [--write]";
+    let usage = "usage: cargo xtask compare fio [--part file|served|ram] [--pairs N] \
+                 [--time SECONDS] [--dir DIR] [--write]";
     if args.first().map(String::as_str) != Some("fio") {
         return Err(usage.to_string());
     }
-    let options = parse(&args[1..]).ok_or(usage)?;
+    let request = parse(&args[1..]).ok_or(usage)?;
     if Command::new("fio").arg("--version").output().is_err() {
         return Err("fio is not installed; Debian has it as the package fio".to_string());
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
     build(root)?;
     let drivescope = ours::Drivescope::new(root);
-    let mut all = on_file(&drivescope, &options)?;
-    for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
-        match create(SIZE_MIB) {
-            Ok(disk) => all.extend(on_ram_disk(&drivescope, &disk, &options)?),
-            Err(why) => eprintln!("SKIPPED: a RAM disk: {why}"),
-        }
+    let mut sections = Vec::new();
+    for &part in &request.parts {
+        let seconds = request.seconds.unwrap_or(part.seconds());
+        let size_mib = part.size_mib();
+        let folder = request.folder.clone();
+        let options = Options { pairs: request.pairs, seconds, size_mib, folder };
+        let all = compare(part, &drivescope, &options)?;
+        sections.extend(table::sections(part, &all, options.pairs, options.seconds));
     }
-    let text = table::render(&all, options.pairs, options.seconds);
-    println!("{text}");
-    if options.write {
+    if request.write {
         let path = root.join("docs/performance.md");
-        table::write(&path, &text)?;
+        table::write(&path, sections)?;
         println!("wrote {}", path.display());
+    } else {
+        println!("{}", sections.join("\n"));
     }
     Ok(())
 }
 
-fn parse(args: &[String]) -> Option<Options> {
-    let mut options =
-        Options { pairs: 5, seconds: 2.0, folder: std::env::temp_dir(), write: false };
+fn compare(
+    part: Part,
+    drivescope: &ours::Drivescope,
+    options: &Options,
+) -> Result<Vec<Pairs>, String> {
+    match part {
+        Part::File => on_file(drivescope, options),
+        Part::Served => match Served::start(drivescope.path()) {
+            Ok(served) => on_file(drivescope, &Options { folder: served.folder(), ..*options }),
+            Err(why) => {
+                eprintln!("SKIPPED: a served disk: {why}");
+                Ok(Vec::new())
+            }
+        },
+        Part::Ram => {
+            let mut all = Vec::new();
+            for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
+                match create(RAM_MIB) {
+                    Ok(disk) => all.extend(on_ram_disk(drivescope, &disk, options)?),
+                    Err(why) => eprintln!("SKIPPED: a RAM disk: {why}"),
+                }
+            }
+            Ok(all)
+        }
+    }
+}
+
+fn parse(args: &[String]) -> Option<Request> {
+    let mut request = Request {
+        parts: Part::ALL.to_vec(),
+        pairs: 5,
+        seconds: None,
+        folder: std::env::temp_dir(),
+        write: false,
+    };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--pairs" => options.pairs = args.next()?.parse().ok().filter(|&n| n > 0)?,
-            "--time" => options.seconds = args.next()?.parse().ok().filter(|&s| s > 0.0)?,
-            "--dir" => options.folder = PathBuf::from(args.next()?),
-            "--write" => options.write = true,
+            "--part" => {
+                let name = args.next()?;
+                request.parts = vec![Part::ALL.into_iter().find(|part| part.name() == name)?];
+            }
+            "--pairs" => request.pairs = args.next()?.parse().ok().filter(|&n| n > 0)?,
+            "--time" => request.seconds = Some(args.next()?.parse().ok().filter(|&s| s > 0.0)?),
+            "--dir" => request.folder = PathBuf::from(args.next()?),
+            "--write" => request.write = true,
             _ => return None,
         }
     }
-    Some(options)
+    Some(request)
 }
 
 fn build(root: &Path) -> Result<(), String> {
@@ -145,7 +234,7 @@ fn file_cells(
     options: &Options,
     file: &Path,
 ) -> Result<Vec<Pairs>, String> {
-    fio::lay_out(file, SIZE_MIB)?;
+    fio::lay_out(file, options.size_mib)?;
     let huge = HugePages::reserve();
     let mut all = Vec::new();
     for cell in FILE_CELLS {
@@ -174,10 +263,10 @@ fn file_pairs(
 ) -> Result<Pairs, String> {
     let writes = cell.ends_with(".write");
     let target = if writes { &options.folder } else { file };
-    let ours = || drivescope.measure(target, cell, options.seconds, SIZE_MIB);
+    let ours = || drivescope.measure(target, cell, options.seconds, options.size_mib);
     let fios = || {
         if writes {
-            fio::lay_out(file, SIZE_MIB)?;
+            fio::lay_out(file, options.size_mib)?;
         }
         fio::measure(file, cell, options.seconds, memory)
     };

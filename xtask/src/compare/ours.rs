@@ -15,6 +15,11 @@ impl Drivescope {
         Self(target.unwrap_or_else(|| root.join("target")).join("release/drivescope"))
     }
 
+    /// The binary.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// One round of one cell; `size_mib` is the size of the test file in a folder.
     pub fn measure(
         &self,

@@ -1,6 +1,6 @@
 //! Medians of ratios, as a table in Markdown.
 
-use super::{Figures, Pair, Pairs};
+use super::{Figures, Pair, Pairs, Part};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -11,30 +11,47 @@ const LATENCY_BAND: f64 = 0.10;
 const USER_MAX_Q1: f64 = 0.50;
 const USER_MAX_Q32: f64 = 0.35;
 
-/// The whole document.
-pub fn render(all: &[Pairs], pairs: usize, seconds: f64) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "# Performance\n");
-    let _ = writeln!(text, "drivescope against fio, made by:\n");
-    let command = format!("cargo xtask compare fio --pairs {pairs} --time {seconds} --write");
-    let _ = writeln!(text, "```\n{command}\n```\n");
-    let _ = writeln!(text, "{}\n", machine());
-    let _ = writeln!(
-        text,
-        "Medians of {pairs} alternating pairs of {seconds} s each; ratios are drivescope / fio. fio: \
-         io_uring,\nfixed buffers, registered file, direct, `lat` percentiles. drivescope: io_uring, \
-         one round,\nno ramp. Reads are of one file of 1 GiB; for writes each program lays out a file \
-         of its own\nin the same folder just before, and drivescope makes fresh data for every \
-         request, which fio\ndoes not.\n"
-    );
-    on_file(&mut text, all);
-    luck(&mut text, all);
-    on_ram_disks(&mut text, all);
-    text
+/// The head of the document.
+const HEAD: &str = "# Performance
+
+drivescope against fio, made by `cargo xtask compare fio --write`; each section names the part and the
+figures it was made with. Medians of alternating pairs; ratios are drivescope / fio. fio: io_uring, fixed
+buffers, registered file, direct, `lat` percentiles. drivescope: io_uring, one round, no ramp. Reads are
+of one file of 1 GiB (512 MiB on the served disk); for writes each program lays out a file of its own in the same folder just before,
+and drivescope makes fresh data for every request, which fio does not.
+";
+
+/// The sections of a part, each beginning with its heading.
+pub fn sections(part: Part, all: &[Pairs], pairs: usize, seconds: f64) -> Vec<String> {
+    let made = format!("`--part {} --pairs {pairs} --time {seconds}`. {}", part.name(), machine());
+    let mut sections: Vec<String> = match part {
+        Part::File => {
+            let title = "The same file: rates within 5 %, percentiles within 10 %";
+            vec![on_file(title, "", all, &made), luck(all, &made)]
+        }
+        Part::Served => {
+            let title =
+                "The same file on a served hard disk: rates within 5 %, percentiles within 10 %";
+            let why = format!(
+                "The disk is the model {} in real time (`drivescope sim mount --block`, ext4): both \
+                 programs\nmeet the same latencies, and those are long beside what a shared machine \
+                 does to them.\n",
+                super::served::MODEL
+            );
+            vec![on_file(title, &why, all, &made)]
+        }
+        Part::Ram => vec![on_ram_disks(all, &made)],
+    };
+    sections.retain(|section| !section.is_empty());
+    sections
 }
 
-fn on_file(text: &mut String, all: &[Pairs]) {
-    let _ = writeln!(text, "## The same file: rates within 5 %, percentiles within 10 %\n");
+fn on_file(title: &str, why: &str, all: &[Pairs], made: &str) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "## {title}\n\n{made}\n");
+    if !why.is_empty() {
+        let _ = writeln!(text, "{why}");
+    }
     let _ = writeln!(
         text,
         "The last column is what fio gives against itself, one measurement after the other, by the \
@@ -61,16 +78,17 @@ fn on_file(text: &mut String, all: &[Pairs]) {
             itself[2]
         );
     }
-    let _ = writeln!(text);
+    text
 }
 
 /// Large requests of fio as it comes: a matter of how its memory happened to be laid out.
-fn luck(text: &mut String, all: &[Pairs]) {
+fn luck(all: &[Pairs], made: &str) -> String {
+    let mut text = String::new();
     let cells: Vec<&Pairs> = all.iter().filter(|cell| cell.place == "luck").collect();
     if cells.is_empty() {
-        return;
+        return text;
     }
-    let _ = writeln!(text, "## Large requests against fio's default memory\n");
+    let _ = writeln!(text, "## Large requests against fio's default memory\n\n{made}\n");
     let _ = writeln!(
         text,
         "A request of 1 MiB from small pages reaches the drive in up to 256 pieces. drivescope's \
@@ -93,15 +111,15 @@ fn luck(text: &mut String, all: &[Pairs]) {
             ratio(cell, |f| f.mb_s)
         );
     }
-    let _ = writeln!(text);
+    text
 }
 
-fn on_ram_disks(text: &mut String, all: &[Pairs]) {
-    let mut cells = all.iter().filter(|cell| !matches!(cell.place, "file" | "luck")).peekable();
-    if cells.peek().is_none() {
-        return;
+fn on_ram_disks(all: &[Pairs], made: &str) -> String {
+    let mut text = String::new();
+    if all.is_empty() {
+        return text;
     }
-    let _ = writeln!(text, "## RAM disks: the tool's own cost\n");
+    let _ = writeln!(text, "## RAM disks: the tool's own cost\n\n{made}\n");
     let _ = writeln!(
         text,
         "Asked: I/O per second not lower than fio's, and user CPU per I/O of at most the share given. The \
@@ -115,7 +133,7 @@ fn on_ram_disks(text: &mut String, all: &[Pairs]) {
          fio / fio: rate |"
     );
     let _ = writeln!(text, "|---|---|---|---|---|---|---|---|---|---|");
-    for cell in cells {
+    for cell in all {
         let limit = if cell.cell.contains("q1t1") { USER_MAX_Q1 } else { USER_MAX_Q32 };
         let rate = ratio(cell, |f| f.iops);
         let user = ratio(cell, |f| f.user_ns);
@@ -134,6 +152,7 @@ fn on_ram_disks(text: &mut String, all: &[Pairs]) {
             itself[0]
         );
     }
+    text
 }
 
 fn yes(within: bool) -> &'static str {
@@ -187,14 +206,36 @@ fn machine() -> String {
     format!("Machine: {cpu}, {cpus} processors{virtual_machine}, Linux {}.", kernel.trim())
 }
 
-/// Writes the document.
-pub fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
+/// Puts `new` in place of the sections with the same headings; the others stay as they are.
+pub fn write(path: &Path, new: Vec<String>) -> Result<(), String> {
+    let old = std::fs::read_to_string(path).unwrap_or_default();
+    std::fs::write(path, merged(&old, new))
+        .map_err(|e| format!("cannot write {}: {e}", path.display()))
+}
+
+fn merged(old: &str, new: Vec<String>) -> String {
+    let heading = |section: &str| section.lines().next().unwrap_or_default().to_string();
+    let mut sections: Vec<String> =
+        old.split("\n## ").skip(1).map(|section| format!("## {}\n", section.trim_end())).collect();
+    for section in new {
+        match sections.iter_mut().find(|old| heading(old) == heading(&section)) {
+            Some(old) => *old = section,
+            None => sections.push(section),
+        }
+    }
+    format!("{HEAD}\n{}", sections.join("\n"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_section_takes_the_place_of_the_old_one() {
+        let first = merged("", vec!["## a\n\n1\n".into(), "## b\n\n2\n".into()]);
+        let second = merged(&first, vec!["## b\n\n3\n".into(), "## c\n\n4\n".into()]);
+        assert_eq!(second, format!("{HEAD}\n## a\n\n1\n\n## b\n\n3\n\n## c\n\n4\n"));
+    }
 
     #[test]
     fn medians_of_ratios_are_of_pairs() {
