@@ -115,8 +115,10 @@ impl Bar {
         Self { bar, start: Instant::now(), expected_s, label: String::new(), rate: None }
     }
 
+    /// What happens from now on; the rate of what was before no longer belongs to it.
     fn say(&mut self, label: &str) {
         self.label = label.to_string();
+        self.rate = None;
         self.refresh();
     }
 
