@@ -23,14 +23,17 @@ const SEND_TOGETHER: u32 = 2;
 /// Data made for coming writes before completions are looked at again: about 30 µs of work.
 const PREPARE_BYTES: u32 = 256 << 10;
 
-/// Writes prepared ahead at most. Completions rarely come in larger groups, and each buffer more takes
-/// room in the processor's caches: 16 cost a fifth of the rate of 1 MiB writes, 4 cost nothing.
-const AHEAD_MAX: u32 = 4;
+/// Writes prepared ahead at most: so much memory, which a processor's caches hold beside what flies.
+const AHEAD_BYTES: u32 = 256 << 10;
+
+/// And never fewer than so many. Of large writes more would only take room in the caches: 16 of 1 MiB cost
+/// a fifth of the rate, 4 cost nothing.
+const AHEAD_MIN: u32 = 4;
 
 /// How many requests to prepare while `depth` fly. Writes need data of their own; a drive that answers
 /// several at once must find as many ready, or its queue runs dry while they are made.
-pub fn ahead(depth: u32, mix: Mix) -> u32 {
-    if mix.writes() { depth.min(AHEAD_MAX) } else { 1 }
+pub fn ahead(depth: u32, block_bytes: u32, mix: Mix) -> u32 {
+    if mix.writes() { depth.min(AHEAD_MIN.max(AHEAD_BYTES / block_bytes)) } else { 1 }
 }
 
 /// One worker's closed loop.

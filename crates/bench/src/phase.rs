@@ -112,7 +112,7 @@ pub fn run(
     let outcomes = match load.pace {
         Pace::Closed => {
             let depth = load.shape.depth;
-            let ahead = closed::ahead(depth, load.mix);
+            let ahead = closed::ahead(depth, block_bytes, load.mix);
             let spec = QueueSpec { depth, ahead, block_bytes, dsync };
             let tasks = seeds.map(|(thread, seed)| ClosedLoop {
                 depth,
