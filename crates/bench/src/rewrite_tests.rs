@@ -44,7 +44,7 @@ fn the_time_is_that_of_the_writes_and_their_flush() {
 fn cached(cache_bytes: u64) -> impl FnMut(&Request, u64) -> Result<u64, i32> {
     let mut clear_ns = 0;
     move |request, now| {
-        let medium_ns = |bytes: u64| bytes * 10_000_000 >> 20;
+        let medium_ns = |bytes: u64| (bytes * 10_000_000) >> 20;
         let dirty_until = std::cmp::max(clear_ns, now);
         Ok(match request.op {
             Op::Read => 1_000_000,

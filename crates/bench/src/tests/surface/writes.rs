@@ -2,7 +2,7 @@
 //! GNOME Disks does: the one time that no write cache can shorten. It includes what comes before the first
 //! byte is on the medium (up to a turn of a disk; longer where a drive gathers writes first), which the length
 //! of the stretch must outweigh: 256 MiB come out about 1 % below the rate of the medium, the 10 MiB of
-//! GNOME Disks by a third and more.
+//! GNOME Disks a tenth to a half.
 
 use super::{Context, PAGE, SAMPLE_DEPTH, places};
 use crate::control::Control;
