@@ -3,6 +3,7 @@
 
 use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
 use super::is_privileged;
+use super::list::add_partition;
 use crate::support::json::{array, finding, findings, metrics, statuses, test_of, text};
 use crate::support::{Call, Scratch, noise, wait_for};
 use rustix::process::Signal;
@@ -226,6 +227,35 @@ fn whenever_a_run_is_killed_restore_brings_the_contents_back() {
     eprintln!("{seed} kills, {changed} while something was changed");
     target.call(&[]).end().code(0);
     target.must_be_whole("after a run that was let be");
+}
+
+#[test]
+fn a_partition_in_the_middle_of_physical_sectors_comes_back() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 64);
+    let options = ["--partscan", "--direct-io=on"];
+    let Some(device) = Loop::attach(&image, &options) else { return };
+    let Some(_part) = add_partition(&device, 1, 4097, 98304) else { return };
+    let before = fs::read(&image).unwrap();
+    let is_changed = || fs::read(&image).unwrap() != before;
+    let node = format!("{}p1", device.node);
+    let level = format!("--write=restore:{}p1:{}", device.name(), 98304 * 512);
+    let run = scratch.run(&node, &[WRITES, &[&level]]).code(0).json();
+    assert_eq!(run["plan"]["tests"][0]["restores"]["from_bytes"], 16 * MIB);
+    assert!(!is_changed(), "the contents are not back");
+    let running = scratch.run_call(&node, &[WRITES, ENDLESS, &[&level]]).start();
+    wait_for("patterns on the partition", || is_changed().then_some(()));
+    running.signal(Signal::KILL);
+    running.end();
+    // The partition and its disk are refused, and the partition is found again.
+    for node in [&node, &device.node] {
+        scratch.run(node, &[&["--dry-run"]]).refused(3);
+    }
+    scratch.drivescope(&["restore"]).code(0);
+    assert!(!is_changed(), "the contents are not back");
 }
 
 #[test]
