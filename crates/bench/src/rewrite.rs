@@ -11,6 +11,9 @@ use std::io;
 /// Longest pass a series is kept for at full resolution; later intervals share the last.
 const EXPECTED_NS: u64 = 60_000_000_000;
 
+/// Bytes that are read between two looks at whether to stop.
+const PIECE: u64 = 16 << 20;
+
 /// Writes each place in the given order, and flushes behind each. A lead-in is read, never written: it
 /// brings the head there.
 #[derive(Debug)]
@@ -74,7 +77,7 @@ impl Rewrite<'_> {
         let mut memory = vec![0; if keeps { longest } else { 0 }];
         for place in &self.places {
             let visited = self.visit(&mut mover, *place, &mut memory, outcome)?;
-            let ns = visited.as_ref().ok().copied();
+            let ns = visited.as_ref().ok().copied().flatten();
             outcome.timed.push(Timed { offset: place.offset, ns, steady_ns: None, len: place.len });
             if let Err(failure) = visited {
                 outcome.recorder.failed(failure);
@@ -84,7 +87,7 @@ impl Rewrite<'_> {
                     break;
                 }
             }
-            if publisher.tick(mover.queue.now(), &outcome.recorder) {
+            if publisher.tick(mover.queue.now(), &outcome.recorder) || self.control.stopped() {
                 break;
             }
         }
@@ -92,21 +95,29 @@ impl Rewrite<'_> {
         Ok(())
     }
 
-    /// Writes one place; the time of its writes and of the flush behind them, in ns. A place that cannot be
-    /// read is not written.
+    /// Writes one place; the time of its writes and of the flush behind them, in ns. Nothing if a stop was
+    /// asked for meanwhile. A place that cannot be read is not written.
     fn visit<Q: Queue>(
         &self,
         mover: &mut Mover<'_, Q>,
         place: Place,
         memory: &mut [u8],
         outcome: &mut Rewritten,
-    ) -> io::Result<Result<u64, IoFailure>> {
+    ) -> io::Result<Result<Option<u64>, IoFailure>> {
         let Place { offset, len, lead_in_from, lead_in_len } = place;
         let here = memory.len().min(len as usize);
-        if self.fresh.is_none() {
-            outcome.read_bytes += len;
-            if let Err(failure) = mover.go(offset, len, Cargo::Keep(&mut memory[..here]), None)? {
+        let mut read = if self.fresh.is_some() { len } else { 0 };
+        while read < len {
+            let piece = PIECE.min(len - read);
+            let (from, to) = (here.min(read as usize), here.min((read + piece) as usize));
+            let keep = Cargo::Keep(&mut memory[from..to]);
+            outcome.read_bytes += piece;
+            if let Err(failure) = mover.go(offset + read, piece, keep, None)? {
                 return Ok(Err(failure));
+            }
+            read += piece;
+            if self.control.stopped() {
+                return Ok(Ok(None));
             }
         }
         outcome.read_bytes += lead_in_len;
@@ -131,7 +142,7 @@ impl Rewrite<'_> {
             let _ = mover.go(offset, len, cargo(), None)?;
             let _ = mover.sync()?;
         }
-        Ok(done.map(|()| ns))
+        Ok(done.map(|()| Some(ns)))
     }
 }
 

@@ -57,6 +57,25 @@ fn cached(cache_bytes: u64) -> impl FnMut(&Request, u64) -> Result<u64, i32> {
     }
 }
 
+/// A stop while a long stretch is read leaves it unwritten.
+#[test]
+fn a_stop_comes_between_reading_and_writing() {
+    let control = Control::default();
+    let mut reads = 0;
+    let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| {
+        reads += 1;
+        if reads == 20 {
+            control.stop();
+        }
+        Ok(service(request))
+    });
+    let outcome = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], None, &control);
+    let outcome = outcome.run(&mut drive);
+    assert_eq!((outcome.timed.len(), outcome.timed[0].ns), (1, None));
+    assert!(drive.served.len() <= 32 && drive.served.iter().all(|sent| sent.op == Op::Read));
+    assert!(outcome.failures.is_empty());
+}
+
 #[test]
 fn no_cache_makes_writes_look_faster_than_the_medium() {
     let control = Control::default();

@@ -47,8 +47,7 @@ pub(super) fn cost(context: &Context<'_>, level: WriteLevel) -> Cost {
     let places = placed(&context.suite.surface, size);
     let bytes = match places.preset {
         SurfacePreset::Zcav => size,
-        SurfacePreset::GnomeDisks => places.sample.0 * u64::from(places.samples),
-        SurfacePreset::Sampled => (places.sample.0 + places.lead_in.0) * u64::from(places.samples),
+        _ => places.sample.0 * u64::from(places.samples),
     };
     let bytes = bytes * u64::from(context.suite.rounds);
     let read_bytes = if level == WriteLevel::SameBytes { bytes } else { 0 };
