@@ -374,3 +374,34 @@ fn surface_writes_the_same_bytes_and_nothing_changes() {
     assert_eq!(run["plan"]["tests"][0]["writes"], "destroy");
     assert!(fs::read(&target.image).unwrap() != target.before, "nothing was written");
 }
+
+/// The bytes that are written are those that are there: at no moment does a kill change anything.
+#[test]
+fn a_surface_that_is_ended_while_it_writes_changes_nothing() {
+    let Some(target) = Target::new() else { return };
+    let options = [
+        "--test=surface",
+        "--write=same-bytes",
+        "--set=surface.samples=2",
+        "--set=surface.sample=8MiB",
+        "--set=surface.write_samples=1000",
+        "--rounds=100",
+        "--json",
+    ];
+    let written = |id: u32| {
+        let io = fs::read_to_string(format!("/proc/{id}/io")).ok()?;
+        let bytes = io.lines().find_map(|line| line.strip_prefix("write_bytes: "))?;
+        bytes.parse::<u64>().ok()
+    };
+    for seed in 1..=10 {
+        let running = target.scratch.run_call(&target.device.node, &[&options]).start();
+        wait_for("writes", || (written(running.id())? > 16 << 20).then_some(()));
+        std::thread::sleep(moment(seed, 50_000));
+        let signal = if seed % 2 == 0 { Signal::INT } else { Signal::KILL };
+        running.signal(signal);
+        let ended = running.end();
+        let expected = if signal == Signal::INT { Some(130) } else { None };
+        assert_eq!(ended.exit_code(), expected, "{ended}");
+        target.must_be_whole(&format!("{signal:?}"));
+    }
+}
