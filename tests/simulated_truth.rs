@@ -78,6 +78,41 @@ fn surface_finds_the_zones_and_their_rates() {
     }
 }
 
+/// The same for writes: of what is there, and of fresh data.
+#[test]
+fn surface_finds_the_zones_and_their_rates_by_writing() {
+    const WRITTEN: u64 = 256 << 20;
+    let options = [
+        "--set=surface.write_samples=33",
+        "--set=surface.samples=33",
+        "--set=surface.accesses=0",
+        "--rounds=1",
+    ];
+    for (target, how, writes) in [
+        ("sim:hgst-7k1000", "--write=same-bytes", "same-bytes"),
+        ("sim:wd40efrx", "--write=same-bytes", "same-bytes"),
+        ("sim:wd40efrx", "--set=surface.write=fresh", "destroy"),
+        ("sim:usb-16tb", "--set=surface.write=same-bytes", "same-bytes"),
+    ] {
+        let zones = disk(target).zones();
+        let run = measure(target, &[&["--test=surface", how], &options[..]].concat());
+        assert_eq!(run["plan"]["tests"][0]["writes"], writes, "{target} {how}");
+        let profile = curve(&run, "surface", "surface.write.mb_s");
+        assert_eq!(profile.len(), 33, "{target}");
+        for (offset, rate) in profile {
+            let truth = true_rate(&zones, offset as u64, WRITTEN);
+            assert!((rate / truth - 1.0).abs() < 0.02, "{target}: {rate} for {truth} at {offset}");
+        }
+        for (key, zone) in [("start", &zones[0]), ("end", &zones[zones.len() - 1])] {
+            let seen = metric(&run, &format!("surface.write.{key}_mb_s"));
+            let off = seen / zone.rate_mb_s - 1.0;
+            assert!(off.abs() < 0.04, "{target}: {seen} at the {key}, {} there", zone.rate_mb_s);
+        }
+    }
+    let silent = measure("sim:wd40efrx", &[&["--test=surface"], &options[..]].concat());
+    assert!(!metrics(&silent).any(|metric| text(&metric["key"]).contains(".write.")));
+}
+
 #[test]
 fn latency_finds_seek_and_rotation() {
     let options = [

@@ -123,7 +123,7 @@ fn a_blank_device_is_free_and_stays_as_it_was() {
     assert!(array(&gate["checks"]).len() > 15, "{gate}");
     tool("blockdev", &["--flushbufs", &device.node]).unwrap();
     assert_eq!(changed(), before, "a dry run changed the device");
-    let run = scratch.run(&device.node, &[&["--write=restore"]]).refused(2);
+    let run = scratch.run(&device.node, &[&["--test=latency", "--write=restore"]]).refused(2);
     assert!(run.contains("no test that writes to block devices"), "{run}");
 }
 

@@ -12,6 +12,7 @@ mod guards;
 mod journal;
 mod list;
 mod memory;
+mod originals;
 mod raw;
 mod sharing;
 

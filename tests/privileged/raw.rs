@@ -44,8 +44,10 @@ fn contents_are_only_given_up_by_their_own_name() {
     for (options, code, words) in [
         (&["--test=verify"][..], 2, "--destroy SERIAL"),
         (&["--test=verify", "--write=same-bytes"], 2, "--destroy SERIAL"),
+        (&["--test=verify", "--write=restore"], 2, "--destroy SERIAL"),
         (&["--test=align", "--destroy=WD-1234"], 2, "no more than --write same-bytes"),
-        (&["--test=surface", "--destroy=WD-1234"], 2, "no test that writes to block devices"),
+        (&["--test=surface", "--write=restore"], 2, "no more than --write same-bytes"),
+        (&["--test=latency", "--destroy=WD-1234"], 2, "no test that writes to block devices"),
         (&["--test=verify", "--destroy=WD-1234"], 3, "WD-1234 was given"),
     ] {
         let ended = scratch.run(&device.node, &[TINY, options]).code(code);

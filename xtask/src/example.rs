@@ -42,11 +42,14 @@ fn forget_machine(run: &mut Run) {
 }
 
 fn shorten(test: &mut TestResult) {
-    // One curve of each quantity: `mb_s` of `read.mb_s#1`.
+    // One curve of each quantity: `mb_s` of `read.mb_s#1`; those without rounds all differ.
     let mut seen: Vec<String> = Vec::new();
     test.series.retain(|series| {
-        let quantity = series.key.rsplit('.').next().unwrap_or_default();
-        let quantity = quantity.split('#').next().unwrap_or_default().to_string();
+        let quantity = match series.key.split_once('#') {
+            Some((key, _)) => key.rsplit('.').next().unwrap_or_default(),
+            None => &series.key,
+        };
+        let quantity = quantity.to_string();
         let is_new = !seen.contains(&quantity);
         seen.push(quantity);
         is_new

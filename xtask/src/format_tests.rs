@@ -11,9 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// The examples, each a real run made shorter.
-pub const EXAMPLES: [&str; 6] = [
+pub const EXAMPLES: [&str; 7] = [
     "docs/examples/run.json",
     "docs/examples/surface.json",
+    "docs/examples/surface-write.json",
     "docs/examples/align.json",
     "docs/examples/phybs.json",
     "docs/examples/whole-disk.json",

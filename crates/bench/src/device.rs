@@ -5,8 +5,9 @@ use crate::processor;
 use crate::queue::{QueueSpec, SimulatedQueue, Task, ThreadQueue, UringQueue};
 use crate::usage::{Usage, Who};
 use drivescope_drive::IoFile;
+use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
-use drivescope_model::plan::Engine;
+use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_model::target::IoMode;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -54,11 +55,19 @@ impl Device {
         Self { backend: Backend::Simulated { drive, mode } }
     }
 
-    /// To be asked before a test: whether a claimed block device is still the claimed one.
-    pub fn ready_to_write(&self) -> Result<(), BenchError> {
+    /// To be asked before a test that writes at this level: whether a claimed block device is still the
+    /// claimed one, which then takes such writes and no others.
+    pub fn ready_to_write(&self, level: WriteLevel) -> Result<(), BenchError> {
+        let Some(disk) = self.claim() else { return Ok(()) };
+        disk.begin(level)?;
+        Ok(disk.ready()?)
+    }
+
+    /// The gate's handle of a claimed block device.
+    pub fn claim(&self) -> Option<&RawDisk> {
         match &self.backend {
-            Backend::File { file, .. } => Ok(file.ready_to_write()?),
-            _ => Ok(()),
+            Backend::File { file, .. } => file.claim(),
+            Backend::Simulated { .. } => None,
         }
     }
 

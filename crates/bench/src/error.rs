@@ -2,6 +2,7 @@
 
 use crate::recorder::IoFailure;
 use drivescope_drive::DriveError;
+use drivescope_drive::journal::JournalError;
 use drivescope_model::units::Bytes;
 use std::io;
 
@@ -14,6 +15,14 @@ pub enum BenchError {
     /// A claimed device is not the same any more.
     #[error(transparent)]
     Raw(#[from] drivescope_drive::gate::WriteError),
+    /// Originals could not be saved, or not be put back.
+    #[error("{error}{}", after(before))]
+    Journal {
+        /// Why.
+        error: JournalError,
+        /// How the test had ended before, if not well.
+        before: String,
+    },
     /// A request failed: the drive's fault.
     #[error("{}", describe(failure, *count))]
     Request {
@@ -48,6 +57,11 @@ pub enum BenchError {
     Unsuitable(String),
 }
 
+/// What a later error does not let be forgotten.
+fn after(before: &str) -> String {
+    if before.is_empty() { String::new() } else { format!("; before that: {before}") }
+}
+
 /// One line for people: what failed, where, how often, and what the kernel called it.
 pub fn describe(failure: &IoFailure, count: u64) -> String {
     let what = if failure.write { "write" } else { "read" };
@@ -67,12 +81,19 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
     }
 }
 
+impl From<JournalError> for BenchError {
+    fn from(error: JournalError) -> Self {
+        Self::Journal { error, before: String::new() }
+    }
+}
+
 impl BenchError {
     /// Whether the device (not the user, not the plan) is to blame: exit code 4.
     pub fn is_device_error(&self) -> bool {
         match self {
             Self::Request { .. } | Self::Mismatch { .. } => true,
             Self::Drive(error) => error.kind() == drivescope_drive::ErrorKind::Device,
+            Self::Journal { error, .. } => error.kind() == drivescope_drive::ErrorKind::Device,
             _ => false,
         }
     }

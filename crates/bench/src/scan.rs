@@ -1,8 +1,9 @@
 //! Scans: timed stretches of reads or writes at given places, and single accesses one after the other.
 
 use crate::control::{Control, Publisher};
+use crate::mover::{Cargo, Mover, Pace};
 use crate::payload::Payload;
-use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::queue::{Queue, Task};
 use crate::recorder::{IoFailure, Recorder};
 use std::io;
 
@@ -89,17 +90,18 @@ impl Task for Scan<'_> {
 impl Scan<'_> {
     fn visit_all<Q: Queue>(&self, queue: &mut Q, outcome: &mut ScanOutcome) -> io::Result<()> {
         let mut publisher = Publisher::new(self.control);
-        let mut mover = Mover::new(queue, self.chunk, self.depth, self.data);
+        let mut mover = Mover::new(queue, self.chunk, self.depth);
+        let cargo = || self.data.map_or(Cargo::Read, Cargo::Fresh);
         for place in &self.places {
             let Place { offset, len, lead_in_from, lead_in_len } = *place;
             let (mut failure, mut pace) = (None, Pace::default());
             if lead_in_len > 0 {
-                failure = mover.go(lead_in_from, lead_in_len, None)?.err();
+                failure = mover.go(lead_in_from, lead_in_len, cargo(), None)?.err();
             }
             let start = mover.queue.now();
             if failure.is_none() {
                 let recorded = Some((&mut outcome.recorder, &mut pace));
-                failure = mover.go(offset, len, recorded)?.err();
+                failure = mover.go(offset, len, cargo(), recorded)?.err();
             }
             let now = mover.queue.now();
             let ns = failure.is_none().then_some(now - start);
@@ -123,135 +125,10 @@ impl Scan<'_> {
     }
 }
 
-/// Fewest completions that have a pace.
-const PACE_COMPLETIONS_MIN: f64 = 8.0;
-
-/// The line through completions: bytes done over time, by least squares, from running sums.
-#[derive(Debug, Default)]
-struct Pace {
-    /// Time of the first completion.
-    first_ns: u64,
-    bytes: f64,
-    count: f64,
-    sum_x: f64,
-    sum_y: f64,
-    sum_xx: f64,
-    sum_xy: f64,
-}
-
-impl Pace {
-    fn add(&mut self, now_ns: u64, bytes: u64) {
-        if self.count == 0.0 {
-            self.first_ns = now_ns;
-        }
-        self.bytes += bytes as f64;
-        let (x, y) = (self.bytes, (now_ns - self.first_ns) as f64);
-        self.count += 1.0;
-        self.sum_x += x;
-        self.sum_y += y;
-        self.sum_xx += x * x;
-        self.sum_xy += x * y;
-    }
-
-    /// Time of `len` bytes at this pace.
-    fn ns_of(&self, len: u64) -> Option<u64> {
-        if self.count < PACE_COMPLETIONS_MIN {
-            return None;
-        }
-        let spread = self.count * self.sum_xx - self.sum_x * self.sum_x;
-        let slope = (self.count * self.sum_xy - self.sum_x * self.sum_y) / spread;
-        (slope > 0.0).then_some((slope * len as f64) as u64)
-    }
-}
-
-/// Reads or writes stretches in chunks with a sustained depth.
-struct Mover<'q, Q: Queue> {
-    queue: &'q mut Q,
-    chunk: u64,
-    depth: usize,
-    data: Option<Payload>,
-    sent: Vec<(u64, Request)>,
-    free: Vec<u16>,
-    done: Vec<Completion>,
-}
-
-impl<'q, Q: Queue> Mover<'q, Q> {
-    fn new(queue: &'q mut Q, chunk: u32, depth: u32, data: Option<Payload>) -> Self {
-        let slots = queue.slots();
-        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
-        Self {
-            queue,
-            chunk: u64::from(chunk),
-            depth: depth as usize,
-            data,
-            sent: vec![(0, none); usize::from(slots)],
-            free: (0..slots).collect(),
-            done: Vec::with_capacity(usize::from(slots)),
-        }
-    }
-
-    /// Moves `len` bytes from `offset` on; the inner error is the first request that failed.
-    fn go(
-        &mut self,
-        offset: u64,
-        len: u64,
-        mut recorded: Option<(&mut Recorder, &mut Pace)>,
-    ) -> io::Result<Result<(), IoFailure>> {
-        let (mut next, end) = (offset, offset + len);
-        let mut in_flight = 0;
-        let mut failure = None;
-        let mut now = self.queue.now();
-        loop {
-            while in_flight < self.depth && next < end && failure.is_none() {
-                let slot = self.free.pop().expect("one slot more than the depth");
-                let len = self.chunk.min(end - next) as u32;
-                let request = self.request(next, len, slot);
-                self.sent[usize::from(slot)] = (now, request);
-                self.queue.submit(request);
-                next += u64::from(len);
-                in_flight += 1;
-            }
-            if in_flight == 0 {
-                return Ok(failure.map_or(Ok(()), Err));
-            }
-            self.done.clear();
-            self.queue.wait(&mut self.done)?;
-            now = self.queue.now();
-            in_flight -= self.done.len();
-            for completion in &self.done {
-                let (sent, request) = self.sent[usize::from(completion.slot)];
-                self.free.push(completion.slot);
-                if completion.result == request.len as i32 {
-                    if let Some((recorder, pace)) = &mut recorded {
-                        pace.add(now, u64::from(request.len));
-                        recorder.requests += 1;
-                        recorder.complete(now, now - sent, u64::from(request.len));
-                    }
-                } else {
-                    let errno = (-completion.result).max(0);
-                    failure.get_or_insert(IoFailure {
-                        errno,
-                        offset: request.offset,
-                        write: self.data.is_some(),
-                    });
-                }
-            }
-        }
-    }
-
-    /// The next request; a write's data are made here, while the others fly.
-    fn request(&mut self, offset: u64, len: u32, slot: u16) -> Request {
-        let Some(data) = self.data else { return Request { op: Op::Read, offset, len, slot } };
-        let buffer = self.queue.buffer(slot);
-        let len_here = buffer.len().min(len as usize);
-        data.fill(&mut buffer[..len_here], offset);
-        Request { op: Op::Write, offset, len, slot }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::{Op, Request};
     use crate::testing::VirtualQueue;
 
     fn place(offset: u64, len: u64) -> Place {

@@ -1,24 +1,29 @@
 //! One run on one target: what tests share, and the way they report.
 
+mod keeping;
+mod watch;
+
+pub use keeping::Keeping;
+pub use watch::{Progress, Watch};
+
 use crate::control::Control;
 use crate::device::Device;
 use crate::error::BenchError;
 use crate::offsets::derive_seed;
-use crate::phase::{self, Load, Measured, Pace};
+use crate::phase::{self, Load, Pace};
 use crate::queue::Task;
 use crate::results::{Round, TestRecord};
 use crate::{clock, layout, validity};
-use drivescope_drive::counters::{self, DeviceCounters};
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_drive::{IoFile, OwnFolder, Target};
 use drivescope_model::cell::{Mix, Shape};
-use drivescope_model::document::{Limiter, TestResult, TestStatus};
+use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::event::Event;
 use drivescope_model::findings::Finding;
 use drivescope_model::host::Calibration;
 use drivescope_model::options::TestKind;
-use drivescope_model::plan::{Engine, Plan, PlannedTest, WriteLevel};
+use drivescope_model::plan::{Engine, Plan, PlannedTest, Restores, WriteLevel};
 use drivescope_model::target::{IoMode, TargetKind};
 use drivescope_model::units::{Bytes, Secs};
 use std::ops::Range;
@@ -58,6 +63,8 @@ pub struct Session<'a> {
     claim: Option<RawDisk>,
     /// What it was claimed for.
     claimed: WriteLevel,
+    /// Where originals are kept while tests write patterns.
+    keeping: Option<Keeping<'a>>,
     device: Option<Device>,
     /// The simulated drive in use, whose clock is the session's: the target, or a file on one like it.
     simulated: Option<Arc<SimulatedDrive>>,
@@ -70,6 +77,9 @@ pub struct Session<'a> {
 struct TestClock {
     start_ns: u64,
     expected_s: f64,
+    /// How it writes, and where if that is put back.
+    writes: Option<WriteLevel>,
+    restores: Option<Restores>,
 }
 
 impl<'a> Session<'a> {
@@ -94,6 +104,7 @@ impl<'a> Session<'a> {
             folder: None,
             claim: None,
             claimed: WriteLevel::Read,
+            keeping: None,
             device: None,
             simulated: target.simulated().cloned(),
             pass: 0,
@@ -107,6 +118,23 @@ impl<'a> Session<'a> {
         self.claimed = disk.level();
         self.claim = Some(disk);
         self
+    }
+
+    /// The same with a place for the originals of what tests overwrite.
+    pub fn with_keeping(mut self, keeping: Keeping<'a>) -> Self {
+        self.keeping = Some(keeping);
+        self
+    }
+
+    /// How the test in progress writes, as it was planned.
+    pub fn writes(&self) -> WriteLevel {
+        self.test.writes.unwrap_or(WriteLevel::Read)
+    }
+
+    /// The part of a block device that the test in progress writes and puts back.
+    pub fn area(&self) -> Option<Range<u64>> {
+        let restores = self.test.restores.as_ref()?;
+        Some(restores.from_bytes..restores.from_bytes + restores.area_bytes)
     }
 
     /// Whether the target may be written, a block device at this level.
@@ -138,10 +166,19 @@ impl<'a> Session<'a> {
         if let Some(reason) = &planned.skip {
             return TestResult::empty(planned.test, TestStatus::Skipped, Some(reason.clone()));
         }
+        if let Some(reason) = self.lost() {
+            return TestResult::empty(planned.test, TestStatus::Skipped, Some(reason));
+        }
         self.emit(Event::TestStarted { test: planned.test, seconds: planned.cost.seconds });
-        self.test = TestClock { start_ns: self.now_ns(), expected_s: planned.cost.seconds };
+        self.test = TestClock {
+            start_ns: self.now_ns(),
+            expected_s: planned.cost.seconds,
+            writes: Some(planned.writes),
+            restores: planned.restores.clone(),
+        };
         let mut record = TestRecord::new(planned.test);
         let end = crate::tests::run(planned.test, self, &mut record);
+        let end = self.put_back(end);
         self.leave_simulated_file();
         let remarks = [planned.omitted.as_slice(), record.remarks()].concat();
         let mut result = record.finish(self.plan.suite.rounds);
@@ -212,7 +249,7 @@ impl<'a> Session<'a> {
     /// session's own folder, made and filled with test data the first time.
     pub fn prepare_device(&mut self) -> Result<(), BenchError> {
         if let Some(device) = &self.device {
-            return device.ready_to_write();
+            return device.ready_to_write(self.writes());
         }
         if let Some(drive) = self.target.simulated() {
             let mode = self.target.info().io_mode.unwrap_or(IoMode::Direct);
@@ -226,7 +263,9 @@ impl<'a> Session<'a> {
             Some(disk) => IoFile::claimed(disk)?,
             None => self.target.open_read()?,
         };
-        self.device = Some(Device::new(file, self.plan.engine));
+        let device = Device::new(file, self.plan.engine);
+        device.ready_to_write(self.writes())?;
+        self.device = Some(device);
         Ok(())
     }
 
@@ -393,87 +432,6 @@ impl<'a> Session<'a> {
         match self.folder.take() {
             Some(folder) => Ok(folder.remove()?),
             None => Ok(()),
-        }
-    }
-}
-
-/// Forwards a phase's counters to the listeners and the stop flag to the phase.
-pub struct Progress<'s> {
-    session: &'s Session<'s>,
-    control: &'s Control,
-    last: (u64, u64, u64),
-}
-
-impl<'s> Progress<'s> {
-    /// Begins now.
-    pub fn new(session: &'s Session<'s>, control: &'s Control) -> Self {
-        Self { session, control, last: (session.now_ns(), 0, 0) }
-    }
-
-    /// To be called every now and then.
-    pub fn look(&mut self) {
-        if self.session.stopped() {
-            self.control.stop();
-        }
-        let now = self.session.now_ns();
-        let seconds = (now - self.last.0) as f64 / 1e9;
-        if seconds < 0.2 {
-            return;
-        }
-        let (ops, bytes) = self.control.progress();
-        let test = &self.session.test;
-        let elapsed = (now - test.start_ns) as f64 / 1e9;
-        self.session.emit(Event::Progress {
-            done: (elapsed / test.expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0),
-            mb_s: (bytes - self.last.2) as f64 / seconds / 1e6,
-            iops: (ops - self.last.1) as f64 / seconds,
-        });
-        self.last = (now, ops, bytes);
-    }
-}
-
-/// What is read before and after a round: the kernel's counters of the devices below.
-pub struct Watch {
-    start_s: f64,
-    top: Option<DeviceCounters>,
-    disk: Option<DeviceCounters>,
-    below_loop: Option<DeviceCounters>,
-    start_ns: u64,
-}
-
-impl Watch {
-    /// Reads the counters.
-    pub fn begin(session: &Session<'_>) -> Self {
-        Self {
-            start_s: session.elapsed_s(),
-            top: session.target.top_counters(),
-            disk: session.target.disk_counters(),
-            below_loop: session.target.below_loop_counters(),
-            start_ns: session.now_ns(),
-        }
-    }
-
-    /// Reads them again and makes a round of it all.
-    pub fn end(self, session: &Session<'_>, measured: Measured, cell: &str, round: u32) -> Round {
-        let since = |before: Option<DeviceCounters>, after: Option<DeviceCounters>| {
-            before.zip(after).map(|(before, after)| counters::delta(&before, &after))
-        };
-        Round {
-            cell: cell.to_string(),
-            round,
-            start_s: self.start_s,
-            window_s: (session.now_ns() - self.start_ns) as f64 / 1e9,
-            measured,
-            load: None,
-            asked: None,
-            top: since(self.top, session.target.top_counters()),
-            disk: since(self.disk, session.target.disk_counters()),
-            below_loop: since(self.below_loop, session.target.below_loop_counters()),
-            temperature_c: session.target.temperature_c(),
-            limiter: Limiter::Drive,
-            cached_on_purpose: false,
-            own_metrics: false,
-            extra: Vec::new(),
         }
     }
 }

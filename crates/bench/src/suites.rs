@@ -262,6 +262,9 @@ fn general_problem(suite: &Suite) -> Option<String> {
     if times.iter().any(|time| time.0 < TIME_MIN_S) {
         return Some("a measured time must be at least 10 ms".to_string());
     }
+    if suite.transfer.area.0 < 1 << 20 {
+        return Some("transfer.area must be at least 1 MiB".to_string());
+    }
     if suite.size.0 < 1 << 20 || (suite.span.0 > 0 && suite.span.0 < 1 << 20) {
         return Some("a size must be at least 1 MiB".to_string());
     }
@@ -300,6 +303,7 @@ fn surface_problem(suite: &Suite) -> Option<String> {
     let requests = [
         (options.sample, "surface.sample"),
         (options.chunk, "surface.chunk"),
+        (options.write_sample, "surface.write_sample"),
         (options.access_block, "surface.access_block"),
     ];
     let problem = requests.into_iter().find_map(|(bytes, what)| request_problem(bytes, what));
@@ -309,8 +313,10 @@ fn surface_problem(suite: &Suite) -> Option<String> {
     if !options.lead_in.0.is_multiple_of(512) {
         return Some("surface.lead_in must be a multiple of 512 bytes".to_string());
     }
-    if !(2..=SAMPLES_MAX).contains(&options.samples) {
-        return Some(format!("surface.samples must lie between 2 and {SAMPLES_MAX}"));
+    for (count, what) in [(options.samples, "samples"), (options.write_samples, "write_samples")] {
+        if !(2..=SAMPLES_MAX).contains(&count) {
+            return Some(format!("surface.{what} must lie between 2 and {SAMPLES_MAX}"));
+        }
     }
     (options.accesses > SAMPLES_MAX)
         .then(|| format!("surface.accesses must be at most {SAMPLES_MAX}"))

@@ -8,6 +8,7 @@ use crate::session::Session;
 use drivescope_drive::Target;
 use drivescope_drive::counters::DeviceCounters;
 use drivescope_drive::filesystem::FsClass;
+use drivescope_drive::journal::JournalError;
 use drivescope_model::cell::Order;
 use drivescope_model::document::Limiter;
 use drivescope_model::drive::{Drive, DriveKind};
@@ -163,6 +164,10 @@ pub fn of_error(error: &BenchError) -> Option<Finding> {
         BenchError::Mismatch { .. } => {
             Some(Finding::new(FindingId::DataMismatch, error.to_string()))
         }
+        BenchError::Journal {
+            error: JournalError::NotRestored { .. } | JournalError::Unreadable { .. },
+            ..
+        } => Some(Finding::new(FindingId::IoError, error.to_string())),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::direct;
 use crate::error::DriveError;
-use crate::gate::{RawDisk, WriteError};
+use crate::gate::RawDisk;
 use drivescope_model::target::IoMode;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -50,9 +50,9 @@ impl IoFile {
         })
     }
 
-    /// To be asked before the first write of a test: whether a claimed device is still the same.
-    pub fn ready_to_write(&self) -> Result<(), WriteError> {
-        self.claim.as_ref().map_or(Ok(()), |disk| disk.ready())
+    /// The gate's handle of a claimed device.
+    pub fn claim(&self) -> Option<&RawDisk> {
+        self.claim.as_deref()
     }
 
     /// Whether a write there is within what this file was opened for. Engines ask before every write.

@@ -138,7 +138,7 @@ pub struct RunArguments {
 #[derive(Debug, Clone, Default, Args)]
 pub struct RawArguments {
     /// Let block devices be written so that their contents stay: same-bytes or restore (where there
-    /// are contents, restore:SERIAL).
+    /// are contents, restore:SERIAL). Surface then also writes, and with restore transfer does.
     #[arg(long, value_name = "LEVEL", conflicts_with = "destroy")]
     pub write: Option<WriteName>,
     /// Let the block device with this serial number lose its contents (without one: MODEL:BYTES).

@@ -1,25 +1,48 @@
-//! SIGINT, SIGTERM and SIGHUP end a run in order: the phase drains, files go, the run is kept.
+//! SIGINT, SIGTERM and SIGHUP end a run in order: the phase drains, contents are put back, files go, the
+//! run is kept.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that is raised by the first of these signals. The second SIGINT or SIGTERM ends the program at
-/// once; what it leaves behind is removed by the next run.
-pub fn stop_flag() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // Order matters: the shutdown acts only if the flag was raised before.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))
-            .expect("these signals can be handled");
-        signal_hook::flag::register(signal, Arc::clone(&flag))
-            .expect("these signals can be handled");
+/// What signals do to a run. The first asks it to stop. The second SIGINT or SIGTERM ends the program at
+/// once (what it leaves behind is removed by the next run), but not while the contents of a drive lie in
+/// a journal only: then they are put back first.
+pub struct RunSignals {
+    /// Raised by the first signal.
+    pub stop: Arc<AtomicBool>,
+    /// To be raised as long as no signal may end the program.
+    pub held: Arc<AtomicBool>,
+    again: Arc<AtomicBool>,
+}
+
+impl RunSignals {
+    /// From now on.
+    pub fn new() -> Self {
+        let signals = Self { stop: Arc::default(), held: Arc::default(), again: Arc::default() };
+        let (stop, held) = (Arc::clone(&signals.stop), Arc::clone(&signals.held));
+        let again = Arc::clone(&signals.again);
+        let mut coming =
+            Signals::new([SIGINT, SIGTERM, SIGHUP]).expect("these signals can be handled");
+        std::thread::spawn(move || {
+            for signal in coming.forever() {
+                let is_first = !stop.swap(true, Ordering::AcqRel);
+                again.store(true, Ordering::Release);
+                if !is_first && signal != SIGHUP && !held.load(Ordering::Acquire) {
+                    signal_hook::low_level::exit(130);
+                }
+            }
+        });
+        // Else a limit on file sizes would kill the run; so the write fails, and says why.
+        signal_hook::flag::register(SIGXFSZ, Arc::default()).expect("this signal can be handled");
+        signals
     }
-    // Else a limit on file sizes would kill the run; so the write fails, and says why.
-    let limit = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGXFSZ, limit).expect("this signal can be handled");
-    signal_hook::flag::register(SIGHUP, Arc::clone(&flag)).expect("this signal can be handled");
-    flag
+
+    /// Whether one came since this was asked last.
+    pub fn was_signalled_again(&self) -> bool {
+        self.again.swap(false, Ordering::AcqRel)
+    }
 }
 
 /// Signals while a drive is being restored: they are counted and never end the program.

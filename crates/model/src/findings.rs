@@ -198,6 +198,14 @@ findings! {
         rule "blocks that were written cannot be read back, from some address on or at a fixed distance"
         cause "The drive announces more than it has: what is written behind its real size is lost, or overwrites earlier data."
         remedy "Return it. Until then, use only a partition that ends before the real size."
+    ConfinedWrites = "F032" "confined-writes" Warning
+        rule "writes were confined to a part of a block device, whose contents were put back"
+        cause "What is overwritten must fit into the restore journal; within a small area seeks are short and caches hold much of it."
+        remedy "Use a larger --set transfer.area, or on a drive without contents --destroy SERIAL, which writes all over it."
+    BlankRewritten = "F033" "blank-rewritten" Warning
+        rule "surface wrote back a stretch whose bytes are all alike"
+        cause "Nothing is stored there. Drives that compress, or know which blocks are erased, write such bytes faster than a file's."
+        remedy "Fill the drive before, or on a drive without contents let it write fresh data: --destroy SERIAL."
 }
 
 impl fmt::Display for FindingId {

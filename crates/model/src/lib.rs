@@ -23,5 +23,5 @@ pub use document::{Metric, PhaseRecord, Run, Series, TestResult, TestStatus};
 pub use findings::{Finding, FindingId, Severity};
 pub use gate::{Check, DeviceIdentity, GateRecord, Outcome};
 pub use options::{Suite, TestKind};
-pub use plan::{Cost, Plan, PlannedTest, WriteLevel};
+pub use plan::{Cost, Plan, PlannedTest, Restores, WriteLevel};
 pub use units::{Bytes, Secs};

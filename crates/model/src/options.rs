@@ -61,8 +61,7 @@ impl TestKind {
     pub const fn writes(self) -> WriteLevel {
         match self {
             Self::Transfer | Self::Latency | Self::TinyWrites => WriteLevel::OwnFiles,
-            Self::Surface => WriteLevel::Read,
-            Self::Align => WriteLevel::SameBytes,
+            Self::Surface | Self::Align => WriteLevel::SameBytes,
             Self::Fill | Self::Verify => WriteLevel::Destroy,
         }
     }
@@ -194,6 +193,8 @@ pub struct TransferOptions {
     pub time: Secs,
     /// Seconds of load before the measured time, not counted.
     pub ramp: Secs,
+    /// On a block device whose contents are put back: how much of it the writing cells use, in the middle.
+    pub area: Bytes,
 }
 
 impl Default for TransferOptions {
@@ -205,6 +206,7 @@ impl Default for TransferOptions {
             cells: Vec::new(),
             time: Secs(5.0),
             ramp: Secs(0.25),
+            area: Bytes::mib(256),
         }
     }
 }
@@ -276,6 +278,20 @@ pub enum SurfacePreset {
     Zcav,
 }
 
+/// Whether `surface` also writes, and what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SurfaceWrite {
+    /// What `--write` or `--destroy` allow: the same bytes, or fresh data. Without them nothing.
+    Allowed,
+    /// Nothing.
+    No,
+    /// Each stretch is read and the same bytes are written back, as GNOME Disks does.
+    SameBytes,
+    /// Fresh data; the contents are lost.
+    Fresh,
+}
+
 /// Options of the `surface` test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -294,6 +310,13 @@ pub struct SurfaceOptions {
     pub accesses: u32,
     /// Bytes per access.
     pub access_block: Bytes,
+    /// Whether the same places are also written.
+    pub write: SurfaceWrite,
+    /// Number of positions that are written (`sampled` only; the others write where they read).
+    pub write_samples: u32,
+    /// Bytes written at each of them: many, because their time includes the turn of a disk before them and
+    /// the flush behind. Together at most a hundredth of the target, if that is more than `sample` each.
+    pub write_sample: Bytes,
 }
 
 impl Default for SurfaceOptions {
@@ -306,6 +329,9 @@ impl Default for SurfaceOptions {
             lead_in: Bytes::mib(2),
             accesses: 300,
             access_block: Bytes::kib(4),
+            write: SurfaceWrite::Allowed,
+            write_samples: 32,
+            write_sample: Bytes::mib(256),
         }
     }
 }

@@ -55,6 +55,19 @@ impl std::ops::Add for Cost {
     }
 }
 
+/// What a test at [`WriteLevel::Restore`] overwrites and puts back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restores {
+    /// Where the area that is written begins.
+    pub from_bytes: u64,
+    /// How long it is.
+    pub area_bytes: u64,
+    /// Folder of the journal that holds its originals meanwhile.
+    pub journal: String,
+    /// Space that the journal takes there.
+    pub journal_bytes: u64,
+}
+
 /// One test of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedTest {
@@ -62,6 +75,9 @@ pub struct PlannedTest {
     pub test: TestKind,
     /// What it may write.
     pub writes: WriteLevel,
+    /// What it overwrites and puts back, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restores: Option<Restores>,
     /// What it is expected to cost; zero when skipped.
     pub cost: Cost,
     /// Why it will not run, if so.

@@ -10,9 +10,9 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::options::{
     AlignMethod, AlignOptions, Arrivals, LatencyOptions, Preset, Rate, Suite, SurfaceOptions,
-    SurfacePreset, TestKind, TinyWritesOptions, TransferOptions,
+    SurfacePreset, SurfaceWrite, TestKind, TinyWritesOptions, TransferOptions,
 };
-use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, WriteLevel};
+use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, Restores, WriteLevel};
 use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::{Bytes, Price, Secs};
 use drivescope_model::whole_drive::{
@@ -173,6 +173,7 @@ fn suite() -> Suite {
             cells: vec!["rnd4k_q1t1.write".parse().unwrap()],
             time: Secs(1.5),
             ramp: Secs(0.3),
+            area: Bytes::mib(32),
         },
         latency: LatencyOptions {
             block: Bytes::kib(8),
@@ -190,6 +191,9 @@ fn suite() -> Suite {
             lead_in: Bytes::mib(3),
             accesses: 1_000,
             access_block: Bytes::kib(64),
+            write: SurfaceWrite::Fresh,
+            write_samples: 11,
+            write_sample: Bytes::mib(20),
         },
         tiny_writes: TinyWritesOptions {
             size: Bytes(1_000_000),
@@ -232,6 +236,12 @@ fn plan() -> Plan {
         tests: vec![PlannedTest {
             test: TestKind::TinyWrites,
             writes: WriteLevel::OwnFiles,
+            restores: Some(Restores {
+                from_bytes: 1 << 40,
+                area_bytes: 1 << 28,
+                journal: "/root/.local/state/drivescope/journals".into(),
+                journal_bytes: 270_000_000,
+            }),
             cost: Cost { seconds: 12.25, read_bytes: 1 << 40, written_bytes: 1 << 33 },
             skip: some("the file system is read-only"),
             omitted: vec!["mix70: needs a larger file".into()],

@@ -4,6 +4,7 @@ mod align;
 mod fill;
 mod gnome;
 mod latency;
+mod restoring;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -108,7 +109,7 @@ fn planned(test: TestKind, context: &Context<'_>) -> PlannedTest {
         _ => WriteLevel::Read,
     };
     let cost = drivescope_model::plan::Cost::default();
-    PlannedTest { test, writes, cost, skip: None, omitted: Vec::new() }
+    PlannedTest { test, writes, restores: None, cost, skip: None, omitted: Vec::new() }
 }
 
 /// A planned test that does not run, and why.
@@ -133,6 +134,9 @@ fn no_writes(context: &Context<'_>, level: WriteLevel) -> Option<&'static str> {
         TargetKind::Block if context.allowed >= level => None,
         TargetKind::Block if level == WriteLevel::SameBytes => {
             Some("needs a raw write: --write same-bytes")
+        }
+        TargetKind::Block if level == WriteLevel::Restore => {
+            Some("needs a raw write: --write restore, or --destroy SERIAL")
         }
         TargetKind::Block => Some("needs a raw write: --destroy SERIAL"),
     }

@@ -1,5 +1,8 @@
 //! `surface`: how do speed and access time vary over the drive; where are slow or failing spots.
 
+mod rates;
+mod writes;
+
 use super::{Context, gnome, planned, skipped};
 use crate::control::Control;
 use crate::error::{BenchError, describe};
@@ -12,10 +15,9 @@ use crate::session::Session;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{SurfaceOptions, SurfacePreset, TestKind};
-use drivescope_model::plan::{Cost, PlannedTest};
+use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
-use drivescope_stats::summary;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -25,8 +27,6 @@ const SIZE_MIN: Bytes = Bytes::gib(1);
 const PAGE: u64 = 4096;
 /// Requests in flight within one of our samples: enough to keep a drive's read-ahead busy.
 const SAMPLE_DEPTH: u32 = 4;
-/// Share of the positions that make up the start and the end of a drive.
-const EDGE_SHARE: f64 = 0.05;
 
 pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let skip = |reason: String| skipped(TestKind::Surface, context, reason);
@@ -59,6 +59,14 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let seconds = bytes / (context.assumed.mb_s * 1e6) + seeks / context.assumed.iops;
     test.cost =
         Cost { seconds: seconds * rounds, read_bytes: (bytes * rounds) as u64, written_bytes: 0 };
+    match writes::level(context) {
+        Ok(None) => {}
+        Ok(Some(level)) => {
+            test.writes = level;
+            test.cost = test.cost + writes::cost(context, level);
+        }
+        Err(reason) => test.omitted.push(format!("write: {reason}")),
+    }
     test
 }
 
@@ -67,7 +75,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     let suite = &session.plan.suite;
     let options = &suite.surface;
     let size = session.span(session.open_device()).end;
-    let mut rates: Vec<Vec<Timed>> = Vec::new();
+    let (mut rates, mut written): (Vec<Vec<Timed>>, Vec<Vec<Timed>>) = (Vec::new(), Vec::new());
     let mut accesses = Accesses::default();
     let mut result = Ok(());
     for round in 1..=suite.rounds {
@@ -82,6 +90,11 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
         let (timed, end) = scan(session, record, "read", places, chunk as u32, depth, round)?;
         rates.push(timed);
         result = result.and(end);
+        if result.is_ok() && session.writes() >= WriteLevel::SameBytes {
+            let (timed, end) = writes::pass(session, record, size, round)?;
+            written.push(timed);
+            result = result.and(end);
+        }
         if result.is_ok() && options.accesses > 0 {
             let places = access_places(options, size, session.plan.seed, round);
             let block = options.access_block.0 as u32;
@@ -93,7 +106,8 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
             break;
         }
     }
-    report_rates(record, &rates, size);
+    rates::report(record, "read", &rates, size);
+    rates::report(record, "write", &written, size);
     accesses.report(record);
     result
 }
@@ -207,58 +221,6 @@ fn scan(
     }
     let end = session.keep(kept, record);
     Ok((timed, end))
-}
-
-/// Offset and rate of each place, in order of the offset.
-type Profile = Vec<(u64, f64)>;
-
-fn values(profile: &[(u64, f64)]) -> Vec<f64> {
-    profile.iter().map(|&(_, rate)| rate).collect()
-}
-
-/// Median rate over the first or last twentieth of the drive, or the outermost place.
-fn edge(profile: &[(u64, f64)], size: u64, start: bool) -> f64 {
-    let near = |offset: u64| {
-        let share = offset as f64 / size as f64;
-        if start { share < EDGE_SHARE } else { share >= 1.0 - EDGE_SHARE }
-    };
-    let inside: Profile = profile.iter().copied().filter(|&(offset, _)| near(offset)).collect();
-    let outermost = if start { profile.first() } else { profile.last() };
-    summary::median(&values(&inside)).or(outermost.map(|&(_, rate)| rate)).unwrap_or(0.0)
-}
-
-/// Rates by position: the median over rounds per place, and the usual summaries per round.
-fn report_rates(record: &mut TestRecord, rounds: &[Vec<Timed>], size: u64) {
-    let rate = |t: &Timed| Some((t.offset, t.len as f64 * 1e3 / t.ns?.max(1) as f64));
-    let per_round: Vec<Profile> = rounds
-        .iter()
-        .map(|timed| {
-            let mut rates: Profile = timed.iter().filter_map(rate).collect();
-            rates.sort_by_key(|&(offset, _)| offset);
-            rates
-        })
-        .filter(|rates| !rates.is_empty())
-        .collect();
-    if per_round.is_empty() {
-        return;
-    }
-    let mut add = |quantity: &str, of: &dyn Fn(&Profile) -> f64| {
-        record.metric(&format!("read.{quantity}"), per_round.iter().map(of).collect());
-    };
-    add("start_mb_s", &|profile| edge(profile, size, true));
-    add("end_mb_s", &|profile| edge(profile, size, false));
-    add("min_mb_s", &|profile| summary::min(&values(profile)).unwrap_or(0.0));
-    add("mean_mb_s", &|profile| summary::harmonic_mean(&values(profile)).unwrap_or(0.0));
-    add("max_mb_s", &|profile| summary::max(&values(profile)).unwrap_or(0.0));
-    add("sample_mean_mb_s", &|profile| summary::mean(&values(profile)).unwrap_or(0.0));
-    let mut all: Profile = per_round.concat();
-    all.sort_by_key(|&(offset, _)| offset);
-    let (mut x, mut y) = (Vec::new(), Vec::new());
-    for place in all.chunk_by(|a, b| a.0 == b.0) {
-        x.push(place[0].0 as f64);
-        y.push(summary::median(&values(place)).unwrap_or(0.0));
-    }
-    record.curve("read.mb_s", ("bytes", "MB/s"), x, y);
 }
 
 /// Access time by distance from the access before.

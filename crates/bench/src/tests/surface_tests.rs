@@ -24,6 +24,26 @@ fn sampled_places_span_the_target_and_even_rounds_go_back() {
 }
 
 #[test]
+fn written_samples_are_long_but_together_no_more_than_a_hundredth() {
+    let mine = options(SurfacePreset::Sampled);
+    for (size, sample) in [
+        (1 << 40, 256 << 20),
+        (500_000_000_000, 156_250_000 / 4096 * 4096),
+        (16_000_000_000, 8 << 20), // no shorter than what is read
+    ] {
+        let placed = writes::placed(&mine, size);
+        assert_eq!((placed.samples, placed.sample.0), (32, sample), "{size}");
+        let places = places(&placed, size, 1, 1);
+        assert!(places.iter().all(|place| place.offset + place.len <= size));
+        assert!(places.iter().any(|place| place.offset == 0));
+    }
+    // Known instruments keep their own.
+    for preset in [SurfacePreset::GnomeDisks, SurfacePreset::Zcav] {
+        assert_eq!(writes::placed(&options(preset), 1 << 40), options(preset));
+    }
+}
+
+#[test]
 fn zcav_reads_every_byte_once() {
     let size = (1 << 30) + 5 * 4096 + 512;
     let places = places(&options(SurfacePreset::Zcav), size, 1, 1);
@@ -46,8 +66,9 @@ fn the_mean_rate_is_bytes_over_time_and_the_curve_is_the_median_of_rounds() {
     let timed = |offset, ns| Timed { offset, ns: Some(ns), steady_ns: None, len: 1_000_000 };
     let round = |ns: u64| vec![timed(0, 5_000_000), timed(50_000_000, ns)];
     let mut record = TestRecord::new(TestKind::Surface);
-    report_rates(
+    rates::report(
         &mut record,
+        "read",
         &[round(10_000_000), round(20_000_000), round(40_000_000)],
         100_000_000,
     );

@@ -1,6 +1,6 @@
 //! `transfer`: how fast are large transfers and small random ones, at which depth.
 
-use super::{Context, no_writes, planned, skipped};
+use super::{Context, no_writes, planned, restoring, skipped};
 use crate::device::Device;
 use crate::error::BenchError;
 use crate::layout;
@@ -46,24 +46,33 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     if all.is_empty() {
         return skipped(TestKind::Transfer, context, "the suite names no cells");
     }
-    let refused = no_writes(context, WriteLevel::Destroy);
+    let restores = restoring::of(context, options.area);
+    let refused = no_writes(context, WriteLevel::Restore).map(String::from);
+    let refused = refused.or(restores.as_ref().err().cloned());
+    let restores = restores.ok().flatten();
     let mut test = planned(TestKind::Transfer, context);
     let mut active = 0u32;
     for cell in &all {
-        let reason = if let (true, Some(reason)) = (cell.mix.writes(), refused) {
-            Some(reason.to_string())
-        } else if context.span_bytes < cell.shape.block.0 * BLOCKS_MIN {
-            let needed = Bytes(cell.shape.block.0 * BLOCKS_MIN);
-            Some(format!("needs {} or more", needed.binary()))
-        } else {
-            None
+        let writes = cell.mix.writes();
+        let area = restores.as_ref().filter(|_| writes).map(|restores| restores.area_bytes);
+        let needed = Bytes(cell.shape.block.0 * BLOCKS_MIN);
+        let reason = match &refused {
+            Some(reason) if writes => Some(reason.clone()),
+            _ if context.span_bytes < needed.0 => {
+                Some(format!("needs {} or more", needed.binary()))
+            }
+            _ if area.is_some_and(|area| area < needed.0) => {
+                Some(format!("needs --set transfer.area={} or more", needed.short()))
+            }
+            _ => None,
         };
         match reason {
             Some(reason) => test.omitted.push(format!("{cell}: {reason}")),
             None => {
                 active += 1;
-                if cell.mix.writes() && context.target.kind == TargetKind::Block {
-                    test.writes = WriteLevel::Destroy;
+                if writes && context.target.kind == TargetKind::Block {
+                    test.writes = context.allowed;
+                    test.restores = restores.clone();
                 }
                 test.cost = test.cost + cell_cost(cell, context);
             }
@@ -74,6 +83,9 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
         return skipped(TestKind::Transfer, context, reason);
     }
     test.omitted = condense(test.omitted);
+    if let Some(restores) = &test.restores {
+        test.cost = test.cost + restoring::cost(restores, context);
+    }
     test
 }
 
@@ -108,11 +120,14 @@ fn cell_cost(cell: &Cell, context: &Context<'_>) -> Cost {
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     let suite = &session.plan.suite;
     session.prepare_device()?;
-    let writable = session.may_write(WriteLevel::Destroy);
+    let writable = session.may_write(WriteLevel::Restore);
     let device = session.open_device();
-    let span = session.span(device);
+    let (span, area) = (session.span(device), session.area());
+    // Where a cell works: writes that are put back, only in their area.
+    let place = |cell: &Cell| area.clone().filter(|_| cell.mix.writes()).unwrap_or(span.clone());
     let runs_here = |cell: &Cell| {
-        (writable || !cell.mix.writes()) && span.end >= cell.shape.block.0 * BLOCKS_MIN
+        let Range { start, end } = place(cell);
+        (writable || !cell.mix.writes()) && end - start >= cell.shape.block.0 * BLOCKS_MIN
     };
     let (align, mut active) = (device.align_bytes(), Vec::new());
     for cell in cells(&suite.transfer).into_iter().filter(runs_here) {
@@ -125,15 +140,21 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     if active.is_empty() {
         return Err(BenchError::Unsuitable(record.remarks().join("; ")));
     }
+    let writing = active.iter().filter(|cell| cell.mix.writes()).map(Cell::to_string);
+    let writing: Vec<String> = writing.collect();
+    if let Some(area) = area.clone().filter(|_| !writing.is_empty()) {
+        session.protect(area.clone())?;
+        restoring::confess(record, &area, &writing);
+    }
     for round in 1..=suite.rounds {
         for cell in &active {
             session.pause(suite.pause)?;
-            run_cell(session, cell, round, span.clone(), record)?;
+            run_cell(session, cell, round, place(cell), record)?;
         }
     }
     // On a raw device most places still hold what was there before; `verify` is the test for it.
     let own = session.target.info().kind == TargetKind::Directory;
-    if own && active.iter().any(|cell| cell.mix.writes()) {
+    if own && !writing.is_empty() {
         let seed = derive_seed(session.plan.seed, "verify", 0, 0);
         layout::verify_sample(session, session.open_device(), seed)?;
     }

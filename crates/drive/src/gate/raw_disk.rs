@@ -13,6 +13,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A claimed device. It cannot be copied, is only made by [`super::claim`], and keeps the kernel's
 /// exclusive claim and the advisory lock until it is dropped.
@@ -24,8 +25,31 @@ pub struct RawDisk {
     range: Range<u64>,
     device: DeviceIdentity,
     record: GateRecord,
+    /// Where engines may write now.
+    open: Opened,
     /// What the look right before the first write found.
     last_look: OnceLock<Option<String>>,
+}
+
+/// A range of bytes that engines may write: none at first.
+#[derive(Debug, Default)]
+struct Opened {
+    from: AtomicU64,
+    to: AtomicU64,
+}
+
+impl Opened {
+    /// To be called while no engine runs.
+    fn set(&self, range: Range<u64>) {
+        self.from.store(range.start, Ordering::Release);
+        self.to.store(range.end, Ordering::Release);
+    }
+
+    fn contains(&self, length: u64, offset: u64) -> bool {
+        let end = offset.checked_add(length);
+        offset >= self.from.load(Ordering::Acquire)
+            && end.is_some_and(|end| end <= self.to.load(Ordering::Acquire))
+    }
 }
 
 /// Why a device was not read or written.
@@ -57,6 +81,16 @@ pub enum WriteError {
         /// Its end.
         end: u64,
     },
+    /// Bytes whose originals are in no journal.
+    #[error(
+        "a write of {length} bytes at {offset} was refused: their originals are not saved; this is a bug, report it"
+    )]
+    Unsaved {
+        /// Where.
+        offset: u64,
+        /// How many.
+        length: usize,
+    },
     /// The device is not the claimed one any more.
     #[error("nothing was written: {why}; run drivescope list and begin again")]
     Changed {
@@ -87,8 +121,8 @@ impl RawDisk {
         device: DeviceIdentity,
         record: GateRecord,
     ) -> Self {
-        let last_look = OnceLock::new();
-        Self { kernel, roots, held, request, range, device, record, last_look }
+        let (open, last_look) = (Opened::default(), OnceLock::new());
+        Self { kernel, roots, held, request, range, device, record, open, last_look }
     }
 
     /// What it was claimed for.
@@ -111,11 +145,38 @@ impl RawDisk {
         &self.record
     }
 
-    /// Whether a write of `length` bytes at `offset` lies within what was claimed. For engines, which
-    /// ask before every write; [`RawDisk::ready`] must have been asked before the first.
+    /// Where it is described.
+    pub(crate) fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    /// Begins a test that writes at this level. Engines may then write within the claimed range at
+    /// `same-bytes` and `destroy`; at `restore` nowhere, until the journal has the originals of an area
+    /// ([`crate::journal::Originals::protect`]); at `read` nowhere at all. Errors: a level above the
+    /// claimed one.
+    pub fn begin(&self, level: WriteLevel) -> Result<(), WriteError> {
+        self.permit_level(level.max(WriteLevel::SameBytes))?;
+        self.open.set(match level {
+            WriteLevel::SameBytes | WriteLevel::Destroy => self.range.clone(),
+            _ => 0..0,
+        });
+        Ok(())
+    }
+
+    /// Lets engines write there and nowhere else. Only the journal calls it.
+    pub(crate) fn open(&self, area: Range<u64>) {
+        self.open.set(area);
+    }
+
+    /// Whether engines may write `length` bytes at `offset` now: they ask before every write.
+    /// [`RawDisk::ready`] must have been asked before the first.
     pub fn allows(&self, length: u64, offset: u64) -> bool {
-        let end = offset.checked_add(length);
-        offset >= self.range.start && end.is_some_and(|end| end <= self.range.end)
+        self.open.contains(length, offset)
+    }
+
+    /// A look at any time: an error if the device is not the claimed one any more.
+    pub(crate) fn look(&self) -> Result<(), WriteError> {
+        self.look_again().map_or(Ok(()), |why| Err(WriteError::Changed { why }))
     }
 
     /// The look right before the first write: an error if the device is not the claimed one any more.
@@ -142,9 +203,27 @@ impl RawDisk {
     /// [`WriteLevel::SameBytes`] when these are the bytes that are there.
     ///
     /// Refused without touching the device: a level above the claimed one, bytes outside the claimed
-    /// range, and everything when the look before the first write finds another device.
+    /// range, at [`WriteLevel::Restore`] bytes whose originals are in no journal, and everything when the
+    /// look before the first write finds another device.
     pub fn write_at(&self, level: WriteLevel, bytes: &[u8], offset: u64) -> Result<(), WriteError> {
-        self.permit(level, bytes.len(), offset)?;
+        self.permit_level(level)?;
+        self.permit(bytes.len(), offset)?;
+        if level == WriteLevel::Restore && !self.allows(bytes.len() as u64, offset) {
+            return Err(WriteError::Unsaved { offset, length: bytes.len() });
+        }
+        self.ready()?;
+        self.put(bytes, offset)
+    }
+
+    /// Writes originals back. The device was found to be the claimed one before they were saved, and the
+    /// descriptor is the same: there is nothing to look at that could keep them from going back.
+    pub(crate) fn put_back(&self, bytes: &[u8], offset: u64) -> Result<(), WriteError> {
+        self.permit_level(WriteLevel::Restore)?;
+        self.permit(bytes.len(), offset)?;
+        self.put(bytes, offset)
+    }
+
+    fn put(&self, bytes: &[u8], offset: u64) -> Result<(), WriteError> {
         let result = self.held.device.write_all_at(bytes, offset);
         result.map_err(|source| self.failed("write to", offset, source))
     }
@@ -154,21 +233,25 @@ impl RawDisk {
         self.held.device.sync_data().map_err(|source| self.failed("flush", 0, source))
     }
 
-    /// Whether a write may happen.
-    fn permit(&self, level: WriteLevel, length: usize, offset: u64) -> Result<(), WriteError> {
+    fn permit_level(&self, level: WriteLevel) -> Result<(), WriteError> {
         let granted = self.request.level;
-        if level < WriteLevel::SameBytes || level > granted {
-            return Err(WriteError::Level { asked: level.name(), granted: granted.name() });
+        match level < WriteLevel::SameBytes || level > granted {
+            true => Err(WriteError::Level { asked: level.name(), granted: granted.name() }),
+            false => Ok(()),
         }
+    }
+
+    /// Whether these are whole sectors within the claimed range.
+    fn permit(&self, length: usize, offset: u64) -> Result<(), WriteError> {
         let sector = self.device.logical_sector_bytes.max(1);
-        let end = u64::try_from(length).ok().and_then(|length| offset.checked_add(length));
-        let is_within = end.is_some() && self.allows(length as u64, offset);
+        let Range { start, end } = self.range;
+        let last = u64::try_from(length).ok().and_then(|length| offset.checked_add(length));
+        let is_within = offset >= start && last.is_some_and(|last| last <= end);
         let is_whole = (offset | length as u64).is_multiple_of(u64::from(sector));
-        if length == 0 || !is_within || !is_whole {
-            let Range { start, end } = self.range;
-            return Err(WriteError::Range { offset, length, sector, start, end });
+        match length > 0 && is_within && is_whole {
+            true => Ok(()),
+            false => Err(WriteError::Range { offset, length, sector, start, end }),
         }
-        self.ready()
     }
 
     /// In which way the device is not the claimed one any more: the path, the descriptor and sysfs

@@ -43,6 +43,12 @@ pub enum JournalError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The claimed device is not the same any more.
+    #[error("{why}")]
+    Changed {
+        /// In which way, and the remedy.
+        why: String,
+    },
     /// The disk of the journal is full.
     #[error(
         "no room for the restore journal in {folder}; nothing more was written to the drive; free some space, or set XDG_STATE_HOME to a folder on another disk"

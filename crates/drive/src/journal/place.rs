@@ -50,6 +50,17 @@ pub fn check_place(roots: &Roots, folder: &Path, target: &str) -> Result<(), Jou
     }
 }
 
+/// Refuses a folder whose file system has no room for a journal of `bytes`. A file system that does not
+/// tell is believed: it says so when the journal is made, before the drive is written.
+pub fn check_room(folder: &Path, bytes: u64) -> Result<(), JournalError> {
+    let Ok(vfs) = rustix::fs::statvfs(existing(folder)) else { return Ok(()) };
+    let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
+    match vfs.f_blocks > 0 && vfs.f_bavail.saturating_mul(unit) < bytes {
+        true => Err(JournalError::Full { folder: folder.display().to_string() }),
+        false => Ok(()),
+    }
+}
+
 /// The nearest folder above that is there.
 fn existing(folder: &Path) -> &Path {
     folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"))

@@ -96,6 +96,11 @@ impl<F: Folder> Journal<F> {
         self.save(disk, &missing)
     }
 
+    /// Most bytes that its file takes.
+    pub fn window_bytes(&self) -> u64 {
+        self.settings.window_bytes
+    }
+
     /// Whether every byte of a range may be written now.
     pub fn is_protected(&self, range: &Range<u64>) -> bool {
         let extent = Extent::new(range.start, range.end.saturating_sub(range.start));

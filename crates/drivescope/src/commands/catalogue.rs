@@ -13,6 +13,9 @@ use drivescope_report::text;
 pub fn tests() -> Result<Code, Failure> {
     let describe = |test: &TestKind| match test.writes() {
         WriteLevel::Read => format!("{}; only reads", test.question()),
+        WriteLevel::SameBytes if *test == TestKind::Surface => {
+            format!("{}; reads, and with --write same-bytes writes it back", test.question())
+        }
         WriteLevel::SameBytes => format!(
             "{}; in a directory, writes files of its own; on a device, what is there already",
             test.question()

@@ -1,10 +1,12 @@
 //! Runs plans: one document per target, kept after every test.
 
+use super::originals;
 use super::raw::checks;
 use super::stored::phybs_table;
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::progress::{self, Shown};
+use crate::signals::RunSignals;
 use drivescope_bench::session::{HostFacts, Session};
 use drivescope_bench::{calibrate, clock, offsets};
 use drivescope_drive::gate::RawDisk;
@@ -17,7 +19,6 @@ use drivescope_model::units::Price;
 use drivescope_report::{text, verdict};
 use drivescope_store::{Store, all_to_json, to_json};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
 /// One target with its plan.
@@ -58,7 +59,7 @@ pub fn measure(
     jobs: Vec<Job>,
     options: &Options,
     mut store: Option<Store>,
-    stop: Arc<AtomicBool>,
+    signals: &RunSignals,
 ) -> Result<Code, Failure> {
     let roots = Roots::host();
     let host = host::host(&roots);
@@ -69,7 +70,7 @@ pub fn measure(
     let mut runs = Vec::new();
     let alone = jobs.len() == 1;
     for job in jobs {
-        let run = measure_one(job, options, store.as_mut(), &stop, &machine)?;
+        let run = measure_one(job, options, store.as_mut(), signals, &machine)?;
         code = code.max(code_of(&run));
         let interrupted = run.status == TestStatus::Interrupted;
         runs.push(run);
@@ -95,7 +96,7 @@ fn measure_one(
     Job { plan, target, claim }: Job,
     options: &Options,
     mut store: Option<&mut Store>,
-    stop: &Arc<AtomicBool>,
+    signals: &RunSignals,
     machine: &Machine,
 ) -> Result<Run, Failure> {
     let tables = !options.json && !options.table;
@@ -113,12 +114,15 @@ fn measure_one(
         &machine.calibration,
         machine.facts.clone(),
         events,
-        Arc::clone(stop),
+        Arc::clone(&signals.stop),
     );
     if let Some(claim) = claim {
         run.gate.retain(|check| check.check != "access");
         run.gate.extend(checks(claim.record()));
         session = session.with_claim(claim);
+    }
+    if let Some(keeping) = originals::keeping(&plan, &run.id, signals) {
+        session = session.with_keeping(keeping);
     }
     run.findings = session.findings().to_vec();
     let early = run.findings.clone();

@@ -3,6 +3,7 @@
 mod catalogue;
 mod drives;
 mod measure;
+mod originals;
 mod raw;
 mod reproduce;
 mod restore;

@@ -37,6 +37,8 @@ impl Allowed {
             TargetKind::Block => return Ok(()),
             TargetKind::Directory => "is a directory, which is measured in a folder of its own",
             TargetKind::File => "is a file, which is only read",
+            // It has bytes to keep, but neither a serial number nor anything to put back.
+            TargetKind::Simulated if self.level == WriteLevel::SameBytes => return Ok(()),
             TargetKind::Simulated => "is simulated, and nothing of this machine is written",
         };
         let options = "--write and --destroy are for block devices";

@@ -129,7 +129,7 @@ fn restore_one(roots: &Roots, path: &Path, calm: &Calm) -> Result<(), Failure> {
 }
 
 /// What a signal is answered with: the drive would be left half restored.
-fn patience(step: Step, elapsed_s: f64) -> String {
+pub(super) fn patience(step: Step, elapsed_s: f64) -> String {
     let total = step.total_bytes as f64 * 2.0;
     let before = if step.stage == Stage::Verifying { step.total_bytes } else { 0 };
     let done = (before + step.done_bytes) as f64;

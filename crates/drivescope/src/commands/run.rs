@@ -2,11 +2,12 @@
 
 use super::measure::{Job, Options, measure};
 use super::raw::{self, Allowed};
-use super::restore;
 use super::stored::{NO_PASSES, open_existing};
+use super::{originals, restore};
 use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments, ShowOptions};
 use crate::exit::{Code, Failure};
-use crate::{output, signals};
+use crate::output;
+use crate::signals::RunSignals;
 use drivescope_bench::suites::{self, Overrides};
 use drivescope_bench::{clock, engine, planner};
 use drivescope_drive::gate::OwnPlaces;
@@ -101,6 +102,7 @@ fn carry_out(
             false => print_plans(&jobs, &opinions, allowed.as_ref()),
         }
         let records: Vec<GateRecord> = opinions.into_iter().flatten().collect();
+        originals::check(&jobs)?;
         return raw::conclude(&records, allowed.as_ref());
     }
     let ShowOptions { json, verbose, table } = show;
@@ -110,18 +112,21 @@ fn carry_out(
     let options = Options { label, price, quiet, json, verbose, table };
     if let Some(allowed) = &allowed {
         let store = Location::parse(store.store.as_deref()).ok().filter(|_| !no_save);
+        originals::check(&jobs)?;
         claim_all(&mut jobs, allowed, &raw::own_places(store.map(|s| s.path().to_path_buf())))?;
     }
     let store = open_store(no_save, store.store.as_deref())?;
     clean_leftovers(&jobs);
-    measure(jobs, &options, store, signals::stop_flag())
+    measure(jobs, &options, store, &RunSignals::new())
 }
 
 /// Claims every target, so that nothing is written unless everything may be.
 fn claim_all(jobs: &mut [Job], allowed: &Allowed, own: &OwnPlaces) -> Result<(), Failure> {
     for job in &mut *jobs {
         allowed.check_plan(&job.plan)?;
-        job.claim = Some(raw::claim(&job.target, allowed, own)?);
+        if job.target.info().kind == TargetKind::Block {
+            job.claim = Some(raw::claim(&job.target, allowed, own)?);
+        }
     }
     let claims = jobs.iter().filter_map(|job| job.claim.as_ref());
     let records: Vec<GateRecord> = claims.map(|claim| claim.record().clone()).collect();

@@ -3,7 +3,8 @@
 use super::{reproduce, run};
 use crate::arguments::{MountArguments, RunArguments, SimCommand};
 use crate::exit::{Code, Failure};
-use crate::{output, signals};
+use crate::output;
+use crate::signals::RunSignals;
 use drivescope_drive::DriveError;
 use drivescope_drive::serve::{ServeOptions, Server};
 use drivescope_drive::simulated::spec::{self, PREFIX, Spec};
@@ -60,7 +61,7 @@ fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
         rotational: spec.model.looks_rotating(),
         trim: spec.model.takes_trim(),
     };
-    let stop = signals::stop_flag();
+    let stop = RunSignals::new().stop;
     let server = Server::start(Box::new(drive), &options)
         .map_err(|error| Failure::usage(error.to_string()))?;
     output::print_line(&format!("{} is served as {}", identity.model, server.path().display()));

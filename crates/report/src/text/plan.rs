@@ -147,12 +147,28 @@ fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
         (WriteLevel::SameBytes, _) => {
             (Role::Warn, format!("in place on {path}: the bytes just read, unchanged"))
         }
-        (WriteLevel::Restore, _) => {
-            (Role::Warn, format!("in place on {path}: patterns; the originals are journalled"))
-        }
+        (WriteLevel::Restore, _) => (Role::Warn, restored(plan, &path)),
         (WriteLevel::Destroy, _) => (Role::Bad, format!("all over {path}; its contents are lost")),
     };
     Flow::new().lead(Role::Dim, "writes    ").text(role, &text).lines(10, style)
+}
+
+/// What is overwritten and put back, and where it lies meanwhile.
+fn restored(plan: &Plan, path: &str) -> String {
+    let Some(restores) = plan.active().find_map(|test| test.restores.as_ref()) else {
+        return format!("in place on {path}: patterns; the originals are journalled");
+    };
+    let (area, from) = (Bytes(restores.area_bytes), Bytes(restores.from_bytes));
+    let is_kept = plan.active().any(|test| test.writes == WriteLevel::SameBytes);
+    let others = if is_kept { "; other tests write back what they have just read" } else { "" };
+    format!(
+        "in place on {path}: patterns in {area} from byte {} ({from}) on; the contents there are first \
+         saved in {} ({}), then put back and verified; figures of writes, percentiles too, hold for \
+         this area{others}",
+        restores.from_bytes,
+        clean(&restores.journal),
+        Bytes(restores.journal_bytes)
+    )
 }
 
 /// Tests that will not run, and parts of tests, each with its reason.

@@ -16,24 +16,38 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {
         return String::new();
     }
-    let points = points(result, "surface.read.mb_s");
+    let parts = [rate_table(result, style), drawing(result, "read", style)];
+    let written = drawing(result, "write", style);
+    super::sections(parts.into_iter().chain([written, access_table(result, style)]))
+}
+
+/// The rates of a direction over the position; nothing if there are none.
+fn drawing(result: &TestResult, direction: &str, style: Style) -> String {
+    let points = points(result, &format!("surface.{direction}.mb_s"));
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
     let end = points.last().map_or(0.0, |(x, _)| *x);
     let drawing = profile(&rates, [&position(0.0), &shorten(&position(end), COLUMNS)], style);
-    let drawing = drawing + &remarks(result, &points, style);
-    super::sections([rate_table(result, style), drawing, access_table(result, style)])
+    drawing + &remarks(result, direction, &points, style)
 }
 
 fn rate_table(result: &TestResult, style: Style) -> String {
-    let mut columns = vec![vec![Cell::title("surface"), Cell::plain("rate, MB/s")]];
+    let is_written = find(result, "write", "mean_mb_s").is_some();
+    let rows: &[(&str, &str)] = match is_written {
+        true => &[("read", "read, MB/s"), ("write", "write, MB/s")],
+        false => &[("read", "rate, MB/s")],
+    };
+    let names = rows.iter().map(|(_, name)| Cell::plain(*name));
+    let mut columns = vec![std::iter::once(Cell::title("surface")).chain(names).collect()];
     for head in ["start", "end", "min", "mean", "max"] {
-        let metric = find(result, "read", &format!("{head}_mb_s"));
-        // The mean is the headline; the others are single places, where a spread says little.
-        let figure = match head {
-            "mean" => Figure::with_interval(metric),
-            _ => Figure::of(metric, three),
+        let figure = |(direction, _): &(&str, &str)| {
+            let metric = find(result, direction, &format!("{head}_mb_s"));
+            // The mean is the headline; the others are single places, where a spread says little.
+            match head {
+                "mean" => Figure::with_interval(metric),
+                _ => Figure::of(metric, three),
+            }
         };
-        columns.push(headed(head, &[figure]));
+        columns.push(headed(head, &rows.iter().map(figure).collect::<Vec<_>>()));
     }
     rendered(columns, 0, style)
 }
@@ -91,13 +105,14 @@ fn position(bytes: f64) -> String {
 }
 
 /// Where it is slowest, and the mean that GNOME Disks shows.
-fn remarks(result: &TestResult, points: &[(f64, f64)], style: Style) -> String {
+fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: Style) -> String {
     let Some((x, rate)) = points.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
         return String::new();
     };
-    let slowest = format!("slowest sample {} MB/s at {}", three(*rate), position(*x));
+    let which = if direction == "write" { "slowest write" } else { "slowest sample" };
+    let slowest = format!("{which} {} MB/s at {}", three(*rate), position(*x));
     let mut flow = Flow::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest, DOT);
-    if let Some(mean) = find(result, "read", "sample_mean_mb_s") {
+    if let Some(mean) = find(result, direction, "sample_mean_mb_s") {
         let text = format!("mean of the samples {} MB/s", three(mean.value));
         flow = flow.item(Role::Dim, &text, DOT);
     }

@@ -26,6 +26,7 @@ fn a_claimed_disk_writes_within_its_level_and_range() {
     let disk = machine.claim(report, &[]).unwrap();
     assert_eq!((disk.level(), disk.range()), (WriteLevel::Restore, 4096..8192));
     assert_eq!(disk.device().serial.as_deref(), Some(SERIAL));
+    disk.open(4096..8192);
     disk.write_at(WriteLevel::Restore, &[7; 4096], 4096).unwrap();
     disk.write_at(WriteLevel::SameBytes, &[8; 512], 7680).unwrap();
     disk.sync().unwrap();

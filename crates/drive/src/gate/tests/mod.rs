@@ -6,5 +6,6 @@
 mod claim;
 mod contents;
 mod machine;
+mod originals;
 mod real;
 mod uses;

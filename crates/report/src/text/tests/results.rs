@@ -119,6 +119,32 @@ fn surface_of_a_hard_disk() {
     ");
 }
 
+/// Written as well, it has a second row and a second curve.
+#[test]
+fn surface_of_a_hard_disk_that_was_written() {
+    let mut result = hard_disk_surface();
+    let written = |key: &str| key.replace("surface.read.", "surface.write.");
+    let is_read = |key: &str| key.starts_with("surface.read.");
+    let mut metrics = result.metrics.clone();
+    metrics.retain(|metric| is_read(&metric.key));
+    for metric in &mut metrics {
+        metric.key = written(&metric.key);
+        metric.value /= 2.0;
+    }
+    let mut curve = result.series[0].clone();
+    curve.key = written(&curve.key);
+    curve.y.iter_mut().for_each(|rate| *rate /= 2.0);
+    result.metrics.append(&mut metrics);
+    result.series.push(curve);
+    let out = test_result(&result, PLAIN);
+    for part in ["read, MB/s      181", "write, MB/s    90.6", "slowest write 40.4 MB/s at 3.94 TB"]
+    {
+        assert!(out.contains(part), "'{part}' is missing:\n{out}");
+    }
+    assert!(!out.contains("rate, MB/s"), "{out}");
+    assert_eq!(out.matches("0 B").count(), 2, "two curves:\n{out}");
+}
+
 #[test]
 fn tiny_writes_beside_the_drive() {
     insta::assert_snapshot!(test_result(&hard_disk_tiny_writes(), PLAIN), @r"

@@ -1,0 +1,194 @@
+//! Moving a stretch of the target in requests of equal size, with a sustained depth.
+
+use crate::payload::Payload;
+use crate::queue::{Completion, Op, Queue, Request};
+use crate::recorder::{IoFailure, Recorder};
+use std::io;
+
+/// What a stretch carries.
+#[derive(Debug)]
+pub enum Cargo<'d> {
+    /// What is there is read and forgotten.
+    Read,
+    /// What is there is read into this memory, which is as long as the stretch; empty where no data move.
+    Keep(&'d mut [u8]),
+    /// Fresh data are written.
+    Fresh(Payload),
+    /// This is written, as long as the stretch; empty where no data move.
+    Kept(&'d [u8]),
+}
+
+impl Cargo<'_> {
+    fn writes(&self) -> bool {
+        matches!(self, Self::Fresh(_) | Self::Kept(_))
+    }
+}
+
+/// Fewest completions that have a pace.
+const PACE_COMPLETIONS_MIN: f64 = 8.0;
+
+/// The line through completions: bytes done over time, by least squares, from running sums.
+#[derive(Debug, Default)]
+pub struct Pace {
+    /// Time of the first completion.
+    first_ns: u64,
+    bytes: f64,
+    count: f64,
+    sum_x: f64,
+    sum_y: f64,
+    sum_xx: f64,
+    sum_xy: f64,
+}
+
+impl Pace {
+    fn add(&mut self, now_ns: u64, bytes: u64) {
+        if self.count == 0.0 {
+            self.first_ns = now_ns;
+        }
+        self.bytes += bytes as f64;
+        let (x, y) = (self.bytes, (now_ns - self.first_ns) as f64);
+        self.count += 1.0;
+        self.sum_x += x;
+        self.sum_y += y;
+        self.sum_xx += x * x;
+        self.sum_xy += x * y;
+    }
+
+    /// Time of `len` bytes at this pace, ns.
+    pub fn ns_of(&self, len: u64) -> Option<u64> {
+        if self.count < PACE_COMPLETIONS_MIN {
+            return None;
+        }
+        let spread = self.count * self.sum_xx - self.sum_x * self.sum_x;
+        let slope = (self.count * self.sum_xy - self.sum_x * self.sum_y) / spread;
+        (slope > 0.0).then_some((slope * len as f64) as u64)
+    }
+}
+
+/// Reads or writes stretches in chunks with a sustained depth.
+pub struct Mover<'q, Q: Queue> {
+    /// Where requests go.
+    pub queue: &'q mut Q,
+    chunk: u64,
+    depth: usize,
+    sent: Vec<(u64, Request)>,
+    free: Vec<u16>,
+    done: Vec<Completion>,
+}
+
+impl<'q, Q: Queue> Mover<'q, Q> {
+    /// Requests of `chunk` bytes, `depth` at a time; the queue has one slot more than that.
+    pub fn new(queue: &'q mut Q, chunk: u32, depth: u32) -> Self {
+        let slots = queue.slots();
+        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
+        Self {
+            queue,
+            chunk: u64::from(chunk),
+            depth: depth as usize,
+            sent: vec![(0, none); usize::from(slots)],
+            free: (0..slots).collect(),
+            done: Vec::with_capacity(usize::from(slots)),
+        }
+    }
+
+    /// Whether data move at all: not on simulated drives that keep none.
+    pub fn moves_data(&mut self) -> bool {
+        !self.queue.buffer(0).is_empty()
+    }
+
+    /// Moves `len` bytes from `offset` on; the inner error is the first request that failed.
+    pub fn go(
+        &mut self,
+        offset: u64,
+        len: u64,
+        mut cargo: Cargo<'_>,
+        mut recorded: Option<(&mut Recorder, &mut Pace)>,
+    ) -> io::Result<Result<(), IoFailure>> {
+        let (mut next, end) = (offset, offset + len);
+        let mut in_flight = 0;
+        let mut failure = None;
+        let mut now = self.queue.now();
+        loop {
+            while in_flight < self.depth && next < end && failure.is_none() {
+                let slot = self.free.pop().expect("one slot more than the depth");
+                let len = self.chunk.min(end - next) as u32;
+                let request = self.request(&cargo, offset, next, len, slot);
+                self.sent[usize::from(slot)] = (now, request);
+                self.queue.submit(request);
+                next += u64::from(len);
+                in_flight += 1;
+            }
+            if in_flight == 0 {
+                return Ok(failure.map_or(Ok(()), Err));
+            }
+            self.done.clear();
+            self.queue.wait(&mut self.done)?;
+            now = self.queue.now();
+            in_flight -= self.done.len();
+            for completion in &self.done {
+                let (sent, request) = self.sent[usize::from(completion.slot)];
+                self.free.push(completion.slot);
+                if completion.result == request.len as i32 {
+                    if let Cargo::Keep(memory) = &mut cargo {
+                        keep(memory, self.queue.buffer(completion.slot), request, offset);
+                    }
+                    if let Some((recorder, pace)) = &mut recorded {
+                        pace.add(now, u64::from(request.len));
+                        recorder.requests += 1;
+                        recorder.complete(now, now - sent, u64::from(request.len));
+                    }
+                } else {
+                    failure.get_or_insert(failed(completion, request));
+                }
+            }
+        }
+    }
+
+    /// Waits until everything written is on the drive; the inner error is a flush that failed.
+    pub fn sync(&mut self) -> io::Result<Result<(), IoFailure>> {
+        let slot = *self.free.last().expect("nothing is in flight");
+        let request = Request { op: Op::Sync, offset: 0, len: 0, slot };
+        self.queue.submit(request);
+        self.done.clear();
+        self.queue.wait(&mut self.done)?;
+        let bad = self.done.iter().find(|completion| completion.result != 0);
+        Ok(bad.map_or(Ok(()), |completion| Err(failed(completion, request))))
+    }
+
+    /// The next request; a write's data are made here, while the others fly.
+    fn request(
+        &mut self,
+        cargo: &Cargo<'_>,
+        start: u64,
+        offset: u64,
+        len: u32,
+        slot: u16,
+    ) -> Request {
+        let op = if cargo.writes() { Op::Write } else { Op::Read };
+        let buffer = self.queue.buffer(slot);
+        let here = buffer.len().min(len as usize);
+        match cargo {
+            Cargo::Fresh(data) => data.fill(&mut buffer[..here], offset),
+            Cargo::Kept(bytes) if here > 0 => {
+                let from = (offset - start) as usize;
+                buffer[..here].copy_from_slice(&bytes[from..from + here]);
+            }
+            _ => {}
+        }
+        Request { op, offset, len, slot }
+    }
+}
+
+/// Puts what was read where it belongs.
+fn keep(memory: &mut [u8], buffer: &[u8], request: Request, start: u64) {
+    let here = buffer.len().min(request.len as usize);
+    if here > 0 {
+        let from = (request.offset - start) as usize;
+        memory[from..from + here].copy_from_slice(&buffer[..here]);
+    }
+}
+
+fn failed(completion: &Completion, request: Request) -> IoFailure {
+    let errno = (-completion.result).max(0);
+    IoFailure { errno, offset: request.offset, write: request.op != Op::Read }
+}

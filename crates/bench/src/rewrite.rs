@@ -1,0 +1,156 @@
+//! Timed stretches of writes at given places: of the bytes that are there, or of fresh data.
+
+use crate::control::{Control, Publisher};
+use crate::mover::{Cargo, Mover, Pace};
+use crate::payload::Payload;
+use crate::queue::{Queue, Task};
+use crate::recorder::{IoFailure, Recorder};
+use crate::scan::{FAILURES_MAX, Place, Timed};
+use std::io;
+
+/// Longest pass a series is kept for at full resolution; later intervals share the last.
+const EXPECTED_NS: u64 = 60_000_000_000;
+
+/// Bytes that are read between two looks at whether to stop.
+const PIECE: u64 = 16 << 20;
+
+/// Writes each place in the given order, and flushes behind each. A lead-in is read, never written: it
+/// brings the head there.
+#[derive(Debug)]
+pub struct Rewrite<'c> {
+    /// Where.
+    pub places: Vec<Place>,
+    /// Bytes per request at most.
+    pub chunk: u32,
+    /// Requests in flight within a stretch.
+    pub depth: u32,
+    /// What is written; `None` reads each stretch first and writes the same bytes back.
+    pub fresh: Option<Payload>,
+    /// The outside.
+    pub control: &'c Control,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Rewritten {
+    /// One entry per place visited: the time of its writes and of the flush behind them.
+    pub timed: Vec<Timed>,
+    /// Latencies and rates of the writes.
+    pub recorder: Recorder,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Stretches written back whose bytes are all alike.
+    pub blank: usize,
+    /// Every failure, by place.
+    pub failures: Vec<IoFailure>,
+    /// The queue itself failed.
+    pub queue_error: Option<io::Error>,
+}
+
+impl Task for Rewrite<'_> {
+    type Output = Rewritten;
+
+    fn run<Q: Queue>(self, queue: &mut Q) -> Rewritten {
+        let mut outcome = Rewritten {
+            timed: Vec::with_capacity(self.places.len()),
+            recorder: Recorder::new(EXPECTED_NS),
+            read_bytes: 0,
+            written_bytes: 0,
+            blank: 0,
+            failures: Vec::new(),
+            queue_error: None,
+        };
+        outcome.recorder.start(queue.now());
+        outcome.queue_error = self.visit_all(queue, &mut outcome).err();
+        outcome
+    }
+}
+
+impl Rewrite<'_> {
+    fn visit_all<Q: Queue>(&self, queue: &mut Q, outcome: &mut Rewritten) -> io::Result<()> {
+        let mut publisher = Publisher::new(self.control);
+        let mut mover = Mover::new(queue, self.chunk, self.depth);
+        let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0) as usize;
+        let keeps = self.fresh.is_none() && mover.moves_data();
+        let mut memory = vec![0; if keeps { longest } else { 0 }];
+        for place in &self.places {
+            let visited = self.visit(&mut mover, *place, &mut memory, outcome)?;
+            let ns = visited.as_ref().ok().copied().flatten();
+            outcome.timed.push(Timed { offset: place.offset, ns, steady_ns: None, len: place.len });
+            if let Err(failure) = visited {
+                outcome.recorder.failed(failure);
+                outcome.failures.push(failure);
+                // A drive that does not take its own bytes back is not written any more.
+                if failure.write || outcome.failures.len() >= FAILURES_MAX {
+                    break;
+                }
+            }
+            if publisher.tick(mover.queue.now(), &outcome.recorder) || self.control.stopped() {
+                break;
+            }
+        }
+        publisher.publish(&outcome.recorder);
+        Ok(())
+    }
+
+    /// Writes one place; the time of its writes and of the flush behind them, in ns. Nothing if a stop was
+    /// asked for meanwhile. A place that cannot be read is not written.
+    fn visit<Q: Queue>(
+        &self,
+        mover: &mut Mover<'_, Q>,
+        place: Place,
+        memory: &mut [u8],
+        outcome: &mut Rewritten,
+    ) -> io::Result<Result<Option<u64>, IoFailure>> {
+        let Place { offset, len, lead_in_from, lead_in_len } = place;
+        let here = memory.len().min(len as usize);
+        let mut read = if self.fresh.is_some() { len } else { 0 };
+        while read < len {
+            let piece = PIECE.min(len - read);
+            let (from, to) = (here.min(read as usize), here.min((read + piece) as usize));
+            let keep = Cargo::Keep(&mut memory[from..to]);
+            outcome.read_bytes += piece;
+            if let Err(failure) = mover.go(offset + read, piece, keep, None)? {
+                return Ok(Err(failure));
+            }
+            read += piece;
+            if self.control.stopped() {
+                return Ok(Ok(None));
+            }
+        }
+        outcome.read_bytes += lead_in_len;
+        if let Err(failure) = mover.go(lead_in_from, lead_in_len, Cargo::Read, None)? {
+            return Ok(Err(failure));
+        }
+        let kept = &memory[..here];
+        outcome.blank += usize::from(is_blank(kept));
+        outcome.written_bytes += len;
+        let cargo = || self.fresh.map_or(Cargo::Kept(kept), Cargo::Fresh);
+        let start = mover.queue.now();
+        // What was read meanwhile is no silence of the drive.
+        outcome.recorder.last_ns = start;
+        let mut pace = Pace::default();
+        let mut done = mover.go(offset, len, cargo(), Some((&mut outcome.recorder, &mut pace)))?;
+        if done.is_ok() {
+            done = mover.sync()?;
+        }
+        let ns = mover.queue.now() - start;
+        if done.is_err() && self.fresh.is_none() {
+            // What the drive may have lost is still in memory: one more attempt, whatever it gives.
+            let _ = mover.go(offset, len, cargo(), None)?;
+            let _ = mover.sync()?;
+        }
+        Ok(done.map(|()| Some(ns)))
+    }
+}
+
+/// Whether bytes are all alike; where no data move, nobody knows.
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|first| bytes.iter().all(|byte| byte == first))
+}
+
+#[cfg(test)]
+#[path = "rewrite_tests.rs"]
+mod tests;

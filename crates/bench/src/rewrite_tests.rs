@@ -1,0 +1,154 @@
+//! What is rewritten, and what is left alone.
+
+use super::*;
+use crate::device::Device;
+use crate::queue::{Op, QueueSpec, Request};
+use crate::testing::VirtualQueue;
+use drivescope_drive::OwnFolder;
+use drivescope_model::plan::Engine;
+use drivescope_model::units::Bytes;
+
+fn place(offset: u64, len: u64) -> Place {
+    Place { offset, len, lead_in_from: offset, lead_in_len: 4096 }
+}
+
+fn task(places: Vec<Place>, fresh: Option<Payload>, control: &Control) -> Rewrite<'_> {
+    Rewrite { places, chunk: 1 << 20, depth: 2, fresh, control }
+}
+
+/// A drive that reads a request in 1 ms, writes one in 2 ms and flushes in 5 ms.
+fn service(request: &Request) -> u64 {
+    match request.op {
+        Op::Read => 1_000_000,
+        Op::Write => 2_000_000,
+        Op::Sync => 5_000_000,
+    }
+}
+
+#[test]
+fn the_time_is_that_of_the_writes_and_their_flush() {
+    let control = Control::default();
+    for (fresh, reads) in [(None, 8 + 1), (Some(Payload::new(1, 1)), 1)] {
+        let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| Ok(service(request)));
+        let outcome = task(vec![place(0, 8 << 20)], fresh, &control).run(&mut drive);
+        assert_eq!(outcome.timed[0].ns, Some(8 * 2_000_000 + 5_000_000));
+        let count = |op| drive.served.iter().filter(|request| request.op == op).count();
+        assert_eq!((count(Op::Read), count(Op::Write), count(Op::Sync)), (reads, 8, 1));
+        assert_eq!(outcome.recorder.ops, 8, "only writes are recorded");
+        assert!(outcome.recorder.gap_max_ns < 5_000_000, "reading is no silence");
+        assert_eq!(outcome.written_bytes, 8 << 20);
+    }
+}
+
+/// A drive that takes what fits into its cache at once and writes 1 MiB in 10 ms.
+fn cached(cache_bytes: u64) -> impl FnMut(&Request, u64) -> Result<u64, i32> {
+    let mut clear_ns = 0;
+    move |request, now| {
+        let medium_ns = |bytes: u64| (bytes * 10_000_000) >> 20;
+        let dirty_until = std::cmp::max(clear_ns, now);
+        Ok(match request.op {
+            Op::Read => 1_000_000,
+            Op::Sync => dirty_until - now,
+            Op::Write => {
+                clear_ns = dirty_until + medium_ns(u64::from(request.len));
+                (clear_ns - now).saturating_sub(medium_ns(cache_bytes)).max(100_000)
+            }
+        })
+    }
+}
+
+/// A stop while a long stretch is read leaves it unwritten.
+#[test]
+fn a_stop_comes_between_reading_and_writing() {
+    let control = Control::default();
+    let mut reads = 0;
+    let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| {
+        reads += 1;
+        if reads == 20 {
+            control.stop();
+        }
+        Ok(service(request))
+    });
+    let outcome = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], None, &control);
+    let outcome = outcome.run(&mut drive);
+    assert_eq!((outcome.timed.len(), outcome.timed[0].ns), (1, None));
+    assert!(drive.served.len() <= 32 && drive.served.iter().all(|sent| sent.op == Op::Read));
+    assert!(outcome.failures.is_empty());
+}
+
+#[test]
+fn no_cache_makes_writes_look_faster_than_the_medium() {
+    let control = Control::default();
+    for cache_bytes in [0, 8 << 20, 1 << 30] {
+        let mut drive = VirtualQueue::new(3, 1, cached(cache_bytes));
+        let outcome = task(vec![place(0, 32 << 20)], None, &control).run(&mut drive);
+        let ns = outcome.timed[0].ns.unwrap();
+        assert!((320_000_000..=325_000_000).contains(&ns), "{ns} with a cache of {cache_bytes}");
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_read_is_not_written_and_the_next_ones_are() {
+    let control = Control::default();
+    let bad = |request: &Request| request.offset == 9 << 20 && request.op == Op::Read;
+    let mut drive =
+        VirtualQueue::new(
+            3,
+            1,
+            |request: &Request, _| {
+                if bad(request) { Err(libc::EIO) } else { Ok(service(request)) }
+            },
+        );
+    let places = [0, 8 << 20, 16 << 20].map(|at| place(at, 4 << 20)).to_vec();
+    let outcome = task(places, None, &control).run(&mut drive);
+    let timed: Vec<bool> = outcome.timed.iter().map(|timed| timed.ns.is_some()).collect();
+    assert_eq!(timed, [true, false, true]);
+    let within = |request: &&Request| (8 << 20..12 << 20).contains(&request.offset);
+    assert!(drive.served.iter().filter(within).all(|request| request.op == Op::Read));
+}
+
+#[test]
+fn a_write_that_fails_ends_it_after_one_more_attempt() {
+    let control = Control::default();
+    let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| match request.op {
+        Op::Write if request.offset == 9 << 20 => Err(libc::EIO),
+        _ => Ok(service(request)),
+    });
+    let places = [0, 8 << 20, 16 << 20].map(|at| place(at, 4 << 20)).to_vec();
+    let outcome = task(places, None, &control).run(&mut drive);
+    assert_eq!(outcome.timed.len(), 2);
+    assert!(outcome.failures[0].write && outcome.failures[0].offset == 9 << 20);
+    let first = |request: &&Request| request.op == Op::Write && request.offset == 8 << 20;
+    assert_eq!(drive.served.iter().filter(first).count(), 2);
+    assert!(!drive.served.iter().any(|request| request.offset >= 16 << 20));
+}
+
+/// What is read is written back: a file is the same afterwards, byte for byte; fresh data replace it.
+#[test]
+fn the_same_bytes_stay_and_fresh_ones_replace_them() {
+    let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
+    let size = Bytes::mib(8);
+    let device = Device::new(folder.create_file("data", size).unwrap(), Engine::Threads);
+    let spec = QueueSpec { depth: 2, ahead: 1, block_bytes: 1 << 20, dsync: false };
+    let control = Control::default();
+    let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
+    let contents = || std::fs::read(path.join("data")).unwrap();
+    let run = |places: Vec<Place>, fresh| {
+        let task = task(places, fresh, &control);
+        let outcome = device.run(spec, vec![task], || {}).unwrap().remove(0).output;
+        assert!(outcome.failures.is_empty() && outcome.queue_error.is_none(), "{outcome:?}");
+        outcome.blank
+    };
+    assert_eq!(run(vec![place(0, 4096), place(4096, 8192)], None), 2, "a new file is blank");
+    assert_eq!(run(vec![place(0, size.0)], Some(Payload::new(7, 1))), 0);
+    let before = contents();
+    assert_eq!(Payload::first_mismatch(7, &before, 0), None);
+    let lens = [(4096, (2 << 20) + 4096), (5 << 20, 3 << 20), (0, 4096)];
+    assert_eq!(run(lens.map(|(at, len)| place(at, len)).to_vec(), None), 0);
+    assert!(contents() == before, "something changed");
+    run(vec![place(1 << 20, 1 << 20)], Some(Payload::new(7, 2)));
+    assert!(contents() != before);
+    drop(device);
+    folder.remove().unwrap();
+}

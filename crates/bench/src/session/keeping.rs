@@ -1,0 +1,112 @@
+//! Tests that write patterns to a block device: its originals are kept in a journal until they are back.
+
+use super::Session;
+use crate::device::Device;
+use crate::error::BenchError;
+use drivescope_drive::gate::RawDisk;
+use drivescope_drive::journal::{JournalError, Originals, Stage, Step};
+use drivescope_model::event::Event;
+use drivescope_model::units::Bytes;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where a session keeps originals, and who hears of it.
+pub struct Keeping<'a> {
+    folder: PathBuf,
+    run_id: String,
+    /// Raised while the program must not end before everything is back.
+    held: Arc<AtomicBool>,
+    /// Hears how far putting back is.
+    told: Box<dyn FnMut(Step) + 'a>,
+    /// What is saved, once something was.
+    originals: Option<Originals>,
+    /// Why something is not back.
+    lost: Option<String>,
+}
+
+impl<'a> Keeping<'a> {
+    /// A journal for `run_id` in `folder`. `held` is raised while originals are in it only; `told` hears
+    /// how far it is with putting them back.
+    pub fn new(
+        folder: PathBuf,
+        run_id: String,
+        held: Arc<AtomicBool>,
+        told: impl FnMut(Step) + 'a,
+    ) -> Self {
+        let told = Box::new(told);
+        Self { folder, run_id, held, told, originals: None, lost: None }
+    }
+
+    /// The journal of this device, begun the first time.
+    fn originals(
+        &mut self,
+        disk: &RawDisk,
+        area_bytes: u64,
+    ) -> Result<&mut Originals, JournalError> {
+        if self.originals.is_none() {
+            let begun = Originals::begin(disk, &self.folder, &self.run_id, area_bytes)?;
+            self.originals = Some(begun);
+        }
+        Ok(self.originals.as_mut().expect("it was just begun"))
+    }
+}
+
+impl Session<'_> {
+    /// Saves the originals of `area` and opens it to the engines, until the end of the test puts them
+    /// back. Errors: a stop was asked for, the journal or the device failed; then nothing is opened.
+    pub fn protect(&mut self, area: Range<u64>) -> Result<(), BenchError> {
+        let what = format!("saving {} of contents", Bytes(area.end - area.start));
+        self.emit(Event::Preparing { what });
+        let Session { keeping, device, stop, .. } = self;
+        let disk = device.as_ref().and_then(Device::claim);
+        let (Some(keeping), Some(disk)) = (keeping.as_mut(), disk) else {
+            let why = "needs a restore journal and a claimed block device";
+            return Err(BenchError::Unsuitable(why.to_string()));
+        };
+        // From the first byte in the journal on, the program must see to its end.
+        keeping.held.store(true, Ordering::Release);
+        let stopped = || stop.load(Ordering::Relaxed);
+        let originals = keeping.originals(disk, area.end - area.start)?;
+        match originals.protect(disk, area, &stopped, &mut |_| {})? {
+            true => Ok(()),
+            false => Err(BenchError::Interrupted),
+        }
+    }
+
+    /// Puts everything back that the test saved, however it ended, and verifies it. That something is
+    /// not back weighs more than how the test ended.
+    pub(super) fn put_back(&mut self, end: Result<(), BenchError>) -> Result<(), BenchError> {
+        let Session { keeping, device, events, .. } = self;
+        let disk = device.as_ref().and_then(Device::claim);
+        let (Some(keeping), Some(disk)) = (keeping.as_mut(), disk) else { return end };
+        let Keeping { originals, told, held, lost, .. } = keeping;
+        let back = originals.as_mut().map_or(Ok(()), |originals| {
+            originals.put_back(disk, &mut |step| {
+                let _ = events.send(Event::Preparing { what: words(step) });
+                told(step);
+            })
+        });
+        held.store(false, Ordering::Release);
+        let Err(error) = back else { return end };
+        *lost = Some(error.to_string());
+        let before = end.err().map(|error| error.to_string());
+        Err(BenchError::Journal { error, before: before.unwrap_or_default() })
+    }
+
+    /// Why no further test may run: the target does not have its contents back.
+    pub(super) fn lost(&self) -> Option<String> {
+        let why = self.keeping.as_ref()?.lost.as_ref()?;
+        Some(format!("the target does not have its contents back: {why}"))
+    }
+}
+
+/// What a bar says meanwhile.
+fn words(step: Step) -> String {
+    let what = match step.stage {
+        Stage::Writing => "putting contents back",
+        Stage::Verifying => "verifying contents",
+    };
+    format!("{what}, {} of {}", Bytes(step.done_bytes), Bytes(step.total_bytes))
+}

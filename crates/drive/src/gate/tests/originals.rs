@@ -1,0 +1,130 @@
+//! A device claimed at `restore`: nothing is written before its originals are saved, and they come back.
+
+use super::machine::{Machine, SERIAL, SIZE};
+use crate::gate::{RawDisk, WriteError};
+use crate::journal::{JournalError, Originals, file_bytes, open_journals};
+use drivescope_model::WriteLevel;
+use std::ops::Range;
+use std::path::PathBuf;
+
+const AREA: Range<u64> = 40 << 20..60 << 20;
+
+/// `sdb` full of something, and where its journal is to lie.
+fn machine() -> (Machine, PathBuf) {
+    let machine = Machine::new();
+    let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 512 % 251) as u8).collect();
+    machine.write("sdb", 0, &bytes);
+    let folder = machine.fake.path("state/journals");
+    (machine, folder)
+}
+
+fn claimed(machine: &Machine, level: WriteLevel) -> RawDisk {
+    machine.claim(machine.report(level), &[SERIAL]).unwrap_or_else(|r| panic!("{r}"))
+}
+
+fn contents(machine: &Machine) -> Vec<u8> {
+    std::fs::read(machine.image("sdb")).unwrap()
+}
+
+fn begin(disk: &RawDisk, folder: &std::path::Path) -> Result<Originals, JournalError> {
+    Originals::begin(disk, folder, "run1", AREA.end - AREA.start)
+}
+
+#[test]
+fn only_what_is_saved_may_be_written_and_it_comes_back() {
+    let (machine, folder) = machine();
+    let before = contents(&machine);
+    let disk = claimed(&machine, WriteLevel::Restore);
+    disk.begin(WriteLevel::Restore).unwrap();
+    let middle = AREA.start + (1 << 20);
+    assert!(!disk.allows(512, middle), "nothing is saved yet");
+    let result = disk.write_at(WriteLevel::Restore, &[9; 512], middle);
+    assert!(matches!(result, Err(WriteError::Unsaved { .. })), "{result:?}");
+    let mut originals = begin(&disk, &folder).unwrap();
+    assert!(open_journals(&folder).unwrap().is_empty());
+    assert!(originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap());
+    let [open] = open_journals(&folder).unwrap().try_into().unwrap();
+    assert_eq!((open.bytes, open.is_running), (AREA.end - AREA.start, true));
+    assert!(std::fs::metadata(open.path).unwrap().len() <= file_bytes(AREA.end - AREA.start));
+    assert!(disk.allows(512, AREA.start) && disk.allows(AREA.end - AREA.start, AREA.start));
+    assert!(!disk.allows(512, AREA.start - 512) && !disk.allows(1024, AREA.end - 512));
+    let result = disk.write_at(WriteLevel::Restore, &[9; 512], AREA.end);
+    assert!(matches!(result, Err(WriteError::Unsaved { .. })), "{result:?}");
+    disk.write_at(WriteLevel::Restore, &vec![9; 10 << 20], middle).unwrap();
+    assert!(contents(&machine) != before);
+    originals.put_back(&disk, &mut |_| {}).unwrap();
+    assert!(contents(&machine) == before, "something did not come back");
+    assert!(!disk.allows(512, middle), "the area is closed again");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    // Once more, in a journal of its own.
+    assert!(originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap());
+    disk.write_at(WriteLevel::Restore, &[9; 512], middle).unwrap();
+    originals.put_back(&disk, &mut |_| {}).unwrap();
+    assert!(contents(&machine) == before);
+}
+
+#[test]
+fn a_test_writes_only_as_it_was_planned() {
+    let (machine, _) = machine();
+    for (claim, test, allowed) in [
+        (WriteLevel::Restore, WriteLevel::Read, Some(false)),
+        (WriteLevel::Restore, WriteLevel::SameBytes, Some(true)),
+        (WriteLevel::Restore, WriteLevel::Restore, Some(false)),
+        (WriteLevel::Restore, WriteLevel::Destroy, None),
+        (WriteLevel::SameBytes, WriteLevel::Read, Some(false)),
+        (WriteLevel::SameBytes, WriteLevel::SameBytes, Some(true)),
+        (WriteLevel::SameBytes, WriteLevel::Restore, None),
+        (WriteLevel::Destroy, WriteLevel::Destroy, Some(true)),
+        (WriteLevel::Destroy, WriteLevel::Restore, Some(false)),
+    ] {
+        let disk = claimed(&machine, claim);
+        assert!(!disk.allows(512, 0), "no test has begun");
+        let begun = disk.begin(test).is_ok().then(|| disk.allows(512, 0));
+        assert_eq!(begun, allowed, "{} in a claim for {}", test.name(), claim.name());
+        assert!(!disk.allows(512, SIZE), "never beyond the claimed range");
+    }
+}
+
+#[test]
+fn a_stop_while_originals_are_saved_opens_nothing() {
+    let (machine, folder) = machine();
+    let before = contents(&machine);
+    let disk = claimed(&machine, WriteLevel::Restore);
+    let mut originals = begin(&disk, &folder).unwrap();
+    let asked = std::cell::Cell::new(0);
+    let stopped = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 1
+    };
+    assert!(!originals.protect(&disk, AREA, &stopped, &mut |_| {}).unwrap());
+    assert!(!disk.allows(512, AREA.start));
+    originals.put_back(&disk, &mut |_| {}).unwrap();
+    assert!(contents(&machine) == before);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn a_device_that_changed_is_not_written_and_nothing_is_saved_of_it() {
+    let (machine, folder) = machine();
+    let disk = claimed(&machine, WriteLevel::Restore);
+    let mut originals = begin(&disk, &folder).unwrap();
+    machine.change("sdb", |node| node.facts.size_bytes = SIZE / 2);
+    let error = originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("nothing was written") && error.contains("size"), "{error}");
+    assert!(!disk.allows(512, AREA.start));
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn a_journal_on_the_claimed_drive_or_too_small_for_the_area_is_refused() {
+    let (machine, folder) = machine();
+    let disk = claimed(&machine, WriteLevel::Restore);
+    let mut small = Originals::begin(&disk, &folder, "run1", 1 << 20).unwrap();
+    let error = small.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, JournalError::TooLarge { .. }), "{error}");
+    assert!(!disk.allows(512, AREA.start));
+    small.put_back(&disk, &mut |_| {}).unwrap();
+    machine.fake.mounts(&["1 0 8:16 / / rw - ext4 /dev/sdb rw"]);
+    let error = begin(&disk, &folder).unwrap_err();
+    assert!(matches!(error, JournalError::SameDisk { .. }), "{error}");
+}

@@ -1,0 +1,173 @@
+//! The journal of a claimed device: a test's area is saved before it is opened for writing, and put back
+//! when the test is over.
+
+use super::attached::begin;
+use super::format::{BLOCK_BYTES, COMMIT_MAX, DATA_MAX, FIRST_RECORD, record_bytes};
+use super::give_back::Step;
+use super::storage::StateFolder;
+use super::writer::{Journal, Settings};
+use super::{Disk, Identity, JournalError};
+use crate::gate::{RawDisk, WriteError};
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+/// Bytes that are saved between two looks at whether to stop.
+const PIECE: u64 = 16 << 20;
+/// Largest physical sector by which an area may be widened at either end.
+const WIDENED_MAX: u64 = 64 << 10;
+
+/// Size of a journal's file that holds an area of `area_bytes`: its data in records, their commits, the
+/// header and the last block. It is the same for every drive, so that a plan can tell it.
+pub fn file_bytes(area_bytes: u64) -> u64 {
+    let pieces = area_bytes.div_ceil(PIECE).max(1);
+    let records = area_bytes / DATA_MAX + 2 * pieces + 2;
+    let commits = records.div_ceil(COMMIT_MAX as u64) + pieces + 1;
+    let heads = record_bytes(DATA_MAX) - DATA_MAX;
+    FIRST_RECORD + area_bytes + 2 * WIDENED_MAX + records * heads + commits * BLOCK_BYTES as u64
+}
+
+/// What was saved of one claimed device, and what its engines may therefore write.
+#[derive(Debug)]
+pub struct Originals {
+    journal: Journal<StateFolder>,
+    identity: Identity,
+}
+
+impl Originals {
+    /// Begins a journal in `folder` for a claimed device; nothing is made before something is saved.
+    /// `area_bytes` is the largest area that will be saved at once.
+    ///
+    /// Errors: the folder is on that drive, or cannot keep anything; a journal of that drive is open.
+    pub fn begin(
+        disk: &RawDisk,
+        folder: &Path,
+        run_id: &str,
+        area_bytes: u64,
+    ) -> Result<Self, JournalError> {
+        let name = &disk.device().name;
+        let gone = || JournalError::Busy {
+            device: disk.device().path.clone(),
+            why: "the kernel does not describe it any more".to_string(),
+        };
+        let identity = Identity::of(disk.roots(), name).ok_or_else(gone)?;
+        let settings =
+            Settings { run_id: run_id.to_string(), window_bytes: file_bytes(area_bytes) };
+        let claimed = Claimed { disk, identity: &identity };
+        let journal = begin(disk.roots(), folder, name, &claimed, settings)?;
+        Ok(Self { journal, identity })
+    }
+
+    /// Saves the originals of `area`, durably, and then opens it to the engines. `stopped` is asked now
+    /// and then; whether the area is open is the answer. What was saved goes back by
+    /// [`Originals::put_back`] in either case.
+    ///
+    /// Errors: the device is not the claimed one any more, or see [`JournalError`]. Then nothing was
+    /// opened.
+    pub fn protect(
+        &mut self,
+        disk: &RawDisk,
+        area: Range<u64>,
+        stopped: &dyn Fn() -> bool,
+        on: &mut dyn FnMut(Step),
+    ) -> Result<bool, JournalError> {
+        disk.look().map_err(|error| JournalError::Changed { why: error.to_string() })?;
+        let mut claimed = Claimed { disk, identity: &self.identity };
+        for start in (area.start..area.end).step_by(PIECE as usize) {
+            if stopped() {
+                return Ok(false);
+            }
+            let piece = start..area.end.min(start + PIECE);
+            self.journal.protect(&mut claimed, &[piece], on)?;
+        }
+        // A window that is too small for all of it has given its beginning back.
+        if !self.journal.is_protected(&area) {
+            let wanted = area.end - area.start;
+            return Err(JournalError::TooLarge { wanted, window: self.journal.window_bytes() });
+        }
+        disk.open(area);
+        Ok(true)
+    }
+
+    /// Ends all writing by engines, writes the originals back, verifies them by reading, and removes the
+    /// journal. Nothing to do when nothing was saved. Errors: the journal stays.
+    pub fn put_back(
+        &mut self,
+        disk: &RawDisk,
+        on: &mut dyn FnMut(Step),
+    ) -> Result<(), JournalError> {
+        disk.open(0..0);
+        self.journal.give_back(&mut Claimed { disk, identity: &self.identity }, on)
+    }
+}
+
+/// A claimed device as the journal sees it. The gate opens devices for writing past the page cache only.
+struct Claimed<'d> {
+    disk: &'d RawDisk,
+    identity: &'d Identity,
+}
+
+impl Disk for Claimed<'_> {
+    fn identity(&self) -> &Identity {
+        self.identity
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.disk.device().logical_sector_bytes
+    }
+
+    fn physical_sector_bytes(&self) -> u32 {
+        self.disk.device().physical_sector_bytes
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.disk.read_at(buffer, offset).map_err(cause)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.disk.put_back(bytes, offset).map_err(cause)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.disk.sync().map_err(cause)
+    }
+
+    fn drop_cache(&mut self) -> io::Result<()> {
+        Ok(()) // every read comes from the drive
+    }
+}
+
+/// What the kernel said: the journal names drive and place itself.
+fn cause(error: WriteError) -> io::Error {
+    match error {
+        WriteError::Io { source, .. } => source,
+        refused => io::Error::other(refused.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Areas of every size fit, also when each end takes a whole unit more.
+    #[test]
+    fn a_file_holds_the_area_it_was_made_for() {
+        for area in [4096, 1 << 20, (16 << 20) + 4096, 256 << 20, (1 << 30) + 512] {
+            let widened = area + 2 * WIDENED_MAX;
+            let mut used = FIRST_RECORD + BLOCK_BYTES as u64;
+            let mut left = widened;
+            while left > 0 {
+                // Pieces are cut where the area begins, records where a piece does.
+                let piece = left.min(PIECE);
+                let whole = piece / DATA_MAX;
+                used += whole * record_bytes(DATA_MAX) + BLOCK_BYTES as u64;
+                if !piece.is_multiple_of(DATA_MAX) {
+                    used += record_bytes(piece % DATA_MAX);
+                }
+                left -= piece;
+            }
+            assert!(used <= file_bytes(area), "{used} of {} for {area}", file_bytes(area));
+            assert!(file_bytes(area) < widened + widened / 100 + (1 << 20), "{area}");
+        }
+    }
+}

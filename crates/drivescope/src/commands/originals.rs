@@ -1,0 +1,47 @@
+//! Where a run keeps the contents that its tests overwrite and put back.
+
+use super::measure::Job;
+use super::restore::patience;
+use crate::exit::Failure;
+use crate::output;
+use crate::signals::RunSignals;
+use drivescope_bench::session::Keeping;
+use drivescope_drive::{Roots, journal};
+use drivescope_model::plan::{Plan, Restores};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a plan restores, if anything.
+fn restores(plan: &Plan) -> Option<&Restores> {
+    plan.active().find_map(|planned| planned.restores.as_ref())
+}
+
+/// Refuses plans whose journal would lie on the drive itself, in memory, or where it has no room:
+/// all before anything is claimed.
+pub fn check(jobs: &[Job]) -> Result<(), Failure> {
+    let roots = Roots::host();
+    for job in jobs {
+        let Some(restores) = restores(&job.plan) else { continue };
+        let folder = Path::new(&restores.journal);
+        if let Some(name) = roots.block_of_node(job.target.path()) {
+            journal::check_place(&roots, folder, &name)?;
+        }
+        journal::check_room(folder, restores.journal_bytes)?;
+    }
+    Ok(())
+}
+
+/// The place for the originals of a plan that restores something. Signals that come while they are put
+/// back are answered with how long that takes.
+pub fn keeping<'s>(plan: &Plan, run_id: &str, signals: &'s RunSignals) -> Option<Keeping<'s>> {
+    let folder = PathBuf::from(&restores(plan)?.journal);
+    let mut begun: Option<Instant> = None;
+    let told = move |step: journal::Step| {
+        let begin = *begun.get_or_insert_with(Instant::now);
+        if signals.was_signalled_again() {
+            output::note(&patience(step, begin.elapsed().as_secs_f64()));
+        }
+    };
+    Some(Keeping::new(folder, run_id.to_string(), Arc::clone(&signals.held), told))
+}
