@@ -14,6 +14,7 @@ mod list;
 mod memory;
 mod raw;
 mod sharing;
+mod typed;
 
 use crate::support::{is_root, skip_loudly};
 

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod ask;
 mod catalogue;
 mod drives;
 mod measure;
