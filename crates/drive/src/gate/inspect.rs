@@ -5,7 +5,7 @@ use super::contents::{self, Contents};
 use super::family::Family;
 use super::identity;
 use super::kernel::{Access, Facts, Kernel, Place};
-use super::{Request, places, processes, users};
+use super::{Request, answer, places, processes, users};
 use crate::roots::{Roots, read_text};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity, Outcome};
@@ -51,15 +51,17 @@ pub(crate) fn inspect(
             return found;
         }
     };
-    let Some(device) = identity::identify(roots, &place, &facts) else {
+    let Some(mut device) = identity::identify(roots, &place, &facts) else {
         let number = format!("{}:{}", facts.number.0, facts.number.1);
         let evidence = format!("the kernel does not describe device {number} in /sys");
         found.checks.push(refused("identity", evidence, &format!("ls /sys/dev/block/{number}")));
         return found;
     };
+    let answer = answer::ask(kernel, roots, &reader, &mut device);
     let family = Family::of(roots, &device.name);
     found.checks.push(ok("path", format!("{} is {}", request.path.display(), device.path)));
     found.checks.push(identity::check(roots, &device));
+    found.checks.push(answer);
     found.checks.push(writable(roots, &family, &device, &facts));
     found.checks.push(range(request, &device));
     let uses = users::check(roots, &family);

@@ -1,5 +1,7 @@
 //! What the gate asks the kernel about a device node. Tests answer for machines that are not here.
 
+use super::answer::Way;
+use super::identify;
 use crate::roots::split_dev;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -63,6 +65,8 @@ pub(crate) trait Kernel: Send + Sync {
     fn open(&self, node: &Path, access: Access) -> Result<File, Errno>;
     /// Asks an open descriptor.
     fn facts(&self, file: &File) -> Result<Facts, Errno>;
+    /// Asks the drive behind an open descriptor who it is: what it answers, as it is.
+    fn ask(&self, file: &File, way: Way) -> Result<Vec<u8>, Errno>;
     /// Takes the exclusive advisory lock; `WOULDBLOCK` when somebody else keeps one.
     fn lock(&self, file: &File) -> Result<(), Errno>;
 }
@@ -114,6 +118,10 @@ impl Kernel for Host {
             read_only: read_only != 0,
             disk_sequence: sequence.ok(),
         })
+    }
+
+    fn ask(&self, file: &File, way: Way) -> Result<Vec<u8>, Errno> {
+        identify::ask(file, way)
     }
 
     fn lock(&self, file: &File) -> Result<(), Errno> {
