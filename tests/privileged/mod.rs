@@ -7,6 +7,7 @@
 mod block_device;
 mod failing;
 mod file_systems;
+mod fill_verify;
 mod gate;
 mod guards;
 mod journal;
@@ -14,6 +15,7 @@ mod list;
 mod memory;
 mod raw;
 mod sharing;
+mod stamps;
 mod typed;
 
 use crate::support::{is_root, skip_loudly};

@@ -1,19 +1,25 @@
 //! One run on one target: what tests share, and the way they report.
 
+mod checkpoint;
+mod watch;
+
+pub use checkpoint::Keeper;
+pub use watch::{Progress, Watch};
+
 use crate::control::Control;
-use crate::device::Device;
+use crate::device::{Device, WorkerOutcome};
 use crate::error::BenchError;
 use crate::offsets::derive_seed;
-use crate::phase::{self, Load, Measured, Pace};
-use crate::queue::Task;
+use crate::phase::{self, Load, Pace};
+use crate::queue::{QueueSpec, Task};
 use crate::results::{Round, TestRecord};
 use crate::{clock, layout, validity};
-use drivescope_drive::counters::{self, DeviceCounters};
+use checkpoint::Checkpoints;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_drive::{IoFile, OwnFolder, Target};
 use drivescope_model::cell::{Mix, Shape};
-use drivescope_model::document::{Limiter, TestResult, TestStatus};
+use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::event::Event;
 use drivescope_model::findings::Finding;
 use drivescope_model::host::Calibration;
@@ -63,6 +69,7 @@ pub struct Session<'a> {
     simulated: Option<Arc<SimulatedDrive>>,
     pass: u64,
     test: TestClock,
+    checkpoints: Checkpoints<'a>,
 }
 
 /// How far the test in progress is.
@@ -98,7 +105,14 @@ impl<'a> Session<'a> {
             simulated: target.simulated().cloned(),
             pass: 0,
             test: TestClock::default(),
+            checkpoints: Checkpoints::default(),
         }
+    }
+
+    /// The same with somebody who keeps what a long test has found so far: see [`Session::checkpoint`].
+    pub fn with_keeper(mut self, keeper: Keeper<'a>) -> Self {
+        self.checkpoints = Checkpoints::of(keeper);
+        self
     }
 
     /// The same with a claimed block device, which tests may write as it was claimed for. The claim lasts
@@ -140,6 +154,7 @@ impl<'a> Session<'a> {
         }
         self.emit(Event::TestStarted { test: planned.test, seconds: planned.cost.seconds });
         self.test = TestClock { start_ns: self.now_ns(), expected_s: planned.cost.seconds };
+        self.checkpoints.begin(self.test.start_ns);
         let mut record = TestRecord::new(planned.test);
         let end = crate::tests::run(planned.test, self, &mut record);
         self.leave_simulated_file();
@@ -376,14 +391,30 @@ impl<'a> Session<'a> {
     pub fn watched<T: Task>(
         &self,
         device: &Device,
-        spec: crate::queue::QueueSpec,
+        spec: QueueSpec,
         control: &Control,
         task: T,
-    ) -> Result<(crate::device::WorkerOutcome<T::Output>, Watch), BenchError> {
+    ) -> Result<(WorkerOutcome<T::Output>, Watch), BenchError> {
+        self.watched_by(device, spec, control, task, || ())
+    }
+
+    /// The same, and calls `also` now and then, from the thread that only waits.
+    pub fn watched_by<T: Task>(
+        &self,
+        device: &Device,
+        spec: QueueSpec,
+        control: &Control,
+        task: T,
+        mut also: impl FnMut(),
+    ) -> Result<(WorkerOutcome<T::Output>, Watch), BenchError> {
         self.check_stop()?;
         let watch = Watch::begin(self);
         let mut progress = Progress::new(self, control);
-        let mut outcomes = device.run(spec, vec![task], || progress.look())?;
+        let look = || {
+            progress.look();
+            also();
+        };
+        let mut outcomes = device.run(spec, vec![task], look)?;
         Ok((outcomes.pop().expect("one task, one outcome"), watch))
     }
 
@@ -393,87 +424,6 @@ impl<'a> Session<'a> {
         match self.folder.take() {
             Some(folder) => Ok(folder.remove()?),
             None => Ok(()),
-        }
-    }
-}
-
-/// Forwards a phase's counters to the listeners and the stop flag to the phase.
-pub struct Progress<'s> {
-    session: &'s Session<'s>,
-    control: &'s Control,
-    last: (u64, u64, u64),
-}
-
-impl<'s> Progress<'s> {
-    /// Begins now.
-    pub fn new(session: &'s Session<'s>, control: &'s Control) -> Self {
-        Self { session, control, last: (session.now_ns(), 0, 0) }
-    }
-
-    /// To be called every now and then.
-    pub fn look(&mut self) {
-        if self.session.stopped() {
-            self.control.stop();
-        }
-        let now = self.session.now_ns();
-        let seconds = (now - self.last.0) as f64 / 1e9;
-        if seconds < 0.2 {
-            return;
-        }
-        let (ops, bytes) = self.control.progress();
-        let test = &self.session.test;
-        let elapsed = (now - test.start_ns) as f64 / 1e9;
-        self.session.emit(Event::Progress {
-            done: (elapsed / test.expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0),
-            mb_s: (bytes - self.last.2) as f64 / seconds / 1e6,
-            iops: (ops - self.last.1) as f64 / seconds,
-        });
-        self.last = (now, ops, bytes);
-    }
-}
-
-/// What is read before and after a round: the kernel's counters of the devices below.
-pub struct Watch {
-    start_s: f64,
-    top: Option<DeviceCounters>,
-    disk: Option<DeviceCounters>,
-    below_loop: Option<DeviceCounters>,
-    start_ns: u64,
-}
-
-impl Watch {
-    /// Reads the counters.
-    pub fn begin(session: &Session<'_>) -> Self {
-        Self {
-            start_s: session.elapsed_s(),
-            top: session.target.top_counters(),
-            disk: session.target.disk_counters(),
-            below_loop: session.target.below_loop_counters(),
-            start_ns: session.now_ns(),
-        }
-    }
-
-    /// Reads them again and makes a round of it all.
-    pub fn end(self, session: &Session<'_>, measured: Measured, cell: &str, round: u32) -> Round {
-        let since = |before: Option<DeviceCounters>, after: Option<DeviceCounters>| {
-            before.zip(after).map(|(before, after)| counters::delta(&before, &after))
-        };
-        Round {
-            cell: cell.to_string(),
-            round,
-            start_s: self.start_s,
-            window_s: (session.now_ns() - self.start_ns) as f64 / 1e9,
-            measured,
-            load: None,
-            asked: None,
-            top: since(self.top, session.target.top_counters()),
-            disk: since(self.disk, session.target.disk_counters()),
-            below_loop: since(self.below_loop, session.target.below_loop_counters()),
-            temperature_c: session.target.temperature_c(),
-            limiter: Limiter::Drive,
-            cached_on_purpose: false,
-            own_metrics: false,
-            extra: Vec::new(),
         }
     }
 }

@@ -3,8 +3,8 @@
 
 mod curve;
 
-use super::writing::{Manner, stretch, write};
-use super::{Context, no_overwriting, planned, skipped};
+use super::writing::{Manner, stretch, write, write_kept, written_bytes};
+use super::{Context, continuing, no_overwriting, planned, skipped};
 use crate::error::BenchError;
 use crate::offsets::{derive_seed, shuffle};
 use crate::payload::Payload;
@@ -106,35 +106,56 @@ impl Fill<'_> {
     fn full(&self, record: &mut TestRecord) -> Result<(), BenchError> {
         let chunk = self.options().chunk.0;
         let from = self.options().from.0 / PAGE * PAGE;
+        continuing::check(self.session, self.manner.data, from)?;
         let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
         let mut timed: Vec<Timed> = Vec::new();
         let mut end = Ok(());
-        let reached = |timed: &[Timed]| timed.last().map_or(from, |t| t.offset + t.len);
-        while end.is_ok() && reached(&timed) < self.size {
-            let pieces = pieces(reached(&timed), self.size, piece);
-            end = write(self.session, record, "write", pieces, self.manner)
-                .and_then(|written| written.into_timed(&mut timed));
+        while end.is_ok() && from + written_bytes(&timed) < self.size {
+            let pieces = pieces(from + written_bytes(&timed), self.size, piece);
+            let so_far = |new: &[Timed]| self.so_far(from, &[&timed, new].concat());
+            let written =
+                write_kept(self.session, record, "write", pieces, self.manner, Some(&so_far));
+            end = written.and_then(|written| written.into_timed(&mut timed));
         }
-        let curve = curve::continuous(&timed);
-        curve::report(record, &curve);
-        self.report_written(record, "write", timed.iter().map(|t| t.len).sum());
+        let curve = self.report(record, &timed);
         if from == 0 && end.is_ok() {
             curve::report_whole(record, &curve);
         }
+        if end.is_err() {
+            record.remark(self.how_to_go_on(from + written_bytes(&timed)));
+        }
+        end
+    }
+
+    /// What can be said of pieces in order: all of them, or those written by now.
+    fn report(&self, record: &mut TestRecord, timed: &[Timed]) -> Vec<curve::Step> {
+        let curve = curve::continuous(timed);
+        curve::report(record, &curve);
+        self.report_written(record, "write", written_bytes(timed));
         // No zone is a fifth slower than its neighbour: a larger step is the end of a cache, which
         // shingled disks have too.
         curve::report_knee(record, &curve);
         if self.rotates {
             curve::report_zones(record, &curve);
         }
-        if end.is_err() {
-            let at = reached(&timed);
-            record.remark(format!(
-                "stopped at byte {at} ({}); to continue: --set fill.mode=full --set fill.from={at}",
-                Bytes(at)
-            ));
-        }
-        end
+        curve
+    }
+
+    /// The record of a full fill as it would be if the program ended now.
+    fn so_far(&self, from: u64, timed: &[Timed]) -> TestRecord {
+        let mut record = TestRecord::new(TestKind::Fill);
+        self.report(&mut record, timed);
+        record.remark(self.how_to_go_on(from + written_bytes(timed)));
+        record
+    }
+
+    fn how_to_go_on(&self, at: u64) -> String {
+        let seed = self.session.plan.seed;
+        format!(
+            "stopped at byte {at} ({}); to continue: --seed {seed} --set fill.mode=full --set \
+             fill.from={at}",
+            Bytes(at)
+        )
     }
 
     /// Writes a small share of the target: a burst on flash, then places spread over everything.
@@ -161,7 +182,8 @@ impl Fill<'_> {
         let curve = [begun, curve::sampled(&timed, behind, self.size, reach)].concat();
         curve::report(record, &curve);
         let each = sampling.lead_in + sampling.sample;
-        self.report_written(record, "write", each * timed.len() as u64);
+        let written = written_bytes(&timed) / sampling.sample * each;
+        self.report_written(record, "write", written);
         if end.is_ok() {
             curve::report_whole(record, &curve);
         }
@@ -188,8 +210,7 @@ impl Fill<'_> {
             left.drain(..timed.len() - before);
         }
         let curve = curve::continuous(timed);
-        let written: u64 = timed.iter().map(|t| t.len).sum();
-        self.report_written(record, "burst", written);
+        self.report_written(record, "burst", written_bytes(timed));
         curve::staircase(record, "burst.burst_mb_s", &curve::merged(&curve));
         curve::report_knee(record, &curve);
         end

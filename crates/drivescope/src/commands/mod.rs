@@ -2,6 +2,7 @@
 
 mod ask;
 mod catalogue;
+mod document;
 mod drives;
 mod measure;
 mod raw;

@@ -1,0 +1,90 @@
+//! What watches a phase from outside: its progress, and the kernel's counters before and after it.
+
+use super::Session;
+use crate::control::Control;
+use crate::phase::Measured;
+use crate::results::Round;
+use drivescope_drive::counters::{self, DeviceCounters};
+use drivescope_model::document::Limiter;
+use drivescope_model::event::Event;
+
+/// Forwards a phase's counters to the listeners and the stop flag to the phase.
+pub struct Progress<'s> {
+    session: &'s Session<'s>,
+    control: &'s Control,
+    last: (u64, u64, u64),
+}
+
+impl<'s> Progress<'s> {
+    /// Begins now.
+    pub fn new(session: &'s Session<'s>, control: &'s Control) -> Self {
+        Self { session, control, last: (session.now_ns(), 0, 0) }
+    }
+
+    /// To be called every now and then.
+    pub fn look(&mut self) {
+        if self.session.stopped() {
+            self.control.stop();
+        }
+        let now = self.session.now_ns();
+        let seconds = (now - self.last.0) as f64 / 1e9;
+        if seconds < 0.2 {
+            return;
+        }
+        let (ops, bytes) = self.control.progress();
+        let test = &self.session.test;
+        let elapsed = (now - test.start_ns) as f64 / 1e9;
+        self.session.emit(Event::Progress {
+            done: (elapsed / test.expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0),
+            mb_s: (bytes - self.last.2) as f64 / seconds / 1e6,
+            iops: (ops - self.last.1) as f64 / seconds,
+        });
+        self.last = (now, ops, bytes);
+    }
+}
+
+/// What is read before and after a round: the kernel's counters of the devices below.
+pub struct Watch {
+    start_s: f64,
+    top: Option<DeviceCounters>,
+    disk: Option<DeviceCounters>,
+    below_loop: Option<DeviceCounters>,
+    start_ns: u64,
+}
+
+impl Watch {
+    /// Reads the counters.
+    pub fn begin(session: &Session<'_>) -> Self {
+        Self {
+            start_s: session.elapsed_s(),
+            top: session.target.top_counters(),
+            disk: session.target.disk_counters(),
+            below_loop: session.target.below_loop_counters(),
+            start_ns: session.now_ns(),
+        }
+    }
+
+    /// Reads them again and makes a round of it all.
+    pub fn end(self, session: &Session<'_>, measured: Measured, cell: &str, round: u32) -> Round {
+        let since = |before: Option<DeviceCounters>, after: Option<DeviceCounters>| {
+            before.zip(after).map(|(before, after)| counters::delta(&before, &after))
+        };
+        Round {
+            cell: cell.to_string(),
+            round,
+            start_s: self.start_s,
+            window_s: (session.now_ns() - self.start_ns) as f64 / 1e9,
+            measured,
+            load: None,
+            asked: None,
+            top: since(self.top, session.target.top_counters()),
+            disk: since(self.disk, session.target.disk_counters()),
+            below_loop: since(self.below_loop, session.target.below_loop_counters()),
+            temperature_c: session.target.temperature_c(),
+            limiter: Limiter::Drive,
+            cached_on_purpose: false,
+            own_metrics: false,
+            extra: Vec::new(),
+        }
+    }
+}
