@@ -25,7 +25,8 @@ const SLOW_FILL: &[&str] = &[
 /// A device over `image`, and the option that gives its contents up.
 fn attach(image: &str) -> Option<(Loop, String)> {
     let device = Loop::attach(image, &[])?;
-    let destroy = format!("--destroy={}:{}", device.name(), fs::metadata(image).unwrap().len());
+    let destroy =
+        format!("--destroy={}:{}", device.name(), fs::metadata(image).expect("it is ours").len());
     Some((device, destroy))
 }
 
@@ -261,7 +262,7 @@ fn kill_and_continue(test: &str, mib: u64, options: &[&str], seed: u64) {
         let more: Vec<&str> = going_on.iter().map(String::as_str).collect();
         let mut running = scratch.run_call(&device.node, &[options, &[&destroy], &more]).start();
         wait_for("work", || (!running.is_alive() || has_begun(&running)).then_some(()));
-        std::thread::sleep(Duration::from_millis(moments.next().unwrap()));
+        std::thread::sleep(Duration::from_millis(moments.next().expect("there are 64")));
         if !running.is_alive() || kills == 12 {
             running.end().code(0);
             break;

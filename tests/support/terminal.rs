@@ -55,7 +55,9 @@ impl OnTerminal {
 
     /// Waits until the screen shows these words.
     pub fn wait_for(&self, words: &str) {
-        let shows = || self.screen.lock().unwrap().contains(words).then_some(());
+        let shows = || {
+            self.screen.lock().expect("nobody panics with the screen").contains(words).then_some(())
+        };
         let what = format!("'{words}' of {}", self.what);
         wait_for(&what, shows);
     }
@@ -69,7 +71,8 @@ impl OnTerminal {
     pub fn end(mut self) -> Ended {
         let status = wait_for(&self.what, || self.child.try_wait().expect("the process is ours"));
         self.reader.take().expect("it is taken once").join().expect("the reader does not panic");
-        let shown = std::mem::take(&mut *self.screen.lock().unwrap());
+        let shown =
+            std::mem::take(&mut *self.screen.lock().expect("nobody panics with the screen"));
         Ended::new(self.what.clone(), status, shown)
     }
 }
@@ -79,7 +82,10 @@ fn reader(mut end: File, screen: Arc<Mutex<String>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];
         while let Ok(count @ 1..) = end.read(&mut bytes) {
-            screen.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+            screen
+                .lock()
+                .expect("nobody panics with the screen")
+                .push_str(&String::from_utf8_lossy(&bytes[..count]));
         }
     })
 }

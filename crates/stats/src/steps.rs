@@ -26,11 +26,12 @@ const DIFFERENCES_MIN: usize = 8;
 
 /// Zones of constant rate of `rates`, positive values in order of address, taken to fall or stay.
 ///
-/// Probes far outside their neighbourhood count as the median of it. A further zone must reduce
-/// the squared deviations of the logarithms by 3·σ²·ln n (noise σ from first differences, first of all,
-/// then of those within the zones found) and begin with a drop of at least the share `drop_min` of the rate before ([`ZONE_DROP_MIN`]). Each edge is good to
-/// one probe; `mean` is geometric and in the unit of the rates, and the zones cover the slice. A curve that falls
-/// smoothly comes out as a staircase. Time grows with the square of the number of pooled blocks.
+/// Probes far outside their neighbourhood count as the median of it. A further zone must reduce the
+/// squared deviations of the logarithms by 3·σ²·ln n and begin with a drop of at least the share `drop_min`
+/// of the rate before ([`ZONE_DROP_MIN`]). The noise σ comes from first differences: first all of them,
+/// then those within the zones found. Each edge is good to one probe; `mean` is geometric and in the
+/// unit of the rates, and the zones cover the slice. A curve that falls smoothly comes out as a
+/// staircase. Time grows with the square of the number of pooled blocks.
 ///
 /// `None` for an empty slice, a rate that is not positive and finite, or `drop_min` outside 0–1.
 pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Segment>> {

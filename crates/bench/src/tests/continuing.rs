@@ -51,7 +51,7 @@ fn spans(from: u64) -> impl Iterator<Item = Range<u64>> {
     let tail = from.saturating_sub(TAIL);
     let step = (tail / PIECES).next_multiple_of(PIECE).max(PIECE);
     let pieces = (0..tail).step_by(step as usize).map(move |at| at..tail.min(at + PIECE));
-    pieces.chain([tail..from])
+    pieces.chain(std::iter::once(tail..from))
 }
 
 fn read(
