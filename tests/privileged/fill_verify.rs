@@ -9,6 +9,7 @@ use crate::support::json::{array, findings, statuses, test_of, text};
 use crate::support::{Scratch, noise, wait_for};
 use rustix::process::Signal;
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
@@ -216,6 +217,39 @@ fn a_stopped_fill_goes_on_where_it_was_and_only_there() {
     let run = scratch.run(&device.node, &[&call, &options]).code(0).json();
     assert_eq!(value(&run, "fill.write.written_bytes"), (256 * MIB) as f64 - written as f64);
     assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap between the two");
+}
+
+/// Writing goes on only behind what is whole; reading also behind sectors that it has found bad.
+#[test]
+fn a_verify_goes_on_reading_behind_a_bad_sector_but_not_writing() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 160);
+    let Some((device, destroy)) = attach(&image) else { return };
+    let verify = ["--test=verify", "--set=verify.mode=full", "--json", "--seed=7", &destroy];
+    scratch.run(&device.node, &[&verify]).code(0);
+    let damaged = fs::OpenOptions::new().write(true).open(&device.node).unwrap();
+    damaged.write_all_at(&[0xAA; 4096], 90 * MIB).unwrap();
+    damaged.sync_all().unwrap();
+    drop(damaged);
+    let before = fs::read(&image).unwrap();
+    let from =
+        |phase: &str| [format!("--set=verify.phase={phase}"), "--set=verify.from=128MiB".into()];
+    let go_on = |phase: &str, seed: &str, code| {
+        let [phase, from] = from(phase);
+        let run = scratch.run(&device.node, &[&verify, &[&phase, &from, seed]]).code(code).json();
+        test_of(&run, "verify").clone()
+    };
+    for (phase, seed) in [("write", "--seed=7"), ("write", "--seed=8"), ("read", "--seed=8")] {
+        let reason = text(&go_on(phase, seed, 2)["reason"]).to_string();
+        assert!(reason.contains("does not hold what seed"), "{phase} {seed}: {reason}");
+    }
+    let read = go_on("read", "--seed=7", 0);
+    let intact = array(&read["metrics"]).iter().find(|m| m["key"] == "verify.read.intact_bytes");
+    assert_eq!(intact.and_then(|metric| metric["value"].as_f64()), Some((32 * MIB) as f64));
+    assert!(fs::read(&image).unwrap() == before, "a refused continuation wrote");
 }
 
 #[test]

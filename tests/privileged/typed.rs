@@ -76,6 +76,28 @@ fn anything_else_stops_and_changes_nothing() {
     assert_eq!(array(&runs).len(), 0, "{runs}");
 }
 
+/// All targets are confirmed before the first is claimed.
+#[test]
+fn a_wrong_answer_for_the_second_target_leaves_the_first_alone() {
+    if !is_privileged() {
+        return;
+    }
+    let scratches = [Scratch::new(), Scratch::new()];
+    let [one, two] = &scratches;
+    let (Some(one), Some(two)) = (device(one), device(two)) else { return };
+    let ((first, image, phrase), (second, ..)) = (one, two);
+    let before = fs::read(&image).unwrap();
+    let call = scratches[0].run_call(&first.node, &[VERIFY, &[&second.node]]);
+    let mut program = OnTerminal::start(call);
+    program.wait_for(&format!("To let {}", first.node));
+    program.press(&format!("{phrase}\n"));
+    program.wait_for(&format!("To let {}", second.node));
+    program.press("no\n");
+    let ended = program.end().code(3);
+    assert!(ended.stdout.contains("no was typed, but the device reports"), "{ended}");
+    assert!(fs::read(&image).unwrap() == before, "the first image changed");
+}
+
 #[test]
 fn nobody_is_asked_without_a_terminal_or_where_silence_was_asked_for() {
     if !is_privileged() {

@@ -20,30 +20,50 @@ const PIECE: u64 = 4096;
 const CHUNK: u32 = 1 << 20;
 const DEPTH: u32 = 4;
 
+/// How much of what is looked at must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Everything: writing goes on behind it.
+    All,
+    /// Anything: a read may have found bad sectors before the position, which its document tells.
+    Any,
+}
+
 /// Checks that bytes before `from`, a multiple of 4096, hold what `data`'s seed writes there, in any pass.
 /// Simulated drives are new in every call, and hold nothing.
 ///
 /// Errors: they do not, or cannot be read; nothing has been written then.
-pub(super) fn check(session: &Session<'_>, data: Payload, from: u64) -> Result<(), BenchError> {
+pub(super) fn check(
+    session: &Session<'_>,
+    data: Payload,
+    from: u64,
+    need: Need,
+) -> Result<(), BenchError> {
     if from == 0 || session.target.info().kind != TargetKind::Block {
         return Ok(());
     }
     session.emit(Event::Preparing { what: "looking at what was written before".into() });
+    let mut strange = None;
     for span in spans(from) {
         session.check_stop()?;
         let outcome = read(session, data, span)?;
-        if let (_, Some(failure)) = outcome.failed {
-            return Err(BenchError::Request { failure, count: outcome.failed.0 });
+        match (need, outcome.failed, outcome.tally.first_bad) {
+            (Need::Any, ..) if outcome.tally.intact > 0 => return Ok(()),
+            (Need::All, (count, Some(failure)), _) => {
+                return Err(BenchError::Request { failure, count });
+            }
+            (_, _, bad) => strange = strange.or(bad),
         }
-        if let Some(at) = outcome.tally.first_bad {
-            let seed = session.plan.seed;
-            return Err(BenchError::Unsuitable(format!(
-                "cannot continue at byte {from}: byte {at} does not hold what seed {seed} writes \
-                 there; name device, position and seed of the stopped run, or begin anew"
-            )));
+        if need == Need::All && strange.is_some() {
+            break;
         }
     }
-    Ok(())
+    let Some(at) = strange else { return session.check_stop() };
+    let seed = session.plan.seed;
+    Err(BenchError::Unsuitable(format!(
+        "cannot continue at byte {from}: byte {at} does not hold what seed {seed} writes there; name \
+         device, position and seed of the stopped run, or begin anew"
+    )))
 }
 
 /// What is looked at.

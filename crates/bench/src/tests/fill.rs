@@ -3,6 +3,7 @@
 
 mod curve;
 
+use super::continuing::Need;
 use super::writing::{Manner, stretch, write, write_kept, written_bytes};
 use super::{Context, continuing, no_overwriting, planned, skipped};
 use crate::error::BenchError;
@@ -110,7 +111,7 @@ impl Fill<'_> {
     fn full(&self, record: &mut TestRecord) -> Result<(), BenchError> {
         let chunk = self.options().chunk.0;
         let from = self.options().from.0 / PAGE * PAGE;
-        continuing::check(self.session, self.manner.data, from)?;
+        continuing::check(self.session, self.manner.data, from, Need::All)?;
         let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
         let mut timed: Vec<Timed> = Vec::new();
         let mut end = Ok(());

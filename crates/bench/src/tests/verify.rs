@@ -4,6 +4,7 @@ mod judge;
 mod probe;
 mod quick;
 
+use super::continuing::Need;
 use super::read_back::{ReadBack, ReadBackOutcome};
 use super::writing::{Manner, stretch, write_kept, written_bytes};
 use super::{Context, continuing, no_overwriting, planned, skipped};
@@ -127,7 +128,8 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let options = &session.plan.suite.verify;
     let data = Payload::new(session.plan.seed, FULL_PASS);
     let from = options.from.0 / u64::from(CHUNK) * u64::from(CHUNK);
-    continuing::check(session, data, from)?;
+    let need = if options.phase == VerifyPhase::Write { Need::All } else { Need::Any };
+    continuing::check(session, data, from, need)?;
     if options.phase == VerifyPhase::Write {
         write_all(session, record, from, size, data)?;
         session.open_device().sync()?;
