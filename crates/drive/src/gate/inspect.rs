@@ -13,6 +13,10 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::path::Path;
 
+/// A user that nobody sees may be a program that was killed a moment ago, whose last requests the kernel
+/// still ends: a second is given to it.
+const CLAIM_ATTEMPTS: u32 = 10;
+
 /// What one pass found.
 #[derive(Debug, Default)]
 pub(crate) struct Inspection {
@@ -173,7 +177,15 @@ fn take(
 ) -> Option<File> {
     let node = place.node.display();
     let command = format!("lsblk {node}; sudo grep -s {node} /proc/*/mountinfo /proc/swaps");
-    let (check, file) = match kernel.open(&place.node, access) {
+    let mut opened = kernel.open(&place.node, access);
+    for _ in 0..CLAIM_ATTEMPTS {
+        if is_explained || !matches!(opened, Err(Errno::BUSY)) {
+            break;
+        }
+        kernel.wait();
+        opened = kernel.open(&place.node, access);
+    }
+    let (check, file) = match opened {
         Ok(file) => match kernel.facts(&file) {
             Ok(now) if now == *facts => {
                 (ok("claim", "the kernel gave the device exclusively"), Some(file))

@@ -90,8 +90,8 @@ pub fn confirm(
     let style = output::style();
     output::note(&text::dry_run(plan, target.info(), style));
     let record = report.record(&Confirmation::typed(&phrase));
-    let contents = record.checks.iter().filter(|c| ["signatures", "blankness"].contains(&&*c.name));
-    for check in contents {
+    let shown = ["identity", "answer", "signatures", "blankness"];
+    for check in record.checks.iter().filter(|check| shown.contains(&&*check.name)) {
         output::note(&format!("{:<12}{}", check.name, check.evidence));
     }
     let fate = match allowed.level {

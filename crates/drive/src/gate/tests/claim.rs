@@ -192,6 +192,17 @@ fn the_phrase_is_asked_for_only_when_nothing_else_refuses() {
 }
 
 #[test]
+fn what_a_killed_program_still_holds_is_waited_for_but_not_for_ever() {
+    for (waits, is_free) in [(1, true), (9, true), (60, false)] {
+        let machine = Machine::new();
+        machine.change("sdb", |node| {
+            (node.exclusive, node.busy_for) = (Some(Errno::BUSY), Some(waits));
+        });
+        assert_eq!(machine.confirmed(WriteLevel::Destroy).is_allowed(), is_free, "{waits}");
+    }
+}
+
+#[test]
 fn nothing_is_opened_for_writing_to_look_or_when_refused() {
     let machine = Machine::new();
     machine.mounts(&["2 1 8:16 / /data rw - ext4 /dev/sdb rw"]);

@@ -40,8 +40,9 @@ pub struct Node {
     inode: u64,
     /// What opening it says.
     pub open: Option<Errno>,
-    /// What claiming it exclusively says.
+    /// What claiming it exclusively says, and for how many waits if not for ever.
     pub exclusive: Option<Errno>,
+    pub busy_for: Option<u32>,
     /// What opening it for writing says.
     pub write: Option<Errno>,
     /// What locking it says.
@@ -109,6 +110,15 @@ impl Kernel for Arc<FakeKernel> {
 
     fn ask(&self, file: &File, _way: Way) -> Result<Vec<u8>, Errno> {
         self.by_file(file).map_or(Err(Errno::NODEV), |node| node.answer)
+    }
+
+    fn wait(&self) {
+        for node in self.nodes.lock().unwrap().values_mut() {
+            node.busy_for = node.busy_for.map(|waits| waits.saturating_sub(1));
+            if node.busy_for == Some(0) {
+                node.exclusive = None;
+            }
+        }
     }
 
     fn lock(&self, file: &File) -> Result<(), Errno> {
@@ -218,6 +228,7 @@ impl Machine {
             inode,
             open: None,
             exclusive: None,
+            busy_for: None,
             write: None,
             lock: None,
             answer: Err(Errno::NOTTY),
