@@ -7,6 +7,7 @@
 mod block_device;
 mod failing;
 mod file_systems;
+mod fill_verify;
 mod gate;
 mod guards;
 mod journal;
@@ -15,6 +16,8 @@ mod memory;
 mod originals;
 mod raw;
 mod sharing;
+mod stamps;
+mod typed;
 
 use crate::support::{is_root, skip_loudly};
 

@@ -4,6 +4,7 @@ pub mod json;
 pub mod runner;
 pub mod scratch;
 pub mod snapshot;
+pub mod terminal;
 
 pub use runner::{Call, Ended, Running};
 pub use scratch::Scratch;

@@ -107,6 +107,11 @@ impl Call {
         self
     }
 
+    /// The call as it was put together, for who starts it otherwise.
+    pub fn into_command(self) -> Command {
+        self.command
+    }
+
     pub fn start(mut self) -> Running {
         let what = format!("{:?}", self.command);
         let mut child = self.command.spawn().unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -184,6 +189,11 @@ impl Drop for Running {
 }
 
 impl Ended {
+    /// A program that ended elsewhere, with all that it printed.
+    pub fn new(what: String, status: ExitStatus, stdout: String) -> Self {
+        Self { what, status, stdout, stderr: String::new() }
+    }
+
     /// Panics with the whole output if the program did.
     #[track_caller]
     pub fn not_panicked(self) -> Self {

@@ -10,9 +10,40 @@ pub struct Control {
     stop: AtomicBool,
     bytes: AtomicU64,
     ops: AtomicU64,
+    /// Time of each place that a scan is done with, ns, in its order; 0 is not yet.
+    places: Box<[AtomicU64]>,
+    settled: AtomicU64,
 }
 
 impl Control {
+    /// The same for a scan of so many places, each of which is to be seen as soon as it is done.
+    pub fn of_places(count: usize) -> Self {
+        Self { places: (0..count).map(|_| AtomicU64::new(0)).collect(), ..Self::default() }
+    }
+
+    /// Says that a place was done, in so many ns.
+    pub fn done(&self, place: usize, ns: u64) {
+        if let Some(time) = self.places.get(place) {
+            time.store(ns.max(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Times of the places done so far, ns, up to the first that is not.
+    pub fn times_ns(&self) -> Vec<u64> {
+        let times = self.places.iter().map(|time| time.load(Ordering::Relaxed));
+        times.take_while(|ns| *ns > 0).collect()
+    }
+
+    /// Says that everything before this byte is settled for good.
+    pub fn settle(&self, offset: u64) {
+        self.settled.store(offset, Ordering::Relaxed);
+    }
+
+    /// The byte before which everything is settled; 0 before anything was said.
+    pub fn settled(&self) -> u64 {
+        self.settled.load(Ordering::Relaxed)
+    }
+
     /// Asks the loops to end: they drain what is in flight and return what they have.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);

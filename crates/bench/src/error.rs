@@ -70,7 +70,9 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
         0 => "was cut short".to_string(),
         libc::EIO => "failed: I/O error; the kernel log (dmesg) says more".to_string(),
         libc::ENOSPC | libc::EDQUOT => {
-            "failed: the file system is full; free some space or use a smaller --size".to_string()
+            "failed: no space is left: the file system is full, or the device became smaller; free some \
+             space or use a smaller --size"
+                .to_string()
         }
         libc::ENODEV | libc::ENXIO => "failed: the device is gone; check its cable".to_string(),
         errno => format!("failed: {}", io::Error::from_raw_os_error(errno)),

@@ -7,7 +7,7 @@ use crate::queue::{Queue, Task};
 use crate::recorder::{IoFailure, Recorder};
 use std::io;
 
-/// Places with failed requests after which a scan gives up.
+/// Places with failed reads after which a scan gives up. A failed write ends it at once.
 pub const FAILURES_MAX: usize = 16;
 
 /// One place to read or write.
@@ -92,7 +92,7 @@ impl Scan<'_> {
         let mut publisher = Publisher::new(self.control);
         let mut mover = Mover::new(queue, self.chunk, self.depth);
         let cargo = || self.data.map_or(Cargo::Read, Cargo::Fresh);
-        for place in &self.places {
+        for (index, place) in self.places.iter().enumerate() {
             let Place { offset, len, lead_in_from, lead_in_len } = *place;
             let (mut failure, mut pace) = (None, Pace::default());
             if lead_in_len > 0 {
@@ -112,9 +112,12 @@ impl Scan<'_> {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);
                 let gone = matches!(failure.errno, libc::ENODEV | libc::ENXIO);
-                if gone || outcome.failures.len() >= FAILURES_MAX {
+                if gone || failure.write || outcome.failures.len() >= FAILURES_MAX {
                     break;
                 }
+            }
+            if let Some(ns) = ns {
+                self.control.done(index, ns);
             }
             if publisher.tick(now, &outcome.recorder) {
                 break;
@@ -176,6 +179,23 @@ mod tests {
         assert_eq!(outcome.timed[2].ns, None);
         assert_eq!(outcome.failures.len(), 1);
         assert_eq!(outcome.failures[0].offset, 8192);
+    }
+
+    #[test]
+    fn a_failed_write_ends_the_scan_and_what_was_done_is_seen_outside() {
+        let control = Control::of_places(5);
+        let mut drive = VirtualQueue::new(2, 1, |request: &Request, _| {
+            if request.offset == 8192 { Err(libc::EIO) } else { Ok(1_000) }
+        });
+        let places = (0..5).map(|i| place(i * 4096, 4096)).collect();
+        let data = Some(Payload::new(1, 1));
+        let scan = Scan { places, chunk: 4096, depth: 1, data, control: &control };
+        let outcome = scan.run(&mut drive);
+        assert_eq!(
+            outcome.timed.iter().map(|t| t.ns).collect::<Vec<_>>(),
+            [Some(1_000), Some(1_000), None]
+        );
+        assert_eq!(control.times_ns(), [1_000, 1_000]);
     }
 
     #[test]

@@ -1,19 +1,22 @@
 //! One run on one target: what tests share, and the way they report.
 
+mod checkpoint;
 mod keeping;
 mod watch;
 
+pub use checkpoint::Keeper;
 pub use keeping::Keeping;
 pub use watch::{Progress, Watch};
 
 use crate::control::Control;
-use crate::device::Device;
+use crate::device::{Device, WorkerOutcome};
 use crate::error::BenchError;
 use crate::offsets::derive_seed;
 use crate::phase::{self, Load, Pace};
-use crate::queue::Task;
+use crate::queue::{QueueSpec, Task};
 use crate::results::{Round, TestRecord};
 use crate::{clock, layout, validity};
+use checkpoint::Checkpoints;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_drive::{IoFile, OwnFolder, Target};
@@ -70,6 +73,7 @@ pub struct Session<'a> {
     simulated: Option<Arc<SimulatedDrive>>,
     pass: u64,
     test: TestClock,
+    checkpoints: Checkpoints<'a>,
 }
 
 /// How far the test in progress is.
@@ -109,7 +113,14 @@ impl<'a> Session<'a> {
             simulated: target.simulated().cloned(),
             pass: 0,
             test: TestClock::default(),
+            checkpoints: Checkpoints::default(),
         }
+    }
+
+    /// The same with somebody who keeps what a long test has found so far: see [`Session::checkpoint`].
+    pub fn with_keeper(mut self, keeper: Keeper<'a>) -> Self {
+        self.checkpoints = Checkpoints::of(keeper);
+        self
     }
 
     /// The same with a claimed block device, which tests may write as it was claimed for. The claim lasts
@@ -176,6 +187,7 @@ impl<'a> Session<'a> {
             writes: Some(planned.writes),
             restores: planned.restores.clone(),
         };
+        self.checkpoints.begin(self.test.start_ns);
         let mut record = TestRecord::new(planned.test);
         let end = crate::tests::run(planned.test, self, &mut record);
         let end = self.put_back(end);
@@ -415,14 +427,30 @@ impl<'a> Session<'a> {
     pub fn watched<T: Task>(
         &self,
         device: &Device,
-        spec: crate::queue::QueueSpec,
+        spec: QueueSpec,
         control: &Control,
         task: T,
-    ) -> Result<(crate::device::WorkerOutcome<T::Output>, Watch), BenchError> {
+    ) -> Result<(WorkerOutcome<T::Output>, Watch), BenchError> {
+        self.watched_by(device, spec, control, task, || ())
+    }
+
+    /// The same, and calls `also` now and then, from the thread that only waits.
+    pub fn watched_by<T: Task>(
+        &self,
+        device: &Device,
+        spec: QueueSpec,
+        control: &Control,
+        task: T,
+        mut also: impl FnMut(),
+    ) -> Result<(WorkerOutcome<T::Output>, Watch), BenchError> {
         self.check_stop()?;
         let watch = Watch::begin(self);
         let mut progress = Progress::new(self, control);
-        let mut outcomes = device.run(spec, vec![task], || progress.look())?;
+        let look = || {
+            progress.look();
+            also();
+        };
+        let mut outcomes = device.run(spec, vec![task], look)?;
         Ok((outcomes.pop().expect("one task, one outcome"), watch))
     }
 

@@ -138,7 +138,8 @@ pub struct RunArguments {
 #[derive(Debug, Clone, Default, Args)]
 pub struct RawArguments {
     /// Let block devices be written so that their contents stay: same-bytes or restore (where there
-    /// are contents, restore:SERIAL). Surface then also writes, and with restore transfer does.
+    /// are contents, restore:SERIAL). Surface then also writes, and with restore transfer does. With destroy a
+    /// person at a terminal is asked for the serial number.
     #[arg(long, value_name = "LEVEL", conflicts_with = "destroy")]
     pub write: Option<WriteName>,
     /// Let the block device with this serial number lose its contents (without one: MODEL:BYTES).
@@ -149,7 +150,7 @@ pub struct RawArguments {
 /// What `--write` takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteName {
-    /// Same-bytes or restore.
+    /// Same-bytes, restore, or destroy, which somebody at a terminal must confirm.
     pub level: WriteLevel,
     /// Serial number of the device that has contents.
     pub serial: Option<String>,
@@ -167,8 +168,9 @@ impl FromStr for WriteName {
             ("same-bytes", None) => Ok(Self { level: WriteLevel::SameBytes, serial: None }),
             ("same-bytes", Some(_)) => Err("same-bytes needs no serial number".to_string()),
             ("restore", serial) => Ok(Self { level: WriteLevel::Restore, serial }),
-            ("destroy", _) => Err("contents are lost only with --destroy SERIAL".to_string()),
-            _ => Err(format!("'{name}' is no level; use same-bytes or restore")),
+            ("destroy", None) => Ok(Self { level: WriteLevel::Destroy, serial: None }),
+            ("destroy", Some(_)) => Err("with a serial number it is --destroy SERIAL".to_string()),
+            _ => Err(format!("'{name}' is no level; use same-bytes, restore or destroy")),
         }
     }
 }
@@ -403,8 +405,8 @@ mod tests {
             (&["drivescope", "run"][..], "TARGET"),
             (&["drivescope", "run", ".", "--price", "cheap"][..], "105USD"),
             (&["drivescope", "run", ".", "--time", "1y"][..], "unit of time"),
-            (&["drivescope", "run", ".", "--write", "all"][..], "same-bytes or restore"),
-            (&["drivescope", "run", ".", "--write", "destroy"][..], "--destroy SERIAL"),
+            (&["drivescope", "run", ".", "--write", "all"][..], "same-bytes, restore or destroy"),
+            (&["drivescope", "run", ".", "--write", "destroy:S"][..], "--destroy SERIAL"),
             (&["drivescope", "run", ".", "--write", "same-bytes:S1"][..], "no serial number"),
             (&["drivescope", "run", ".", "--write", "restore", "--destroy", "S"][..], "--destroy"),
         ] {

@@ -34,6 +34,12 @@ pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
+/// Writes a question to standard error; the answer follows on the same line.
+pub fn ask(question: &str) {
+    let mut error = std::io::stderr().lock();
+    let _ = write!(error, "{question}").and_then(|()| error.flush());
+}
+
 /// Writes an error, in one line.
 pub fn complain(message: &str) {
     let lines = message.split('\n').map(str::trim).filter(|line| !line.is_empty());

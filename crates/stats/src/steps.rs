@@ -7,7 +7,9 @@
 use crate::changepoint::{PENALTY_FACTOR, Segment, robust_sigma};
 use crate::isotonic::{Block, Direction, blocks};
 use crate::robust::local_outliers;
+use crate::summary::{MAD_TO_SIGMA, mad};
 use crate::usable;
+use std::f64::consts::SQRT_2;
 
 /// Neighbouring zones of a disk differ by 1–5 %; half a percent is below any and above most noise.
 pub const ZONE_DROP_MIN: f64 = 0.005;
@@ -17,29 +19,61 @@ const OUTLIER_REACH: usize = 3;
 /// Probes this many σ away from their neighbours are set aside.
 const OUTLIER_SIGMAS: f64 = 4.0;
 
+/// Rounds in which the noise is estimated again without the steps found by then.
+const ROUNDS_MAX: usize = 4;
+/// Differences of neighbours that give an estimate of the noise.
+const DIFFERENCES_MIN: usize = 8;
+
 /// Zones of constant rate of `rates`, positive values in order of address, taken to fall or stay.
 ///
-/// Probes far outside their neighbourhood count as the median of it. A further zone must reduce
-/// the squared deviations by 3·σ²·ln n (noise σ from first differences) and begin with a
-/// drop of at least the share `drop_min` of the rate before ([`ZONE_DROP_MIN`]). Each edge is good to
-/// one probe; `mean` is in the unit of the rates, and the zones cover the slice. A curve that falls
-/// smoothly comes out as a staircase. Time grows with the square of the number of pooled blocks.
+/// Probes far outside their neighbourhood count as the median of it. A further zone must reduce the
+/// squared deviations of the logarithms by 3·σ²·ln n and begin with a drop of at least the share `drop_min`
+/// of the rate before ([`ZONE_DROP_MIN`]). The noise σ comes from first differences: first all of them,
+/// then those within the zones found. Each edge is good to one probe; `mean` is geometric and in the
+/// unit of the rates, and the zones cover the slice. A curve that falls smoothly comes out as a
+/// staircase. Time grows with the square of the number of pooled blocks.
 ///
 /// `None` for an empty slice, a rate that is not positive and finite, or `drop_min` outside 0–1.
 pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Segment>> {
     if !usable(rates) || rates.iter().any(|&r| r <= 0.0) || !(0.0..1.0).contains(&drop_min) {
         return None;
     }
-    let sigma = robust_sigma(rates).unwrap_or(0.0);
-    let cleaned = without_outliers(rates, OUTLIER_SIGMAS * sigma);
-    let blocks = blocks(&cleaned, None, Direction::NonIncreasing)?;
-    let penalty = PENALTY_FACTOR * sigma * sigma * (rates.len() as f64).ln();
-    let mut zones = best_partition(&blocks, penalty);
+    // Noise is a share of the rate, so logarithms have the same everywhere.
+    let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
+    let mut sigma = robust_sigma(&logs).unwrap_or(0.0);
+    let mut zones = partition(&logs, sigma)?;
+    // Steps count as noise until they are known: each round knows more of them.
+    for _ in 0..ROUNDS_MAX {
+        let less = sigma_within(&logs, &zones).filter(|less| *less < sigma);
+        let Some(less) = less else { break };
+        sigma = less;
+        zones = partition(&logs, sigma)?;
+    }
+    for zone in &mut zones {
+        zone.mean = zone.mean.exp();
+    }
     while let Some(i) = smallest_drop(&zones, drop_min) {
         let merged = merge(zones[i], zones[i + 1]);
         zones.splice(i..=i + 1, [merged]);
     }
     Some(zones)
+}
+
+/// Zones of a curve of logarithms with noise of this size.
+fn partition(logs: &[f64], sigma: f64) -> Option<Vec<Segment>> {
+    let cleaned = without_outliers(logs, OUTLIER_SIGMAS * sigma);
+    let blocks = blocks(&cleaned, None, Direction::NonIncreasing)?;
+    let penalty = PENALTY_FACTOR * sigma * sigma * (logs.len() as f64).ln();
+    Some(best_partition(&blocks, penalty))
+}
+
+/// The noise without the differences across known edges; `None` where too few are left.
+fn sigma_within(logs: &[f64], zones: &[Segment]) -> Option<f64> {
+    let within =
+        |zone: &Segment| logs[zone.start..zone.end].windows(2).map(|pair| pair[1] - pair[0]);
+    let differences: Vec<f64> = zones.iter().flat_map(within).collect();
+    let enough = differences.len() >= DIFFERENCES_MIN;
+    enough.then(|| mad(&differences)).flatten().map(|mad| mad * MAD_TO_SIGMA / SQRT_2)
 }
 
 /// The curve with outliers replaced. A curve that only falls comes back unchanged.
@@ -134,6 +168,20 @@ mod tests {
         assert_eq!(edges(&zones(&disk(0, 0.0), ZONE_DROP_MIN).unwrap()), EDGES, "without noise");
     }
 
+    /// Two or three probes for each zone: a third of all differences are steps, which are no noise.
+    #[test]
+    fn many_narrow_zones_are_told_from_noise() {
+        let level = |i: usize| 165.0 - 4.2 * (i * 24 / 74) as f64;
+        let truth: Vec<usize> = (1..74).filter(|&i| level(i) < level(i - 1)).collect();
+        let is_right = |seed: &u64| {
+            let found = edges(&zones(&noisy(74, 0.005, *seed, level), ZONE_DROP_MIN).unwrap());
+            let is_near = |(a, b): (&usize, &usize)| a.abs_diff(*b) <= 1;
+            found.len() == truth.len() && found.iter().zip(&truth).all(is_near)
+        };
+        let count = (0..100).filter(is_right).count();
+        assert!(count >= 90, "{count} of 100");
+    }
+
     #[test]
     fn outliers_make_no_zone() {
         for slow in [&[0][..], &[30], &[70, 71, 72], &[127]] {
@@ -165,7 +213,9 @@ mod tests {
             assert_eq!(zones(wrong, 0.01), None);
         }
         assert_eq!(zones(&[1.0], 1.0), None);
-        assert_eq!(zones(&[7.0], 0.01), Some(vec![Segment { start: 0, end: 1, mean: 7.0 }]));
+        let one = zones(&[7.0], 0.01).unwrap();
+        assert_eq!((one.len(), one[0].start, one[0].end), (1, 0, 1));
+        assert_close(one[0].mean, 7.0, 1e-12);
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! What is looked at around and during a phase: progress, and the kernel's counters.
+//! What watches a phase from outside: its progress, and the kernel's counters before and after it.
 
 use super::Session;
 use crate::control::Control;

@@ -3,8 +3,9 @@
 
 mod curve;
 
-use super::writing::{Manner, stretch, write};
-use super::{Context, no_overwriting, planned, skipped};
+use super::continuing::Need;
+use super::writing::{Manner, stretch, write, write_kept, written_bytes};
+use super::{Context, continuing, no_overwriting, planned, skipped};
 use crate::error::BenchError;
 use crate::offsets::{derive_seed, shuffle};
 use crate::payload::Payload;
@@ -20,6 +21,10 @@ use drivescope_model::whole_drive::{FillMode, FillOptions};
 const PLACES_MIN: u64 = 16;
 /// Requests of a sample that average out what one of them happens to meet.
 const SAMPLE_CHUNKS: u64 = 32;
+/// The same of a hard disk, and the size of its requests at most: it answers when a track has left its
+/// cache, and what of that is no whole request makes the rate of a short sample uncertain.
+const DISK_SAMPLE_CHUNKS: u64 = 64;
+const DISK_CHUNK: u64 = 256 << 10;
 /// Longest lead-in and longest sample of a place: longer ones say nothing more, they only take time.
 const SAMPLE_MAX: u64 = 128 << 20;
 /// Pieces of a full fill, each timed; longer ones where a whole drive has too many of them.
@@ -106,35 +111,56 @@ impl Fill<'_> {
     fn full(&self, record: &mut TestRecord) -> Result<(), BenchError> {
         let chunk = self.options().chunk.0;
         let from = self.options().from.0 / PAGE * PAGE;
+        continuing::check(self.session, self.manner.data, from, Need::All)?;
         let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
         let mut timed: Vec<Timed> = Vec::new();
         let mut end = Ok(());
-        let reached = |timed: &[Timed]| timed.last().map_or(from, |t| t.offset + t.len);
-        while end.is_ok() && reached(&timed) < self.size {
-            let pieces = pieces(reached(&timed), self.size, piece);
-            end = write(self.session, record, "write", pieces, self.manner)
-                .and_then(|written| written.into_timed(&mut timed));
+        while end.is_ok() && from + written_bytes(&timed) < self.size {
+            let pieces = pieces(from + written_bytes(&timed), self.size, piece);
+            let so_far = |new: &[Timed]| self.so_far(from, &[&timed, new].concat());
+            let written =
+                write_kept(self.session, record, "write", pieces, self.manner, Some(&so_far));
+            end = written.and_then(|written| written.into_timed(&mut timed));
         }
-        let curve = curve::continuous(&timed);
-        curve::report(record, &curve);
-        self.report_written(record, "write", timed.iter().map(|t| t.len).sum());
+        let curve = self.report(record, &timed);
         if from == 0 && end.is_ok() {
             curve::report_whole(record, &curve);
         }
+        if end.is_err() {
+            record.remark(self.how_to_go_on(from + written_bytes(&timed)));
+        }
+        end
+    }
+
+    /// What can be said of pieces in order: all of them, or those written by now.
+    fn report(&self, record: &mut TestRecord, timed: &[Timed]) -> Vec<curve::Step> {
+        let curve = curve::continuous(timed);
+        curve::report(record, &curve);
+        self.report_written(record, "write", written_bytes(timed));
         // No zone is a fifth slower than its neighbour: a larger step is the end of a cache, which
         // shingled disks have too.
         curve::report_knee(record, &curve);
         if self.rotates {
             curve::report_zones(record, &curve);
         }
-        if end.is_err() {
-            let at = reached(&timed);
-            record.remark(format!(
-                "stopped at byte {at} ({}); to continue: --set fill.mode=full --set fill.from={at}",
-                Bytes(at)
-            ));
-        }
-        end
+        curve
+    }
+
+    /// The record of a full fill as it would be if the program ended now.
+    fn so_far(&self, from: u64, timed: &[Timed]) -> TestRecord {
+        let mut record = TestRecord::new(TestKind::Fill);
+        self.report(&mut record, timed);
+        record.remark(self.how_to_go_on(from + written_bytes(timed)));
+        record
+    }
+
+    fn how_to_go_on(&self, at: u64) -> String {
+        let seed = self.session.plan.seed;
+        format!(
+            "stopped at byte {at} ({}); to continue: --seed {seed} --set fill.mode=full --set \
+             fill.from={at}",
+            Bytes(at)
+        )
     }
 
     /// Writes a small share of the target: a burst on flash, then places spread over everything.
@@ -148,25 +174,30 @@ impl Fill<'_> {
         }
         let mut places = sampling.places(self.size);
         shuffle(&mut places, derive_seed(self.session.plan.seed, "fill", 1, 0));
+        // The write cache of a hard disk is empty before the first visit, and never again.
+        let warm_up = vec![places[places.len() - 1]; sampling.warm_up as usize];
+        places.splice(0..0, warm_up);
+        let manner = Manner { chunk: sampling.chunk, ..self.manner };
         let mut timed = Vec::new();
         let mut end = Ok(());
         while end.is_ok() && timed.len() < places.len() {
             let rest = places[timed.len()..].to_vec();
-            end = write(self.session, record, "write", rest, self.manner)
+            end = write(self.session, record, "write", rest, manner)
                 .and_then(|written| written.into_timed(&mut timed));
         }
+        let visits = written_bytes(&timed) / sampling.sample;
+        self.report_written(record, "write", sampling.bytes_of(visits));
+        timed.drain(..timed.len().min(sampling.warm_up as usize));
         let reach = if self.rotates { 0 } else { FLASH_REACH };
         let begun = curve::continuous(&burst);
         let behind = begun.last().map_or(0, |step| step.to);
         let curve = [begun, curve::sampled(&timed, behind, self.size, reach)].concat();
         curve::report(record, &curve);
-        let each = sampling.lead_in + sampling.sample;
-        self.report_written(record, "write", each * timed.len() as u64);
         if end.is_ok() {
             curve::report_whole(record, &curve);
         }
         if self.rotates {
-            curve::report_zones(record, &curve);
+            curve::report_sampled_zones(record, &curve);
         }
         end
     }
@@ -188,8 +219,7 @@ impl Fill<'_> {
             left.drain(..timed.len() - before);
         }
         let curve = curve::continuous(timed);
-        let written: u64 = timed.iter().map(|t| t.len).sum();
-        self.report_written(record, "burst", written);
+        self.report_written(record, "burst", written_bytes(timed));
         curve::staircase(record, "burst.burst_mb_s", &curve::merged(&curve));
         curve::report_knee(record, &curve);
         end
@@ -227,26 +257,41 @@ struct Sampling {
     count: u64,
     lead_in: u64,
     sample: u64,
+    /// Bytes per request.
+    chunk: u64,
+    /// Visits before the first that counts.
+    warm_up: u64,
 }
 
 impl Sampling {
     /// As many places as asked that fit into the asked share; `None` if they would be too few.
     fn new(options: &FillOptions, size: u64, rotates: bool) -> Option<Self> {
-        let chunk = options.chunk.0;
+        let asked = options.chunk.0;
         let budget = (size as f64 * options.share_pct / 100.0) as u64;
+        let (chunk, chunks) = match rotates {
+            true => (asked.min(DISK_CHUNK), DISK_SAMPLE_CHUNKS),
+            false => (asked, SAMPLE_CHUNKS),
+        };
         // Rather fewer places than samples so short that chance decides; but not too few.
-        let long_enough = (budget / (2 * SAMPLE_CHUNKS * chunk)).max(PLACES_MIN);
+        let long_enough = (budget / (2 * chunks * chunk)).max(PLACES_MIN);
         let most = if rotates { long_enough } else { long_enough.min(FLASH_PLACES) };
-        let count = u64::from(options.places).min(most).min(budget / (2 * chunk));
+        let warm_up = u64::from(rotates);
+        let fitting = (budget / (2 * chunk)).saturating_sub(warm_up);
+        let count = u64::from(options.places).min(most).min(fitting);
         if count < PLACES_MIN {
             return None;
         }
-        let half = (budget / count / 2).min(SAMPLE_MAX) / chunk * chunk;
-        Some(Self { count, lead_in: half, sample: half })
+        let half = (budget / (count + warm_up) / 2).min(SAMPLE_MAX) / chunk * chunk;
+        Some(Self { count, lead_in: half, sample: half, chunk, warm_up })
+    }
+
+    /// Bytes written by so many visits.
+    fn bytes_of(self, visits: u64) -> u64 {
+        visits * (self.lead_in + self.sample)
     }
 
     fn bytes(self) -> u64 {
-        self.count * (self.lead_in + self.sample)
+        self.bytes_of(self.count + self.warm_up)
     }
 
     /// Places from the first byte to the last, in order.

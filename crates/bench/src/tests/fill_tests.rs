@@ -57,15 +57,12 @@ fn check_disk(model: &str) {
         let zones = points(result, "fill.write.zone_mb_s");
         zones[1..zones.len() - 1].iter().map(|zone| zone.0).collect::<Vec<f64>>()
     };
-    let missed = |found: &[f64]| {
-        truth.iter().filter(|edge| !all_near(&[**edge], found, capacity * 0.02)).count()
-    };
-    let (all, some) = (found(&full), found(&sampled));
-    assert!(all_near(&all, &truth, capacity * 0.02), "{model}: {all:?} for {truth:?}");
-    assert_eq!(missed(&all), 0, "{model}: {all:?} for {truth:?}");
-    assert!(all.len() <= 2 * truth.len(), "{model}: {all:?} for {truth:?}");
-    // Steps of 2 % are at the limit of what samples can show.
-    assert!(missed(&some) * 4 <= truth.len(), "{model}: {some:?} for {truth:?}");
+    for (result, most) in [(&full, truth.len()), (&sampled, truth.len() + truth.len() / 10)] {
+        let found = found(result);
+        assert!(all_near(&found, &truth, capacity * 0.02), "{model}: {found:?} for {truth:?}");
+        assert!(all_near(&truth, &found, capacity * 0.02), "{model}: {found:?} for {truth:?}");
+        assert!(found.len() <= most, "{model}: {found:?} for {truth:?}");
+    }
     let time = |result| value(result, "fill.whole.time_s").unwrap();
     assert!((time(&full) / disk.full_pass_s() - 1.0).abs() < 0.005, "{model}: {}", time(&full));
     assert!((time(&sampled) / time(&full) - 1.0).abs() < 0.01, "{model}: {}", time(&sampled));
@@ -79,7 +76,18 @@ fn check_disk(model: &str) {
 
 #[test]
 fn zones_and_times_of_disks_are_found() {
-    for model in ["wd4000aaks", "hgst-7k1000", "wd20ears", "wd40efrx", "usb-16tb"] {
+    for model in [
+        "wd4000aaks",
+        "hgst-7k1000",
+        "wd10ears",
+        "wd15earx",
+        "wd20ears",
+        "wd20eads",
+        "hds722020ala330",
+        "wd40efrx",
+        "wd40ezrz",
+        "usb-16tb",
+    ] {
         check_disk(model);
     }
 }
@@ -93,7 +101,7 @@ fn cache_bytes(params: &SsdParams) -> f64 {
 
 #[test]
 fn the_end_of_the_cache_of_flash_is_found() {
-    for model in ["kioxia-bg4-128", "samsung-860evo-250"] {
+    for model in ["kioxia-bg4-128", "pm871b-128", "samsung-860evo-250", "corsair-mp510-240"] {
         let target = format!("sim:{model}?fill=0");
         let (full, sampled) = (fill(&target, FillMode::Full), fill(&target, FillMode::Sampled));
         let params = model_named(model).unwrap().ssd.unwrap();
@@ -108,7 +116,9 @@ fn the_end_of_the_cache_of_flash_is_found() {
         assert!(value(&sampled, "fill.burst.written_bytes").unwrap() < capacity * 0.25);
         let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
         let difference = rms(&curves[0], &curves[1]);
-        assert!(difference < 0.02, "{model}: {difference}");
+        // This one slows down once more when it is nearly full, which no sample of an empty drive can show.
+        let last_part = model == "corsair-mp510-240";
+        assert!(difference < if last_part { 0.1 } else { 0.02 }, "{model}: {difference}");
         assert!(full.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
     }
 }

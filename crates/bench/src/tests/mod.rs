@@ -1,9 +1,11 @@
 //! The tests, one file each: its cost, what it may write, its phases, its metrics.
 
 mod align;
+mod continuing;
 mod fill;
 mod gnome;
 mod latency;
+mod read_back;
 mod restoring;
 mod surface;
 mod tiny_writes;

@@ -3,10 +3,11 @@
 mod judge;
 mod probe;
 mod quick;
-mod read_back;
 
-use super::writing::{Manner, stretch, write};
-use super::{Context, no_overwriting, planned, skipped};
+use super::continuing::Need;
+use super::read_back::{ReadBack, ReadBackOutcome};
+use super::writing::{Manner, stretch, write_kept, written_bytes};
+use super::{Context, continuing, no_overwriting, planned, skipped};
 use crate::control::Control;
 use crate::device::WorkerOutcome;
 use crate::error::{BenchError, describe};
@@ -16,6 +17,7 @@ use crate::phase::Measured;
 use crate::queue::QueueSpec;
 use crate::recorder::{IoFailure, Recorder};
 use crate::results::TestRecord;
+use crate::scan::Timed;
 use crate::session::{Session, Watch};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
@@ -25,7 +27,6 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_model::whole_drive::{VerifyMode, VerifyPhase};
 use quick::{CHUNK, Quick};
-use read_back::{ReadBack, ReadBackOutcome};
 
 /// A drive smaller than this has too few blocks to choose from.
 const SIZE_MIN: Bytes = Bytes::mib(4);
@@ -127,6 +128,8 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let options = &session.plan.suite.verify;
     let data = Payload::new(session.plan.seed, FULL_PASS);
     let from = options.from.0 / u64::from(CHUNK) * u64::from(CHUNK);
+    let need = if options.phase == VerifyPhase::Write { Need::All } else { Need::Any };
+    continuing::check(session, data, from, need)?;
     if options.phase == VerifyPhase::Write {
         write_all(session, record, from, size, data)?;
         session.open_device().sync()?;
@@ -135,7 +138,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let start = if options.phase == VerifyPhase::Read { from } else { 0 };
     let (outcome, end) = read_back(session, record, start, size, data)?;
     judge::full(record, &outcome, start, size);
-    end.inspect_err(|_| remark(session, record, VerifyPhase::Read, outcome.reached))
+    end.inspect_err(|_| record.remark(how_to_go_on(session, VerifyPhase::Read, outcome.reached)))
 }
 
 fn write_all(
@@ -148,13 +151,26 @@ fn write_all(
     let starts = (from..size).step_by(PIECE as usize);
     let places = starts.map(|at| stretch(at, PIECE.min(size - at))).collect();
     let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
+    let so_far = |timed: &[Timed]| {
+        let mut record = TestRecord::new(TestKind::Verify);
+        report_written(&mut record, timed);
+        let at = from + written_bytes(timed);
+        record.remark(how_to_go_on(session, VerifyPhase::Write, at));
+        record
+    };
     let mut timed = Vec::new();
-    let end = write(session, record, "write", places, manner)?.into_timed(&mut timed);
-    let bytes: u64 = timed.iter().map(|t| t.len).sum();
+    let end =
+        write_kept(session, record, "write", places, manner, Some(&so_far))?.into_timed(&mut timed);
+    report_written(record, &timed);
+    let at = from + written_bytes(&timed);
+    end.inspect_err(|_| record.remark(how_to_go_on(session, VerifyPhase::Write, at)))
+}
+
+fn report_written(record: &mut TestRecord, timed: &[Timed]) {
+    let bytes = written_bytes(timed);
     let ns: u64 = timed.iter().filter_map(|t| t.ns).sum();
     record.metric("write.mb_s", vec![bytes as f64 * 1e3 / ns.max(1) as f64]);
     record.metric("write.written_bytes", vec![bytes as f64]);
-    end.inspect_err(|_| remark(session, record, VerifyPhase::Write, from + bytes))
 }
 
 fn read_back(
@@ -168,7 +184,16 @@ fn read_back(
     let control = Control::default();
     let task = ReadBack { span: start..size, chunk: CHUNK, depth: DEPTH, data, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
-    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let checkpoint = || {
+        session.checkpoint(|| {
+            let mut record = TestRecord::new(TestKind::Verify);
+            let at = control.settled().max(start);
+            record.remark(how_to_go_on(session, VerifyPhase::Read, at));
+            record
+        });
+    };
+    let (worker, watch) =
+        session.watched_by(session.open_device(), spec, &control, task, checkpoint)?;
     let (mut outcome, frame) = split(worker);
     if let Some(source) = outcome.queue_error.take() {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
@@ -182,13 +207,13 @@ fn read_back(
 }
 
 /// How to go on after a stop.
-fn remark(session: &Session<'_>, record: &mut TestRecord, phase: VerifyPhase, at: u64) {
+fn how_to_go_on(session: &Session<'_>, phase: VerifyPhase, at: u64) -> String {
     let phase = if phase == VerifyPhase::Write { "write" } else { "read" };
     let seed = session.plan.seed;
-    record.remark(format!(
+    format!(
         "stopped at byte {at} of the {phase} phase; to continue: --seed {seed} --set \
          verify.mode=full --set verify.phase={phase} --set verify.from={at}"
-    ));
+    )
 }
 
 /// What a worker used, without its output.

@@ -35,6 +35,9 @@ pub(super) fn stretch(offset: u64, len: u64) -> Place {
     Place { offset, len, lead_in_from: offset, lead_in_len: 0 }
 }
 
+/// What a test has to say of the stretches written by now.
+pub(super) type SoFar<'f> = &'f dyn Fn(&[Timed]) -> TestRecord;
+
 /// How stretches are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Manner {
@@ -46,6 +49,11 @@ pub(super) struct Manner {
     pub depth: u32,
 }
 
+/// Bytes of stretches that were written without an error.
+pub(super) fn written_bytes(timed: &[Timed]) -> u64 {
+    timed.iter().filter(|t| t.ns.is_some()).map(|t| t.len).sum()
+}
+
 /// Writes `places` and keeps that as the phase `cell`. Long stretches of simulated drives are computed
 /// at once where the model can; the result may then end before the last place, and the caller goes on.
 pub(super) fn write(
@@ -55,11 +63,24 @@ pub(super) fn write(
     places: Vec<Place>,
     manner: Manner,
 ) -> Result<Written, BenchError> {
+    write_kept(session, record, cell, places, manner, None)
+}
+
+/// The same; while it lasts, `so_far` says now and then what becomes of the stretches written by then, for
+/// [`Session::checkpoint`].
+pub(super) fn write_kept(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    cell: &'static str,
+    places: Vec<Place>,
+    manner: Manner,
+    so_far: Option<SoFar<'_>>,
+) -> Result<Written, BenchError> {
     let label = format!("{} {cell}", record.test());
     session.emit(Event::PhaseStarted { label, round: 1, rounds: 1 });
     let (watch, outcome) = match streamed(session, &places, manner)? {
         Some(streamed) => streamed,
-        None => stepped(session, places, manner)?,
+        None => stepped(session, places, manner, so_far)?,
     };
     let Outcome { timed, measured, asked, failures } = outcome;
     for failure in &failures {
@@ -87,13 +108,20 @@ fn stepped(
     session: &Session<'_>,
     places: Vec<Place>,
     Manner { data, chunk, depth }: Manner,
+    so_far: Option<SoFar<'_>>,
 ) -> Result<(Watch, Outcome), BenchError> {
     let chunk = chunk as u32;
-    let control = Control::default();
+    let control = Control::of_places(places.len());
+    let visited = places.clone();
+    let keep = || {
+        if let Some(so_far) = so_far {
+            session.checkpoint(|| so_far(&timed_so_far(&visited, &control)));
+        }
+    };
     let task = Scan { places, chunk, depth, data: Some(data), control: &control };
     // One request is made while the others fly.
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let (worker, watch) = session.watched_by(session.open_device(), spec, &control, task, keep)?;
     let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
@@ -105,6 +133,15 @@ fn stepped(
         wall_ns: worker.wall_ns,
     };
     Ok((watch, Outcome { timed, measured, asked: asked_bytes, failures }))
+}
+
+/// The stretches that are done by now.
+fn timed_so_far(places: &[Place], control: &Control) -> Vec<Timed> {
+    let timed = |(place, ns): (&Place, u64)| {
+        let Place { offset, len, .. } = *place;
+        Timed { offset, ns: Some(ns), steady_ns: None, len }
+    };
+    places.iter().zip(control.times_ns()).map(timed).collect()
 }
 
 /// Computed at once, as many stretches as the model can; `None` if it cannot do the first.

@@ -9,7 +9,11 @@ use std::path::Path;
 /// What the user gave: the serial numbers on the command line, or what was typed. There is no word
 /// that stands for every device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Confirmation(Vec<String>);
+pub struct Confirmation {
+    phrases: Vec<String>,
+    /// By a person who was asked, and saw the plan.
+    was_typed: bool,
+}
 
 impl Confirmation {
     /// Nothing was given.
@@ -19,12 +23,22 @@ impl Confirmation {
 
     /// These serial numbers; one of them must be that of the device.
     pub fn given(phrases: &[String]) -> Self {
-        Self(phrases.to_vec())
+        Self { phrases: phrases.to_vec(), was_typed: false }
+    }
+
+    /// What a person typed who was asked for [`super::Report::missing_phrase`].
+    pub fn typed(phrase: &str) -> Self {
+        Self { phrases: vec![phrase.to_string()], was_typed: true }
     }
 
     /// Whether exactly this device was named.
     fn names(&self, device: &DeviceIdentity) -> bool {
-        self.0.contains(&device.phrase())
+        self.phrases.contains(&device.phrase())
+    }
+
+    /// How it came.
+    fn how(&self) -> &'static str {
+        if self.was_typed { "typed" } else { "given" }
     }
 }
 
@@ -53,10 +67,11 @@ pub(crate) fn check(
     };
     let command = format!("lsblk --nodeps --output NAME,MODEL,SERIAL,SIZE {}", device.path);
     checks.push(if is_named {
-        ok("confirmation", format!("{phrase} was given, which the device reports"))
-    } else if !confirmation.0.is_empty() {
-        let given = confirmation.0.join(", ");
-        let evidence = format!("{given} was given, but the device reports {phrase}");
+        let how = confirmation.how();
+        ok("confirmation", format!("{phrase} was {how}, which the device reports"))
+    } else if !confirmation.phrases.is_empty() {
+        let (given, how) = (confirmation.phrases.join(", "), confirmation.how());
+        let evidence = format!("{given} was {how}, but the device reports {phrase}");
         refused("confirmation", evidence, &command)
     } else if is_needed {
         let evidence = format!("{} needs the device's own name: {flag}", level.name());

@@ -5,13 +5,17 @@ use super::contents::{self, Contents};
 use super::family::Family;
 use super::identity;
 use super::kernel::{Access, Facts, Kernel, Place};
-use super::{Request, places, processes, users};
+use super::{Request, answer, places, processes, users};
 use crate::roots::{Roots, read_text};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity, Outcome};
 use rustix::io::Errno;
 use std::fs::File;
 use std::path::Path;
+
+/// A user that nobody sees may be a program that was killed a moment ago, whose last requests the kernel
+/// still ends: a second is given to it.
+const CLAIM_ATTEMPTS: u32 = 10;
 
 /// What one pass found.
 #[derive(Debug, Default)]
@@ -51,15 +55,17 @@ pub(crate) fn inspect(
             return found;
         }
     };
-    let Some(device) = identity::identify(roots, &place, &facts) else {
+    let Some(mut device) = identity::identify(roots, &place, &facts) else {
         let number = format!("{}:{}", facts.number.0, facts.number.1);
         let evidence = format!("the kernel does not describe device {number} in /sys");
         found.checks.push(refused("identity", evidence, &format!("ls /sys/dev/block/{number}")));
         return found;
     };
+    let answer = answer::ask(kernel, roots, &reader, &mut device);
     let family = Family::of(roots, &device.name);
     found.checks.push(ok("path", format!("{} is {}", request.path.display(), device.path)));
     found.checks.push(identity::check(roots, &device));
+    found.checks.push(answer);
     found.checks.push(writable(roots, &family, &device, &facts));
     found.checks.push(range(request, &device));
     let uses = users::check(roots, &family);
@@ -171,7 +177,15 @@ fn take(
 ) -> Option<File> {
     let node = place.node.display();
     let command = format!("lsblk {node}; sudo grep -s {node} /proc/*/mountinfo /proc/swaps");
-    let (check, file) = match kernel.open(&place.node, access) {
+    let mut opened = kernel.open(&place.node, access);
+    for _ in 0..CLAIM_ATTEMPTS {
+        if is_explained || !matches!(opened, Err(Errno::BUSY)) {
+            break;
+        }
+        kernel.wait();
+        opened = kernel.open(&place.node, access);
+    }
+    let (check, file) = match opened {
         Ok(file) => match kernel.facts(&file) {
             Ok(now) if now == *facts => {
                 (ok("claim", "the kernel gave the device exclusively"), Some(file))

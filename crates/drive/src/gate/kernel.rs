@@ -1,5 +1,7 @@
 //! What the gate asks the kernel about a device node. Tests answer for machines that are not here.
 
+use super::answer::Way;
+use super::identify;
 use crate::roots::split_dev;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -16,7 +18,8 @@ const BLKGETDISKSEQ: Opcode = opcode::read::<u64>(0x12, 128);
 
 /// udev holds a shared lock while it looks at a device: a moment, after which it is free.
 const LOCK_ATTEMPTS: u32 = 20;
-const LOCK_PAUSE: Duration = Duration::from_millis(100);
+/// Between two attempts of any kind.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +66,10 @@ pub(crate) trait Kernel: Send + Sync {
     fn open(&self, node: &Path, access: Access) -> Result<File, Errno>;
     /// Asks an open descriptor.
     fn facts(&self, file: &File) -> Result<Facts, Errno>;
+    /// Asks the drive behind an open descriptor who it is: what it answers, as it is.
+    fn ask(&self, file: &File, way: Way) -> Result<Vec<u8>, Errno>;
+    /// Waits a moment for something to pass.
+    fn wait(&self);
     /// Takes the exclusive advisory lock; `WOULDBLOCK` when somebody else keeps one.
     fn lock(&self, file: &File) -> Result<(), Errno>;
 }
@@ -116,11 +123,19 @@ impl Kernel for Host {
         })
     }
 
+    fn ask(&self, file: &File, way: Way) -> Result<Vec<u8>, Errno> {
+        identify::ask(file, way)
+    }
+
+    fn wait(&self) {
+        std::thread::sleep(PAUSE);
+    }
+
     fn lock(&self, file: &File) -> Result<(), Errno> {
         let mut result = Err(Errno::WOULDBLOCK);
         for attempt in 0..LOCK_ATTEMPTS {
             if attempt > 0 {
-                std::thread::sleep(LOCK_PAUSE);
+                self.wait();
             }
             result = rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
             if result != Err(Errno::WOULDBLOCK) {

@@ -4,10 +4,12 @@
 //! [`claim`] opens it for writing, looks at everything again through the claim it then holds, and
 //! gives a [`RawDisk`] or a [`Refusal`]. docs/safety.md explains each check, and what none can see.
 
+mod answer;
 mod checks;
 mod confirm;
 mod contents;
 mod family;
+mod identify;
 mod identity;
 mod inspect;
 mod kernel;

@@ -1,12 +1,13 @@
 //! The handle that writes to a device.
 
 use super::Request;
+use super::answer;
 use super::identity;
 use super::inspect::Held;
 use super::kernel::Kernel;
 use crate::roots::Roots;
 use drivescope_model::WriteLevel;
-use drivescope_model::gate::{DeviceIdentity, GateRecord};
+use drivescope_model::gate::{DeviceIdentity, GateRecord, Outcome};
 use rustix::fd::OwnedFd;
 use std::fmt;
 use std::io;
@@ -271,11 +272,11 @@ impl RawDisk {
         }
         match identity::identify(&self.roots, &place, &facts) {
             None => Some(format!("the kernel does not know {path} any more")),
-            Some(now) => {
-                let refused = identity::check(&self.roots, &now);
-                let contradicts = refused.outcome == drivescope_model::gate::Outcome::Refused;
-                identity::difference(&self.device, &now)
-                    .or_else(|| contradicts.then_some(refused.evidence))
+            Some(mut now) => {
+                let answer = answer::ask(&*self.kernel, &self.roots, &self.held.device, &mut now);
+                let checks = [identity::check(&self.roots, &now), answer];
+                let refused = checks.into_iter().find(|check| check.outcome == Outcome::Refused);
+                identity::difference(&self.device, &now).or(refused.map(|check| check.evidence))
             }
         }
     }

@@ -72,6 +72,11 @@ pub(crate) fn identify(device: &Device) -> Option<Identify> {
         .map(|words| parse(&words))
 }
 
+/// Identification in the bytes that a drive sends; `None` below 512 of them.
+pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Identify> {
+    words_of_bytes(bytes).map(|words| parse(&words))
+}
+
 /// `2:0:1:0` as channel 0 and id 1.
 fn scsi_channel_and_id(name: &str) -> Option<(u32, u32)> {
     let parts: Vec<u32> = name.split(':').map(|p| p.parse().ok()).collect::<Option<_>>()?;
@@ -132,7 +137,12 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     /// IDENTIFY data of an imagined drive.
-    pub(crate) fn words(model: &str, rpm: u16, sata_capabilities: u16) -> [u16; WORDS] {
+    pub(crate) fn words(
+        model: &str,
+        serial: &str,
+        rpm: u16,
+        sata_capabilities: u16,
+    ) -> [u16; WORDS] {
         let mut words = [0u16; WORDS];
         let mut put = |first: usize, count: usize, value: &str| {
             let padded = format!("{value:<width$}", width = 2 * count);
@@ -140,7 +150,7 @@ pub(crate) mod tests {
                 words[first + i] = u16::from_be_bytes(*pair);
             }
         };
-        put(10, 10, "  WD-TEST123456");
+        put(10, 10, serial);
         put(23, 4, "01.01A01");
         put(27, 20, model);
         words[217] = rpm;
@@ -165,7 +175,7 @@ pub(crate) mod tests {
 
     #[test]
     fn strings_rotation_and_generation_are_read() {
-        let words = words("IMAGINED DISK 2000 GB", 5400, 0b1110);
+        let words = words("IMAGINED DISK 2000 GB", "  WD-TEST123456", 5400, 0b1110);
         assert_eq!(parse(&words_of_text(&text_of(&words)).unwrap()), expected());
     }
 
@@ -177,7 +187,7 @@ pub(crate) mod tests {
             (0x400, 0b0010, (None, Some(1))),
             (0xFFFF, 0xFFFF, (None, None)),
         ] {
-            let found = parse(&words("", rpm, sata));
+            let found = parse(&words("", "", rpm, sata));
             assert_eq!((found.rpm, found.sata_generation), expected, "{rpm} {sata}");
             assert_eq!(found.model, None);
         }
@@ -189,7 +199,7 @@ pub(crate) mod tests {
         let place = "pci0000:00/host0/target0:0:3/0:0:3:0/block/sda";
         fake.scsi_disk(place, (8, 0), 1 << 30);
         let mut page = vec![0u8; VPD_89_IDENTIFY_OFFSET];
-        for word in words("IMAGINED DISK 2000 GB", 5400, 0b1110) {
+        for word in words("IMAGINED DISK 2000 GB", "  WD-TEST123456", 5400, 0b1110) {
             page.extend(word.to_le_bytes());
         }
         fake.file("sys/devices/pci0000:00/host0/target0:0:3/0:0:3:0/vpd_pg89", &page);

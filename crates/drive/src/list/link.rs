@@ -194,7 +194,7 @@ mod tests {
         fake.file("sys/class/ata_link/link3/sata_spd", now);
         fake.file("sys/class/ata_link/link3/sata_spd_limit", limit);
         fake.file("sys/class/ata_link/link3/hw_sata_spd_limit", host);
-        fake.file("sys/class/ata_device/dev3.0/id", text_of(&words("DISK", 7200, drive)));
+        fake.file("sys/class/ata_device/dev3.0/id", text_of(&words("DISK", "S1", 7200, drive)));
         fake.file("sys/class/ata_device/dev3.0/spdn_cnt", falls);
         link_of(&fake, "sda", "sata")
     }

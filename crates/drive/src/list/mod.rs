@@ -1,6 +1,6 @@
 //! Every drive of the machine, from sysfs, the mount table, udev and smartctl.
 
-mod ata;
+pub(crate) mod ata;
 mod content;
 mod device;
 mod identity;
@@ -16,7 +16,7 @@ mod usage;
 
 use crate::roots::{Roots, list_dir};
 use crate::stack::{Below, below};
-use device::Device;
+pub(crate) use device::Device;
 use drivescope_model::drive::{Drive, DriveKind, Health};
 use identity::Identity;
 use smart_report::Report;
@@ -88,6 +88,18 @@ pub(crate) fn names_of(roots: &Roots, name: &str) -> [Option<String>; 3] {
     let device = disk.unwrap_or(device);
     let Identity { model, serial, wwn, .. } = Identity::of(&device);
     [model.or_else(|| device.attr("dm/name")), serial, wwn]
+}
+
+/// Whether a device is attached over USB.
+pub(crate) fn is_on_usb(device: &Device) -> bool {
+    link::usb_device(device).is_some()
+}
+
+/// IDENTIFY DEVICE data of an imagined drive.
+#[cfg(test)]
+pub(crate) fn ata_image(model: &str, serial: &str) -> Vec<u8> {
+    let words = ata::tests::words(model, serial, 5400, 0b1110);
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// Other disks that report to be the same drive, as one LUN on two paths is: equal identifiers, or

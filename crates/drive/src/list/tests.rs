@@ -26,7 +26,7 @@ fn sata_machine() -> Fake {
     ] {
         fake.file(&format!("sys/devices/{place}/{file}"), content);
     }
-    let words = ata::tests::words("IMAGINED DISK 2000 GB", 5400, 0b1110);
+    let words = ata::tests::words("IMAGINED DISK 2000 GB", "WD-TEST123456", 5400, 0b1110);
     fake.file("sys/class/ata_device/dev3.0/id", ata::tests::text_of(&words));
     for (attr, speed) in [
         ("sata_spd", "3.0 Gbps"),

@@ -1,7 +1,7 @@
 //! Runs plans: one document per target, kept after every test.
 
+use super::document::Document;
 use super::originals;
-use super::raw::checks;
 use super::stored::phybs_table;
 use crate::exit::{Code, Failure};
 use crate::output;
@@ -11,13 +11,14 @@ use drivescope_bench::session::{HostFacts, Session};
 use drivescope_bench::{calibrate, clock, offsets};
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::{Roots, Target, host};
-use drivescope_model::document::{FORMAT, Run, TestResult, TestStatus, Tool};
-use drivescope_model::findings::{Finding, Severity};
+use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
+use drivescope_model::findings::Severity;
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
-use drivescope_report::{text, verdict};
+use drivescope_report::text;
 use drivescope_store::{Store, all_to_json, to_json};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
@@ -95,7 +96,7 @@ pub fn measure(
 fn measure_one(
     Job { plan, target, claim }: Job,
     options: &Options,
-    mut store: Option<&mut Store>,
+    store: Option<&mut Store>,
     signals: &RunSignals,
     machine: &Machine,
 ) -> Result<Run, Failure> {
@@ -107,8 +108,10 @@ fn measure_one(
     let shown =
         Shown { bars: !options.quiet && output::is_watched(), tables, verbose: options.verbose };
     let listener = progress::listen(receiver, shown);
-    let mut run = begin(&plan, &target, options, machine);
-    let mut session = Session::new(
+    let run = begin(&plan, &target, options, machine);
+    let keeping = originals::keeping(&plan, &run.id, signals);
+    let document = RefCell::new(Document::new(run, store));
+    let session = Session::new(
         &plan,
         &target,
         &machine.calibration,
@@ -116,39 +119,28 @@ fn measure_one(
         events,
         Arc::clone(&signals.stop),
     );
+    let keeper = |so_far| document.borrow_mut().checkpoint(so_far);
+    let mut session = session.with_keeper(Box::new(keeper));
     if let Some(claim) = claim {
-        run.gate.retain(|check| check.check != "access");
-        run.gate.extend(checks(claim.record()));
+        document.borrow_mut().gate(claim.record());
         session = session.with_claim(claim);
     }
-    if let Some(keeping) = originals::keeping(&plan, &run.id, signals) {
+    if let Some(keeping) = keeping {
         session = session.with_keeping(keeping);
     }
-    run.findings = session.findings().to_vec();
-    let early = run.findings.clone();
+    document.borrow_mut().begin_with(session.findings());
     for (index, planned) in plan.tests.iter().enumerate() {
         let result = session.run_test(planned);
         let ended = result.status;
-        if let Some(device) = session.opened() {
-            run.target.io_mode = Some(device.mode());
-            run.target.io_align_bytes = device.align_bytes();
-        }
-        run.elapsed_s = session.elapsed_s();
-        add(&mut run, result, &early);
-        if index + 1 < plan.tests.len() {
-            // Should the program be killed now, the document says that tests are missing.
-            run.status = TestStatus::Interrupted;
-        }
-        keep(store.as_deref_mut(), &mut run);
-        run.status = overall(&run.tests);
+        let more = index + 1 < plan.tests.len();
+        document.borrow_mut().add(result, &session, more);
         if ended == TestStatus::Interrupted {
             break;
         }
     }
     let closed = session.close();
     listener.join().expect("the listener does not panic");
-    run.verdict = verdict::judge(&run);
-    let kept = keep(store, &mut run);
+    let (run, kept) = document.into_inner().conclude();
     if let Err(error) = closed {
         output::complain(&error.to_string());
     }
@@ -222,54 +214,6 @@ fn run_id(seed: u64) -> String {
 fn started_at() -> String {
     let now = jiff::Zoned::now();
     now.strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string()
-}
-
-/// Adds a test's result and derives the status of the whole.
-fn add(run: &mut Run, result: TestResult, early: &[Finding]) {
-    run.tests.push(result);
-    run.status = overall(&run.tests);
-    let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());
-    run.findings = early.iter().cloned().chain(of_tests).fold(Vec::new(), merge);
-}
-
-/// The same finding of several tests is one finding of the run.
-fn merge(mut all: Vec<Finding>, finding: Finding) -> Vec<Finding> {
-    match all.iter_mut().find(|known| known.id == finding.id) {
-        Some(known) => {
-            for metric in finding.metrics {
-                if !known.metrics.contains(&metric) {
-                    known.metrics.push(metric);
-                }
-            }
-        }
-        None => all.push(finding),
-    }
-    all
-}
-
-fn overall(tests: &[TestResult]) -> TestStatus {
-    let any = |status| tests.iter().any(|test| test.status == status);
-    if any(TestStatus::Interrupted) {
-        TestStatus::Interrupted
-    } else if any(TestStatus::Failed) {
-        TestStatus::Failed
-    } else if any(TestStatus::Done) {
-        TestStatus::Done
-    } else {
-        TestStatus::Skipped
-    }
-}
-
-/// Flushes the document to the store; a store that fails in the middle does not end the run.
-fn keep(store: Option<&mut Store>, run: &mut Run) -> bool {
-    let Some(store) = store else { return false };
-    match store.save(run) {
-        Ok(()) => true,
-        Err(error) => {
-            output::complain(&format!("the run is not stored: {error}"));
-            false
-        }
-    }
 }
 
 fn code_of(run: &Run) -> Code {

@@ -1,6 +1,8 @@
 //! The commands, one file each.
 
+mod ask;
 mod catalogue;
+mod document;
 mod drives;
 mod measure;
 mod originals;

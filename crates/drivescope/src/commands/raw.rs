@@ -1,5 +1,6 @@
 //! Raw writes to block devices: what the user allows, and what the gate says to it.
 
+use super::ask::Terminal;
 use crate::arguments::RawArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
@@ -66,13 +67,51 @@ impl Allowed {
     }
 }
 
-/// Claims a device for writing, or refuses with every reason.
-pub fn claim(target: &Target, allowed: &Allowed, own: &OwnPlaces) -> Result<RawDisk, Failure> {
+/// Looks at a device that is to be written. Nothing is opened for writing, and nothing stays open.
+pub fn look(target: &Target, allowed: &Allowed, own: &OwnPlaces) -> Report {
     let path = PathBuf::from(&target.info().path);
     let request = Request { path, level: allowed.level, range: None, own: own.clone() };
-    let roots = Roots::host();
-    let report = gate::examine(&roots, request);
-    gate::claim(&roots, report, &Confirmation::given(&allowed.serials)).map_err(|refusal| {
+    gate::examine(&Roots::host(), request)
+}
+
+/// What confirms that this device may be written: what the options say or, where they say nothing, nothing
+/// else speaks against it and somebody is there, what is typed after the plan was shown.
+///
+/// Errors: no answer.
+pub fn confirm(
+    plan: &Plan,
+    target: &Target,
+    report: &Report,
+    allowed: &Allowed,
+    terminal: Option<&Terminal>,
+) -> Result<Confirmation, Failure> {
+    let missing = report.missing_phrase().filter(|_| allowed.serials.is_empty());
+    let (Some(phrase), Some(terminal)) = (missing, terminal) else {
+        return Ok(Confirmation::given(&allowed.serials));
+    };
+    let style = output::style();
+    output::note(&text::dry_run(plan, target.info(), style));
+    let record = report.record(&Confirmation::typed(&phrase));
+    let shown = ["identity", "answer", "signatures", "blankness"];
+    for check in record.checks.iter().filter(|check| shown.contains(&&*check.name)) {
+        output::note(&format!("{:<12}{}", check.name, check.evidence));
+    }
+    let fate = match allowed.level {
+        WriteLevel::Destroy => "lose its contents",
+        _ => "be written for a while",
+    };
+    let path = &target.info().path;
+    let question = format!("To let {path} {fate}, type {phrase}; anything else stops: ");
+    Ok(Confirmation::typed(&terminal.ask(path, &question)?))
+}
+
+/// Claims a device for writing, or refuses with every reason.
+pub fn claim(
+    target: &Target,
+    report: Report,
+    confirmation: &Confirmation,
+) -> Result<RawDisk, Failure> {
+    gate::claim(&Roots::host(), report, confirmation).map_err(|refusal| {
         let path = &target.info().path;
         for reason in refusal.to_string().lines() {
             output::note(reason);

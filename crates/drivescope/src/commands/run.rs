@@ -1,5 +1,6 @@
 //! `run` and `rerun`: from arguments to plans, then to [`super::measure`].
 
+use super::ask::Terminal;
 use super::measure::{Job, Options, measure};
 use super::raw::{self, Allowed};
 use super::stored::{NO_PASSES, open_existing};
@@ -110,23 +111,36 @@ fn carry_out(
         return Err(Failure::usage(NO_PASSES));
     }
     let options = Options { label, price, quiet, json, verbose, table };
+    let signals = RunSignals::new();
     if let Some(allowed) = &allowed {
         let store = Location::parse(store.store.as_deref()).ok().filter(|_| !no_save);
+        let own = raw::own_places(store.map(|s| s.path().to_path_buf()));
+        let terminal = if quiet || json { None } else { Terminal::find(&signals.stop) };
         originals::check(&jobs)?;
-        claim_all(&mut jobs, allowed, &raw::own_places(store.map(|s| s.path().to_path_buf())))?;
+        claim_all(&mut jobs, allowed, &own, terminal.as_ref())?;
     }
     let store = open_store(no_save, store.store.as_deref())?;
     clean_leftovers(&jobs);
-    measure(jobs, &options, store, &RunSignals::new())
+    measure(jobs, &options, store, &signals)
 }
 
-/// Claims every target, so that nothing is written unless everything may be.
-fn claim_all(jobs: &mut [Job], allowed: &Allowed, own: &OwnPlaces) -> Result<(), Failure> {
-    for job in &mut *jobs {
-        allowed.check_plan(&job.plan)?;
-        if job.target.info().kind == TargetKind::Block {
-            job.claim = Some(raw::claim(&job.target, allowed, own)?);
-        }
+/// Claims every target, so that nothing is written unless everything may be; and none before all are
+/// confirmed.
+fn claim_all(
+    jobs: &mut [Job],
+    allowed: &Allowed,
+    own: &OwnPlaces,
+    terminal: Option<&Terminal>,
+) -> Result<(), Failure> {
+    jobs.iter().try_for_each(|job| allowed.check_plan(&job.plan))?;
+    let mut confirmed = Vec::new();
+    for job in jobs.iter_mut().filter(|job| job.target.info().kind == TargetKind::Block) {
+        let report = raw::look(&job.target, allowed, own);
+        let confirmation = raw::confirm(&job.plan, &job.target, &report, allowed, terminal)?;
+        confirmed.push((job, report, confirmation));
+    }
+    for (job, report, confirmation) in confirmed {
+        job.claim = Some(raw::claim(&job.target, report, &confirmation)?);
     }
     let claims = jobs.iter().filter_map(|job| job.claim.as_ref());
     let records: Vec<GateRecord> = claims.map(|claim| claim.record().clone()).collect();

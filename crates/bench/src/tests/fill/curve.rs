@@ -109,17 +109,25 @@ pub(super) fn report_whole(record: &mut TestRecord, curve: &[Step]) {
     record.metric("whole.time_s", vec![seconds]);
 }
 
-/// Adds the zones of a hard disk: stretches of constant rate, from the outside in.
+/// Adds the zones of a hard disk, written in whole: stretches of constant rate, from the outside in.
 pub(super) fn report_zones(record: &mut TestRecord, curve: &[Step]) {
-    let curve = merged(curve);
+    let zones = without_straddlers(zones_of(&merged(curve)));
+    staircase(record, "write.zone_mb_s", &zones);
+}
+
+/// The same of samples: each is so short that it does not lie across an edge, so one of them can be a zone.
+pub(super) fn report_sampled_zones(record: &mut TestRecord, curve: &[Step]) {
+    let zones: Vec<Step> = zones_of(curve).iter().map(|zone| zone.step).collect();
+    staircase(record, "write.zone_mb_s", &zones);
+}
+
+fn zones_of(curve: &[Step]) -> Vec<Zone> {
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
-    let Some(found) = zones(&rates, ZONE_DROP_MIN) else { return };
     let zone = |z: &Segment| Zone {
         step: Step { from: curve[z.start].from, to: curve[z.end - 1].to, mb_s: z.mean },
         pieces: z.end - z.start,
     };
-    let zones = without_straddlers(found.iter().map(zone).collect());
-    staircase(record, "write.zone_mb_s", &zones);
+    zones(&rates, ZONE_DROP_MIN).iter().flatten().map(zone).collect()
 }
 
 /// A zone, and of how many pieces of the curve it is made.
@@ -131,6 +139,7 @@ struct Zone {
 
 /// Zones without those of a piece or two: they lie across the edge of two zones, and their rate says
 /// where; the first piece is faster than its zone by what the write cache took in, so it belongs to the second.
+/// At the end they belong to the zone before.
 fn without_straddlers(zones: Vec<Zone>) -> Vec<Step> {
     let mut kept: Vec<Step> = Vec::new();
     let mut begin = zones.first().map_or(0, |zone| zone.step.from);
@@ -146,6 +155,9 @@ fn without_straddlers(zones: Vec<Zone>) -> Vec<Step> {
                 begin = before.to;
             }
             (None, Some(_)) if zone.pieces <= STRADDLING_MAX => {}
+            (Some(before), None) if zone.pieces <= STRADDLING_MAX && i + 1 == zones.len() => {
+                before.to = to;
+            }
             _ => {
                 kept.push(Step { from: begin, to, mb_s });
                 begin = to;
@@ -241,10 +253,12 @@ mod tests {
             zone(10, 100, 100.0, 9),
             zone(100, 200, 100.0 / 1.7, 1),
             zone(200, 400, 50.0, 3),
-            zone(400, 500, 25.0, 1),
+            zone(400, 800, 25.0, 4),
+            zone(800, 900, 24.0, 1),
         ]);
         let edges: Vec<u64> = zones.iter().map(|step| step.from.div_ceil(MB)).collect();
         assert_eq!(edges, [0, 130, 400]);
+        assert_eq!(zones[2].to, 900 * MB, "a single piece at the end is no zone");
         assert!(zones.windows(2).all(|pair| pair[0].to == pair[1].from));
         assert!(without_straddlers(Vec::new()).is_empty());
     }

@@ -1,9 +1,9 @@
 //! From what was read back to a statement: the real size, and how sure it is.
 
 use super::probe::{Probed, SAMPLES_MAX};
-use super::read_back::{ReadBackOutcome, Tally};
 use crate::payload::SECTOR;
 use crate::results::TestRecord;
+use crate::tests::read_back::{ReadBackOutcome, Tally};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::Bytes;
 

@@ -1,6 +1,6 @@
 //! Claims: what must be said, what must stay as it was shown, and what the handle then allows.
 
-use super::machine::{LEVELS, Machine, SERIAL, SIZE, allowed, check, refused};
+use super::machine::{LEVELS, MODEL, Machine, SERIAL, SIZE, allowed, check, refused};
 use crate::gate::kernel::Access;
 use crate::gate::{Confirmation, RawDisk, WriteError};
 use drivescope_model::WriteLevel;
@@ -61,6 +61,7 @@ fn the_record_of_a_claim_has_every_step() {
     let expected = [
         "path",
         "identity",
+        "answer",
         "writable",
         "range",
         "claim",
@@ -111,10 +112,31 @@ fn destroy_needs_exactly_the_serial_of_the_device() {
 }
 
 #[test]
+fn what_was_typed_counts_like_what_was_given_and_the_record_tells_them_apart() {
+    let machine = Machine::new();
+    let record = |confirmation| machine.report(WriteLevel::Destroy).record(&confirmation);
+    let typed = record(Confirmation::typed(SERIAL));
+    allowed(&typed);
+    assert_eq!(
+        check(&typed, "confirmation").evidence,
+        format!("{SERIAL} was typed, which the device reports")
+    );
+    let given = record(Confirmation::given(&[SERIAL.to_string()]));
+    assert!(check(&given, "confirmation").evidence.contains("was given"));
+    for wrong in ["", "yes", "WD-OTHER", " "] {
+        refused(&record(Confirmation::typed(wrong)), "confirmation", "was typed, but");
+    }
+}
+
+#[test]
 fn without_a_serial_model_and_size_confirm() {
     let machine = Machine::new();
     std::fs::remove_file(machine.fake.path("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial"))
         .unwrap();
+    // The drive itself still tells it.
+    assert_eq!(machine.report(WriteLevel::Destroy).missing_phrase().as_deref(), Some(SERIAL));
+    drop(claimed(&machine, WriteLevel::Destroy));
+    machine.change("sdb", |node| node.answer = Err(Errno::NOTTY));
     let report = machine.report(WriteLevel::Destroy);
     let phrase = format!("WDC WD10EARS-00Y5B1:{SIZE}");
     assert_eq!(report.missing_phrase().as_ref(), Some(&phrase));
@@ -132,6 +154,32 @@ fn a_serial_of_another_device_refuses_even_where_none_is_needed() {
 }
 
 #[test]
+fn a_drive_that_says_to_be_another_than_the_kernel_says_is_refused() {
+    for (model, serial) in [(MODEL, "WD-OTHER"), ("ST1000DM003", SERIAL)] {
+        let machine = Machine::new();
+        machine.answers(model, serial);
+        for level in LEVELS {
+            refused(&machine.confirmed(level), "answer", "but the kernel says");
+        }
+        let machine = Machine::new();
+        let disk = claimed(&machine, WriteLevel::Destroy);
+        machine.answers(model, serial);
+        let error = disk.write_at(WriteLevel::Destroy, &[1; 512], 0).unwrap_err().to_string();
+        assert!(error.contains("the drive itself says"), "{error}");
+    }
+}
+
+#[test]
+fn a_drive_that_does_not_answer_is_judged_by_what_the_kernel_tells() {
+    let machine = Machine::new();
+    for answer in [Err(Errno::NOTTY), Err(Errno::IO), Ok(Vec::new()), Ok(vec![0; 512])] {
+        machine.change("sdb", |node| node.answer = answer.clone());
+        let record = claimed(&machine, WriteLevel::Destroy).record().clone();
+        assert_eq!(check(&record, "answer").outcome, Outcome::Unknown);
+    }
+}
+
+#[test]
 fn the_phrase_is_asked_for_only_when_nothing_else_refuses() {
     let machine = Machine::new();
     let phrase = |level| machine.report(level).missing_phrase();
@@ -142,6 +190,17 @@ fn the_phrase_is_asked_for_only_when_nothing_else_refuses() {
     assert_eq!(phrase(WriteLevel::SameBytes), None);
     machine.fake.file("proc/swaps", "Filename Type\n/dev/sdb partition\n");
     assert_eq!(phrase(WriteLevel::Destroy), None);
+}
+
+#[test]
+fn what_a_killed_program_still_holds_is_waited_for_but_not_for_ever() {
+    for (waits, is_free) in [(1, true), (9, true), (60, false)] {
+        let machine = Machine::new();
+        machine.change("sdb", |node| {
+            (node.exclusive, node.busy_for) = (Some(Errno::BUSY), Some(waits));
+        });
+        assert_eq!(machine.confirmed(WriteLevel::Destroy).is_allowed(), is_free, "{waits}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A machine with the running system on `sda` and a blank disk `sdb`.
 
+use crate::gate::answer::Way;
 use crate::gate::kernel::{Access, Facts, Kernel, Place};
 use crate::gate::{
     Confirmation, OwnPlaces, RawDisk, Refusal, Report, Request, claim_with, examine_with,
@@ -21,6 +22,8 @@ pub const SIZE: u64 = 80 << 20;
 pub const PART: (u64, u64) = (1 << 20, 72 << 20);
 /// What `sdb` reports.
 pub const SERIAL: &str = "WD-WCAV5E123456";
+/// What `sdb` is, and what it says of itself.
+pub const MODEL: &str = "WDC WD10EARS-00Y5B1";
 /// Every level that writes to a device.
 pub const LEVELS: [WriteLevel; 3] =
     [WriteLevel::SameBytes, WriteLevel::Restore, WriteLevel::Destroy];
@@ -37,12 +40,15 @@ pub struct Node {
     inode: u64,
     /// What opening it says.
     pub open: Option<Errno>,
-    /// What claiming it exclusively says.
+    /// What claiming it exclusively says, and for how many waits if not for ever.
     pub exclusive: Option<Errno>,
+    pub busy_for: Option<u32>,
     /// What opening it for writing says.
     pub write: Option<Errno>,
     /// What locking it says.
     pub lock: Option<Errno>,
+    /// What its drive says of itself.
+    pub answer: Result<Vec<u8>, Errno>,
 }
 
 /// A kernel whose answers are a table.
@@ -102,6 +108,19 @@ impl Kernel for Arc<FakeKernel> {
         self.by_file(file).map(|node| node.facts).ok_or(Errno::NODEV)
     }
 
+    fn ask(&self, file: &File, _way: Way) -> Result<Vec<u8>, Errno> {
+        self.by_file(file).map_or(Err(Errno::NODEV), |node| node.answer)
+    }
+
+    fn wait(&self) {
+        for node in self.nodes.lock().unwrap().values_mut() {
+            node.busy_for = node.busy_for.map(|waits| waits.saturating_sub(1));
+            if node.busy_for == Some(0) {
+                node.exclusive = None;
+            }
+        }
+    }
+
     fn lock(&self, file: &File) -> Result<(), Errno> {
         self.by_file(file).and_then(|node| node.lock).map_or(Ok(()), Err)
     }
@@ -132,8 +151,10 @@ impl Machine {
         machine.disk("sdb", (8, 16), SIZE);
         machine.disk("sdc", (8, 32), SIZE);
         let fake = &machine.fake;
-        fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/model", "WDC WD10EARS-00Y5B1");
+        fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/vendor", "ATA     ");
+        fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/model", MODEL);
         fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", SERIAL);
+        machine.answers(MODEL, SERIAL);
         machine.mounts(&[]);
         machine
     }
@@ -207,8 +228,10 @@ impl Machine {
             inode,
             open: None,
             exclusive: None,
+            busy_for: None,
             write: None,
             lock: None,
+            answer: Err(Errno::NOTTY),
         };
         self.kernel.nodes.lock().unwrap().insert(PathBuf::from("/dev").join(name), node);
         // The gate names the disk of a partition by the tree's own directory of nodes.
@@ -222,6 +245,12 @@ impl Machine {
         for path in [PathBuf::from("/dev").join(name), self.fake.roots.node(name)] {
             change(nodes.get_mut(&path).unwrap());
         }
+    }
+
+    /// Lets `sdb` say of itself that it is this drive.
+    pub fn answers(&self, model: &str, serial: &str) {
+        let page = crate::list::ata_image(model, serial);
+        self.change("sdb", |node| node.answer = Ok(page.clone()));
     }
 
     /// Lets a path lead to one device after the other.

@@ -137,12 +137,25 @@ impl ReadBack<'_> {
                     stopping |= note_failure(outcome, request, (-completion.result).max(0));
                 }
             }
+            if now >= publisher.at_ns() {
+                let first = self.unsettled(&sent, &free, next, &outcome.tally);
+                self.control.settle(first);
+            }
             stopping |= publisher.tick(now, &outcome.recorder);
         }
         // Nothing is in flight: everything that was asked for has been looked at.
         outcome.reached = next;
         publisher.publish(&outcome.recorder);
         Ok(())
+    }
+
+    /// Where a later read must begin so that nothing is missed: at the first request in flight, or at the
+    /// first sector that is not intact, which must be found again.
+    fn unsettled(&self, sent: &[(u64, Request)], free: &[u16], next: u64, tally: &Tally) -> u64 {
+        let in_flight =
+            sent.iter().filter(|(_, request)| request.len > 0 && !free.contains(&request.slot));
+        let first = in_flight.map(|(_, request)| request.offset).chain(tally.first_bad).min();
+        first.unwrap_or(next).min(next)
     }
 
     fn sort(&self, data: &[u8], offset: u64, good: bool, tally: &mut Tally) {
@@ -164,4 +177,24 @@ fn note_failure(outcome: &mut ReadBackOutcome, request: Request, errno: i32) -> 
         outcome.recorder.failed(failure);
     }
     gone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_read_begins_where_this_one_is_not_done() {
+        let control = Control::default();
+        let data = Payload::new(1, 1);
+        let read = ReadBack { span: 0..1 << 20, chunk: 4096, depth: 2, data, control: &control };
+        let sent = |slot, offset, len| (0, Request { op: Op::Read, offset, len, slot });
+        let sent = [sent(0, 8192, 4096), sent(1, 4096, 4096), sent(2, 0, 0)];
+        let good = Tally::default();
+        assert_eq!(read.unsettled(&sent, &[2], 12288, &good), 4096, "the earlier one is slow");
+        assert_eq!(read.unsettled(&sent, &[2, 1], 12288, &good), 8192);
+        assert_eq!(read.unsettled(&sent, &[0, 2, 1], 12288, &good), 12288, "all is done");
+        let bad = Tally { first_bad: Some(512), ..good };
+        assert_eq!(read.unsettled(&sent, &[2], 12288, &bad), 512, "it must be found again");
+    }
 }

@@ -1,0 +1,92 @@
+//! What a long test has found so far, kept now and then, so that a killed program costs little of it.
+
+use super::Session;
+use crate::results::TestRecord;
+use drivescope_model::document::{TestResult, TestStatus};
+use drivescope_model::target::TargetKind;
+use std::cell::Cell;
+
+/// Takes what the test in progress has found so far.
+pub type Keeper<'a> = Box<dyn Fn(TestResult) + 'a>;
+
+/// A checkpoint is due after a tenth of the time that the test has taken, within these bounds: a killed test
+/// loses a tenth of its work at most, and hours of it are written down about a thousand times.
+const EVERY_SHARE: u64 = 10;
+const EVERY_MIN_NS: u64 = 250_000_000;
+const EVERY_MAX_NS: u64 = 30_000_000_000;
+
+/// Who keeps checkpoints, if anybody, and when.
+#[derive(Default)]
+pub(super) struct Checkpoints<'a> {
+    keeper: Option<Keeper<'a>>,
+    begun_ns: Cell<u64>,
+    last_ns: Cell<u64>,
+}
+
+impl<'a> Checkpoints<'a> {
+    pub(super) fn of(keeper: Keeper<'a>) -> Self {
+        Self { keeper: Some(keeper), ..Self::default() }
+    }
+
+    /// A test begins.
+    pub(super) fn begin(&self, now_ns: u64) {
+        self.begun_ns.set(now_ns);
+        self.last_ns.set(now_ns);
+    }
+
+    fn is_due(&self, now_ns: u64) -> bool {
+        let every = now_ns.saturating_sub(self.begun_ns.get()) / EVERY_SHARE;
+        now_ns >= self.last_ns.get() + every.clamp(EVERY_MIN_NS, EVERY_MAX_NS)
+    }
+}
+
+impl Session<'_> {
+    /// Hands what the test in progress has found so far to the keeper, if one is there and it is time.
+    ///
+    /// To be called now and then from the thread that waits for a phase, so that the loop that measures
+    /// knows nothing of it. `record` is made only when it is needed; its remarks must say how to go on.
+    /// Only of block devices: simulated drives are gone with the program.
+    pub fn checkpoint(&self, record: impl FnOnce() -> TestRecord) {
+        let Some(keeper) = &self.checkpoints.keeper else { return };
+        let now = self.now_ns();
+        if self.target.info().kind != TargetKind::Block || !self.checkpoints.is_due(now) {
+            return;
+        }
+        let record = record();
+        let remarks = record.remarks().join("; ");
+        let mut result = record.finish(self.plan.suite.rounds);
+        result.status = TestStatus::Interrupted;
+        result.reason = Some(remarks).filter(|text| !text.is_empty());
+        result.elapsed_s = (now - self.test.start_ns) as f64 / 1e9;
+        result.mark_invalid(&self.findings);
+        keeper(result);
+        self.checkpoints.last_ns.set(self.now_ns());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checkpoints_cost_a_killed_test_a_tenth_at_most() {
+        let checkpoints = Checkpoints::default();
+        checkpoints.begin(1_000);
+        let mut kept = Vec::new();
+        // Ten hours, looked at twenty times a second.
+        for now in (1_000..36_000_000_000_000u64).step_by(50_000_000) {
+            if checkpoints.is_due(now) {
+                checkpoints.last_ns.set(now);
+                kept.push(now);
+            }
+        }
+        assert_eq!(kept[0], 1_000 + EVERY_MIN_NS);
+        for pair in kept.windows(2) {
+            let lost = pair[1] - pair[0];
+            let look = 50_000_000;
+            assert!(lost <= (pair[1] / 10).max(EVERY_MIN_NS) + look, "{lost} of {}", pair[1]);
+            assert!(lost <= EVERY_MAX_NS + look);
+        }
+        assert!(kept.len() < 1_400, "{}", kept.len());
+    }
+}

@@ -1,0 +1,114 @@
+//! Before a stopped run is continued: whether the target is the one that was written, up to the position
+//! that is named. The stamps say so: each has its address and follows from the seed of the stopped run.
+
+use super::read_back::{ReadBack, ReadBackOutcome};
+use crate::control::Control;
+use crate::error::BenchError;
+use crate::payload::Payload;
+use crate::queue::QueueSpec;
+use crate::session::Session;
+use drivescope_model::event::Event;
+use drivescope_model::target::TargetKind;
+use std::ops::Range;
+
+/// What is read right before the position: what was written last is what a power cut loses.
+const TAIL: u64 = 64 << 20;
+/// Pieces that are read of what lies before, spread evenly, and their length.
+const PIECES: u64 = 64;
+const PIECE: u64 = 4096;
+/// Bytes per request, and requests in flight.
+const CHUNK: u32 = 1 << 20;
+const DEPTH: u32 = 4;
+
+/// How much of what is looked at must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Everything: writing goes on behind it.
+    All,
+    /// Anything: a read may have found bad sectors before the position, which its document tells.
+    Any,
+}
+
+/// Checks that bytes before `from`, a multiple of 4096, hold what `data`'s seed writes there, in any pass.
+/// Simulated drives are new in every call, and hold nothing.
+///
+/// Errors: they do not, or cannot be read; nothing has been written then.
+pub(super) fn check(
+    session: &Session<'_>,
+    data: Payload,
+    from: u64,
+    need: Need,
+) -> Result<(), BenchError> {
+    if from == 0 || session.target.info().kind != TargetKind::Block {
+        return Ok(());
+    }
+    session.emit(Event::Preparing { what: "looking at what was written before".into() });
+    let mut strange = None;
+    for span in spans(from) {
+        session.check_stop()?;
+        let outcome = read(session, data, span)?;
+        match (need, outcome.failed, outcome.tally.first_bad) {
+            (Need::Any, ..) if outcome.tally.intact > 0 => return Ok(()),
+            (Need::All, (count, Some(failure)), _) => {
+                return Err(BenchError::Request { failure, count });
+            }
+            (_, _, bad) => strange = strange.or(bad),
+        }
+        if need == Need::All && strange.is_some() {
+            break;
+        }
+    }
+    let Some(at) = strange else { return session.check_stop() };
+    let seed = session.plan.seed;
+    Err(BenchError::Unsuitable(format!(
+        "cannot continue at byte {from}: byte {at} does not hold what seed {seed} writes there; name \
+         device, position and seed of the stopped run, or begin anew"
+    )))
+}
+
+/// What is looked at.
+fn spans(from: u64) -> impl Iterator<Item = Range<u64>> {
+    let tail = from.saturating_sub(TAIL);
+    let step = (tail / PIECES).next_multiple_of(PIECE).max(PIECE);
+    let pieces = (0..tail).step_by(step as usize).map(move |at| at..tail.min(at + PIECE));
+    pieces.chain(std::iter::once(tail..from))
+}
+
+fn read(
+    session: &Session<'_>,
+    data: Payload,
+    span: Range<u64>,
+) -> Result<ReadBackOutcome, BenchError> {
+    let control = Control::default();
+    let task = ReadBack { span, chunk: CHUNK, depth: DEPTH, data, control: &control };
+    let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
+    let stop = || {
+        if session.stopped() {
+            control.stop();
+        }
+    };
+    let mut workers = session.open_device().run(spec, vec![task], stop)?;
+    let mut outcome = workers.pop().expect("one task, one outcome").output;
+    match outcome.queue_error.take() {
+        Some(source) => Err(BenchError::Engine { engine: "I/O", other: "threads", source }),
+        None => Ok(outcome),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_and_pieces_of_all_before_are_looked_at() {
+        for from in [4096, TAIL - 4096, TAIL, TAIL + 4096, TAIL + (1 << 20), 3 << 40] {
+            let spans: Vec<Range<u64>> = spans(from).collect();
+            let last = spans.last().unwrap();
+            assert_eq!((last.end, last.start), (from, from.saturating_sub(TAIL)));
+            assert!(spans.iter().all(|span| !span.is_empty() && span.start % 4096 == 0));
+            assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), "{from}");
+            assert!(spans.len() <= PIECES as usize + 1 && spans[0].start == 0, "{from}");
+        }
+        assert_eq!(spans(3 << 40).count(), PIECES as usize + 1);
+    }
+}

@@ -1,0 +1,154 @@
+//! What a drive answers when it is asked itself who it is, held against what the kernel tells of it.
+//!
+//! IDENTIFY is the only command that is sent: it reads 4096 bytes of a controller (NVM Express Base
+//! Specification 2.0, section 5.17.2.1) or 512 of an ATA drive (ACS-4, section 7.13), through SAT where
+//! SCSI lies between (SAT-4, section 12.2.2). Not every bridge takes unknown commands well, so only those
+//! drives are asked which udev asks by default as well (60-persistent-storage.rules: vendor `ATA`, and
+//! disks on USB that are not removable).
+
+use super::checks::{ok, refused, unknown};
+use super::kernel::Kernel;
+use crate::list::{Device, ata, is_on_usb};
+use crate::roots::Roots;
+use drivescope_model::gate::{Check, DeviceIdentity};
+use rustix::io::Errno;
+use std::fs::File;
+
+/// Where an NVMe controller's names are in its answer, first and last byte: serial number and model.
+const NVME_SERIAL: std::ops::Range<usize> = 4..24;
+const NVME_MODEL: std::ops::Range<usize> = 24..64;
+/// Last word of an ATA answer: this in the low byte says that the sum of all bytes is 0 (ACS-4, 7.13.7.90).
+const ATA_CHECKED: u8 = 0xA5;
+/// Length of an ATA answer.
+pub(crate) const ATA_BYTES: usize = 512;
+/// Length of an NVMe answer.
+pub(crate) const NVME_BYTES: usize = 4096;
+
+/// How a drive is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Identify Controller.
+    Nvme,
+    /// IDENTIFY DEVICE, to a drive that the kernel itself asked when it was attached.
+    Ata,
+    /// The same through a USB bridge, which tells the kernel what it likes.
+    Bridge,
+}
+
+/// Who a drive says it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Answer {
+    pub model: Option<String>,
+    pub serial: Option<String>,
+}
+
+/// How the drive with this kernel name is asked; `None` for what does not answer, or should not be asked.
+pub(crate) fn way(roots: &Roots, name: &str) -> Option<Way> {
+    if name.starts_with("nvme") {
+        return Some(Way::Nvme);
+    }
+    let device = Device::open(roots, name).filter(|_| name.starts_with("sd"))?;
+    if device.attr("device/vendor").as_deref() == Some("ATA") && !is_on_usb(&device) {
+        return Some(Way::Ata);
+    }
+    let stays = device.attr("removable").as_deref() == Some("0");
+    (is_on_usb(&device) && stays).then_some(Way::Bridge)
+}
+
+/// The answer in what was read; `None` if that is none.
+pub(crate) fn parse(way: Way, bytes: &[u8]) -> Option<Answer> {
+    let answer = match way {
+        Way::Nvme => {
+            let page = bytes.get(..NVME_BYTES)?;
+            Answer { serial: text(&page[NVME_SERIAL]), model: text(&page[NVME_MODEL]) }
+        }
+        Way::Ata | Way::Bridge => {
+            let page = bytes.get(..ATA_BYTES)?;
+            let sum = page.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+            if page[ATA_BYTES - 2] == ATA_CHECKED && sum != 0 {
+                return None;
+            }
+            let identify = ata::of_bytes(page)?;
+            Answer { serial: identify.serial, model: identify.model }
+        }
+    };
+    answer.serial.is_some().then_some(answer)
+}
+
+/// ASCII, padded with spaces.
+fn text(bytes: &[u8]) -> Option<String> {
+    let printable = bytes.iter().filter(|b| b.is_ascii_graphic() || **b == b' ');
+    let text: String = printable.map(|b| *b as char).collect();
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+/// Asks the open drive and adds to `device` the serial number that the kernel does not show. The check
+/// `answer` refuses a drive that says to be another one than the kernel says.
+pub(crate) fn ask(
+    kernel: &dyn Kernel,
+    roots: &Roots,
+    file: &File,
+    device: &mut DeviceIdentity,
+) -> Check {
+    let disk = device.partition_of.clone().unwrap_or_else(|| device.name.clone());
+    let node = roots.node(&disk);
+    let show = format!("smartctl -i {node}; udevadm info {node}", node = node.display());
+    let Some(way) = way(roots, &disk) else {
+        let evidence = "only NVMe and ATA drives are asked; what the kernel tells decides";
+        return unknown("answer", evidence, &show);
+    };
+    let answer = match kernel.ask(file, way) {
+        Ok(bytes) => parse(way, &bytes),
+        Err(errno) => return no_answer(Some(errno), &show),
+    };
+    match answer {
+        None => no_answer(None, &show),
+        Some(answer) => judge(way, device, answer, &show),
+    }
+}
+
+fn no_answer(why: Option<Errno>, show: &str) -> Check {
+    let why = why.map(|errno| format!(" ({})", std::io::Error::from(errno))).unwrap_or_default();
+    let evidence =
+        format!("the drive does not answer IDENTIFY{why}; what the kernel tells decides");
+    unknown("answer", evidence, show)
+}
+
+fn judge(way: Way, device: &mut DeviceIdentity, answer: Answer, show: &str) -> Check {
+    let said = |one: &Option<String>| one.clone().unwrap_or_else(|| "nothing".to_string());
+    let Answer { model, serial } = answer;
+    let evidence =
+        format!("the drive itself says model {}, serial {}", said(&model), said(&serial));
+    let serials_differ = differs(&device.serial, &serial, |a, b| a == b);
+    // SCSI cuts models, and names of vendors may stand before them.
+    let models_differ = differs(&device.model, &model, |a, b| a.contains(b) || b.contains(a));
+    if device.serial.is_none() {
+        device.serial = serial;
+    }
+    match way {
+        _ if !serials_differ && !models_differ => ok("answer", evidence),
+        Way::Bridge => {
+            ok("answer", format!("{evidence}; its bridge tells the kernel names of its own"))
+        }
+        Way::Nvme | Way::Ata => {
+            let told = format!("model {}, serial {}", said(&device.model), said(&device.serial));
+            refused("answer", format!("{evidence}, but the kernel says {told}"), show)
+        }
+    }
+}
+
+/// Whether both tell something, and not the same; blanks do not count.
+fn differs(
+    kernel: &Option<String>,
+    drive: &Option<String>,
+    agree: impl Fn(&str, &str) -> bool,
+) -> bool {
+    let plain = |text: &String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let pair = kernel.as_ref().map(plain).zip(drive.as_ref().map(plain));
+    pair.is_some_and(|(kernel, drive)| !agree(&kernel, &drive))
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

@@ -1,0 +1,330 @@
+//! `fill` and `verify` on loop devices: what lies behind them tells what was really written.
+
+use super::guards::{Loop, Mount, image_of_noise, tool};
+use super::is_privileged;
+use super::stamps::{
+    has_begun, options_to_continue, sparse_image, stamped, value, wait_for_writes,
+};
+use crate::support::json::{array, findings, statuses, test_of, text};
+use crate::support::{Scratch, noise, wait_for};
+use rustix::process::Signal;
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+/// Small requests one at a time: slow enough to be stopped.
+const SLOW_FILL: &[&str] = &[
+    "--test=fill",
+    "--set=fill.mode=full",
+    "--set=fill.chunk=4KiB",
+    "--set=fill.depth=1",
+    "--json",
+];
+
+/// A device over `image`, and the option that gives its contents up.
+fn attach(image: &str) -> Option<(Loop, String)> {
+    let device = Loop::attach(image, &[])?;
+    let destroy =
+        format!("--destroy={}:{}", device.name(), fs::metadata(image).expect("it is ours").len());
+    Some((device, destroy))
+}
+
+#[test]
+fn a_full_fill_writes_every_sector() {
+    if !is_privileged() {
+        return;
+    }
+    for engine in ["--engine=threads", "--seed=1"] {
+        let scratch = Scratch::new();
+        let image = image_of_noise(&scratch, 256);
+        let Some((device, destroy)) = attach(&image) else { return };
+        let fill = ["--test=fill", "--set=fill.mode=full", "--json", &destroy, engine];
+        let run = scratch.run(&device.node, &[&fill]).code(0).json();
+        assert_eq!(statuses(&run), [("fill", "done")]);
+        assert_eq!(value(&run, "fill.write.written_bytes"), (256 * MIB) as f64);
+        assert!(value(&run, "fill.whole.time_s") > 0.0);
+        let sectors = stamped(&image);
+        assert!(sectors.iter().all(|&is_stamped| is_stamped), "not every sector was written");
+    }
+}
+
+#[test]
+fn a_sampled_fill_writes_its_share_and_nothing_else() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = sparse_image(&scratch, 512);
+    let Some((device, destroy)) = attach(&image) else { return };
+    let options =
+        ["--test=fill", "--set=fill.chunk=64KiB", "--set=fill.burst=32MiB", "--json", &destroy];
+    let run = scratch.run(&device.node, &[&options]).code(0).json();
+    assert_eq!(statuses(&run), [("fill", "done")]);
+    let [places, burst] =
+        ["fill.write", "fill.burst"].map(|cell| value(&run, &format!("{cell}.written_bytes")));
+    assert!(places <= (512 * MIB) as f64 * 0.005 && burst <= (32 * MIB) as f64, "{places} {burst}");
+    let sectors = stamped(&image);
+    let written = sectors.iter().filter(|&&is_stamped| is_stamped).count() as f64 * 512.0;
+    // Some places lie within the burst.
+    assert!(written <= places + burst && written >= places.max(burst), "{written}");
+    assert!(sectors[0] && sectors[sectors.len() - 1], "from the first byte to the last");
+    let bytes = fs::read(&image).unwrap();
+    let others = bytes.as_chunks::<512>().0.iter().zip(&sectors).filter(|(_, stamped)| !**stamped);
+    assert!(others.into_iter().all(|(sector, _)| *sector == [0; 512]), "stray writes");
+}
+
+#[test]
+fn verify_finds_an_honest_device_honest() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 256);
+    let Some((device, destroy)) = attach(&image) else { return };
+    let quick = ["--test=verify", "--set=verify.cache=4MiB", "--json", &destroy];
+    let run = scratch.run(&device.node, &[&quick]).code(0).json();
+    assert_eq!(value(&run, "verify.capacity.real_bytes"), (256 * MIB) as f64);
+    assert!(!findings(&run).contains(&"F031"));
+    let full = ["--test=verify", "--set=verify.mode=full", "--json", &destroy];
+    let run = scratch.run(&device.node, &[&full]).code(0).json();
+    for key in ["write.written_bytes", "read.intact_bytes", "capacity.real_bytes"] {
+        assert_eq!(value(&run, &format!("verify.{key}")), (256 * MIB) as f64, "{key}");
+    }
+    assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "not every sector was written");
+}
+
+#[test]
+fn without_its_own_name_or_writable_not_a_byte_changes() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 128);
+    let Some((device, destroy)) = attach(&image) else { return };
+    let before = fs::read(&image).unwrap();
+    let wrong = format!("--destroy={}:{}", device.name(), 128 * MIB - 512);
+    let modes =
+        [["--test=fill", "--set=fill.mode=full"], ["--test=verify", "--set=verify.mode=full"]];
+    for mode in &modes {
+        let ended = scratch.run(&device.node, &[mode, &[&wrong]]).code(3);
+        assert!(ended.stderr.contains("was given, but the device reports"), "{ended}");
+    }
+    drop(device);
+    let Some(device) = Loop::attach(&image, &["--read-only"]) else { return };
+    let destroy_again = format!("--destroy={}:{}", device.name(), 128 * MIB);
+    for mode in &modes {
+        for destroy in [&destroy, &destroy_again] {
+            let ended = scratch.run(&device.node, &[mode, &[destroy]]).code(3);
+            assert!(ended.stderr.contains("is read-only"), "{ended}");
+        }
+    }
+    assert!(fs::read(&image).unwrap() == before, "the image changed");
+}
+
+/// A device over a file in a file system that becomes full: writes fail from some byte on.
+#[test]
+fn a_write_that_fails_in_the_middle_ends_the_test_and_is_told() {
+    if !is_privileged() {
+        return;
+    }
+    for engine in ["--engine=threads", "--seed=1"] {
+        let scratch = Scratch::new();
+        let options = ["-t", "tmpfs", "-o", "size=96M"];
+        let Some(mount) = Mount::new(&scratch, "drivescope-test", &options) else { return };
+        let image = mount.text("image");
+        fs::File::create(&image).unwrap().set_len(256 * MIB).unwrap();
+        let Some((device, destroy)) = attach(&image) else { return };
+        let options = [
+            "--test=fill,verify,surface",
+            "--set=fill.mode=full",
+            "--set=verify.mode=full",
+            "--set=surface.samples=3",
+            "--set=surface.accesses=10",
+            "--json",
+            engine,
+            &destroy,
+        ];
+        let ended = scratch.run(&device.node, &[&options]).code(4);
+        let run = ended.json();
+        let expected = [("fill", "failed"), ("verify", "failed"), ("surface", "done")];
+        assert_eq!(statuses(&run), expected, "{ended}");
+        for test in ["fill", "verify"] {
+            let reason = text(&test_of(&run, test)["reason"]);
+            assert!(reason.contains("write at byte") && !reason.contains('\n'), "{reason}");
+            let written = value(&run, &format!("{test}.write.written_bytes"));
+            assert!(written > 0.0 && written <= (96 * MIB) as f64, "{test} {written}");
+        }
+        assert!(findings(&run).contains(&"F017"), "{:?}", findings(&run));
+        let kept = scratch.drivescope(&["show", text(&run["id"]), "--json"]).code(0).json();
+        assert_eq!(kept, run);
+    }
+}
+
+/// The end of the device comes nearer while it is written.
+#[test]
+fn a_device_that_shrinks_during_the_run_fails_the_test() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 256);
+    let Some((device, destroy)) = attach(&image) else { return };
+    let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
+    wait_for_writes(&running, 4 * MIB);
+    let file = fs::OpenOptions::new().write(true).open(&image).unwrap();
+    file.set_len(128 * MIB).unwrap();
+    tool("losetup", &["--set-capacity", &device.node]).unwrap();
+    let ended = running.end().code(4);
+    let run = ended.json();
+    assert_eq!(statuses(&run), [("fill", "failed")]);
+    let reason = text(&test_of(&run, "fill")["reason"]);
+    assert!(reason.contains(&format!("write at byte {}", 128 * MIB)), "{reason}");
+    assert!(value(&run, "fill.write.written_bytes") <= (128 * MIB) as f64);
+    assert_eq!(fs::metadata(&image).unwrap().len(), 128 * MIB, "nothing was written behind");
+}
+
+#[test]
+fn a_stopped_fill_goes_on_where_it_was_and_only_there() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 256);
+    let Some((device, destroy)) = attach(&image) else { return };
+    let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
+    wait_for_writes(&running, 16 * MIB);
+    running.signal(Signal::INT);
+    let run = running.end().code(130).json();
+    let written = value(&run, "fill.write.written_bytes") as usize;
+    let before = stamped(&image);
+    assert!(before[..written / 512].iter().all(|&is_stamped| is_stamped));
+    assert!(!before[before.len() - 1], "it was stopped before its end");
+    let options = options_to_continue(text(&test_of(&run, "fill")["reason"]));
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    // Another seed, or a position behind what was written: not a byte changes.
+    let bytes = fs::read(&image).unwrap();
+    let behind = format!("--set=fill.from={}", 200 * MIB);
+    for wrong in ["--seed=1", &behind] {
+        let call = ["--test=fill", "--json", &destroy];
+        let run = scratch.run(&device.node, &[&call, &options, &[wrong]]).code(2).json();
+        let reason = text(&test_of(&run, "fill")["reason"]);
+        assert!(reason.contains("does not hold what seed"), "{reason}");
+    }
+    assert!(fs::read(&image).unwrap() == bytes, "a refused continuation wrote");
+    let call = ["--test=fill", "--json", &destroy];
+    let run = scratch.run(&device.node, &[&call, &options]).code(0).json();
+    assert_eq!(value(&run, "fill.write.written_bytes"), (256 * MIB) as f64 - written as f64);
+    assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap between the two");
+}
+
+/// Writing goes on only behind what is whole; reading also behind sectors that it has found bad.
+#[test]
+fn a_verify_goes_on_reading_behind_a_bad_sector_but_not_writing() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 160);
+    let Some((device, destroy)) = attach(&image) else { return };
+    let verify = ["--test=verify", "--set=verify.mode=full", "--json", "--seed=7", &destroy];
+    scratch.run(&device.node, &[&verify]).code(0);
+    let damaged = fs::OpenOptions::new().write(true).open(&device.node).unwrap();
+    damaged.write_all_at(&[0xAA; 4096], 90 * MIB).unwrap();
+    damaged.sync_all().unwrap();
+    drop(damaged);
+    let before = fs::read(&image).unwrap();
+    let from =
+        |phase: &str| [format!("--set=verify.phase={phase}"), "--set=verify.from=128MiB".into()];
+    let go_on = |phase: &str, seed: &str, code| {
+        let [phase, from] = from(phase);
+        let run = scratch.run(&device.node, &[&verify, &[&phase, &from, seed]]).code(code).json();
+        test_of(&run, "verify").clone()
+    };
+    for (phase, seed) in [("write", "--seed=7"), ("write", "--seed=8"), ("read", "--seed=8")] {
+        let reason = text(&go_on(phase, seed, 2)["reason"]).to_string();
+        assert!(reason.contains("does not hold what seed"), "{phase} {seed}: {reason}");
+    }
+    let read = go_on("read", "--seed=7", 0);
+    let intact = array(&read["metrics"]).iter().find(|m| m["key"] == "verify.read.intact_bytes");
+    assert_eq!(intact.and_then(|metric| metric["value"].as_f64()), Some((32 * MIB) as f64));
+    assert!(fs::read(&image).unwrap() == before, "a refused continuation wrote");
+}
+
+#[test]
+fn the_second_signal_ends_at_once_and_gives_the_claim_up() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 256);
+    let Some((device, destroy)) = attach(&image) else { return };
+    let verify = ["--test=verify", "--set=verify.mode=full"];
+    for options in [SLOW_FILL, &verify] {
+        let running = scratch.run_call(&device.node, &[options, &[&destroy]]).start();
+        wait_for_writes(&running, 4 * MIB);
+        // Stopped, it gets both signals before it can act on the first.
+        running.signal(Signal::STOP);
+        running.signal(Signal::INT);
+        running.signal(Signal::TERM);
+        running.signal(Signal::CONT);
+        running.end().code(130);
+    }
+    // The gate waits until the kernel has ended what the program had under way.
+    let quick = ["--test=verify", "--set=verify.cache=1MiB", &destroy];
+    scratch.run(&device.node, &[&quick]).code(0);
+}
+
+/// Kills runs at random moments and goes on with what the store says, until one comes to its end.
+fn kill_and_continue(test: &str, mib: u64, options: &[&str], seed: u64) {
+    let scratch = Scratch::new();
+    let image = sparse_image(&scratch, mib);
+    let Some((device, destroy)) = attach(&image) else { return };
+    let mut moments = noise(64, seed).into_iter().map(|byte| 4 * u64::from(byte));
+    let (mut going_on, mut kills, mut known) = (Vec::new(), 0, 0);
+    loop {
+        let more: Vec<&str> = going_on.iter().map(String::as_str).collect();
+        let mut running = scratch.run_call(&device.node, &[options, &[&destroy], &more]).start();
+        wait_for("work", || (!running.is_alive() || has_begun(&running)).then_some(()));
+        std::thread::sleep(Duration::from_millis(moments.next().expect("there are 64")));
+        if !running.is_alive() || kills == 12 {
+            running.end().code(0);
+            break;
+        }
+        running.signal(Signal::KILL);
+        assert_eq!(running.end().signal(), Some(9));
+        kills += 1;
+        let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
+        if array(&runs).len() > known {
+            known = array(&runs).len();
+            let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+            if statuses(&run) == [(test, "done")] {
+                // Everything was done but for the end of the program.
+                break;
+            }
+            assert_eq!(statuses(&run), [(test, "interrupted")], "{}", run["tests"]);
+            assert_eq!(run["status"], "interrupted");
+            going_on = options_to_continue(text(&test_of(&run, test)["reason"]));
+        }
+    }
+    assert!(kills > 0 && known > 0, "no run was killed in the middle: {kills} {known}");
+    assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap after {kills} kills");
+    let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+    assert_eq!(statuses(&run), [(test, "done")]);
+    assert!(!findings(&run).contains(&"F031"), "{:?}", findings(&run));
+}
+
+#[test]
+fn a_killed_fill_goes_on() {
+    if is_privileged() {
+        kill_and_continue("fill", 192, SLOW_FILL, 5);
+        kill_and_continue("fill", 192, &[SLOW_FILL, &["--engine=threads"]].concat(), 6);
+    }
+}
+
+#[test]
+fn a_killed_verify_goes_on() {
+    if is_privileged() {
+        kill_and_continue("verify", 768, &["--test=verify", "--set=verify.mode=full"], 7);
+    }
+}

@@ -1,0 +1,99 @@
+//! A program on a terminal of its own: a pseudo-terminal whose other end is the test.
+
+use super::runner::{Call, Ended};
+use super::wait_for;
+use rustix::fd::BorrowedFd;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+/// What the keys Ctrl-C and Ctrl-D send.
+pub const CTRL_C: &str = "\u{3}";
+pub const CTRL_D: &str = "\u{4}";
+
+/// A program that runs on a terminal.
+pub struct OnTerminal {
+    child: Child,
+    what: String,
+    keyboard: File,
+    screen: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl OnTerminal {
+    /// Starts `call` with standard input, output and error on a new terminal, which controls it.
+    pub fn start(call: Call) -> Self {
+        let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are ptys");
+        grantpt(&keyboard).expect("the pty is ours");
+        unlockpt(&keyboard).expect("the pty is ours");
+        let name = ptsname(&keyboard, Vec::new()).expect("the pty has a name");
+        let name = name.to_str().expect("names of ptys are ASCII").to_string();
+        let open = || OpenOptions::new().read(true).write(true).open(&name).expect("it is ours");
+        let mut command = call.into_command();
+        command.stdin(Stdio::from(open())).stdout(Stdio::from(open())).stderr(Stdio::from(open()));
+        // SAFETY: two system calls, and nothing else.
+        unsafe {
+            command.pre_exec(|| {
+                rustix::process::setsid()?;
+                rustix::process::ioctl_tiocsctty(BorrowedFd::borrow_raw(0))?;
+                Ok(())
+            });
+        }
+        let what = format!("{command:?}");
+        let child = command.spawn().unwrap_or_else(|e| panic!("{what}: {e}"));
+        // The command keeps this end open; without it reading ends with the program.
+        drop(command);
+        let keyboard = File::from(keyboard);
+        let screen = Arc::new(Mutex::new(String::new()));
+        let reader = reader(keyboard.try_clone().expect("a descriptor more"), Arc::clone(&screen));
+        Self { child, what, keyboard, screen, reader: Some(reader) }
+    }
+
+    /// Waits until the screen shows these words.
+    pub fn wait_for(&self, words: &str) {
+        let shows = || {
+            self.screen.lock().expect("nobody panics with the screen").contains(words).then_some(())
+        };
+        let what = format!("'{words}' of {}", self.what);
+        wait_for(&what, shows);
+    }
+
+    /// Presses keys.
+    pub fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("the terminal is open");
+    }
+
+    /// Waits for its end; standard output is all that the screen showed.
+    pub fn end(mut self) -> Ended {
+        let status = wait_for(&self.what, || self.child.try_wait().expect("the process is ours"));
+        self.reader.take().expect("it is taken once").join().expect("the reader does not panic");
+        let shown =
+            std::mem::take(&mut *self.screen.lock().expect("nobody panics with the screen"));
+        Ended::new(self.what.clone(), status, shown)
+    }
+}
+
+/// Collects what the program prints; a terminal that nobody has open any more reads as an error.
+fn reader(mut end: File, screen: Arc<Mutex<String>>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = end.read(&mut bytes) {
+            screen
+                .lock()
+                .expect("nobody panics with the screen")
+                .push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+    })
+}
+
+impl Drop for OnTerminal {
+    fn drop(&mut self) {
+        // A test that failed in the middle leaves nothing running.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
