@@ -140,6 +140,7 @@ fn a_write_that_fails_in_the_middle_ends_the_test_and_is_told() {
             "--set=fill.mode=full",
             "--set=verify.mode=full",
             "--set=surface.samples=3",
+            "--set=surface.write=no",
             "--set=surface.accesses=10",
             "--json",
             engine,
