@@ -56,7 +56,8 @@ impl ReadCache {
     pub fn find(&self, sector: u64) -> Lookup {
         let mut found = Lookup::Miss;
         for (index, segment) in self.segments.iter().enumerate() {
-            if segment.start <= sector && sector <= segment.end {
+            // one comparison that is almost always false, where two would each be true now and then
+            if sector.wrapping_sub(segment.start) <= segment.end - segment.start {
                 if sector < segment.end {
                     return Lookup::Held { index, end: segment.end };
                 }
