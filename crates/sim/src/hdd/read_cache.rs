@@ -99,6 +99,12 @@ impl ReadCache {
         segment.start = segment.start.max(segment.end.saturating_sub(self.segment_sectors));
     }
 
+    /// How many commands have used it, so that tests know what was stepped.
+    #[cfg(test)]
+    pub(super) fn uses(&self) -> u64 {
+        self.uses
+    }
+
     /// First sector behind a segment.
     pub fn end(&self, index: usize) -> u64 {
         self.segments[index].end
