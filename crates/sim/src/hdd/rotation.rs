@@ -81,12 +81,12 @@ mod tests {
         }
 
         #[test]
-        fn the_sectors_passed_are_those_that_end_by_then(rpm in 3000.0..16_000.0f64, per_track in 1u32..5000, part in 0.0..1.0f64) {
+        fn a_sector_has_passed_when_its_end_has(rpm in 3000.0..16_000.0f64, per_track in 1u32..5000, part in 0.0..1.0f64) {
             let spindle = Rotation::from_rpm(rpm);
-            let angle = (part * spindle.period() as f64) as Nanos % spindle.period();
-            let passed = spindle.sectors_passed(angle, per_track);
-            prop_assert!(spindle.sector_angle(passed, per_track) <= angle);
-            prop_assert!(spindle.sector_angle(passed + 1, per_track) > angle);
+            let sectors = (part * f64::from(per_track)) as u32;
+            let angle = spindle.sector_angle(sectors, per_track);
+            prop_assert_eq!(spindle.sectors_passed(angle, per_track), sectors);
+            prop_assert!(sectors == 0 || spindle.sectors_passed(angle - 1, per_track) == sectors - 1);
         }
 
         #[test]
