@@ -31,6 +31,20 @@ pub struct Request {
     pub fua: bool,
 }
 
+impl Request {
+    /// Whether a device of `capacity_bytes` can be asked this: whole sectors of `sector_bytes` (a power of
+    /// two), at least one, none beyond the end. A flush addresses nothing.
+    #[inline]
+    pub fn is_valid(&self, capacity_bytes: u64, sector_bytes: u32) -> bool {
+        let within_a_sector = u64::from(sector_bytes) - 1;
+        let end = self.offset.checked_add(self.len);
+        self.op == Op::Flush
+            || (self.len > 0
+                && (self.offset | self.len) & within_a_sector == 0
+                && end.is_some_and(|end| end <= capacity_bytes))
+    }
+}
+
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -118,4 +132,28 @@ pub trait Stream: Device {
         chunk: u64,
         depth: u32,
     ) -> Option<Nanos>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_whole_sectors_on_the_device() {
+        let valid = |op, offset, len| {
+            Request { id: 1, op, offset, len, fua: false }.is_valid(1 << 20, 4096)
+        };
+        assert!(valid(Op::Read, 0, 1 << 20) && valid(Op::Trim, (1 << 20) - 4096, 4096));
+        for (offset, len) in [
+            (0, 0),
+            (512, 4096),
+            (0, 512),
+            (4096, 1 << 20),
+            (1 << 20, 4096),
+            (u64::MAX - 4095, 8192),
+        ] {
+            assert!(!valid(Op::Write, offset, len), "{len} from {offset}");
+        }
+        assert!(valid(Op::Flush, 7, 0));
+    }
 }

@@ -203,18 +203,6 @@ impl HardDisk {
         self.queue.len() + self.blocked_writes.len() + usize::from(self.flush.is_some()) + answered
     }
 
-    fn is_valid(&self, request: &Request) -> bool {
-        let sector = u64::from(self.sizes.logical);
-        request.op == Op::Flush
-            || (request.len > 0
-                && request.offset.is_multiple_of(sector)
-                && request.len.is_multiple_of(sector)
-                && request
-                    .offset
-                    .checked_add(request.len)
-                    .is_some_and(|e| e <= self.sizes.capacity))
-    }
-
     /// Takes a request into the drive at `at`.
     pub(super) fn accept(&mut self, at: Nanos, request: Request) {
         match request.op {
@@ -266,7 +254,7 @@ impl Device for HardDisk {
         self.last_activity = now;
         if self.faults.gone(now) {
             self.complete(request.id, now, Outcome::Gone);
-        } else if !self.is_valid(&request) {
+        } else if !request.is_valid(self.sizes.capacity, self.sizes.logical) {
             self.complete(request.id, now, Outcome::Invalid);
         } else if self.flush.is_some()
             || !self.waiting.is_empty()

@@ -53,6 +53,16 @@ struct Track {
     cylinder_steps: u64,
 }
 
+/// A sector within its zone.
+#[derive(Clone, Copy)]
+struct Spot<'a> {
+    zone: &'a Zone,
+    /// Tracks of the zone before this sector's.
+    track_index: u64,
+    /// Sectors before this one on its track.
+    along: u32,
+}
+
 /// The formatted drive.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -157,6 +167,14 @@ impl Layout {
         &self.zones[self.first_sectors.partition_point(|&first| first <= sector) - 1]
     }
 
+    #[inline]
+    fn spot(&self, sector: u64) -> Spot<'_> {
+        let zone = self.zone_of(sector);
+        let (offset, per_track) = (sector - zone.first_sector, u64::from(zone.per_track));
+        let track_index = offset / per_track;
+        Spot { zone, track_index, along: (offset - track_index * per_track) as u32 }
+    }
+
     /// Cylinder, head and crossings of the `index`-th track of `zone`.
     #[inline]
     fn track(&self, zone: &Zone, index: u64) -> Track {
@@ -197,11 +215,8 @@ impl Layout {
     /// Position of `sector`, which must be on the drive.
     #[inline]
     pub fn locate(&self, sector: u64) -> Place {
-        let zone = self.zone_of(sector);
-        let offset = sector - zone.first_sector;
-        let index = offset / u64::from(zone.per_track);
-        let along = (offset - index * u64::from(zone.per_track)) as u32;
-        let track = self.track(zone, index);
+        let Spot { zone, track_index, along } = self.spot(sector);
+        let track = self.track(zone, track_index);
         let passed = self.rotation.sector_angle(along, zone.per_track);
         Place {
             cylinder: track.cylinder,
@@ -215,30 +230,26 @@ impl Layout {
     /// When a transfer of the whole drive would reach the start of `sector`.
     #[inline]
     pub fn clock(&self, sector: u64) -> Nanos {
-        self.clock_in(self.zone_of(sector), sector)
+        let spot = self.spot(sector);
+        self.track_clock(spot) + self.rotation.sector_angle(spot.along, spot.zone.per_track)
     }
 
     /// When it would reach the end of the sector before `end`: like [`Layout::clock`] but without the
     /// crossing to the next track where `end` is the start of one.
     #[inline]
     pub fn clock_at_end(&self, end: u64) -> Nanos {
-        let zone = self.zone_of(end - 1);
-        let last = self.clock_in(zone, end - 1);
-        let along = ((end - 1 - zone.first_sector) % u64::from(zone.per_track)) as u32;
-        last + self.rotation.sector_angle(along + 1, zone.per_track)
-            - self.rotation.sector_angle(along, zone.per_track)
+        let last = self.spot(end - 1);
+        self.track_clock(last) + self.rotation.sector_angle(last.along + 1, last.zone.per_track)
     }
 
-    fn clock_in(&self, zone: &Zone, sector: u64) -> Nanos {
-        let offset = sector - zone.first_sector;
-        let index = offset / u64::from(zone.per_track);
-        let along = (offset - index * u64::from(zone.per_track)) as u32;
-        let track = self.track(zone, index);
+    /// The sequential clock at the start of a track.
+    #[inline]
+    fn track_clock(&self, Spot { zone, track_index, .. }: Spot<'_>) -> Nanos {
+        let track = self.track(zone, track_index);
         zone.start_clock
-            + index * self.rotation.period()
+            + track_index * self.rotation.period()
             + track.head_switches * zone.head_step
             + track.cylinder_steps * zone.cylinder_skew
-            + self.rotation.sector_angle(along, zone.per_track)
     }
 
     /// Time from the start of `sector` under the head to the end of the last of `count` sectors.
@@ -247,13 +258,7 @@ impl Layout {
         if count == 0 {
             return 0;
         }
-        let zone = self.zone_of(sector);
-        let along = (sector - zone.first_sector) % u64::from(zone.per_track);
-        if along + count <= u64::from(zone.per_track) {
-            return self.rotation.sector_angle((along + count) as u32, zone.per_track)
-                - self.rotation.sector_angle(along as u32, zone.per_track);
-        }
-        self.clock_at_end(sector + count) - self.clock_in(zone, sector)
+        self.clock_at_end(sector + count) - self.clock(sector)
     }
 
     /// Time from the end of sector `from - 1` to the end of sector `to - 1`, crossings included.
@@ -268,6 +273,13 @@ impl Layout {
         let limit = limit.min(self.sectors - from);
         if limit == 0 {
             return 0;
+        }
+        let last = self.spot(from - 1);
+        let angle = self.rotation.sector_angle(last.along + 1, last.zone.per_track) + elapsed;
+        if angle < self.rotation.period() {
+            // still on the same track
+            let passed = self.rotation.sectors_passed(angle, last.zone.per_track);
+            return u64::from(passed - last.along - 1).min(limit);
         }
         // tracks further on hold no more than this one
         let per_turn = u64::from(self.zone_of(from).per_track);
@@ -428,6 +440,15 @@ mod tests {
             let from = 1 + (part * (layout.sectors() - 702) as f64) as u64;
             let elapsed = layout.time_between_ends(from, from + count);
             prop_assert_eq!(layout.sectors_within(from, elapsed, 1000), count);
+        }
+
+        #[test]
+        fn the_sectors_within_a_time_end_in_it_and_the_next_does_not(order in 0usize..3, part in 0.0..1.0f64, elapsed in 0..7 * PERIOD, limit in 1u64..600) {
+            let layout = layout(orders()[order], 2);
+            let from = 1 + (part * (layout.sectors() - 602) as f64) as u64;
+            let count = layout.sectors_within(from, elapsed, limit);
+            prop_assert!(count <= limit && layout.time_between_ends(from, from + count) <= elapsed);
+            prop_assert!(count == limit || layout.time_between_ends(from, from + count + 1) > elapsed);
         }
     }
 }

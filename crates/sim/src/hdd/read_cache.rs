@@ -56,7 +56,8 @@ impl ReadCache {
     pub fn find(&self, sector: u64) -> Lookup {
         let mut found = Lookup::Miss;
         for (index, segment) in self.segments.iter().enumerate() {
-            if segment.start <= sector && sector <= segment.end {
+            // one comparison that is almost always false, where two would each be true now and then
+            if sector.wrapping_sub(segment.start) <= segment.end - segment.start {
                 if sector < segment.end {
                     return Lookup::Held { index, end: segment.end };
                 }
@@ -96,6 +97,12 @@ impl ReadCache {
         let segment = &mut self.segments[index];
         segment.end = segment.end.max(end);
         segment.start = segment.start.max(segment.end.saturating_sub(self.segment_sectors));
+    }
+
+    /// How many commands have used it, so that tests know what was stepped.
+    #[cfg(test)]
+    pub(super) fn uses(&self) -> u64 {
+        self.uses
     }
 
     /// First sector behind a segment.

@@ -101,23 +101,19 @@ impl HardDisk {
         let layout = self.mechanism.layout();
         let further = if continues { self.sizes.read_ahead_sectors } else { 0 };
         let ahead_limit = (to + further).min(layout.sectors());
-        let passed = |sector: u64| {
-            let since = ahead.since;
-            if sector <= ahead.from {
-                since
-            } else {
-                since + layout.time_between_ends(ahead.from, sector)
-            }
-        };
-        if to > ahead.limit && passed(ahead.limit) < at {
+        let began = layout.clock_at_end(ahead.from);
+        let passed =
+            |sector: u64| ahead.since + (layout.clock_at_end(sector.max(ahead.from)) - began);
+        let paused = passed(ahead.limit) < at;
+        if paused && to > ahead.limit {
             // it had stopped short of this request
             self.stop_read_ahead(at);
             let index = ahead.segment;
             let from = self.read_cache.end(index);
             return self.queue_command(at, *request, from, to, Some(index));
         }
-        let available = if to <= ahead.from { 0 } else { passed(to) };
-        let paused = passed(ahead.limit) < at;
+        // a head that has stopped has passed all of it
+        let available = if paused || to <= ahead.from { 0 } else { passed(to) };
         let room_left = ahead.limit.saturating_sub(to);
         self.read_cache.grow(ahead.segment, to);
         self.answer_from_cache(at, request, available);

@@ -37,6 +37,13 @@ impl Rotation {
         self.period * Nanos::from(sector) / Nanos::from(per_track)
     }
 
+    /// How many of a track's `per_track` sectors end at `angle` (below the period) or before: the inverse
+    /// of [`Rotation::sector_angle`].
+    #[inline]
+    pub fn sectors_passed(self, angle: Nanos, per_track: u32) -> u32 {
+        (((angle + 1) * Nanos::from(per_track) - 1) / self.period) as u32
+    }
+
     /// `revolutions` as a time, to the nanosecond.
     pub fn turns(self, revolutions: f64) -> Nanos {
         (revolutions * self.period as f64).round() as Nanos
@@ -71,6 +78,15 @@ mod tests {
             let wait = spindle.wait(at, angle);
             prop_assert!(wait < spindle.period());
             prop_assert_eq!((at + wait) % spindle.period(), angle);
+        }
+
+        #[test]
+        fn a_sector_has_passed_when_its_end_has(rpm in 3000.0..16_000.0f64, per_track in 1u32..5000, part in 0.0..1.0f64) {
+            let spindle = Rotation::from_rpm(rpm);
+            let sectors = (part * f64::from(per_track)) as u32;
+            let angle = spindle.sector_angle(sectors, per_track);
+            prop_assert_eq!(spindle.sectors_passed(angle, per_track), sectors);
+            prop_assert!(sectors == 0 || spindle.sectors_passed(angle - 1, per_track) == sectors - 1);
         }
 
         #[test]

@@ -106,6 +106,18 @@ impl HardDisk {
         self.read_ahead.map_or(self.mechanism.next_sector(), |ahead| ahead.from)
     }
 
+    /// Lets read-ahead count from `sector`, which its head has passed, instead of where it began, which may
+    /// be zones ago.
+    fn read_ahead_counts_from(&mut self, sector: u64) {
+        let layout = self.mechanism.layout();
+        if let Some(ahead) = &mut self.read_ahead
+            && (ahead.from..=ahead.limit).contains(&sector)
+        {
+            ahead.since += layout.time_between_ends(ahead.from, sector);
+            ahead.from = sector;
+        }
+    }
+
     /// Steps a sample, then skips the rest of the zone, at most up to host offset `stop`.
     fn sample_and_skip(&mut self, pass: &mut Pass, stop: u64) {
         let mut pace = self.sample(pass, SAMPLE_BYTES);
@@ -114,6 +126,7 @@ impl HardDisk {
         } else {
             pace = self.sample(pass, LONG_SAMPLE_BYTES);
         }
+        self.read_ahead_counts_from(self.medium_byte(pass.at) / self.sizes.physical);
         let from = self.stream_sector();
         let unit = SKIP_CHUNKS * pass.chunk;
         let zone_left = self.mechanism.layout().zone_end(from).saturating_sub(from);

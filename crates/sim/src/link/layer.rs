@@ -17,7 +17,8 @@ pub struct Link<D> {
     waiting: VecDeque<u32>,
     /// Requests that the link ends by itself, and when.
     own_answers: Line,
-    /// Commands on their way to the drive (or its bridge), and when it has them.
+    /// Commands on their way to the drive (or its bridge), and when it has them; only those that the drive
+    /// must not hear of yet, because it has something to say before.
     sent: Line,
     /// Commands whose status is on its way to the host, and when it is there.
     statuses: Line,
@@ -138,12 +139,7 @@ impl<D: Device> Link<D> {
 
     /// What the link itself answers without a command, if it does.
     fn own_answer(&self, request: &Request) -> Option<Outcome> {
-        let sector = u64::from(self.rules.sector_bytes);
-        let end = request.offset.checked_add(request.len);
-        let inside = end.is_some_and(|end| end <= self.rules.capacity_bytes);
-        let whole = request.offset.is_multiple_of(sector) && request.len.is_multiple_of(sector);
-        let addressed = request.op != Op::Flush;
-        if addressed && !(inside && whole && request.len > 0) {
+        if !request.is_valid(self.rules.capacity_bytes, self.rules.sector_bytes) {
             return Some(Outcome::Invalid);
         }
         match self.non_data(request.op) {
@@ -168,7 +164,8 @@ impl<D: Device> Link<D> {
     fn enqueue_parts(&mut self, request: &Request) {
         let data = matches!(request.op, Op::Read | Op::Write);
         let part_bytes = if data { self.rules.max_transfer_bytes } else { u64::MAX };
-        let parts = if data { request.len.div_ceil(part_bytes) } else { 1 };
+        let parts =
+            if data && request.len > part_bytes { request.len.div_ceil(part_bytes) } else { 1 };
         let slot = self.requests.insert(Split {
             id: request.id,
             parts_left: u32::try_from(parts).unwrap_or(u32::MAX),
@@ -205,7 +202,17 @@ impl<D: Device> Link<D> {
             self.alone = alone;
             let free_at = self.controller_free_at.max(now) + self.rules.command_ns;
             self.controller_free_at = free_at;
-            self.sent.push_back((free_at + self.rules.latency_ns, command));
+            self.send(free_at + self.rules.latency_ns, command);
+        }
+    }
+
+    /// Sends a command that the drive will have at `at`. Commands arrive in the order in which they are
+    /// sent, so what nothing else precedes at the drive can be given to it beforehand.
+    fn send(&mut self, at: Nanos, command: u32) {
+        if self.sent.is_empty() && self.drive_due().is_none_or(|due| due > at) {
+            self.give_to_drive(at, command);
+        } else {
+            self.sent.push_back((at, command));
         }
     }
 

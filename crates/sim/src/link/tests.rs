@@ -153,6 +153,24 @@ fn bridges_hide_the_tail_and_change_the_sector() {
 
 proptest! {
     #[test]
+    fn the_drive_has_each_command_when_controller_and_latency_say(
+        gaps_us in prop::collection::vec(0u64..200, 1..30),
+    ) {
+        let mut link = Link::new(&LinkParams::usb3_uas(), TestDrive::new(3, 100_000, |_| 200.0)).unwrap();
+        let (mut now, mut free_at) = (0, 0);
+        let mut expected = Vec::new();
+        for (id, gap_us) in (0..).zip(gaps_us) {
+            now += gap_us * 1000;
+            link.submit(now, request(id, Op::Read, id << 20, 4096));
+            free_at = now.max(free_at) + 30_000;
+            expected.push((free_at + 5_000, id << 20));
+        }
+        run_all(&mut link);
+        let arrived: Vec<_> = link.inner().log.iter().map(|(at, r)| (*at, r.offset)).collect();
+        prop_assert_eq!(arrived, expected);
+    }
+
+    #[test]
     fn every_request_ends_once_in_order_of_time_and_every_byte_reaches_the_drive(
         list in prop::collection::vec((0u64..1000, 1u64..2000, any::<bool>(), 0u64..500), 1..60),
         which in 0usize..4,

@@ -229,22 +229,6 @@ impl Ssd {
         self.last_completion = self.last_completion.max(at);
         self.completions.push(Reverse((at, self.submitted, id, code_of(outcome))));
     }
-
-    fn is_valid(&self, request: &Request) -> bool {
-        let sector = u64::from(self.params.sector_bytes);
-        match request.op {
-            Op::Flush => true,
-            Op::Read | Op::Write | Op::Trim => {
-                request.len > 0
-                    && request.offset.is_multiple_of(sector)
-                    && request.len.is_multiple_of(sector)
-                    && request
-                        .offset
-                        .checked_add(request.len)
-                        .is_some_and(|end| end <= self.params.capacity_bytes)
-            }
-        }
-    }
 }
 
 impl Device for Ssd {
@@ -262,7 +246,7 @@ impl Device for Ssd {
             self.complete(request.id, self.now, Outcome::Gone);
             return;
         }
-        if !self.is_valid(&request) {
+        if !request.is_valid(self.params.capacity_bytes, self.params.sector_bytes) {
             self.complete(request.id, self.now, Outcome::Invalid);
             return;
         }

@@ -54,6 +54,17 @@ fn a_pass_at_once_takes_as_long_as_step_by_step() {
 }
 
 #[test]
+fn a_read_pass_is_computed_in_every_zone() {
+    let params = small_drive();
+    let mut host = Host::new(&params);
+    host.disk.stream(0, Op::Read, 0, params.capacity_bytes, MIB, 1).unwrap();
+    // both ends are stepped, 152 MiB each, and of each of 16 zones a sample and the rest of a skip
+    let most = 2 * 152 + 16 * (16 + 8);
+    let stepped = host.disk.read_cache.uses();
+    assert!(stepped < most, "{stepped} requests");
+}
+
+#[test]
 fn commands_slower_than_the_medium_limit_a_pass() {
     let mut params = small_drive();
     params.read_hit_overhead_ms = 0.1;

@@ -1,0 +1,102 @@
+//! How many requests of 4 KiB, one at a time, a simulated drive answers per second of one core, its link
+//! included; and how long a pass over a whole drive takes to compute.
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use drivescope_sim::device::{Completion, Device, Nanos, Op, Request, Stream};
+use drivescope_sim::library::{BUILT_IN, Drive, Model, Start};
+use drivescope_sim::link::Link;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const REQUESTS: u64 = 100_000;
+const BLOCK: u64 = 4096;
+const MIB: u64 = 1 << 20;
+/// Share of an SSD that holds data, so that reads find something.
+const FILL: f64 = 0.8;
+
+fn main() {
+    divan::main();
+}
+
+fn built(model: &str, fill: f64) -> Link<Drive> {
+    let (file, text) = BUILT_IN.iter().find(|(name, _)| *name == model).expect("a built-in model");
+    let model = Model::parse(file, text).expect("built-in models are valid");
+    model.build(&Start { seed: 1, fill, ..Start::default() }).expect("built-in models are valid")
+}
+
+/// A host that has one request under way at any time.
+struct Host {
+    drive: Link<Drive>,
+    now: Nanos,
+    done: Vec<Completion>,
+}
+
+impl Host {
+    fn new(drive: Link<Drive>) -> Self {
+        Self { drive, now: 0, done: Vec::new() }
+    }
+
+    fn ask(&mut self, op: Op, offset: u64) {
+        let request = Request { id: offset, op, offset, len: BLOCK, fua: false };
+        self.drive.submit(self.now, request);
+        while self.done.is_empty() {
+            self.now = self.drive.next_completion().expect("a request is under way");
+            self.drive.advance(self.now, &mut self.done);
+        }
+        self.done.clear();
+    }
+}
+
+fn random(bencher: Bencher<'_, '_>, op: Op, model: &str, fill: f64) {
+    let mut host = Host::new(built(model, fill));
+    let share = if fill > 0.0 { fill } else { 1.0 };
+    let blocks = (host.drive.capacity_bytes() as f64 * share) as u64 / BLOCK;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    bencher.counter(ItemsCount::new(REQUESTS)).bench_local(|| {
+        for _ in 0..REQUESTS {
+            host.ask(op, random.random_range(0..blocks) * BLOCK);
+        }
+    });
+}
+
+fn sequential(bencher: Bencher<'_, '_>, op: Op, model: &str, fill: f64) {
+    let mut host = Host::new(built(model, fill));
+    let blocks = host.drive.capacity_bytes() / BLOCK;
+    let mut block = 0;
+    bencher.counter(ItemsCount::new(REQUESTS)).bench_local(|| {
+        for _ in 0..REQUESTS {
+            host.ask(op, block * BLOCK);
+            block = (block + 1) % blocks;
+        }
+    });
+}
+
+#[divan::bench(args = ["wd40efrx", "hds722020ala330", "usb-16tb"])]
+fn hard_disk_random_reads(bencher: Bencher<'_, '_>, model: &str) {
+    random(bencher, Op::Read, model, 0.0);
+}
+
+#[divan::bench(args = ["wd40efrx", "hds722020ala330", "usb-16tb"])]
+fn hard_disk_sequential_reads(bencher: Bencher<'_, '_>, model: &str) {
+    sequential(bencher, Op::Read, model, 0.0);
+}
+
+#[divan::bench(args = ["samsung-860evo-1tb", "toshiba-xg6-1tb"])]
+fn flash_random_reads(bencher: Bencher<'_, '_>, model: &str) {
+    random(bencher, Op::Read, model, FILL);
+}
+
+#[divan::bench(args = ["samsung-860evo-1tb", "toshiba-xg6-1tb"])]
+fn flash_random_writes(bencher: Bencher<'_, '_>, model: &str) {
+    random(bencher, Op::Write, model, FILL);
+}
+
+/// The whole drive in requests of 1 MiB, computed at once.
+#[divan::bench(args = [Op::Read, Op::Write], sample_count = 10)]
+fn hard_disk_4_tb_pass(bencher: Bencher<'_, '_>, op: Op) {
+    bencher.with_inputs(|| built("wd40efrx", 0.0)).bench_local_values(|mut drive| {
+        let len = drive.capacity_bytes() / MIB * MIB;
+        drive.stream(0, op, 0, len, MIB, 1).expect("a healthy drive's pass can be computed")
+    });
+}
