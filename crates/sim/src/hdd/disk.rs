@@ -132,7 +132,11 @@ impl HardDisk {
             times: Times::of(params),
             sizes,
             mechanism: mechanism(params),
-            read_cache: ReadCache::new(read.segments, u64::from(read.segment_kib) * KIB / physical),
+            read_cache: ReadCache::new(
+                read.segments,
+                u64::from(read.segment_kib) * KIB / physical,
+                read.adaptive,
+            ),
             read_ahead: None,
             write_cache: WriteCache::new(
                 u64::from(write.dirty_limit_kib) * KIB,

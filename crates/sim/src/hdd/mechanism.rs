@@ -70,6 +70,20 @@ impl Mechanism {
         there + self.rotation.wait(there, place.angle)
     }
 
+    /// The same if the transfer must not start before `not_before`, while the head may be on its way already.
+    pub fn reach_not_before(
+        &self,
+        at: Nanos,
+        not_before: Nanos,
+        sector: u64,
+        place: &Place,
+        write: bool,
+    ) -> Nanos {
+        let there = if sector == self.next_sector { at } else { at + self.move_time(place, write) };
+        let there = there.max(not_before);
+        there + self.rotation.wait(there, place.angle)
+    }
+
     #[inline]
     fn move_time(&self, place: &Place, write: bool) -> Nanos {
         let distance = self.cylinder.abs_diff(place.cylinder);
@@ -107,6 +121,20 @@ impl Mechanism {
     pub fn access(&mut self, at: Nanos, sector: u64, count: u64, write: bool) -> Nanos {
         let place = self.layout.locate(sector);
         let start = self.reach(at, sector, &place, write);
+        self.transfer(start, sector, &place, count)
+    }
+
+    /// The same, with the transfer not before `not_before`.
+    pub fn access_not_before(
+        &mut self,
+        at: Nanos,
+        not_before: Nanos,
+        sector: u64,
+        count: u64,
+        write: bool,
+    ) -> Nanos {
+        let place = self.layout.locate(sector);
+        let start = self.reach_not_before(at, not_before, sector, &place, write);
         self.transfer(start, sector, &place, count)
     }
 

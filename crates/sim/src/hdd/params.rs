@@ -204,6 +204,10 @@ pub struct ReadCacheParams {
     pub segments: u32,
     /// Size of a segment, KiB; older data is overwritten as reading goes on.
     pub segment_kib: u32,
+    /// Whether the borders of segments move: a stretch that outgrows its segment takes over the least recently
+    /// used one, so that a single stream can use the whole cache.
+    #[serde(default)]
+    pub adaptive: bool,
     /// How far beyond the last request the drive reads on by itself while idle, KiB. 0 turns it off.
     pub read_ahead_kib: u32,
 }
@@ -233,12 +237,14 @@ pub struct WriteCacheParams {
     pub gap_jitter_ms: f64,
 }
 
-/// Writing part of a physical sector: read, merge, wait for the sector to come round, write.
+/// Writing part of a physical sector: read, merge, wait for the sector to come round, write. Only sectors that a
+/// write covers in part are read, one at its beginning and one at its end; what lies between is replaced whole.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RmwParams {
-    /// Physical sectors that one read pass and one write pass can carry together. 1 handles each sector by
-    /// itself; more read several stretches first and then write them.
+    /// Partial sectors that are read before their stretches are written. 1 handles each by itself; more read
+    /// the beginnings of several stretches in one sweep, their ends, where these are sectors apart, in the
+    /// next, and then write all.
     pub batch_sectors: u32,
     /// As the write cache's `gap_ms`, between the steps of a read-modify-write, ms.
     pub gap_ms: f64,

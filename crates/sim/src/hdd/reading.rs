@@ -248,13 +248,7 @@ impl HardDisk {
             return;
         }
         let to = command.sector + command.count;
-        let segment = match command.segment {
-            Some(index) => {
-                self.read_cache.grow(index, to);
-                index
-            }
-            None => self.read_cache.replace_oldest(command.sector, to),
-        };
+        let segment = self.read_cache.keep(command.sector, to, command.segment);
         let offset = command.request.offset;
         self.read_cache.touch(segment, offset, offset + command.request.len);
         let limit = (to + self.sizes.read_ahead_sectors).min(self.mechanism.layout().sectors());

@@ -18,6 +18,13 @@ struct Chosen {
     count: u64,
 }
 
+/// When a step of destaging can begin: the head can set out at `at`, its transfer start at `not_before`.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    at: Nanos,
+    not_before: Nanos,
+}
+
 impl HardDisk {
     pub(super) fn accept_write(&mut self, at: Nanos, request: Request) {
         if request.fua || !self.sizes.write_caching {
@@ -105,35 +112,39 @@ impl HardDisk {
     /// pause before it, unless it must be read first.
     fn choose(&self, at: Nanos) -> Option<Chosen> {
         let head = self.mechanism.next_sector();
-        let move_from = at.max(self.write_from);
-        self.nearest(move_from, |chosen| {
+        let pause_over = at.max(self.write_from);
+        self.nearest(at, pause_over, |chosen| {
             let continues = chosen.first == head && !self.is_partial(chosen);
-            Some(if continues { at } else { move_from })
+            Some(if continues { at } else { pause_over })
         })
     }
 
-    /// The same among stretches that need a read first and have at most `room` sectors.
-    fn choose_partial(&self, at: Nanos, room: u64) -> Option<Chosen> {
-        self.nearest(at, |chosen| (chosen.count <= room && self.is_partial(chosen)).then_some(at))
+    /// The same among stretches that need at most `room` sectors read first.
+    fn choose_partial(&self, step: Step, room: u64) -> Option<Chosen> {
+        self.nearest(step.at, step.not_before, |chosen| {
+            (1..=room).contains(&self.partial_sectors(chosen)).then_some(step.not_before)
+        })
     }
 
     /// The stretch whose transfer could start first, among the next ones in order of address from the head
-    /// on. `set_out` says from when on the head can move to a stretch, or that it is not wanted; it is
-    /// `move_from` or, for what continues the last write, earlier. The search ends at the first stretch on
-    /// this track that comes sooner than any movement to another track ends: those behind it come later.
+    /// on, which can move from `at` on. `not_before` says when the transfer of a stretch may start, or that
+    /// it is not wanted; it is `pause_over` or, for what continues the last write, earlier. The search ends at
+    /// the first stretch on this track that comes sooner than any movement to another track ends: those
+    /// behind it come later.
     fn nearest(
         &self,
-        move_from: Nanos,
-        set_out: impl Fn(&Chosen) -> Option<Nanos>,
+        at: Nanos,
+        pause_over: Nanos,
+        not_before: impl Fn(&Chosen) -> Option<Nanos>,
     ) -> Option<Chosen> {
-        let soon = move_from + self.mechanism.shortest_move();
+        let soon = pause_over.max(at + self.mechanism.shortest_move());
         let mut best: Option<(Nanos, Chosen)> = None;
         for (from, to) in self.upcoming() {
             let chosen = self.cut(from, to);
-            let Some(set_out) = set_out(&chosen) else {
+            let Some(not_before) = not_before(&chosen) else {
                 continue;
             };
-            let start = self.start_of_write(set_out, chosen.first);
+            let start = self.start_of(Step { at, not_before }, chosen.first, true);
             if best.as_ref().is_none_or(|(earliest, _)| start < *earliest) {
                 best = Some((start, chosen));
                 if start <= soon {
@@ -150,8 +161,9 @@ impl HardDisk {
         self.write_cache.ascending_from(position).take(self.sizes.destage_window)
     }
 
-    fn start_of_write(&self, at: Nanos, sector: u64) -> Nanos {
-        self.mechanism.reach(at, sector, &self.mechanism.layout().locate(sector), true)
+    fn start_of(&self, step: Step, sector: u64, write: bool) -> Nanos {
+        let place = self.mechanism.layout().locate(sector);
+        self.mechanism.reach_not_before(step.at, step.not_before, sector, &place, write)
     }
 
     /// The part of a stretch that one write to the medium covers: up to the end of a track, and for a
@@ -168,66 +180,109 @@ impl HardDisk {
 
     /// Whether a stretch begins or ends inside a physical sector, which must then be read first.
     fn is_partial(&self, chosen: &Chosen) -> bool {
+        self.partial_sectors(chosen) > 0
+    }
+
+    /// How many sectors a stretch covers only in part: those at its ends, at most two.
+    fn partial_sectors(&self, chosen: &Chosen) -> u64 {
+        self.partial_ends(chosen).into_iter().flatten().map(|(_, count)| count).sum()
+    }
+
+    /// What must be read before a stretch can be written: the sectors that it covers only in part, as first
+    /// sector and count. The sectors between are replaced whole. Two that touch are one piece.
+    fn partial_ends(&self, chosen: &Chosen) -> [Option<(u64, u64)>; 2] {
+        if self.faults.no_read_modify_write {
+            return [None, None];
+        }
         let physical = self.sizes.physical;
-        !(self.faults.no_read_modify_write
-            || chosen.from.is_multiple_of(physical) && chosen.to.is_multiple_of(physical))
+        let last = chosen.first + chosen.count - 1;
+        let head = (!chosen.from.is_multiple_of(physical)).then_some(chosen.first);
+        let tail = (!chosen.to.is_multiple_of(physical)).then_some(last);
+        match (head, tail) {
+            (Some(head), Some(tail)) if tail - head <= 1 => [Some((head, tail - head + 1)), None],
+            _ => [head.map(|sector| (sector, 1)), tail.map(|sector| (sector, 1))],
+        }
     }
 
     fn write_whole(&mut self, at: Nanos, chosen: Chosen) -> Nanos {
         let continues = chosen.first == self.mechanism.next_sector();
-        let set_out = if continues { at } else { at.max(self.write_from) };
+        let not_before = if continues { at } else { at.max(self.write_from) };
         self.write_cache.start(chosen.from, chosen.to);
-        let end = self.mechanism.access(set_out, chosen.first, chosen.count, true);
+        let (first, count) = (chosen.first, chosen.count);
+        let end = self.mechanism.access_not_before(at, not_before, first, count, true);
         end + self.delay_of(&chosen)
     }
 
-    /// Reads, merges and writes a partial stretch, together with as many others as one batch carries:
-    /// first all reads, then all writes. A batch smaller than the stretch handles it in several rounds.
+    /// Reads, merges and writes a partial stretch, together with as many others as one batch carries. One
+    /// sweep reads what is partial at the beginnings, the next what remains at the ends, the third writes.
     fn read_modify_write(&mut self, at: Nanos, first: Chosen) -> Nanos {
-        let batch = self.sizes.rmw_batch;
-        self.write_cache.start(first.from, first.to);
-        let mut delay = self.delay_of(&first);
-        let start = at.max(self.write_from);
-        if first.count > batch {
-            let end = self.rounds(start, &first, batch);
-            return end + delay;
+        let mut step = Step { at, not_before: at.max(self.write_from) };
+        let mut room = self.sizes.rmw_batch;
+        if self.partial_sectors(&first) > room {
+            self.write_cache.start(first.from, first.to);
+            return self.one_sector_at_a_time(step, &first) + self.delay_of(&first);
         }
-        let mut runs = vec![(first.first, first.count)];
-        let mut room = batch - first.count;
-        let mut end = self.mechanism.access(start, first.first, first.count, false);
-        while room > 0 {
-            let next_from = end + self.gap(self.times.rmw_gap);
-            let Some(next) = self.choose_partial(next_from, room) else {
-                break;
-            };
-            self.write_cache.start(next.from, next.to);
-            delay += self.delay_of(&next);
-            end = self.mechanism.access(next_from, next.first, next.count, false);
-            runs.push((next.first, next.count));
-            room -= next.count;
+        let (mut batch, mut ends) = (Vec::new(), Vec::new());
+        let mut delay = 0;
+        let mut next = Some(first);
+        while let Some(chosen) = next {
+            self.write_cache.start(chosen.from, chosen.to);
+            delay += self.delay_of(&chosen);
+            room -= self.partial_sectors(&chosen);
+            let mut pieces = self.partial_ends(&chosen).into_iter().flatten();
+            if let Some(piece) = pieces.next() {
+                step = self.perform_step(step, piece, false);
+            }
+            ends.extend(pieces);
+            batch.push((chosen.first, chosen.count));
+            next = if room > 0 { self.choose_partial(step, room) } else { None };
         }
-        for (sector, count) in runs {
-            let next_from = end + self.gap(self.times.rmw_gap);
-            end = self.mechanism.access(next_from, sector, count, true);
-        }
-        end + delay
+        let read = self.sweep(step, ends, false);
+        self.sweep(read, batch, true).at + delay
     }
 
-    /// Handles a stretch `batch` sectors at a time, each read and then written.
-    fn rounds(&mut self, at: Nanos, stretch: &Chosen, batch: u64) -> Nanos {
-        let behind = stretch.first + stretch.count;
-        let (mut sector, mut from, mut end) = (stretch.first, at, at);
-        while sector < behind {
-            let count = batch.min(behind - sector);
-            let read = self.mechanism.access(from, sector, count, false);
-            let merged = read + self.gap(self.times.rmw_gap);
-            end = self.mechanism.access(merged, sector, count, true);
-            from = end + self.gap(self.times.rmw_gap);
-            sector += count;
+    /// Reads or writes all `pieces`, the one that comes under the head first next.
+    fn sweep(&mut self, mut step: Step, mut pieces: Vec<(u64, u64)>, write: bool) -> Step {
+        let first = |disk: &Self, step, pieces: &[(u64, u64)]| {
+            (0..pieces.len()).min_by_key(|&index| disk.start_of(step, pieces[index].0, write))
+        };
+        while let Some(index) = first(self, step, &pieces) {
+            step = self.perform_step(step, pieces.remove(index), write);
         }
-        // the pause after the last step is part of the work
-        self.write_from = self.write_from.max(from);
-        from.max(end)
+        step
+    }
+
+    /// Writes a stretch with two partial ends where a batch carries one partial sector: each end is read and
+    /// written by itself, and what lies between is written.
+    fn one_sector_at_a_time(&mut self, step: Step, stretch: &Chosen) -> Nanos {
+        let (head, tail) = (stretch.first, stretch.first + stretch.count - 1);
+        let mut step = self.perform_step(step, (head, 1), false);
+        step = self.perform_step(step, (head, 1), true);
+        if tail - head > 1 {
+            step = self.perform_step(step, (head + 1, tail - head - 1), true);
+        }
+        step = self.perform_step(step, (tail, 1), false);
+        step = self.perform_step(step, (tail, 1), true);
+        self.write_from = self.write_from.max(step.not_before);
+        step.not_before
+    }
+
+    /// Reads what is partial of a stretch, then writes it whole.
+    fn read_and_write(&mut self, at: Nanos, stretch: &Chosen) -> Nanos {
+        let mut step = Step { at, not_before: at };
+        for piece in self.partial_ends(stretch).into_iter().flatten() {
+            step = self.perform_step(step, piece, false);
+        }
+        step = self.perform_step(step, (stretch.first, stretch.count), true);
+        self.write_from = self.write_from.max(step.not_before);
+        step.not_before
+    }
+
+    /// One step of a read-modify-write: `count` sectors from `first` on. Returns when the next can begin.
+    fn perform_step(&mut self, step: Step, (first, count): (u64, u64), write: bool) -> Step {
+        let Step { at, not_before } = step;
+        let end = self.mechanism.access_not_before(at, not_before, first, count, write);
+        Step { at: end, not_before: end + self.gap(self.times.rmw_gap) }
     }
 
     /// What planted bad spots add to writing a stretch.
@@ -249,7 +304,7 @@ impl HardDisk {
         let end = if self.shingles.is_some() {
             self.append_or_stream(at, &[(chosen.first, chosen.first + chosen.count)])
         } else if self.is_partial(&chosen) {
-            self.rounds(at, &chosen, chosen.count)
+            self.read_and_write(at, &chosen)
         } else {
             self.mechanism.transfer(start, chosen.first, &command.place, chosen.count)
         };

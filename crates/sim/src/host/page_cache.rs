@@ -305,6 +305,9 @@ impl<D: Backing> PageCache<D> {
         for &waiter in &io.waiters {
             let task = self.tasks.get_mut(waiter);
             task.waits -= 1;
+            if io.kind == IoKind::Fill {
+                task.busy_until = answer.at + self.costs.page_in;
+            }
             if answer.outcome != Outcome::Done {
                 self.task_failed(waiter, io.kind, io.pages, answer.outcome);
             }

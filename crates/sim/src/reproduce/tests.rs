@@ -139,12 +139,8 @@ fn a_twin_turns_faster_over_the_same_tracks() {
 /// Cells whose figure the models do not give. The table has the reason for each. A change that repairs or
 /// breaks a cell must change this list.
 const FAILING: &[&str] = &[
-    "s1-macbook-tiny-time",
-    "s1-macbook-tiny-iops",
-    "s2-usb16-gd-256m-front-read",
     "s2-usb16-gd-256m-back-read",
-    "s2-usb16-gd-256m-front-access",
-    "s2-usb16-gd-256m-back-access",
+    "s2-usb16-gd-diff-read",
     "s3-mp510-cdm-seq-read",
     "s3-mp510-cdm-seq-write",
     "s3-870evo-cdm-latency",
@@ -169,33 +165,6 @@ const FAILING: &[&str] = &[
     "s4-wd15earx-r-4096-2048-msec",
     "s4-wd15earx-r-4096-2048-kbps",
     "s4-wd15earx-r-4096-2048-tps",
-    "s4-wd15earx-w-1024-512-msec",
-    "s4-wd15earx-w-1024-512-kbps",
-    "s4-wd15earx-w-1024-512-tps",
-    "s4-wd15earx-w-2048-512-msec",
-    "s4-wd15earx-w-2048-512-kbps",
-    "s4-wd15earx-w-2048-512-tps",
-    "s4-wd15earx-w-2048-1024-msec",
-    "s4-wd15earx-w-2048-1024-kbps",
-    "s4-wd15earx-w-2048-1024-tps",
-    "s4-wd15earx-w-4096-0-msec",
-    "s4-wd15earx-w-4096-0-kbps",
-    "s4-wd15earx-w-4096-0-tps",
-    "s4-wd15earx-w-4096-1024-msec",
-    "s4-wd15earx-w-4096-1024-kbps",
-    "s4-wd15earx-w-4096-1024-tps",
-    "s4-wd15earx-w-4096-2048-msec",
-    "s4-wd15earx-w-4096-2048-kbps",
-    "s4-wd15earx-w-4096-2048-tps",
-    "s4-wd15earx-w-8192-512-msec",
-    "s4-wd15earx-w-8192-512-kbps",
-    "s4-wd15earx-w-8192-512-tps",
-    "s4-wd15earx-w-8192-1024-msec",
-    "s4-wd15earx-w-8192-1024-kbps",
-    "s4-wd15earx-w-8192-1024-tps",
-    "s4-wd15earx-w-8192-4096-msec",
-    "s4-wd15earx-w-8192-4096-kbps",
-    "s4-wd15earx-w-8192-4096-tps",
 ];
 
 #[test]
@@ -222,18 +191,16 @@ fn nine_in_ten_cells_are_reproduced_and_those_that_are_not_are_known() {
     let trouble: Vec<&str> =
         results.iter().filter(|r| r.is_trouble()).map(|r| r.id.as_str()).collect();
     assert!(trouble.is_empty(), "no reason in the table for {trouble:?}");
-    let within = |results: &[&CellResult], tolerance_pct: Option<f64>| {
-        let passes = results.iter().filter(|result| {
-            let close = result.difference_pct.unwrap_or(f64::INFINITY).abs();
-            result.pass == Some(true) || tolerance_pct.is_some_and(|most| close <= most)
-        });
-        passes.count() as f64 / results.len() as f64
-    };
-    let (strides, others): (Vec<&CellResult>, Vec<&CellResult>) = results
-        .iter()
-        .filter(|result| result.pass.is_some())
-        .partition(|result| result.method == "phybs");
-    assert!(within(&others, None) >= 0.9, "{}", within(&others, None));
-    // the table asks 5 % of each pass; 10 % is what one set of parameters for all passes can hold
-    assert!(within(&strides, Some(10.0)) >= 0.9, "{}", within(&strides, Some(10.0)));
+    let judged: Vec<&CellResult> = results.iter().filter(|r| r.pass.is_some()).collect();
+    let passing = judged.iter().filter(|r| r.pass == Some(true)).count();
+    assert!(passing * 10 >= judged.len() * 9, "{passing} of {}", judged.len());
+    let strides = judged.iter().filter(|result| result.method == "phybs");
+    let missed: Vec<&str> = strides
+        .filter(|result| result.pass != Some(true))
+        .filter(|result| result.difference_pct.is_none_or(|off| off.abs() > 10.0))
+        .map(|result| result.id.as_str())
+        .collect();
+    let passes = ["wd20eads-w-4096-1024", "wd20eads-w-4096-2048", "wd15earx-r-4096-512"];
+    let known = |id: &&str| passes.iter().any(|pass| id.contains(pass));
+    assert!(missed.iter().all(known), "more than 10 % off: {missed:?}");
 }

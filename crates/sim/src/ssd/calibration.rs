@@ -127,6 +127,9 @@ fn samsung_860_evo_1tb() {
     let fill = Bench::new(&model, 0.0).stream(Op::Write, whole(&model, 1 << 20));
     near("fill", fill, 3.0 * RED_FILL, 20.0);
     near("copy", Bench::new(&model, 0.0).stream(Op::Write, 40 << 30), 2.7 * RED_FIRST, 15.0);
+    // sectors in order come from what has been fetched ahead, each after its command alone
+    let tiny = Bench::new(&model, 0.3).rate(Op::Read, 20_000, 1, 512, |k| k * 512);
+    expect("sectors in order, us", 512.0 / tiny, 25.0, 40.0);
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl Ssd {
                 params.map.cache_mib * f64::from(1 << 20),
                 geometry.logical_units,
             ),
-            read_ahead: ReadAhead::new(window as u32),
+            read_ahead: ReadAhead::new(window as u32, geometry.unit_bytes),
             port: Port::new(params.port.as_ref()),
             thermal: params.thermal.clone().map(Thermal::new),
             faults: Faults::default(),

@@ -12,7 +12,7 @@ impl Ssd {
         let unit = self.geometry.unit_bytes;
         let (offset, end_byte) = (request.offset, request.offset + request.len);
         let (first, end) = ((offset / unit) as Lpn, end_byte.div_ceil(unit) as Lpn);
-        let sequence = self.read_ahead.note(first, end);
+        let sequence = self.read_ahead.note(offset, end_byte);
         if let Some(thermal) = &mut self.thermal {
             thermal.add_read(request.len);
         }

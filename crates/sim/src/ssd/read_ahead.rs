@@ -13,8 +13,8 @@ const SEQUENCE_MIN: u32 = 2;
 /// One sequential reader.
 #[derive(Debug, Clone, Default)]
 struct Stream {
-    /// Unit at which the next request is expected.
-    next: Lpn,
+    /// Byte at which the next request is expected.
+    next: u64,
     /// Requests seen in sequence; 0: not in use.
     sequence: u32,
     /// End of what has been fetched.
@@ -28,21 +28,22 @@ struct Stream {
 #[derive(Debug, Clone)]
 pub(super) struct ReadAhead {
     window: u32,
+    unit_bytes: u64,
     streams: Vec<Stream>,
     clock: u64,
 }
 
 impl ReadAhead {
-    /// Fetches `window` units ahead; 0: never.
-    pub(super) fn new(window: u32) -> Self {
+    /// Fetches `window` units of `unit_bytes` ahead; 0: never.
+    pub(super) fn new(window: u32, unit_bytes: u64) -> Self {
         let count = if window == 0 { 0 } else { STREAMS };
-        Self { window, streams: vec![Stream::default(); count], clock: 0 }
+        Self { window, unit_bytes, streams: vec![Stream::default(); count], clock: 0 }
     }
 
-    /// Notes a request for `first..end`; returns the reader it belongs to if that reads in sequence.
-    pub(super) fn note(&mut self, first: Lpn, end: Lpn) -> Option<usize> {
+    /// Notes a request for the bytes `from..to`; returns the reader it belongs to if that reads in sequence.
+    pub(super) fn note(&mut self, from: u64, to: u64) -> Option<usize> {
         self.clock += 1;
-        let found = self.streams.iter().position(|s| s.sequence > 0 && s.next == first);
+        let found = self.streams.iter().position(|s| s.sequence > 0 && s.next == from);
         let index = match found {
             Some(index) => index,
             None => (0..self.streams.len()).min_by_key(|&k| self.streams[k].last_used)?,
@@ -54,7 +55,7 @@ impl ReadAhead {
             stream.pieces.clear();
         }
         stream.sequence += 1;
-        stream.next = end;
+        stream.next = to;
         stream.last_used = self.clock;
         (stream.sequence >= SEQUENCE_MIN).then_some(index)
     }
@@ -72,11 +73,13 @@ impl ReadAhead {
         }
     }
 
-    /// What to fetch now for `stream`: from the first unit not fetched to the window's end.
+    /// What to fetch now for `stream`: from the first unit not fetched to the window's end. A unit that the
+    /// last request ended in is wanted again for the next.
     pub(super) fn wanted(&self, stream: usize, units: u32) -> std::ops::Range<Lpn> {
         let stream = &self.streams[stream];
-        let from = stream.fetched.max(stream.next);
-        let to = (u64::from(stream.next) + u64::from(self.window)).min(u64::from(units)) as Lpn;
+        let next = stream.next / self.unit_bytes;
+        let from = stream.fetched.max(next as Lpn);
+        let to = (next + u64::from(self.window)).min(u64::from(units)) as Lpn;
         from..to.max(from)
     }
 
@@ -94,14 +97,15 @@ mod tests {
 
     #[test]
     fn only_sequences_are_followed() {
-        let mut ahead = ReadAhead::new(256);
-        assert_eq!(ahead.note(100, 132), None);
-        let stream = ahead.note(132, 164).unwrap();
+        let mut ahead = ReadAhead::new(256, 4096);
+        let note = |ahead: &mut ReadAhead, from: u64, to: u64| ahead.note(from * 4096, to * 4096);
+        assert_eq!(note(&mut ahead, 100, 132), None);
+        let stream = note(&mut ahead, 132, 164).unwrap();
         assert_eq!(ahead.wanted(stream, 10_000), 164..420);
         ahead.add(stream, 200, 5);
         ahead.add(stream, 420, 9);
-        assert_eq!(ahead.note(5000, 5001), None);
-        assert_eq!(ahead.note(164, 196), Some(stream));
+        assert_eq!(note(&mut ahead, 5000, 5001), None);
+        assert_eq!(note(&mut ahead, 164, 196), Some(stream));
         assert_eq!(ahead.fetched(stream, 164), Some((200, 5)));
         assert_eq!(ahead.fetched(stream, 200), Some((420, 9)));
         assert_eq!(ahead.fetched(stream, 420), None);
@@ -110,9 +114,23 @@ mod tests {
     }
 
     #[test]
+    fn requests_smaller_than_a_unit_are_one_reader() {
+        let mut ahead = ReadAhead::new(16, 4096);
+        assert_eq!(ahead.note(0, 512), None);
+        let stream = ahead.note(512, 1024).unwrap();
+        assert_eq!(ahead.wanted(stream, 10_000), 0..16);
+        ahead.add(stream, 16, 7);
+        for from in (1024..8192).step_by(512) {
+            assert_eq!(ahead.note(from, from + 512), Some(stream));
+            assert_eq!(ahead.fetched(stream, (from / 4096) as u32), Some((16, 7)));
+        }
+        assert_eq!(ahead.wanted(stream, 10_000), 16..18);
+    }
+
+    #[test]
     fn no_window_no_readers() {
-        let mut ahead = ReadAhead::new(0);
-        assert_eq!(ahead.note(0, 1), None);
-        assert_eq!(ahead.note(1, 2), None);
+        let mut ahead = ReadAhead::new(0, 4096);
+        assert_eq!(ahead.note(0, 4096), None);
+        assert_eq!(ahead.note(4096, 8192), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the whole drive, and the drives they use.
 
 mod closed_form;
+mod destaging;
 mod faults;
 mod host;
 mod models;
@@ -37,7 +38,12 @@ pub fn small_drive() -> HddParams {
         read_miss_overhead_ms: 0.2,
         write_overhead_ms: 0.1,
         interface_mb_s: 300.0,
-        read_cache: ReadCacheParams { segments: 16, segment_kib: 1024, read_ahead_kib: 512 },
+        read_cache: ReadCacheParams {
+            segments: 16,
+            segment_kib: 1024,
+            adaptive: false,
+            read_ahead_kib: 512,
+        },
         write_cache: WriteCacheParams {
             enabled: true,
             dirty_limit_kib: 8192,

@@ -1,0 +1,76 @@
+//! What a flush takes: whole sectors, partial ones, and the pause between.
+
+use super::host::Host;
+use super::small_drive;
+use crate::device::{Nanos, Op};
+use crate::hdd::params::{HddParams, RmwParams};
+
+const KIB: u64 = 1024;
+/// A turn of the small drive, ms.
+const TURN_MS: f64 = 10.0;
+
+fn with_large_sectors(batch_sectors: u32) -> HddParams {
+    let mut params = small_drive();
+    params.physical_sector_bytes = 4096;
+    params.read_modify_write = Some(RmwParams { batch_sectors, gap_ms: 0.4 });
+    params
+}
+
+/// The shortest time of a flush of these writes, over all angles at which it can begin, ms.
+fn shortest_flush_ms(params: &HddParams, writes: &[(u64, u64)]) -> f64 {
+    let flush = |phase: Nanos| {
+        let mut host = Host::new(params);
+        host.rest(phase * 100_000);
+        host.run(1, writes.iter().map(|&(offset, len)| (Op::Write, offset, len)));
+        host.one(Op::Flush, 0, 0)
+    };
+    (0..100).map(flush).min().unwrap() as f64 / 1e6
+}
+
+#[test]
+fn a_batch_turns_once_for_ends_that_touch_and_twice_for_ends_apart() {
+    let params = with_large_sectors(16);
+    // 64 KiB pass in 0.66 ms, so that after the pause of 0.4 ms each next stretch is just reached
+    let span_ms = 3.0 * 65_536.0 / 100e3;
+    for (offset, len, turns) in
+        [(0, 4096, 0.0), (0, 512, 1.0), (512, 4096, 1.0), (0, 8192 + 512, 1.0), (512, 8192, 2.0)]
+    {
+        let writes: Vec<_> = (0..4).map(|i| (i * 64 * KIB + offset, len)).collect();
+        let seen = shortest_flush_ms(&params, &writes) - turns * TURN_MS - span_ms;
+        assert!((-0.2..0.5).contains(&seen), "{len} at {offset}: {seen} beside {turns} turns");
+    }
+}
+
+#[test]
+fn one_sector_at_a_time_turns_for_each_step() {
+    let params = with_large_sectors(1);
+    // the first read, its write, the sectors between, the last read and its write
+    for (len, turns) in [(4096, 3.0), (8192, 4.0)] {
+        let seen = shortest_flush_ms(&params, &[(512, len)]) - turns * TURN_MS;
+        assert!((0.0..1.0).contains(&seen), "{len}: {seen} beside {turns} turns");
+    }
+}
+
+#[test]
+fn only_partial_sectors_count_for_a_batch() {
+    // two partial sectors and a whole one each: eight stretches are one batch of 16
+    let writes: Vec<_> = (0..8).map(|i| (i * 64 * KIB + 512, 8192)).collect();
+    let span_ms = 7.0 * 65_536.0 / 100e3;
+    let seen = shortest_flush_ms(&with_large_sectors(16), &writes) - 2.0 * TURN_MS - span_ms;
+    assert!((0.0..1.0).contains(&seen), "{seen}");
+    let seen = shortest_flush_ms(&with_large_sectors(14), &writes);
+    assert!(seen > 4.0 * TURN_MS, "{seen}");
+}
+
+#[test]
+fn the_arm_moves_during_the_pause() {
+    // a thousand tracks apart: longer on the way than any of these pauses
+    let writes = [(0, 4096), (1000 << 20, 4096)];
+    let flush = |gap_ms: f64| {
+        let mut params = small_drive();
+        params.write_cache.gap_ms = gap_ms;
+        shortest_flush_ms(&params, &writes)
+    };
+    assert_eq!(flush(0.0), flush(1.5));
+    assert!(flush(30.0) > flush(0.0));
+}
