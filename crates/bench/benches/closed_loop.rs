@@ -2,7 +2,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use drivescope_bench::closed::ClosedLoop;
+use drivescope_bench::closed::{ClosedLoop, send_together};
 use drivescope_bench::control::Control;
 use drivescope_bench::offsets::Offsets;
 use drivescope_bench::payload::Payload;
@@ -23,6 +23,7 @@ fn reads(bencher: Bencher<'_, '_>, depth: u32) {
             NullQueue::new(QueueSpec { depth, ahead: 1, block_bytes: 4096, dsync: false });
         let load = ClosedLoop {
             depth,
+            send_together: send_together(false),
             block_bytes: 4096,
             offsets: Offsets::new(Order::Rnd, 0..1 << 40, 4096, Mix::READ, 0.0, 1),
             payload: Payload::new(1, 1),

@@ -1,7 +1,7 @@
 //! What the tool itself costs on this machine, measured before every run in about a tenth of a second.
 
 use crate::clock;
-use crate::closed::ClosedLoop;
+use crate::closed::{self, ClosedLoop};
 use crate::control::Control;
 use crate::offsets::Offsets;
 use crate::payload::Payload;
@@ -53,6 +53,7 @@ pub fn null_loop_ns() -> f64 {
             NullQueue::new(QueueSpec { depth: DEPTH, ahead: 1, block_bytes: 4096, dsync: false });
         let load = ClosedLoop {
             depth: DEPTH,
+            send_together: closed::send_together(false),
             block_bytes: 4096,
             offsets: Offsets::new(Order::Rnd, 0..1 << 40, 4096, Mix::READ, 0.0, 1),
             payload: Payload::new(1, 1),

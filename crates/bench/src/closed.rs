@@ -20,6 +20,12 @@ const ERRORS_MAX: u64 = 16;
 /// (it plugs the queue), so that the first ones start late and all end together.
 const SEND_TOGETHER: u32 = 2;
 
+/// How many reads to send with one system call. Where each goes to a thread of the kernel (`may_block`), none
+/// is held back by the others of its batch: all go with the wait that follows.
+pub fn send_together(may_block: bool) -> u32 {
+    if may_block { u32::MAX } else { SEND_TOGETHER }
+}
+
 /// Data made for coming writes before completions are looked at again: about 30 µs of work.
 const PREPARE_BYTES: u32 = 256 << 10;
 
@@ -41,6 +47,8 @@ pub fn ahead(depth: u32, block_bytes: u32, mix: Mix) -> u32 {
 pub struct ClosedLoop<'c> {
     /// Requests in flight, sustained.
     pub depth: u32,
+    /// Reads sent with one system call: [`send_together`].
+    pub send_together: u32,
     /// Bytes per request.
     pub block_bytes: u32,
     /// Where they go.
@@ -196,7 +204,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
                 self.queue.kick()?;
             } else {
                 self.unsent += 1;
-                if self.unsent == SEND_TOGETHER {
+                if self.unsent == self.plan.send_together {
                     self.queue.kick()?;
                     self.unsent = 0;
                 }

@@ -9,6 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 fn plan(depth: u32, control: &Control) -> ClosedLoop<'_> {
     ClosedLoop {
         depth,
+        send_together: send_together(false),
         block_bytes: 4096,
         offsets: Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1),
         payload: Payload::new(1, 1),
@@ -16,6 +17,17 @@ fn plan(depth: u32, control: &Control) -> ClosedLoop<'_> {
         time_ns: 1_000_000_000,
         ops_max: u64::MAX,
         control,
+    }
+}
+
+#[test]
+fn reads_go_in_pairs_or_all_with_the_wait() {
+    for (may_block, most) in [(false, 2), (true, 8)] {
+        let control = Control::default();
+        let mut drive = VirtualQueue::new(9, 8, |_: &Request, _| Ok(100_000));
+        let load = ClosedLoop { send_together: send_together(may_block), ..plan(8, &control) };
+        load.run(&mut drive);
+        assert_eq!(drive.batch_max, most);
     }
 }
 

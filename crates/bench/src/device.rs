@@ -102,7 +102,7 @@ impl Device {
     }
 
     /// Whether io_uring hands each request to a thread of the kernel.
-    fn may_block(&self) -> bool {
+    pub(crate) fn may_block(&self) -> bool {
         match &self.backend {
             Backend::File { file, .. } => file.may_block(),
             Backend::Simulated { .. } => false,

@@ -114,8 +114,10 @@ pub fn run(
             let depth = load.shape.depth;
             let ahead = closed::ahead(depth, block_bytes, load.mix);
             let spec = QueueSpec { depth, ahead, block_bytes, dsync };
+            let send_together = closed::send_together(device.may_block());
             let tasks = seeds.map(|(thread, seed)| ClosedLoop {
                 depth,
+                send_together,
                 block_bytes,
                 offsets: load.offsets(thread, seed),
                 payload: Payload::new(load.data_seed, load.pass),

@@ -27,6 +27,9 @@ pub struct VirtualQueue<F> {
     /// Σ requests in flight × time: the true depth.
     depth_integral: f64,
     pub depth_max: usize,
+    unsent: usize,
+    /// The most requests that were handed over together.
+    pub batch_max: usize,
     pub served: Vec<Request>,
 }
 
@@ -42,12 +45,18 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> VirtualQueue<F> {
             flying: Vec::new(),
             depth_integral: 0.0,
             depth_max: 0,
+            unsent: 0,
+            batch_max: 0,
             served: Vec::new(),
         }
     }
 
     pub fn depth_mean(&self) -> f64 {
         self.depth_integral / self.now_ns as f64
+    }
+
+    fn hand_over(&mut self) {
+        self.batch_max = self.batch_max.max(std::mem::take(&mut self.unsent));
     }
 
     fn advance(&mut self, to_ns: u64) {
@@ -77,19 +86,23 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for VirtualQueue<F> {
         };
         self.busy_until[server] = end;
         self.served.push(request);
+        self.unsent += 1;
         self.flying.push((end, Completion { slot: request.slot, result }));
         self.depth_max = self.depth_max.max(self.flying.len());
     }
     fn kick(&mut self) -> io::Result<()> {
+        self.hand_over();
         Ok(())
     }
     fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.hand_over();
         let first = self.flying.iter().map(|(at, _)| *at).min().expect("something in flight");
         self.advance(first.max(self.now_ns));
         self.take_due(done);
         Ok(())
     }
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.hand_over();
         let first = self.flying.iter().map(|(at, _)| *at).min().unwrap_or(u64::MAX);
         self.advance(first.min(at_ns).max(self.now_ns));
         self.take_due(done);

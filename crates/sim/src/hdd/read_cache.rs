@@ -145,15 +145,17 @@ impl ReadCache {
 
     /// Joins a segment with those that begin inside it or at its end, then gives it the room that it needs.
     fn expand(&mut self, index: usize) {
+        let Segment { start, mut end } = self.segments[index];
         for other in 0..self.segments.len() {
-            let (grown, met) = (self.segments[index], self.segments[other]);
-            if other != index && grown.start <= met.start && met.start <= grown.end && met != EMPTY
-            {
-                self.segments[index].end = grown.end.max(met.end);
+            let met = self.segments[other];
+            // one comparison that only the segment itself and those it meets pass; an empty one is far away
+            if met.start.wrapping_sub(start) <= end - start && other != index {
+                end = end.max(met.end);
                 self.rooms[index] += std::mem::take(&mut self.rooms[other]);
                 self.empty(other);
             }
         }
+        self.segments[index].end = end;
         while self.segments[index].end - self.segments[index].start
             > self.rooms[index] * self.segment_sectors
         {
