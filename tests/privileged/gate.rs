@@ -74,6 +74,34 @@ fn what_mkfs_makes_is_recognised() {
     }
 }
 
+/// Volume managers and the file systems of other systems, made by their own tools on the device.
+#[test]
+fn what_other_tools_make_is_recognised() {
+    if !is_privileged() {
+        return;
+    }
+    let keys = Scratch::new();
+    let key = keys.file("key", "not a secret");
+    let luks = |kind| vec!["luksFormat", "--batch-mode", "--key-file", &key, "--type", kind];
+    let luks2 = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"];
+    for (kind, name, options) in [
+        ("LVM2_member", "pvcreate", vec!["--yes", "--devicesfile", ""]),
+        ("crypto_LUKS", "cryptsetup", [&luks("luks1")[..], &["--iter-time", "10"]].concat()),
+        ("crypto_LUKS", "cryptsetup", [&luks("luks2")[..], &luks2].concat()),
+        ("ntfs", "mkntfs", vec!["--quick", "--force", "--quiet"]),
+        ("exfat", "mkfs.exfat", vec![]),
+    ] {
+        let scratch = Scratch::new();
+        let Some(image) = image_with(&scratch, 64, "true", &[]) else { return };
+        let Some(device) = Loop::attach(&image, &[]) else { return };
+        if let Err(why) = tool(name, &[&options[..], &[&device.node]].concat()) {
+            skip_loudly(&why);
+            continue;
+        }
+        expect_contents(&scratch, &device, &format!("{}: {kind}", device.name()), 64 << 20);
+    }
+}
+
 /// Superblocks as their formats describe them, for tools that a machine seldom has.
 #[test]
 fn members_of_volume_managers_are_recognised() {

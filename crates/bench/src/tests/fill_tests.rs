@@ -57,7 +57,9 @@ fn check_disk(model: &str) {
         let zones = points(result, "fill.write.zone_mb_s");
         zones[1..zones.len() - 1].iter().map(|zone| zone.0).collect::<Vec<f64>>()
     };
-    for (result, most) in [(&full, truth.len()), (&sampled, truth.len() + truth.len() / 10)] {
+    // A piece of the full curve that a border runs through can pass for a step more, as a sample can.
+    let most = truth.len() + truth.len() / 10;
+    for result in [&full, &sampled] {
         let found = found(result);
         assert!(all_near(&found, &truth, capacity * 0.02), "{model}: {found:?} for {truth:?}");
         assert!(all_near(&truth, &found, capacity * 0.02), "{model}: {found:?} for {truth:?}");
