@@ -46,7 +46,8 @@ fn all_near(edges: &[f64], others: &[f64], within: f64) -> bool {
     edges.iter().all(|edge| others.iter().any(|other| (edge - other).abs() <= within))
 }
 
-fn check_disk(model: &str) {
+/// `false_steps`: how many the full curve is known to show where there are none.
+fn check_disk(model: &str, false_steps: usize) {
     let target = format!("sim:{model}");
     let (full, sampled) = (fill(&target, FillMode::Full), fill(&target, FillMode::Sampled));
     let params = model_named(model).unwrap().hdd.unwrap();
@@ -57,9 +58,9 @@ fn check_disk(model: &str) {
         let zones = points(result, "fill.write.zone_mb_s");
         zones[1..zones.len() - 1].iter().map(|zone| zone.0).collect::<Vec<f64>>()
     };
-    // A piece of the full curve that a border runs through can pass for a step more, as a sample can.
-    let most = truth.len() + truth.len() / 10;
-    for result in [&full, &sampled] {
+    for (result, most) in
+        [(&full, truth.len() + false_steps), (&sampled, truth.len() + truth.len() / 10)]
+    {
         let found = found(result);
         assert!(all_near(&found, &truth, capacity * 0.02), "{model}: {found:?} for {truth:?}");
         assert!(all_near(&truth, &found, capacity * 0.02), "{model}: {found:?} for {truth:?}");
@@ -88,10 +89,11 @@ fn zones_and_times_of_disks_are_found() {
         "hds722020ala330",
         "wd40efrx",
         "wd40ezrz",
-        "usb-16tb",
     ] {
-        check_disk(model);
+        check_disk(model, 0);
     }
+    // Pieces of one zone differ by up to 0.4 % in this model's computed passes, and one border is cut in two.
+    check_disk("usb-16tb", 1);
 }
 
 /// Bytes that the fast cache of a fresh drive takes: both parts, the dynamic one within what is free.
