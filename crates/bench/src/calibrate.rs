@@ -24,15 +24,18 @@ const REPEATS: usize = 3;
 /// Measures loop, clock, data generator and memory.
 pub fn calibrate() -> Calibration {
     let loop_ns_per_io = null_loop_ns();
-    let mut made = vec![0u8; MEMORY_BYTES / 2];
-    let generator = best_mb_s(made.len(), || Payload::new(1, 1).fill(black_box(&mut made), 0));
     Calibration {
         loop_ns_per_io,
         loop_iops_max: 1e9 / loop_ns_per_io,
         clock_ns: clock_ns(),
-        generator_mb_s: generator,
+        generator_mb_s: generator_mb_s(),
         memory_copy_mb_s: memory_copy_mb_s(),
     }
+}
+
+fn generator_mb_s() -> f64 {
+    let mut made = vec![0u8; MEMORY_BYTES / 2];
+    best_mb_s(made.len(), || Payload::new(1, 1).fill(black_box(&mut made), 0))
 }
 
 /// What one core copies from memory to memory, in 10^6 bytes per second.
