@@ -14,8 +14,8 @@ use std::fs::File;
 use std::path::Path;
 
 /// A user that nobody sees may be a program that was killed a moment ago, whose last requests the kernel
-/// still ends: a second is given to it.
-const CLAIM_ATTEMPTS: u32 = 10;
+/// still ends: three seconds are given to it.
+const CLAIM_ATTEMPTS: u32 = 30;
 
 /// What one pass found.
 #[derive(Debug, Default)]

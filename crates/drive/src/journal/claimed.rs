@@ -10,9 +10,9 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// How often a lock is asked for, and how long in between: 5 s in all.
-const LOCK_ATTEMPTS: u32 = 51;
-const LOCK_EVERY: Duration = Duration::from_millis(100);
+/// How often a claim or a lock is asked for, and how long in between: 5 s in all.
+const ATTEMPTS: u32 = 51;
+const EVERY: Duration = Duration::from_millis(100);
 
 /// A block device that nobody else can claim as long as this lives.
 #[derive(Debug)]
@@ -30,8 +30,10 @@ impl ClaimedDisk {
     pub(super) fn claim(roots: &Roots, name: &str) -> Result<Self, JournalError> {
         let node = roots.node(name);
         let fail = |why: String| JournalError::Busy { device: node.display().to_string(), why };
-        let (fd, is_direct) = open(&node).map_err(|errno| match errno {
-            Errno::BUSY => fail(users(roots, name)),
+        let (fd, is_direct) = open_patiently(roots, name).map_err(|errno| match errno {
+            Errno::BUSY => fail(users(roots, name).unwrap_or_else(|| {
+                "another program or a device made of it has claimed it".to_string()
+            })),
             Errno::ACCESS | Errno::PERM => fail("no permission to write to it; use sudo".into()),
             errno => fail(errno.to_string()),
         })?;
@@ -59,13 +61,28 @@ impl ClaimedDisk {
 /// Locks a device as systemd asks (BLOCK_DEVICE_LOCKING): whoever keeps to it, udev above all, leaves it
 /// alone. udev itself locks a device for a moment after every close, and is waited for.
 fn lock(fd: &OwnedFd) -> bool {
-    (0..LOCK_ATTEMPTS).any(|attempt| {
+    (0..ATTEMPTS).any(|attempt| {
         if attempt > 0 {
-            std::thread::sleep(LOCK_EVERY);
+            std::thread::sleep(EVERY);
         }
         let locked = rustix::fs::flock(fd, FlockOperation::NonBlockingLockExclusive);
         locked != Err(Errno::WOULDBLOCK)
     })
+}
+
+/// Opens a device exclusively. The kernel closes the files of a killed program only when the requests in
+/// flight have come back: a claim that nobody visible explains is waited for.
+fn open_patiently(roots: &Roots, name: &str) -> Result<(OwnedFd, bool), Errno> {
+    let node = roots.node(name);
+    let mut opened = open(&node);
+    for _ in 1..ATTEMPTS {
+        if !matches!(opened, Err(Errno::BUSY)) || users(roots, name).is_some() {
+            break;
+        }
+        std::thread::sleep(EVERY);
+        opened = open(&node);
+    }
+    opened
 }
 
 fn open(node: &Path) -> Result<(OwnedFd, bool), Errno> {
@@ -78,8 +95,8 @@ fn open(node: &Path) -> Result<(OwnedFd, bool), Errno> {
     }
 }
 
-/// Who has claimed a device, as far as mounts and swap areas tell.
-fn users(roots: &Roots, name: &str) -> String {
+/// Who has claimed a device, as far as mounts and swap areas tell; `None` when they tell nothing.
+fn users(roots: &Roots, name: &str) -> Option<String> {
     let disk = roots
         .block_dir(name)
         .filter(|dir| dir.join("partition").exists())
@@ -90,10 +107,7 @@ fn users(roots: &Roots, name: &str) -> String {
         let of_parts = drive.partitions.iter().flat_map(|part| part.mounts.iter());
         drive.mounts.iter().chain(of_parts).cloned().collect()
     });
-    match places.is_empty() {
-        true => "another program or a device made of it has claimed it".to_string(),
-        false => format!("it is mounted on {}", places.join(", ")),
-    }
+    (!places.is_empty()).then(|| format!("it is mounted on {}", places.join(", ")))
 }
 
 impl Disk for ClaimedDisk {
