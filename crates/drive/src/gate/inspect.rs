@@ -5,11 +5,12 @@ use super::contents::{self, Contents};
 use super::family::Family;
 use super::identity;
 use super::kernel::{Access, Facts, Kernel, Place};
-use super::{Request, answer, places, processes, users};
+use super::{Request, answer, hidden, places, processes, users};
 use crate::roots::{Roots, read_text};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity, Outcome};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
@@ -70,6 +71,8 @@ pub(crate) fn inspect(
     found.checks.push(range(request, &device));
     let uses = users::check(roots, &family);
     let is_explained = uses.iter().any(|check| check.outcome == Outcome::Refused);
+    // Before the target is claimed: a claimed partition makes its disk busy.
+    found.checks.extend(hidden::check(kernel, roots, &family, request.level));
     let held = take(kernel, &mut found.checks, &place, &facts, access, is_explained);
     if let Some(device_file) = held {
         found.held = lock(kernel, roots, &mut found.checks, &family, device_file);
@@ -253,19 +256,16 @@ fn lock(
 /// Mounted siblings do not refuse, but they share the drive's time.
 fn siblings(roots: &Roots, family: &Family) -> Check {
     let table = crate::mounts::mounts(roots);
-    let mounted: Vec<&String> = family
-        .siblings
-        .iter()
-        .filter(|name| {
-            let devices = |mount| crate::stack::devices_of_mount(roots, mount);
-            table.iter().any(|mount| devices(mount).contains(name))
-        })
-        .collect();
+    let devices = |mount| crate::stack::devices_of_mount(roots, mount);
+    let mut used: BTreeSet<String> = table.iter().flat_map(devices).collect();
+    used.extend(users::open_file_systems(roots).into_iter().map(|open| open.device));
+    let mounted: Vec<&str> =
+        family.siblings.iter().filter(|name| used.contains(*name)).map(String::as_str).collect();
     if mounted.is_empty() {
         return ok("siblings", "no other partition of the disk is mounted");
     }
-    let names: Vec<&str> = mounted.iter().map(|name| name.as_str()).collect();
-    let evidence = format!("{} of the same disk is mounted and shares its time", names.join(", "));
+    let names = mounted.join(", ");
+    let evidence = format!("{names} of the same disk is mounted and shares its time");
     unknown("siblings", evidence, "findmnt")
 }
 

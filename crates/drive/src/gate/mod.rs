@@ -9,6 +9,7 @@ mod checks;
 mod confirm;
 mod contents;
 mod family;
+mod hidden;
 mod identify;
 mod identity;
 mod inspect;

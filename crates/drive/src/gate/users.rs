@@ -121,31 +121,44 @@ fn mounted(
     }
 }
 
+/// A file system that the kernel has open.
+pub(crate) struct OpenFileSystem {
+    kind: String,
+    /// One of the devices it is on.
+    pub device: String,
+    /// What shows it.
+    dir: PathBuf,
+}
+
 /// File systems the kernel has open, whoever mounted them: `/sys/fs` is the same in every container,
-/// and keeps those that were unmounted lazily.
-fn superblocks(roots: &Roots, family: &Family) -> Vec<Check> {
+/// and keeps those that were unmounted lazily. Entries that are no devices are among them.
+pub(crate) fn open_file_systems(roots: &Roots) -> Vec<OpenFileSystem> {
     let all = roots.sys.join("fs");
-    let mut found = Vec::new();
-    let mut active = |kind: &str, name: &str, dir: &Path| {
-        if family.has(name) {
-            let device = family.describe(roots, name);
-            let evidence = format!("the kernel has the {kind} on {device} open");
-            found.push(Use::new(evidence, format!("ls -d {}", dir.display())));
-        }
-    };
     let no_file_systems = ["bpf", "cgroup", "fuse", "pstore", "resctrl", "selinux", "smackfs"];
     let kinds = list_dir(&all).into_iter().filter(|kind| !no_file_systems.contains(&kind.as_str()));
+    let mut found = Vec::new();
     for kind in kinds {
         for name in list_dir(&all.join(&kind)) {
             let dir = all.join(&kind).join(&name);
-            active(&kind, &name, &dir);
             // btrfs has a directory for each file system, with its devices in it.
             for device in list_dir(&dir.join("devices")) {
-                active(&kind, &device, &dir.join("devices").join(&device));
+                let dir = dir.join("devices").join(&device);
+                found.push(OpenFileSystem { kind: kind.clone(), device, dir });
             }
+            found.push(OpenFileSystem { kind: kind.clone(), device: name, dir });
         }
     }
-    uses("file systems", found, "the kernel has none on it open")
+    found
+}
+
+fn superblocks(roots: &Roots, family: &Family) -> Vec<Check> {
+    let ours = open_file_systems(roots).into_iter().filter(|open| family.has(&open.device));
+    let found = ours.map(|OpenFileSystem { kind, device, dir }| {
+        let device = family.describe(roots, &device);
+        let evidence = format!("the kernel has the {kind} on {device} open");
+        Use::new(evidence, format!("ls -d {}", dir.display()))
+    });
+    uses("file systems", found.collect(), "the kernel has none on it open")
 }
 
 fn swap(roots: &Roots, family: &Family) -> Vec<Check> {

@@ -156,6 +156,8 @@ impl Machine {
         fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", SERIAL);
         machine.answers(MODEL, SERIAL);
         machine.mounts(&[]);
+        fake.file("proc/1/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n");
+        fake.link("proc/self/ns/pid", "pid:[4026531836]");
         machine
     }
 
@@ -169,6 +171,8 @@ impl Machine {
         for process in super::super::users::processes(&self.fake.roots) {
             std::fs::remove_dir_all(proc.join(process)).unwrap();
         }
+        std::fs::remove_file(proc.join("self/ns/pid")).unwrap();
+        self.fake.link("proc/self/ns/pid", "pid:[4026532201]");
         self
     }
 

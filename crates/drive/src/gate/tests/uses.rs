@@ -353,6 +353,55 @@ fn a_free_partition_beside_the_system_takes_only_its_own_bytes() {
     }
 }
 
+/// A target below which the system lies, as a container sees it: `sda2`, and a volume on it.
+fn beside_the_hidden_system(is_volume: bool) -> Machine {
+    let mut machine = Machine::new();
+    machine.target = "sda2";
+    if is_volume {
+        machine.upper("dm-0", (253, 0), &["sda2"], &[("dm/uuid", "LVM-x"), ("dm/name", "vg-free")]);
+        machine.target = "dm-0";
+    }
+    machine.in_container()
+}
+
+#[test]
+fn beside_a_system_that_cannot_be_seen_nothing_is_overwritten() {
+    for (is_volume, busy) in [(false, Errno::BUSY), (true, Errno::BUSY), (false, Errno::NOENT)] {
+        let machine = beside_the_hidden_system(is_volume);
+        // What hides the system shows other uses: swap of the host, and a volume of it.
+        machine.fake.file("proc/swaps", "Filename Type\n/dev/sdc partition 8 0 -2\n");
+        machine.change("sda", |node| node.exclusive = Some(busy));
+        allowed(&machine.confirmed(WriteLevel::SameBytes));
+        for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+            refused(&machine.confirmed(level), "rest of the drive", "from the host");
+        }
+    }
+    for is_volume in [false, true] {
+        let machine = beside_the_hidden_system(is_volume);
+        allowed(&machine.confirmed(WriteLevel::Destroy));
+    }
+}
+
+#[test]
+fn without_the_mounts_of_the_first_process_the_system_is_hidden_too() {
+    let mut machine = Machine::new();
+    machine.sdb1();
+    machine.target = "sdb1";
+    machine.change("sdb", |node| node.exclusive = Some(Errno::BUSY));
+    allowed(&machine.confirmed(WriteLevel::Destroy));
+    std::fs::remove_file(machine.fake.path("proc/1/mountinfo")).unwrap();
+    refused(&machine.confirmed(WriteLevel::Destroy), "rest of the drive", "not root");
+}
+
+#[test]
+fn a_sibling_that_another_container_has_mounted_is_told() {
+    let machine = beside_the_hidden_system(false);
+    machine.fake.file("sys/fs/ext4/sda1/x", "1");
+    let record = machine.examine(WriteLevel::SameBytes);
+    assert!(check(&record, "siblings").evidence.contains("sda1"), "{record:#?}");
+    allowed(&record);
+}
+
 #[test]
 fn swap_and_the_running_program_are_part_of_the_system() {
     let machine = Machine::new();
@@ -407,6 +456,7 @@ fn a_logical_volume_on_the_system_disk_is_part_of_it() {
 fn processes_that_hide_their_mounts_are_told() {
     let machine = Machine::new();
     // A directory where the file should be cannot be read as one, not even by root.
+    std::fs::remove_file(machine.fake.path("proc/1/mountinfo")).unwrap();
     machine.fake.file("proc/1/mountinfo/x", "");
     let record = machine.examine(WriteLevel::SameBytes);
     assert_eq!(check(&record, "mounts").outcome, Outcome::Unknown);
