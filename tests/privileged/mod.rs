@@ -5,6 +5,7 @@
 //! the opposite one.
 
 mod block_device;
+mod container;
 mod failing;
 mod file_systems;
 mod fill_verify;

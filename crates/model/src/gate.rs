@@ -71,18 +71,27 @@ pub struct DeviceIdentity {
     /// The kernel's number of this attachment of a medium, which it never uses again (since 5.15).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_sequence: Option<u64>,
+    /// Another attached device reports the same serial number, or the same model and size where there is
+    /// none: namespaces and logical units of one drive, two sticks of one make.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_double: bool,
 }
 
 impl DeviceIdentity {
     /// What a person types to say that exactly this device may lose its contents: the serial number.
     ///
     /// A device without one has `MODEL:SIZE`, the size in bytes; without a model the kernel name
-    /// takes its place (`loop0:67108864`).
+    /// takes its place (`loop0:67108864`). Where that does not tell one device from another (a partition,
+    /// a device with a double) the kernel name follows: `WD-WCAV5E123456:sda2`.
     pub fn phrase(&self) -> String {
-        match (&self.serial, &self.model) {
+        let phrase = match (&self.serial, &self.model) {
             (Some(serial), _) => serial.clone(),
             (None, Some(model)) => format!("{model}:{}", self.size_bytes),
-            (None, None) => format!("{}:{}", self.name, self.size_bytes),
+            (None, None) => return format!("{}:{}", self.name, self.size_bytes),
+        };
+        match self.has_double || self.partition_of.is_some() {
+            true => format!("{phrase}:{}", self.name),
+            false => phrase,
         }
     }
 }
@@ -128,6 +137,7 @@ mod tests {
             serial: None,
             wwn: None,
             disk_sequence: None,
+            has_double: false,
         }
     }
 
@@ -137,7 +147,12 @@ mod tests {
         assert_eq!(nameless.phrase(), "loop0:4096");
         let model = DeviceIdentity { model: Some("Flash Disk".into()), ..nameless };
         assert_eq!(model.phrase(), "Flash Disk:4096");
-        assert_eq!(DeviceIdentity { serial: Some("S1".into()), ..model }.phrase(), "S1");
+        let whole = DeviceIdentity { serial: Some("S1".into()), ..model };
+        assert_eq!(whole.phrase(), "S1");
+        let double = DeviceIdentity { has_double: true, ..whole.clone() };
+        assert_eq!(double.phrase(), "S1:loop0");
+        let part = DeviceIdentity { partition_of: Some("loop0".into()), ..whole };
+        assert_eq!(part.phrase(), "S1:loop0");
     }
 
     #[test]

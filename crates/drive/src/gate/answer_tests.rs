@@ -42,6 +42,7 @@ fn device(model: Option<&str>, serial: Option<&str>) -> DeviceIdentity {
         serial: serial.map(str::to_string),
         wwn: None,
         disk_sequence: None,
+        has_double: false,
     }
 }
 

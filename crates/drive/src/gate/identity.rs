@@ -3,9 +3,10 @@
 use super::checks::{ok, refused};
 use super::kernel::{Facts, Place};
 use crate::list::names_of;
-use crate::roots::{Roots, file_name, read_text, read_u64};
+use crate::roots::{Roots, file_name, list_dir, read_text, read_u64};
 use drivescope_model::gate::{Check, DeviceIdentity};
 use drivescope_model::units::Bytes;
+use std::path::PathBuf;
 
 /// The identity of an open device: sizes from its descriptor, names from the kernel's directory of
 /// the number that the descriptor reports.
@@ -27,8 +28,27 @@ pub(crate) fn identify(roots: &Roots, place: &Place, facts: &Facts) -> Option<De
         serial,
         wwn,
         disk_sequence: facts.disk_sequence,
+        has_double: has_double(roots, &name),
         name,
     })
+}
+
+/// Whether another disk says what this one, or the disk of this partition, says of itself.
+fn has_double(roots: &Roots, name: &str) -> bool {
+    let says = |name: &str| {
+        let [model, serial, _] = names_of(roots, name);
+        let size = || read_u64(roots.block_dir(name)?.join("size"));
+        match serial {
+            Some(serial) => Some((serial, None)),
+            None => Some((model?, size())),
+        }
+    };
+    let partition = |dir: PathBuf| dir.join("partition").exists().then_some(dir);
+    let disk = roots.block_dir(name).and_then(partition).and_then(|dir| file_name(dir.parent()?));
+    let disk = disk.as_deref().unwrap_or(name);
+    let others = list_dir(&roots.sys.join("block")).into_iter().filter(|other| other != disk);
+    says(disk)
+        .is_some_and(|ours| others.into_iter().any(|other| says(&other).as_ref() == Some(&ours)))
 }
 
 /// The check `identity`: descriptor and sysfs must tell the same device.

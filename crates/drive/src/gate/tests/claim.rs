@@ -339,8 +339,43 @@ fn a_partition_is_claimed_itself_and_locks_its_disk() {
     machine.change("sdb", |node| node.lock = Some(Errno::WOULDBLOCK));
     refused(&machine.examine(WriteLevel::SameBytes), "lock", "sdb");
     machine.change("sdb", |node| node.lock = None);
-    let disk = machine.claim(machine.report(WriteLevel::Destroy), &[SERIAL]).unwrap();
+    // The serial number alone is the disk's: whoever means it must not lose a partition, or the other way.
+    let own = format!("{SERIAL}:sdb1");
+    let refusal = machine.claim(machine.report(WriteLevel::Destroy), &[SERIAL]).unwrap_err();
+    refused(&refusal.record, "confirmation", &own);
+    let disk = machine.claim(machine.report(WriteLevel::Destroy), &[&own]).unwrap();
     assert_eq!(disk.device().partition_of.as_deref(), Some("sdb"));
+}
+
+#[test]
+fn one_name_never_confirms_two_devices() {
+    for (serial, size) in [(SERIAL, 2 * SIZE), ("", SIZE)] {
+        let mut machine = Machine::new();
+        if serial.is_empty() {
+            machine.answer_nothing();
+        }
+        // A second unit of the same drive, or a second stick of the same make.
+        machine.disk("sdd", (8, 48), size);
+        let place = "sys/devices/pci0000:00/host-sdd/1:0:0:0";
+        machine.fake.file(&format!("{place}/model"), MODEL);
+        machine.fake.file(&format!("{place}/vendor"), "ATA     ");
+        machine.fake.file(&format!("{place}/serial"), serial);
+        // Not two paths to one unit.
+        machine.fake.attrs("sdb", &[("wwid", "naa.1")]);
+        machine.fake.attrs("sdd", &[("wwid", "naa.2")]);
+        let base = if serial.is_empty() { format!("{MODEL}:{SIZE}") } else { serial.to_string() };
+        for (target, other) in [("sdb", "sdd"), ("sdd", "sdb")] {
+            machine.target = target;
+            for wrong in [base.clone(), format!("{base}:{other}")] {
+                let given: &[&str] = &[&wrong];
+                let refusal =
+                    machine.claim(machine.report(WriteLevel::Destroy), given).unwrap_err();
+                refused(&refusal.record, "confirmation", &format!("{base}:{target}"));
+            }
+            let own = format!("{base}:{target}");
+            machine.claim(machine.report(WriteLevel::Destroy), &[&own]).unwrap();
+        }
+    }
 }
 
 #[test]

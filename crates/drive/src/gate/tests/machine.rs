@@ -257,6 +257,12 @@ impl Machine {
         self.change("sdb", |node| node.answer = Ok(page.clone()));
     }
 
+    /// Takes the serial number of `sdb` away, and lets its drive answer no question.
+    pub fn answer_nothing(&self) {
+        self.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", "");
+        self.change("sdb", |node| node.answer = Err(Errno::NOTTY));
+    }
+
     /// Lets a path lead to one device after the other.
     pub fn link(&self, path: &str, names: &[&str]) {
         let ways = names.iter().map(|name| PathBuf::from("/dev").join(name)).collect();
