@@ -15,6 +15,7 @@ mod journal;
 mod list;
 mod memory;
 mod originals;
+mod power_cut;
 mod raw;
 mod sharing;
 mod stamps;

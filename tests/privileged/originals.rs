@@ -28,15 +28,15 @@ const WRITES: &[&str] = &[
 const ENDLESS: &[&str] = &["--set=transfer.time=1h"];
 
 /// A device of 64 MiB of noise.
-struct Target {
-    scratch: Scratch,
+pub(super) struct Target {
+    pub scratch: Scratch,
     image: String,
     before: Vec<u8>,
     device: Loop,
 }
 
 impl Target {
-    fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         if !is_privileged() {
             return None;
         }
@@ -52,13 +52,13 @@ impl Target {
         format!("--write=restore:{}:{}", self.device.name(), self.before.len())
     }
 
-    fn call(&self, options: &[&[&str]]) -> Call {
+    pub fn call(&self, options: &[&[&str]]) -> Call {
         let level = self.level();
         self.scratch.run_call(&self.device.node, &[&[WRITES], options, &[&[&level]]].concat())
     }
 
     /// The bytes of the image that are not what they were, all in the area if there are any.
-    fn is_changed(&self) -> bool {
+    pub fn is_changed(&self) -> bool {
         let now = fs::read(&self.image).expect("it is ours");
         let outside = |bytes: &[u8]| [&bytes[..24 * MIB], &bytes[40 * MIB..]].concat();
         assert!(outside(&now) == outside(&self.before), "something outside the area changed");
@@ -86,7 +86,7 @@ impl Target {
 }
 
 /// A number of microseconds that looks random.
-fn moment(seed: u64, below: u64) -> Duration {
+pub(super) fn moment(seed: u64, below: u64) -> Duration {
     let bytes = noise(8, seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let number = bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
     Duration::from_micros(number % below)
