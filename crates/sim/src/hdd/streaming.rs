@@ -15,10 +15,6 @@ const SAMPLE_BYTES: u64 = 16 << 20;
 /// average out.
 const LONG_SAMPLE_BYTES: u64 = 128 << 20;
 
-/// A sample within this of the drive's sequential time, relative, ran at the medium's rate: what remains
-/// is the phase at which requests of the sample's ends happened to meet the platter.
-const AT_MEDIA_RATE: f64 = 0.02;
-
 /// Skipped distances are multiples of this many requests, which makes them whole physical sectors.
 const SKIP_CHUNKS: u64 = 8;
 
@@ -57,6 +53,15 @@ impl Stream for HardDisk {
         }
         self.step(&mut pass, u64::MAX);
         Some(pass.now)
+    }
+
+    fn lag(&self, now: Nanos) -> Option<i64> {
+        // the time at which the sector before this one ended, or will end, under the head
+        let (ended, sector) = match self.read_ahead {
+            Some(ahead) => (ahead.since, ahead.from),
+            None => (self.mechanism_free.max(now), self.mechanism.next_sector()),
+        };
+        Some(ended as i64 - self.mechanism.layout().clock_at_end(sector.max(1)) as i64)
     }
 }
 
@@ -121,9 +126,7 @@ impl HardDisk {
     /// Steps a sample, then skips the rest of the zone, at most up to host offset `stop`.
     fn sample_and_skip(&mut self, pass: &mut Pass, stop: u64) {
         let mut pace = self.sample(pass, SAMPLE_BYTES);
-        if (pace - 1.0).abs() < AT_MEDIA_RATE {
-            pace = 1.0;
-        } else {
+        if pace != 1.0 {
             pace = self.sample(pass, LONG_SAMPLE_BYTES);
         }
         self.read_ahead_counts_from(self.medium_byte(pass.at) / self.sizes.physical);
@@ -137,10 +140,14 @@ impl HardDisk {
         }
     }
 
-    /// Steps `bytes`; returns the time it took as a multiple of what the medium alone would have taken.
+    /// Steps `bytes`; returns the time it took as a multiple of what the medium alone would have taken:
+    /// exactly 1 where the head never waited.
     fn sample(&mut self, pass: &mut Pass, bytes: u64) -> f64 {
-        let (began, from) = (pass.now, pass.at);
+        let (began, from, lag) = (pass.now, pass.at, self.lag(pass.now));
         self.step(pass, bytes);
+        if self.kept_pace(began, lag, pass.now) {
+            return 1.0;
+        }
         let sector = |host: u64| self.medium_byte(host) / self.sizes.physical;
         let medium =
             self.mechanism.layout().time_between_ends(sector(from) + 1, sector(pass.at) + 1);

@@ -52,4 +52,7 @@ impl Stream for Drive {
     ) -> Option<Nanos> {
         of_either!(self, drive => drive.stream(now, op, offset, len, chunk, depth))
     }
+    fn lag(&self, now: Nanos) -> Option<i64> {
+        of_either!(self, drive => drive.lag(now))
+    }
 }
