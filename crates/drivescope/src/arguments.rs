@@ -352,7 +352,7 @@ pub fn parse() -> Result<Arguments, ExitCode> {
             Code::Ok.into()
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            output::note(error.render().to_string().trim_end());
+            output::show(error.render().to_string().trim_end());
             Code::Usage.into()
         }
         _ => {

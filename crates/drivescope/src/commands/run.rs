@@ -241,11 +241,11 @@ fn clean(paths: &[PathBuf]) -> Result<Code, Failure> {
         let cleaned = own_folder::clean(path)?;
         for folder in cleaned.removed {
             found = true;
-            output::print_line(&format!("removed {}", folder.display()));
+            output::tell(&format!("removed {}", folder.display()));
         }
         for folder in cleaned.in_use {
             found = true;
-            output::print_line(&format!("left {}: its run is still going", folder.display()));
+            output::tell(&format!("left {}: its run is still going", folder.display()));
         }
         for (folder, why) in cleaned.kept {
             found = true;
