@@ -1,7 +1,10 @@
 //! Devices and mounts that go away with the test.
 
 use crate::support::{Scratch, noise, skip_loudly};
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
 use std::fs;
+use std::io::Read;
 use std::process::Command;
 use std::time::Duration;
 
@@ -100,6 +103,37 @@ impl Drop for Mount {
         if let Err(why) = insist("umount", &[&self.point]) {
             eprintln!("left behind: {why}");
         }
+    }
+}
+
+/// Takes all space that a file system gives but `left` bytes, in files that become smaller.
+pub fn take_room(mount: &Mount, left: u64) {
+    let take = |name: &str, bytes: u64| take_space(&mount.text(name), bytes);
+    if left > 0 {
+        take("spare", left).expect("there is as much room");
+    }
+    let mut piece = 1u64 << 30;
+    let mut number = 0;
+    while piece >= 4096 {
+        number += 1;
+        if take(&format!("filler{number}"), piece).is_err() {
+            piece /= 2;
+        }
+    }
+    if left > 0 {
+        fs::remove_file(mount.text("spare")).expect("it was just made");
+    }
+}
+
+/// A file that takes up `bytes`, of zeros where the file system cannot set space aside.
+fn take_space(path: &str, bytes: u64) -> std::io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+        Err(Errno::OPNOTSUPP) => {
+            std::io::copy(&mut std::io::repeat(0).take(bytes), &mut file)?;
+            file.sync_all()
+        }
+        other => Ok(other?),
     }
 }
 

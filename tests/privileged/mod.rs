@@ -11,6 +11,7 @@ mod fill_verify;
 mod gate;
 mod guards;
 mod journal;
+mod journal_room;
 mod list;
 mod memory;
 mod originals;

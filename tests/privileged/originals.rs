@@ -15,7 +15,7 @@ use std::time::Duration;
 const MIB: usize = 1 << 20;
 
 /// Writes in 16 MiB in the middle of the device.
-const WRITES: &[&str] = &[
+pub(super) const WRITES: &[&str] = &[
     "--test=transfer",
     "--cells=rnd4k_q4t1.write,seq1m_q2t1.write,rnd4k_q1t1.read",
     "--set=transfer.area=16MiB",
@@ -25,18 +25,18 @@ const WRITES: &[&str] = &[
     "--json",
 ];
 /// The same without end.
-const ENDLESS: &[&str] = &["--set=transfer.time=1h"];
+pub(super) const ENDLESS: &[&str] = &["--set=transfer.time=1h"];
 
 /// A device of 64 MiB of noise.
-struct Target {
-    scratch: Scratch,
+pub(super) struct Target {
+    pub scratch: Scratch,
     image: String,
     before: Vec<u8>,
-    device: Loop,
+    pub device: Loop,
 }
 
 impl Target {
-    fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         if !is_privileged() {
             return None;
         }
@@ -48,11 +48,11 @@ impl Target {
     }
 
     /// What lets its contents be put at risk.
-    fn level(&self) -> String {
+    pub fn level(&self) -> String {
         format!("--write=restore:{}:{}", self.device.name(), self.before.len())
     }
 
-    fn call(&self, options: &[&[&str]]) -> Call {
+    pub fn call(&self, options: &[&[&str]]) -> Call {
         let level = self.level();
         self.scratch.run_call(&self.device.node, &[&[WRITES], options, &[&[&level]]].concat())
     }
@@ -70,17 +70,17 @@ impl Target {
     }
 
     /// Files of journals.
-    fn open(&self) -> usize {
+    pub fn open(&self) -> usize {
         fs::read_dir(self.journals()).map_or(0, Iterator::count)
     }
 
     #[track_caller]
-    fn must_be_whole(&self, what: &str) {
+    pub fn must_be_whole(&self, what: &str) {
         assert!(!self.is_changed(), "{what}: the contents are not back");
         assert_eq!(self.open(), 0, "{what}: a journal is left");
     }
 
-    fn wait_for_patterns(&self) {
+    pub fn wait_for_patterns(&self) {
         wait_for("patterns on the device", || self.is_changed().then_some(()));
     }
 }
