@@ -5,6 +5,7 @@ use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
 use super::is_privileged;
 use super::list::add_partition;
 use crate::support::json::{array, finding, findings, metrics, statuses, test_of, text};
+use crate::support::terminal::{CTRL_C, OnTerminal};
 use crate::support::{Call, Scratch, noise, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -169,6 +170,31 @@ fn signals_end_the_run_with_the_contents_back() {
         let run = ended.json();
         assert_eq!(run["status"], "interrupted");
     }
+}
+
+/// The test is over and its numbers are whole; the call was interrupted all the same.
+#[test]
+fn a_signal_while_contents_are_put_back_gives_130_and_the_run_is_complete() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 256);
+    let Some(device) = Loop::attach(&image, &["--direct-io=on"]) else { return };
+    let before = fs::read(&image).unwrap();
+    let level = format!("--write=restore:{}:{}", device.name(), before.len());
+    let options = ["--set=transfer.area=240MiB", "--test=transfer", &level];
+    let mut program =
+        OnTerminal::start_with(scratch.run_call(&device.node, &[WRITES, &options]), 80);
+    program.wait_for("putting contents back");
+    program.press(CTRL_C);
+    let ended = program.end().code(130);
+    assert!(ended.stdout.contains("this is finished first"), "{ended}");
+    assert!(fs::read(&image).unwrap() == before, "the contents are not back");
+    let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+    assert_eq!(statuses(&run), [("transfer", "done")]);
+    assert_eq!(run["status"], "done");
+    assert!(!array(&run["verdict"]).is_empty(), "it has its end");
 }
 
 #[test]

@@ -20,6 +20,7 @@ use drivescope_report::text;
 use drivescope_store::{Store, all_to_json, to_json};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 
 /// One target with its plan.
@@ -55,7 +56,9 @@ struct Machine {
     calibration: Calibration,
 }
 
-/// Runs all jobs, one after the other; the worst outcome is the exit code.
+/// Runs all jobs, one after the other; the worst outcome is the exit code. A signal counts also when it came
+/// after the last request, while contents were put back: the run is complete then, but whoever sent it must
+/// not take the call for one that went undisturbed.
 pub fn measure(
     jobs: Vec<Job>,
     options: &Options,
@@ -73,9 +76,9 @@ pub fn measure(
     for job in jobs {
         let run = measure_one(job, options, store.as_mut(), signals, &machine)?;
         code = code.max(code_of(&run));
-        let interrupted = run.status == TestStatus::Interrupted;
         runs.push(run);
-        if interrupted {
+        if signals.stop.load(Ordering::Relaxed) {
+            code = code.max(Code::Interrupted);
             break;
         }
     }
