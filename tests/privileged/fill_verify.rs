@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 /// Small requests one at a time: slow enough to be stopped.
-const SLOW_FILL: &[&str] = &[
+pub(super) const SLOW_FILL: &[&str] = &[
     "--test=fill",
     "--set=fill.mode=full",
     "--set=fill.chunk=4KiB",
@@ -23,7 +23,7 @@ const SLOW_FILL: &[&str] = &[
 ];
 
 /// A device over `image`, and the option that gives its contents up.
-fn attach(image: &str) -> Option<(Loop, String)> {
+pub(super) fn attach(image: &str) -> Option<(Loop, String)> {
     let device = Loop::attach(image, &[])?;
     let destroy =
         format!("--destroy={}:{}", device.name(), fs::metadata(image).expect("it is ours").len());

@@ -16,6 +16,7 @@ mod list;
 mod memory;
 mod originals;
 mod raw;
+mod resume;
 mod sharing;
 mod stamps;
 mod typed;

@@ -11,7 +11,7 @@ use drivescope_bench::session::{HostFacts, Session};
 use drivescope_bench::{calibrate, clock, offsets};
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::{Roots, Target, host};
-use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
+use drivescope_model::document::{FORMAT, Run, TestResult, TestStatus, Tool};
 use drivescope_model::findings::Severity;
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
@@ -31,6 +31,8 @@ pub struct Job {
     pub target: Target,
     /// The claim of a block device that the plan may write.
     pub claim: Option<RawDisk>,
+    /// The test that was ended before its end, which the plan goes on with.
+    pub earlier: Option<TestResult>,
 }
 
 /// How the runs are labelled and shown.
@@ -97,7 +99,7 @@ pub fn measure(
 }
 
 fn measure_one(
-    Job { plan, target, claim }: Job,
+    Job { plan, target, claim, earlier }: Job,
     options: &Options,
     store: Option<&mut Store>,
     signals: &RunSignals,
@@ -123,7 +125,7 @@ fn measure_one(
         Arc::clone(&signals.stop),
     );
     let keeper = |so_far| document.borrow_mut().checkpoint(so_far);
-    let mut session = session.with_keeper(Box::new(keeper));
+    let mut session = session.with_keeper(Box::new(keeper)).with_earlier(earlier);
     if let Some(claim) = claim {
         document.borrow_mut().gate(claim.record());
         session = session.with_claim(claim);
