@@ -1,6 +1,6 @@
 //! Devices and file systems that fail in the middle: the test fails, the run goes on and is kept.
 
-use super::guards::{Loop, Mount, image_of_noise, image_with, take_room};
+use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, take_room};
 use super::is_privileged;
 use crate::support::json::{array, finding, findings, statuses, text};
 use crate::support::scratch::{names, own_folder};
@@ -69,12 +69,7 @@ fn io_errors_in_the_middle_end_the_test_and_not_the_run() {
 
 #[test]
 fn io_errors_give_the_exit_code_of_a_device_error() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 64);
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     take_away(&image);
     let ended = scratch.run(&device.node, &[TINY]).code(4);
     for part in ["failed", "I/O error", "F017", "saved as run"] {

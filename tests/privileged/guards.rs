@@ -1,5 +1,6 @@
 //! Devices and mounts that go away with the test.
 
+use super::is_privileged;
 use crate::support::{Scratch, noise, skip_loudly};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -75,6 +76,46 @@ impl Drop for Loop {
         if let Err(why) = insist("losetup", &["--detach", &self.node]) {
             eprintln!("left behind: {why}");
         }
+    }
+}
+
+/// A loop device over an image in a scratch directory of its own. Taken apart, `device` must not outlive
+/// `scratch`, so name it after that.
+pub struct OnLoop {
+    pub device: Loop,
+    /// Path of the image.
+    pub image: String,
+    /// What gives the contents up: `--destroy=NAME:BYTES`.
+    pub destroy: String,
+    pub scratch: Scratch,
+}
+
+impl OnLoop {
+    /// `mib` MiB of noise. Says so if this machine has no such device, as the others do.
+    pub fn of_noise(mib: usize) -> Option<Self> {
+        Self::new(|scratch| Some(image_of_noise(scratch, mib)))
+    }
+
+    /// `mib` MiB of nothing.
+    pub fn blank(mib: u64) -> Option<Self> {
+        Self::new(|scratch| image_with(scratch, mib, "true", &[]))
+    }
+
+    /// What `mkfs` makes in `mib` MiB.
+    pub fn with(mib: u64, mkfs: &str, options: &[&str]) -> Option<Self> {
+        Self::new(|scratch| image_with(scratch, mib, mkfs, options))
+    }
+
+    fn new(make: impl FnOnce(&Scratch) -> Option<String>) -> Option<Self> {
+        if !is_privileged() {
+            return None;
+        }
+        let scratch = Scratch::new();
+        let image = make(&scratch)?;
+        let device = Loop::attach(&image, &[])?;
+        let bytes = fs::metadata(&image).expect("it was just made").len();
+        let destroy = format!("--destroy={}:{bytes}", device.name());
+        Some(Self { device, image, destroy, scratch })
     }
 }
 

@@ -1,9 +1,8 @@
 //! `--resume`: one word goes on with a full fill or verify that was killed, and the result is about all of it.
 
-use super::fill_verify::{SLOW_FILL, attach};
-use super::guards::{Loop, image_of_noise};
-use super::is_privileged;
-use super::stamps::{sparse_image, stamped, value};
+use super::fill_verify::SLOW_FILL;
+use super::guards::{Loop, OnLoop, image_of_noise};
+use super::stamps::{stamped, value};
 use crate::support::json::{array, findings, statuses, test_of, text};
 use crate::support::{Running, Scratch, wait_for};
 use rustix::process::Signal;
@@ -31,12 +30,7 @@ fn kill_after_a_checkpoint(scratch: &Scratch, running: Running, words: &str) {
 
 #[test]
 fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 256);
-    let Some((device, destroy)) = attach(&image) else { return };
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     for kill in 1..=2 {
         // The second one is killed while it goes on.
         let resume: &[&str] = if kill == 1 { &[] } else { &["--resume"] };
@@ -74,12 +68,7 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
 
 #[test]
 fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = sparse_image(&scratch, 2048);
-    let Some((device, destroy)) = attach(&image) else { return };
+    let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(2048) else { return };
     let running = scratch.run_call(&device.node, &[VERIFY, &[&destroy]]).start();
     kill_after_a_checkpoint(&scratch, running, "read phase, all before it intact");
     let resume = ["--test=verify", "--json", "--resume", &destroy];
@@ -93,12 +82,7 @@ fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
 
 #[test]
 fn only_what_was_ended_on_this_device_is_resumed() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 256);
-    let Some((device, destroy)) = attach(&image) else { return };
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let resume: &[&str] = &["--test=fill", "--resume"];
     // Nothing was ever begun.
     let message = scratch.run(&device.node, &[resume, &[&destroy]]).refused(2);
