@@ -35,5 +35,7 @@ mod simulated_targets;
 mod simulated_truth;
 /// `runs`, `show`, `rerun`, `export`, `import`, and stores that cannot be used.
 mod store;
+/// Messages on a terminal: lines that end between words.
+mod terminal;
 /// `fill` and `verify`.
 mod whole_drive;

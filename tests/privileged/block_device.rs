@@ -1,6 +1,6 @@
 //! Block devices are read and never written.
 
-use super::guards::{Loop, image_of_noise, image_with, tool};
+use super::guards::{Loop, OnLoop, image_of_noise, tool};
 use super::is_privileged;
 use crate::support::json::{array, finding, findings, keys, metrics, statuses, test_of, text};
 use crate::support::{Scratch, TINY};
@@ -8,12 +8,10 @@ use std::fs;
 
 #[test]
 fn a_device_is_read_by_every_test_that_only_reads_and_stays_as_it_was() {
-    if !is_privileged() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])
+    else {
         return;
-    }
-    let scratch = Scratch::new();
-    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    };
     let before = fs::read(&image).unwrap();
     let run = scratch.run(&device.node, &[TINY, &["--json", "--rounds=3"]]).code(0).json();
     tool("blockdev", &["--flushbufs", &device.node]).unwrap();

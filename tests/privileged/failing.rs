@@ -1,6 +1,6 @@
 //! Devices and file systems that fail in the middle: the test fails, the run goes on and is kept.
 
-use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
+use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, take_room};
 use super::is_privileged;
 use crate::support::json::{array, finding, findings, statuses, text};
 use crate::support::scratch::{names, own_folder};
@@ -69,12 +69,7 @@ fn io_errors_in_the_middle_end_the_test_and_not_the_run() {
 
 #[test]
 fn io_errors_give_the_exit_code_of_a_device_error() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 64);
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
     take_away(&image);
     let ended = scratch.run(&device.node, &[TINY]).code(4);
     for part in ["failed", "I/O error", "F017", "saved as run"] {
@@ -106,7 +101,7 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
     let running = scratch.run_call(&mount.point, &[TINY, &options]).start();
     wait_for("the run's own folder", || own_folder(&mount.point));
     wait_for_reads(&running, 1 << 20);
-    fill(&mount);
+    take_room(&mount, 0);
     let ended = running.end().code(4);
     let run = ended.json();
     assert_eq!(statuses(&run), [("transfer", "failed"), ("latency", "done")]);
@@ -119,18 +114,4 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
     let left = names(&mount.point);
     assert!(left.iter().all(|name| name.starts_with("filler")), "{left:?}");
     assert_eq!(scratch.drivescope(&["show", "last", "--json"]).code(0).json(), run);
-}
-
-/// Takes all space that a file system gives, in pieces that become smaller.
-fn fill(mount: &Mount) {
-    let mut piece = 1u64 << 30;
-    let mut number = 0;
-    while piece >= 4096 {
-        number += 1;
-        let file = mount.text(&format!("filler{number}"));
-        let length = piece.to_string();
-        if tool("fallocate", &["-l", &length, &file]).is_err() {
-            piece /= 2;
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Directories on file systems of every kind.
 
-use super::guards::{Loop, Mount, image_with};
+use super::guards::{Loop, Mount, OnLoop, image_with};
 use super::is_privileged;
 use crate::support::json::{finding, findings, statuses, text};
 use crate::support::scratch::names;
@@ -39,12 +39,9 @@ fn the_common_file_systems_are_measured_with_direct_io() {
 
 #[test]
 fn a_compressing_file_system_is_noticed() {
-    if !is_privileged() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
         return;
-    }
-    let scratch = Scratch::new();
-    let Some(image) = image_with(&scratch, 2048, "mkfs.btrfs", &["-q"]) else { return };
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    };
     let options = ["-o", "compress=zstd"];
     let Some(mount) = Mount::new(&scratch, &device.node, &options) else { return };
     let run = scratch.run(&mount.point, &[TINY, &["--json"]]).code(0).json();
@@ -60,12 +57,9 @@ fn a_compressing_file_system_is_noticed() {
 
 #[test]
 fn a_read_only_file_system_has_files_to_read_and_no_directory_to_write() {
-    if !is_privileged() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
         return;
-    }
-    let scratch = Scratch::new();
-    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    };
     {
         let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
         std::fs::write(mount.text("data"), crate::support::noise(1 << 20, 2)).unwrap();
@@ -90,14 +84,11 @@ fn a_read_only_file_system_has_files_to_read_and_no_directory_to_write() {
 
 #[test]
 fn the_floor_of_free_space_is_kept() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let Some(image) = image_with(&scratch, 1280, "mkfs.ext4", &["-q", "-F", "-m", "0"]) else {
+    let Some(OnLoop { scratch, device, .. }) =
+        OnLoop::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"])
+    else {
         return;
     };
-    let Some(device) = Loop::attach(&image, &[]) else { return };
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
     let before = names(&mount.point);
     // The suite's 1 GiB do not fit above the floor of 1 GiB: the file becomes smaller.

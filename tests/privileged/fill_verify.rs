@@ -1,6 +1,6 @@
 //! `fill` and `verify` on loop devices: what lies behind them tells what was really written.
 
-use super::guards::{Loop, Mount, image_of_noise, tool};
+use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
 use super::is_privileged;
 use super::stamps::{
     has_begun, options_to_continue, sparse_image, stamped, value, wait_for_writes,
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 /// Small requests one at a time: slow enough to be stopped.
-const SLOW_FILL: &[&str] = &[
+pub(super) const SLOW_FILL: &[&str] = &[
     "--test=fill",
     "--set=fill.mode=full",
     "--set=fill.chunk=4KiB",
@@ -51,12 +51,7 @@ fn a_full_fill_writes_every_sector() {
 
 #[test]
 fn a_sampled_fill_writes_its_share_and_nothing_else() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = sparse_image(&scratch, 512);
-    let Some((device, destroy)) = attach(&image) else { return };
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::blank(512) else { return };
     let options =
         ["--test=fill", "--set=fill.chunk=64KiB", "--set=fill.burst=32MiB", "--json", &destroy];
     let run = scratch.run(&device.node, &[&options]).code(0).json();
@@ -76,12 +71,7 @@ fn a_sampled_fill_writes_its_share_and_nothing_else() {
 
 #[test]
 fn verify_finds_an_honest_device_honest() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 256);
-    let Some((device, destroy)) = attach(&image) else { return };
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let quick = ["--test=verify", "--set=verify.cache=4MiB", "--json", &destroy];
     let run = scratch.run(&device.node, &[&quick]).code(0).json();
     assert_eq!(value(&run, "verify.capacity.real_bytes"), (256 * MIB) as f64);
@@ -96,12 +86,7 @@ fn verify_finds_an_honest_device_honest() {
 
 #[test]
 fn without_its_own_name_or_writable_not_a_byte_changes() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 128);
-    let Some((device, destroy)) = attach(&image) else { return };
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(128) else { return };
     let before = fs::read(&image).unwrap();
     let wrong = format!("--destroy={}:{}", device.name(), 128 * MIB - 512);
     let modes =
@@ -165,12 +150,7 @@ fn a_write_that_fails_in_the_middle_ends_the_test_and_is_told() {
 /// The end of the device comes nearer while it is written.
 #[test]
 fn a_device_that_shrinks_during_the_run_fails_the_test() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 256);
-    let Some((device, destroy)) = attach(&image) else { return };
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
     wait_for_writes(&running, 4 * MIB);
     let file = fs::OpenOptions::new().write(true).open(&image).unwrap();
@@ -187,12 +167,7 @@ fn a_device_that_shrinks_during_the_run_fails_the_test() {
 
 #[test]
 fn a_stopped_fill_goes_on_where_it_was_and_only_there() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 256);
-    let Some((device, destroy)) = attach(&image) else { return };
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
     let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
     wait_for_writes(&running, 16 * MIB);
     running.signal(Signal::INT);
@@ -222,12 +197,7 @@ fn a_stopped_fill_goes_on_where_it_was_and_only_there() {
 /// Writing goes on only behind what is whole; reading also behind sectors that it has found bad.
 #[test]
 fn a_verify_goes_on_reading_behind_a_bad_sector_but_not_writing() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 160);
-    let Some((device, destroy)) = attach(&image) else { return };
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(160) else { return };
     let verify = ["--test=verify", "--set=verify.mode=full", "--json", "--seed=7", &destroy];
     scratch.run(&device.node, &[&verify]).code(0);
     let damaged = fs::OpenOptions::new().write(true).open(&device.node).unwrap();
@@ -254,12 +224,7 @@ fn a_verify_goes_on_reading_behind_a_bad_sector_but_not_writing() {
 
 #[test]
 fn the_second_signal_ends_at_once_and_gives_the_claim_up() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 256);
-    let Some((device, destroy)) = attach(&image) else { return };
+    let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::of_noise(256) else { return };
     let verify = ["--test=verify", "--set=verify.mode=full"];
     for options in [SLOW_FILL, &verify] {
         let running = scratch.run_call(&device.node, &[options, &[&destroy]]).start();

@@ -1,6 +1,6 @@
 //! The gate's opinion of real loop devices with real contents and real users, through `run --dry-run`.
 
-use super::guards::{Loop, Mount, image_with, tool};
+use super::guards::{Loop, Mount, OnLoop, image_with, tool};
 use super::is_privileged;
 use super::list::add_partition;
 use crate::support::json::{array, text};
@@ -129,11 +129,7 @@ fn members_of_volume_managers_are_recognised() {
 
 #[test]
 fn a_blank_device_is_free_and_stays_as_it_was() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let Some(device) = blank(&scratch, 64, &[]) else { return };
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::blank(64) else { return };
     let changed = || fs::metadata(scratch.path("image")).unwrap().modified().unwrap();
     let before = changed();
     for (options, code) in [
@@ -157,12 +153,9 @@ fn a_blank_device_is_free_and_stays_as_it_was() {
 
 #[test]
 fn a_mounted_device_is_refused_by_table_and_claim() {
-    if !is_privileged() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
         return;
-    }
-    let scratch = Scratch::new();
-    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    };
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
     let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
     refused(&gate, "mounts", &mount.point);
@@ -203,12 +196,9 @@ fn a_mount_in_another_namespace_is_found() {
 
 #[test]
 fn a_lazily_unmounted_file_system_is_found() {
-    if !is_privileged() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
         return;
-    }
-    let scratch = Scratch::new();
-    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    };
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
     let held = fs::File::create(mount.text("held")).unwrap();
     tool("umount", &["--lazy", &mount.point]).unwrap();
@@ -222,12 +212,7 @@ fn a_lazily_unmounted_file_system_is_found() {
 
 #[test]
 fn swap_in_use_is_refused() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let Some(image) = image_with(&scratch, 64, "mkswap", &[]) else { return };
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkswap", &[]) else { return };
     if let Err(why) = tool("swapon", &[&device.node]) {
         return skip_loudly(&why);
     }
@@ -273,4 +258,37 @@ fn a_loop_device_on_a_loop_device_is_found() {
     let gate = opinion(&scratch, &lower.node, &["--write=same-bytes"], 3);
     refused(&gate, "loop devices", upper.name());
     opinion(&scratch, &upper.node, &["--write=same-bytes"], 0);
+}
+
+/// The kernel's claim of a loop device says nothing of the device that it lies straight on.
+#[test]
+fn a_loop_device_straight_on_a_device_in_use_is_refused() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
+        return;
+    };
+    let Some(upper) = Loop::attach(&device.node, &[]) else { return };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let gate = opinion(&scratch, &upper.node, &["--write=same-bytes"], 3);
+    let words = format!("{} (same bytes as {}) is mounted", device.name(), upper.name());
+    refused(&gate, "mounts", &words);
+    refused(&gate, "mounts", &mount.point);
+}
+
+/// Nor of another one over the same file, unless both show other parts of it.
+#[test]
+fn a_loop_device_over_a_file_that_another_one_has_mounted_is_refused() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])
+    else {
+        return;
+    };
+    fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(96 << 20).unwrap();
+    let options = ["--offset=67108864"];
+    let (Some(twin), Some(behind)) = (Loop::attach(&image, &[]), Loop::attach(&image, &options))
+    else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let gate = opinion(&scratch, &twin.node, &["--write=same-bytes"], 3);
+    refused(&gate, "mounts", &mount.point);
+    opinion(&scratch, &behind.node, &["--write=same-bytes"], 0);
 }

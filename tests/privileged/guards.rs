@@ -1,7 +1,11 @@
 //! Devices and mounts that go away with the test.
 
+use super::is_privileged;
 use crate::support::{Scratch, noise, skip_loudly};
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
 use std::fs;
+use std::io::Read;
 use std::process::Command;
 use std::time::Duration;
 
@@ -75,6 +79,46 @@ impl Drop for Loop {
     }
 }
 
+/// A loop device over an image in a scratch directory of its own. Taken apart, `device` must not outlive
+/// `scratch`, so name it after that.
+pub struct OnLoop {
+    pub device: Loop,
+    /// Path of the image.
+    pub image: String,
+    /// What gives the contents up: `--destroy=NAME:BYTES`.
+    pub destroy: String,
+    pub scratch: Scratch,
+}
+
+impl OnLoop {
+    /// `mib` MiB of noise. Says so if this machine has no such device, as the others do.
+    pub fn of_noise(mib: usize) -> Option<Self> {
+        Self::new(|scratch| Some(image_of_noise(scratch, mib)))
+    }
+
+    /// `mib` MiB of nothing.
+    pub fn blank(mib: u64) -> Option<Self> {
+        Self::new(|scratch| image_with(scratch, mib, "true", &[]))
+    }
+
+    /// What `mkfs` makes in `mib` MiB.
+    pub fn with(mib: u64, mkfs: &str, options: &[&str]) -> Option<Self> {
+        Self::new(|scratch| image_with(scratch, mib, mkfs, options))
+    }
+
+    fn new(make: impl FnOnce(&Scratch) -> Option<String>) -> Option<Self> {
+        if !is_privileged() {
+            return None;
+        }
+        let scratch = Scratch::new();
+        let image = make(&scratch)?;
+        let device = Loop::attach(&image, &[])?;
+        let bytes = fs::metadata(&image).expect("it was just made").len();
+        let destroy = format!("--destroy={}:{bytes}", device.name());
+        Some(Self { device, image, destroy, scratch })
+    }
+}
+
 /// A mounted file system.
 pub struct Mount {
     pub point: String,
@@ -100,6 +144,37 @@ impl Drop for Mount {
         if let Err(why) = insist("umount", &[&self.point]) {
             eprintln!("left behind: {why}");
         }
+    }
+}
+
+/// Takes all space that a file system gives but `left` bytes, in files that become smaller.
+pub fn take_room(mount: &Mount, left: u64) {
+    let take = |name: &str, bytes: u64| take_space(&mount.text(name), bytes);
+    if left > 0 {
+        take("spare", left).expect("there is as much room");
+    }
+    let mut piece = 1u64 << 30;
+    let mut number = 0;
+    while piece >= 4096 {
+        number += 1;
+        if take(&format!("filler{number}"), piece).is_err() {
+            piece /= 2;
+        }
+    }
+    if left > 0 {
+        fs::remove_file(mount.text("spare")).expect("it was just made");
+    }
+}
+
+/// A file that takes up `bytes`, of zeros where the file system cannot set space aside.
+fn take_space(path: &str, bytes: u64) -> std::io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+        Err(Errno::OPNOTSUPP) => {
+            std::io::copy(&mut std::io::repeat(0).take(bytes), &mut file)?;
+            file.sync_all()
+        }
+        other => Ok(other?),
     }
 }
 

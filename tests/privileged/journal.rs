@@ -1,7 +1,7 @@
 //! `restore` after real kills: a loop device is written through the journal by a process that dies at
 //! any moment.
 
-use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
+use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, tool};
 use super::is_privileged;
 use crate::support::{Scratch, noise, skip_loudly, wait_for};
 use drivescope_drive::Roots;
@@ -268,14 +268,9 @@ fn only_the_drive_of_a_journal_is_restored_from_it() {
 
 #[test]
 fn a_device_in_use_is_not_restored() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
         return;
     };
-    let Some(device) = Loop::attach(&image, &[]) else { return };
     // Only the part behind the file system's last block is changed: it can still be mounted.
     let mut disk = LoopDisk::open(&device.node);
     let mut journal = begin(&journals(&scratch), &device.node, &disk, MIB, 1).unwrap();
@@ -322,12 +317,7 @@ fn a_journal_needs_room_on_another_disk() {
 
 #[test]
 fn a_journal_that_another_user_may_have_made_up_is_not_written_to_a_drive() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 8);
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     leave_open(&device, &journals(&scratch), 1, 1);
     let before = contents(&device, &image);
     let path = journals(&scratch).join("kill1-0.journal");
@@ -348,12 +338,7 @@ fn a_journal_that_another_user_may_have_made_up_is_not_written_to_a_drive() {
 
 #[test]
 fn a_damaged_journal_restores_the_rest_and_names_what_is_lost() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let image = image_of_noise(&scratch, 8);
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
     leave_open(&device, &journals(&scratch), 3, 1);
     let path = journals(&scratch).join("kill1-0.journal");

@@ -1,6 +1,6 @@
 //! `list` shows loop devices, memory devices and partitions as what they are.
 
-use super::guards::{Loop, Mount, Zram, image_of_noise, image_with, tool};
+use super::guards::{Loop, Mount, OnLoop, Zram, image_of_noise, tool};
 use super::is_privileged;
 use crate::support::json::{array, text};
 use crate::support::{Scratch, skip_loudly};
@@ -104,12 +104,9 @@ fn partitions_have_start_size_and_alignment() {
 
 #[test]
 fn a_file_system_shows_its_kind_and_mount() {
-    if !is_privileged() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
         return;
-    }
-    let scratch = Scratch::new();
-    let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
-    let Some(device) = Loop::attach(&image, &[]) else { return };
+    };
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
     let (drive, entry) = shown(&scratch, device.name());
     assert_eq!(drive["content"], "ext4");

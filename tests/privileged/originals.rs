@@ -5,6 +5,7 @@ use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
 use super::is_privileged;
 use super::list::add_partition;
 use crate::support::json::{array, finding, findings, metrics, statuses, test_of, text};
+use crate::support::terminal::{CTRL_C, OnTerminal};
 use crate::support::{Call, Scratch, noise, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use std::time::Duration;
 const MIB: usize = 1 << 20;
 
 /// Writes in 16 MiB in the middle of the device.
-const WRITES: &[&str] = &[
+pub(super) const WRITES: &[&str] = &[
     "--test=transfer",
     "--cells=rnd4k_q4t1.write,seq1m_q2t1.write,rnd4k_q1t1.read",
     "--set=transfer.area=16MiB",
@@ -25,14 +26,14 @@ const WRITES: &[&str] = &[
     "--json",
 ];
 /// The same without end.
-const ENDLESS: &[&str] = &["--set=transfer.time=1h"];
+pub(super) const ENDLESS: &[&str] = &["--set=transfer.time=1h"];
 
 /// A device of 64 MiB of noise.
 pub(super) struct Target {
     pub scratch: Scratch,
     image: String,
     before: Vec<u8>,
-    device: Loop,
+    pub device: Loop,
 }
 
 impl Target {
@@ -48,7 +49,7 @@ impl Target {
     }
 
     /// What lets its contents be put at risk.
-    fn level(&self) -> String {
+    pub fn level(&self) -> String {
         format!("--write=restore:{}:{}", self.device.name(), self.before.len())
     }
 
@@ -70,17 +71,17 @@ impl Target {
     }
 
     /// Files of journals.
-    fn open(&self) -> usize {
+    pub fn open(&self) -> usize {
         fs::read_dir(self.journals()).map_or(0, Iterator::count)
     }
 
     #[track_caller]
-    fn must_be_whole(&self, what: &str) {
+    pub fn must_be_whole(&self, what: &str) {
         assert!(!self.is_changed(), "{what}: the contents are not back");
         assert_eq!(self.open(), 0, "{what}: a journal is left");
     }
 
-    fn wait_for_patterns(&self) {
+    pub fn wait_for_patterns(&self) {
         wait_for("patterns on the device", || self.is_changed().then_some(()));
     }
 }
@@ -169,6 +170,31 @@ fn signals_end_the_run_with_the_contents_back() {
         let run = ended.json();
         assert_eq!(run["status"], "interrupted");
     }
+}
+
+/// The test is over and its numbers are whole; the call was interrupted all the same.
+#[test]
+fn a_signal_while_contents_are_put_back_gives_130_and_the_run_is_complete() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 256);
+    let Some(device) = Loop::attach(&image, &["--direct-io=on"]) else { return };
+    let before = fs::read(&image).unwrap();
+    let level = format!("--write=restore:{}:{}", device.name(), before.len());
+    let options = ["--set=transfer.area=240MiB", "--test=transfer", &level];
+    let mut program =
+        OnTerminal::start_with(scratch.run_call(&device.node, &[WRITES, &options]), 80);
+    program.wait_for("putting contents back");
+    program.press(CTRL_C);
+    let ended = program.end().code(130);
+    assert!(ended.stdout.contains("this is finished first"), "{ended}");
+    assert!(fs::read(&image).unwrap() == before, "the contents are not back");
+    let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+    assert_eq!(statuses(&run), [("transfer", "done")]);
+    assert_eq!(run["status"], "done");
+    assert!(!array(&run["verdict"]).is_empty(), "it has its end");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::is_privileged;
 use crate::support::json::{array, text};
 use crate::support::terminal::{CTRL_C, CTRL_D, OnTerminal};
 use crate::support::{Ended, Scratch};
+use crate::terminal::must_wrap;
 use std::fs;
 
 /// What the program asks for.
@@ -48,6 +49,26 @@ fn the_right_name_typed_after_the_plan_confirms_and_stays_in_the_record() {
     let check = array(&run["gate"]).iter().find(|check| check["check"] == "confirmation").unwrap();
     let words = format!("{phrase} was typed, which the device reports");
     assert_eq!(text(&check["evidence"]), words);
+}
+
+/// Refusals and the question of the gate, on terminals of 80 and 60 columns.
+#[test]
+fn what_the_gate_says_fits_the_terminal() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some((device, ..)) = device(&scratch) else { return };
+    let refused = ["run", &device.node, "--test=verify", "--destroy=WD-WX11D1234567"];
+    must_wrap(&scratch, &refused, 3);
+    let call = scratch.run_call(&device.node, &[VERIFY]).env("NO_COLOR", "1");
+    let mut program = OnTerminal::start_with(call, 60);
+    program.wait_for("stops: ");
+    program.press("no\n");
+    let ended = program.end().code(3);
+    let (_, question) = ended.stdout.split_once("To let").unwrap();
+    assert!(question.lines().all(|line| line.trim_end().chars().count() <= 60), "{ended}");
+    assert!(question.lines().take(2).any(|line| line.contains("stops: no")), "{ended}");
 }
 
 #[test]

@@ -1,10 +1,15 @@
 //! A place of its own for each test, with a store and configuration of its own.
 
 use super::runner::{Call, Ended};
+use drivescope_drive::own_folder;
+use drivescope_model::Bytes;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+/// What tests write at a time, generously.
+const ROOM_MIN: Bytes = Bytes::gib(2);
 
 /// A scratch directory below the build directory, which lies on a real drive; removed at the end.
 ///
@@ -23,6 +28,7 @@ pub struct Listing {
 
 impl Scratch {
     pub fn new() -> Self {
+        must_have_room();
         let folder = tempfile::Builder::new()
             .prefix("t-")
             .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
@@ -92,6 +98,20 @@ impl Scratch {
     pub fn run_call(&self, target: &str, options: &[&[&str]]) -> Call {
         self.call(&["run", target]).arguments(&merged(options))
     }
+}
+
+/// The program keeps a tenth of every file system free, so on a fuller one nearly every test would fail with
+/// words of its own; the reason is said here.
+fn must_have_room() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let room = own_folder::room(folder).expect("the build directory is there");
+    assert!(
+        room >= ROOM_MIN,
+        "too little free space for these tests in {}: the program keeps 10 % of a file system (at least 1 GiB) \
+         free, and of {ROOM_MIN} that must lie above that there are {room}; free some space, or build elsewhere \
+         (CARGO_TARGET_DIR)",
+        folder.display()
+    );
 }
 
 /// All options; a later `--name=value` takes the place of an earlier one, except for `--set`.

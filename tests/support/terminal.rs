@@ -4,6 +4,7 @@ use super::runner::{Call, Ended};
 use super::wait_for;
 use rustix::fd::BorrowedFd;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -25,13 +26,21 @@ pub struct OnTerminal {
 }
 
 impl OnTerminal {
-    /// Starts `call` with standard input, output and error on a new terminal, which controls it.
+    /// Starts `call` with standard input, output and error on a new terminal, which controls it and does
+    /// not know its width.
     pub fn start(call: Call) -> Self {
+        Self::start_with(call, 0)
+    }
+
+    /// The same on a terminal that has so many columns.
+    pub fn start_with(call: Call, columns: u16) -> Self {
         let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are ptys");
         grantpt(&keyboard).expect("the pty is ours");
         unlockpt(&keyboard).expect("the pty is ours");
         let name = ptsname(&keyboard, Vec::new()).expect("the pty has a name");
         let name = name.to_str().expect("names of ptys are ASCII").to_string();
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&keyboard, size).expect("the pty is ours");
         let open = || OpenOptions::new().read(true).write(true).open(&name).expect("it is ours");
         let mut command = call.into_command();
         command.stdin(Stdio::from(open())).stdout(Stdio::from(open())).stderr(Stdio::from(open()));

@@ -74,6 +74,7 @@ pub struct Session<'a> {
     pass: u64,
     test: TestClock,
     checkpoints: Checkpoints<'a>,
+    earlier: Option<TestResult>,
 }
 
 /// How far the test in progress is.
@@ -114,6 +115,7 @@ impl<'a> Session<'a> {
             pass: 0,
             test: TestClock::default(),
             checkpoints: Checkpoints::default(),
+            earlier: None,
         }
     }
 
@@ -121,6 +123,17 @@ impl<'a> Session<'a> {
     pub fn with_keeper(mut self, keeper: Keeper<'a>) -> Self {
         self.checkpoints = Checkpoints::of(keeper);
         self
+    }
+
+    /// The same with the result of a test that was ended before its end, which its test here goes on with.
+    pub fn with_earlier(mut self, earlier: Option<TestResult>) -> Self {
+        self.earlier = earlier;
+        self
+    }
+
+    /// What the run that this one goes on with has of a test.
+    pub fn earlier(&self, test: TestKind) -> Option<&TestResult> {
+        self.earlier.as_ref().filter(|result| result.test == test)
     }
 
     /// The same with a claimed block device, which tests may write as it was claimed for. The claim lasts

@@ -123,6 +123,9 @@ pub struct RunArguments {
     /// Seed of all random choices, to repeat exactly the same requests.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Go on where the last full fill or verify of this device was ended: by Ctrl-C, kill or power cut.
+    #[arg(long, conflicts_with_all = ["seed", "clean"])]
+    pub resume: bool,
     /// Remove what killed runs left in the targets (default: this directory), and stop.
     #[arg(long)]
     pub clean: bool,
@@ -352,7 +355,7 @@ pub fn parse() -> Result<Arguments, ExitCode> {
             Code::Ok.into()
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            output::note(error.render().to_string().trim_end());
+            output::show(error.render().to_string().trim_end());
             Code::Usage.into()
         }
         _ => {

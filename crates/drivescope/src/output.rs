@@ -1,11 +1,18 @@
 //! Writing to people and pipes. A reader that goes away early (`| head`) is no error.
 
-use drivescope_report::Style;
+use drivescope_report::{Style, WIDTH, wrap};
+use indicatif::ProgressBar;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use terminal_size::{Width, terminal_size_of};
 
 /// Whether something could not be written to standard output.
 static LOST: AtomicBool = AtomicBool::new(false);
+
+/// The progress bar on standard error, if there is one: what is written beside it would tear it.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Writes to standard output. A closed pipe is ignored, so that the run itself still ends in order;
 /// anything else is said once and remembered for the exit code.
@@ -29,15 +36,55 @@ pub fn print_line(text: &str) {
     print(&format!("{}\n", text.trim_end_matches('\n')));
 }
 
-/// Writes a line to standard error.
-pub fn note(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+/// Writes a sentence to standard output: one line, on a terminal as many as it needs.
+pub fn tell(sentence: &str) {
+    print_line(&fitted(sentence, HANG, &std::io::stdout()));
+}
+
+/// Writes a message to standard error: one line, on a terminal as many as it needs.
+pub fn note(message: &str) {
+    note_under(message, HANG);
+}
+
+/// The same; further lines begin with `hang` spaces.
+pub fn note_under(message: &str, hang: usize) {
+    show(&fitted(message, hang, &std::io::stderr()));
+}
+
+/// Writes text to standard error that has its lines already. A progress bar makes room for it.
+pub fn show(text: &str) {
+    let write = || {
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
+    };
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// Names the progress bar that is on standard error from now on, if any.
+pub fn shares_with(bar: Option<ProgressBar>) {
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
 }
 
 /// Writes a question to standard error; the answer follows on the same line.
 pub fn ask(question: &str) {
     let mut error = std::io::stderr().lock();
-    let _ = write!(error, "{question}").and_then(|()| error.flush());
+    let question = fitted(question, HANG, &error);
+    let _ = write!(error, "{question} ").and_then(|()| error.flush());
+}
+
+/// Indent of all lines of a message but the first.
+const HANG: usize = 2;
+
+/// A message in lines that end between words, where a terminal would end them anywhere. Pipes get one
+/// line, and so do terminals that do not know their width.
+fn fitted(message: &str, hang: usize, to: &impl AsFd) -> String {
+    match terminal_size_of(to) {
+        Some((Width(columns), _)) => wrap(message, WIDTH.min(columns.into()), hang),
+        None => message.to_string(),
+    }
 }
 
 /// Writes an error, in one line.

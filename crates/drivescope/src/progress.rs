@@ -33,9 +33,9 @@ pub fn listen(events: Receiver<Event>, shown: Shown) -> JoinHandle<()> {
                 Event::TestStarted { test, seconds } if shown.bars => {
                     bar = Bar::new(test.name(), seconds);
                 }
-                Event::Preparing { what } => bar.say(&what),
+                Event::Preparing { what } => bar.say(&what, false),
                 Event::PhaseStarted { label, round, rounds } => {
-                    bar.say(&format!("{label}  {round}/{rounds}"));
+                    bar.say(&format!("{label}  {round}/{rounds}"), true);
                 }
                 Event::Progress { done, mb_s, iops } => bar.progress(done, mb_s, iops),
                 Event::TestFinished(result) => {
@@ -69,6 +69,7 @@ impl RestoreBar {
         let template = "{prefix:11} {bar:10} {percent:>3} %  {eta} left";
         let style = ProgressStyle::with_template(template).expect("a constant template is valid");
         bar.set_style(style.progress_chars("━╸ "));
+        output::shares_with(Some(bar.clone()));
         Self(bar)
     }
 
@@ -85,6 +86,7 @@ impl RestoreBar {
 
     /// Removes it.
     pub fn clear(&self) {
+        output::shares_with(None);
         self.0.finish_and_clear();
     }
 }
@@ -93,7 +95,15 @@ struct Bar {
     bar: ProgressBar,
     start: Instant,
     expected_s: f64,
+    doing: Doing,
+}
+
+/// What happens now.
+#[derive(Default)]
+struct Doing {
     label: String,
+    /// Part of the measured time, which is known beforehand.
+    is_measured: bool,
     /// MB and requests per second, once known.
     rate: Option<(f64, f64)>,
 }
@@ -101,7 +111,7 @@ struct Bar {
 impl Bar {
     fn hidden() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Self { bar, start: Instant::now(), expected_s: 0.0, label: String::new(), rate: None }
+        Self { bar, start: Instant::now(), expected_s: 0.0, doing: Doing::default() }
     }
 
     fn new(test: &str, expected_s: f64) -> Self {
@@ -112,34 +122,40 @@ impl Bar {
         bar.set_style(style.progress_chars("━╸ "));
         bar.set_prefix(test.to_string());
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self { bar, start: Instant::now(), expected_s, label: String::new(), rate: None }
+        output::shares_with(Some(bar.clone()));
+        Self { bar, start: Instant::now(), expected_s, doing: Doing::default() }
     }
 
     /// What happens from now on; the rate of what was before no longer belongs to it.
-    fn say(&mut self, label: &str) {
-        self.label = label.to_string();
-        self.rate = None;
+    fn say(&mut self, label: &str, is_measured: bool) {
+        self.doing = Doing { label: label.to_string(), is_measured, rate: None };
         self.refresh();
     }
 
     fn progress(&mut self, done: f64, mb_s: f64, iops: f64) {
         self.bar.set_position((done * STEPS as f64) as u64);
-        self.rate = Some((mb_s, iops));
+        self.doing.rate = Some((mb_s, iops));
         self.refresh();
     }
 
     fn refresh(&self) {
+        let Doing { label, is_measured, rate } = &self.doing;
         let left = self.expected_s - self.start.elapsed().as_secs_f64();
-        let left = if left < 1.0 { "almost done".to_string() } else { format!("{left:.0} s left") };
-        let rate = match self.rate {
+        let left = match is_measured {
+            false => String::new(),
+            true if left < 1.0 => "  almost done".to_string(),
+            true => format!("  {left:.0} s left"),
+        };
+        let rate = match rate {
             None => String::new(),
-            Some((mb_s, iops)) if mb_s >= 10.0 => format!("  {mb_s:.0} MB/s  {iops:.0} IOPS"),
+            Some((mb_s, iops)) if *mb_s >= 10.0 => format!("  {mb_s:.0} MB/s  {iops:.0} IOPS"),
             Some((mb_s, iops)) => format!("  {mb_s:.2} MB/s  {iops:.0} IOPS"),
         };
-        self.bar.set_message(format!("{}{rate}  {left}", self.label));
+        self.bar.set_message(format!("{label}{rate}{left}"));
     }
 
     fn clear(&self) {
+        output::shares_with(None);
         self.bar.finish_and_clear();
     }
 }

@@ -14,6 +14,7 @@ pub mod nearest;
 pub mod options;
 pub mod plan;
 pub mod reproduction;
+pub mod stopped;
 pub mod target;
 pub mod units;
 pub mod whole_drive;

@@ -1,4 +1,5 @@
-//! Running text within [`WIDTH`] columns: words and unbreakable items, hanging indents, roles.
+//! Running text within [`WIDTH`] columns: words and unbreakable items, hanging indents, roles; and plain
+//! messages within the columns of a terminal.
 
 use crate::style::{Role, Style};
 use crate::width::{WIDTH, clean, shorten, width};
@@ -63,24 +64,45 @@ impl Flow {
 
     /// The lines, each ended with a newline; all but the first begin with `hang` spaces.
     pub(crate) fn lines(&self, hang: usize, style: Style) -> String {
-        let mut pen = Pen { out: String::new(), spaces: 0, column: 0, fresh: true, hang, style };
+        let mut pen = Pen { hang, style, fresh: true, ..Pen::default() };
         for (role, text) in &self.lead {
             pen.print(*role, text);
         }
         for word in &self.words {
             pen.word(word);
         }
-        // Nothing to see takes no line.
-        if !pen.out.is_empty() {
-            pen.out.push('\n');
-        }
-        pen.out
+        pen.finish()
     }
 }
 
+/// A plain message in lines of at most `columns`, broken at spaces; all but the first begin with `hang`
+/// spaces. A word that is longer than a line stays whole: it may be a path that somebody copies.
+pub fn wrap(message: &str, columns: usize, hang: usize) -> String {
+    let mut out = String::new();
+    let (mut column, mut spaces, mut fresh) = (0, 0, true);
+    for word in message.split(' ') {
+        let wide = width(word);
+        if wide > 0 {
+            if !fresh && column + spaces + wide > columns {
+                out.push('\n');
+                (column, spaces) = (0, hang);
+            }
+            out.extend(std::iter::repeat_n(' ', spaces));
+            out.push_str(word);
+            column += spaces + wide;
+            (spaces, fresh) = (0, false);
+        }
+        spaces += 1;
+    }
+    out
+}
+
 /// Where the next word goes.
+#[derive(Default)]
 struct Pen {
     out: String,
+    /// Text of one role that is not painted yet: each piece of a line takes its colour once.
+    piece: (Role, String),
     /// Spaces due before the next text; at the end of a line they are dropped.
     spaces: usize,
     column: usize,
@@ -104,6 +126,7 @@ impl Pen {
         let text = shorten(&word.text, room).replace(NO_BREAK, " ");
         let separator = if self.fresh { "" } else { word.separator };
         if self.column > self.hang && self.column + width(separator) + width(&text) > WIDTH {
+            self.paint();
             self.out.push('\n');
             self.spaces = self.hang;
             self.column = self.hang;
@@ -120,11 +143,31 @@ impl Pen {
         self.spaces += text.len() - inner.len();
         let shown = inner.trim_end_matches(' ');
         if !shown.is_empty() {
-            self.out.extend(std::iter::repeat_n(' ', self.spaces));
+            if role != self.piece.0 || self.piece.1.is_empty() {
+                self.paint();
+                self.out.extend(std::iter::repeat_n(' ', self.spaces));
+                self.piece.0 = role;
+            } else {
+                self.piece.1.extend(std::iter::repeat_n(' ', self.spaces));
+            }
             self.spaces = 0;
-            self.style.paint(&mut self.out, role, shown);
+            self.piece.1.push_str(shown);
         }
         self.spaces += inner.len() - shown.len();
+    }
+
+    fn paint(&mut self) {
+        let (role, text) = std::mem::take(&mut self.piece);
+        self.style.paint(&mut self.out, role, &text);
+    }
+
+    fn finish(mut self) -> String {
+        self.paint();
+        // Nothing to see takes no line.
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out
     }
 }
 
@@ -134,6 +177,10 @@ mod tests {
     use proptest::prelude::*;
 
     const PLAIN: Style = Style { colour: false };
+
+    fn words(text: &str) -> Vec<&str> {
+        text.split_whitespace().collect()
+    }
 
     #[test]
     fn words_wrap_under_the_hanging_indent() {
@@ -166,7 +213,47 @@ mod tests {
         assert!(out.contains('…'));
     }
 
+    #[test]
+    fn a_role_is_painted_once_in_each_line() {
+        let dim = "what may be skipped goes on for more than a line, and each of its lines is dim";
+        let flow = Flow::new()
+            .lead(Role::Dim, "note  ")
+            .text(Role::Dim, dim)
+            .text(Role::Plain, "at its end")
+            .item(Role::Dim, "5 s", DOT);
+        let out = flow.lines(6, Style { colour: true });
+        let expected = "\x1b[2mnote  what may be skipped goes on for more than a line, and each of its lines is\
+                        \x1b[0m\n      \x1b[2mdim\x1b[0m at its end \x1b[2m· 5 s\x1b[0m\n";
+        assert_eq!(out, expected);
+        assert_eq!(out.replace("\x1b[2m", "").replace("\x1b[0m", ""), flow.lines(6, PLAIN));
+    }
+
+    #[test]
+    fn messages_wrap_at_spaces_and_keep_long_words() {
+        let text =
+            "mounts      loop0 is mounted on /srv/a-path-that-is-longer-than-the-line (ext4)";
+        insta::assert_snapshot!(wrap(text, 30, 12), @r"
+        mounts      loop0 is mounted
+                    on
+                    /srv/a-path-that-is-longer-than-the-line
+                    (ext4)
+        ");
+        assert_eq!(wrap("/a/path/longer/than/that", 10, 2), "/a/path/longer/than/that");
+        assert_eq!(wrap("ends with a space ", 80, 2), "ends with a space");
+    }
+
     proptest! {
+        #[test]
+        fn wrapped_messages_have_the_same_words_and_lines_that_fit(
+            text in "[a-z ]{0,300}", columns in 30usize..90, hang in 0usize..8,
+        ) {
+            let out = wrap(&text, columns, hang);
+            prop_assert_eq!(words(&out), words(&text));
+            for line in out.lines().filter(|line| words(line).len() > 1) {
+                prop_assert!(width(line) <= columns, "{:?}", line);
+            }
+        }
+
         #[test]
         fn no_line_is_too_wide(
             lead in "[a-z ]{0,24}", words in any::<String>(), item in any::<String>(), hang in 0usize..30,

@@ -16,6 +16,7 @@ mod table;
 mod testing;
 mod width;
 
+pub use flow::wrap;
 pub use reference::{findings_markdown, rules_markdown};
 pub use style::Style;
 pub use verdict::judge;

@@ -14,7 +14,7 @@ use crate::scan::{Place, Timed};
 use crate::session::Session;
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
-use drivescope_model::units::Bytes;
+use drivescope_model::stopped::{Phase, Stopped};
 use drivescope_model::whole_drive::{FillMode, FillOptions};
 
 /// Fewest places that give a curve.
@@ -112,18 +112,19 @@ impl Fill<'_> {
         let chunk = self.options().chunk.0;
         let from = self.options().from.0 / PAGE * PAGE;
         continuing::check(self.session, self.manner.data, from, Need::All)?;
+        let before = self.before(from);
         let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
         let mut timed: Vec<Timed> = Vec::new();
         let mut end = Ok(());
         while end.is_ok() && from + written_bytes(&timed) < self.size {
             let pieces = pieces(from + written_bytes(&timed), self.size, piece);
-            let so_far = |new: &[Timed]| self.so_far(from, &[&timed, new].concat());
+            let so_far = |new: &[Timed]| self.so_far(from, &before, &[&timed, new].concat());
             let written =
                 write_kept(self.session, record, "write", pieces, self.manner, Some(&so_far));
             end = written.and_then(|written| written.into_timed(&mut timed));
         }
-        let curve = self.report(record, &timed);
-        if from == 0 && end.is_ok() {
+        let curve = self.report(record, &before, &timed);
+        if curve.first().is_some_and(|step| step.from == 0) && end.is_ok() {
             curve::report_whole(record, &curve);
         }
         if end.is_err() {
@@ -132,9 +133,26 @@ impl Fill<'_> {
         end
     }
 
-    /// What can be said of pieces in order: all of them, or those written by now.
-    fn report(&self, record: &mut TestRecord, timed: &[Timed]) -> Vec<curve::Step> {
-        let curve = curve::continuous(timed);
+    /// The curve up to `from` of the run that this one goes on with; empty where it is not known.
+    fn before(&self, from: u64) -> Vec<curve::Step> {
+        let curve = self.session.earlier(TestKind::Fill).map(curve::of_result).unwrap_or_default();
+        if curve.last().is_some_and(|step| step.to == from) { curve } else { Vec::new() }
+    }
+
+    /// What can be said of pieces in order: all of them, or those written by now, behind what an earlier run
+    /// had written.
+    fn report(
+        &self,
+        record: &mut TestRecord,
+        before: &[curve::Step],
+        timed: &[Timed],
+    ) -> Vec<curve::Step> {
+        let curve = [before, &curve::continuous(timed)].concat();
+        // What was noticed of a part of the curve holds for the whole.
+        let earlier = self.session.earlier(TestKind::Fill).filter(|_| !before.is_empty());
+        for finding in earlier.iter().flat_map(|earlier| &earlier.findings) {
+            record.notice(finding.clone());
+        }
         curve::report(record, &curve);
         self.report_written(record, "write", written_bytes(timed));
         // No zone is a fifth slower than its neighbour: a larger step is the end of a cache, which
@@ -147,20 +165,16 @@ impl Fill<'_> {
     }
 
     /// The record of a full fill as it would be if the program ended now.
-    fn so_far(&self, from: u64, timed: &[Timed]) -> TestRecord {
+    fn so_far(&self, from: u64, before: &[curve::Step], timed: &[Timed]) -> TestRecord {
         let mut record = TestRecord::new(TestKind::Fill);
-        self.report(&mut record, timed);
+        self.report(&mut record, before, timed);
         record.remark(self.how_to_go_on(from + written_bytes(timed)));
         record
     }
 
-    fn how_to_go_on(&self, at: u64) -> String {
+    fn how_to_go_on(&self, at_bytes: u64) -> String {
         let seed = self.session.plan.seed;
-        format!(
-            "stopped at byte {at} ({}); to continue: --seed {seed} --set fill.mode=full --set \
-             fill.from={at}",
-            Bytes(at)
-        )
+        Stopped { seed, at_bytes, phase: Phase::Fill }.to_string()
     }
 
     /// Writes a small share of the target: a burst on flash, then places spread over everything.

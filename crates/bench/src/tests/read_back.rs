@@ -49,6 +49,14 @@ impl Tally {
         }
         self.first_bad.get_or_insert(at);
     }
+
+    /// Sectors before all that were read here, which an earlier run has found intact.
+    pub fn add_intact(&mut self, before: Range<u64>) {
+        self.intact += before.end - before.start;
+        if !before.is_empty() {
+            self.last_good.get_or_insert(before.end - SECTOR as u64);
+        }
+    }
 }
 
 /// A read of everything that was written.

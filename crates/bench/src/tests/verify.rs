@@ -23,6 +23,7 @@ use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
+use drivescope_model::stopped::{Phase, Stopped};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_model::whole_drive::{VerifyMode, VerifyPhase};
@@ -136,9 +137,22 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
         session.open_device().evict()?;
     }
     let start = if options.phase == VerifyPhase::Read { from } else { 0 };
-    let (outcome, end) = read_back(session, record, start, size, data)?;
-    judge::full(record, &outcome, start, size);
-    end.inspect_err(|_| record.remark(how_to_go_on(session, VerifyPhase::Read, outcome.reached)))
+    let is_whole = start == 0 || was_intact_before(session, options.from.0);
+    let (mut outcome, end) = read_back(session, record, start, size, data, is_whole)?;
+    let judged_from = if is_whole { 0 } else { start };
+    outcome.tally.add_intact(judged_from..start);
+    judge::full(record, &outcome, judged_from, size);
+    let at = outcome.tally.first_bad.unwrap_or(outcome.reached).min(outcome.reached);
+    end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at)))
+}
+
+/// Whether the run that this one goes on with has read everything before `from` and found it intact.
+fn was_intact_before(session: &Session<'_>, from: u64) -> bool {
+    let earlier = session.earlier(TestKind::Verify).and_then(|result| result.reason.as_ref());
+    let stopped = earlier.and_then(|reason| reason.parse::<Stopped>().ok());
+    stopped.is_some_and(|stopped| {
+        stopped.phase == Phase::VerifyRead { is_whole: true } && stopped.at_bytes == from
+    })
 }
 
 fn write_all(
@@ -155,7 +169,7 @@ fn write_all(
         let mut record = TestRecord::new(TestKind::Verify);
         report_written(&mut record, timed);
         let at = from + written_bytes(timed);
-        record.remark(how_to_go_on(session, VerifyPhase::Write, at));
+        record.remark(how_to_go_on(session, Phase::VerifyWrite, at));
         record
     };
     let mut timed = Vec::new();
@@ -163,7 +177,7 @@ fn write_all(
         write_kept(session, record, "write", places, manner, Some(&so_far))?.into_timed(&mut timed);
     report_written(record, &timed);
     let at = from + written_bytes(&timed);
-    end.inspect_err(|_| record.remark(how_to_go_on(session, VerifyPhase::Write, at)))
+    end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyWrite, at)))
 }
 
 fn report_written(record: &mut TestRecord, timed: &[Timed]) {
@@ -179,6 +193,7 @@ fn read_back(
     start: u64,
     size: u64,
     data: Payload,
+    is_whole: bool,
 ) -> Result<(ReadBackOutcome, Result<(), BenchError>), BenchError> {
     session.emit(Event::PhaseStarted { label: "verify read".into(), round: 1, rounds: 1 });
     let control = Control::default();
@@ -188,7 +203,7 @@ fn read_back(
         session.checkpoint(|| {
             let mut record = TestRecord::new(TestKind::Verify);
             let at = control.settled().max(start);
-            record.remark(how_to_go_on(session, VerifyPhase::Read, at));
+            record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at));
             record
         });
     };
@@ -207,13 +222,8 @@ fn read_back(
 }
 
 /// How to go on after a stop.
-fn how_to_go_on(session: &Session<'_>, phase: VerifyPhase, at: u64) -> String {
-    let phase = if phase == VerifyPhase::Write { "write" } else { "read" };
-    let seed = session.plan.seed;
-    format!(
-        "stopped at byte {at} of the {phase} phase; to continue: --seed {seed} --set \
-         verify.mode=full --set verify.phase={phase} --set verify.from={at}"
-    )
+fn how_to_go_on(session: &Session<'_>, phase: Phase, at_bytes: u64) -> String {
+    Stopped { seed: session.plan.seed, at_bytes, phase }.to_string()
 }
 
 /// What a worker used, without its output.

@@ -1,6 +1,7 @@
 //! Which devices are touched when one is written: its partitions, other paths to it, and everything
 //! built on any of them; and what it is built of itself.
 
+use super::shared_bytes::{lower_device, same_file};
 use crate::list::{same_drive_as, udev};
 use crate::mounts::{Mount, mount_at, mounts};
 use crate::roots::{Roots, file_name, list_dir, read_text};
@@ -16,12 +17,13 @@ pub(crate) struct Family {
     pub disk: Option<String>,
     /// Devices that share bytes with the target: itself, its partitions or its disk.
     pub same: BTreeSet<String>,
-    /// Other disks that report to be the same drive, with the partitions concerned.
+    /// Other devices with the same bytes: disks that report to be the same drive, with the partitions
+    /// concerned; for loop devices what they lie straight on, and others over the same file.
     pub twins: BTreeSet<String>,
     /// Built on any of these, with what each lies on directly.
     pub above: BTreeMap<String, String>,
     /// The target and what it is built of. A file behind a loop device is not followed: writing the
-    /// device changes nothing but this file.
+    /// device changes nothing but this file. A block device behind it is.
     pub below: BTreeSet<String>,
     /// Partitions of the same disk that are not touched.
     pub siblings: BTreeSet<String>,
@@ -30,20 +32,14 @@ pub(crate) struct Family {
 impl Family {
     /// The family of the device with this kernel name; only itself when sysfs does not know it.
     pub fn of(roots: &Roots, target: &str) -> Self {
-        let disk = roots
-            .block_dir(target)
-            .filter(|dir| dir.join("partition").exists())
-            .and_then(|dir| file_name(dir.parent()?));
-        let mut same = BTreeSet::from([target.to_string()]);
-        let mut siblings = BTreeSet::new();
-        match &disk {
-            Some(disk) => {
-                same.insert(disk.clone());
-                siblings = partitions(roots, disk).into_iter().filter(|p| p != target).collect();
-            }
-            None => same.extend(partitions(roots, target)),
-        }
-        let twins = twins(roots, target, disk.as_deref());
+        let (same, disk) = same(roots, target);
+        let siblings = match &disk {
+            Some(disk) => partitions(roots, disk).into_iter().filter(|p| p != target).collect(),
+            None => BTreeSet::new(),
+        };
+        let mut twins = twins(roots, target, disk.as_deref());
+        twins.extend(by_loops(roots, disk.as_deref().unwrap_or(target)));
+        twins.retain(|name| !same.contains(name));
         let shared = same.union(&twins).cloned().collect();
         let above = above(roots, &shared, disk.is_some());
         let below = built_of(roots, target);
@@ -67,11 +63,31 @@ impl Family {
         match self.above.get(name) {
             Some(lower) => format!("{name}{label} on {lower}"),
             None if self.twins.contains(name) => {
-                format!("{name}{label}, which reports to be the same drive as {}", self.target)
+                let target = &self.target;
+                match name.starts_with("loop") || target.starts_with("loop") {
+                    true => format!("{name}{label} (same bytes as {target})"),
+                    false => {
+                        format!("{name}{label}, which reports to be the same drive as {target}")
+                    }
+                }
             }
             None => format!("{name}{label}"),
         }
     }
+}
+
+/// A device and its partitions, or its disk, which comes back too.
+fn same(roots: &Roots, name: &str) -> (BTreeSet<String>, Option<String>) {
+    let disk = roots
+        .block_dir(name)
+        .filter(|dir| dir.join("partition").exists())
+        .and_then(|dir| file_name(dir.parent()?));
+    let mut same = BTreeSet::from([name.to_string()]);
+    match &disk {
+        Some(disk) => same.extend([disk.clone()]),
+        None => same.extend(partitions(roots, name)),
+    }
+    (same, disk)
 }
 
 /// Partitions of a disk.
@@ -92,6 +108,22 @@ fn twins(roots: &Roots, target: &str, disk: Option<&str>) -> BTreeSet<String> {
         let concerned = |part: &String| disk.is_none() || start(part) == start(target);
         found.extend(parts.into_iter().filter(concerned));
         found.insert(twin);
+    }
+    found
+}
+
+/// Devices that have bytes in common with a disk by way of loop devices, with their partitions or disk: what
+/// it lies straight on, what that lies on, and others over the same file as any of these.
+fn by_loops(roots: &Roots, disk: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut next = Some(disk.to_string());
+    while let Some(name) = next {
+        next = lower_device(roots, &name).filter(|lower| !found.contains(lower));
+        for other in next.iter().cloned().chain(same_file(roots, &name)) {
+            let (same, disk) = same(roots, &other);
+            found.extend(twins(roots, &other, disk.as_deref()));
+            found.extend(same);
+        }
     }
     found
 }
@@ -150,9 +182,12 @@ fn built_of(roots: &Roots, name: &str) -> BTreeSet<String> {
     while let Some(name) = waiting.pop() {
         if let Some(dir) = roots.block_dir(&name)
             && found.insert(name)
-            && let Below::Devices(lower) = below(&dir)
         {
-            waiting.extend(lower);
+            match below(&dir) {
+                Below::Devices(lower) => waiting.extend(lower),
+                Below::File(file) => waiting.extend(roots.block_of_node(&file)),
+                Below::Nothing => {}
+            }
         }
     }
     found
@@ -249,6 +284,23 @@ mod tests {
         assert_eq!(names(&family.twins), ["sdb", "sdb2"], "only the partition at the same place");
         fake.attrs("sdb", &[("device/wwid", "naa.5000c500b")]);
         assert!(Family::of(&fake.roots, "sda").twins.is_empty());
+    }
+
+    /// Whoever writes the loop device writes the disk: all its partitions and users are concerned.
+    #[test]
+    fn a_loop_device_straight_on_a_disk_is_the_disk() {
+        let fake = layers();
+        for (minor, lower) in [(1, "/dev/sda"), (2, "/dev/loop1")] {
+            let name = format!("loop{minor}");
+            fake.disk(&format!("virtual/block/{name}"), (7, minor), 8 * GIB);
+            fake.attrs(&name, &[("loop/backing_file", lower)]);
+        }
+        let family = Family::of(&fake.roots, "loop2");
+        assert_eq!(names(&family.twins), ["loop1", "sda", "sda1", "sda2"]);
+        assert!(family.has("md0") && family.has("dm-0"), "{family:?}");
+        assert_eq!(names(&family.below), ["loop1", "loop2", "sda"]);
+        assert_eq!(family.describe(&fake.roots, "sda1"), "sda1 (same bytes as loop2)");
+        assert!(Family::of(&fake.roots, "sda").has("loop2"));
     }
 
     #[test]

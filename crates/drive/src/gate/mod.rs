@@ -17,6 +17,7 @@ mod kernel;
 mod places;
 mod processes;
 mod raw_disk;
+mod shared_bytes;
 mod users;
 
 pub use confirm::Confirmation;

@@ -8,6 +8,7 @@ use super::scan::{Contents, scan};
 use super::storage::StateFolder;
 use super::writer::{Journal, Settings};
 use super::{Disk, Folder, Identity, JournalError};
+use crate::error::DriveError;
 use crate::roots::{Roots, list_dir, read_text};
 use crate::stack::{Stack, stack_of_name};
 use std::io;
@@ -62,7 +63,7 @@ pub fn leftovers(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
 }
 
 fn find(folder: &Path) -> Result<Option<StateFolder>, JournalError> {
-    StateFolder::find(folder).map_err(|error| cannot_use(folder, &error))
+    StateFolder::find(folder).map_err(|error| cannot_use(folder, error))
 }
 
 fn look(folder: &StateFolder, name: &str) -> Result<Option<OpenJournal>, JournalError> {
@@ -133,13 +134,17 @@ pub fn begin(
 ) -> Result<Journal<StateFolder>, JournalError> {
     check_place(roots, folder, target)?;
     refuse_open(roots, &stack_of_name(roots, target), folder)?;
-    let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, &error))?;
+    let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, error))?;
     Ok(Journal::new(made, disk, settings))
 }
 
-fn cannot_use(folder: &Path, error: &crate::DriveError) -> JournalError {
+fn cannot_use(folder: &Path, error: DriveError) -> JournalError {
     let path = folder.display().to_string();
-    JournalError::of_file("use the folder of", path, io::Error::other(error.to_string()))
+    let source = match error {
+        DriveError::Io { source, .. } => source,
+        error => io::Error::other(error.to_string()),
+    };
+    JournalError::of_file("use the folder of", path, source)
 }
 
 /// Restores the drive of a journal from it, whichever device that drive is now.

@@ -51,11 +51,11 @@ pub enum JournalError {
     },
     /// The disk of the journal is full.
     #[error(
-        "no room for the restore journal in {folder}; nothing more was written to the drive; free some space, or set XDG_STATE_HOME to a folder on another disk"
+        "no room for the restore journal at {path}; nothing more was written to the drive; free some space, or set XDG_STATE_HOME to a folder on another disk"
     )]
     Full {
-        /// Where the journal lies.
-        folder: String,
+        /// The journal, or the folder where it would be.
+        path: String,
     },
     /// An earlier failure made the journal unfit to save more.
     #[error("the journal {path} failed before and takes no more; run drivescope restore")]
@@ -215,7 +215,7 @@ impl JournalError {
     pub(super) fn of_file(what: &'static str, path: impl Into<String>, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Self::Full { folder: path.into() }
+                Self::Full { path: path.into() }
             }
             _ => Self::File { what, path: path.into(), source },
         }

@@ -56,7 +56,7 @@ pub fn check_room(folder: &Path, bytes: u64) -> Result<(), JournalError> {
     let Ok(vfs) = rustix::fs::statvfs(existing(folder)) else { return Ok(()) };
     let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
     match vfs.f_blocks > 0 && vfs.f_bavail.saturating_mul(unit) < bytes {
-        true => Err(JournalError::Full { folder: folder.display().to_string() }),
+        true => Err(JournalError::Full { path: folder.display().to_string() }),
         false => Ok(()),
     }
 }

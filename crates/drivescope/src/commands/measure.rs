@@ -11,7 +11,7 @@ use drivescope_bench::session::{HostFacts, Session};
 use drivescope_bench::{calibrate, clock, offsets};
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::{Roots, Target, host};
-use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
+use drivescope_model::document::{FORMAT, Run, TestResult, TestStatus, Tool};
 use drivescope_model::findings::Severity;
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
@@ -20,6 +20,7 @@ use drivescope_report::text;
 use drivescope_store::{Store, all_to_json, to_json};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 
 /// One target with its plan.
@@ -30,6 +31,8 @@ pub struct Job {
     pub target: Target,
     /// The claim of a block device that the plan may write.
     pub claim: Option<RawDisk>,
+    /// The test that was ended before its end, which the plan goes on with.
+    pub earlier: Option<TestResult>,
 }
 
 /// How the runs are labelled and shown.
@@ -55,7 +58,9 @@ struct Machine {
     calibration: Calibration,
 }
 
-/// Runs all jobs, one after the other; the worst outcome is the exit code.
+/// Runs all jobs, one after the other; the worst outcome is the exit code. A signal counts also when it came
+/// after the last request, while contents were put back: the run is complete then, but whoever sent it must
+/// not take the call for one that went undisturbed.
 pub fn measure(
     jobs: Vec<Job>,
     options: &Options,
@@ -73,9 +78,9 @@ pub fn measure(
     for job in jobs {
         let run = measure_one(job, options, store.as_mut(), signals, &machine)?;
         code = code.max(code_of(&run));
-        let interrupted = run.status == TestStatus::Interrupted;
         runs.push(run);
-        if interrupted {
+        if signals.stop.load(Ordering::Relaxed) {
+            code = code.max(Code::Interrupted);
             break;
         }
     }
@@ -94,7 +99,7 @@ pub fn measure(
 }
 
 fn measure_one(
-    Job { plan, target, claim }: Job,
+    Job { plan, target, claim, earlier }: Job,
     options: &Options,
     store: Option<&mut Store>,
     signals: &RunSignals,
@@ -120,7 +125,7 @@ fn measure_one(
         Arc::clone(&signals.stop),
     );
     let keeper = |so_far| document.borrow_mut().checkpoint(so_far);
-    let mut session = session.with_keeper(Box::new(keeper));
+    let mut session = session.with_keeper(Box::new(keeper)).with_earlier(earlier);
     if let Some(claim) = claim {
         document.borrow_mut().gate(claim.record());
         session = session.with_claim(claim);

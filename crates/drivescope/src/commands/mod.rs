@@ -9,6 +9,7 @@ mod originals;
 mod raw;
 mod reproduce;
 mod restore;
+mod resume;
 mod run;
 mod simulate;
 mod stored;

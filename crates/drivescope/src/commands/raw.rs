@@ -90,18 +90,18 @@ pub fn confirm(
         return Ok(Confirmation::given(&allowed.serials));
     };
     let style = output::style();
-    output::note(&text::dry_run(plan, target.info(), style));
+    output::show(&text::dry_run(plan, target.info(), style));
     let record = report.record(&Confirmation::typed(&phrase));
     let shown = ["identity", "answer", "signatures", "blankness"];
     for check in record.checks.iter().filter(|check| shown.contains(&&*check.name)) {
-        output::note(&format!("{:<12}{}", check.name, check.evidence));
+        output::note_under(&format!("{:<12}{}", check.name, check.evidence), 12);
     }
     let fate = match allowed.level {
         WriteLevel::Destroy => "lose its contents",
         _ => "be written for a while",
     };
     let path = &target.info().path;
-    let question = format!("To let {path} {fate}, type {phrase}; anything else stops: ");
+    let question = format!("To let {path} {fate}, type {phrase}; anything else stops:");
     Ok(Confirmation::typed(&terminal.ask(path, &question)?))
 }
 
@@ -164,8 +164,8 @@ pub fn opinion(target: &Target, allowed: Option<&Allowed>, own: &OwnPlaces) -> O
 pub fn print(record: &GateRecord, allowed: Option<&Allowed>) {
     output::print_line(&format!("\n{}", text::gate(record, output::style())));
     if allowed.is_none() {
-        output::print_line(
-            "only for information, this run does not write to the device; see the other levels with\n\
+        output::tell(
+            "only for information, this run does not write to the device; see the other levels with \
              --write restore and --destroy SERIAL",
         );
     }

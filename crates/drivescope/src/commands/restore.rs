@@ -64,7 +64,7 @@ fn all() -> Result<Vec<PathBuf>, Failure> {
     let open = journal::open_journals(&folder)?;
     let mut paths = Vec::new();
     for journal in open {
-        output::print_line(&described(&journal));
+        output::tell(&described(&journal));
         paths.push(journal.path);
     }
     paths.extend(journal::leftovers(&folder)?);
@@ -83,7 +83,7 @@ fn named(roots: &Roots, path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let open: Vec<OpenJournal> =
         journal::open_journals(&folder)?.into_iter().filter(is_its).collect();
     for journal in &open {
-        output::print_line(&described(journal));
+        output::tell(&described(journal));
     }
     Ok(open.into_iter().map(|journal| journal.path).collect())
 }
@@ -115,12 +115,12 @@ fn restore_one(roots: &Roots, path: &Path, calm: &Calm) -> Result<(), Failure> {
     });
     bar.clear();
     match recovered? {
-        Recovered::Restored { bytes } => output::print_line(&format!(
+        Recovered::Restored { bytes } => output::tell(&format!(
             "restored and verified {}; the journal {} is removed",
             Bytes(bytes),
             path.display()
         )),
-        Recovered::NothingToDo => output::print_line(&format!(
+        Recovered::NothingToDo => output::tell(&format!(
             "the drive of {} had nothing to get back; the journal is removed",
             path.display()
         )),

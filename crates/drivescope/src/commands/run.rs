@@ -4,7 +4,7 @@ use super::ask::Terminal;
 use super::measure::{Job, Options, measure};
 use super::raw::{self, Allowed};
 use super::stored::{NO_PASSES, open_existing};
-use super::{originals, restore};
+use super::{originals, restore, resume};
 use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments, ShowOptions};
 use crate::exit::{Code, Failure};
 use crate::output;
@@ -13,8 +13,9 @@ use drivescope_bench::suites::{self, Overrides};
 use drivescope_bench::{clock, engine, planner};
 use drivescope_drive::gate::OwnPlaces;
 use drivescope_drive::{Roots, Target, own_folder};
+use drivescope_model::document::TestResult;
 use drivescope_model::gate::GateRecord;
-use drivescope_model::options::{AlignMethod, TestKind};
+use drivescope_model::options::{AlignMethod, Suite, TestKind};
 use drivescope_model::plan::{Engine, Plan, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
@@ -49,10 +50,38 @@ pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
     for target in targets {
         let engine = engine_for(&target, asked, arguments.outcome.quiet)?;
         let level = allowed.as_ref().map_or(WriteLevel::Read, Allowed::level);
-        let plan = planner::plan(suite.clone(), seed, engine, &target, size_asked, level)?;
-        jobs.push(Job { plan, target, claim: None });
+        let begun =
+            begin_or_resume(&target, suite.clone(), seed, arguments.resume, &arguments.outcome)?;
+        let (suite, seed, earlier) = begun;
+        let plan = planner::plan(suite, seed, engine, &target, size_asked, level)?;
+        jobs.push(Job { plan, target, claim: None, earlier });
     }
     carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed)
+}
+
+/// Suite and seed for a target and, where a stopped run goes on, what that one had found. Says what can be
+/// resumed.
+fn begin_or_resume(
+    target: &Target,
+    suite: Suite,
+    seed: u64,
+    resume: bool,
+    outcome: &OutcomeArguments,
+) -> Result<(Suite, u64, Option<TestResult>), Failure> {
+    let found = resume::find(outcome.store.store.as_deref(), target, &suite);
+    if resume {
+        let unfinished = found?.ok_or_else(|| resume::nothing(target))?;
+        if !outcome.quiet {
+            unfinished.note_resumed(target);
+        }
+        let (suite, seed) = unfinished.apply(suite)?;
+        return Ok((suite, seed, Some(unfinished.result)));
+    }
+    // Without it, a store that cannot be read is no matter yet.
+    if let (Ok(Some(unfinished)), false) = (&found, outcome.quiet) {
+        unfinished.note_possible(target, &suite);
+    }
+    Ok((suite, seed, None))
 }
 
 /// `drivescope rerun`.
@@ -80,7 +109,7 @@ pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
         suite.size = own_bytes;
     }
     let plan = planner::plan(suite, seed, engine, &target, true, WriteLevel::Read)?;
-    let jobs = vec![Job { plan, target, claim: None }];
+    let jobs = vec![Job { plan, target, claim: None, earlier: None }];
     carry_out(jobs, outcome, earlier.label, earlier.price, None)
 }
 
@@ -241,11 +270,11 @@ fn clean(paths: &[PathBuf]) -> Result<Code, Failure> {
         let cleaned = own_folder::clean(path)?;
         for folder in cleaned.removed {
             found = true;
-            output::print_line(&format!("removed {}", folder.display()));
+            output::tell(&format!("removed {}", folder.display()));
         }
         for folder in cleaned.in_use {
             found = true;
-            output::print_line(&format!("left {}: its run is still going", folder.display()));
+            output::tell(&format!("left {}: its run is still going", folder.display()));
         }
         for (folder, why) in cleaned.kept {
             found = true;

@@ -64,9 +64,9 @@ fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
     let stop = RunSignals::new().stop;
     let server = Server::start(Box::new(drive), &options)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    output::print_line(&format!("{} is served as {}", identity.model, server.path().display()));
+    output::tell(&format!("{} is served as {}", identity.model, server.path().display()));
     if let Some(device) = server.block_device() {
-        output::print_line(&format!("and as {}", device.display()));
+        output::tell(&format!("and as {}", device.display()));
     }
     output::note("Ctrl-C ends it");
     while !stop.load(Ordering::Relaxed) && !server.has_ended() {

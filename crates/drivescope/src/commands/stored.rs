@@ -117,7 +117,7 @@ pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
         store.save_all(&runs)?;
         for run in &runs {
-            output::print_line(&format!("imported run {} of {}", run.id, run.target.path));
+            output::tell(&format!("imported run {} of {}", run.id, run.target.path));
         }
     }
     Ok(Code::Ok)

@@ -2,6 +2,7 @@
 
 use crate::results::TestRecord;
 use crate::scan::Timed;
+use drivescope_model::document::TestResult;
 use drivescope_stats::changepoint::Segment;
 use drivescope_stats::knee::knee;
 use drivescope_stats::steps::{ZONE_DROP_MIN, zones};
@@ -11,6 +12,8 @@ use drivescope_stats::summary;
 const POINTS_MAX: usize = 1024;
 /// A zone of so few pieces of the curve is none.
 const STRADDLING_MAX: usize = 2;
+/// Key of the curve.
+const WRITTEN: &str = "write.mb_s";
 /// Share of the positions that make up the start and the end of a drive.
 const EDGE_SHARE: f64 = 0.05;
 
@@ -78,6 +81,16 @@ pub(super) fn sampled(timed: &[Timed], from: u64, to: u64, reach: usize) -> Vec<
         .collect()
 }
 
+/// The curve that an earlier result has, from its first step to its last.
+pub(super) fn of_result(result: &TestResult) -> Vec<Step> {
+    let key = format!("{}.{WRITTEN}", result.test);
+    let Some(series) = result.series.iter().find(|series| series.key == key) else {
+        return Vec::new();
+    };
+    let ends = series.x.windows(2).map(|pair| (pair[0] as u64, pair[1] as u64));
+    ends.zip(&series.y).map(|((from, to), &mb_s)| Step { from, to, mb_s }).collect()
+}
+
 /// Adds the curve and the rates of the cell `write`.
 pub(super) fn report(record: &mut TestRecord, curve: &[Step]) {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return };
@@ -100,7 +113,7 @@ pub(super) fn report(record: &mut TestRecord, curve: &[Step]) {
     ] {
         record.metric(&format!("write.{quantity}"), vec![value]);
     }
-    staircase(record, "write.mb_s", &merged(curve));
+    staircase(record, WRITTEN, &merged(curve));
 }
 
 /// Adds the time of a whole fill, of a curve over the whole target.
@@ -239,6 +252,7 @@ mod tests {
         assert_eq!(value("fill.write.end_mb_s"), 100.0);
         assert_eq!(result.series[0].x, [0.0, 1e8, 2e8]);
         assert_eq!(result.series[0].y, [200.0, 100.0, 100.0]);
+        assert_eq!(of_result(&result), curve, "a later run gets it back");
     }
 
     #[test]

@@ -1,0 +1,118 @@
+//! `run --resume`: goes on where the last full `fill` or `verify` of a device was ended.
+
+use crate::exit::Failure;
+use crate::output;
+use drivescope_bench::suites::{self, Overrides};
+use drivescope_drive::Target;
+use drivescope_model::document::{Run, TestResult, TestStatus};
+use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::stopped::Stopped;
+use drivescope_model::target::TargetKind;
+use drivescope_model::whole_drive::{FillMode, VerifyMode};
+use drivescope_store::{Filter, Location, Store};
+
+/// Tests that can go on.
+const TESTS: [TestKind; 2] = [TestKind::Fill, TestKind::Verify];
+/// So many of the newest runs are looked through.
+const RUNS_MAX: u32 = 200;
+
+/// A test that was ended before its end.
+pub struct Unfinished {
+    run_id: String,
+    stopped: Stopped,
+    /// What it had found.
+    pub result: TestResult,
+}
+
+/// The newest unfinished test of this suite on this device that the store has, unless the same test was
+/// brought to an end there since.
+pub fn find(
+    store: Option<&str>,
+    target: &Target,
+    suite: &Suite,
+) -> Result<Option<Unfinished>, Failure> {
+    let wanted: Vec<TestKind> = TESTS.into_iter().filter(|t| suite.tests.contains(t)).collect();
+    if target.info().kind != TargetKind::Block || wanted.is_empty() {
+        return Ok(None);
+    }
+    let store = Store::open_existing(&Location::parse(store)?)?;
+    let drive = target.drive();
+    let serial = drive.and_then(|drive| drive.serial.as_ref());
+    let model = drive.and_then(|drive| drive.model.as_ref());
+    for summary in store.list(&Filter { limit: Some(RUNS_MAX), ..Filter::default() })? {
+        if (summary.drive_serial.as_ref(), summary.drive_model.as_ref()) != (serial, model) {
+            continue;
+        }
+        // One that cannot be read is no reason to refuse a run.
+        let Ok(run) = store.get(&summary.id) else { continue };
+        if !is_same_device(&run, target) {
+            continue;
+        }
+        let Some(result) = run.tests.iter().find(|result| wanted.contains(&result.test)) else {
+            continue;
+        };
+        if result.status == TestStatus::Skipped {
+            continue;
+        }
+        let stopped: Option<Stopped> = result.reason.as_ref().and_then(|r| r.parse().ok());
+        let result = result.clone();
+        let worthwhile = stopped.filter(Stopped::is_worthwhile);
+        return Ok(worthwhile.map(|stopped| Unfinished { run_id: run.id, stopped, result }));
+    }
+    Ok(None)
+}
+
+/// Whether a run was about this device, as far as names and sizes can tell: what is on it decides, which the
+/// test looks at before it writes. A whole drive with a serial number may have another path by now.
+fn is_same_device(run: &Run, target: &Target) -> bool {
+    let (then, now) = (&run.target, target.info());
+    let is_whole = |stack: &[String], drive: Option<&String>| stack.first() == drive;
+    let whole_then = is_whole(&then.stack, run.drive.as_ref().map(|drive| &drive.name));
+    let whole_now = is_whole(&now.stack, target.drive().map(|drive| &drive.name));
+    let has_serial = target.drive().is_some_and(|drive| drive.serial.is_some());
+    then.size_bytes == now.size_bytes
+        && (then.path == now.path || has_serial && whole_then && whole_now)
+}
+
+impl Unfinished {
+    /// The suite with what goes on there, and the seed that belongs to it.
+    pub fn apply(&self, suite: Suite) -> Result<(Suite, u64), Failure> {
+        let overrides = Overrides { settings: self.stopped.settings(), ..Overrides::default() };
+        Ok((suites::adapt(suite, &overrides)?, self.stopped.seed))
+    }
+
+    /// `a fill of /dev/sdb was ended at 34 % (run 4f2a…)`.
+    fn described(&self, target: &Target) -> String {
+        let info = target.info();
+        let percent = self.stopped.at_bytes as f64 * 100.0 / info.size_bytes.max(1) as f64;
+        let (test, path, id) = (self.stopped.test(), &info.path, &self.run_id);
+        format!("a {test} of {path} was ended at {percent:.0} % (run {id})")
+    }
+
+    /// Says that it goes on.
+    pub fn note_resumed(&self, target: &Target) {
+        let what = self.described(target);
+        output::note(&format!("drivescope: note: {what}; this run goes on there"));
+    }
+
+    /// Says that it could go on, where the suite begins the same anew.
+    pub fn note_possible(&self, target: &Target, suite: &Suite) {
+        let begins_anew = match self.stopped.test() {
+            TestKind::Fill => suite.fill.mode == FillMode::Full && suite.fill.from.0 == 0,
+            _ => suite.verify.mode == VerifyMode::Full && suite.verify.from.0 == 0,
+        };
+        if begins_anew {
+            let what = self.described(target);
+            output::note(&format!("drivescope: note: {what}; --resume goes on there"));
+        }
+    }
+}
+
+/// The error where there is nothing to go on with.
+pub fn nothing(target: &Target) -> Failure {
+    let path = &target.info().path;
+    Failure::usage(format!(
+        "nothing to resume on {path}: the store has no full fill or verify of it that was ended before its \
+         end and that these tests include; leave --resume away"
+    ))
+}

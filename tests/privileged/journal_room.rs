@@ -1,0 +1,130 @@
+//! The disk that holds the restore journal has no room any more, or fails, while a run goes on: after the
+//! look that would have refused it. The target keeps its contents, and the run says what happened.
+
+use super::guards::{Loop, Mount, image_with, take_room};
+use super::originals::{ENDLESS, Target, WRITES};
+use super::stamps::wait_for_writes;
+use crate::support::json::{findings, statuses, test_of, text};
+use crate::support::{Ended, Running, Scratch};
+use rustix::process::Signal;
+
+const MIB: u64 = 1 << 20;
+
+/// A disk for the journal alone.
+struct JournalDisk {
+    mount: Mount,
+    _device: Loop,
+    _scratch: Scratch,
+}
+
+impl JournalDisk {
+    fn new(mkfs: &str) -> Option<Self> {
+        let scratch = Scratch::new();
+        let image = image_with(&scratch, 64, mkfs, &["-q", "-F", "-m", "0"])?;
+        Self::over(scratch, &image)
+    }
+
+    fn over(scratch: Scratch, image: &str) -> Option<Self> {
+        let device = Loop::attach(image, &[])?;
+        let mount = Mount::new(&scratch, &device.node, &[])?;
+        Some(Self { mount, _device: device, _scratch: scratch })
+    }
+
+    fn journals(&self) -> usize {
+        let folder = self.mount.text("drivescope/journals");
+        std::fs::read_dir(folder).map_or(0, Iterator::count)
+    }
+
+    /// A run whose first test writes back what is there, and whose second needs the journal.
+    fn start(&self, target: &Target) -> Running {
+        let level = target.level();
+        let options = ["--test=align,transfer", "--set=align.time=4", "--rounds=1", &level];
+        let call = target.scratch.run_call(&target.device.node, &[WRITES, &options]);
+        call.env("XDG_STATE_HOME", &self.mount.point).start()
+    }
+
+    #[track_caller]
+    fn must_fail(&self, target: &Target, ended: Ended) {
+        let ended = ended.code(4);
+        let run = ended.json();
+        assert_eq!(statuses(&run), [("align", "done"), ("transfer", "failed")], "{ended}");
+        let reason = text(&test_of(&run, "transfer")["reason"]);
+        assert!(reason.contains("no room for the restore journal"), "{reason}");
+        assert!(reason.contains("XDG_STATE_HOME"), "{reason}");
+        assert!(!findings(&run).contains(&"F017"), "a full journal is no fault of the drive");
+        assert_eq!(self.journals(), 0, "a journal without a use is left");
+        target.must_be_whole(reason);
+    }
+}
+
+#[test]
+fn no_room_when_the_journal_is_made() {
+    let Some(target) = Target::new() else { return };
+    let Some(disk) = JournalDisk::new("mkfs.ext4") else { return };
+    let running = disk.start(&target);
+    wait_for_writes(&running, MIB);
+    take_room(&disk.mount, 0);
+    let running = running.must_be_alive();
+    disk.must_fail(&target, running.end());
+    // Nothing of it is in the way of the next run, here or elsewhere.
+    target.call(&[]).end().code(0);
+    target.must_be_whole("after the next run");
+}
+
+/// Ext2 cannot set space aside, so the journal runs full in the middle.
+#[test]
+fn no_room_while_originals_are_saved() {
+    let Some(target) = Target::new() else { return };
+    let Some(disk) = JournalDisk::new("mkfs.ext2") else { return };
+    let running = disk.start(&target);
+    wait_for_writes(&running, MIB);
+    take_room(&disk.mount, 8 * MIB);
+    let running = running.must_be_alive();
+    disk.must_fail(&target, running.end());
+}
+
+/// A thin disk: its file system has room, and what is below has not.
+#[test]
+fn a_journal_disk_that_fails_while_originals_are_saved() {
+    let Some(target) = Target::new() else { return };
+    let Some(below) = JournalDisk::new("mkfs.ext4") else { return };
+    let scratch = Scratch::new();
+    let Some(disk) = thin(scratch, &below) else { return };
+    let running = disk.start(&target);
+    wait_for_writes(&running, MIB);
+    take_room(&below.mount, 4 * MIB);
+    let running = running.must_be_alive();
+    disk.must_fail(&target, running.end());
+}
+
+/// The originals are there; only that they are back cannot be written down.
+#[test]
+fn a_journal_disk_that_fails_while_patterns_are_written() {
+    let Some(target) = Target::new() else { return };
+    let Some(below) = JournalDisk::new("mkfs.ext4") else { return };
+    let scratch = Scratch::new();
+    let Some(disk) = thin(scratch, &below) else { return };
+    let call = target.call(&[ENDLESS]).env("XDG_STATE_HOME", &disk.mount.point);
+    let running = call.start();
+    target.wait_for_patterns();
+    take_room(&below.mount, 0);
+    let running = running.must_be_alive();
+    running.signal(Signal::INT);
+    let ended = running.end();
+    target.must_be_whole("whatever became of the journal");
+    // Removing the journal can fail, which is told; it would give back once more what is there.
+    if ended.exit_code() != Some(130) {
+        let run = ended.code(4).json();
+        let reason = text(&test_of(&run, "transfer")["reason"]);
+        assert!(reason.contains("cannot remove the journal"), "{reason}");
+    }
+}
+
+/// A disk whose file lies on another and is larger than that has room for.
+fn thin(scratch: Scratch, below: &JournalDisk) -> Option<JournalDisk> {
+    let image = below.mount.text("thin");
+    let file = std::fs::File::create(&image).expect("it is ours");
+    file.set_len(128 * MIB).expect("file systems have sparse files");
+    super::guards::tool("mkfs.ext4", &["-q", "-F", &image]).ok()?;
+    JournalDisk::over(scratch, &image)
+}

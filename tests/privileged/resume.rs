@@ -1,0 +1,109 @@
+//! `--resume`: one word goes on with a full fill or verify that was killed, and the result is about all of it.
+
+use super::fill_verify::SLOW_FILL;
+use super::guards::{Loop, OnLoop, image_of_noise};
+use super::stamps::{stamped, value};
+use crate::support::json::{array, findings, statuses, test_of, text};
+use crate::support::{Running, Scratch, wait_for};
+use rustix::process::Signal;
+
+const MIB: u64 = 1 << 20;
+const VERIFY: &[&str] = &["--test=verify", "--set=verify.mode=full", "--json"];
+
+/// Kills a run as soon as the store has something of it that is not at its very beginning and whose
+/// reason contains `words`.
+fn kill_after_a_checkpoint(scratch: &Scratch, running: Running, words: &str) {
+    let last = || {
+        let kept = scratch.drivescope(&["show", "last", "--json"]);
+        kept.exit_code().filter(|code| *code == 0).map(|_| kept.json())
+    };
+    let before = last().map(|run| run["id"].clone());
+    wait_for("a checkpoint", || {
+        let run = last().filter(|run| Some(&run["id"]) != before.as_ref())?;
+        let reason = text(&run["tests"][0]["reason"]).to_string();
+        (reason.contains(words) && !reason.ends_with("from=0")).then_some(())
+    });
+    let running = running.must_be_alive();
+    running.signal(Signal::KILL);
+    assert_eq!(running.end().signal(), Some(9));
+}
+
+#[test]
+fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
+    for kill in 1..=2 {
+        // The second one is killed while it goes on.
+        let resume: &[&str] = if kill == 1 { &[] } else { &["--resume"] };
+        let running = scratch.run_call(&device.node, &[SLOW_FILL, resume, &[&destroy]]).start();
+        kill_after_a_checkpoint(&scratch, running, "--resume goes on there");
+    }
+    let stopped = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+    let id = text(&stopped["id"]);
+    // Who begins anew is told.
+    let plan = scratch.run(&device.node, &[SLOW_FILL, &[&destroy, "--dry-run"]]).code(0);
+    assert!(plan.stderr.contains(&format!("(run {id}); --resume goes on there")), "{plan}");
+    let resumed = scratch.run(&device.node, &[&["--test=fill", "--json", "--resume", &destroy]]);
+    let resumed = resumed.code(0);
+    assert!(resumed.stderr.contains(&format!("(run {id}); this run goes on there")), "{resumed}");
+    let run = resumed.json();
+    assert_eq!(statuses(&run), [("fill", "done")]);
+    assert_eq!(run["plan"]["seed"], stopped["plan"]["seed"]);
+    let from = run["plan"]["suite"]["fill"]["from"].as_u64().unwrap();
+    assert!(from > 0 && from < 256 * MIB, "{from}");
+    assert_eq!(value(&run, "fill.write.written_bytes"), (256 * MIB - from) as f64);
+    let curve = array(&test_of(&run, "fill")["series"]);
+    let curve = curve.iter().find(|series| series["key"] == "fill.write.mb_s").unwrap();
+    let x: Vec<f64> = array(&curve["x"]).iter().map(|x| x.as_f64().unwrap()).collect();
+    assert_eq!((x[0], x[x.len() - 1]), (0.0, (256 * MIB) as f64));
+    assert!(x.windows(2).all(|pair| pair[0] < pair[1]), "{x:?}");
+    assert!(value(&run, "fill.whole.time_s") > 0.0);
+    assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap");
+    // It has come to its end: there is nothing more to go on with, and nothing to tell.
+    let again = ["--test=fill", "--resume", &destroy];
+    let message = scratch.run(&device.node, &[&again]).refused(2);
+    assert!(message.contains("nothing to resume"), "{message}");
+    let plan = scratch.run(&device.node, &[SLOW_FILL, &[&destroy, "--dry-run"]]).code(0);
+    assert!(!plan.stderr.contains("--resume"), "{plan}");
+}
+
+#[test]
+fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
+    let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(2048) else { return };
+    let running = scratch.run_call(&device.node, &[VERIFY, &[&destroy]]).start();
+    kill_after_a_checkpoint(&scratch, running, "read phase, all before it intact");
+    let resume = ["--test=verify", "--json", "--resume", &destroy];
+    let run = scratch.run(&device.node, &[&resume]).code(0).json();
+    assert_eq!(run["plan"]["suite"]["verify"]["phase"], "read");
+    for key in ["read.intact_bytes", "capacity.real_bytes"] {
+        assert_eq!(value(&run, &format!("verify.{key}")), (2048 * MIB) as f64, "{key}");
+    }
+    assert!(!findings(&run).contains(&"F031"), "{:?}", findings(&run));
+}
+
+#[test]
+fn only_what_was_ended_on_this_device_is_resumed() {
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
+    let resume: &[&str] = &["--test=fill", "--resume"];
+    // Nothing was ever begun.
+    let message = scratch.run(&device.node, &[resume, &[&destroy]]).refused(2);
+    assert!(message.contains("nothing to resume"), "{message}");
+    let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
+    kill_after_a_checkpoint(&scratch, running, "--resume goes on there");
+    // A twin is another device.
+    let other = Scratch::new();
+    let twin = image_of_noise(&other, 256);
+    let Some(twin) = Loop::attach(&twin, &[]) else { return };
+    let of_twin = format!("--destroy={}:{}", twin.name(), 256 * MIB);
+    let message = scratch.run(&twin.node, &[resume, &[&of_twin]]).refused(2);
+    assert!(message.contains("nothing to resume"), "{message}");
+    // The device holds something else by now: it is refused, and nothing is written.
+    std::fs::write(&image, crate::support::noise(256 << 20, 99)).unwrap();
+    let before = std::fs::read(&image).unwrap();
+    let ended = scratch.run(&device.node, &[resume, &["--json", &destroy]]).code(2);
+    let reason = text(&test_of(&ended.json(), "fill")["reason"]).to_string();
+    assert!(reason.contains("does not hold what seed"), "{reason}");
+    assert!(std::fs::read(&image).unwrap() == before, "a refused continuation wrote");
+    // The seed belongs to the stopped run.
+    let message = scratch.run(&device.node, &[resume, &["--seed=3", &destroy]]).refused(2);
+    assert!(message.contains("--seed"), "{message}");
+}

@@ -1,0 +1,36 @@
+//! What a person sees on a terminal: lines that end between words.
+
+use crate::support::terminal::OnTerminal;
+use crate::support::{Ended, Scratch};
+
+/// Columns of the terminal; outputs never have more.
+const COLUMNS: u16 = 80;
+
+/// The same call on a terminal and in a pipe: the messages must have the same words, each line must fit,
+/// and the pipe must get one line per message.
+#[track_caller]
+pub fn must_wrap(scratch: &Scratch, arguments: &[&str], code: i32) -> Ended {
+    let piped = scratch.drivescope(arguments).code(code);
+    let call = scratch.call(arguments).env("NO_COLOR", "1");
+    let shown = OnTerminal::start_with(call, COLUMNS).end().code(code);
+    let words = |text: &str| text.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+    assert_eq!(words(&shown.stdout), words(&piped.stderr), "{shown}");
+    let width = |line: &str| line.trim_end().chars().count();
+    let is_one_word = |line: &str| words(line).len() == 1;
+    for line in shown.stdout.lines() {
+        assert!(width(line) <= usize::from(COLUMNS) || is_one_word(line), "{line}");
+    }
+    assert!(
+        piped.stderr.lines().any(|line| width(line) > COLUMNS.into()),
+        "nothing to wrap: {piped}"
+    );
+    shown
+}
+
+#[test]
+fn messages_end_between_words() {
+    let scratch = Scratch::new();
+    let name = "a-name-of-some-length/".repeat(3);
+    let shown = must_wrap(&scratch, &["run", &name], 2);
+    assert!(shown.stdout.lines().skip(1).all(|line| line.starts_with("  ")), "{shown}");
+}
