@@ -3,9 +3,12 @@
 use crate::support::json::{array, text};
 use crate::support::scratch::{names, own_folder};
 use crate::support::{Running, Scratch, TINY, wait_for};
+use rustix::fs::OFlags;
 use rustix::process::Signal;
 use serde_json::Value;
+use std::io::{PipeReader, PipeWriter, Write, pipe};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Its first phase never ends by itself.
 const ENDLESS: &[&str] =
@@ -200,17 +203,65 @@ fn a_killed_run_does_not_look_complete() {
 }
 
 #[test]
-fn the_second_signal_ends_at_once() {
+fn signals_close_together_are_one() {
+    // `timeout` signals its child, and then the group that the child is in.
     let scratch = Scratch::new();
-    let (running, folder) = start_and_wait_for_reads(&scratch);
-    // Stopped, it gets both signals before it can act on the first.
+    let (running, _) = start_and_wait_for_reads(&scratch);
+    // Stopped, it gets all of them before it can act on the first.
     running.signal(Signal::STOP);
     running.signal(Signal::INT);
     running.signal(Signal::TERM);
     running.signal(Signal::CONT);
-    running.end().code(130);
-    // Whatever was left, the next run removes.
-    scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
-    assert!(!folder.exists());
+    running.signal(Signal::TERM);
+    let ended = running.end().code(130);
+    assert!(ended.stdout.contains("saved as run"), "{ended}");
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    assert!(lines.len() == 1 && lines[0].contains("drivescope: interrupted; "), "{ended}");
     assert_eq!(names(scratch.target()), [""; 0]);
+    assert_eq!(kept_run(&scratch)["status"], "interrupted");
+}
+
+#[test]
+fn a_later_signal_ends_at_once_and_takes_the_own_folder_along() {
+    let scratch = Scratch::new();
+    // Its store is held, so that the end in order has to wait.
+    scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
+    let (running, _) = start_and_wait_for_reads(&scratch);
+    let Some(_holder) = crate::store::holder(&scratch, "") else { return };
+    running.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(1200));
+    running.signal(Signal::TERM);
+    let ended = running.end().code(130);
+    assert!(!ended.stdout.contains("verdict"), "it waited: {ended}");
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn a_signal_before_anything_is_done_ends_at_once() {
+    // A pipe that nobody reads holds it up.
+    let scratch = Scratch::new();
+    let (_reader, writer) = full_pipe();
+    let call = scratch.run_call("target", &[&["--dry-run"]]).output_to(writer);
+    let running = call.start();
+    let status = format!("/proc/{}/status", running.id());
+    wait_for("its handlers", || {
+        let text = std::fs::read_to_string(&status).ok()?;
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let caught = u64::from_str_radix(caught.trim(), 16).ok()?;
+        (caught >> (Signal::TERM.as_raw() - 1) & 1 == 1).then_some(())
+    });
+    running.signal(Signal::TERM);
+    let ended = running.end().code(130);
+    assert!(ended.stderr.contains("interrupted before anything was done"), "{ended}");
+}
+
+/// A pipe into which nothing more can be written.
+fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = pipe().unwrap();
+    let flags = rustix::fs::fcntl_getfl(&writer).unwrap();
+    rustix::fs::fcntl_setfl(&writer, flags | OFlags::NONBLOCK).unwrap();
+    while writer.write(&[b'x'; 4096]).is_ok() {}
+    while writer.write(b"x").is_ok() {}
+    rustix::fs::fcntl_setfl(&writer, flags).unwrap();
+    (reader, writer)
 }

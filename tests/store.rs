@@ -230,7 +230,7 @@ fn rerun_without_its_target_says_so() {
 }
 
 /// A Python program that holds the store until it is killed.
-fn holder(scratch: &Scratch, mode: &str) -> Option<Running> {
+pub fn holder(scratch: &Scratch, mode: &str) -> Option<Running> {
     let held = scratch.path("held");
     let program = format!(
         "{mode}\ndb.execute('BEGIN EXCLUSIVE')\ndb.execute('DELETE FROM metrics WHERE 0')\n\

@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Beginning of the folder's name.
 const PREFIX: &str = ".drivescope-";
@@ -26,6 +27,13 @@ const MANIFEST_MAX_BYTES: usize = 64 << 10;
 
 /// Space that stays available: a tenth of the file system, and at least this.
 const FLOOR_MIN: u64 = 1 << 30;
+
+/// Folders of this process that are still there, for an end that cannot wait for their owners.
+static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn own() -> MutexGuard<'static, Vec<PathBuf>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
@@ -66,6 +74,7 @@ impl OwnFolder {
                 return Err(fail(errno));
             }
         };
+        own().push(path.clone());
         let parent = parent.to_path_buf();
         let folder = Self { parent, path, dir, manifest, files: Vec::new(), removed: false };
         folder.write_manifest()?;
@@ -139,6 +148,7 @@ impl OwnFolder {
             return Ok(());
         }
         self.removed = true;
+        own().retain(|path| *path != self.path);
         remove_listed(&self.path, self.dir.as_fd(), &self.files)
     }
 
@@ -165,6 +175,22 @@ impl Drop for OwnFolder {
     fn drop(&mut self) {
         // The caller who wants to know uses `remove`; here there is nobody left to tell.
         let _ = self.remove_now();
+    }
+}
+
+/// Removes the folders of this process while their owners may still write in them: for a program that ends
+/// at once. As ever only what a manifest names goes; what remains, [`clean`] finds later.
+pub fn remove_all_own() {
+    for path in std::mem::take(&mut *own()) {
+        let Ok(dir) = open_folder(&path) else { continue };
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let Ok(manifest) = rustix::fs::openat(&dir, MANIFEST, flags, Mode::empty()) else {
+            continue;
+        };
+        if let Ok(files) = parse_manifest(manifest.as_fd()) {
+            // There is nobody left to tell.
+            let _ = remove_listed(&path, dir.as_fd(), &files);
+        }
     }
 }
 

@@ -22,8 +22,13 @@ use drivescope_report::text;
 use drivescope_store::{Location, Store};
 use std::path::{Path, PathBuf};
 
+/// What the first signal is answered with.
+const STOPPING: &str =
+    "interrupted; what was measured is kept, then the run ends (a second signal cuts that short)";
+
 /// `drivescope run`.
 pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
+    let signals = RunSignals::new();
     if arguments.clean {
         return clean(&arguments.targets);
     }
@@ -52,11 +57,12 @@ pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
         let plan = planner::plan(suite.clone(), seed, engine, &target, size_asked, level)?;
         jobs.push(Job { plan, target, claim: None });
     }
-    carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed)
+    carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed, &signals)
 }
 
 /// `drivescope rerun`.
 pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
+    let signals = RunSignals::new();
     let outcome = arguments.outcome;
     let earlier = open_existing(outcome.store.store.as_deref())?.get(&arguments.run)?;
     let Plan { mut suite, seed, engine, own_bytes, .. } = earlier.plan;
@@ -81,7 +87,7 @@ pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
     }
     let plan = planner::plan(suite, seed, engine, &target, true, WriteLevel::Read)?;
     let jobs = vec![Job { plan, target, claim: None }];
-    carry_out(jobs, outcome, earlier.label, earlier.price, None)
+    carry_out(jobs, outcome, earlier.label, earlier.price, None, &signals)
 }
 
 /// Prints the plans, or runs them.
@@ -91,6 +97,7 @@ fn carry_out(
     label: Option<String>,
     price: Option<Price>,
     allowed: Option<Allowed>,
+    signals: &RunSignals,
 ) -> Result<Code, Failure> {
     let OutcomeArguments { dry_run, quiet, no_save, show, store } = outcome;
     if dry_run {
@@ -111,8 +118,8 @@ fn carry_out(
         return Err(Failure::usage(NO_PASSES));
     }
     let options = Options { label, price, quiet, json, verbose, table };
-    let signals = RunSignals::new();
     if let Some(allowed) = &allowed {
+        signals.begin(STOPPING);
         let store = Location::parse(store.store.as_deref()).ok().filter(|_| !no_save);
         let own = raw::own_places(store.map(|s| s.path().to_path_buf()));
         let terminal = if quiet || json { None } else { Terminal::find(&signals.stop) };
@@ -120,8 +127,9 @@ fn carry_out(
         claim_all(&mut jobs, allowed, &own, terminal.as_ref())?;
     }
     let store = open_store(no_save, store.store.as_deref())?;
+    signals.begin(STOPPING);
     clean_leftovers(&jobs);
-    measure(jobs, &options, store, &signals)
+    measure(jobs, &options, store, signals)
 }
 
 /// Claims every target, so that nothing is written unless everything may be; and none before all are
