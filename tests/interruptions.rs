@@ -172,6 +172,18 @@ fn foreign_files_in_a_left_folder_are_kept_and_said() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_removed_at_the_end_shows_in_the_exit_code() {
+    let scratch = Scratch::new();
+    let options = ["--test=transfer", "--cells=rnd4k_q1t1.read", "--set=transfer.time=1s"];
+    let (running, folder) = start_and_wait_for_file(&scratch, &[TINY, &options]);
+    std::fs::write(folder.join("thesis.txt"), "mine").unwrap();
+    let ended = running.end().code(2);
+    assert!(ended.stderr.contains("not empty") && ended.stdout.contains("saved as run"), "{ended}");
+    assert_eq!(names(&folder), ["thesis.txt"]);
+    assert_eq!(kept_run(&scratch)["status"], "done");
+}
+
+#[test]
 fn a_killed_run_costs_at_most_the_test_in_progress() {
     let scratch = Scratch::new();
     let running = scratch.run_call("target", &[TINY, ENDLESS_SECOND]).start();

@@ -269,15 +269,47 @@ fn a_store_locked_for_all_is_refused_before_a_run_begins() {
 }
 
 #[test]
-fn a_store_that_fails_in_the_middle_does_not_cost_the_result() {
-    let (scratch, _) = with_a_run();
-    let Some(_holder) = holder(&scratch, "") else { return };
-    let ended = scratch.run("target", &[TINY, ONE_CELL]);
-    assert!(ended.stderr.contains("the run is not stored"), "{ended}");
-    assert!(ended.stderr.contains("locked"), "{ended}");
+fn a_store_that_fails_in_the_middle_does_not_cost_the_run() {
+    let (scratch, first) = with_a_run();
+    let Some(holder) = holder(&scratch, "") else { return };
+    let ended = scratch.run("target", &[TINY, &["--test=transfer,latency"]]).code(2);
+    let [line] = ended.stderr.lines().collect::<Vec<_>>()[..] else {
+        panic!("one line was expected: {ended}")
+    };
+    for part in ["the run is not stored", "locked", "drivescope import"] {
+        assert!(line.contains(part), "'{part}' is missing: {ended}");
+    }
     assert!(ended.stdout.contains("rnd 4 KiB") && ended.stdout.contains("verdict"), "{ended}");
     assert!(!ended.stdout.contains("saved as run"), "{ended}");
     assert_eq!(names(scratch.target()), [""; 0]);
+    // What it names can be brought in when the store is free again.
+    drop(holder);
+    let is_document = |word: &&str| word.contains("/run-");
+    let file = line.split([' ', ',']).find(is_document).unwrap_or_else(|| panic!("{ended}"));
+    let imported = scratch.drivescope(&["import", file]).code(0);
+    let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+    assert!(imported.stdout.contains(text(&run["id"])) && run["id"] != first, "{imported}");
+    assert_eq!(array(&run["tests"]).len(), 2);
+    assert!(!array(&run["verdict"]).is_empty());
+}
+
+#[test]
+fn a_store_that_is_free_again_at_the_end_has_the_run() {
+    let (scratch, _) = with_a_run();
+    let Some(holder) = holder(&scratch, "") else { return };
+    let options = ["--test=transfer,latency", "--cells=rnd4k_q1t1.read"];
+    let running = scratch.run_call("target", &[TINY, &options]).start();
+    let document = wait_for("the document beside the store", || {
+        let names = names(scratch.store().parent().unwrap());
+        names.into_iter().find(|name| name.starts_with("run-") && name.ends_with(".json"))
+    });
+    drop(holder);
+    let ended = running.end().code(0);
+    assert_eq!(ended.stderr, "", "{ended}");
+    assert!(ended.stdout.contains("saved as run"), "{ended}");
+    let left = names(scratch.store().parent().unwrap());
+    assert!(!left.contains(&document), "{left:?}");
+    assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::document::Document;
 use super::originals;
+use super::shelf::Kept;
 use super::stored::phybs_table;
 use crate::exit::{Code, Failure};
 use crate::output;
@@ -71,8 +72,8 @@ pub fn measure(
     let mut runs = Vec::new();
     let alone = jobs.len() == 1;
     for job in jobs {
-        let run = measure_one(job, options, store.as_mut(), signals, &machine)?;
-        code = code.max(code_of(&run));
+        let (run, outcome) = measure_one(job, options, store.as_mut(), signals, &machine)?;
+        code = code.max(code_of(&run)).max(outcome);
         let interrupted = run.status == TestStatus::Interrupted;
         runs.push(run);
         if interrupted {
@@ -93,13 +94,14 @@ pub fn measure(
     Ok(code)
 }
 
+/// The run, and what else than it decides the exit code.
 fn measure_one(
     Job { plan, target, claim }: Job,
     options: &Options,
     store: Option<&mut Store>,
     signals: &RunSignals,
     machine: &Machine,
-) -> Result<Run, Failure> {
+) -> Result<(Run, Code), Failure> {
     let tables = !options.json && !options.table;
     if tables && !options.quiet {
         announce(&plan, &target);
@@ -141,13 +143,17 @@ fn measure_one(
     let closed = session.close();
     listener.join().expect("the listener does not panic");
     let (run, kept) = document.into_inner().conclude();
+    // What was measured stands; that it is not kept, or that something stays behind, does not go by.
+    let mut outcome = if kept == Kept::NotStored { Code::Usage } else { Code::Ok };
     if let Err(error) = closed {
-        output::complain(&error.to_string());
+        let failure = Failure::from(error);
+        output::complain(&failure.message);
+        outcome = outcome.max(failure.code);
     }
     if tables {
         conclude(&run, options, kept);
     }
-    Ok(run)
+    Ok((run, outcome))
 }
 
 /// The first lines: what will happen to which drive.
@@ -160,7 +166,7 @@ fn announce(plan: &Plan, target: &Target) {
 }
 
 /// The last lines: what was noticed, what the drive suits, where the run is kept.
-fn conclude(run: &Run, options: &Options, kept: bool) {
+fn conclude(run: &Run, options: &Options, kept: Kept) {
     let style = output::style();
     for section in [text::findings(&run.findings, style), text::verdicts(&run.verdict, style)] {
         if !section.trim().is_empty() {
@@ -170,7 +176,7 @@ fn conclude(run: &Run, options: &Options, kept: bool) {
     if options.verbose {
         output::print_line(&format!("\n{}", text::verbose(run, style)));
     }
-    if kept && !options.quiet {
+    if kept == Kept::Stored && !options.quiet {
         output::print_line(&format!("\n{}", text::saved(&run.id, style)));
     }
 }

@@ -10,6 +10,7 @@ mod raw;
 mod reproduce;
 mod restore;
 mod run;
+mod shelf;
 mod simulate;
 mod stored;
 
