@@ -129,7 +129,8 @@ fn what_a_killed_run_leaves_clean_removes() {
         let (running, folder) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS]);
         running.signal(Signal::KILL);
         running.end();
-        assert!(folder.exists());
+        let looked = scratch.drivescope(&["run", "--clean", "target", "--dry-run"]).code(0);
+        assert!(looked.stdout.starts_with("would remove ") && folder.join("data").exists());
         let ended = call.end().code(0);
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         assert!(ended.stdout.contains("removed") && ended.stdout.contains(&name), "{ended}");
@@ -137,6 +138,8 @@ fn what_a_killed_run_leaves_clean_removes() {
     }
     let ended = scratch.drivescope(&["run", "--clean", "target"]).code(0);
     assert_eq!(ended.stdout, "nothing to clean\n");
+    let message = scratch.drivescope(&["run", "--clean", "target", "--json"]).refused(2);
+    assert!(message.contains("--clean") && message.contains("--json"), "{message}");
 }
 
 #[test]
@@ -161,6 +164,12 @@ fn foreign_files_in_a_left_folder_are_kept_and_said() {
     running.signal(Signal::KILL);
     running.end();
     std::fs::write(folder.join("thesis.txt"), "mine").unwrap();
+    let ended = scratch.drivescope(&["run", "--clean", "target", "--dry-run"]).code(3);
+    assert!(
+        ended.stderr.contains("would leave ") && ended.stderr.contains("thesis.txt"),
+        "{ended}"
+    );
+    assert!(folder.join("data").exists());
     let ended = scratch.drivescope(&["run", "--clean", "target"]).code(3);
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     assert!(ended.stderr.contains(&name) && ended.stderr.contains("not empty"), "{ended}");

@@ -194,10 +194,10 @@ pub fn remove_all_own() {
     }
 }
 
-/// What [`clean`] found.
+/// What [`clean`] and [`look`] found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Folders of dead runs, now removed.
+    /// Folders of dead runs, which [`clean`] has removed and [`look`] has not.
     pub removed: Vec<PathBuf>,
     /// Folders of runs that are still alive.
     pub in_use: Vec<PathBuf>,
@@ -208,6 +208,19 @@ pub struct Cleaned {
 /// Removes what killed runs left in `parent`. Never touches a folder whose run is alive, that belongs
 /// to another user, or that has no manifest of ours.
 pub fn clean(parent: &Path) -> Result<Cleaned, DriveError> {
+    walk(parent, remove_if_dead)
+}
+
+/// What [`clean`] would do in `parent`; changes nothing.
+pub fn look(parent: &Path) -> Result<Cleaned, DriveError> {
+    walk(parent, is_dead)
+}
+
+/// Asks `is_done` about everything in `parent` that is named like a folder of ours.
+fn walk(
+    parent: &Path,
+    is_done: impl Fn(&Path) -> Result<bool, String>,
+) -> Result<Cleaned, DriveError> {
     let mut cleaned = Cleaned::default();
     let entries = std::fs::read_dir(parent).map_err(|e| DriveError::from_io("read", parent, e))?;
     for entry in entries.flatten() {
@@ -216,7 +229,7 @@ pub fn clean(parent: &Path) -> Result<Cleaned, DriveError> {
             continue;
         }
         let path = entry.path();
-        match remove_if_dead(&path) {
+        match is_done(&path) {
             Ok(true) => cleaned.removed.push(path),
             Ok(false) => cleaned.in_use.push(path),
             Err(why) => cleaned.kept.push((path, why)),
@@ -225,8 +238,20 @@ pub fn clean(parent: &Path) -> Result<Cleaned, DriveError> {
     Ok(cleaned)
 }
 
-/// Removes the folder of a dead run; `Ok(false)` if the run is alive.
-fn remove_if_dead(path: &Path) -> Result<bool, String> {
+/// A folder that is ours by its owner and its manifest.
+enum Found {
+    Alive,
+    /// Killed between making the folder and its manifest.
+    Empty,
+    /// The lock on the manifest keeps others from cleaning it at the same time.
+    Dead {
+        dir: OwnedFd,
+        _lock: OwnedFd,
+        files: Vec<String>,
+    },
+}
+
+fn examine(path: &Path) -> Result<Found, String> {
     let say = |errno: Errno| errno.to_string();
     let dir = open_folder(path).map_err(say)?;
     let owner = rustix::fs::fstat(&dir).map_err(say)?.st_uid;
@@ -236,15 +261,42 @@ fn remove_if_dead(path: &Path) -> Result<bool, String> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let manifest = match rustix::fs::openat(&dir, MANIFEST, flags, Mode::empty()) {
         Ok(manifest) => manifest,
-        // Killed between making the folder and its manifest: then the folder is empty.
-        Err(Errno::NOENT) => return rustix::fs::rmdir(path).map(|()| true).map_err(say),
+        Err(Errno::NOENT) => return Ok(Found::Empty),
         Err(errno) => return Err(say(errno)),
     };
     if lock(manifest.as_fd()) == Err(Errno::WOULDBLOCK) {
-        return Ok(false);
+        return Ok(Found::Alive);
     }
     let files = parse_manifest(manifest.as_fd())?;
-    remove_listed(path, dir.as_fd(), &files).map(|()| true).map_err(|e| e.to_string())
+    Ok(Found::Dead { dir, _lock: manifest, files })
+}
+
+/// Removes the folder of a dead run; `Ok(false)` if the run is alive.
+fn remove_if_dead(path: &Path) -> Result<bool, String> {
+    match examine(path)? {
+        Found::Alive => return Ok(false),
+        Found::Empty => rustix::fs::rmdir(path).map_err(|errno| errno.to_string())?,
+        Found::Dead { dir, files, .. } => {
+            remove_listed(path, dir.as_fd(), &files).map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the folder is one of a dead run with nothing else in it; `Ok(false)` if the run is alive.
+fn is_dead(path: &Path) -> Result<bool, String> {
+    let files = match examine(path)? {
+        Found::Alive => return Ok(false),
+        Found::Empty => Vec::new(),
+        Found::Dead { files, .. } => files,
+    };
+    for entry in std::fs::read_dir(path).map_err(|error| error.to_string())?.flatten() {
+        let name = entry.file_name();
+        if name != MANIFEST && !files.iter().any(|file| **file == *name) {
+            return Err(format!("{} in it is not drivescope's", name.to_string_lossy()));
+        }
+    }
+    Ok(true)
 }
 
 fn parse_manifest(fd: BorrowedFd<'_>) -> Result<Vec<String>, String> {
@@ -377,7 +429,10 @@ mod tests {
         let path = dead.path().to_path_buf();
         dead.removed = true;
         drop(dead);
+        let seen = look(parent.path()).unwrap();
+        assert_eq!(entries(&path), 2, "looking removes nothing");
         let cleaned = clean(parent.path()).unwrap();
+        assert_eq!(seen, cleaned);
         assert_eq!(cleaned.removed, [path]);
         assert_eq!(cleaned.in_use, [living.path().to_path_buf()]);
         assert_eq!(entries(living.path()), 2);
@@ -400,8 +455,9 @@ mod tests {
         }
         let link = parent.path().join(format!("{PREFIX}link"));
         std::os::unix::fs::symlink(parent.path(), &link).unwrap();
-        let cleaned = clean(parent.path()).unwrap();
-        assert_eq!((cleaned.removed.len(), cleaned.kept.len()), (0, 4));
+        for cleaned in [look(parent.path()), clean(parent.path())].map(Result::unwrap) {
+            assert_eq!((cleaned.removed.len(), cleaned.kept.len()), (0, 4));
+        }
         assert_eq!(std::fs::read_to_string(&outside).unwrap(), "keep");
         assert!(parent.path().join(format!("{PREFIX}extra/unknown")).exists());
     }

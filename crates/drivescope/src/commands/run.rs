@@ -12,13 +12,14 @@ use crate::signals::RunSignals;
 use drivescope_bench::suites::{self, Overrides};
 use drivescope_bench::{clock, engine, planner};
 use drivescope_drive::gate::OwnPlaces;
-use drivescope_drive::{Roots, Target, own_folder};
+use drivescope_drive::own_folder::{self, Cleaned};
+use drivescope_drive::{Roots, Target};
 use drivescope_model::gate::GateRecord;
 use drivescope_model::options::{AlignMethod, TestKind};
 use drivescope_model::plan::{Engine, Plan, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
-use drivescope_report::text;
+use drivescope_report::{clean as clean_text, text};
 use drivescope_store::{Location, Store};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ const STOPPING: &str =
 pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
     let signals = RunSignals::new();
     if arguments.clean {
-        return clean(&arguments.targets);
+        return clean(&arguments.targets, arguments.outcome.dry_run);
     }
     let overrides = Overrides {
         tests: arguments.test,
@@ -79,8 +80,9 @@ pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
         && (&then.model, &then.serial) != (&now.model, &now.serial)
     {
         let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "unknown".to_string());
-        let (then, now) = (name(&then.model), name(&now.model));
-        output::note(&format!("drivescope: note: then the drive was {then}, now it is {now}"));
+        let note =
+            format!("then the drive was {}, now it is {}", name(&then.model), name(&now.model));
+        output::note(&format!("drivescope: note: {}", clean_text(&note)));
     }
     if target.info().kind == TargetKind::Directory {
         suite.size = own_bytes;
@@ -239,26 +241,28 @@ fn print_plans(jobs: &[Job], opinions: &[Option<GateRecord>], allowed: Option<&A
     }
 }
 
-/// `run --clean`.
-fn clean(paths: &[PathBuf]) -> Result<Code, Failure> {
+/// `run --clean`; with `only_look` nothing is removed.
+fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
     let here = [PathBuf::from(".")];
     let paths = if paths.is_empty() { &here[..] } else { paths };
     let mut code = Code::Ok;
     let mut found = false;
     for path in paths {
-        let cleaned = own_folder::clean(path)?;
+        let (cleaned, removed, left) = match only_look {
+            true => (own_folder::look(path)?, "would remove", "would leave"),
+            false => (own_folder::clean(path)?, "removed", "left"),
+        };
+        found |= cleaned != Cleaned::default();
         for folder in cleaned.removed {
-            found = true;
-            output::print_line(&format!("removed {}", folder.display()));
+            output::print_line(&clean_text(&format!("{removed} {}", folder.display())));
         }
         for folder in cleaned.in_use {
-            found = true;
-            output::print_line(&format!("left {}: its run is still going", folder.display()));
+            let line = format!("{left} {}: its run is still going", folder.display());
+            output::print_line(&clean_text(&line));
         }
         for (folder, why) in cleaned.kept {
-            found = true;
             code = Code::Refused;
-            output::complain(&format!("left {}: {why}", folder.display()));
+            output::complain(&format!("{left} {}: {why}", folder.display()));
         }
     }
     if !found {
@@ -272,11 +276,12 @@ fn clean_leftovers(jobs: &[Job]) {
     for job in jobs.iter().filter(|job| job.target.info().kind == TargetKind::Directory) {
         let Ok(cleaned) = own_folder::clean(job.target.path()) else { continue };
         for folder in cleaned.removed {
-            let path = folder.display();
-            output::note(&format!("drivescope: note: removed {path}, left by a killed run"));
+            let note = format!("removed {}, left by a killed run", folder.display());
+            output::note(&format!("drivescope: note: {}", clean_text(&note)));
         }
         for (folder, why) in cleaned.kept {
-            output::note(&format!("drivescope: note: left {}: {why}", folder.display()));
+            let note = format!("left {}: {why}", folder.display());
+            output::note(&format!("drivescope: note: {}", clean_text(&note)));
         }
     }
 }
