@@ -156,9 +156,46 @@ fn export_and_import_move_runs_between_stores() {
     let one = scratch.drivescope(&["export", &ids[0]]).code(0);
     assert!(one.json().is_object(), "one run is one document");
     let file = scratch.file("one.json", &one.stdout);
-    scratch.drivescope(&["import", &file, &file, "--store", &other]).code(0);
+    let again = scratch.drivescope(&["import", &file, &file, "--store", &other]).code(0);
+    assert_eq!(again.stdout.matches("is there already").count(), 2, "{again}");
+    // With the same id and other contents: refused, and nothing of the file is kept.
+    let changed = one.stdout.replacen("\"label\": \"one\"", "\"label\": \"two\"", 1);
+    assert_ne!(changed, one.stdout);
+    let file = scratch.file("changed.json", &changed);
+    let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
+    assert!(message.contains(&ids[0]) && message.contains("--store FILE"), "{message}");
+    assert_eq!(scratch.drivescope(&["export", "--store", &other]).code(0).stdout, all.stdout);
     let listed = scratch.drivescope(&["runs", "--json", "--store", &other]).code(0).json();
     assert_eq!(array(&listed).len(), 2);
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_not_printed() {
+    let scratch = Scratch::new();
+    let odd = "odd\u{1b}[31m\u{9b}2J";
+    fs::create_dir(scratch.path(odd)).unwrap();
+    let label = format!("--label={odd}");
+    let options = [TINY, ONE_CELL, &["--json", "--no-save", &label]];
+    let run = scratch.run(odd, &options).code(0);
+    let file = scratch.file("odd.json", &run.stdout);
+    fs::remove_dir(scratch.path(odd)).unwrap();
+    for arguments in [
+        &["import", &file][..],
+        &["import", &file],
+        &["import", odd],
+        &["runs"],
+        &["runs", "--json"],
+        &["show", "last"],
+        &["show", "last", "--json"],
+        &["export"],
+        &["rerun", "last"],
+    ] {
+        let ended = scratch.drivescope(arguments).not_panicked();
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(said.contains("odd"), "{arguments:?}: {ended}");
+        let obeyed = |c: char| c.is_control() && c != '\n';
+        assert!(!said.contains(obeyed), "{arguments:?}: {said:?}");
+    }
 }
 
 #[test]

@@ -123,8 +123,8 @@ pub struct RunArguments {
     /// Seed of all random choices, to repeat exactly the same requests.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Remove what killed runs left in the targets (default: this directory), and stop. With --dry-run,
-    /// only list it.
+    /// Remove what killed runs left in the targets (default: this directory), and stop; a dry run only
+    /// lists it.
     #[arg(long, conflicts_with = "json")]
     pub clean: bool,
     /// How block devices may be written.

@@ -82,8 +82,8 @@ pub fn measure(
     }
     if options.json {
         match runs.as_slice() {
-            [run] if alone => output::print_line(&to_json(run)),
-            runs => output::print_line(&all_to_json(runs)),
+            [run] if alone => output::print_json(&to_json(run)),
+            runs => output::print_json(&all_to_json(runs)),
         }
     }
     if options.table {

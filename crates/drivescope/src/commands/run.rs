@@ -223,7 +223,7 @@ fn print_plans_as_json(jobs: &[Job], opinions: &[Option<GateRecord>]) {
         [plan] => serde_json::to_string_pretty(plan),
         plans => serde_json::to_string_pretty(plans),
     };
-    output::print_line(&json.expect("plans are plain data"));
+    output::print_json(&json.expect("plans are plain data"));
 }
 
 fn print_plans(jobs: &[Job], opinions: &[Option<GateRecord>], allowed: Option<&Allowed>) {
