@@ -230,6 +230,20 @@ fn a_result_that_cannot_be_written_is_not_passed_over() {
 }
 
 #[test]
+fn the_rounds_of_a_test_are_told_once() {
+    let scratch = Scratch::new();
+    let ended = scratch.run("target", &[TINY, ONE_CELL, &["--verbose"]]).code(0);
+    assert_eq!(ended.stdout.matches("limited by\n").count(), 1, "{ended}");
+}
+
+#[test]
+fn quiet_output_begins_with_the_result() {
+    let scratch = Scratch::new();
+    let ended = scratch.run("target", &[TINY, ONE_CELL, &["--quiet"]]).code(0);
+    assert!(ended.stdout.starts_with("transfer"), "{ended}");
+}
+
+#[test]
 fn without_a_terminal_nothing_is_coloured_and_no_bar_is_drawn() {
     let scratch = Scratch::new();
     let ended = scratch.run("target", &[TINY, ONE_CELL, &["--verbose"]]).code(0);

@@ -69,6 +69,7 @@ fn a_signal_in_a_phase_ends_in_order_and_keeps_what_was_measured() {
         running.signal(signal);
         let ended = running.end().code(130);
         assert!(ended.stdout.contains("saved as run"), "{ended}");
+        assert!(!ended.stdout.contains("not judged"), "{ended}");
         assert_eq!(names(scratch.target()), [""; 0]);
         let run = kept_run(&scratch);
         assert_eq!(run["status"], "interrupted");

@@ -20,14 +20,15 @@ pub struct Shown {
     pub bars: bool,
     /// Tables, on standard output.
     pub tables: bool,
-    /// Limiters after each table.
-    pub verbose: bool,
+    /// An empty line before the first table, which something stands above.
+    pub gap: bool,
 }
 
 /// Listens until the senders are gone.
 pub fn listen(events: Receiver<Event>, shown: Shown) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut bar = Bar::hidden();
+        let mut gap = shown.gap;
         for event in events {
             match event {
                 Event::TestStarted { test, seconds } if shown.bars => {
@@ -41,11 +42,9 @@ pub fn listen(events: Receiver<Event>, shown: Shown) -> JoinHandle<()> {
                 Event::TestFinished(result) => {
                     bar.clear();
                     if shown.tables {
-                        let style = output::style();
-                        output::print_line(&format!("\n{}", text::test_result(&result, style)));
-                        if shown.verbose {
-                            output::print_line(&text::limiters(&result, style));
-                        }
+                        let table = text::test_result(&result, output::style());
+                        let before = if std::mem::replace(&mut gap, true) { "\n" } else { "" };
+                        output::print_line(&format!("{before}{table}"));
                     }
                 }
                 Event::TestStarted { .. } | Event::Noticed(_) => {}
@@ -136,7 +135,8 @@ impl Bar {
             Some((mb_s, iops)) if mb_s >= 10.0 => format!("  {mb_s:.0} MB/s  {iops:.0} IOPS"),
             Some((mb_s, iops)) => format!("  {mb_s:.2} MB/s  {iops:.0} IOPS"),
         };
-        self.bar.set_message(format!("{}{rate}  {left}", self.label));
+        // A narrow terminal cuts the end, which says least.
+        self.bar.set_message(format!("{left}{rate}  {}", self.label));
     }
 
     fn clear(&self) {

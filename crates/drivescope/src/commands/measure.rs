@@ -107,8 +107,7 @@ fn measure_one(
         announce(&plan, &target);
     }
     let (events, receiver) = channel();
-    let shown =
-        Shown { bars: !options.quiet && output::is_watched(), tables, verbose: options.verbose };
+    let shown = Shown { bars: !options.quiet && output::is_watched(), tables, gap: !options.quiet };
     let listener = progress::listen(receiver, shown);
     let run = begin(&plan, &target, options, machine);
     let keeping = originals::keeping(&plan, &run.id, signals);
@@ -168,7 +167,7 @@ fn announce(plan: &Plan, target: &Target) {
 /// The last lines: what was noticed, what the drive suits, where the run is kept.
 fn conclude(run: &Run, options: &Options, kept: Kept) {
     let style = output::style();
-    for section in [text::findings(&run.findings, style), text::verdicts(&run.verdict, style)] {
+    for section in [text::findings(&run.findings, style), text::verdicts_of(run, style)] {
         if !section.trim().is_empty() {
             output::print_line(&format!("\n{section}"));
         }
