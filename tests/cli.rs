@@ -167,6 +167,8 @@ fn a_users_suite_is_listed_and_a_broken_one_does_not_hide_the_others() {
     for part in ["mine", "just one cell", "bad", "broken", "quick"] {
         assert!(suites.contains(part), "{part} is missing: {suites}");
     }
+    let message = scratch.run("target", &[&["--suite=min"]]).refused(2);
+    assert!(message.contains("did you mean 'mine'"), "{message}");
     let plan = scratch.run("target", &[&["--suite=mine", "--dry-run", "--json"]]).code(0).json();
     assert_eq!(plan["suite"]["name"], "mine");
     assert_eq!(plan["tests"].as_array().unwrap().len(), 1);

@@ -374,6 +374,9 @@ pub fn room(parent: &Path) -> Result<Bytes, DriveError> {
 fn free_and_floor(parent: &Path) -> Result<(u64, u64), DriveError> {
     let vfs = rustix::fs::statvfs(parent)
         .map_err(|e| DriveError::from_errno("find the free space of", parent, e))?;
+    if vfs.f_blocks == 0 {
+        return Err(DriveError::NoPlace { path: parent.to_path_buf() });
+    }
     let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
     let floor = (vfs.f_blocks * unit / 10).max(FLOOR_MIN);
     Ok((vfs.f_bavail * unit, floor))

@@ -4,6 +4,7 @@ mod ask;
 mod catalogue;
 mod document;
 mod drives;
+mod length;
 mod measure;
 mod originals;
 mod raw;

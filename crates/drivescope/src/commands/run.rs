@@ -4,7 +4,7 @@ use super::ask::Terminal;
 use super::measure::{Job, Options, measure};
 use super::raw::{self, Allowed};
 use super::stored::{NO_PASSES, open_existing};
-use super::{originals, restore};
+use super::{length, originals, restore};
 use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments, ShowOptions};
 use crate::exit::{Code, Failure};
 use crate::output;
@@ -101,6 +101,7 @@ fn carry_out(
     allowed: Option<Allowed>,
     signals: &RunSignals,
 ) -> Result<Code, Failure> {
+    jobs.iter().try_for_each(|job| length::check(&job.plan))?;
     let OutcomeArguments { dry_run, quiet, no_save, show, store } = outcome;
     if dry_run {
         let store = Location::parse(store.store.as_deref()).ok();
