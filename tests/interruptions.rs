@@ -279,11 +279,11 @@ fn a_signal_before_anything_is_done_ends_at_once() {
 
 /// A pipe into which nothing more can be written.
 fn full_pipe() -> (PipeReader, PipeWriter) {
-    let (reader, mut writer) = pipe().unwrap();
-    let flags = rustix::fs::fcntl_getfl(&writer).unwrap();
-    rustix::fs::fcntl_setfl(&writer, flags | OFlags::NONBLOCK).unwrap();
+    let (reader, mut writer) = pipe().expect("there are descriptors left");
+    let flags = rustix::fs::fcntl_getfl(&writer).expect("the pipe is ours");
+    rustix::fs::fcntl_setfl(&writer, flags | OFlags::NONBLOCK).expect("the pipe is ours");
     while writer.write(&[b'x'; 4096]).is_ok() {}
     while writer.write(b"x").is_ok() {}
-    rustix::fs::fcntl_setfl(&writer, flags).unwrap();
+    rustix::fs::fcntl_setfl(&writer, flags).expect("the pipe is ours");
     (reader, writer)
 }

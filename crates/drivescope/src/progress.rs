@@ -128,18 +128,36 @@ impl Bar {
     }
 
     fn refresh(&self) {
-        let left = self.expected_s - self.start.elapsed().as_secs_f64();
-        let left = if left < 1.0 { "almost done".to_string() } else { format!("{left:.0} s left") };
-        let rate = match self.rate {
-            None => String::new(),
-            Some((mb_s, iops)) if mb_s >= 10.0 => format!("  {mb_s:.0} MB/s  {iops:.0} IOPS"),
-            Some((mb_s, iops)) => format!("  {mb_s:.2} MB/s  {iops:.0} IOPS"),
-        };
-        // A narrow terminal cuts the end, which says least.
-        self.bar.set_message(format!("{left}{rate}  {}", self.label));
+        let left_s = self.expected_s - self.start.elapsed().as_secs_f64();
+        self.bar.set_message(message(left_s, self.rate, &self.label));
     }
 
     fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// What stands beside a bar. A narrow terminal cuts the end, so what tells least stands there.
+fn message(left_s: f64, rate: Option<(f64, f64)>, label: &str) -> String {
+    let left = if left_s < 1.0 { "almost done".to_string() } else { format!("{left_s:.0} s left") };
+    let rate = match rate {
+        None => String::new(),
+        Some((mb_s, iops)) if mb_s >= 10.0 => format!("  {mb_s:.0} MB/s  {iops:.0} IOPS"),
+        Some((mb_s, iops)) => format!("  {mb_s:.2} MB/s  {iops:.0} IOPS"),
+    };
+    format!("{left}{rate}  {label}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_line_keeps_the_time_left_and_the_rate() {
+        // Of 40 columns the name of the test and the bar take 23.
+        let line = message(41.6, Some((178.2, 170.0)), "seq1m_q8t1.read  2/3");
+        assert_eq!(&line[..40 - 23], "42 s left  178 MB");
+        assert!(line.ends_with("170 IOPS  seq1m_q8t1.read  2/3"), "{line}");
+        assert_eq!(message(0.3, None, "x"), "almost done  x");
     }
 }
