@@ -40,6 +40,7 @@ fn what_is_no_target_is_refused_by_name() {
         ("/dev/null", &["/dev/null", "character device"]),
         ("socket", &["socket", "directories, files and block devices"]),
         ("/proc/cpuinfo", &["/proc/cpuinfo", "without a size"]),
+        ("/proc", &["/proc is no place for files", "a directory on a drive"]),
     ] {
         refuse(&scratch, &[target], 2, parts);
     }
@@ -81,6 +82,10 @@ fn absurd_values_are_refused_before_anything_happens() {
         (&["--rounds=1001"], &["between 1 and"]),
         (&["--rounds=-1"], &["-1"]),
         (&["--rounds=3.5"], &["3.5"]),
+        (&["--rounds=9999999999"], &["between 1 and 1000"]),
+        (&["--rounds=1000", "--time=30d"], &["days", "--time", "--rounds", "1000 rounds of 720 h"]),
+        (&["--rounds=1000", "--time=30d", "--dry-run"], &["days", "--time"]),
+        (&["--price=105.999USD"], &["105USD"]),
         (&["--price=cheap"], &["105USD"]),
         (&["--price=105"], &["105USD"]),
         (&["--price=-105USD"], &["105USD"]),
@@ -208,7 +213,9 @@ fn control_characters_of_a_path_do_not_reach_the_terminal() {
 fn a_negative_number_is_not_taken_for_an_option() {
     // `--time -1s` with a blank: the tip "use '-- -1s'" would make it a target.
     let scratch = Scratch::new();
-    for (option, value) in [("--time", "-1s"), ("--size", "-1G"), ("--price", "-5USD")] {
+    for (option, value) in
+        [("--time", "-1s"), ("--size", "-1G"), ("--price", "-5USD"), ("--rounds", "-1")]
+    {
         let message = refuse(&scratch, &["target", option, value], 2, &[]);
         assert!(!message.contains("'-- -"), "{option} {value}: {message}");
     }
@@ -262,7 +269,7 @@ fn broken_suites_are_refused_with_line_and_column() {
     let path = scratch.file("suite.toml", format!("{good}rounds = 0\n"));
     refuse(&scratch, &["target", "--suite", &path], 2, &["rounds"]);
     let path = scratch.file("suite.toml", b"name = \"\xff\"");
-    refuse(&scratch, &["target", "--suite", &path], 2, &[&path, "UTF-8"]);
+    refuse(&scratch, &["target", "--suite", &path], 2, &[&path, ":1:9:", "UTF-8"]);
     refuse(&scratch, &["target", "--suite=./absent.toml"], 2, &["absent.toml"]);
     refuse(&scratch, &["target", "--suite=./target"], 2, &["target"]);
 }

@@ -167,6 +167,8 @@ fn a_users_suite_is_listed_and_a_broken_one_does_not_hide_the_others() {
     for part in ["mine", "just one cell", "bad", "broken", "quick"] {
         assert!(suites.contains(part), "{part} is missing: {suites}");
     }
+    let message = scratch.run("target", &[&["--suite=min"]]).refused(2);
+    assert!(message.contains("did you mean 'mine'"), "{message}");
     let plan = scratch.run("target", &[&["--suite=mine", "--dry-run", "--json"]]).code(0).json();
     assert_eq!(plan["suite"]["name"], "mine");
     assert_eq!(plan["tests"].as_array().unwrap().len(), 1);
@@ -227,6 +229,20 @@ fn a_result_that_cannot_be_written_is_not_passed_over() {
     };
     let ended = scratch.call(&["list", "--json"]).output_to(full).end();
     assert!(ended.stderr.contains("No space left"), "nothing is said of the lost output: {ended}");
+}
+
+#[test]
+fn the_rounds_of_a_test_are_told_once() {
+    let scratch = Scratch::new();
+    let ended = scratch.run("target", &[TINY, ONE_CELL, &["--verbose"]]).code(0);
+    assert_eq!(ended.stdout.matches("limited by\n").count(), 1, "{ended}");
+}
+
+#[test]
+fn quiet_output_begins_with_the_result() {
+    let scratch = Scratch::new();
+    let ended = scratch.run("target", &[TINY, ONE_CELL, &["--quiet"]]).code(0);
+    assert!(ended.stdout.starts_with("transfer"), "{ended}");
 }
 
 #[test]

@@ -3,9 +3,12 @@
 use crate::support::json::{array, text};
 use crate::support::scratch::{names, own_folder};
 use crate::support::{Running, Scratch, TINY, wait_for};
+use rustix::fs::OFlags;
 use rustix::process::Signal;
 use serde_json::Value;
+use std::io::{PipeReader, PipeWriter, Write, pipe};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Its first phase never ends by itself.
 const ENDLESS: &[&str] =
@@ -66,6 +69,7 @@ fn a_signal_in_a_phase_ends_in_order_and_keeps_what_was_measured() {
         running.signal(signal);
         let ended = running.end().code(130);
         assert!(ended.stdout.contains("saved as run"), "{ended}");
+        assert!(!ended.stdout.contains("not judged"), "{ended}");
         assert_eq!(names(scratch.target()), [""; 0]);
         let run = kept_run(&scratch);
         assert_eq!(run["status"], "interrupted");
@@ -126,7 +130,8 @@ fn what_a_killed_run_leaves_clean_removes() {
         let (running, folder) = start_and_wait_for_file(&scratch, &[TINY, ENDLESS]);
         running.signal(Signal::KILL);
         running.end();
-        assert!(folder.exists());
+        let looked = scratch.drivescope(&["run", "--clean", "target", "--dry-run"]).code(0);
+        assert!(looked.stdout.starts_with("would remove ") && folder.join("data").exists());
         let ended = call.end().code(0);
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         assert!(ended.stdout.contains("removed") && ended.stdout.contains(&name), "{ended}");
@@ -134,6 +139,8 @@ fn what_a_killed_run_leaves_clean_removes() {
     }
     let ended = scratch.drivescope(&["run", "--clean", "target"]).code(0);
     assert_eq!(ended.stdout, "nothing to clean\n");
+    let message = scratch.drivescope(&["run", "--clean", "target", "--json"]).refused(2);
+    assert!(message.contains("--clean") && message.contains("--json"), "{message}");
 }
 
 #[test]
@@ -158,6 +165,12 @@ fn foreign_files_in_a_left_folder_are_kept_and_said() {
     running.signal(Signal::KILL);
     running.end();
     std::fs::write(folder.join("thesis.txt"), "mine").unwrap();
+    let ended = scratch.drivescope(&["run", "--clean", "target", "--dry-run"]).code(3);
+    assert!(
+        ended.stderr.contains("would leave ") && ended.stderr.contains("thesis.txt"),
+        "{ended}"
+    );
+    assert!(folder.join("data").exists());
     let ended = scratch.drivescope(&["run", "--clean", "target"]).code(3);
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     assert!(ended.stderr.contains(&name) && ended.stderr.contains("not empty"), "{ended}");
@@ -166,6 +179,18 @@ fn foreign_files_in_a_left_folder_are_kept_and_said() {
     let ended = scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
     assert!(ended.stderr.contains("left "), "{ended}");
     assert_eq!(std::fs::read_to_string(folder.join("thesis.txt")).unwrap(), "mine");
+}
+
+#[test]
+fn a_folder_that_cannot_be_removed_at_the_end_shows_in_the_exit_code() {
+    let scratch = Scratch::new();
+    let options = ["--test=transfer", "--cells=rnd4k_q1t1.read", "--set=transfer.time=1s"];
+    let (running, folder) = start_and_wait_for_file(&scratch, &[TINY, &options]);
+    std::fs::write(folder.join("thesis.txt"), "mine").unwrap();
+    let ended = running.end().code(2);
+    assert!(ended.stderr.contains("not empty") && ended.stdout.contains("saved as run"), "{ended}");
+    assert_eq!(names(&folder), ["thesis.txt"]);
+    assert_eq!(kept_run(&scratch)["status"], "done");
 }
 
 #[test]
@@ -200,17 +225,65 @@ fn a_killed_run_does_not_look_complete() {
 }
 
 #[test]
-fn the_second_signal_ends_at_once() {
+fn signals_close_together_are_one() {
+    // `timeout` signals its child, and then the group that the child is in.
     let scratch = Scratch::new();
-    let (running, folder) = start_and_wait_for_reads(&scratch);
-    // Stopped, it gets both signals before it can act on the first.
+    let (running, _) = start_and_wait_for_reads(&scratch);
+    // Stopped, it gets all of them before it can act on the first.
     running.signal(Signal::STOP);
     running.signal(Signal::INT);
     running.signal(Signal::TERM);
     running.signal(Signal::CONT);
-    running.end().code(130);
-    // Whatever was left, the next run removes.
-    scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
-    assert!(!folder.exists());
+    running.signal(Signal::TERM);
+    let ended = running.end().code(130);
+    assert!(ended.stdout.contains("saved as run"), "{ended}");
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    assert!(lines.len() == 1 && lines[0].contains("drivescope: interrupted; "), "{ended}");
     assert_eq!(names(scratch.target()), [""; 0]);
+    assert_eq!(kept_run(&scratch)["status"], "interrupted");
+}
+
+#[test]
+fn a_later_signal_ends_at_once_and_takes_the_own_folder_along() {
+    let scratch = Scratch::new();
+    // Its store is held, so that the end in order has to wait.
+    scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
+    let (running, _) = start_and_wait_for_reads(&scratch);
+    let Some(_holder) = crate::store::holder(&scratch, "") else { return };
+    running.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(1200));
+    running.signal(Signal::TERM);
+    let ended = running.end().code(130);
+    assert!(!ended.stdout.contains("verdict"), "it waited: {ended}");
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn a_signal_before_anything_is_done_ends_at_once() {
+    // A pipe that nobody reads holds it up.
+    let scratch = Scratch::new();
+    let (_reader, writer) = full_pipe();
+    let call = scratch.run_call("target", &[&["--dry-run"]]).output_to(writer);
+    let running = call.start();
+    let status = format!("/proc/{}/status", running.id());
+    wait_for("its handlers", || {
+        let text = std::fs::read_to_string(&status).ok()?;
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let caught = u64::from_str_radix(caught.trim(), 16).ok()?;
+        (caught >> (Signal::TERM.as_raw() - 1) & 1 == 1).then_some(())
+    });
+    running.signal(Signal::TERM);
+    let ended = running.end().code(130);
+    assert!(ended.stderr.contains("interrupted before anything was done"), "{ended}");
+}
+
+/// A pipe into which nothing more can be written.
+fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = pipe().expect("there are descriptors left");
+    let flags = rustix::fs::fcntl_getfl(&writer).expect("the pipe is ours");
+    rustix::fs::fcntl_setfl(&writer, flags | OFlags::NONBLOCK).expect("the pipe is ours");
+    while writer.write(&[b'x'; 4096]).is_ok() {}
+    while writer.write(b"x").is_ok() {}
+    rustix::fs::fcntl_setfl(&writer, flags).expect("the pipe is ours");
+    (reader, writer)
 }

@@ -1,8 +1,31 @@
 //! `restore` without any drive: tests/privileged/journal.rs has those that write to one.
 
-use crate::support::Scratch;
+use crate::bad_input::can_run_by_nobody;
 use crate::support::scratch::names;
+use crate::support::{ONE_CELL, Scratch, TINY, is_root};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+#[test]
+fn journals_that_cannot_be_read_are_no_hindrance_to_directories_and_files() {
+    let scratch = Scratch::new();
+    if is_root() && !can_run_by_nobody(&scratch) {
+        return;
+    }
+    let directory = scratch.folder_for_everyone("open");
+    let file = scratch.file("file", vec![7; 1 << 20]);
+    fs::create_dir(scratch.path("home/state")).unwrap();
+    let set = |mode| {
+        fs::set_permissions(scratch.path("home/state"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set(0o000);
+    let options = [TINY, ONE_CELL, &["--no-save", "--size=1M", &file]];
+    let ended = scratch.run_call(&directory, &options).by_nobody().end();
+    set(0o755);
+    let ended = ended.code(0);
+    let told = ended.stderr.matches("waits for drivescope restore is unknown").count();
+    assert!(told == 1 && ended.stderr.contains("no permission to read"), "{ended}");
+}
 
 #[test]
 fn without_a_journal_there_is_nothing_to_do_and_nothing_is_made() {

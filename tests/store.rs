@@ -156,9 +156,46 @@ fn export_and_import_move_runs_between_stores() {
     let one = scratch.drivescope(&["export", &ids[0]]).code(0);
     assert!(one.json().is_object(), "one run is one document");
     let file = scratch.file("one.json", &one.stdout);
-    scratch.drivescope(&["import", &file, &file, "--store", &other]).code(0);
+    let again = scratch.drivescope(&["import", &file, &file, "--store", &other]).code(0);
+    assert_eq!(again.stdout.matches("is there already").count(), 2, "{again}");
+    // With the same id and other contents: refused, and nothing of the file is kept.
+    let changed = one.stdout.replacen("\"label\": \"one\"", "\"label\": \"two\"", 1);
+    assert_ne!(changed, one.stdout);
+    let file = scratch.file("changed.json", &changed);
+    let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
+    assert!(message.contains(&ids[0]) && message.contains("--store FILE"), "{message}");
+    assert_eq!(scratch.drivescope(&["export", "--store", &other]).code(0).stdout, all.stdout);
     let listed = scratch.drivescope(&["runs", "--json", "--store", &other]).code(0).json();
     assert_eq!(array(&listed).len(), 2);
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_not_printed() {
+    let scratch = Scratch::new();
+    let odd = "odd\u{1b}[31m\u{9b}2J";
+    fs::create_dir(scratch.path(odd)).unwrap();
+    let label = format!("--label={odd}");
+    let options = [TINY, ONE_CELL, &["--json", "--no-save", &label]];
+    let run = scratch.run(odd, &options).code(0);
+    let file = scratch.file("odd.json", &run.stdout);
+    fs::remove_dir(scratch.path(odd)).unwrap();
+    for arguments in [
+        &["import", &file][..],
+        &["import", &file],
+        &["import", odd],
+        &["runs"],
+        &["runs", "--json"],
+        &["show", "last"],
+        &["show", "last", "--json"],
+        &["export"],
+        &["rerun", "last"],
+    ] {
+        let ended = scratch.drivescope(arguments).not_panicked();
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(said.contains("odd"), "{arguments:?}: {ended}");
+        let obeyed = |c: char| c.is_control() && c != '\n';
+        assert!(!said.contains(obeyed), "{arguments:?}: {said:?}");
+    }
 }
 
 #[test]
@@ -230,7 +267,7 @@ fn rerun_without_its_target_says_so() {
 }
 
 /// A Python program that holds the store until it is killed.
-fn holder(scratch: &Scratch, mode: &str) -> Option<Running> {
+pub fn holder(scratch: &Scratch, mode: &str) -> Option<Running> {
     let held = scratch.path("held");
     let program = format!(
         "{mode}\ndb.execute('BEGIN EXCLUSIVE')\ndb.execute('DELETE FROM metrics WHERE 0')\n\
@@ -269,15 +306,47 @@ fn a_store_locked_for_all_is_refused_before_a_run_begins() {
 }
 
 #[test]
-fn a_store_that_fails_in_the_middle_does_not_cost_the_result() {
-    let (scratch, _) = with_a_run();
-    let Some(_holder) = holder(&scratch, "") else { return };
-    let ended = scratch.run("target", &[TINY, ONE_CELL]);
-    assert!(ended.stderr.contains("the run is not stored"), "{ended}");
-    assert!(ended.stderr.contains("locked"), "{ended}");
+fn a_store_that_fails_in_the_middle_does_not_cost_the_run() {
+    let (scratch, first) = with_a_run();
+    let Some(holder) = holder(&scratch, "") else { return };
+    let ended = scratch.run("target", &[TINY, &["--test=transfer,latency"]]).code(2);
+    let [line] = ended.stderr.lines().collect::<Vec<_>>()[..] else {
+        panic!("one line was expected: {ended}")
+    };
+    for part in ["the run is not stored", "locked", "drivescope import"] {
+        assert!(line.contains(part), "'{part}' is missing: {ended}");
+    }
     assert!(ended.stdout.contains("rnd 4 KiB") && ended.stdout.contains("verdict"), "{ended}");
     assert!(!ended.stdout.contains("saved as run"), "{ended}");
     assert_eq!(names(scratch.target()), [""; 0]);
+    // What it names can be brought in when the store is free again.
+    drop(holder);
+    let is_document = |word: &&str| word.contains("/run-");
+    let file = line.split([' ', ',']).find(is_document).unwrap_or_else(|| panic!("{ended}"));
+    let imported = scratch.drivescope(&["import", file]).code(0);
+    let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+    assert!(imported.stdout.contains(text(&run["id"])) && run["id"] != first, "{imported}");
+    assert_eq!(array(&run["tests"]).len(), 2);
+    assert!(!array(&run["verdict"]).is_empty());
+}
+
+#[test]
+fn a_store_that_is_free_again_at_the_end_has_the_run() {
+    let (scratch, _) = with_a_run();
+    let Some(holder) = holder(&scratch, "") else { return };
+    let options = ["--test=transfer,latency", "--cells=rnd4k_q1t1.read"];
+    let running = scratch.run_call("target", &[TINY, &options]).start();
+    let document = wait_for("the document beside the store", || {
+        let names = names(scratch.store().parent().unwrap());
+        names.into_iter().find(|name| name.starts_with("run-") && name.ends_with(".json"))
+    });
+    drop(holder);
+    let ended = running.end().code(0);
+    assert_eq!(ended.stderr, "", "{ended}");
+    assert!(ended.stdout.contains("saved as run"), "{ended}");
+    let left = names(scratch.store().parent().unwrap());
+    assert!(!left.contains(&document), "{left:?}");
+    assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
 }
 
 #[test]

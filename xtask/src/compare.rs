@@ -1,6 +1,8 @@
 //! `cargo xtask compare fio`: drivescope against fio on the same file, on the same served disk and the
-//! same RAM disk, in alternating pairs, so that a drifting machine moves both sides alike.
+//! same RAM disk, in alternating pairs, so that a drifting machine moves both sides alike. `cargo xtask
+//! compare budgets`: what the project asks of itself without a peer.
 
+mod budgets;
 mod fio;
 mod huge_pages;
 mod ours;
@@ -129,15 +131,18 @@ struct Request {
 /// Runs the comparison; `args` follow `compare`.
 pub fn run(args: &[String]) -> Result<(), String> {
     let usage = "usage: cargo xtask compare fio [--part file|served|ram] [--pairs N] \
-                 [--time SECONDS] [--dir DIR] [--write]";
-    if args.first().map(String::as_str) != Some("fio") {
-        return Err(usage.to_string());
+                 [--time SECONDS] [--dir DIR] [--write]
+       cargo xtask compare budgets [--cold] [--write]";
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
+    match args.first().map(String::as_str) {
+        Some("budgets") => return budgets::run(root, &args[1..]),
+        Some("fio") => {}
+        _ => return Err(usage.to_string()),
     }
     let request = parse(&args[1..]).ok_or(usage)?;
     if Command::new("fio").arg("--version").output().is_err() {
         return Err("fio is not installed; Debian has it as the package fio".to_string());
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
     build(root)?;
     let drivescope = ours::Drivescope::new(root);
     let mut sections = Vec::new();

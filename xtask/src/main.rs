@@ -29,7 +29,8 @@ const USAGE: &str = "usage: cargo xtask NAME
   edges            fail if a crate uses another one that it must not use
   example IN OUT   make docs/examples/OUT of the run document IN: shorter, and without the names of
                    the machine it came from
-  compare PEER     measure the same cells as a peer, in alternating pairs (fio)";
+  compare PEER     measure the same cells as a peer, in alternating pairs (fio), or the budgets of the
+                   project that need none (budgets)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -4,7 +4,8 @@
 use crate::workspace;
 
 /// Each file of `crates/drive/src` that may, and what it writes.
-const WRITERS: [(&str, &str); 6] = [
+const WRITERS: [(&str, &str); 7] = [
+    ("document_file.rs", "the document of a run whose store cannot be written"),
     ("gate/kernel.rs", "block devices, for the gate alone"),
     ("journal/claimed.rs", "a drive that a journal gives its own originals back"),
     ("journal/storage.rs", "journals, in their folder"),

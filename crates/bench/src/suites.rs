@@ -38,7 +38,7 @@ const IOPS_MAX: f64 = 10_000_000.0;
 /// Fastest open loop, against what the drive did one by one.
 const PERCENT_MAX: f64 = 10_000.0;
 /// Most rounds; more only help against chance, and a hundred exclude it.
-const ROUNDS_MAX: u32 = 1000;
+pub const ROUNDS_MAX: u32 = 1000;
 
 /// Why a suite or an option of one cannot be used; always one line.
 #[derive(Debug, thiserror::Error)]
@@ -117,28 +117,49 @@ pub fn find(name: &str, user_folder: Option<&Path>) -> Result<Suite, SuiteError>
     match BUILT_IN.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => parse(name, text),
         None => {
-            let nearest = nearest(name, BUILT_IN.iter().map(|(known, _)| *known));
+            let own = user_folder.map(names_in).unwrap_or_default();
+            let known = BUILT_IN.iter().map(|(known, _)| *known);
+            let nearest = nearest(name, known.chain(own.iter().map(String::as_str)));
             Err(SuiteError::UnknownSuite { name: name.to_string(), nearest })
         }
     }
 }
 
+/// The names of the suites in a folder; none if it cannot be read.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let suites = paths.filter(|path| path.extension().is_some_and(|end| end == "toml"));
+    suites.filter_map(|path| Some(path.file_stem()?.to_str()?.to_string())).collect()
+}
+
 fn read(path: &Path) -> Result<Suite, SuiteError> {
     let unreadable = |source| SuiteError::Unreadable { path: path.to_path_buf(), source };
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
-    parse(&path.display().to_string(), &text)
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let name = path.display().to_string();
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
+        broken(&name, &before, "not UTF-8; write the file in that encoding".to_string())
+    })?;
+    parse(&name, &text)
+}
+
+/// A fault after the text `before`.
+fn broken(path: &str, before: &str, message: String) -> SuiteError {
+    SuiteError::Broken {
+        path: path.to_string(),
+        line: before.matches('\n').count() + 1,
+        column: before.chars().rev().take_while(|&c| c != '\n').count() + 1,
+        message,
+    }
 }
 
 fn parse(path: &str, text: &str) -> Result<Suite, SuiteError> {
     let suite: Suite = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let before = &text[..at.min(text.len())];
-        SuiteError::Broken {
-            path: path.to_string(),
-            line: before.matches('\n').count() + 1,
-            column: before.chars().rev().take_while(|&c| c != '\n').count() + 1,
-            message: error.message().lines().collect::<Vec<_>>().join(" "),
-        }
+        broken(path, before, error.message().lines().collect::<Vec<_>>().join(" "))
     })?;
     check(&suite)?;
     Ok(suite)

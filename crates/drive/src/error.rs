@@ -61,6 +61,14 @@ pub enum DriveError {
         /// What was wanted.
         wanted: String,
     },
+    /// A file system of the kernel's own, such as /proc, or one without any space.
+    #[error(
+        "{path} is no place for files: its file system has no space at all; name a directory on a drive"
+    )]
+    NoPlace {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Too small for what was asked.
     #[error("{path} has only {size}; {needed}")]
     TooSmall {

@@ -8,6 +8,7 @@
 pub mod cache;
 pub mod counters;
 pub mod direct;
+pub mod document_file;
 pub mod error;
 pub mod filesystem;
 pub mod gate;

@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Beginning of the folder's name.
 const PREFIX: &str = ".drivescope-";
@@ -26,6 +27,13 @@ const MANIFEST_MAX_BYTES: usize = 64 << 10;
 
 /// Space that stays available: a tenth of the file system, and at least this.
 const FLOOR_MIN: u64 = 1 << 30;
+
+/// Folders of this process that are still there, for an end that cannot wait for their owners.
+static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn own() -> MutexGuard<'static, Vec<PathBuf>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
@@ -66,6 +74,7 @@ impl OwnFolder {
                 return Err(fail(errno));
             }
         };
+        own().push(path.clone());
         let parent = parent.to_path_buf();
         let folder = Self { parent, path, dir, manifest, files: Vec::new(), removed: false };
         folder.write_manifest()?;
@@ -139,6 +148,7 @@ impl OwnFolder {
             return Ok(());
         }
         self.removed = true;
+        own().retain(|path| *path != self.path);
         remove_listed(&self.path, self.dir.as_fd(), &self.files)
     }
 
@@ -168,10 +178,26 @@ impl Drop for OwnFolder {
     }
 }
 
-/// What [`clean`] found.
+/// Removes the folders of this process while their owners may still write in them: for a program that ends
+/// at once. As ever only what a manifest names goes; what remains, [`clean`] finds later.
+pub fn remove_all_own() {
+    for path in std::mem::take(&mut *own()) {
+        let Ok(dir) = open_folder(&path) else { continue };
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let Ok(manifest) = rustix::fs::openat(&dir, MANIFEST, flags, Mode::empty()) else {
+            continue;
+        };
+        if let Ok(files) = parse_manifest(manifest.as_fd()) {
+            // There is nobody left to tell.
+            let _ = remove_listed(&path, dir.as_fd(), &files);
+        }
+    }
+}
+
+/// What [`clean`] and [`look`] found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Folders of dead runs, now removed.
+    /// Folders of dead runs, which [`clean`] has removed and [`look`] has not.
     pub removed: Vec<PathBuf>,
     /// Folders of runs that are still alive.
     pub in_use: Vec<PathBuf>,
@@ -182,6 +208,19 @@ pub struct Cleaned {
 /// Removes what killed runs left in `parent`. Never touches a folder whose run is alive, that belongs
 /// to another user, or that has no manifest of ours.
 pub fn clean(parent: &Path) -> Result<Cleaned, DriveError> {
+    walk(parent, remove_if_dead)
+}
+
+/// What [`clean`] would do in `parent`; changes nothing.
+pub fn look(parent: &Path) -> Result<Cleaned, DriveError> {
+    walk(parent, is_dead)
+}
+
+/// Asks `is_done` about everything in `parent` that is named like a folder of ours.
+fn walk(
+    parent: &Path,
+    is_done: impl Fn(&Path) -> Result<bool, String>,
+) -> Result<Cleaned, DriveError> {
     let mut cleaned = Cleaned::default();
     let entries = std::fs::read_dir(parent).map_err(|e| DriveError::from_io("read", parent, e))?;
     for entry in entries.flatten() {
@@ -190,7 +229,7 @@ pub fn clean(parent: &Path) -> Result<Cleaned, DriveError> {
             continue;
         }
         let path = entry.path();
-        match remove_if_dead(&path) {
+        match is_done(&path) {
             Ok(true) => cleaned.removed.push(path),
             Ok(false) => cleaned.in_use.push(path),
             Err(why) => cleaned.kept.push((path, why)),
@@ -199,8 +238,20 @@ pub fn clean(parent: &Path) -> Result<Cleaned, DriveError> {
     Ok(cleaned)
 }
 
-/// Removes the folder of a dead run; `Ok(false)` if the run is alive.
-fn remove_if_dead(path: &Path) -> Result<bool, String> {
+/// A folder that is ours by its owner and its manifest.
+enum Found {
+    Alive,
+    /// Killed between making the folder and its manifest.
+    Empty,
+    /// The lock on the manifest keeps others from cleaning it at the same time.
+    Dead {
+        dir: OwnedFd,
+        _lock: OwnedFd,
+        files: Vec<String>,
+    },
+}
+
+fn examine(path: &Path) -> Result<Found, String> {
     let say = |errno: Errno| errno.to_string();
     let dir = open_folder(path).map_err(say)?;
     let owner = rustix::fs::fstat(&dir).map_err(say)?.st_uid;
@@ -210,15 +261,42 @@ fn remove_if_dead(path: &Path) -> Result<bool, String> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let manifest = match rustix::fs::openat(&dir, MANIFEST, flags, Mode::empty()) {
         Ok(manifest) => manifest,
-        // Killed between making the folder and its manifest: then the folder is empty.
-        Err(Errno::NOENT) => return rustix::fs::rmdir(path).map(|()| true).map_err(say),
+        Err(Errno::NOENT) => return Ok(Found::Empty),
         Err(errno) => return Err(say(errno)),
     };
     if lock(manifest.as_fd()) == Err(Errno::WOULDBLOCK) {
-        return Ok(false);
+        return Ok(Found::Alive);
     }
     let files = parse_manifest(manifest.as_fd())?;
-    remove_listed(path, dir.as_fd(), &files).map(|()| true).map_err(|e| e.to_string())
+    Ok(Found::Dead { dir, _lock: manifest, files })
+}
+
+/// Removes the folder of a dead run; `Ok(false)` if the run is alive.
+fn remove_if_dead(path: &Path) -> Result<bool, String> {
+    match examine(path)? {
+        Found::Alive => return Ok(false),
+        Found::Empty => rustix::fs::rmdir(path).map_err(|errno| errno.to_string())?,
+        Found::Dead { dir, files, .. } => {
+            remove_listed(path, dir.as_fd(), &files).map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the folder is one of a dead run with nothing else in it; `Ok(false)` if the run is alive.
+fn is_dead(path: &Path) -> Result<bool, String> {
+    let files = match examine(path)? {
+        Found::Alive => return Ok(false),
+        Found::Empty => Vec::new(),
+        Found::Dead { files, .. } => files,
+    };
+    for entry in std::fs::read_dir(path).map_err(|error| error.to_string())?.flatten() {
+        let name = entry.file_name();
+        if name != MANIFEST && !files.iter().any(|file| **file == *name) {
+            return Err(format!("{} in it is not drivescope's", name.to_string_lossy()));
+        }
+    }
+    Ok(true)
 }
 
 fn parse_manifest(fd: BorrowedFd<'_>) -> Result<Vec<String>, String> {
@@ -296,6 +374,9 @@ pub fn room(parent: &Path) -> Result<Bytes, DriveError> {
 fn free_and_floor(parent: &Path) -> Result<(u64, u64), DriveError> {
     let vfs = rustix::fs::statvfs(parent)
         .map_err(|e| DriveError::from_errno("find the free space of", parent, e))?;
+    if vfs.f_blocks == 0 {
+        return Err(DriveError::NoPlace { path: parent.to_path_buf() });
+    }
     let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
     let floor = (vfs.f_blocks * unit / 10).max(FLOOR_MIN);
     Ok((vfs.f_bavail * unit, floor))
@@ -351,7 +432,10 @@ mod tests {
         let path = dead.path().to_path_buf();
         dead.removed = true;
         drop(dead);
+        let seen = look(parent.path()).unwrap();
+        assert_eq!(entries(&path), 2, "looking removes nothing");
         let cleaned = clean(parent.path()).unwrap();
+        assert_eq!(seen, cleaned);
         assert_eq!(cleaned.removed, [path]);
         assert_eq!(cleaned.in_use, [living.path().to_path_buf()]);
         assert_eq!(entries(living.path()), 2);
@@ -374,8 +458,9 @@ mod tests {
         }
         let link = parent.path().join(format!("{PREFIX}link"));
         std::os::unix::fs::symlink(parent.path(), &link).unwrap();
-        let cleaned = clean(parent.path()).unwrap();
-        assert_eq!((cleaned.removed.len(), cleaned.kept.len()), (0, 4));
+        for cleaned in [look(parent.path()), clean(parent.path())].map(Result::unwrap) {
+            assert_eq!((cleaned.removed.len(), cleaned.kept.len()), (0, 4));
+        }
         assert_eq!(std::fs::read_to_string(&outside).unwrap(), "keep");
         assert!(parent.path().join(format!("{PREFIX}extra/unknown")).exists());
     }

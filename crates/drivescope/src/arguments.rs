@@ -4,6 +4,7 @@ use crate::exit::Code;
 use crate::output;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use drivescope_bench::suites::ROUNDS_MAX;
 use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_model::units::{Bytes, Price, Secs};
 use std::path::PathBuf;
@@ -106,7 +107,7 @@ pub struct RunArguments {
     #[arg(long, allow_hyphen_values = true)]
     pub time: Option<Secs>,
     /// Rounds of each cell.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = rounds, allow_hyphen_values = true)]
     pub rounds: Option<u32>,
     /// Any other option of a test, as a suite file has it: latency.time=2s.
     #[arg(long, value_name = "TEST.OPTION=VALUE")]
@@ -126,8 +127,9 @@ pub struct RunArguments {
     /// Go on where the last full fill or verify of this device was ended: by Ctrl-C, kill or power cut.
     #[arg(long, conflicts_with_all = ["seed", "clean"])]
     pub resume: bool,
-    /// Remove what killed runs left in the targets (default: this directory), and stop.
-    #[arg(long)]
+    /// Remove what killed runs left in the targets (default: this directory), and stop; a dry run only
+    /// lists it.
+    #[arg(long, conflicts_with = "json")]
     pub clean: bool,
     /// How block devices may be written.
     #[command(flatten)]
@@ -345,6 +347,12 @@ pub struct ImportArguments {
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArguments,
+}
+
+/// Reads a number of rounds.
+fn rounds(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
+    number.ok_or(format!("it must be a whole number between 1 and {ROUNDS_MAX}"))
 }
 
 /// Parses the command line; help and mistakes are answered here.

@@ -36,6 +36,19 @@ pub fn print_line(text: &str) {
     print(&format!("{}\n", text.trim_end_matches('\n')));
 }
 
+/// Writes a JSON document. JSON itself escapes only half of what a terminal would obey; the rest, which
+/// can only stand in its strings, is escaped here.
+pub fn print_json(json: &str) {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => text.push(c),
+        }
+    }
+    print_line(&text);
+}
+
 /// Writes a sentence to standard output: one line, on a terminal as many as it needs.
 pub fn tell(sentence: &str) {
     print_line(&fitted(sentence, HANG, &std::io::stdout()));

@@ -20,14 +20,15 @@ pub struct Shown {
     pub bars: bool,
     /// Tables, on standard output.
     pub tables: bool,
-    /// Limiters after each table.
-    pub verbose: bool,
+    /// An empty line before the first table, which something stands above.
+    pub gap: bool,
 }
 
 /// Listens until the senders are gone.
 pub fn listen(events: Receiver<Event>, shown: Shown) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut bar = Bar::hidden();
+        let mut gap = shown.gap;
         for event in events {
             match event {
                 Event::TestStarted { test, seconds } if shown.bars => {
@@ -41,11 +42,9 @@ pub fn listen(events: Receiver<Event>, shown: Shown) -> JoinHandle<()> {
                 Event::TestFinished(result) => {
                     bar.clear();
                     if shown.tables {
-                        let style = output::style();
-                        output::print_line(&format!("\n{}", text::test_result(&result, style)));
-                        if shown.verbose {
-                            output::print_line(&text::limiters(&result, style));
-                        }
+                        let table = text::test_result(&result, output::style());
+                        let before = if std::mem::replace(&mut gap, true) { "\n" } else { "" };
+                        output::print_line(&format!("{before}{table}"));
                     }
                 }
                 Event::TestStarted { .. } | Event::Noticed(_) => {}
@@ -139,23 +138,43 @@ impl Bar {
     }
 
     fn refresh(&self) {
-        let Doing { label, is_measured, rate } = &self.doing;
-        let left = self.expected_s - self.start.elapsed().as_secs_f64();
-        let left = match is_measured {
-            false => String::new(),
-            true if left < 1.0 => "  almost done".to_string(),
-            true => format!("  {left:.0} s left"),
-        };
-        let rate = match rate {
-            None => String::new(),
-            Some((mb_s, iops)) if *mb_s >= 10.0 => format!("  {mb_s:.0} MB/s  {iops:.0} IOPS"),
-            Some((mb_s, iops)) => format!("  {mb_s:.2} MB/s  {iops:.0} IOPS"),
-        };
-        self.bar.set_message(format!("{label}{rate}{left}"));
+        let left_s = self.expected_s - self.start.elapsed().as_secs_f64();
+        let left_s = self.doing.is_measured.then_some(left_s);
+        self.bar.set_message(message(left_s, self.doing.rate, &self.doing.label));
     }
 
     fn clear(&self) {
         output::shares_with(None);
         self.bar.finish_and_clear();
+    }
+}
+
+/// What stands beside a bar. A narrow terminal cuts the end, so what tells least stands there.
+fn message(left_s: Option<f64>, rate: Option<(f64, f64)>, label: &str) -> String {
+    let left = match left_s {
+        None => String::new(),
+        Some(left_s) if left_s < 1.0 => "almost done".to_string(),
+        Some(left_s) => format!("{left_s:.0} s left"),
+    };
+    let rate = match rate {
+        None => String::new(),
+        Some((mb_s, iops)) if mb_s >= 10.0 => format!("  {mb_s:.0} MB/s  {iops:.0} IOPS"),
+        Some((mb_s, iops)) => format!("  {mb_s:.2} MB/s  {iops:.0} IOPS"),
+    };
+    format!("{left}{rate}  {label}").trim_start().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_line_keeps_the_time_left_and_the_rate() {
+        // Of 40 columns the name of the test and the bar take 23.
+        let line = message(Some(41.6), Some((178.2, 170.0)), "seq1m_q8t1.read  2/3");
+        assert_eq!(&line[..40 - 23], "42 s left  178 MB");
+        assert!(line.ends_with("170 IOPS  seq1m_q8t1.read  2/3"), "{line}");
+        assert_eq!(message(Some(0.3), None, "x"), "almost done  x");
+        assert_eq!(message(None, None, "x"), "x");
     }
 }

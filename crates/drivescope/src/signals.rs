@@ -1,48 +1,114 @@
 //! SIGINT, SIGTERM and SIGHUP end a run in order: the phase drains, contents are put back, files go, the
 //! run is kept.
 
+use crate::output;
+use drivescope_drive::own_folder;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// What signals do to a run. The first asks it to stop. The second SIGINT or SIGTERM ends the program at
-/// once (what it leaves behind is removed by the next run), but not while the contents of a drive lie in
-/// a journal only: then they are put back first.
+/// Signals that follow the first one within this time are the same wish: `timeout` signals its child and
+/// then the whole group, and a key is easily pressed twice.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How long an abrupt end waits for the files of the run to go; a drive that hangs must not hold it up.
+const REMOVAL: Duration = Duration::from_secs(1);
+
+/// What signals do to a run.
+///
+/// Before [`RunSignals::begin`] nothing has to be put in order, and the first one ends the program. After
+/// it the first one asks the run to stop. A SIGINT or SIGTERM later than a second after it ends the program
+/// at once: the files of the run are removed, what is not stored is lost. But not while the contents of
+/// a drive lie in a journal only: then they are put back first.
 pub struct RunSignals {
     /// Raised by the first signal.
     pub stop: Arc<AtomicBool>,
     /// To be raised as long as no signal may end the program.
     pub held: Arc<AtomicBool>,
     again: Arc<AtomicBool>,
+    /// What the first signal is answered with, once the run has begun.
+    begun: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl RunSignals {
     /// From now on.
     pub fn new() -> Self {
-        let signals = Self { stop: Arc::default(), held: Arc::default(), again: Arc::default() };
-        let (stop, held) = (Arc::clone(&signals.stop), Arc::clone(&signals.held));
-        let again = Arc::clone(&signals.again);
-        let mut coming =
-            Signals::new([SIGINT, SIGTERM, SIGHUP]).expect("these signals can be handled");
-        std::thread::spawn(move || {
-            for signal in coming.forever() {
-                let is_first = !stop.swap(true, Ordering::AcqRel);
-                again.store(true, Ordering::Release);
-                if !is_first && signal != SIGHUP && !held.load(Ordering::Acquire) {
-                    signal_hook::low_level::exit(130);
-                }
-            }
-        });
+        let signals = Self {
+            stop: Arc::default(),
+            held: Arc::default(),
+            again: Arc::default(),
+            begun: Arc::default(),
+        };
+        let seen = Self {
+            stop: Arc::clone(&signals.stop),
+            held: Arc::clone(&signals.held),
+            again: Arc::clone(&signals.again),
+            begun: Arc::clone(&signals.begun),
+        };
+        let coming = Signals::new([SIGINT, SIGTERM, SIGHUP]).expect("these signals can be handled");
+        std::thread::spawn(move || seen.answer(coming));
         // Else a limit on file sizes would kill the run; so the write fails, and says why.
         signal_hook::flag::register(SIGXFSZ, Arc::default()).expect("this signal can be handled");
         signals
+    }
+
+    /// From now on there is something to put in order, and a signal is answered with `words`.
+    pub fn begin(&self, words: &'static str) {
+        *lock(&self.begun) = Some(words);
     }
 
     /// Whether one came since this was asked last.
     pub fn was_signalled_again(&self) -> bool {
         self.again.swap(false, Ordering::AcqRel)
     }
+
+    /// Answers signals until the program ends.
+    fn answer(&self, mut coming: Signals) {
+        let mut first: Option<Instant> = None;
+        for signal in coming.forever() {
+            let begun = lock(&self.begun);
+            let Some(words) = *begun else {
+                // The lock stays: nothing may begin any more.
+                tell("interrupted before anything was done");
+                signal_hook::low_level::exit(130)
+            };
+            drop(begun);
+            let is_first = !self.stop.swap(true, Ordering::AcqRel);
+            self.again.store(true, Ordering::Release);
+            if is_first && !words.is_empty() {
+                tell(words);
+            }
+            let is_late = first.get_or_insert_with(Instant::now).elapsed() >= GRACE;
+            if is_late && signal != SIGHUP && !self.held.load(Ordering::Acquire) {
+                end_at_once();
+            }
+        }
+    }
+}
+
+fn lock<'m>(mutex: &'m Mutex<Option<&'static str>>) -> MutexGuard<'m, Option<&'static str>> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One line on standard error, in the place of a progress bar.
+fn tell(words: &str) {
+    let start = if output::is_watched() { "\r\u{1b}[2K" } else { "" };
+    output::note(&format!("{start}drivescope: {words}"));
+}
+
+/// Ends the program without waiting for the run.
+fn end_at_once() -> ! {
+    let (done, waiting) = channel();
+    std::thread::spawn(move || {
+        own_folder::remove_all_own();
+        let _ = done.send(());
+    });
+    // Whatever remains is removed by the next run.
+    let _ = waiting.recv_timeout(REMOVAL);
+    signal_hook::low_level::exit(130)
 }
 
 /// Signals while a drive is being restored: they are counted and never end the program.

@@ -261,7 +261,8 @@ impl de::Visitor<'_> for SecsVisitor {
 pub struct Price {
     /// Amount in whole units of the currency.
     pub amount: f64,
-    /// ISO 4217 code, three capital letters.
+    /// Three capital letters, as ISO 4217 has them. Which of them it has changes with the years and is not
+    /// checked: an unknown currency is compared with itself only.
     pub currency: String,
 }
 
@@ -272,7 +273,9 @@ impl FromStr for Price {
         let reason = || UnitError(format!("'{text}' is not a price; write it like 105USD"));
         let (amount, currency) = split_number(text).map_err(|_| reason())?;
         let code_ok = currency.len() == 3 && currency.bytes().all(|b| b.is_ascii_alphabetic());
-        if !(code_ok && amount > 0.0 && amount.is_finite()) {
+        let number = text.trim().trim_end_matches(currency).trim();
+        let cents = number.split_once('.').map_or(0, |(_, digits)| digits.len());
+        if !(code_ok && cents <= 2 && amount > 0.0 && amount.is_finite()) {
             return Err(reason());
         }
         Ok(Self { amount, currency: currency.to_ascii_uppercase() })
@@ -336,7 +339,10 @@ mod tests {
         let price: Price = "105USD".parse().unwrap();
         assert_eq!(price, Price { amount: 105.0, currency: "USD".into() });
         assert_eq!("99.5 eur".parse::<Price>().unwrap().to_string(), "99.50 EUR");
-        for text in ["USD", "105", "105US", "0USD", "-1USD", "105 dollars"] {
+        assert_eq!("105.99USD".parse::<Price>().unwrap().amount, 105.99);
+        for text in
+            ["105.999USD", "0.001 USD", "USD", "105", "105US", "0USD", "-1USD", "105 dollars"]
+        {
             assert!(text.parse::<Price>().is_err(), "{text}");
         }
     }

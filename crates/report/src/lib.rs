@@ -20,4 +20,4 @@ pub use flow::wrap;
 pub use reference::{findings_markdown, rules_markdown};
 pub use style::Style;
 pub use verdict::judge;
-pub use width::{WIDTH, width};
+pub use width::{WIDTH, clean, width};

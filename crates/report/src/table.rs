@@ -87,6 +87,15 @@ impl Table {
         self.total(&self.natural())
     }
 
+    /// Whether it fits without cutting what is not flexible, and without closing up its columns.
+    pub(crate) fn fits(&self) -> bool {
+        let least = |(column, natural): (&Column, usize)| {
+            column.least.map_or(natural, |least| least.min(natural))
+        };
+        let widths: Vec<usize> = self.columns.iter().zip(self.natural()).map(least).collect();
+        self.total(&widths) <= WIDTH
+    }
+
     fn natural(&self) -> Vec<usize> {
         (0..self.columns.len())
             .map(|c| self.rows.iter().map(|row| width(&row[c].text)).max().unwrap_or(0))

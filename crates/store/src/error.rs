@@ -55,7 +55,7 @@ pub enum StoreError {
     },
     /// The file is damaged, or not a database at all.
     #[error(
-        "the store {} is damaged or not a database ({reason}); move it away or restore a copy; export other stores with drivescope export",
+        "the store {} is damaged or not a database ({reason}); move it away, put a copy of it back, or name another file with --store FILE",
         path.display()
     )]
     Corrupt {
@@ -156,6 +156,17 @@ pub enum StoreError {
         /// How many there are.
         count: u64,
     },
+    /// Another document is stored under the id of one that comes from elsewhere.
+    #[error(
+        "run {id} is in {} already, with other contents; import it into another store with --store FILE",
+        path.display()
+    )]
+    Differs {
+        /// The id of both.
+        id: String,
+        /// The store.
+        path: PathBuf,
+    },
     /// A run document that cannot be kept or read.
     #[error(transparent)]
     Document(#[from] FormatError),
@@ -193,6 +204,8 @@ pub enum ErrorKind {
     Full,
     /// The system reports another error.
     Io,
+    /// Another run has the same id.
+    Differs,
     /// A run document is broken, too new, or holds what a document cannot.
     Document,
 }
@@ -218,6 +231,7 @@ impl StoreError {
             Self::ReadOnly { .. } => ErrorKind::ReadOnly,
             Self::Full { .. } => ErrorKind::Full,
             Self::Io { .. } => ErrorKind::Io,
+            Self::Differs { .. } => ErrorKind::Differs,
             Self::Document(_) => ErrorKind::Document,
         }
     }
@@ -346,6 +360,7 @@ mod tests {
             StoreError::Full { path: path() },
             StoreError::Io { path: path(), reason: reason() },
             StoreError::NoRuns { path: path() },
+            StoreError::Differs { id: "x".into(), path: path() },
             StoreError::NotAnId { name: "x".into() },
             StoreError::NoSuchRun { prefix: "a".into(), path: path() },
             StoreError::Ambiguous { prefix: "a".into(), candidates: vec![], count: 2 },

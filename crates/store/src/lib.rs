@@ -28,5 +28,5 @@ mod testing;
 pub use document::{FormatError, all_to_json, check, from_json, to_json};
 pub use error::{ErrorKind, StoreError};
 pub use location::Location;
-pub use store::Store;
+pub use store::{Added, Store};
 pub use summary::{Filter, RunSummary};

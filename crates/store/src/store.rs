@@ -18,6 +18,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The name of the newest run.
 const LAST: &str = "last";
 
+/// What [`Store::add_all`] did with a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// It was not there.
+    New,
+    /// It was there, just the same.
+    Known,
+    /// It was there as far as it had come when it was stopped or its store failed; now it is whole.
+    Completed,
+}
+
 /// An open store. Several may be open on one file, in this process and in others.
 #[derive(Debug)]
 pub struct Store {
@@ -100,6 +111,40 @@ impl Store {
         transaction.commit().map_err(fail)
     }
 
+    /// Keeps runs that come from elsewhere, and says of each what that meant: all of them, or none after an
+    /// error. What is stored is not replaced, unless by the same run with more of it.
+    ///
+    /// # Errors
+    /// [`StoreError::Differs`] if another run is stored under an id; else as [`Store::save`].
+    pub fn add_all(&mut self, runs: &[Run]) -> Result<Vec<Added>, StoreError> {
+        if !self.exists {
+            return Err(StoreError::Missing { path: self.path.clone() });
+        }
+        let (path, patience) = (&self.path, self.patience);
+        let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
+        let transaction = write_transaction(&mut self.connection).map_err(fail)?;
+        let mut added = Vec::new();
+        for run in runs {
+            document::check(run)?;
+            let known = document_of(&transaction, &run.id).map_err(fail)?;
+            let added_as = match known.as_deref().map(document::from_stored) {
+                None => Added::New,
+                Some(Ok(known)) if known == *run => Added::Known,
+                Some(Ok(known)) if completes(run, &known) => Added::Completed,
+                // One that this program cannot read is another one, too.
+                Some(_) => {
+                    return Err(StoreError::Differs { id: run.id.clone(), path: path.clone() });
+                }
+            };
+            if added_as != Added::Known {
+                put(&transaction, run, document::started_unix_us(run)?).map_err(fail)?;
+            }
+            added.push(added_as);
+        }
+        transaction.commit().map_err(fail)?;
+        Ok(added)
+    }
+
     /// The run whose id begins with `name`, or the newest one for `last`.
     ///
     /// # Errors
@@ -108,11 +153,7 @@ impl Store {
     /// [`StoreError::Document`] if this program cannot read the document.
     pub fn get(&self, name: &str) -> Result<Run, StoreError> {
         let id = self.id_of(name)?;
-        let text: Option<String> = self
-            .connection
-            .query_row(sql::GET_DOCUMENT, [&id], |row| row.get(0))
-            .optional()
-            .map_err(|error| self.fail(&error))?;
+        let text = document_of(&self.connection, &id).map_err(|error| self.fail(&error))?;
         // Between the two statements another process may have removed it.
         let text = text.ok_or_else(|| self.no_such_run(name))?;
         document::from_stored(&text).map_err(|error| match error {
@@ -207,6 +248,23 @@ fn absolute(location: &Location) -> Result<PathBuf, StoreError> {
 /// reads first and writes later is refused without a wait.
 fn write_transaction(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+/// The text of a run's document, if the run is there.
+fn document_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
+    connection.query_row(sql::GET_DOCUMENT, [id], |row| row.get(0)).optional()
+}
+
+/// Whether `whole` is `part` with what came after it: the same call on the same target, whose tests, as far
+/// as they had ended, are the same.
+fn completes(whole: &Run, part: &Run) -> bool {
+    let ended = part.tests.iter().filter(|test| test.status != TestStatus::Interrupted).count();
+    part.status == TestStatus::Interrupted
+        && whole.started_at == part.started_at
+        && whole.plan == part.plan
+        && whole.target.path == part.target.path
+        && whole.tests.get(..ended) == part.tests.get(..ended)
+        && whole.tests.len() >= part.tests.len()
 }
 
 fn put(transaction: &Transaction<'_>, run: &Run, started_unix_us: i64) -> rusqlite::Result<()> {

@@ -19,6 +19,7 @@ figures it was made with. Medians of alternating pairs; ratios are drivescope / 
 buffers, registered file, direct, `lat` percentiles. drivescope: io_uring, one round, no ramp. Reads are
 of one file of 1 GiB (512 MiB on the served disk); for writes each program lays out a file of its own in
 the same folder just before, and drivescope makes fresh data for every request, which fio does not.
+What needs no fio is made by `cargo xtask compare budgets --write`.
 ";
 
 /// The sections of a part, each beginning with its heading.
@@ -155,7 +156,8 @@ fn on_ram_disks(all: &[Pairs], made: &str) -> String {
     text
 }
 
-fn yes(within: bool) -> &'static str {
+/// Whether a limit is kept, as tables say it.
+pub fn yes(within: bool) -> &'static str {
     if within { "yes" } else { "**no**" }
 }
 
@@ -185,7 +187,7 @@ fn within([rate, p50, p99]: [f64; 3]) -> bool {
 }
 
 /// Median; not a number if there is nothing.
-fn median(mut values: Vec<f64>) -> f64 {
+pub fn median(mut values: Vec<f64>) -> f64 {
     if values.is_empty() {
         return f64::NAN;
     }
@@ -195,7 +197,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// The machine, as far as it matters.
-fn machine() -> String {
+pub fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": "));

@@ -52,6 +52,9 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let restores = restores.ok().flatten();
     let mut test = planned(TestKind::Transfer, context);
     let mut active = 0u32;
+    // Why not, if nothing can run: once each, and the cell that asks for the least space.
+    let mut reasons: Vec<String> = Vec::new();
+    let mut least: Option<(Bytes, &Cell)> = None;
     for cell in &all {
         let writes = cell.mix.writes();
         let area = restores.as_ref().filter(|_| writes).map(|restores| restores.area_bytes);
@@ -59,6 +62,7 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
         let reason = match &refused {
             Some(reason) if writes => Some(reason.clone()),
             _ if context.span_bytes < needed.0 => {
+                least = least.filter(|(known, _)| known.0 <= needed.0).or(Some((needed, cell)));
                 Some(format!("needs {} or more", needed.binary()))
             }
             _ if area.is_some_and(|area| area < needed.0) => {
@@ -67,7 +71,12 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
             _ => None,
         };
         match reason {
-            Some(reason) => test.omitted.push(format!("{cell}: {reason}")),
+            Some(reason) => {
+                test.omitted.push(format!("{cell}: {reason}"));
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
             None => {
                 active += 1;
                 if writes && context.target.kind == TargetKind::Block {
@@ -79,7 +88,12 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
         }
     }
     if active == 0 {
-        let reason = test.omitted.join("; ");
+        let reason = match least {
+            Some((needed, cell)) => {
+                format!("needs {} or more, enough for --cells {cell}", needed.binary())
+            }
+            None => reasons.join("; "),
+        };
         return skipped(TestKind::Transfer, context, reason);
     }
     test.omitted = condense(test.omitted);

@@ -1,7 +1,7 @@
 //! The document of a run in progress, and the store that keeps it.
 
 use super::raw::checks;
-use crate::output;
+use super::shelf::{Kept, Shelf};
 use drivescope_bench::session::Session;
 use drivescope_model::document::{Run, TestResult, TestStatus};
 use drivescope_model::findings::Finding;
@@ -14,15 +14,13 @@ pub struct Document<'s> {
     run: Run,
     /// Findings about the target, made before the first test.
     early: Vec<Finding>,
-    store: Option<&'s mut Store>,
-    /// A checkpoint could not be kept, which was said.
-    has_failed: bool,
+    shelf: Shelf<'s>,
 }
 
 impl<'s> Document<'s> {
     /// Nothing measured yet. Without a store nothing is kept.
     pub fn new(run: Run, store: Option<&'s mut Store>) -> Self {
-        Self { run, early: Vec::new(), store, has_failed: false }
+        Self { run, early: Vec::new(), shelf: Shelf::new(store) }
     }
 
     /// What the gate saw takes the place of the look at a target that is only read.
@@ -49,26 +47,22 @@ impl<'s> Document<'s> {
             // Should the program be killed now, the document says that tests are missing.
             self.run.status = TestStatus::Interrupted;
         }
-        keep(self.store.as_deref_mut(), &self.run);
+        self.shelf.keep(&self.run);
         self.run.status = overall(&self.run.tests);
     }
 
-    /// Keeps what the test in progress has found so far, should the program be killed before its end. After
-    /// a failure no further checkpoint is tried: the end of the test will show whether it still fails.
+    /// Keeps what the test in progress has found so far, should the program be killed before its end.
     pub fn checkpoint(&mut self, so_far: TestResult) {
-        if self.store.is_none() || self.has_failed {
-            return;
-        }
         let mut run = self.run.clone();
         run.elapsed_s += so_far.elapsed_s;
         add(&mut run, so_far, &self.early);
-        self.has_failed = !keep(self.store.as_deref_mut(), &run);
+        self.shelf.keep(&run);
     }
 
-    /// The whole document with its verdict, and whether the store has it.
-    pub fn conclude(mut self) -> (Run, bool) {
+    /// The whole document with its verdict, and where it is kept.
+    pub fn conclude(mut self) -> (Run, Kept) {
         self.run.verdict = verdict::judge(&self.run);
-        let kept = keep(self.store, &self.run);
+        let kept = self.shelf.conclude(&self.run);
         (self.run, kept)
     }
 }
@@ -106,17 +100,5 @@ fn overall(tests: &[TestResult]) -> TestStatus {
         TestStatus::Done
     } else {
         TestStatus::Skipped
-    }
-}
-
-/// Flushes the document to the store; a store that fails in the middle does not end the run.
-fn keep(store: Option<&mut Store>, run: &Run) -> bool {
-    let Some(store) = store else { return false };
-    match store.save(run) {
-        Ok(()) => true,
-        Err(error) => {
-            output::complain(&format!("the run is not stored: {error}"));
-            false
-        }
     }
 }

@@ -12,7 +12,7 @@ pub fn list(arguments: &ListArguments) -> Result<Code, Failure> {
     let found = drives(&Roots::host(), &ListOptions { smart: true });
     if arguments.json {
         let json = serde_json::to_string_pretty(&found).expect("drives are plain data");
-        output::print_line(&json);
+        output::print_json(&json);
     } else {
         output::print_line(&text::list(&found, output::style()));
     }

@@ -2,6 +2,7 @@
 
 use super::document::Document;
 use super::originals;
+use super::shelf::Kept;
 use super::stored::phybs_table;
 use crate::exit::{Code, Failure};
 use crate::output;
@@ -76,8 +77,8 @@ pub fn measure(
     let mut runs = Vec::new();
     let alone = jobs.len() == 1;
     for job in jobs {
-        let run = measure_one(job, options, store.as_mut(), signals, &machine)?;
-        code = code.max(code_of(&run));
+        let (run, outcome) = measure_one(job, options, store.as_mut(), signals, &machine)?;
+        code = code.max(code_of(&run)).max(outcome);
         runs.push(run);
         if signals.stop.load(Ordering::Relaxed) {
             code = code.max(Code::Interrupted);
@@ -86,8 +87,8 @@ pub fn measure(
     }
     if options.json {
         match runs.as_slice() {
-            [run] if alone => output::print_line(&to_json(run)),
-            runs => output::print_line(&all_to_json(runs)),
+            [run] if alone => output::print_json(&to_json(run)),
+            runs => output::print_json(&all_to_json(runs)),
         }
     }
     if options.table {
@@ -98,20 +99,20 @@ pub fn measure(
     Ok(code)
 }
 
+/// The run, and what else than it decides the exit code.
 fn measure_one(
     Job { plan, target, claim, earlier }: Job,
     options: &Options,
     store: Option<&mut Store>,
     signals: &RunSignals,
     machine: &Machine,
-) -> Result<Run, Failure> {
+) -> Result<(Run, Code), Failure> {
     let tables = !options.json && !options.table;
     if tables && !options.quiet {
         announce(&plan, &target);
     }
     let (events, receiver) = channel();
-    let shown =
-        Shown { bars: !options.quiet && output::is_watched(), tables, verbose: options.verbose };
+    let shown = Shown { bars: !options.quiet && output::is_watched(), tables, gap: !options.quiet };
     let listener = progress::listen(receiver, shown);
     let run = begin(&plan, &target, options, machine);
     let keeping = originals::keeping(&plan, &run.id, signals);
@@ -146,13 +147,17 @@ fn measure_one(
     let closed = session.close();
     listener.join().expect("the listener does not panic");
     let (run, kept) = document.into_inner().conclude();
+    // What was measured stands; that it is not kept, or that something stays behind, does not go by.
+    let mut outcome = if kept == Kept::NotStored { Code::Usage } else { Code::Ok };
     if let Err(error) = closed {
-        output::complain(&error.to_string());
+        let failure = Failure::from(error);
+        output::complain(&failure.message);
+        outcome = outcome.max(failure.code);
     }
     if tables {
         conclude(&run, options, kept);
     }
-    Ok(run)
+    Ok((run, outcome))
 }
 
 /// The first lines: what will happen to which drive.
@@ -165,9 +170,9 @@ fn announce(plan: &Plan, target: &Target) {
 }
 
 /// The last lines: what was noticed, what the drive suits, where the run is kept.
-fn conclude(run: &Run, options: &Options, kept: bool) {
+fn conclude(run: &Run, options: &Options, kept: Kept) {
     let style = output::style();
-    for section in [text::findings(&run.findings, style), text::verdicts(&run.verdict, style)] {
+    for section in [text::findings(&run.findings, style), text::verdicts_of(run, style)] {
         if !section.trim().is_empty() {
             output::print_line(&format!("\n{section}"));
         }
@@ -175,7 +180,7 @@ fn conclude(run: &Run, options: &Options, kept: bool) {
     if options.verbose {
         output::print_line(&format!("\n{}", text::verbose(run, style)));
     }
-    if kept && !options.quiet {
+    if kept == Kept::Stored && !options.quiet {
         output::print_line(&format!("\n{}", text::saved(&run.id, style)));
     }
 }

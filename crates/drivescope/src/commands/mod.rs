@@ -4,6 +4,7 @@ mod ask;
 mod catalogue;
 mod document;
 mod drives;
+mod length;
 mod measure;
 mod originals;
 mod raw;
@@ -11,6 +12,7 @@ mod reproduce;
 mod restore;
 mod resume;
 mod run;
+mod shelf;
 mod simulate;
 mod stored;
 

@@ -9,6 +9,7 @@ use drivescope_drive::journal::{
     self, Identity, JournalError, OpenJournal, Recovered, Stage, Step,
 };
 use drivescope_drive::target::Target;
+use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -45,15 +46,32 @@ pub fn restore(arguments: &RestoreArguments) -> Result<Code, Failure> {
     Ok(code)
 }
 
-/// Refuses targets on drives that do not have their contents back.
+/// Refuses targets on drives that do not have their contents back. Where nobody can tell, because the
+/// journals cannot be read, a block device is refused; a directory or file, which takes no raw write, is
+/// measured all the same, with a note.
 pub fn refuse_open(targets: &[Target]) -> Result<(), Failure> {
     let Ok(folder) = journal::state_folder() else { return Ok(()) };
+    let mut is_told = false;
     for target in targets.iter().filter(|target| target.simulated().is_none()) {
-        journal::refuse_open(&Roots::host(), target.stack(), &folder).map_err(|error| {
-            let is_damaged = matches!(error, JournalError::Damaged { .. });
-            let failure = Failure::from(error);
-            if is_damaged { Failure { code: Code::Refused, ..failure } } else { failure }
-        })?;
+        match journal::refuse_open(&Roots::host(), target.stack(), &folder) {
+            Ok(()) => {}
+            Err(error @ JournalError::Damaged { .. }) => {
+                return Err(Failure { code: Code::Refused, ..Failure::from(error) });
+            }
+            Err(error @ (JournalError::StillOpen { .. } | JournalError::Running { .. })) => {
+                return Err(error.into());
+            }
+            Err(error) if target.info().kind == TargetKind::Block => return Err(error.into()),
+            Err(_) if is_told => {}
+            Err(error) => {
+                is_told = true;
+                let message = error.to_string();
+                let why = message.split("; ").next().unwrap_or(&message);
+                let note =
+                    "drivescope: note: whether a drive waits for drivescope restore is unknown";
+                output::note(&format!("{note}: {why}"));
+            }
+        }
     }
     Ok(())
 }

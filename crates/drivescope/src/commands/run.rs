@@ -4,7 +4,7 @@ use super::ask::Terminal;
 use super::measure::{Job, Options, measure};
 use super::raw::{self, Allowed};
 use super::stored::{NO_PASSES, open_existing};
-use super::{originals, restore, resume};
+use super::{length, originals, restore, resume};
 use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments, ShowOptions};
 use crate::exit::{Code, Failure};
 use crate::output;
@@ -12,21 +12,27 @@ use crate::signals::RunSignals;
 use drivescope_bench::suites::{self, Overrides};
 use drivescope_bench::{clock, engine, planner};
 use drivescope_drive::gate::OwnPlaces;
-use drivescope_drive::{Roots, Target, own_folder};
+use drivescope_drive::own_folder::{self, Cleaned};
+use drivescope_drive::{Roots, Target};
 use drivescope_model::document::TestResult;
 use drivescope_model::gate::GateRecord;
 use drivescope_model::options::{AlignMethod, Suite, TestKind};
 use drivescope_model::plan::{Engine, Plan, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
-use drivescope_report::text;
+use drivescope_report::{clean as clean_text, text};
 use drivescope_store::{Location, Store};
 use std::path::{Path, PathBuf};
 
+/// What the first signal is answered with.
+const STOPPING: &str =
+    "interrupted; what was measured is kept, then the run ends (a second signal cuts that short)";
+
 /// `drivescope run`.
 pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
+    let signals = RunSignals::new();
     if arguments.clean {
-        return clean(&arguments.targets);
+        return clean(&arguments.targets, arguments.outcome.dry_run);
     }
     let overrides = Overrides {
         tests: arguments.test,
@@ -56,7 +62,7 @@ pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
         let plan = planner::plan(suite, seed, engine, &target, size_asked, level)?;
         jobs.push(Job { plan, target, claim: None, earlier });
     }
-    carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed)
+    carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed, &signals)
 }
 
 /// Suite and seed for a target and, where a stopped run goes on, what that one had found. Says what can be
@@ -86,6 +92,7 @@ fn begin_or_resume(
 
 /// `drivescope rerun`.
 pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
+    let signals = RunSignals::new();
     let outcome = arguments.outcome;
     let earlier = open_existing(outcome.store.store.as_deref())?.get(&arguments.run)?;
     let Plan { mut suite, seed, engine, own_bytes, .. } = earlier.plan;
@@ -102,15 +109,16 @@ pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
         && (&then.model, &then.serial) != (&now.model, &now.serial)
     {
         let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "unknown".to_string());
-        let (then, now) = (name(&then.model), name(&now.model));
-        output::note(&format!("drivescope: note: then the drive was {then}, now it is {now}"));
+        let note =
+            format!("then the drive was {}, now it is {}", name(&then.model), name(&now.model));
+        output::note(&format!("drivescope: note: {}", clean_text(&note)));
     }
     if target.info().kind == TargetKind::Directory {
         suite.size = own_bytes;
     }
     let plan = planner::plan(suite, seed, engine, &target, true, WriteLevel::Read)?;
     let jobs = vec![Job { plan, target, claim: None, earlier: None }];
-    carry_out(jobs, outcome, earlier.label, earlier.price, None)
+    carry_out(jobs, outcome, earlier.label, earlier.price, None, &signals)
 }
 
 /// Prints the plans, or runs them.
@@ -120,7 +128,9 @@ fn carry_out(
     label: Option<String>,
     price: Option<Price>,
     allowed: Option<Allowed>,
+    signals: &RunSignals,
 ) -> Result<Code, Failure> {
+    jobs.iter().try_for_each(|job| length::check(&job.plan))?;
     let OutcomeArguments { dry_run, quiet, no_save, show, store } = outcome;
     if dry_run {
         let store = Location::parse(store.store.as_deref()).ok();
@@ -140,8 +150,8 @@ fn carry_out(
         return Err(Failure::usage(NO_PASSES));
     }
     let options = Options { label, price, quiet, json, verbose, table };
-    let signals = RunSignals::new();
     if let Some(allowed) = &allowed {
+        signals.begin(STOPPING);
         let store = Location::parse(store.store.as_deref()).ok().filter(|_| !no_save);
         let own = raw::own_places(store.map(|s| s.path().to_path_buf()));
         let terminal = if quiet || json { None } else { Terminal::find(&signals.stop) };
@@ -149,8 +159,9 @@ fn carry_out(
         claim_all(&mut jobs, allowed, &own, terminal.as_ref())?;
     }
     let store = open_store(no_save, store.store.as_deref())?;
+    signals.begin(STOPPING);
     clean_leftovers(&jobs);
-    measure(jobs, &options, store, &signals)
+    measure(jobs, &options, store, signals)
 }
 
 /// Claims every target, so that nothing is written unless everything may be; and none before all are
@@ -242,7 +253,7 @@ fn print_plans_as_json(jobs: &[Job], opinions: &[Option<GateRecord>]) {
         [plan] => serde_json::to_string_pretty(plan),
         plans => serde_json::to_string_pretty(plans),
     };
-    output::print_line(&json.expect("plans are plain data"));
+    output::print_json(&json.expect("plans are plain data"));
 }
 
 fn print_plans(jobs: &[Job], opinions: &[Option<GateRecord>], allowed: Option<&Allowed>) {
@@ -260,26 +271,28 @@ fn print_plans(jobs: &[Job], opinions: &[Option<GateRecord>], allowed: Option<&A
     }
 }
 
-/// `run --clean`.
-fn clean(paths: &[PathBuf]) -> Result<Code, Failure> {
+/// `run --clean`; with `only_look` nothing is removed.
+fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
     let here = [PathBuf::from(".")];
     let paths = if paths.is_empty() { &here[..] } else { paths };
     let mut code = Code::Ok;
     let mut found = false;
     for path in paths {
-        let cleaned = own_folder::clean(path)?;
+        let (cleaned, removed, left) = match only_look {
+            true => (own_folder::look(path)?, "would remove", "would leave"),
+            false => (own_folder::clean(path)?, "removed", "left"),
+        };
+        found |= cleaned != Cleaned::default();
         for folder in cleaned.removed {
-            found = true;
-            output::tell(&format!("removed {}", folder.display()));
+            output::tell(&clean_text(&format!("{removed} {}", folder.display())));
         }
         for folder in cleaned.in_use {
-            found = true;
-            output::tell(&format!("left {}: its run is still going", folder.display()));
+            let line = format!("{left} {}: its run is still going", folder.display());
+            output::tell(&clean_text(&line));
         }
         for (folder, why) in cleaned.kept {
-            found = true;
             code = Code::Refused;
-            output::complain(&format!("left {}: {why}", folder.display()));
+            output::complain(&format!("{left} {}: {why}", folder.display()));
         }
     }
     if !found {
@@ -293,11 +306,12 @@ fn clean_leftovers(jobs: &[Job]) {
     for job in jobs.iter().filter(|job| job.target.info().kind == TargetKind::Directory) {
         let Ok(cleaned) = own_folder::clean(job.target.path()) else { continue };
         for folder in cleaned.removed {
-            let path = folder.display();
-            output::note(&format!("drivescope: note: removed {path}, left by a killed run"));
+            let note = format!("removed {}, left by a killed run", folder.display());
+            output::note(&format!("drivescope: note: {}", clean_text(&note)));
         }
         for (folder, why) in cleaned.kept {
-            output::note(&format!("drivescope: note: left {}: {why}", folder.display()));
+            let note = format!("left {}: {why}", folder.display());
+            output::note(&format!("drivescope: note: {}", clean_text(&note)));
         }
     }
 }

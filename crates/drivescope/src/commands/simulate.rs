@@ -61,7 +61,9 @@ fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
         rotational: spec.model.looks_rotating(),
         trim: spec.model.takes_trim(),
     };
-    let stop = RunSignals::new().stop;
+    let signals = RunSignals::new();
+    // Ctrl-C is how it is meant to end: there is nothing to say.
+    signals.begin("");
     let server = Server::start(Box::new(drive), &options)
         .map_err(|error| Failure::usage(error.to_string()))?;
     output::tell(&format!("{} is served as {}", identity.model, server.path().display()));
@@ -69,7 +71,7 @@ fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
         output::tell(&format!("and as {}", device.display()));
     }
     output::note("Ctrl-C ends it");
-    while !stop.load(Ordering::Relaxed) && !server.has_ended() {
+    while !signals.stop.load(Ordering::Relaxed) && !server.has_ended() {
         std::thread::sleep(LOOK_EVERY);
     }
     for user in server.users() {

@@ -4,8 +4,11 @@ use crate::arguments::{ExportArguments, ImportArguments, RunsArguments, ShowArgu
 use crate::exit::{Code, Failure};
 use crate::output;
 use drivescope_model::document::{Run, TestStatus};
+use drivescope_report::clean;
 use drivescope_report::text::{self, RunRow};
-use drivescope_store::{Filter, Location, RunSummary, Store, all_to_json, from_json, to_json};
+use drivescope_store::{
+    Added, Filter, Location, RunSummary, Store, all_to_json, from_json, to_json,
+};
 use std::io::Read;
 use std::path::Path;
 
@@ -28,7 +31,7 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
     let summaries = open_existing(arguments.store.store.as_deref())?.list(&filter)?;
     if arguments.json {
         let json = serde_json::to_string_pretty(&summaries).expect("summaries are plain data");
-        output::print_line(&json);
+        output::print_json(&json);
     } else if summaries.is_empty() && filter != Filter::default() {
         output::print_line("no stored run passes these filters; drivescope runs lists all");
     } else {
@@ -71,7 +74,7 @@ fn row(summary: &RunSummary) -> RunRow {
 pub fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
     let run = open_existing(arguments.store.store.as_deref())?.get(&arguments.run)?;
     if arguments.show.json {
-        output::print_line(&to_json(&run));
+        output::print_json(&to_json(&run));
         return Ok(Code::Ok);
     }
     if arguments.show.table {
@@ -102,22 +105,29 @@ pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
     }
     let runs = ids.iter().map(|id| store.get(id)).collect::<Result<Vec<_>, _>>()?;
     match runs.as_slice() {
-        [run] => output::print_line(&to_json(run)),
-        runs => output::print_line(&all_to_json(runs)),
+        [run] => output::print_json(&to_json(run)),
+        runs => output::print_json(&all_to_json(runs)),
     }
     Ok(Code::Ok)
 }
 
-/// Stores runs from files; all of a file or nothing of it.
+/// Stores runs from files; all of a file or nothing of it. What is stored is not replaced.
 pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
     let mut store = Store::open(&Location::parse(arguments.store.store.as_deref())?)?;
     for path in &arguments.files {
         let text = read(path)?;
         let runs = from_json(&text)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-        store.save_all(&runs)?;
-        for run in &runs {
-            output::tell(&format!("imported run {} of {}", run.id, run.target.path));
+        for (run, added) in runs.iter().zip(store.add_all(&runs)?) {
+            let (id, target) = (&run.id, &run.target.path);
+            let line = match added {
+                Added::New => format!("imported run {id} of {target}"),
+                Added::Completed => {
+                    format!("imported run {id} of {target}, which was there in part")
+                }
+                Added::Known => format!("run {id} of {target} is there already, just the same"),
+            };
+            output::tell(&clean(&line));
         }
     }
     Ok(Code::Ok)

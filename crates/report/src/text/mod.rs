@@ -38,7 +38,7 @@ pub use reproduction::reproduction;
 pub use runs::{RunRow, runs};
 pub use summary::{run_summary, saved};
 pub use verbose::{limiters, verbose};
-pub use verdicts::verdicts;
+pub use verdicts::{verdicts, verdicts_of};
 
 use crate::flow::Flow;
 use crate::style::{Role, Style};

@@ -26,27 +26,58 @@ pub struct RunRow {
     pub headline: String,
 }
 
-/// A table of runs, in the order given.
+/// A table of runs, in the order given. Where it is too wide, the time of day goes first, then the suite,
+/// then the drive: never a digit of a figure.
 pub fn runs(rows: &[RunRow], style: Style) -> String {
     if rows.is_empty() {
         let text = "no runs stored yet; drivescope run . makes one";
         return Flow::new().text(Role::Dim, text).lines(0, style);
     }
+    let whole = table(rows, Columns { time: true, suite: true, drive: true });
+    let narrower = [
+        Columns { time: false, suite: true, drive: true },
+        Columns { time: false, suite: false, drive: true },
+        Columns { time: false, suite: false, drive: false },
+    ];
+    let fitting = narrower.into_iter().fold(whole, |known, columns| match known.fits() {
+        true => known,
+        false => table(rows, columns),
+    });
+    fitting.render(style)
+}
+
+/// What of a run is shown besides the rest.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// The time of day.
+    time: bool,
+    suite: bool,
+    drive: bool,
+}
+
+fn table(rows: &[RunRow], columns: Columns) -> Table {
     let mut table = Table::new(
         0,
         vec![
             Column::left(),
             Column::left(),
+            Column::left(),
             Column::left().flexible(8),
-            Column::left().flexible(8),
-            Column::left().flexible(10),
-            Column::left().flexible(6),
-            Column::left().flexible(20),
+            Column::left().flexible(12),
+            Column::left().flexible(14),
+            Column::left(),
         ],
     );
+    let if_wanted = |wanted: bool, text| if wanted { text } else { "" };
     let labelled = rows.iter().any(|row| row.label.is_some());
-    let heads =
-        ["started", "suite", if labelled { "label" } else { "" }, "drive", "target", "result"];
+    let heads = [
+        "started",
+        if_wanted(columns.suite, "suite"),
+        if_wanted(labelled, "label"),
+        if_wanted(columns.drive, "drive"),
+        "target",
+        "result",
+    ];
     table.row([vec![Cell::title("run")], heads.map(Cell::dim).to_vec()].concat());
     for row in rows {
         let result = match row.status {
@@ -55,17 +86,19 @@ pub fn runs(rows: &[RunRow], style: Style) -> String {
             TestStatus::Failed => Cell::new(Role::Bad, "failed"),
             TestStatus::Interrupted => Cell::new(Role::Warn, "interrupted"),
         };
+        let started = minute(&row.started_at);
+        let day = started.split(' ').next().unwrap_or(&started);
         table.row(vec![
             Cell::title(&row.id),
-            Cell::dim(minute(&row.started_at)),
-            Cell::plain(&row.suite),
+            Cell::dim(if columns.time { &started } else { day }),
+            Cell::plain(if_wanted(columns.suite, &row.suite)),
             Cell::plain(row.label.as_deref().unwrap_or_default()),
-            Cell::plain(row.drive.as_deref().unwrap_or("-")),
+            Cell::plain(if_wanted(columns.drive, row.drive.as_deref().unwrap_or("-"))),
             Cell::plain(&row.target),
             result,
         ]);
     }
-    table.render(style)
+    table
 }
 
 /// `2026-08-01T14:02:11+02:00` as `2026-08-01 14:02`; another form stays as it is.

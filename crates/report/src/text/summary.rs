@@ -1,7 +1,7 @@
 //! `show`: a stored run as a whole, and the line that ends a run.
 
 use super::runs::minute;
-use super::{findings, header, test_result, verdicts};
+use super::{findings, header, test_result, verdicts_of};
 use crate::flow::{DOT, Flow};
 use crate::style::{Role, Style};
 use crate::width::{clean, shorten};
@@ -13,7 +13,7 @@ pub fn run_summary(run: &Run, style: Style) -> String {
     head.push_str(&facts(run, style));
     head.push_str(&ended(run, style));
     let tests = run.tests.iter().map(|result| test_result(result, style));
-    let rest = [findings(&run.findings, style), verdicts(&run.verdict, style), closing(run, style)];
+    let rest = [findings(&run.findings, style), verdicts_of(run, style), closing(run, style)];
     super::sections(std::iter::once(head).chain(tests).chain(rest))
 }
 

@@ -3,12 +3,22 @@
 use crate::flow::Flow;
 use crate::style::{Role, Style};
 use crate::width::{clean, shorten, width};
-use drivescope_model::document::Verdict;
+use drivescope_model::document::{Run, TestStatus, Verdict};
 
 /// Between the sentences of a reason.
 const SENTENCE: &str = ". ";
 /// Room for the name of a use.
 const NAME_MAX: usize = 24;
+
+/// The verdicts of a run. A run that was interrupted before anything could be judged has none to show:
+/// that it was interrupted is said already.
+pub fn verdicts_of(run: &Run, style: Style) -> String {
+    let unjudged = run.verdict.iter().all(|verdict| verdict.points.is_none());
+    if run.status == TestStatus::Interrupted && unjudged {
+        return String::new();
+    }
+    verdicts(&run.verdict, style)
+}
 
 /// One verdict per use with its reason, the best first; sentences that all of them share stand once
 /// below.

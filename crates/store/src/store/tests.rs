@@ -46,6 +46,53 @@ fn a_run_with_every_field_comes_back_the_same() {
 }
 
 #[test]
+fn what_comes_from_elsewhere_replaces_nothing() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    let run = rich_run(ID);
+    let other = rich_run("ffffffffffff");
+    assert_eq!(store.add_all(&[run.clone()]).unwrap(), [Added::New]);
+    assert_eq!(store.add_all(&[run.clone(), run.clone()]).unwrap(), [Added::Known, Added::Known]);
+    let mut changed = run.clone();
+    changed.tests[0].metrics[0].value += 1.0;
+    let error = store.add_all(&[other, changed.clone()]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Differs);
+    assert!(error.to_string().contains(ID), "{error}");
+    assert_eq!(ids(&store, &Filter::default()), [ID], "all of a file or nothing");
+    assert_eq!(store.get(ID).unwrap(), run);
+    // Nor does a part replace the whole.
+    let mut part = run.clone();
+    part.status = TestStatus::Interrupted;
+    assert!(store.add_all(&[part]).is_err());
+}
+
+#[test]
+fn a_run_that_was_cut_short_is_completed_by_the_same_run_only() {
+    let (_folder, location) = place();
+    let mut store = Store::open(&location).unwrap();
+    let mut whole = rich_run(ID);
+    whole.tests.push(whole.tests[0].clone());
+    whole.tests[0].status = TestStatus::Done;
+    whole.tests[1].status = TestStatus::Interrupted;
+    let mut part = whole.clone();
+    (part.status, part.elapsed_s) = (TestStatus::Interrupted, 1.0);
+    part.verdict.clear();
+    part.tests[1].metrics.clear();
+    let mut other_seed = whole.clone();
+    other_seed.plan.seed ^= 1;
+    let mut other_test = whole.clone();
+    other_test.tests[0].elapsed_s += 1.0;
+    let mut fewer = whole.clone();
+    fewer.tests.pop();
+    for another in [other_seed, other_test, fewer] {
+        store.save(&part).unwrap();
+        assert_eq!(store.add_all(&[another]).unwrap_err().kind(), ErrorKind::Differs);
+    }
+    assert_eq!(store.add_all(&[whole.clone()]).unwrap(), [Added::Completed]);
+    assert_eq!(store.get(ID).unwrap(), whole);
+}
+
+#[test]
 fn saving_again_replaces_the_run_and_its_metrics() {
     let (_folder, location) = place();
     let mut store = Store::open(&location).unwrap();

@@ -114,16 +114,52 @@ fn runs_take_a_line_each() {
         RunRow { drive: None, ..row("03aa", "", "/tmp/x", "no drive (F002)") },
     ];
     insta::assert_snapshot!(text::runs(&rows, PLAIN), @r"
-    run   started           suite  label  drive       target     result
-    7c2f  2026-08-01 14:02  quick         WD40E…32N0  /mnt/data  178 MB/s · 149 IOPS
-    91b0  2026-08-01 14:02  quick  red-A  WD40E…32N0  /dev/sda   interrupted
-    03aa  2026-08-01 14:02  quick         -           /tmp/x     no drive (F002)
+    run   started     suite  label  drive             target     result
+    7c2f  2026-08-01  quick         WD40EFRX-68N32N0  /mnt/data  178 MB/s · 149 IOPS
+    91b0  2026-08-01  quick  red-A  WD40EFRX-68N32N0  /dev/sda   interrupted
+    03aa  2026-08-01  quick         -                 /tmp/x     no drive (F002)
     ");
     insta::assert_snapshot!(text::runs(&rows[..1], PLAIN), @r"
     run   started           suite  drive             target     result
     7c2f  2026-08-01 14:02  quick  WD40EFRX-68N32N0  /mnt/data  178 MB/s · 149 IOPS
     ");
     insta::assert_snapshot!(text::runs(&[], PLAIN), @"no runs stored yet; drivescope run . makes one");
+}
+
+#[test]
+fn a_wide_list_of_runs_loses_columns_before_digits() {
+    let long = |label: Option<&str>, suite: &str, headline: &str| RunRow {
+        label: label.map(str::to_string),
+        suite: suite.into(),
+        ..row("7c2f00112233", "WDC WD40EFRX-68N32N0", "/media/me/a disk with a long name", headline)
+    };
+    let shown = |rows: &[RunRow]| text::runs(rows, PLAIN);
+    let suite = "crystaldiskmark-peak-nvme";
+    let figures = "14310 MB/s · 10224 IOPS";
+    let tables = [
+        shown(&[long(None, "quick", "178 MB/s · 149 IOPS")]),
+        shown(&[long(None, suite, figures)]),
+        shown(&[long(Some("second of a pair"), suite, figures)]),
+    ];
+    insta::assert_snapshot!(tables.join("\n"), @r"
+    run           started     drive             target           result
+    7c2f00112233  2026-08-01  WDC WD40…68N32N0  /media/…ng name  178 MB/s · 149 IOPS
+
+    run           started     drive          target          result
+    7c2f00112233  2026-08-01  WDC WD…8N32N0  /media/…g name  14310 MB/s · 10224 IOPS
+
+    run           started     label          target          result
+    7c2f00112233  2026-08-01  second…a pair  /media/…g name  14310 MB/s · 10224 IOPS
+    ");
+    for figures in ["1 MB/s · 10224 IOPS", "143100 MB/s · 1022400 IOPS"] {
+        for label in [None, Some("before"), Some("a label of many words, as people write")] {
+            for suite in ["quick", suite] {
+                let out = shown(&[long(label, suite, figures)]);
+                assert!(out.contains(figures), "{out}");
+                assert!(out.lines().all(|line| crate::width(line) <= crate::WIDTH), "{out}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,82 @@
+//! A document as a file of its own: where a run is kept when its store cannot be written.
+
+use crate::error::DriveError;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A file that a run makes and may write anew; whole at any time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentFile {
+    path: PathBuf,
+}
+
+impl DocumentFile {
+    /// The file `name` in `folder`, not made yet. The name must be one that nothing else has: what is
+    /// there is replaced.
+    pub fn new(folder: &Path, name: &str) -> Self {
+        Self { path: folder.join(name) }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the whole text, for its user only; when this returns it is on the disk.
+    ///
+    /// Errors: the folder cannot be written, or is full; the old text is still there then.
+    pub fn write(&self, text: &str) -> Result<(), DriveError> {
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(".part");
+        let part = PathBuf::from(name);
+        let written =
+            make(&part, text.as_bytes()).and_then(|()| Ok(rustix::fs::rename(&part, &self.path)?));
+        written.map_err(|error| {
+            // It may not even be there.
+            let _ = rustix::fs::unlink(&part);
+            DriveError::from_io("write", &self.path, error)
+        })
+    }
+
+    /// Removes it; one that is not there is no error.
+    pub fn remove(&self) -> Result<(), DriveError> {
+        match rustix::fs::unlink(&self.path) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(DriveError::from_errno("remove", &self.path, errno)),
+        }
+    }
+}
+
+/// Makes a file that is not there yet, and sees it onto the disk.
+fn make(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = std::fs::File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_replaced_as_a_whole_and_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = DocumentFile::new(folder.path(), "run-1.json");
+        file.write("a long text").unwrap();
+        file.write("short").unwrap();
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "short");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        file.remove().unwrap();
+        file.remove().unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error_with_its_name() {
+        let error = DocumentFile::new(Path::new("/nonexistent"), "x").write("y").unwrap_err();
+        assert!(error.to_string().contains("/nonexistent/x"), "{error}");
+    }
+}

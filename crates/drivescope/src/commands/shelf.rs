@@ -1,0 +1,84 @@
+//! Where a run is kept: the store or, if that fails, a file beside it.
+
+use crate::output;
+use drivescope_drive::document_file::DocumentFile;
+use drivescope_model::document::Run;
+use drivescope_store::{Store, StoreError, to_json};
+use std::path::Path;
+
+/// What became of a run in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// Nobody asked for it to be kept.
+    NotAsked,
+    /// The store has it.
+    Stored,
+    /// The store does not have it, which was said.
+    NotStored,
+}
+
+/// Keeps a run after every test. A store that fails in the middle does not end the run: from then on its
+/// document lies in a file beside the store, until the store is tried once more at the end.
+pub struct Shelf<'s> {
+    store: Option<&'s mut Store>,
+    file: Option<DocumentFile>,
+}
+
+impl<'s> Shelf<'s> {
+    /// Without a store nothing is kept.
+    pub fn new(store: Option<&'s mut Store>) -> Self {
+        Self { store, file: None }
+    }
+
+    /// Keeps what is known so far. A failure is said at the end only: it may be over by then.
+    pub fn keep(&mut self, run: &Run) {
+        let Some(store) = &mut self.store else { return };
+        if self.file.is_none() && store.save(run).is_err() {
+            self.file = Some(beside(store, run));
+        }
+        if let Some(file) = &self.file {
+            // Should this fail too, the end will show it again.
+            let _ = file.write(&to_json(run));
+        }
+    }
+
+    /// Keeps the whole run, and says so in one line if the store cannot.
+    pub fn conclude(self, run: &Run) -> Kept {
+        let Some(store) = self.store else { return Kept::NotAsked };
+        let file = self.file;
+        match store.save(run) {
+            Ok(()) => {
+                if let Some(Err(error)) = file.map(|file| file.remove()) {
+                    output::complain(&error.to_string());
+                }
+                Kept::Stored
+            }
+            Err(error) => {
+                let file = file.unwrap_or_else(|| beside(store, run));
+                output::complain(&not_stored(&error, &file, run));
+                Kept::NotStored
+            }
+        }
+    }
+}
+
+/// The file of a run beside its store.
+fn beside(store: &Store, run: &Run) -> DocumentFile {
+    let folder = store.path().parent().unwrap_or(Path::new("/"));
+    DocumentFile::new(folder, &format!("run-{}.json", run.id))
+}
+
+/// Writes the file, and says what became of the run.
+fn not_stored(error: &StoreError, file: &DocumentFile, run: &Run) -> String {
+    let message = error.to_string();
+    // The remedy of the store's message is for those who can still choose another one.
+    let cause = message.split("; ").next().unwrap_or(&message);
+    let kept = match file.write(&to_json(run)) {
+        Ok(()) => {
+            let path = file.path().display();
+            format!("it is in {path}, which drivescope import brings in")
+        }
+        Err(error) => format!("nor kept as a file ({error}); run it with --json or --store FILE"),
+    };
+    format!("the run is not stored: {cause}; {kept}")
+}
