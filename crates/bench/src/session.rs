@@ -43,6 +43,8 @@ const DATA_FILE: &str = "data";
 pub struct HostFacts {
     /// Memory, which bounds the page cache.
     pub memory_bytes: u64,
+    /// Processors online.
+    pub cpus: u32,
     /// Evidence of a slow governor or battery.
     pub power_save: Option<String>,
 }
@@ -59,6 +61,7 @@ pub struct Session<'a> {
     stop: Arc<AtomicBool>,
     start_ns: u64,
     memory_bytes: u64,
+    cpus: u32,
     /// What is known of the target before the first request.
     findings: Vec<Finding>,
     folder: Option<OwnFolder>,
@@ -104,6 +107,7 @@ impl<'a> Session<'a> {
             stop,
             start_ns: target.simulated().map_or_else(clock::now_ns, |drive| drive.now()),
             memory_bytes: host.memory_bytes,
+            cpus: host.cpus,
             findings: validity::of_target(target, host.power_save),
             folder: None,
             claim: None,
@@ -220,6 +224,11 @@ impl<'a> Session<'a> {
     /// Memory of the host, which bounds its page cache.
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
+    }
+
+    /// Processors online, at least one.
+    pub fn cores(&self) -> u32 {
+        self.cpus.max(1)
     }
 
     /// Seconds since the run began.

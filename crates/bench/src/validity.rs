@@ -1,17 +1,16 @@
 //! The promise that no impossible number is printed: what was measured against what can be.
 
+mod before;
+
+pub use before::{of_error, of_target};
+
 use crate::calibrate;
-use crate::error::BenchError;
 use crate::phase::{Load, Pace};
 use crate::results::Round;
 use crate::session::Session;
-use drivescope_drive::Target;
 use drivescope_drive::counters::DeviceCounters;
-use drivescope_drive::filesystem::FsClass;
-use drivescope_drive::journal::JournalError;
 use drivescope_model::cell::Order;
 use drivescope_model::document::Limiter;
-use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::Bytes;
@@ -57,8 +56,9 @@ pub struct Facts {
     several_devices: bool,
     memory_bytes: u64,
     memory_copy_mb_s: f64,
-    /// The same once more: a machine that was busy at the start copied slowly then.
+    /// The same once more: what else ran at the start may have held caches and memory's channels.
     memory_copy_again: fn() -> f64,
+    cores: u32,
     generator_mb_s: f64,
 }
 
@@ -79,96 +79,13 @@ impl Facts {
             memory_bytes: session.memory_bytes(),
             memory_copy_mb_s: session.calibration.memory_copy_mb_s,
             memory_copy_again: calibrate::memory_copy_mb_s,
+            cores: session.cores(),
             generator_mb_s: session.calibration.generator_mb_s,
         }
     }
 
     fn key(&self, round: &Round) -> String {
         format!("{}.{}", self.test, round.cell)
-    }
-}
-
-/// What is known before the first request: for the whole run.
-pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    let mut notice = |id, evidence: String| found.push(Finding::new(id, evidence));
-    if let Some(evidence) = target.memory_backed() {
-        notice(FindingId::MemoryBacked, evidence);
-    }
-    let info = target.info();
-    if let Some(fs) = &info.file_system {
-        let at = format!("{} of {}", fs.kind, fs.source);
-        match FsClass::of(&fs.kind) {
-            FsClass::Network => notice(FindingId::NetworkFs, at),
-            FsClass::Fuse => notice(FindingId::FuseFs, at),
-            FsClass::Overlay => notice(FindingId::SharedDrive, at),
-            FsClass::Local | FsClass::Memory => {}
-        }
-    }
-    if let Some(evidence) = target.compression() {
-        notice(FindingId::Compression, evidence);
-    }
-    if info.system_disk {
-        notice(
-            FindingId::SystemDisk,
-            format!("{} holds the running system", info.stack.join(" on ")),
-        );
-    }
-    if let Some(name) =
-        info.stack.iter().find(|name| name.starts_with("dm-") || name.starts_with("md"))
-    {
-        notice(FindingId::SharedDrive, format!("the data pass through {name}"));
-    }
-    if let Some(name) = target.loop_device() {
-        notice(FindingId::VirtualDrive, format!("{name} is a file shown as a disk"));
-    }
-    if let Some(drive) = target.drive() {
-        of_drive(drive, &info.stack, &mut notice);
-    }
-    if let Some(evidence) = power_save {
-        notice(FindingId::PowerSave, evidence);
-    }
-    found
-}
-
-fn of_drive(drive: &Drive, stack: &[String], notice: &mut impl FnMut(FindingId, String)) {
-    let what = match drive.kind {
-        DriveKind::Virtual => Some("a disk of a virtual machine"),
-        DriveKind::Composite => Some("made of other devices"),
-        _ => None,
-    };
-    if let Some(what) = what {
-        notice(FindingId::VirtualDrive, format!("{} is {what}", drive.name));
-    }
-    if let Some(link) = &drive.link
-        && let Some(possible) = &link.possible
-    {
-        notice(FindingId::SlowLink, format!("{} where {possible} is possible", link.name));
-    }
-    let used = |name: &str| stack.iter().any(|s| s == name);
-    for part in drive.partitions.iter().filter(|p| p.misaligned_bytes != 0 && used(&p.name)) {
-        let evidence =
-            format!("{} begins {} bytes past a physical sector", part.name, part.misaligned_bytes);
-        notice(FindingId::Misaligned, evidence);
-    }
-}
-
-/// What a failed test says about the drive.
-pub fn of_error(error: &BenchError) -> Option<Finding> {
-    match error {
-        BenchError::Request { failure, .. }
-            if !matches!(failure.errno, libc::ENOSPC | libc::EDQUOT) =>
-        {
-            Some(Finding::new(FindingId::IoError, error.to_string()))
-        }
-        BenchError::Mismatch { .. } => {
-            Some(Finding::new(FindingId::DataMismatch, error.to_string()))
-        }
-        BenchError::Journal {
-            error: JournalError::NotRestored { .. } | JournalError::Unreadable { .. },
-            ..
-        } => Some(Finding::new(FindingId::IoError, error.to_string())),
-        _ => None,
     }
 }
 
@@ -205,14 +122,23 @@ fn above_ceiling(round: &Round, facts: &Facts) -> Option<Finding> {
         return (rate > link * CEILING_SLACK)
             .then(|| Finding::new(FindingId::AboveLink, evidence()));
     }
-    let threads = round.load.as_ref().map_or(1, |load| load.shape.threads);
-    let ceiling = |copy_mb_s: f64| copy_mb_s * f64::from(threads);
+    let cores = copying_cores(round, facts);
+    let ceiling = |copy_mb_s: f64| copy_mb_s * f64::from(cores);
     if rate <= ceiling(facts.memory_copy_mb_s) * CEILING_SLACK {
         return None;
     }
     let memory = ceiling(facts.memory_copy_mb_s.max((facts.memory_copy_again)()));
-    let evidence = || format!("{}: {rate:.0} MB/s; memory copies {memory:.0} MB/s", round.cell);
+    let of = if cores == 1 { "a core".to_string() } else { format!("{cores} cores") };
+    let evidence = || format!("{}: {rate:.0} MB/s; {of} can copy {memory:.0} MB/s", round.cell);
     (rate > memory * CEILING_SLACK).then(|| Finding::new(FindingId::AboveMemory, evidence()))
+}
+
+/// Cores that can move a round's bytes through memory. With direct I/O the device does it, and several
+/// at once below an array, so that only the whole machine bounds it; through the page cache the threads
+/// of the load copy.
+fn copying_cores(round: &Round, facts: &Facts) -> u32 {
+    let threads = round.load.as_ref().map_or(1, |load| load.shape.threads);
+    if facts.direct { facts.cores } else { threads.min(facts.cores) }
 }
 
 /// The rate of a closed loop of random requests at depth 1, if the round is one.

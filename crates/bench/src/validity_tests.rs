@@ -26,6 +26,7 @@ fn facts() -> Facts {
         memory_bytes: 16 << 30,
         memory_copy_mb_s: 10_000.0,
         memory_copy_again: || 0.0,
+        cores: 1,
         generator_mb_s: 8_000.0,
     }
 }
@@ -107,10 +108,17 @@ fn a_rate_above_memory_is_invalid_where_no_link_is_known() {
     let facts = Facts { link_mb_s: None, memory_copy_mb_s: 500.0, ..facts() };
     let fast = round("seq1m_q8t1.read", 600, 1 << 20, Mix::READ);
     assert_eq!(ids(&fast, &facts), [FindingId::AboveMemory]);
+    // Through the page cache, as many cores copy as there are threads; direct I/O needs none of them.
+    let two_cores = Facts { cores: 2, ..facts };
+    assert_eq!(ids(&fast, &two_cores), []);
     let two_threads = round("seq1m_q8t2.read", 600, 1 << 20, Mix::READ);
-    assert_eq!(ids(&two_threads, &facts), []);
+    let buffered = Facts { direct: false, memory_bytes: 1, ..two_cores };
+    assert_eq!(ids(&two_threads, &buffered), []);
+    assert_eq!(ids(&fast, &buffered), [FindingId::AboveMemory]);
+    let one_core = Facts { cores: 1, ..buffered };
+    assert_eq!(ids(&two_threads, &one_core), [FindingId::AboveMemory]);
     // What a busy machine copied at the start accuses nobody.
-    let busy_at_the_start = Facts { memory_copy_again: || 700.0, ..facts };
+    let busy_at_the_start = Facts { memory_copy_again: || 700.0, ..one_core };
     assert_eq!(ids(&fast, &busy_at_the_start), []);
 }
 

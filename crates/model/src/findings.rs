@@ -87,8 +87,8 @@ findings! {
         cause "No drive can be faster than its link: a cache above the link answered."
         remedy "Measure the block device, or use a larger --size so that caches cannot hold it."
     AboveMemory = "F004" "above-memory" Invalid
-        rule "no link is known and a rate is above the speed at which the cores in use copy memory"
-        cause "Data cannot arrive faster than memory can be written: the transfer did not happen."
+        rule "no link is known and a rate is more than 2 % above what one core copies in memory, times the cores: all of the machine with direct I/O, those in use otherwise"
+        cause "Data cannot arrive faster than memory can be written: the transfer did not happen. With direct I/O the device writes memory itself, several at once in an array, so that only all cores together are a safe bound; through the page cache the threads of the load copy. A core's speed is measured in its own processor time, so other programs do not lower it."
         remedy "Report this target's file system or driver; it answers requests without data."
     Compression = "F005" "compressing-file-system" Warning
         rule "the file system compresses or deduplicates (mount options, or file attributes)"
