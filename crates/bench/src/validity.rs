@@ -1,8 +1,11 @@
 //! The promise that no impossible number is printed: what was measured against what can be.
 
 mod before;
+mod limiter;
+mod processors;
 
 pub use before::{of_error, of_target};
+pub use limiter::limiter;
 
 use crate::calibrate;
 use crate::phase::{Load, Pace};
@@ -10,7 +13,6 @@ use crate::results::Round;
 use crate::session::Session;
 use drivescope_drive::counters::DeviceCounters;
 use drivescope_model::cell::Order;
-use drivescope_model::document::Limiter;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::Bytes;
@@ -18,10 +20,6 @@ use drivescope_stats::drop::{Drop, lasting_drop};
 
 /// Clocks and counters of two devices agree to this; beyond it a rate is above its ceiling.
 const CEILING_SLACK: f64 = 1.02;
-/// A core this busy sets the pace.
-const CPU_BUSY_SHARE: f64 = 0.85;
-/// A link this full sets the pace.
-const LINK_FULL_SHARE: f64 = 0.90;
 /// Foreign bytes on the drive that are worth a word: a share of ours, and at least so many.
 const OTHER_SHARE: f64 = 0.10;
 const OTHER_MIN_BYTES: f64 = 4e6;
@@ -39,8 +37,6 @@ const LATE_SHARE_MAX: f64 = 0.05;
 const LATE_MIN: u64 = 8;
 /// The cache assumed in a drive that does not tell: hard disks and SATA SSDs have up to this.
 const DRIVE_CACHE_BYTES: u64 = 256 << 20;
-/// A device less busy than this was waiting for the layers above it.
-const DEVICE_IDLE_PCT: f64 = 50.0;
 
 /// What is known about target, drive and host.
 #[derive(Debug)]
@@ -48,6 +44,7 @@ pub struct Facts {
     test: TestKind,
     direct: bool,
     memory_backed: bool,
+    file_system: bool,
     link_mb_s: Option<f64>,
     rpm: Option<f64>,
     capacity_bytes: u64,
@@ -70,6 +67,7 @@ impl Facts {
             test,
             direct: session.is_direct(),
             memory_backed: session.target.memory_backed().is_some(),
+            file_system: session.target.info().file_system.is_some(),
             link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
             rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
             capacity_bytes: drive.map_or(u64::MAX, |d| d.capacity_bytes),
@@ -99,7 +97,8 @@ pub fn of_round(round: &Round, facts: &Facts) -> Vec<Finding> {
         above_rotation(round, facts),
         bytes_missing(round, facts),
         other_io(round, facts),
-        cpu_bound(round),
+        processors::cpu_bound(round),
+        processors::held_by_others(round),
         stalled(round),
         small_working_set(round, facts),
         rate_missed(round),
@@ -234,18 +233,6 @@ fn other_io(round: &Round, facts: &Facts) -> Option<Finding> {
     })
 }
 
-fn busiest_share(round: &Round) -> f64 {
-    round.measured.busiest_cpu_ns as f64 / round.measured.wall_ns.max(1) as f64
-}
-
-fn cpu_bound(round: &Round) -> Option<Finding> {
-    let share = busiest_share(round);
-    (share >= CPU_BUSY_SHARE && !round.cached_on_purpose).then(|| {
-        let evidence = format!("{}: one thread used {:.0} % of a core", round.cell, share * 100.0);
-        Finding::new(FindingId::CpuBound, evidence)
-    })
-}
-
 /// A lasting drop of the rate within the round.
 pub fn drop_of(round: &Round) -> Option<Drop> {
     if round.cached_on_purpose { None } else { lasting_drop(&round.rates_mb_s()) }
@@ -281,27 +268,6 @@ fn rate_missed(round: &Round) -> Option<Finding> {
     let evidence = || format!("{}: {got:.0} of {rate:.0} requests per second", round.cell);
     (late as f64 > recorder.due as f64 * LATE_SHARE_MAX && late > LATE_MIN)
         .then(|| Finding::new(FindingId::RateMissed, evidence()))
-}
-
-/// What held a round back; throttling is told from all rounds of a cell, in [`crate::results`].
-pub fn limiter(round: &Round, facts: &Facts) -> Limiter {
-    let rate = round.measured.mb_s();
-    let writes = round.load.as_ref().is_some_and(|load| load.mix.writes());
-    let open = round.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
-    if facts.memory_backed || round.cached_on_purpose {
-        Limiter::Memory
-    } else if facts.link_mb_s.is_some_and(|link| rate > link * LINK_FULL_SHARE) {
-        Limiter::Link
-    } else if busiest_share(round) >= CPU_BUSY_SHARE {
-        let making_data = writes && rate > facts.generator_mb_s / 2.0;
-        if making_data { Limiter::Generator } else { Limiter::Cpu }
-    } else if open && rate_missed(round).is_none() {
-        Limiter::Schedule
-    } else if round.busy_pct().is_some_and(|busy| busy < DEVICE_IDLE_PCT) {
-        Limiter::FileSystem
-    } else {
-        Limiter::Drive
-    }
 }
 
 #[cfg(test)]

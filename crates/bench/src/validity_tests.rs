@@ -2,21 +2,19 @@
 //! drive.
 
 use super::*;
-use crate::phase::Measured;
-use crate::recorder::Recorder;
-use crate::usage::Usage;
+use crate::results::CoresTaken;
+use crate::testing::{SECOND, round};
 use drivescope_drive::counters::DeviceCounters;
-use drivescope_model::cell::{Mix, Shape};
+use drivescope_model::cell::Mix;
+use drivescope_model::document::Limiter;
 use drivescope_model::options::Arrivals;
-use drivescope_model::units::Secs;
-
-const SECOND: u64 = 1_000_000_000;
 
 fn facts() -> Facts {
     Facts {
         test: TestKind::Transfer,
         direct: true,
         memory_backed: false,
+        file_system: true,
         link_mb_s: Some(600.0),
         rpm: None,
         capacity_bytes: 1 << 40,
@@ -28,58 +26,6 @@ fn facts() -> Facts {
         memory_copy_again: || 0.0,
         cores: 1,
         generator_mb_s: 8_000.0,
-    }
-}
-
-/// One second at `iops` requests of `block` bytes, seen in full by the device.
-fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
-    let mut recorder = Recorder::new(SECOND);
-    recorder.start(SECOND);
-    for i in 1..=iops {
-        recorder.complete(SECOND + i * SECOND / iops, SECOND / iops, block);
-    }
-    recorder.requests = iops;
-    let bytes = iops * block;
-    let reads = u64::from(mix.read_percent()) * bytes / 100;
-    let seen = DeviceCounters {
-        read_bytes: reads,
-        written_bytes: bytes - reads,
-        busy_ms: 990,
-        ..Default::default()
-    };
-    let shape: Shape = cell.split('.').next().unwrap().parse().unwrap();
-    Round {
-        cell: cell.to_string(),
-        round: 1,
-        start_s: 0.0,
-        window_s: 1.0,
-        measured: Measured {
-            recorder,
-            usage: Usage::default(),
-            busiest_cpu_ns: SECOND / 10,
-            wall_ns: SECOND,
-        },
-        load: Some(Load {
-            shape,
-            mix,
-            pace: Pace::Closed,
-            span: 0..1 << 40,
-            ramp: Secs(0.0),
-            time: Secs(1.0),
-            ops_max: u64::MAX,
-            seed: 1,
-            data_seed: 1,
-            pass: 1,
-        }),
-        asked: Some((reads as f64, (bytes - reads) as f64)),
-        top: Some(seen),
-        disk: Some(seen),
-        below_loop: None,
-        temperature_c: None,
-        limiter: Limiter::Drive,
-        cached_on_purpose: false,
-        own_metrics: false,
-        extra: Vec::new(),
     }
 }
 
@@ -180,11 +126,11 @@ fn other_users_of_the_drive_are_seen() {
 #[test]
 fn a_busy_core_is_named() {
     let mut busy = round("rnd4k_q32t1.read", 100_000, 4096, Mix::READ);
-    busy.measured.busiest_cpu_ns = SECOND * 95 / 100;
+    busy.measured.effort.busiest_cpu_ns = SECOND * 95 / 100;
     assert_eq!(ids(&busy, &facts()), [FindingId::CpuBound]);
     assert_eq!(limiter(&busy, &facts()), Limiter::Cpu);
     let mut writer = round("seq1m_q8t1.write", 5_000, 1 << 20, Mix::WRITE);
-    writer.measured.busiest_cpu_ns = SECOND;
+    writer.measured.effort.busiest_cpu_ns = SECOND;
     assert_eq!(limiter(&writer, &Facts { link_mb_s: None, ..facts() }), Limiter::Generator);
 }
 
@@ -227,4 +173,26 @@ fn an_idle_device_points_at_the_layers_above() {
         top.busy_ms = 100;
     }
     assert_eq!(limiter(&idle, &facts()), Limiter::FileSystem);
+    let device = Facts { file_system: false, ..facts() };
+    assert_eq!(limiter(&idle, &device), Limiter::Host, "a block device has no file system");
+}
+
+#[test]
+fn others_that_hold_the_processors_are_named() {
+    let mut held = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    held.measured.effort.wait_ns = Some(SECOND * 4 / 10);
+    let busy = CoresTaken { others_ns: SECOND * 19 / 10, steal_ns: 0, total_ns: 2 * SECOND };
+    held.cores = Some(busy);
+    assert_eq!(ids(&held, &facts()), [FindingId::BusyProcessors]);
+    let evidence = of_round(&held, &facts()).remove(0).evidence;
+    assert!(evidence.contains("40 %") && evidence.contains("95 % of all cores"), "{evidence}");
+    assert_eq!(limiter(&held, &facts()), Limiter::Drive, "the device was busy for longer");
+    held.top.as_mut().unwrap().busy_ms = 300;
+    assert_eq!(limiter(&held, &facts()), Limiter::OtherPrograms);
+    // The load's own threads wait for each other: nobody else ran.
+    held.cores = Some(CoresTaken { others_ns: SECOND / 10, ..busy });
+    assert_eq!(ids(&held, &facts()), []);
+    let mut stolen = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    stolen.cores = Some(CoresTaken { steal_ns: SECOND / 2, ..busy });
+    assert_eq!(ids(&stolen, &facts()), [FindingId::BusyProcessors]);
 }

@@ -206,6 +206,10 @@ findings! {
         rule "surface wrote back a stretch whose bytes are all alike"
         cause "Nothing is stored there. Drives that compress, or know which blocks are erased, write such bytes faster than a file's."
         remedy "Fill the drive before, or on a drive without contents let it write fresh data: --destroy SERIAL."
+    BusyProcessors = "F034" "busy-processors" Warning
+        rule "a measuring thread stood ready to run without a core for more than 10 % of a round, and other programs used at least as much processor time; or the hypervisor took more than 10 % of all cores"
+        cause "Other programs, or other guests of the same machine, held the processors: requests were sent and answers noticed late, which no drive is to blame for."
+        remedy "Stop other programs (top shows them) and run again; on a virtual machine, measure while the host is quiet."
 }
 
 impl fmt::Display for FindingId {

@@ -32,8 +32,19 @@ pub const QUANTITIES: &[Quantity] = &[
     less("lat_p99_9_us", "us", "99.9th percentile of latency"),
     less("lat_p99_99_us", "us", "99.99th percentile of latency"),
     less("lat_max_us", "us", "largest latency"),
-    less("cpu_user_ns_per_io", "ns", "processor time in user mode per request"),
-    less("cpu_sys_ns_per_io", "ns", "processor time in the kernel per request"),
+    less(
+        "cpu_user_ns_per_io",
+        "ns",
+        "processor time in user mode per request: the exact time of both modes times the share (k + 1) / (n + 2) \
+         of user mode (rule of succession), which the kernel samples by ticks; n is the processor time of \
+         all rounds of the cell in ticks of 10 ms, k that in user mode; the interval is the rounds' times \
+         Wilson's (1927) of the share",
+    ),
+    less(
+        "cpu_sys_ns_per_io",
+        "ns",
+        "the same in the kernel; both add up to the exact time per request",
+    ),
     more("offered_iops", "1/s", "requests per second that the open loop intended"),
     more("min_mb_s", "MB/s", "slowest sample of the surface"),
     more(

@@ -202,12 +202,7 @@ fn scan(
         let evidence = describe(failure, 1);
         record.notice(Finding::new(FindingId::IoError, evidence).about("surface"));
     }
-    let measured = Measured {
-        recorder,
-        usage: worker.usage,
-        busiest_cpu_ns: worker.busiest_cpu_ns,
-        wall_ns: worker.wall_ns,
-    };
+    let measured = Measured { recorder, effort: worker.effort };
     let mut kept = watch.end(session, measured, cell, round);
     kept.asked = Some((asked_bytes as f64, 0.0));
     if cell == "access" {

@@ -167,12 +167,7 @@ fn run_pattern(
     if let Some(finding) = flush_lies(session, pattern, ops / recorder.elapsed_ns() as f64 * 1e9) {
         record.notice(finding);
     }
-    let measured = Measured {
-        recorder,
-        usage: worker.usage,
-        busiest_cpu_ns: worker.busiest_cpu_ns,
-        wall_ns: worker.wall_ns,
-    };
+    let measured = Measured { recorder, effort: worker.effort };
     let mut kept = watch.end(session, measured, pattern.cell, round);
     kept.cached_on_purpose = pattern.path != Path::Direct;
     if pattern.mix.writes() && !pattern.sync && flushed_s > 0.0 {
