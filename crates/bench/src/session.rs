@@ -171,6 +171,11 @@ impl<'a> Session<'a> {
         self.device.as_ref()
     }
 
+    /// The simulated drive in use, or the file on one.
+    pub fn simulated(&self) -> Option<&SimulatedDrive> {
+        self.simulated.as_deref()
+    }
+
     /// The time of the target: real, or a simulated drive's own.
     pub fn now_ns(&self) -> u64 {
         self.simulated.as_ref().map_or_else(clock::now_ns, |drive| drive.now())

@@ -211,6 +211,7 @@ pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
         temperature_c: None,
         limiter: Limiter::Drive,
         cached_on_purpose: false,
+        each_synced: false,
         own_metrics: false,
         extra: Vec::new(),
     }

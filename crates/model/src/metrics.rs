@@ -74,7 +74,9 @@ pub const QUANTITIES: &[Quantity] = &[
     less(
         "cache_share_pct",
         "%",
-        "share of the seen rate that the page cache lent: 100 (1 - drive / seen)",
+        "share of the asked bytes that did not pass the device in the measured time, by the kernel's counters: \
+         reads that memory answered, writes that it still held; a small request at random counts as a \
+         page of 4 KiB",
     ),
     less("sector_bytes", "bytes", "physical sector that timing shows"),
     less("reported_bytes", "bytes", "physical sector that the drive reports"),

@@ -40,6 +40,8 @@ pub struct Round {
     pub limiter: Limiter,
     /// The page cache is in the path because that is what the cell shows.
     pub cached_on_purpose: bool,
+    /// Each request waited until it was on the drive, through whatever cache it went.
+    pub each_synced: bool,
     /// The test computes its metrics itself: the round is only a phase of the record.
     pub own_metrics: bool,
     /// Further quantities of the round.
@@ -101,6 +103,14 @@ impl Round {
     /// Share of the round the kernel saw the device busy.
     pub fn busy_pct(&self) -> Option<f64> {
         self.top.map(|top| (top.busy_ms as f64 / self.window_s / 10.0).min(100.0))
+    }
+
+    /// Share (0–1) of the round in which the device did what was asked, flushes included: they count as
+    /// no work in the kernel's busy time.
+    pub fn device_share(&self) -> Option<f64> {
+        let flush_ms = self.disk.or(self.top).map_or(0, |device| device.flush_wait_ms);
+        let busy_ms = self.top?.busy_ms + flush_ms;
+        Some((busy_ms as f64 / self.window_s / 1e3).min(1.0))
     }
 
     /// Rate over time, whole intervals only.

@@ -56,6 +56,14 @@ pub struct Watch {
     start_ns: u64,
 }
 
+/// The counters of the uppermost device, or of the simulated drive below a simulated page cache.
+fn top_counters(session: &Session<'_>) -> Option<DeviceCounters> {
+    match session.simulated() {
+        Some(drive) => drive.counters(),
+        None => session.target.top_counters(),
+    }
+}
+
 /// What all processors did so far, and this program's part; a simulated drive needs none of them.
 fn cores(session: &Session<'_>) -> Option<(CoreTimes, Usage)> {
     let real = session.target.simulated().is_none();
@@ -68,7 +76,7 @@ impl Watch {
     pub fn begin(session: &Session<'_>) -> Self {
         Self {
             start_s: session.elapsed_s(),
-            top: session.target.top_counters(),
+            top: top_counters(session),
             disk: session.target.disk_counters(),
             below_loop: session.target.below_loop_counters(),
             cores: cores(session),
@@ -89,7 +97,7 @@ impl Watch {
             measured,
             load: None,
             asked: None,
-            top: since(self.top, session.target.top_counters()),
+            top: since(self.top, top_counters(session)),
             disk: since(self.disk, session.target.disk_counters()),
             below_loop: since(self.below_loop, session.target.below_loop_counters()),
             cores: self
@@ -99,6 +107,7 @@ impl Watch {
             temperature_c: session.target.temperature_c(),
             limiter: Limiter::Drive,
             cached_on_purpose: false,
+            each_synced: false,
             own_metrics: false,
             extra: Vec::new(),
         }

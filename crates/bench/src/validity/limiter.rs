@@ -11,13 +11,26 @@ const LINK_FULL_SHARE: f64 = 0.90;
 /// A device less busy than this was waiting for the layers above it.
 const DEVICE_IDLE_PCT: f64 = 50.0;
 
+/// Through the page cache on purpose: the drive's pace where it was busy with it, and memory's otherwise.
+/// What waited for the drive each time and did not keep it busy waited for the layer between.
+fn through_the_cache(round: &Round) -> Limiter {
+    match round.device_share() {
+        Some(share) if share * 100.0 >= DEVICE_IDLE_PCT => Limiter::Drive,
+        Some(_) if round.each_synced => Limiter::FileSystem,
+        None if round.each_synced => Limiter::Drive,
+        _ => Limiter::Memory,
+    }
+}
+
 /// What held a round back; throttling is told from all rounds of a cell, in [`crate::results`].
 pub fn limiter(round: &Round, facts: &Facts) -> Limiter {
     let rate = round.measured.mb_s();
     let writes = round.load.as_ref().is_some_and(|load| load.mix.writes());
     let open = round.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
-    if facts.memory_backed || round.cached_on_purpose {
+    if facts.memory_backed {
         Limiter::Memory
+    } else if round.cached_on_purpose {
+        through_the_cache(round)
     } else if facts.link_mb_s.is_some_and(|link| rate > link * LINK_FULL_SHARE) {
         Limiter::Link
     } else if is_cpu_bound(round) {
