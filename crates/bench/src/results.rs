@@ -3,7 +3,7 @@
 mod round;
 mod split;
 
-pub use round::{CoresTaken, Round};
+pub use round::{Cache, CoresTaken, Round};
 
 use crate::phase::Pace;
 use crate::validity;

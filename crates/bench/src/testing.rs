@@ -4,7 +4,7 @@
 use crate::phase::{Load, Measured, Pace};
 use crate::queue::{Completion, Queue, Request};
 use crate::recorder::Recorder;
-use crate::results::{CoresTaken, Round};
+use crate::results::{Cache, CoresTaken, Round};
 use crate::session::{HostFacts, Session};
 use crate::usage::Effort;
 use crate::{planner, suites};
@@ -210,8 +210,7 @@ pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
         cores: Some(CoresTaken { others_ns: SECOND / 20, steal_ns: 0, total_ns: 2 * SECOND }),
         temperature_c: None,
         limiter: Limiter::Drive,
-        cached_on_purpose: false,
-        each_synced: false,
+        cache: Cache::Past,
         own_metrics: false,
         extra: Vec::new(),
     }

@@ -112,7 +112,7 @@ fn found(id: FindingId, evidence: String) -> Option<Finding> {
 }
 
 fn above_ceiling(round: &Round, facts: &Facts) -> Option<Finding> {
-    if round.cached_on_purpose {
+    if round.cached_on_purpose() {
         return None;
     }
     let rate = round.measured.mb_s();
@@ -235,7 +235,7 @@ fn other_io(round: &Round, facts: &Facts) -> Option<Finding> {
 
 /// A lasting drop of the rate within the round.
 pub fn drop_of(round: &Round) -> Option<Drop> {
-    if round.cached_on_purpose { None } else { lasting_drop(&round.rates_mb_s()) }
+    if round.cached_on_purpose() { None } else { lasting_drop(&round.rates_mb_s()) }
 }
 
 fn stalled(round: &Round) -> Option<Finding> {

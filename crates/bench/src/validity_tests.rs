@@ -2,7 +2,7 @@
 //! drive.
 
 use super::*;
-use crate::results::CoresTaken;
+use crate::results::{Cache, CoresTaken};
 use crate::testing::{SECOND, round};
 use drivescope_drive::counters::DeviceCounters;
 use drivescope_model::cell::Mix;
@@ -164,6 +164,34 @@ fn memory_says_so_once_and_not_per_round() {
     let fast = round("seq1m_q8t1.read", 20_000, 1 << 20, Mix::READ);
     assert_eq!(ids(&fast, &facts), []);
     assert_eq!(limiter(&fast, &facts), Limiter::Memory);
+}
+
+#[test]
+fn through_the_page_cache_the_drive_sets_the_pace_only_of_what_waits_for_it() {
+    let mut cached = round("rnd4k_q1t1.write", 1_000, 4096, Mix::WRITE);
+    let counted = |busy_ms, read_wait_ms, flush_wait_ms, written_bytes| {
+        Some(DeviceCounters {
+            busy_ms,
+            read_wait_ms,
+            flush_wait_ms,
+            written_bytes,
+            ..DeviceCounters::default()
+        })
+    };
+    let mut of = |cache, counters| {
+        (cached.cache, cached.top, cached.disk) = (cache, counters, counters);
+        limiter(&cached, &facts())
+    };
+    assert_eq!(of(Cache::Reads, counted(0, 0, 0, 0)), Limiter::Memory);
+    assert_eq!(of(Cache::Reads, counted(900, 900, 0, 0)), Limiter::Drive);
+    // Written behind the program's back, while it goes on.
+    assert_eq!(of(Cache::Writes, counted(900, 0, 0, 400_000)), Limiter::Memory);
+    assert_eq!(of(Cache::Writes, counted(900, 0, 0, 4_000_000)), Limiter::Drive);
+    assert_eq!(of(Cache::Writes, counted(900, 800, 0, 0)), Limiter::Drive);
+    // The kernel counts a flush apart from the busy time.
+    assert_eq!(of(Cache::SyncedWrites, counted(100, 0, 850, 8_000_000)), Limiter::Drive);
+    assert_eq!(of(Cache::SyncedWrites, counted(100, 0, 50, 8_000_000)), Limiter::FileSystem);
+    assert_eq!(of(Cache::SyncedWrites, None), Limiter::Drive);
 }
 
 #[test]

@@ -8,6 +8,19 @@ use drivescope_drive::processors::CoreTimes;
 use drivescope_model::document::{Limiter, PhaseRecord, Series};
 use drivescope_model::options::TestKind;
 
+/// How the page cache takes part in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// Not, or against the will of the test.
+    Past,
+    /// Reads through it, because that is what the cell shows.
+    Reads,
+    /// Writes into it.
+    Writes,
+    /// Writes through it, each of which waits until it is on the drive.
+    SyncedWrites,
+}
+
 /// One round of one cell with everything known about it.
 #[derive(Debug, Clone)]
 pub struct Round {
@@ -38,10 +51,8 @@ pub struct Round {
     pub temperature_c: Option<f64>,
     /// What held it back.
     pub limiter: Limiter,
-    /// The page cache is in the path because that is what the cell shows.
-    pub cached_on_purpose: bool,
-    /// Each request waited until it was on the drive, through whatever cache it went.
-    pub each_synced: bool,
+    /// How the page cache takes part.
+    pub cache: Cache,
     /// The test computes its metrics itself: the round is only a phase of the record.
     pub own_metrics: bool,
     /// Further quantities of the round.
@@ -111,6 +122,11 @@ impl Round {
         let flush_ms = self.disk.or(self.top).map_or(0, |device| device.flush_wait_ms);
         let busy_ms = self.top?.busy_ms + flush_ms;
         Some((busy_ms as f64 / self.window_s / 1e3).min(1.0))
+    }
+
+    /// Whether the page cache is in the path because that is what the cell shows.
+    pub fn cached_on_purpose(&self) -> bool {
+        self.cache != Cache::Past
     }
 
     /// Rate over time, whole intervals only.

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::control::Control;
 use crate::phase::Measured;
-use crate::results::{CoresTaken, Round};
+use crate::results::{Cache, CoresTaken, Round};
 use crate::usage::{Usage, Who};
 use drivescope_drive::Roots;
 use drivescope_drive::counters::{self, DeviceCounters};
@@ -106,8 +106,7 @@ impl Watch {
                 .map(|(before, now)| CoresTaken::of(now.0.since(before.0), now.1.since(before.1))),
             temperature_c: session.target.temperature_c(),
             limiter: Limiter::Drive,
-            cached_on_purpose: false,
-            each_synced: false,
+            cache: Cache::Past,
             own_metrics: false,
             extra: Vec::new(),
         }

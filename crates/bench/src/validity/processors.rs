@@ -21,7 +21,7 @@ pub(super) fn is_cpu_bound(round: &Round) -> bool {
 }
 
 pub(super) fn cpu_bound(round: &Round) -> Option<Finding> {
-    (is_cpu_bound(round) && !round.cached_on_purpose).then(|| {
+    (is_cpu_bound(round) && !round.cached_on_purpose()).then(|| {
         let share = busiest_share(round) * 100.0;
         let evidence = format!("{}: one thread used {share:.0} % of a core", round.cell);
         Finding::new(FindingId::CpuBound, evidence)

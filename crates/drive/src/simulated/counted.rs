@@ -15,6 +15,8 @@ pub(super) struct Counted {
     under_way: HashMap<u64, (Op, u64, Nanos)>,
     totals: DeviceCounters,
     busy_ns: Nanos,
+    read_wait_ns: Nanos,
+    write_wait_ns: Nanos,
     flush_wait_ns: Nanos,
     /// Up to when the time was counted.
     counted_to: Nanos,
@@ -27,6 +29,8 @@ impl Counted {
             under_way: HashMap::new(),
             totals: DeviceCounters::default(),
             busy_ns: 0,
+            read_wait_ns: 0,
+            write_wait_ns: 0,
             flush_wait_ns: 0,
             counted_to: 0,
         }
@@ -37,6 +41,8 @@ impl Counted {
         DeviceCounters {
             in_flight: self.under_way.len() as u64,
             busy_ms: self.busy_ns / MS_NS,
+            read_wait_ms: self.read_wait_ns / MS_NS,
+            write_wait_ms: self.write_wait_ns / MS_NS,
             flush_wait_ms: self.flush_wait_ns / MS_NS,
             ..self.totals
         }
@@ -57,18 +63,21 @@ impl Counted {
             return;
         }
         let totals = &mut self.totals;
+        let waited_ns = completion.at - begun;
         match op {
             Op::Read => {
                 totals.reads += 1;
                 totals.read_bytes += len;
+                self.read_wait_ns += waited_ns;
             }
             Op::Write => {
                 totals.writes += 1;
                 totals.written_bytes += len;
+                self.write_wait_ns += waited_ns;
             }
             Op::Flush => {
                 totals.flushes += 1;
-                self.flush_wait_ns += completion.at - begun;
+                self.flush_wait_ns += waited_ns;
             }
             Op::Trim => {
                 totals.discards += 1;
