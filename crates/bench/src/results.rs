@@ -13,6 +13,7 @@ use drivescope_model::document::{Distribution, Limiter, Metric, Series, TestResu
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::options::TestKind;
+use drivescope_model::units::three_digits;
 use drivescope_stats::drop::Drop;
 use drivescope_stats::interval::Interval;
 use drivescope_stats::{interval, summary};
@@ -24,6 +25,8 @@ use split::Split;
 const CONFIDENCE: f64 = 0.95;
 /// Rounds of a rate may differ by this share of their median before that is said.
 const SPREAD_MAX: f64 = 0.25;
+/// Requests below this size are counted, larger ones have a rate.
+const SMALL_BLOCK_BYTES: u64 = 64 << 10;
 /// Rounds that a headline figure needs.
 const ROUNDS_MIN: u32 = 3;
 
@@ -110,22 +113,18 @@ impl TestRecord {
         self.distributions.push(distribution(format!("{}.{key}", self.test), latencies));
     }
 
-    /// Adds a finding, or its metrics to the same finding made before; whether it is new.
+    /// Adds a finding; of several about the same metrics, such as the rounds of a cell, the gravest is kept.
+    /// Whether its kind is new.
     pub fn notice(&mut self, finding: Finding) -> bool {
-        match self.findings.iter_mut().find(|known| known.id == finding.id) {
-            Some(known) => {
-                for prefix in finding.metrics {
-                    if !known.metrics.contains(&prefix) {
-                        known.metrics.push(prefix);
-                    }
-                }
-                false
-            }
-            None => {
-                self.findings.push(finding);
-                true
-            }
+        let is_new = self.findings.iter().all(|known| known.id != finding.id);
+        let same =
+            |known: &&mut Finding| known.id == finding.id && known.metrics == finding.metrics;
+        match self.findings.iter_mut().find(same) {
+            Some(known) if finding.outweighs(known) => *known = finding,
+            Some(_) => {}
+            None => self.findings.push(finding),
         }
+        is_new
     }
 
     /// The result; status and time are the caller's.
@@ -144,7 +143,12 @@ impl TestRecord {
         result.metrics = self.metrics;
         result.series = self.series;
         result.distributions = self.distributions;
-        result.findings = self.findings;
+        for finding in self.findings {
+            match result.findings.iter_mut().find(|known| known.id == finding.id) {
+                Some(known) => known.join(finding),
+                None => result.findings.push(finding),
+            }
+        }
         result
     }
 
@@ -191,8 +195,9 @@ impl TestRecord {
             let other = &round.measured.recorder.latencies;
             latencies.add(other).expect("all histograms have the same bounds");
         }
+        let small = rounds.iter().all(|round| round.block_bytes() < SMALL_BLOCK_BYTES);
         let drops: Vec<_> = rounds.iter().map(|round| validity::drop_of(round)).collect();
-        let tables: Vec<_> = rounds.iter().map(|round| round.quantities()).collect();
+        let tables: Vec<_> = rounds.iter().map(|round| round.quantities(latencies.len())).collect();
         let series: Vec<Series> = rounds.iter().map(|round| round.series(self.test)).collect();
         for (index, (quantity, _)) in tables[0].iter().enumerate() {
             let values = tables.iter().map(|table| table[index].1).collect();
@@ -205,7 +210,9 @@ impl TestRecord {
         self.notice_drops(cell, &drops);
         // An open loop has the rate of its schedule, whose chance is no doing of the drive.
         if !open {
-            self.notice_spread(cell, &tables.iter().map(|table| table[0].1).collect::<Vec<_>>());
+            let (index, unit) = if small { (1, "requests/s") } else { (0, "MB/s") };
+            let rates: Vec<f64> = tables.iter().map(|table| table[index].1).collect();
+            self.notice_spread(cell, &rates, unit);
         }
     }
 
@@ -215,15 +222,16 @@ impl TestRecord {
         let seen: Vec<&Drop> = drops.iter().flatten().collect();
         let Some(first) = seen.first().filter(|_| seen.len() * 2 > drops.len()) else { return };
         let evidence = format!(
-            "{cell}: from {:.0} to {:.0} MB/s within a round (-{:.0} %), in {} of {} rounds",
-            first.before,
-            first.after,
+            "{cell}: from {} to {} MB/s within a round (-{:.0} %), in {} of {} rounds",
+            three_digits(first.before),
+            three_digits(first.after),
             first.share * 100.0,
             seen.len(),
             drops.len()
         );
         let about = format!("{}.{cell}", self.test);
-        self.notice(Finding::new(FindingId::Throttled, evidence).about(about));
+        let finding = Finding::new(FindingId::Throttled, evidence).about(about);
+        self.notice(finding.weighing(first.share));
         for round in self.rounds.iter_mut().filter(|round| round.cell == cell) {
             if validity::drop_of(round).is_some() {
                 round.limiter = Limiter::Throttling;
@@ -231,13 +239,15 @@ impl TestRecord {
         }
     }
 
-    fn notice_spread(&mut self, cell: &str, rates: &[f64]) {
+    fn notice_spread(&mut self, cell: &str, rates: &[f64], unit: &str) {
         let (Some(low), Some(high)) = (summary::min(rates), summary::max(rates)) else { return };
         let median = summary::median(rates).unwrap_or(0.0);
         if median > 0.0 && (high - low) / median > SPREAD_MAX {
-            let evidence = format!("{cell}: rounds between {low:.1} and {high:.1} MB/s");
+            let [from, to] = [low, high].map(three_digits);
+            let evidence = format!("{cell}: rounds between {from} and {to} {unit}");
             let about = format!("{}.{cell}", self.test);
-            self.notice(Finding::new(FindingId::Unstable, evidence).about(about));
+            let finding = Finding::new(FindingId::Unstable, evidence).about(about);
+            self.notice(finding.weighing((high - low) / median));
         }
     }
 }

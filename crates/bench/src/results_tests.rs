@@ -47,3 +47,45 @@ fn long_rounds_tell_the_modes_apart() {
     assert!(user.low > 60_000.0 && user.high < 160_000.0, "{} to {}", user.low, user.high);
     assert_eq!(value(&result, &format!("transfer.{CELL}.iops")), Some(1_000.0));
 }
+
+#[test]
+fn percentiles_that_the_rounds_together_cannot_hold_are_left_out() {
+    let of = |iops| {
+        let few = round(CELL, iops, 4096, Mix::READ);
+        let result = result_of(vec![few; 3]);
+        let last = |metric: &Metric| metric.key.rsplit('.').next().unwrap().to_string();
+        result.metrics.iter().map(last).filter(|q| q.starts_with("lat_p")).collect::<Vec<_>>()
+    };
+    assert_eq!(of(33), ["lat_p50_us", "lat_p90_us"], "99 requests hold no 99th percentile");
+    assert_eq!(of(34), ["lat_p50_us", "lat_p90_us", "lat_p99_us"]);
+    assert_eq!(of(4_000).len(), 5);
+}
+
+#[test]
+fn a_finding_of_several_cells_has_the_worst_as_evidence_and_keeps_all() {
+    let mut record = TestRecord::new(TestKind::Transfer);
+    for (cell, rates) in [("rnd4k_q1t1.read", [40, 60, 50]), ("rnd4k_q1t1.write", [40, 90, 50])] {
+        for iops in rates {
+            record.add(round(cell, iops, 4096, Mix::READ));
+        }
+    }
+    let result = record.finish(3);
+    let [finding] = result.findings.as_slice() else { panic!("{:?}", result.findings) };
+    assert_eq!(finding.id, FindingId::Unstable);
+    assert_eq!(finding.evidence, "rnd4k_q1t1.write: rounds between 40.0 and 90.0 requests/s");
+    assert_eq!(finding.observations.len(), 2);
+    assert_eq!(finding.metrics.len(), 2);
+}
+
+#[test]
+fn of_the_rounds_of_a_cell_the_worst_is_told() {
+    let mut record = TestRecord::new(TestKind::Transfer);
+    let seen = |weight: f64| {
+        Finding::new(FindingId::CpuBound, format!("{weight}")).about("transfer.a").weighing(weight)
+    };
+    assert!(record.notice(seen(0.9)));
+    assert!(!record.notice(seen(0.99)));
+    assert!(!record.notice(seen(0.95)));
+    let findings = record.finish(3).findings;
+    assert_eq!((findings[0].evidence.as_str(), findings[0].count()), ("0.99", 1));
+}

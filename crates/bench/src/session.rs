@@ -310,6 +310,12 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Length of that part of what is open; 0 before.
+    pub fn whole_bytes(&self) -> u64 {
+        let span = self.device.as_ref().map(|device| self.span(device));
+        span.map_or(0, |span| span.end - span.start)
+    }
+
     fn make_data_file(&mut self, size: Bytes) -> Result<(), BenchError> {
         let folder = match &mut self.folder {
             Some(folder) => {

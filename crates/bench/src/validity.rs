@@ -3,9 +3,11 @@
 mod before;
 mod limiter;
 mod processors;
+mod spans;
 
 pub use before::{of_error, of_target};
 pub use limiter::limiter;
+pub use spans::short_stroke;
 
 use crate::calibrate;
 use crate::phase::{Load, Pace};
@@ -15,7 +17,7 @@ use drivescope_drive::counters::DeviceCounters;
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
-use drivescope_model::units::Bytes;
+use drivescope_model::units::{Bytes, three_digits};
 use drivescope_stats::drop::{Drop, lasting_drop};
 
 /// Clocks and counters of two devices agree to this; beyond it a rate is above its ceiling.
@@ -35,8 +37,6 @@ const STALL_NS: u64 = 1_000_000_000;
 /// are always under way, have missed their rate.
 const LATE_SHARE_MAX: f64 = 0.05;
 const LATE_MIN: u64 = 8;
-/// The cache assumed in a drive that does not tell: hard disks and SATA SSDs have up to this.
-const DRIVE_CACHE_BYTES: u64 = 256 << 20;
 
 /// What is known about target, drive and host.
 #[derive(Debug)]
@@ -48,6 +48,8 @@ pub struct Facts {
     link_mb_s: Option<f64>,
     rpm: Option<f64>,
     capacity_bytes: u64,
+    /// Bytes of the target that tests use.
+    whole_bytes: u64,
     loop_device: bool,
     loop_cached_share: Option<f64>,
     several_devices: bool,
@@ -71,6 +73,7 @@ impl Facts {
             link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
             rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
             capacity_bytes: drive.map_or(u64::MAX, |d| d.capacity_bytes),
+            whole_bytes: session.whole_bytes(),
             loop_device: session.target.loop_device().is_some(),
             loop_cached_share: session.target.loop_cached_share(),
             several_devices: session.target.stack().whole_disks.len() > 1,
@@ -100,15 +103,16 @@ pub fn of_round(round: &Round, facts: &Facts) -> Vec<Finding> {
         processors::cpu_bound(round),
         processors::held_by_others(round),
         stalled(round),
-        small_working_set(round, facts),
+        spans::small_working_set(round, facts),
+        spans::short_stroke_of(round, facts),
         rate_missed(round),
     ];
     let about = facts.key(round);
     checks.into_iter().flatten().map(|finding| finding.about(about.clone())).collect()
 }
 
-fn found(id: FindingId, evidence: String) -> Option<Finding> {
-    Some(Finding::new(id, evidence))
+fn found(id: FindingId, evidence: String, weight: f64) -> Option<Finding> {
+    Some(Finding::new(id, evidence).weighing(weight))
 }
 
 fn above_ceiling(round: &Round, facts: &Facts) -> Option<Finding> {
@@ -119,7 +123,7 @@ fn above_ceiling(round: &Round, facts: &Facts) -> Option<Finding> {
     if let Some(link) = facts.link_mb_s {
         let evidence = || format!("{}: {rate:.0} MB/s over a link of {link:.0} MB/s", round.cell);
         return (rate > link * CEILING_SLACK)
-            .then(|| Finding::new(FindingId::AboveLink, evidence()));
+            .then(|| Finding::new(FindingId::AboveLink, evidence()).weighing(rate));
     }
     let cores = copying_cores(round, facts);
     let ceiling = |copy_mb_s: f64| copy_mb_s * f64::from(cores);
@@ -129,7 +133,8 @@ fn above_ceiling(round: &Round, facts: &Facts) -> Option<Finding> {
     let memory = ceiling(facts.memory_copy_mb_s.max((facts.memory_copy_again)()));
     let of = if cores == 1 { "a core".to_string() } else { format!("{cores} cores") };
     let evidence = || format!("{}: {rate:.0} MB/s; {of} can copy {memory:.0} MB/s", round.cell);
-    (rate > memory * CEILING_SLACK).then(|| Finding::new(FindingId::AboveMemory, evidence()))
+    (rate > memory * CEILING_SLACK)
+        .then(|| Finding::new(FindingId::AboveMemory, evidence()).weighing(rate))
 }
 
 /// Cores that can move a round's bytes through memory. With direct I/O the device does it, and several
@@ -155,14 +160,14 @@ fn above_rotation(round: &Round, facts: &Facts) -> Option<Finding> {
     let rpm = rev_per_s * 60.0;
     if load.mix.read_percent() == 100 && whole && iops > 2.0 * rev_per_s {
         let evidence = format!("{}: {iops:.0} reads/s at {rpm:.0} rpm", round.cell);
-        return found(FindingId::AboveRotation, evidence);
+        return found(FindingId::AboveRotation, evidence, iops);
     }
     if load.mix.read_percent() == 0 && iops > rev_per_s {
         let evidence = format!(
             "{}: {iops:.0} writes/s is more than {rpm:.0} rpm allows ({rev_per_s:.0}/s)",
             round.cell
         );
-        return found(FindingId::WriteCached, evidence);
+        return found(FindingId::WriteCached, evidence, iops);
     }
     None
 }
@@ -176,7 +181,7 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
         let share = share * 100.0;
         let evidence =
             format!("{}: {share:.0} % of the loop device's file lies in memory", round.cell);
-        return found(FindingId::PageCache, evidence);
+        return found(FindingId::PageCache, evidence, share);
     }
     if let Some(below) = round.below_loop {
         return answered_from_memory(round, (read, written), &below);
@@ -187,9 +192,10 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
     {
         if asked > COUNTED_MIN_BYTES && seen < asked * SEEN_SHARE_MIN {
             let id = if facts.direct { FindingId::BytesMissing } else { FindingId::PageCache };
+            let missing = 1.0 - seen as f64 / asked;
             let (asked, seen) = (Bytes(asked as u64), Bytes(seen as u64));
             let evidence = format!("{}: {asked} {what}, but the device saw {seen}", round.cell);
-            return found(id, evidence);
+            return found(id, evidence, missing);
         }
     }
     None
@@ -205,12 +211,13 @@ fn answered_from_memory(
         [(read, below.read_bytes, "read"), (written, below.written_bytes, "written")]
     {
         if asked > COUNTED_MIN_BYTES && (seen as f64) < asked * SEEN_SHARE_MIN {
+            let missing = 1.0 - seen as f64 / asked;
             let (asked, seen) = (Bytes(asked as u64), Bytes(seen));
             let evidence = format!(
                 "{}: {asked} {what} through a loop device, but the drive below saw {seen}",
                 round.cell
             );
-            return found(FindingId::PageCache, evidence);
+            return found(FindingId::PageCache, evidence, missing);
         }
     }
     None
@@ -229,7 +236,7 @@ fn other_io(round: &Round, facts: &Facts) -> Option<Finding> {
     (share > OTHER_SHARE && others > OTHER_MIN_BYTES).then(|| {
         let others = Bytes(others as u64);
         let evidence = format!("{}: {others} more on the drive than drivescope moved", round.cell);
-        Finding::new(FindingId::OtherIo, evidence)
+        Finding::new(FindingId::OtherIo, evidence).weighing(share)
     })
 }
 
@@ -241,33 +248,28 @@ pub fn drop_of(round: &Round) -> Option<Drop> {
 fn stalled(round: &Round) -> Option<Finding> {
     let gap = round.measured.recorder.gap_max_ns;
     let evidence = || format!("{}: nothing completed for {:.1} s", round.cell, gap as f64 / 1e9);
-    (gap > STALL_NS).then(|| Finding::new(FindingId::Stall, evidence()))
-}
-
-fn small_working_set(round: &Round, facts: &Facts) -> Option<Finding> {
-    let load = round.load.as_ref()?;
-    // Small spans are what `latency` shows; its whole span must still be larger than a cache.
-    if facts.test == TestKind::Latency && !round.cell.starts_with("span100") {
-        return None;
-    }
-    let span = load.span.end - load.span.start;
-    let (cache, what) = if !facts.direct || facts.loop_device {
-        (facts.memory_bytes, "memory, which caches this target")
-    } else {
-        (DRIVE_CACHE_BYTES, "assumed for the drive's cache")
-    };
-    let evidence =
-        || format!("{}: a span of {} against {} {what}", round.cell, Bytes(span), Bytes(cache));
-    (span < cache).then(|| Finding::new(FindingId::SmallWorkingSet, evidence()))
+    (gap > STALL_NS).then(|| Finding::new(FindingId::Stall, evidence()).weighing(gap as f64))
 }
 
 fn rate_missed(round: &Round) -> Option<Finding> {
     let Some(Load { pace: Pace::Open { rate, .. }, .. }) = round.load else { return None };
-    let (got, recorder) = (round.measured.iops(), &round.measured.recorder);
-    let late = recorder.due.saturating_sub(recorder.ops);
-    let evidence = || format!("{}: {got:.0} of {rate:.0} requests per second", round.cell);
-    (late as f64 > recorder.due as f64 * LATE_SHARE_MAX && late > LATE_MIN)
-        .then(|| Finding::new(FindingId::RateMissed, evidence()))
+    let recorder = &round.measured.recorder;
+    let undone = recorder.due.saturating_sub(recorder.ops);
+    let share = undone as f64 / recorder.due.max(1) as f64;
+    (share > LATE_SHARE_MAX && undone > LATE_MIN).then(|| {
+        let [due, done] = [recorder.due, recorder.ops].map(|n| n as f64 / round.measured.elapsed_s());
+        let evidence = format!(
+            "{}: {undone} of {} due requests were undone at the end ({:.0} %): {}/s fell due at an asked \
+             rate of {}/s, {}/s were done",
+            round.cell,
+            recorder.due,
+            share * 100.0,
+            three_digits(due),
+            three_digits(rate),
+            three_digits(done),
+        );
+        Finding::new(FindingId::RateMissed, evidence).weighing(share)
+    })
 }
 
 #[cfg(test)]

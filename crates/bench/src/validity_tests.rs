@@ -18,6 +18,7 @@ fn facts() -> Facts {
         link_mb_s: Some(600.0),
         rpm: None,
         capacity_bytes: 1 << 40,
+        whole_bytes: 1 << 40,
         loop_device: false,
         loop_cached_share: None,
         several_devices: false,
@@ -147,11 +148,45 @@ fn stalls_and_small_spans_are_named() {
 }
 
 #[test]
+fn a_part_of_the_span_that_a_disk_can_cache_is_named() {
+    let disk = Facts { test: TestKind::Latency, rpm: Some(5_400.0), ..facts() };
+    let mut part = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    part.cell = "span1".to_string();
+    part.load.as_mut().unwrap().span = 0..10 << 20;
+    assert_eq!(ids(&part, &disk), [FindingId::SmallWorkingSet]);
+    assert_eq!(ids(&part, &Facts { rpm: None, ..disk }), [], "flash is as fast there");
+    let disk = Facts { test: TestKind::Latency, rpm: Some(5_400.0), ..facts() };
+    part.load.as_mut().unwrap().span = 0..10 << 30;
+    assert_eq!(ids(&part, &disk), [], "of a large drive it is a short seek");
+}
+
+#[test]
+fn random_requests_within_a_corner_of_a_disk_are_no_seeks() {
+    let corner = || Facts { rpm: Some(7_200.0), whole_bytes: 1 << 30, ..facts() };
+    let mut small = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    small.load.as_mut().unwrap().span = 0..1 << 30;
+    assert_eq!(ids(&small, &corner()), [FindingId::ShortStroke]);
+    let evidence = of_round(&small, &corner()).remove(0).evidence;
+    assert!(evidence.contains("1.07 GB of a rotating drive of 1.10 TB (0.0977 %)"), "{evidence}");
+    assert_eq!(ids(&small, &Facts { rpm: None, ..corner() }), []);
+    let fifth = Facts { whole_bytes: 200 << 30, ..corner() };
+    small.load.as_mut().unwrap().span = 0..200 << 30;
+    assert_eq!(ids(&small, &fifth), []);
+    let mut stream = round("seq1m_q8t1.read", 90, 1 << 20, Mix::READ);
+    stream.load.as_mut().unwrap().span = 0..1 << 30;
+    assert_eq!(ids(&stream, &corner()), []);
+}
+
+#[test]
 fn an_open_loop_that_falls_behind_is_overload() {
     let mut open = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
     open.load.as_mut().unwrap().pace = Pace::Open { arrivals: Arrivals::Fixed, rate: 100.0 };
     open.measured.recorder.due = 100;
     assert_eq!(ids(&open, &facts()), [FindingId::RateMissed]);
+    let evidence = of_round(&open, &facts()).remove(0).evidence;
+    let words = "10 of 100 due requests were undone at the end (10 %): 100/s fell due at an asked \
+                 rate of 100/s, 90.0/s were done";
+    assert!(evidence.ends_with(words), "{evidence}");
     // Chance made fewer requests due than the rate says, and the last few are under way.
     open.measured.recorder.due = 95;
     assert_eq!(ids(&open, &facts()), []);

@@ -143,6 +143,9 @@ pub struct PhaseRecord {
     pub start_s: f64,
     /// Measured seconds.
     pub elapsed_s: f64,
+    /// Bytes of the target over which the requests were spread, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span_bytes: Option<u64>,
     /// Requests completed.
     pub ops: u64,
     /// Bytes moved.

@@ -119,7 +119,7 @@ findings! {
         cause "The file system has no direct I/O; drivescope evicts cached pages and checks that they are gone."
         remedy "Use a file system with direct I/O (ext4, xfs, btrfs), or the block device."
     SmallWorkingSet = "F012" "small-working-set" Warning
-        rule "the span of a test is smaller than a cache below it (256 MiB is assumed for an unknown drive cache; memory, for a cached path)"
+        rule "the span of a test is smaller than a cache below it (256 MiB is assumed for an unknown drive cache; memory, for a cached path); the parts of the span that latency shows count on rotating drives only"
         cause "The cache can hold everything the test touches, so it may answer instead of the medium."
         remedy "Use a larger --size: four times the cache or more."
     FewRounds = "F013" "few-rounds" Warning
@@ -163,7 +163,7 @@ findings! {
         cause "The host or the layer below decides what is behind it and may cache."
         remedy "Run drivescope on the host for the drive itself; here the numbers hold for this machine's view."
     RateMissed = "F023" "rate-missed" Warning
-        rule "an open loop ends with more than 5 % of its due requests undone, and more than eight"
+        rule "an open loop ends with more than 5 % of the requests that fell due undone, and with more than eight"
         cause "The drive cannot serve this rate; the queue, and with it the latency, grows without end."
         remedy "Read the latency as overload; use a lower rate."
     SlowLink = "F024" "slow-link" Warning
@@ -210,6 +210,10 @@ findings! {
         rule "a measuring thread stood ready to run without a core for more than 10 % of a round, and other programs used at least as much processor time; or the hypervisor took more than 10 % of all cores"
         cause "Other programs, or other guests of the same machine, held the processors: requests were sent and answers noticed late, which no drive is to blame for."
         remedy "Stop other programs (top shows them) and run again; on a virtual machine, measure while the host is quiet."
+    ShortStroke = "F035" "short-stroke" Warning
+        rule "random requests on a rotating drive stay within less than 10 % of it, because that is all a directory's test file, a file or --size gives"
+        cause "The heads hardly move: most of an access is the rotation, and the drive as a whole is slower, up to twice."
+        remedy "Read the access times as those of a small, dense area; for the whole drive name the block device, without --size."
 }
 
 impl fmt::Display for FindingId {
@@ -244,7 +248,7 @@ pub struct Finding {
     pub name: String,
     /// Weight.
     pub severity: Severity,
-    /// What was seen, with numbers.
+    /// What was seen, with numbers; the gravest observation if there were several.
     pub evidence: String,
     /// What is behind it.
     pub cause: String,
@@ -253,6 +257,12 @@ pub struct Finding {
     /// Keys, or beginnings of keys, of the metrics it concerns; empty: all of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
+    /// Every observation in the order they were made, that of `evidence` among them; empty: only that one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observations: Vec<String>,
+    /// How grave the observation of `evidence` is among those of the same finding: a share, a ratio, a time.
+    #[serde(skip)]
+    weight: f64,
 }
 
 impl Finding {
@@ -267,6 +277,51 @@ impl Finding {
             cause: spec.cause.to_string(),
             remedy: spec.remedy.to_string(),
             metrics: Vec::new(),
+            observations: Vec::new(),
+            weight: 0.0,
+        }
+    }
+
+    /// The same with a weight, by which the gravest of several observations is chosen.
+    #[must_use]
+    pub fn weighing(mut self, weight: f64) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// Whether this observation is graver than another of the same finding.
+    pub fn outweighs(&self, other: &Self) -> bool {
+        self.weight > other.weight
+    }
+
+    /// Number of observations.
+    pub fn count(&self) -> usize {
+        self.observations.len().max(1)
+    }
+
+    /// Takes in the same finding about something else: its metrics and observations, and its evidence if
+    /// that is graver.
+    pub fn join(&mut self, other: Self) {
+        if self.observations.is_empty() {
+            self.observations.push(self.evidence.clone());
+        }
+        if other.outweighs(self) {
+            (self.evidence, self.weight) = (other.evidence.clone(), other.weight);
+        }
+        let Self { evidence, metrics, observations, .. } = other;
+        let new = if observations.is_empty() { vec![evidence] } else { observations };
+        for observation in new {
+            if !self.observations.contains(&observation) {
+                self.observations.push(observation);
+            }
+        }
+        for prefix in metrics {
+            if !self.metrics.contains(&prefix) {
+                self.metrics.push(prefix);
+            }
+        }
+        if self.observations.len() == 1 {
+            self.observations.clear();
         }
     }
 
@@ -309,6 +364,22 @@ mod tests {
         assert!(finding.concerns("transfer.rnd4k_q1t1.read.iops"));
         assert!(!finding.concerns("transfer.rnd4k_q1t16.read.iops"));
         assert!(Finding::new(FindingId::MemoryBacked, "x").concerns("anything"));
+    }
+
+    #[test]
+    fn the_gravest_of_several_observations_is_the_evidence_and_all_are_kept() {
+        let seen = |evidence: &str, weight| {
+            Finding::new(FindingId::CpuBound, evidence).about(evidence).weighing(weight)
+        };
+        let mut all = seen("a", 0.86);
+        all.join(seen("b", 0.99));
+        all.join(seen("c", 0.90));
+        assert_eq!(all.evidence, "b");
+        assert_eq!(all.observations, ["a", "b", "c"]);
+        assert_eq!((all.count(), all.metrics.len()), (3, 3));
+        let mut once = seen("a", 1.0);
+        once.join(seen("a", 1.0));
+        assert_eq!((once.count(), once.observations.len()), (1, 0));
     }
 
     #[test]

@@ -27,10 +27,26 @@ pub const QUANTITIES: &[Quantity] = &[
     more("iops", "1/s", "requests completed per second of the measured time"),
     less("lat_mean_us", "us", "mean latency"),
     less("lat_p50_us", "us", "median latency"),
-    less("lat_p90_us", "us", "90th percentile of latency"),
-    less("lat_p99_us", "us", "99th percentile of latency"),
-    less("lat_p99_9_us", "us", "99.9th percentile of latency"),
-    less("lat_p99_99_us", "us", "99.99th percentile of latency"),
+    less(
+        "lat_p90_us",
+        "us",
+        "90th percentile of latency; absent where the rounds of the cell have fewer than 10 requests together",
+    ),
+    less(
+        "lat_p99_us",
+        "us",
+        "99th percentile of latency; absent where the rounds of the cell have fewer than 100 requests together",
+    ),
+    less(
+        "lat_p99_9_us",
+        "us",
+        "99.9th percentile of latency; absent where the rounds of the cell have fewer than 1,000 requests together",
+    ),
+    less(
+        "lat_p99_99_us",
+        "us",
+        "99.99th percentile of latency; absent where the rounds of the cell have fewer than 10,000 requests together",
+    ),
     less("lat_max_us", "us", "largest latency"),
     less(
         "cpu_user_ns_per_io",

@@ -289,6 +289,7 @@ fn phase() -> PhaseRecord {
         round: 1,
         start_s: 0.5,
         elapsed_s: 5.000_000_1,
+        span_bytes: Some(1 << 30),
         ops: 362,
         bytes: 362 * 4_096,
         errors: 2,

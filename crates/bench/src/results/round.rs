@@ -8,6 +8,16 @@ use drivescope_drive::processors::CoreTimes;
 use drivescope_model::document::{Limiter, PhaseRecord, Series};
 use drivescope_model::options::TestKind;
 
+/// Quantity and share of each percentile, and the fewest requests that can hold it: of fewer than 1/(1 - q),
+/// none need lie beyond the quantile q, and the figure would only be another name for the largest.
+const PERCENTILES: [(&str, f64, u64); 5] = [
+    ("lat_p50_us", 0.5, 2),
+    ("lat_p90_us", 0.9, 10),
+    ("lat_p99_us", 0.99, 100),
+    ("lat_p99_9_us", 0.999, 1_000),
+    ("lat_p99_99_us", 0.9999, 10_000),
+];
+
 /// How the page cache takes part in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cache {
@@ -60,27 +70,32 @@ pub struct Round {
 }
 
 impl Round {
-    /// All numbers of the round by quantity.
-    pub(super) fn quantities(&self) -> Vec<(&'static str, f64)> {
+    /// All numbers of the round by quantity; of the percentiles, those that the `requests` of all rounds of
+    /// its cell together can hold.
+    pub(super) fn quantities(&self, requests: u64) -> Vec<(&'static str, f64)> {
         let measured = &self.measured;
         let latencies = &measured.recorder.latencies;
-        let us = |q: f64| latencies.value_at_quantile(q) as f64 / 1e3;
         let mut all = vec![
             ("mb_s", measured.mb_s()),
             ("iops", measured.iops()),
             ("lat_mean_us", latencies.mean() / 1e3),
-            ("lat_p50_us", us(0.5)),
-            ("lat_p90_us", us(0.9)),
-            ("lat_p99_us", us(0.99)),
-            ("lat_p99_9_us", us(0.999)),
-            ("lat_p99_99_us", us(0.9999)),
-            ("lat_max_us", latencies.max() as f64 / 1e3),
         ];
+        let held = PERCENTILES.iter().filter(|percentile| requests >= percentile.2);
+        all.extend(held.map(|&(quantity, share, _)| {
+            (quantity, latencies.value_at_quantile(share) as f64 / 1e3)
+        }));
+        all.push(("lat_max_us", latencies.max() as f64 / 1e3));
         if let Some(Load { pace: Pace::Open { rate, .. }, .. }) = &self.load {
             all.push(("offered_iops", *rate));
         }
         all.extend_from_slice(&self.extra);
         all
+    }
+
+    /// Mean length of its requests.
+    pub fn block_bytes(&self) -> u64 {
+        let recorder = &self.measured.recorder;
+        recorder.bytes / recorder.ops.max(1)
     }
 
     pub(super) fn record(&self, split: Split) -> PhaseRecord {
@@ -92,6 +107,7 @@ impl Round {
             round: self.round,
             start_s: self.start_s,
             elapsed_s: measured.elapsed_s(),
+            span_bytes: self.load.as_ref().map(|load| load.span.end - load.span.start),
             ops: measured.recorder.ops,
             bytes: measured.recorder.bytes,
             errors: measured.recorder.errors,

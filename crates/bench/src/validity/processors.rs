@@ -24,7 +24,7 @@ pub(super) fn cpu_bound(round: &Round) -> Option<Finding> {
     (is_cpu_bound(round) && !round.cached_on_purpose()).then(|| {
         let share = busiest_share(round) * 100.0;
         let evidence = format!("{}: one thread used {share:.0} % of a core", round.cell);
-        Finding::new(FindingId::CpuBound, evidence)
+        Finding::new(FindingId::CpuBound, evidence).weighing(share)
     })
 }
 
@@ -56,7 +56,7 @@ pub(super) fn held_by_others(round: &Round) -> Option<Finding> {
             evidence += &format!(", the hypervisor took {stolen:.0} %");
         }
     }
-    Some(Finding::new(FindingId::BusyProcessors, evidence))
+    Some(Finding::new(FindingId::BusyProcessors, evidence).weighing(waited.max(stolen)))
 }
 
 /// Whether waiting for a core took more of the round than the device was busy; more than half of it where
