@@ -50,7 +50,10 @@ pub struct Facts {
     capacity_bytes: u64,
     /// Bytes of the target that tests use.
     whole_bytes: u64,
-    loop_device: bool,
+    /// The page cache lies below a loop device.
+    loop_caches: bool,
+    /// Parts of the target lie on no drive, which the run says once.
+    has_holes: bool,
     loop_cached_share: Option<f64>,
     several_devices: bool,
     memory_bytes: u64,
@@ -74,7 +77,8 @@ impl Facts {
             rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
             capacity_bytes: drive.map_or(u64::MAX, |d| d.capacity_bytes),
             whole_bytes: session.whole_bytes(),
-            loop_device: session.target.loop_device().is_some(),
+            loop_caches: session.target.loop_caches(),
+            has_holes: session.target.holes().is_some(),
             loop_cached_share: session.target.loop_cached_share(),
             several_devices: session.target.stack().whole_disks.len() > 1,
             memory_bytes: session.memory_bytes(),
@@ -95,10 +99,12 @@ pub fn of_round(round: &Round, facts: &Facts) -> Vec<Finding> {
     if facts.memory_backed {
         return Vec::new(); // every number is memory's, and the run says so
     }
+    let answered = if facts.has_holes {
+        [None, None, None] // by nothing, and the run says so
+    } else {
+        [above_ceiling(round, facts), above_rotation(round, facts), bytes_missing(round, facts)]
+    };
     let checks = [
-        above_ceiling(round, facts),
-        above_rotation(round, facts),
-        bytes_missing(round, facts),
         other_io(round, facts),
         processors::cpu_bound(round),
         processors::held_by_others(round),
@@ -108,7 +114,12 @@ pub fn of_round(round: &Round, facts: &Facts) -> Vec<Finding> {
         rate_missed(round),
     ];
     let about = facts.key(round);
-    checks.into_iter().flatten().map(|finding| finding.about(about.clone())).collect()
+    answered
+        .into_iter()
+        .chain(checks)
+        .flatten()
+        .map(|finding| finding.about(about.clone()))
+        .collect()
 }
 
 fn found(id: FindingId, evidence: String, weight: f64) -> Option<Finding> {
@@ -184,7 +195,7 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
         return found(FindingId::PageCache, evidence, share);
     }
     if let Some(below) = round.below_loop {
-        return answered_from_memory(round, (read, written), &below);
+        return missing_below_loop(round, facts, (read, written), &below);
     }
     let top = round.top?;
     for (asked, seen, what) in
@@ -202,8 +213,9 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
 }
 
 /// A loop device without direct I/O answers from the page cache of its file.
-fn answered_from_memory(
+fn missing_below_loop(
     round: &Round,
+    facts: &Facts,
     (read, written): (f64, f64),
     below: &DeviceCounters,
 ) -> Option<Finding> {
@@ -217,7 +229,9 @@ fn answered_from_memory(
                 "{}: {asked} {what} through a loop device, but the drive below saw {seen}",
                 round.cell
             );
-            return found(FindingId::PageCache, evidence, missing);
+            let cached = facts.loop_caches;
+            let id = if cached { FindingId::PageCache } else { FindingId::BytesMissing };
+            return found(id, evidence, missing);
         }
     }
     None

@@ -19,7 +19,8 @@ fn facts() -> Facts {
         rpm: None,
         capacity_bytes: 1 << 40,
         whole_bytes: 1 << 40,
-        loop_device: false,
+        loop_caches: false,
+        has_holes: false,
         loop_cached_share: None,
         several_devices: false,
         memory_bytes: 16 << 30,
@@ -98,7 +99,7 @@ fn bytes_that_never_reached_the_device_are_missed() {
 
 #[test]
 fn a_loop_device_that_answers_from_memory_is_found_out_below_it() {
-    let facts = Facts { loop_device: true, memory_bytes: 1 << 30, ..facts() };
+    let facts = Facts { loop_caches: true, memory_bytes: 1 << 30, ..facts() };
     let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
     cached.disk = None;
     cached.below_loop = Some(DeviceCounters::default());
@@ -107,6 +108,25 @@ fn a_loop_device_that_answers_from_memory_is_found_out_below_it() {
     assert_eq!(ids(&cached, &facts), []);
     let in_memory = Facts { loop_cached_share: Some(0.98), ..facts };
     assert_eq!(ids(&cached, &in_memory), [FindingId::PageCache]);
+}
+
+#[test]
+fn a_loop_device_past_the_page_cache_is_not_accused_of_it() {
+    let facts = || Facts { memory_bytes: 64 << 30, loop_caches: false, ..facts() };
+    let mut past = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    past.load.as_mut().unwrap().span = 0..1 << 34;
+    past.disk = None;
+    past.below_loop = past.top;
+    assert_eq!(ids(&past, &facts()), []);
+    past.below_loop = Some(DeviceCounters::default());
+    assert_eq!(ids(&past, &facts()), [FindingId::BytesMissing]);
+    // Reads of holes, which the run names once, for all its numbers.
+    assert_eq!(ids(&past, &Facts { has_holes: true, ..facts() }), []);
+    let fast = round("seq1m_q8t1.read", 5_000, 1 << 20, Mix::READ);
+    assert_eq!(ids(&fast, &Facts { has_holes: true, ..facts() }), []);
+    past.below_loop = past.top;
+    let cached = Facts { loop_caches: true, ..facts() };
+    assert_eq!(ids(&past, &cached), [FindingId::SmallWorkingSet], "memory holds all of it");
 }
 
 #[test]
@@ -144,7 +164,7 @@ fn stalls_and_small_spans_are_named() {
     small.load.as_mut().unwrap().span = 0..64 << 20;
     assert_eq!(ids(&small, &facts()), [FindingId::SmallWorkingSet]);
     small.load.as_mut().unwrap().span = 0..1 << 30;
-    assert_eq!(ids(&small, &Facts { loop_device: true, ..facts() }), [FindingId::SmallWorkingSet]);
+    assert_eq!(ids(&small, &Facts { loop_caches: true, ..facts() }), [FindingId::SmallWorkingSet]);
 }
 
 #[test]

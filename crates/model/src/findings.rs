@@ -214,6 +214,10 @@ findings! {
         rule "random requests on a rotating drive stay within less than 10 % of it, because that is all a directory's test file, a file or --size gives"
         cause "The heads hardly move: most of an access is the rotation, and the drive as a whole is slower, up to twice."
         remedy "Read the access times as those of a small, dense area; for the whole drive name the block device, without --size."
+    Holes = "F036" "holes" Invalid
+        rule "more than 2 % of a file, or of the file behind a loop device, were never written and have no blocks on a drive"
+        cause "Reading a hole needs no drive: the file system answers with zeros."
+        remedy "Fill the file with data first (a copy by cp --sparse=never), or measure a directory on the same drive."
 }
 
 impl fmt::Display for FindingId {

@@ -6,17 +6,8 @@ use crate::usage::Usage;
 use drivescope_drive::counters::DeviceCounters;
 use drivescope_drive::processors::CoreTimes;
 use drivescope_model::document::{Limiter, PhaseRecord, Series};
+use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::options::TestKind;
-
-/// Quantity and share of each percentile, and the fewest requests that can hold it: of fewer than 1/(1 - q),
-/// none need lie beyond the quantile q, and the figure would only be another name for the largest.
-const PERCENTILES: [(&str, f64, u64); 5] = [
-    ("lat_p50_us", 0.5, 2),
-    ("lat_p90_us", 0.9, 10),
-    ("lat_p99_us", 0.99, 100),
-    ("lat_p99_9_us", 0.999, 1_000),
-    ("lat_p99_99_us", 0.9999, 10_000),
-];
 
 /// How the page cache takes part in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,9 +71,9 @@ impl Round {
             ("iops", measured.iops()),
             ("lat_mean_us", latencies.mean() / 1e3),
         ];
-        let held = PERCENTILES.iter().filter(|percentile| requests >= percentile.2);
-        all.extend(held.map(|&(quantity, share, _)| {
-            (quantity, latencies.value_at_quantile(share) as f64 / 1e3)
+        let held = PERCENTILES.iter().filter(|percentile| requests >= percentile.requests_min);
+        all.extend(held.map(|percentile| {
+            (percentile.key, latencies.value_at_quantile(percentile.share) as f64 / 1e3)
         }));
         all.push(("lat_max_us", latencies.max() as f64 / 1e3));
         if let Some(Load { pace: Pace::Open { rate, .. }, .. }) = &self.load {

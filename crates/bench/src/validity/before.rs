@@ -14,6 +14,9 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     if let Some(evidence) = target.memory_backed() {
         notice(FindingId::MemoryBacked, evidence);
     }
+    if let Some(evidence) = target.holes() {
+        notice(FindingId::Holes, evidence);
+    }
     let info = target.info();
     if let Some(fs) = &info.file_system {
         let at = format!("{} of {}", fs.kind, fs.source);

@@ -15,7 +15,7 @@ const SHORT_STROKE_SHARE: f64 = 0.10;
 
 pub(super) fn small_working_set(round: &Round, facts: &Facts) -> Option<Finding> {
     let load = round.load.as_ref()?;
-    let past_memory = facts.direct && !facts.loop_device;
+    let past_memory = facts.direct && !facts.loop_caches;
     // Flash is as fast over a small span, which is then no more than what `latency` shows. A cached answer of
     // a rotating drive is a hundred times as fast as its medium, and no short seek.
     let is_part = facts.test == TestKind::Latency && !round.cell.starts_with("span100");
