@@ -8,3 +8,10 @@ pub fn now_ns() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
     tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
 }
+
+/// Processor time of the calling thread in nanoseconds, exact: `CLOCK_THREAD_CPUTIME_ID` stands still
+/// while others hold the core.
+pub fn cpu_ns() -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
+    tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
+}

@@ -3,7 +3,7 @@
 use crate::error::BenchError;
 use crate::processor;
 use crate::queue::{QueueSpec, SimulatedQueue, Task, ThreadQueue, UringQueue};
-use crate::usage::{Usage, Who};
+use crate::usage::{self, Effort, Usage, Who};
 use drivescope_drive::IoFile;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
@@ -36,12 +36,8 @@ enum Backend {
 pub struct WorkerOutcome<T> {
     /// The task's own.
     pub output: T,
-    /// The worker's processor time, its helper threads included.
-    pub usage: Usage,
-    /// Processor time of the worker's busiest thread.
-    pub busiest_cpu_ns: u64,
-    /// Wall time of the task.
-    pub wall_ns: u64,
+    /// What it took from the processors.
+    pub effort: Effort,
 }
 
 impl Device {
@@ -298,16 +294,20 @@ impl StartLine {
         if !go {
             return Err(io::Error::other("another worker could not start"));
         }
-        let usage = |who: Option<Who>| who.map_or_else(Usage::default, Usage::of);
+        let used = |who: Option<Who>| who.map_or_else(Usage::default, Usage::of);
         let own = who.map(|_| Who::Thread);
-        let (all_before, own_before, start_ns) = (usage(who), usage(own), queue.now());
+        let waited = || own.and_then(|_| usage::waited_ns());
+        let waited_before = waited();
+        let (all_before, own_before, start_ns) = (used(who), used(own), queue.now());
         let output = task.run(&mut queue);
-        Ok(WorkerOutcome {
-            output,
-            usage: usage(who).since(all_before),
-            busiest_cpu_ns: usage(own).since(own_before).cpu_ns(),
+        let effort = Effort {
+            usage: used(who).since(all_before),
+            whole_program: who == Some(Who::Process),
+            busiest_cpu_ns: used(own).since(own_before).cpu_ns(),
+            wait_ns: waited().zip(waited_before).map(|(now, before)| now - before),
             wall_ns: queue.now() - start_ns,
-        })
+        };
+        Ok(WorkerOutcome { output, effort })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::open::{IN_FLIGHT_MAX, OpenLoop, Schedule};
 use crate::payload::Payload;
 use crate::queue::QueueSpec;
 use crate::recorder::Recorder;
-use crate::usage::Usage;
+use crate::usage::Effort;
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::options::Arrivals;
 use drivescope_model::units::Secs;
@@ -67,12 +67,8 @@ impl Load {
 pub struct Measured {
     /// The merged record.
     pub recorder: Recorder,
-    /// Processor time of all workers, ramp included.
-    pub usage: Usage,
-    /// Processor time of the busiest thread.
-    pub busiest_cpu_ns: u64,
-    /// Wall time, ramp included.
-    pub wall_ns: u64,
+    /// What the workers took from the processors, ramp included.
+    pub effort: Effort,
 }
 
 impl Measured {
@@ -91,6 +87,10 @@ impl Measured {
     /// Mean number of requests in flight, by Little's law.
     pub fn depth_mean(&self) -> f64 {
         self.recorder.latencies.mean() * self.iops() / 1e9
+    }
+    /// Processor time of both modes per request, in ns.
+    pub fn cpu_ns_per_io(&self) -> f64 {
+        self.effort.usage.cpu_ns() as f64 / self.requests()
     }
     /// Requests of the whole round, ramp included: what the processor time was spent on.
     pub fn requests(&self) -> f64 {
@@ -150,20 +150,15 @@ pub fn run(
 
 fn merge(outcomes: Vec<WorkerOutcome<LoopOutcome>>) -> Result<Measured, BenchError> {
     let mut merged: Option<Measured> = None;
-    for WorkerOutcome { output, usage, busiest_cpu_ns, wall_ns } in outcomes {
+    for WorkerOutcome { output, effort } in outcomes {
         if let Some(source) = output.queue_error {
             return Err(BenchError::Engine { engine: "uring", other: "threads", source });
         }
         match &mut merged {
-            None => {
-                merged =
-                    Some(Measured { recorder: output.recorder, usage, busiest_cpu_ns, wall_ns });
-            }
+            None => merged = Some(Measured { recorder: output.recorder, effort }),
             Some(all) => {
                 all.recorder.merge(&output.recorder);
-                all.usage = all.usage + usage;
-                all.busiest_cpu_ns = all.busiest_cpu_ns.max(busiest_cpu_ns);
-                all.wall_ns = all.wall_ns.max(wall_ns);
+                all.effort = all.effort.beside(effort);
             }
         }
     }

@@ -1,142 +1,34 @@
 //! From rounds to metrics, series and distributions.
 
-use crate::phase::{Load, Measured, Pace};
+mod round;
+mod split;
+
+pub use round::{Cache, CoresTaken, Round};
+
+use crate::phase::Pace;
 use crate::validity;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use drivescope_drive::counters::DeviceCounters;
-use drivescope_model::document::{
-    Distribution, Limiter, Metric, PhaseRecord, Series, TestResult, TestStatus,
-};
+use drivescope_model::document::{Distribution, Limiter, Metric, Series, TestResult, TestStatus};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::options::TestKind;
+use drivescope_model::units::three_digits;
 use drivescope_stats::drop::Drop;
+use drivescope_stats::interval::Interval;
 use drivescope_stats::{interval, summary};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use split::Split;
 
 /// Confidence of every interval.
 const CONFIDENCE: f64 = 0.95;
 /// Rounds of a rate may differ by this share of their median before that is said.
 const SPREAD_MAX: f64 = 0.25;
+/// Requests below this size are counted, larger ones have a rate.
+const SMALL_BLOCK_BYTES: u64 = 64 << 10;
 /// Rounds that a headline figure needs.
 const ROUNDS_MIN: u32 = 3;
-
-/// One round of one cell with everything known about it.
-#[derive(Debug, Clone)]
-pub struct Round {
-    /// Cell with direction, as in metric keys.
-    pub cell: String,
-    /// From 1.
-    pub round: u32,
-    /// Seconds after the start of the run.
-    pub start_s: f64,
-    /// Seconds between the two readings of the device's counters.
-    pub window_s: f64,
-    /// What the loops measured.
-    pub measured: Measured,
-    /// What was asked, for rounds of a [`Load`].
-    pub load: Option<Load>,
-    /// Bytes that were asked of the drive, ramps and lead-ins included: read and written. `None` where
-    /// the page cache is in the path, so that nobody knows.
-    pub asked: Option<(f64, f64)>,
-    /// The uppermost block device's counters over the round.
-    pub top: Option<DeviceCounters>,
-    /// The drive's counters over the round.
-    pub disk: Option<DeviceCounters>,
-    /// Those of the drive that holds a loop device's file.
-    pub below_loop: Option<DeviceCounters>,
-    /// Drive's temperature after it.
-    pub temperature_c: Option<f64>,
-    /// What held it back.
-    pub limiter: Limiter,
-    /// The page cache is in the path because that is what the cell shows.
-    pub cached_on_purpose: bool,
-    /// The test computes its metrics itself: the round is only a phase of the record.
-    pub own_metrics: bool,
-    /// Further quantities of the round.
-    pub extra: Vec<(&'static str, f64)>,
-}
-
-impl Round {
-    /// All numbers of the round by quantity.
-    fn quantities(&self) -> Vec<(&'static str, f64)> {
-        let measured = &self.measured;
-        let latencies = &measured.recorder.latencies;
-        let us = |q: f64| latencies.value_at_quantile(q) as f64 / 1e3;
-        let requests = measured.requests();
-        let mut all = vec![
-            ("mb_s", measured.mb_s()),
-            ("iops", measured.iops()),
-            ("lat_mean_us", latencies.mean() / 1e3),
-            ("lat_p50_us", us(0.5)),
-            ("lat_p90_us", us(0.9)),
-            ("lat_p99_us", us(0.99)),
-            ("lat_p99_9_us", us(0.999)),
-            ("lat_p99_99_us", us(0.9999)),
-            ("lat_max_us", latencies.max() as f64 / 1e3),
-            ("cpu_user_ns_per_io", measured.usage.user_ns as f64 / requests),
-            ("cpu_sys_ns_per_io", measured.usage.sys_ns as f64 / requests),
-        ];
-        if let Some(Load { pace: Pace::Open { rate, .. }, .. }) = &self.load {
-            all.push(("offered_iops", *rate));
-        }
-        all.extend_from_slice(&self.extra);
-        all
-    }
-
-    fn record(&self) -> PhaseRecord {
-        let measured = &self.measured;
-        let wall_ns = measured.wall_ns.max(1) as f64;
-        let percent = |ns: u64| ns as f64 / wall_ns * 100.0;
-        PhaseRecord {
-            cell: self.cell.clone(),
-            round: self.round,
-            start_s: self.start_s,
-            elapsed_s: measured.elapsed_s(),
-            ops: measured.recorder.ops,
-            bytes: measured.recorder.bytes,
-            errors: measured.recorder.errors,
-            depth_mean: measured.depth_mean(),
-            cpu_busiest_pct: percent(measured.busiest_cpu_ns),
-            cpu_user_pct: percent(measured.usage.user_ns),
-            cpu_sys_pct: percent(measured.usage.sys_ns),
-            context_switches: measured.usage.switches,
-            device_read_bytes: self.top.map(|t| t.read_bytes),
-            device_written_bytes: self.top.map(|t| t.written_bytes),
-            device_busy_pct: self.busy_pct(),
-            temperature_c: self.temperature_c,
-            limiter: self.limiter,
-        }
-    }
-
-    /// Share of the round the kernel saw the device busy.
-    pub fn busy_pct(&self) -> Option<f64> {
-        self.top.map(|top| (top.busy_ms as f64 / self.window_s / 10.0).min(100.0))
-    }
-
-    /// Rate over time, whole intervals only.
-    pub fn rates_mb_s(&self) -> Vec<f64> {
-        let recorder = &self.measured.recorder;
-        let whole = (recorder.elapsed_ns() / recorder.interval_ns) as usize;
-        let seconds = recorder.interval_ns as f64 / 1e9;
-        let intervals = recorder.intervals.iter().take(whole);
-        intervals.map(|interval| interval.bytes as f64 / seconds / 1e6).collect()
-    }
-
-    fn series(&self, test: TestKind) -> Series {
-        let y = self.rates_mb_s();
-        let seconds = self.measured.recorder.interval_ns as f64 / 1e9;
-        Series {
-            key: format!("{test}.{}.mb_s#{}", self.cell, self.round),
-            x_unit: "s".to_string(),
-            y_unit: "MB/s".to_string(),
-            x: (0..y.len()).map(|i| (i as f64 + 0.5) * seconds).collect(),
-            y,
-        }
-    }
-}
 
 /// What a test collects while it runs.
 #[derive(Debug)]
@@ -221,22 +113,18 @@ impl TestRecord {
         self.distributions.push(distribution(format!("{}.{key}", self.test), latencies));
     }
 
-    /// Adds a finding, or its metrics to the same finding made before; whether it is new.
+    /// Adds a finding; of several about the same metrics, such as the rounds of a cell, the gravest is kept.
+    /// Whether its kind is new.
     pub fn notice(&mut self, finding: Finding) -> bool {
-        match self.findings.iter_mut().find(|known| known.id == finding.id) {
-            Some(known) => {
-                for prefix in finding.metrics {
-                    if !known.metrics.contains(&prefix) {
-                        known.metrics.push(prefix);
-                    }
-                }
-                false
-            }
-            None => {
-                self.findings.push(finding);
-                true
-            }
+        let is_new = self.findings.iter().all(|known| known.id != finding.id);
+        let same =
+            |known: &&mut Finding| known.id == finding.id && known.metrics == finding.metrics;
+        match self.findings.iter_mut().find(same) {
+            Some(known) if finding.outweighs(known) => *known = finding,
+            Some(_) => {}
+            None => self.findings.push(finding),
         }
+        is_new
     }
 
     /// The result; status and time are the caller's.
@@ -250,11 +138,17 @@ impl TestRecord {
             self.notice(Finding::new(FindingId::FewRounds, evidence).about(self.test.name()));
         }
         let mut result = TestResult::empty(self.test, TestStatus::Done, None);
-        result.phases = self.rounds.iter().map(Round::record).collect();
+        let record = |round: &Round| round.record(self.split_of(&round.cell));
+        result.phases = self.rounds.iter().map(record).collect();
         result.metrics = self.metrics;
         result.series = self.series;
         result.distributions = self.distributions;
-        result.findings = self.findings;
+        for finding in self.findings {
+            match result.findings.iter_mut().find(|known| known.id == finding.id) {
+                Some(known) => known.join(finding),
+                None => result.findings.push(finding),
+            }
+        }
         result
     }
 
@@ -269,6 +163,28 @@ impl TestRecord {
         cells
     }
 
+    /// How the processor time of a cell divides, all its rounds together.
+    fn split_of(&self, cell: &str) -> Split {
+        let rounds = self.rounds.iter().filter(|round| round.cell == cell);
+        Split::of(rounds.map(|round| round.measured.effort.usage), CONFIDENCE)
+    }
+
+    /// Processor time per request in user mode and in the kernel: each round's exact sum, divided as that
+    /// of all rounds, so that the two add up to it.
+    fn cpu_metrics(&self, cell: &str, rounds: &[&Round]) -> [Metric; 2] {
+        let sums: Vec<f64> = rounds.iter().map(|round| round.measured.cpu_ns_per_io()).collect();
+        let split = self.split_of(cell);
+        let parts = [("cpu_user_ns_per_io", split), ("cpu_sys_ns_per_io", split.of_kernel())];
+        parts.map(|(quantity, part)| {
+            let key = format!("{}.{cell}.{quantity}", self.test);
+            let of_all = metric(key.clone(), sums.clone());
+            let Interval { low, high } =
+                part.interval_of(Interval { low: of_all.low, high: of_all.high });
+            let values = sums.iter().map(|sum| sum * part.share).collect();
+            Metric { low, high, ..metric(key, values) }
+        })
+    }
+
     fn finish_cell(&mut self, cell: &str) {
         let of_cell = |round: &&Round| round.cell == cell && round.measured.recorder.ops > 0;
         let rounds: Vec<&Round> = self.rounds.iter().filter(of_cell).collect();
@@ -279,19 +195,24 @@ impl TestRecord {
             let other = &round.measured.recorder.latencies;
             latencies.add(other).expect("all histograms have the same bounds");
         }
+        let small = rounds.iter().all(|round| round.block_bytes() < SMALL_BLOCK_BYTES);
         let drops: Vec<_> = rounds.iter().map(|round| validity::drop_of(round)).collect();
-        let tables: Vec<_> = rounds.iter().map(|round| round.quantities()).collect();
+        let tables: Vec<_> = rounds.iter().map(|round| round.quantities(latencies.len())).collect();
         let series: Vec<Series> = rounds.iter().map(|round| round.series(self.test)).collect();
         for (index, (quantity, _)) in tables[0].iter().enumerate() {
             let values = tables.iter().map(|table| table[index].1).collect();
             self.metrics.push(metric(format!("{}.{cell}.{quantity}", self.test), values));
         }
+        let cpu = self.cpu_metrics(cell, &rounds);
+        self.metrics.extend(cpu);
         self.series.extend(series.into_iter().filter(|series| series.y.len() > 1));
         self.distributions.push(distribution(format!("{}.{cell}", self.test), &latencies));
         self.notice_drops(cell, &drops);
         // An open loop has the rate of its schedule, whose chance is no doing of the drive.
         if !open {
-            self.notice_spread(cell, &tables.iter().map(|table| table[0].1).collect::<Vec<_>>());
+            let (index, unit) = if small { (1, "requests/s") } else { (0, "MB/s") };
+            let rates: Vec<f64> = tables.iter().map(|table| table[index].1).collect();
+            self.notice_spread(cell, &rates, unit);
         }
     }
 
@@ -301,15 +222,16 @@ impl TestRecord {
         let seen: Vec<&Drop> = drops.iter().flatten().collect();
         let Some(first) = seen.first().filter(|_| seen.len() * 2 > drops.len()) else { return };
         let evidence = format!(
-            "{cell}: from {:.0} to {:.0} MB/s within a round (-{:.0} %), in {} of {} rounds",
-            first.before,
-            first.after,
+            "{cell}: from {} to {} MB/s within a round (-{:.0} %), in {} of {} rounds",
+            three_digits(first.before),
+            three_digits(first.after),
             first.share * 100.0,
             seen.len(),
             drops.len()
         );
         let about = format!("{}.{cell}", self.test);
-        self.notice(Finding::new(FindingId::Throttled, evidence).about(about));
+        let finding = Finding::new(FindingId::Throttled, evidence).about(about);
+        self.notice(finding.weighing(first.share));
         for round in self.rounds.iter_mut().filter(|round| round.cell == cell) {
             if validity::drop_of(round).is_some() {
                 round.limiter = Limiter::Throttling;
@@ -317,13 +239,15 @@ impl TestRecord {
         }
     }
 
-    fn notice_spread(&mut self, cell: &str, rates: &[f64]) {
+    fn notice_spread(&mut self, cell: &str, rates: &[f64], unit: &str) {
         let (Some(low), Some(high)) = (summary::min(rates), summary::max(rates)) else { return };
         let median = summary::median(rates).unwrap_or(0.0);
         if median > 0.0 && (high - low) / median > SPREAD_MAX {
-            let evidence = format!("{cell}: rounds between {low:.1} and {high:.1} MB/s");
+            let [from, to] = [low, high].map(three_digits);
+            let evidence = format!("{cell}: rounds between {from} and {to} {unit}");
             let about = format!("{}.{cell}", self.test);
-            self.notice(Finding::new(FindingId::Unstable, evidence).about(about));
+            let finding = Finding::new(FindingId::Unstable, evidence).about(about);
+            self.notice(finding.weighing((high - low) / median));
         }
     }
 }
@@ -351,3 +275,7 @@ fn distribution(key: String, latencies: &Histogram<u64>) -> Distribution {
         count: latencies.len(),
     }
 }
+
+#[cfg(test)]
+#[path = "results_tests.rs"]
+mod tests;

@@ -43,6 +43,8 @@ const DATA_FILE: &str = "data";
 pub struct HostFacts {
     /// Memory, which bounds the page cache.
     pub memory_bytes: u64,
+    /// Processors online.
+    pub cpus: u32,
     /// Evidence of a slow governor or battery.
     pub power_save: Option<String>,
 }
@@ -59,6 +61,7 @@ pub struct Session<'a> {
     stop: Arc<AtomicBool>,
     start_ns: u64,
     memory_bytes: u64,
+    cpus: u32,
     /// What is known of the target before the first request.
     findings: Vec<Finding>,
     folder: Option<OwnFolder>,
@@ -105,6 +108,7 @@ impl<'a> Session<'a> {
             stop,
             start_ns: target.simulated().map_or_else(clock::now_ns, |drive| drive.now()),
             memory_bytes: host.memory_bytes,
+            cpus: host.cpus,
             findings: validity::of_target(target, host.power_save),
             folder: None,
             claim: None,
@@ -180,6 +184,11 @@ impl<'a> Session<'a> {
         self.device.as_ref()
     }
 
+    /// The simulated drive in use, or the file on one.
+    pub fn simulated(&self) -> Option<&SimulatedDrive> {
+        self.simulated.as_deref()
+    }
+
     /// The time of the target: real, or a simulated drive's own.
     pub fn now_ns(&self) -> u64 {
         self.simulated.as_ref().map_or_else(clock::now_ns, |drive| drive.now())
@@ -233,6 +242,11 @@ impl<'a> Session<'a> {
     /// Memory of the host, which bounds its page cache.
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
+    }
+
+    /// Processors online, at least one.
+    pub fn cores(&self) -> u32 {
+        self.cpus.max(1)
     }
 
     /// Seconds since the run began.
@@ -307,6 +321,12 @@ impl<'a> Session<'a> {
             (_, 0) => 0..size,
             (_, span) => 0..size.min(span),
         }
+    }
+
+    /// Length of that part of what is open; 0 before.
+    pub fn whole_bytes(&self) -> u64 {
+        let span = self.device.as_ref().map(|device| self.span(device));
+        span.map_or(0, |span| span.end - span.start)
     }
 
     fn make_data_file(&mut self, size: Bytes) -> Result<(), BenchError> {

@@ -267,14 +267,20 @@ fn check(suite: &Suite) -> Result<(), SuiteError> {
     }
 }
 
+/// The first that was there before: its rounds would be mistaken for more rounds of one.
+fn repeated<T: PartialEq>(named: &[T]) -> Option<&T> {
+    named.iter().enumerate().find(|(i, one)| named[..*i].contains(one)).map(|(_, one)| one)
+}
+
 fn general_problem(suite: &Suite) -> Option<String> {
     if suite.tests.is_empty() {
         return Some("it names no tests".to_string());
     }
-    for (index, test) in suite.tests.iter().enumerate() {
-        if suite.tests[..index].contains(test) {
-            return Some(format!("it names the test {test} twice"));
-        }
+    if let Some(test) = repeated(&suite.tests) {
+        return Some(format!("it names the test {test} twice"));
+    }
+    if let Some(cell) = repeated(&suite.transfer.cells) {
+        return Some(format!("transfer names the cell {cell} twice"));
     }
     if suite.rounds == 0 || suite.rounds > ROUNDS_MAX {
         return Some(format!("rounds must lie between 1 and {ROUNDS_MAX}"));
@@ -308,6 +314,16 @@ fn latency_problem(suite: &Suite) -> Option<String> {
     }
     if options.spans_pct.iter().any(|p| !(*p > 0.0 && *p <= 100.0)) {
         return Some("latency.spans_pct must lie above 0 and up to 100".to_string());
+    }
+    if let Some(percent) = repeated(&options.spans_pct) {
+        return Some(format!("latency.spans_pct names {percent} twice"));
+    }
+    if let Some(rate) = repeated(&options.rates) {
+        let rate = match rate {
+            Rate::Iops(iops) => format!("{iops}"),
+            Rate::Share { percent } => format!("{percent} percent"),
+        };
+        return Some(format!("latency.rates names {rate} twice"));
     }
     let good = |rate: &Rate| match *rate {
         Rate::Iops(iops) => iops > 0.0 && iops <= IOPS_MAX,

@@ -74,6 +74,29 @@ fn absurd_values_are_refused() {
 }
 
 #[test]
+fn what_is_named_twice_is_refused_not_run_twice() {
+    let adapted = |cells: &[&str], settings: &[&str]| {
+        let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
+        let (cells, settings) = (words(cells), words(settings));
+        let overrides = Overrides { cells, settings, ..Overrides::default() };
+        adapt(find("quick", None).unwrap(), &overrides).map_err(|error| error.to_string())
+    };
+    for cells in [["rnd4k_q1t1.read", "rnd4k_q1t1.read"], ["rnd4k_q1t1.read", "rnd4k_q1t1"]] {
+        let error = adapted(&cells, &[]).unwrap_err();
+        assert!(error.contains("names the cell rnd4k_q1t1.read twice"), "{error}");
+    }
+    assert!(adapted(&["rnd4k_q1t1.read", "rnd4k_q1t1.write"], &[]).is_ok());
+    for setting in
+        ["latency.spans_pct=[50, 50]", "latency.rates=[{ percent = 5 }, { percent = 5 }]"]
+    {
+        assert!(adapted(&[], &[setting]).unwrap_err().contains("twice"), "{setting}");
+    }
+    let text = "name = \"x\"\nsummary = \"y\"\ntests = [\"transfer\"]\n[transfer]\n\
+                cells = [\"rnd4k_q1t1.read\", \"rnd4k_q1t1.read\"]\n";
+    assert!(parse("mine.toml", text).unwrap_err().to_string().contains("twice"));
+}
+
+#[test]
 fn the_command_line_wins() {
     let overrides = Overrides {
         tests: vec!["transfer".into()],

@@ -1,19 +1,28 @@
 //! A drive in virtual time whose truth is known, for tests of the loops; and whole tests on simulated
 //! drives.
 
+use crate::phase::{Load, Measured, Pace};
 use crate::queue::{Completion, Queue, Request};
+use crate::recorder::Recorder;
+use crate::results::{Cache, CoresTaken, Round};
 use crate::session::{HostFacts, Session};
+use crate::usage::Effort;
 use crate::{planner, suites};
+use drivescope_drive::counters::DeviceCounters;
 use drivescope_drive::{Roots, Target};
-use drivescope_model::document::TestResult;
+use drivescope_model::cell::{Mix, Shape};
+use drivescope_model::document::{Limiter, TestResult};
 use drivescope_model::host::Calibration;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::Engine;
+use drivescope_model::units::Secs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
+
+pub const SECOND: u64 = 1_000_000_000;
 
 /// Serves up to `servers` requests at a time; `service` gives each one's time from its start.
 pub struct VirtualQueue<F> {
@@ -149,4 +158,60 @@ pub fn value(result: &TestResult, key: &str) -> Option<f64> {
 pub fn points(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
     let series = result.series.iter().find(|series| series.key == key).unwrap();
     series.x.iter().copied().zip(series.y.iter().copied()).collect()
+}
+
+/// One second at `iops` requests of `block` bytes, seen in full by the device.
+pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
+    let mut recorder = Recorder::new(SECOND);
+    recorder.start(SECOND);
+    for i in 1..=iops {
+        recorder.complete(SECOND + i * SECOND / iops, SECOND / iops, block);
+    }
+    recorder.requests = iops;
+    let bytes = iops * block;
+    let reads = u64::from(mix.read_percent()) * bytes / 100;
+    let seen = DeviceCounters {
+        read_bytes: reads,
+        written_bytes: bytes - reads,
+        busy_ms: 990,
+        ..Default::default()
+    };
+    let shape: Shape = cell.split('.').next().unwrap().parse().unwrap();
+    Round {
+        cell: cell.to_string(),
+        round: 1,
+        start_s: 0.0,
+        window_s: 1.0,
+        measured: Measured {
+            recorder,
+            effort: Effort {
+                busiest_cpu_ns: SECOND / 10,
+                wait_ns: Some(SECOND / 100),
+                wall_ns: SECOND,
+                ..Effort::default()
+            },
+        },
+        load: Some(Load {
+            shape,
+            mix,
+            pace: Pace::Closed,
+            span: 0..1 << 40,
+            ramp: Secs(0.0),
+            time: Secs(1.0),
+            ops_max: u64::MAX,
+            seed: 1,
+            data_seed: 1,
+            pass: 1,
+        }),
+        asked: Some((reads as f64, (bytes - reads) as f64)),
+        top: Some(seen),
+        disk: Some(seen),
+        below_loop: None,
+        cores: Some(CoresTaken { others_ns: SECOND / 20, steal_ns: 0, total_ns: 2 * SECOND }),
+        temperature_c: None,
+        limiter: Limiter::Drive,
+        cache: Cache::Past,
+        own_metrics: false,
+        extra: Vec::new(),
+    }
 }

@@ -1,4 +1,4 @@
-//! Processor time and context switches, from `getrusage`.
+//! Processor time and context switches, from `getrusage`, and time spent waiting for a core.
 
 /// Whose usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,5 +65,70 @@ impl std::ops::Add for Usage {
             sys_ns: self.sys_ns + other.sys_ns,
             switches: self.switches + other.switches,
         }
+    }
+}
+
+/// What workers took from the processors in a round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Processor time and switches, helper threads included.
+    pub usage: Usage,
+    /// Whether `usage` is that of the whole program, so that other workers' is in it already.
+    pub whole_program: bool,
+    /// Processor time of the busiest thread.
+    pub busiest_cpu_ns: u64,
+    /// Longest time that a worker stood ready to run while others held the cores; `None` where the
+    /// kernel does not tell.
+    pub wait_ns: Option<u64>,
+    /// Wall time.
+    pub wall_ns: u64,
+}
+
+impl Effort {
+    /// That of two workers of one round.
+    #[must_use]
+    pub fn beside(self, other: Self) -> Self {
+        let all = self.whole_program || other.whole_program;
+        let larger = if self.usage.cpu_ns() < other.usage.cpu_ns() { other } else { self };
+        Self {
+            usage: if all { larger.usage } else { self.usage + other.usage },
+            whole_program: all,
+            busiest_cpu_ns: self.busiest_cpu_ns.max(other.busiest_cpu_ns),
+            wait_ns: self.wait_ns.max(other.wait_ns),
+            wall_ns: self.wall_ns.max(other.wall_ns),
+        }
+    }
+}
+
+/// Time the calling thread has stood in a run queue since it began: the second field of its
+/// `schedstat` (Documentation/scheduler/sched-stats.rst of the kernel).
+pub fn waited_ns() -> Option<u64> {
+    parse_wait(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+fn parse_wait(schedstat: &str) -> Option<u64> {
+    schedstat.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_is_the_second_number() {
+        assert_eq!(parse_wait("48395111 8101 37\n"), Some(8101));
+        assert_eq!(parse_wait("48395111"), None);
+        assert_eq!(parse_wait(""), None);
+    }
+
+    #[test]
+    fn the_whole_programs_usage_counts_once() {
+        let usage = |user_ns| Usage { user_ns, sys_ns: 0, switches: 0 };
+        let one = Effort { usage: usage(5), wait_ns: Some(3), wall_ns: 9, ..Effort::default() };
+        let two = Effort { usage: usage(7), wait_ns: None, wall_ns: 8, ..Effort::default() };
+        let both = one.beside(two);
+        assert_eq!((both.usage.user_ns, both.wait_ns, both.wall_ns), (12, Some(3), 9));
+        let all = |effort| Effort { whole_program: true, ..effort };
+        assert_eq!(all(one).beside(all(two)).usage.user_ns, 7);
     }
 }

@@ -1,28 +1,27 @@
 //! The promise that no impossible number is printed: what was measured against what can be.
 
+mod before;
+mod limiter;
+mod processors;
+mod spans;
+
+pub use before::{of_error, of_target};
+pub use limiter::limiter;
+pub use spans::short_stroke;
+
 use crate::calibrate;
-use crate::error::BenchError;
 use crate::phase::{Load, Pace};
 use crate::results::Round;
 use crate::session::Session;
-use drivescope_drive::Target;
 use drivescope_drive::counters::DeviceCounters;
-use drivescope_drive::filesystem::FsClass;
-use drivescope_drive::journal::JournalError;
 use drivescope_model::cell::Order;
-use drivescope_model::document::Limiter;
-use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
-use drivescope_model::units::Bytes;
+use drivescope_model::units::{Bytes, three_digits};
 use drivescope_stats::drop::{Drop, lasting_drop};
 
 /// Clocks and counters of two devices agree to this; beyond it a rate is above its ceiling.
 const CEILING_SLACK: f64 = 1.02;
-/// A core this busy sets the pace.
-const CPU_BUSY_SHARE: f64 = 0.85;
-/// A link this full sets the pace.
-const LINK_FULL_SHARE: f64 = 0.90;
 /// Foreign bytes on the drive that are worth a word: a share of ours, and at least so many.
 const OTHER_SHARE: f64 = 0.10;
 const OTHER_MIN_BYTES: f64 = 4e6;
@@ -38,10 +37,6 @@ const STALL_NS: u64 = 1_000_000_000;
 /// are always under way, have missed their rate.
 const LATE_SHARE_MAX: f64 = 0.05;
 const LATE_MIN: u64 = 8;
-/// The cache assumed in a drive that does not tell: hard disks and SATA SSDs have up to this.
-const DRIVE_CACHE_BYTES: u64 = 256 << 20;
-/// A device less busy than this was waiting for the layers above it.
-const DEVICE_IDLE_PCT: f64 = 50.0;
 
 /// What is known about target, drive and host.
 #[derive(Debug)]
@@ -49,16 +44,23 @@ pub struct Facts {
     test: TestKind,
     direct: bool,
     memory_backed: bool,
+    file_system: bool,
     link_mb_s: Option<f64>,
     rpm: Option<f64>,
     capacity_bytes: u64,
-    loop_device: bool,
+    /// Bytes of the target that tests use.
+    whole_bytes: u64,
+    /// The page cache lies below a loop device.
+    loop_caches: bool,
+    /// Parts of the target lie on no drive, which the run says once.
+    has_holes: bool,
     loop_cached_share: Option<f64>,
     several_devices: bool,
     memory_bytes: u64,
     memory_copy_mb_s: f64,
-    /// The same once more: a machine that was busy at the start copied slowly then.
+    /// The same once more: what else ran at the start may have held caches and memory's channels.
     memory_copy_again: fn() -> f64,
+    cores: u32,
     generator_mb_s: f64,
 }
 
@@ -70,15 +72,19 @@ impl Facts {
             test,
             direct: session.is_direct(),
             memory_backed: session.target.memory_backed().is_some(),
+            file_system: session.target.info().file_system.is_some(),
             link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
             rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
             capacity_bytes: drive.map_or(u64::MAX, |d| d.capacity_bytes),
-            loop_device: session.target.loop_device().is_some(),
+            whole_bytes: session.whole_bytes(),
+            loop_caches: session.target.loop_caches(),
+            has_holes: session.target.holes().is_some(),
             loop_cached_share: session.target.loop_cached_share(),
             several_devices: session.target.stack().whole_disks.len() > 1,
             memory_bytes: session.memory_bytes(),
             memory_copy_mb_s: session.calibration.memory_copy_mb_s,
             memory_copy_again: calibrate::memory_copy_mb_s,
+            cores: session.cores(),
             generator_mb_s: session.calibration.generator_mb_s,
         }
     }
@@ -88,131 +94,66 @@ impl Facts {
     }
 }
 
-/// What is known before the first request: for the whole run.
-pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    let mut notice = |id, evidence: String| found.push(Finding::new(id, evidence));
-    if let Some(evidence) = target.memory_backed() {
-        notice(FindingId::MemoryBacked, evidence);
-    }
-    let info = target.info();
-    if let Some(fs) = &info.file_system {
-        let at = format!("{} of {}", fs.kind, fs.source);
-        match FsClass::of(&fs.kind) {
-            FsClass::Network => notice(FindingId::NetworkFs, at),
-            FsClass::Fuse => notice(FindingId::FuseFs, at),
-            FsClass::Overlay => notice(FindingId::SharedDrive, at),
-            FsClass::Local | FsClass::Memory => {}
-        }
-    }
-    if let Some(evidence) = target.compression() {
-        notice(FindingId::Compression, evidence);
-    }
-    if info.system_disk {
-        notice(
-            FindingId::SystemDisk,
-            format!("{} holds the running system", info.stack.join(" on ")),
-        );
-    }
-    if let Some(name) =
-        info.stack.iter().find(|name| name.starts_with("dm-") || name.starts_with("md"))
-    {
-        notice(FindingId::SharedDrive, format!("the data pass through {name}"));
-    }
-    if let Some(name) = target.loop_device() {
-        notice(FindingId::VirtualDrive, format!("{name} is a file shown as a disk"));
-    }
-    if let Some(drive) = target.drive() {
-        of_drive(drive, &info.stack, &mut notice);
-    }
-    if let Some(evidence) = power_save {
-        notice(FindingId::PowerSave, evidence);
-    }
-    found
-}
-
-fn of_drive(drive: &Drive, stack: &[String], notice: &mut impl FnMut(FindingId, String)) {
-    let what = match drive.kind {
-        DriveKind::Virtual => Some("a disk of a virtual machine"),
-        DriveKind::Composite => Some("made of other devices"),
-        _ => None,
-    };
-    if let Some(what) = what {
-        notice(FindingId::VirtualDrive, format!("{} is {what}", drive.name));
-    }
-    if let Some(link) = &drive.link
-        && let Some(possible) = &link.possible
-    {
-        notice(FindingId::SlowLink, format!("{} where {possible} is possible", link.name));
-    }
-    let used = |name: &str| stack.iter().any(|s| s == name);
-    for part in drive.partitions.iter().filter(|p| p.misaligned_bytes != 0 && used(&p.name)) {
-        let evidence =
-            format!("{} begins {} bytes past a physical sector", part.name, part.misaligned_bytes);
-        notice(FindingId::Misaligned, evidence);
-    }
-}
-
-/// What a failed test says about the drive.
-pub fn of_error(error: &BenchError) -> Option<Finding> {
-    match error {
-        BenchError::Request { failure, .. }
-            if !matches!(failure.errno, libc::ENOSPC | libc::EDQUOT) =>
-        {
-            Some(Finding::new(FindingId::IoError, error.to_string()))
-        }
-        BenchError::Mismatch { .. } => {
-            Some(Finding::new(FindingId::DataMismatch, error.to_string()))
-        }
-        BenchError::Journal {
-            error: JournalError::NotRestored { .. } | JournalError::Unreadable { .. },
-            ..
-        } => Some(Finding::new(FindingId::IoError, error.to_string())),
-        _ => None,
-    }
-}
-
 /// What a round reveals.
 pub fn of_round(round: &Round, facts: &Facts) -> Vec<Finding> {
     if facts.memory_backed {
         return Vec::new(); // every number is memory's, and the run says so
     }
+    let answered = if facts.has_holes {
+        [None, None, None] // by nothing, and the run says so
+    } else {
+        [above_ceiling(round, facts), above_rotation(round, facts), bytes_missing(round, facts)]
+    };
     let checks = [
-        above_ceiling(round, facts),
-        above_rotation(round, facts),
-        bytes_missing(round, facts),
         other_io(round, facts),
-        cpu_bound(round),
+        processors::cpu_bound(round),
+        processors::held_by_others(round),
         stalled(round),
-        small_working_set(round, facts),
+        spans::small_working_set(round, facts),
+        spans::short_stroke_of(round, facts),
         rate_missed(round),
     ];
     let about = facts.key(round);
-    checks.into_iter().flatten().map(|finding| finding.about(about.clone())).collect()
+    answered
+        .into_iter()
+        .chain(checks)
+        .flatten()
+        .map(|finding| finding.about(about.clone()))
+        .collect()
 }
 
-fn found(id: FindingId, evidence: String) -> Option<Finding> {
-    Some(Finding::new(id, evidence))
+fn found(id: FindingId, evidence: String, weight: f64) -> Option<Finding> {
+    Some(Finding::new(id, evidence).weighing(weight))
 }
 
 fn above_ceiling(round: &Round, facts: &Facts) -> Option<Finding> {
-    if round.cached_on_purpose {
+    if round.cached_on_purpose() {
         return None;
     }
     let rate = round.measured.mb_s();
     if let Some(link) = facts.link_mb_s {
         let evidence = || format!("{}: {rate:.0} MB/s over a link of {link:.0} MB/s", round.cell);
         return (rate > link * CEILING_SLACK)
-            .then(|| Finding::new(FindingId::AboveLink, evidence()));
+            .then(|| Finding::new(FindingId::AboveLink, evidence()).weighing(rate));
     }
-    let threads = round.load.as_ref().map_or(1, |load| load.shape.threads);
-    let ceiling = |copy_mb_s: f64| copy_mb_s * f64::from(threads);
+    let cores = copying_cores(round, facts);
+    let ceiling = |copy_mb_s: f64| copy_mb_s * f64::from(cores);
     if rate <= ceiling(facts.memory_copy_mb_s) * CEILING_SLACK {
         return None;
     }
     let memory = ceiling(facts.memory_copy_mb_s.max((facts.memory_copy_again)()));
-    let evidence = || format!("{}: {rate:.0} MB/s; memory copies {memory:.0} MB/s", round.cell);
-    (rate > memory * CEILING_SLACK).then(|| Finding::new(FindingId::AboveMemory, evidence()))
+    let of = if cores == 1 { "a core".to_string() } else { format!("{cores} cores") };
+    let evidence = || format!("{}: {rate:.0} MB/s; {of} can copy {memory:.0} MB/s", round.cell);
+    (rate > memory * CEILING_SLACK)
+        .then(|| Finding::new(FindingId::AboveMemory, evidence()).weighing(rate))
+}
+
+/// Cores that can move a round's bytes through memory. With direct I/O the device does it, and several
+/// at once below an array, so that only the whole machine bounds it; through the page cache the threads
+/// of the load copy.
+fn copying_cores(round: &Round, facts: &Facts) -> u32 {
+    let threads = round.load.as_ref().map_or(1, |load| load.shape.threads);
+    if facts.direct { facts.cores } else { threads.min(facts.cores) }
 }
 
 /// The rate of a closed loop of random requests at depth 1, if the round is one.
@@ -230,14 +171,14 @@ fn above_rotation(round: &Round, facts: &Facts) -> Option<Finding> {
     let rpm = rev_per_s * 60.0;
     if load.mix.read_percent() == 100 && whole && iops > 2.0 * rev_per_s {
         let evidence = format!("{}: {iops:.0} reads/s at {rpm:.0} rpm", round.cell);
-        return found(FindingId::AboveRotation, evidence);
+        return found(FindingId::AboveRotation, evidence, iops);
     }
     if load.mix.read_percent() == 0 && iops > rev_per_s {
         let evidence = format!(
             "{}: {iops:.0} writes/s is more than {rpm:.0} rpm allows ({rev_per_s:.0}/s)",
             round.cell
         );
-        return found(FindingId::WriteCached, evidence);
+        return found(FindingId::WriteCached, evidence, iops);
     }
     None
 }
@@ -251,10 +192,10 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
         let share = share * 100.0;
         let evidence =
             format!("{}: {share:.0} % of the loop device's file lies in memory", round.cell);
-        return found(FindingId::PageCache, evidence);
+        return found(FindingId::PageCache, evidence, share);
     }
     if let Some(below) = round.below_loop {
-        return answered_from_memory(round, (read, written), &below);
+        return missing_below_loop(round, facts, (read, written), &below);
     }
     let top = round.top?;
     for (asked, seen, what) in
@@ -262,17 +203,19 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
     {
         if asked > COUNTED_MIN_BYTES && seen < asked * SEEN_SHARE_MIN {
             let id = if facts.direct { FindingId::BytesMissing } else { FindingId::PageCache };
+            let missing = 1.0 - seen as f64 / asked;
             let (asked, seen) = (Bytes(asked as u64), Bytes(seen as u64));
             let evidence = format!("{}: {asked} {what}, but the device saw {seen}", round.cell);
-            return found(id, evidence);
+            return found(id, evidence, missing);
         }
     }
     None
 }
 
 /// A loop device without direct I/O answers from the page cache of its file.
-fn answered_from_memory(
+fn missing_below_loop(
     round: &Round,
+    facts: &Facts,
     (read, written): (f64, f64),
     below: &DeviceCounters,
 ) -> Option<Finding> {
@@ -280,12 +223,15 @@ fn answered_from_memory(
         [(read, below.read_bytes, "read"), (written, below.written_bytes, "written")]
     {
         if asked > COUNTED_MIN_BYTES && (seen as f64) < asked * SEEN_SHARE_MIN {
+            let missing = 1.0 - seen as f64 / asked;
             let (asked, seen) = (Bytes(asked as u64), Bytes(seen));
             let evidence = format!(
                 "{}: {asked} {what} through a loop device, but the drive below saw {seen}",
                 round.cell
             );
-            return found(FindingId::PageCache, evidence);
+            let cached = facts.loop_caches;
+            let id = if cached { FindingId::PageCache } else { FindingId::BytesMissing };
+            return found(id, evidence, missing);
         }
     }
     None
@@ -304,78 +250,40 @@ fn other_io(round: &Round, facts: &Facts) -> Option<Finding> {
     (share > OTHER_SHARE && others > OTHER_MIN_BYTES).then(|| {
         let others = Bytes(others as u64);
         let evidence = format!("{}: {others} more on the drive than drivescope moved", round.cell);
-        Finding::new(FindingId::OtherIo, evidence)
-    })
-}
-
-fn busiest_share(round: &Round) -> f64 {
-    round.measured.busiest_cpu_ns as f64 / round.measured.wall_ns.max(1) as f64
-}
-
-fn cpu_bound(round: &Round) -> Option<Finding> {
-    let share = busiest_share(round);
-    (share >= CPU_BUSY_SHARE && !round.cached_on_purpose).then(|| {
-        let evidence = format!("{}: one thread used {:.0} % of a core", round.cell, share * 100.0);
-        Finding::new(FindingId::CpuBound, evidence)
+        Finding::new(FindingId::OtherIo, evidence).weighing(share)
     })
 }
 
 /// A lasting drop of the rate within the round.
 pub fn drop_of(round: &Round) -> Option<Drop> {
-    if round.cached_on_purpose { None } else { lasting_drop(&round.rates_mb_s()) }
+    if round.cached_on_purpose() { None } else { lasting_drop(&round.rates_mb_s()) }
 }
 
 fn stalled(round: &Round) -> Option<Finding> {
     let gap = round.measured.recorder.gap_max_ns;
     let evidence = || format!("{}: nothing completed for {:.1} s", round.cell, gap as f64 / 1e9);
-    (gap > STALL_NS).then(|| Finding::new(FindingId::Stall, evidence()))
-}
-
-fn small_working_set(round: &Round, facts: &Facts) -> Option<Finding> {
-    let load = round.load.as_ref()?;
-    // Small spans are what `latency` shows; its whole span must still be larger than a cache.
-    if facts.test == TestKind::Latency && !round.cell.starts_with("span100") {
-        return None;
-    }
-    let span = load.span.end - load.span.start;
-    let (cache, what) = if !facts.direct || facts.loop_device {
-        (facts.memory_bytes, "memory, which caches this target")
-    } else {
-        (DRIVE_CACHE_BYTES, "assumed for the drive's cache")
-    };
-    let evidence =
-        || format!("{}: a span of {} against {} {what}", round.cell, Bytes(span), Bytes(cache));
-    (span < cache).then(|| Finding::new(FindingId::SmallWorkingSet, evidence()))
+    (gap > STALL_NS).then(|| Finding::new(FindingId::Stall, evidence()).weighing(gap as f64))
 }
 
 fn rate_missed(round: &Round) -> Option<Finding> {
     let Some(Load { pace: Pace::Open { rate, .. }, .. }) = round.load else { return None };
-    let (got, recorder) = (round.measured.iops(), &round.measured.recorder);
-    let late = recorder.due.saturating_sub(recorder.ops);
-    let evidence = || format!("{}: {got:.0} of {rate:.0} requests per second", round.cell);
-    (late as f64 > recorder.due as f64 * LATE_SHARE_MAX && late > LATE_MIN)
-        .then(|| Finding::new(FindingId::RateMissed, evidence()))
-}
-
-/// What held a round back; throttling is told from all rounds of a cell, in [`crate::results`].
-pub fn limiter(round: &Round, facts: &Facts) -> Limiter {
-    let rate = round.measured.mb_s();
-    let writes = round.load.as_ref().is_some_and(|load| load.mix.writes());
-    let open = round.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
-    if facts.memory_backed || round.cached_on_purpose {
-        Limiter::Memory
-    } else if facts.link_mb_s.is_some_and(|link| rate > link * LINK_FULL_SHARE) {
-        Limiter::Link
-    } else if busiest_share(round) >= CPU_BUSY_SHARE {
-        let making_data = writes && rate > facts.generator_mb_s / 2.0;
-        if making_data { Limiter::Generator } else { Limiter::Cpu }
-    } else if open && rate_missed(round).is_none() {
-        Limiter::Schedule
-    } else if round.busy_pct().is_some_and(|busy| busy < DEVICE_IDLE_PCT) {
-        Limiter::FileSystem
-    } else {
-        Limiter::Drive
-    }
+    let recorder = &round.measured.recorder;
+    let undone = recorder.due.saturating_sub(recorder.ops);
+    let share = undone as f64 / recorder.due.max(1) as f64;
+    (share > LATE_SHARE_MAX && undone > LATE_MIN).then(|| {
+        let [due, done] = [recorder.due, recorder.ops].map(|n| n as f64 / round.measured.elapsed_s());
+        let evidence = format!(
+            "{}: {undone} of {} due requests were undone at the end ({:.0} %): {}/s fell due at an asked \
+             rate of {}/s, {}/s were done",
+            round.cell,
+            recorder.due,
+            share * 100.0,
+            three_digits(due),
+            three_digits(rate),
+            three_digits(done),
+        );
+        Finding::new(FindingId::RateMissed, evidence).weighing(share)
+    })
 }
 
 #[cfg(test)]

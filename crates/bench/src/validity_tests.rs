@@ -2,83 +2,32 @@
 //! drive.
 
 use super::*;
-use crate::phase::Measured;
-use crate::recorder::Recorder;
-use crate::usage::Usage;
+use crate::results::{Cache, CoresTaken};
+use crate::testing::{SECOND, round};
 use drivescope_drive::counters::DeviceCounters;
-use drivescope_model::cell::{Mix, Shape};
+use drivescope_model::cell::Mix;
+use drivescope_model::document::Limiter;
 use drivescope_model::options::Arrivals;
-use drivescope_model::units::Secs;
-
-const SECOND: u64 = 1_000_000_000;
 
 fn facts() -> Facts {
     Facts {
         test: TestKind::Transfer,
         direct: true,
         memory_backed: false,
+        file_system: true,
         link_mb_s: Some(600.0),
         rpm: None,
         capacity_bytes: 1 << 40,
-        loop_device: false,
+        whole_bytes: 1 << 40,
+        loop_caches: false,
+        has_holes: false,
         loop_cached_share: None,
         several_devices: false,
         memory_bytes: 16 << 30,
         memory_copy_mb_s: 10_000.0,
         memory_copy_again: || 0.0,
+        cores: 1,
         generator_mb_s: 8_000.0,
-    }
-}
-
-/// One second at `iops` requests of `block` bytes, seen in full by the device.
-fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
-    let mut recorder = Recorder::new(SECOND);
-    recorder.start(SECOND);
-    for i in 1..=iops {
-        recorder.complete(SECOND + i * SECOND / iops, SECOND / iops, block);
-    }
-    recorder.requests = iops;
-    let bytes = iops * block;
-    let reads = u64::from(mix.read_percent()) * bytes / 100;
-    let seen = DeviceCounters {
-        read_bytes: reads,
-        written_bytes: bytes - reads,
-        busy_ms: 990,
-        ..Default::default()
-    };
-    let shape: Shape = cell.split('.').next().unwrap().parse().unwrap();
-    Round {
-        cell: cell.to_string(),
-        round: 1,
-        start_s: 0.0,
-        window_s: 1.0,
-        measured: Measured {
-            recorder,
-            usage: Usage::default(),
-            busiest_cpu_ns: SECOND / 10,
-            wall_ns: SECOND,
-        },
-        load: Some(Load {
-            shape,
-            mix,
-            pace: Pace::Closed,
-            span: 0..1 << 40,
-            ramp: Secs(0.0),
-            time: Secs(1.0),
-            ops_max: u64::MAX,
-            seed: 1,
-            data_seed: 1,
-            pass: 1,
-        }),
-        asked: Some((reads as f64, (bytes - reads) as f64)),
-        top: Some(seen),
-        disk: Some(seen),
-        below_loop: None,
-        temperature_c: None,
-        limiter: Limiter::Drive,
-        cached_on_purpose: false,
-        own_metrics: false,
-        extra: Vec::new(),
     }
 }
 
@@ -107,10 +56,17 @@ fn a_rate_above_memory_is_invalid_where_no_link_is_known() {
     let facts = Facts { link_mb_s: None, memory_copy_mb_s: 500.0, ..facts() };
     let fast = round("seq1m_q8t1.read", 600, 1 << 20, Mix::READ);
     assert_eq!(ids(&fast, &facts), [FindingId::AboveMemory]);
+    // Through the page cache, as many cores copy as there are threads; direct I/O needs none of them.
+    let two_cores = Facts { cores: 2, ..facts };
+    assert_eq!(ids(&fast, &two_cores), []);
     let two_threads = round("seq1m_q8t2.read", 600, 1 << 20, Mix::READ);
-    assert_eq!(ids(&two_threads, &facts), []);
+    let buffered = Facts { direct: false, memory_bytes: 1, ..two_cores };
+    assert_eq!(ids(&two_threads, &buffered), []);
+    assert_eq!(ids(&fast, &buffered), [FindingId::AboveMemory]);
+    let one_core = Facts { cores: 1, ..buffered };
+    assert_eq!(ids(&two_threads, &one_core), [FindingId::AboveMemory]);
     // What a busy machine copied at the start accuses nobody.
-    let busy_at_the_start = Facts { memory_copy_again: || 700.0, ..facts };
+    let busy_at_the_start = Facts { memory_copy_again: || 700.0, ..one_core };
     assert_eq!(ids(&fast, &busy_at_the_start), []);
 }
 
@@ -143,7 +99,7 @@ fn bytes_that_never_reached_the_device_are_missed() {
 
 #[test]
 fn a_loop_device_that_answers_from_memory_is_found_out_below_it() {
-    let facts = Facts { loop_device: true, memory_bytes: 1 << 30, ..facts() };
+    let facts = Facts { loop_caches: true, memory_bytes: 1 << 30, ..facts() };
     let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
     cached.disk = None;
     cached.below_loop = Some(DeviceCounters::default());
@@ -152,6 +108,25 @@ fn a_loop_device_that_answers_from_memory_is_found_out_below_it() {
     assert_eq!(ids(&cached, &facts), []);
     let in_memory = Facts { loop_cached_share: Some(0.98), ..facts };
     assert_eq!(ids(&cached, &in_memory), [FindingId::PageCache]);
+}
+
+#[test]
+fn a_loop_device_past_the_page_cache_is_not_accused_of_it() {
+    let facts = || Facts { memory_bytes: 64 << 30, loop_caches: false, ..facts() };
+    let mut past = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    past.load.as_mut().unwrap().span = 0..1 << 34;
+    past.disk = None;
+    past.below_loop = past.top;
+    assert_eq!(ids(&past, &facts()), []);
+    past.below_loop = Some(DeviceCounters::default());
+    assert_eq!(ids(&past, &facts()), [FindingId::BytesMissing]);
+    // Reads of holes, which the run names once, for all its numbers.
+    assert_eq!(ids(&past, &Facts { has_holes: true, ..facts() }), []);
+    let fast = round("seq1m_q8t1.read", 5_000, 1 << 20, Mix::READ);
+    assert_eq!(ids(&fast, &Facts { has_holes: true, ..facts() }), []);
+    past.below_loop = past.top;
+    let cached = Facts { loop_caches: true, ..facts() };
+    assert_eq!(ids(&past, &cached), [FindingId::SmallWorkingSet], "memory holds all of it");
 }
 
 #[test]
@@ -172,11 +147,11 @@ fn other_users_of_the_drive_are_seen() {
 #[test]
 fn a_busy_core_is_named() {
     let mut busy = round("rnd4k_q32t1.read", 100_000, 4096, Mix::READ);
-    busy.measured.busiest_cpu_ns = SECOND * 95 / 100;
+    busy.measured.effort.busiest_cpu_ns = SECOND * 95 / 100;
     assert_eq!(ids(&busy, &facts()), [FindingId::CpuBound]);
     assert_eq!(limiter(&busy, &facts()), Limiter::Cpu);
     let mut writer = round("seq1m_q8t1.write", 5_000, 1 << 20, Mix::WRITE);
-    writer.measured.busiest_cpu_ns = SECOND;
+    writer.measured.effort.busiest_cpu_ns = SECOND;
     assert_eq!(limiter(&writer, &Facts { link_mb_s: None, ..facts() }), Limiter::Generator);
 }
 
@@ -189,7 +164,37 @@ fn stalls_and_small_spans_are_named() {
     small.load.as_mut().unwrap().span = 0..64 << 20;
     assert_eq!(ids(&small, &facts()), [FindingId::SmallWorkingSet]);
     small.load.as_mut().unwrap().span = 0..1 << 30;
-    assert_eq!(ids(&small, &Facts { loop_device: true, ..facts() }), [FindingId::SmallWorkingSet]);
+    assert_eq!(ids(&small, &Facts { loop_caches: true, ..facts() }), [FindingId::SmallWorkingSet]);
+}
+
+#[test]
+fn a_part_of_the_span_that_a_disk_can_cache_is_named() {
+    let disk = Facts { test: TestKind::Latency, rpm: Some(5_400.0), ..facts() };
+    let mut part = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    part.cell = "span1".to_string();
+    part.load.as_mut().unwrap().span = 0..10 << 20;
+    assert_eq!(ids(&part, &disk), [FindingId::SmallWorkingSet]);
+    assert_eq!(ids(&part, &Facts { rpm: None, ..disk }), [], "flash is as fast there");
+    let disk = Facts { test: TestKind::Latency, rpm: Some(5_400.0), ..facts() };
+    part.load.as_mut().unwrap().span = 0..10 << 30;
+    assert_eq!(ids(&part, &disk), [], "of a large drive it is a short seek");
+}
+
+#[test]
+fn random_requests_within_a_corner_of_a_disk_are_no_seeks() {
+    let corner = || Facts { rpm: Some(7_200.0), whole_bytes: 1 << 30, ..facts() };
+    let mut small = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    small.load.as_mut().unwrap().span = 0..1 << 30;
+    assert_eq!(ids(&small, &corner()), [FindingId::ShortStroke]);
+    let evidence = of_round(&small, &corner()).remove(0).evidence;
+    assert!(evidence.contains("1.07 GB of a rotating drive of 1.10 TB (0.0977 %)"), "{evidence}");
+    assert_eq!(ids(&small, &Facts { rpm: None, ..corner() }), []);
+    let fifth = Facts { whole_bytes: 200 << 30, ..corner() };
+    small.load.as_mut().unwrap().span = 0..200 << 30;
+    assert_eq!(ids(&small, &fifth), []);
+    let mut stream = round("seq1m_q8t1.read", 90, 1 << 20, Mix::READ);
+    stream.load.as_mut().unwrap().span = 0..1 << 30;
+    assert_eq!(ids(&stream, &corner()), []);
 }
 
 #[test]
@@ -198,6 +203,10 @@ fn an_open_loop_that_falls_behind_is_overload() {
     open.load.as_mut().unwrap().pace = Pace::Open { arrivals: Arrivals::Fixed, rate: 100.0 };
     open.measured.recorder.due = 100;
     assert_eq!(ids(&open, &facts()), [FindingId::RateMissed]);
+    let evidence = of_round(&open, &facts()).remove(0).evidence;
+    let words = "10 of 100 due requests were undone at the end (10 %): 100/s fell due at an asked \
+                 rate of 100/s, 90.0/s were done";
+    assert!(evidence.ends_with(words), "{evidence}");
     // Chance made fewer requests due than the rate says, and the last few are under way.
     open.measured.recorder.due = 95;
     assert_eq!(ids(&open, &facts()), []);
@@ -213,10 +222,60 @@ fn memory_says_so_once_and_not_per_round() {
 }
 
 #[test]
+fn through_the_page_cache_the_drive_sets_the_pace_only_of_what_waits_for_it() {
+    let mut cached = round("rnd4k_q1t1.write", 1_000, 4096, Mix::WRITE);
+    let counted = |busy_ms, read_wait_ms, flush_wait_ms, written_bytes| {
+        Some(DeviceCounters {
+            busy_ms,
+            read_wait_ms,
+            flush_wait_ms,
+            written_bytes,
+            ..DeviceCounters::default()
+        })
+    };
+    let mut of = |cache, counters| {
+        (cached.cache, cached.top, cached.disk) = (cache, counters, counters);
+        limiter(&cached, &facts())
+    };
+    assert_eq!(of(Cache::Reads, counted(0, 0, 0, 0)), Limiter::Memory);
+    assert_eq!(of(Cache::Reads, counted(900, 900, 0, 0)), Limiter::Drive);
+    // Written behind the program's back, while it goes on.
+    assert_eq!(of(Cache::Writes, counted(900, 0, 0, 400_000)), Limiter::Memory);
+    assert_eq!(of(Cache::Writes, counted(900, 0, 0, 4_000_000)), Limiter::Drive);
+    assert_eq!(of(Cache::Writes, counted(900, 800, 0, 0)), Limiter::Drive);
+    // The kernel counts a flush apart from the busy time.
+    assert_eq!(of(Cache::SyncedWrites, counted(100, 0, 850, 8_000_000)), Limiter::Drive);
+    assert_eq!(of(Cache::SyncedWrites, counted(100, 0, 50, 8_000_000)), Limiter::FileSystem);
+    assert_eq!(of(Cache::SyncedWrites, None), Limiter::Drive);
+}
+
+#[test]
 fn an_idle_device_points_at_the_layers_above() {
     let mut idle = round("rnd4k_q1t1.write", 1_000, 4096, Mix::WRITE);
     if let Some(top) = &mut idle.top {
         top.busy_ms = 100;
     }
     assert_eq!(limiter(&idle, &facts()), Limiter::FileSystem);
+    let device = Facts { file_system: false, ..facts() };
+    assert_eq!(limiter(&idle, &device), Limiter::Host, "a block device has no file system");
+}
+
+#[test]
+fn others_that_hold_the_processors_are_named() {
+    let mut held = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    held.measured.effort.wait_ns = Some(SECOND * 4 / 10);
+    let busy = CoresTaken { others_ns: SECOND * 19 / 10, steal_ns: 0, total_ns: 2 * SECOND };
+    held.cores = Some(busy);
+    assert_eq!(ids(&held, &facts()), [FindingId::BusyProcessors]);
+    let evidence = of_round(&held, &facts()).remove(0).evidence;
+    assert!(evidence.contains("40 %") && evidence.contains("95 % of all cores"), "{evidence}");
+    assert_eq!(limiter(&held, &facts()), Limiter::Drive, "the device was busy for longer");
+    held.top.as_mut().unwrap().busy_ms = 300;
+    assert_eq!(limiter(&held, &facts()), Limiter::OtherPrograms);
+    // The load's own threads wait for each other: nobody else ran.
+    held.cores = Some(CoresTaken { others_ns: SECOND / 10, ..busy });
+    assert_eq!(ids(&held, &facts()), []);
+    let mut stolen = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    stolen.cores = Some(CoresTaken { steal_ns: SECOND / 2, ..busy });
+    assert_eq!(ids(&stolen, &facts()), [FindingId::BusyProcessors]);
 }

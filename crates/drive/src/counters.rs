@@ -30,6 +30,8 @@ pub struct DeviceCounters {
     pub discarded_bytes: u64,
     /// Flush requests completed; 0 before Linux 5.5.
     pub flushes: u64,
+    /// Time flush requests waited and were served, which `busy_ms` leaves out; 0 before Linux 5.5.
+    pub flush_wait_ms: u64,
 }
 
 /// Statistics of the disk or partition with this kernel name; `None` when it has none.
@@ -56,6 +58,7 @@ pub fn delta(before: &DeviceCounters, after: &DeviceCounters) -> DeviceCounters 
         discards: after.discards.saturating_sub(before.discards),
         discarded_bytes: after.discarded_bytes.saturating_sub(before.discarded_bytes),
         flushes: after.flushes.saturating_sub(before.flushes),
+        flush_wait_ms: ms(after.flush_wait_ms, before.flush_wait_ms),
     }
 }
 
@@ -93,6 +96,7 @@ fn parse(text: &str) -> Option<DeviceCounters> {
         discards: later(11),
         discarded_bytes: later(13).saturating_mul(SECTOR_BYTES),
         flushes: later(15),
+        flush_wait_ms: later(16),
     })
 }
 
@@ -112,6 +116,7 @@ mod tests {
         assert_eq!((c.writes, c.written_bytes, c.write_wait_ms), (11413, 1_136_480 * 512, 3463));
         assert_eq!((c.in_flight, c.busy_ms), (2, 7840));
         assert_eq!((c.discards, c.discarded_bytes, c.flushes), (5163, 274_280 * 512, 1241));
+        assert_eq!(c.flush_wait_ms, 46);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub mod journal;
 pub mod list;
 pub mod mounts;
 pub mod own_folder;
+pub mod processors;
 pub mod roots;
 pub mod serve;
 pub mod simulated;

@@ -19,6 +19,11 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Unit of `st_blocks`, whatever the file system's blocks.
+const STAT_BLOCK_BYTES: u64 = 512;
+/// Holes in more than this share of a file show in its rates.
+const HOLES_SHARE_MAX: f64 = 0.02;
+
 /// A target on this machine. Nothing is opened until a test asks for it.
 #[derive(Debug)]
 pub struct Target {
@@ -189,15 +194,52 @@ impl Target {
         self.stack.names.iter().map(String::as_str).find(|name| name.starts_with("loop"))
     }
 
+    /// Where the kernel describes that loop device; of a partition on one, the whole.
+    fn loop_attributes(&self) -> Option<PathBuf> {
+        let loops = self.stack.names.iter().filter(|name| name.starts_with("loop"));
+        let mut places = loops.filter_map(|name| Some(self.roots.block_dir(name)?.join("loop")));
+        places.find(|place| place.is_dir())
+    }
+
+    /// Whether the page cache lies below a loop device in the path: its file is read past it where the device
+    /// was set up with direct I/O.
+    pub fn loop_caches(&self) -> bool {
+        let direct = |place: PathBuf| read_text(place.join("dio")).as_deref() == Some("1");
+        self.loop_device().is_some() && !self.loop_attributes().is_some_and(direct)
+    }
+
     /// Share (0–1) of a loop device's file that lies in memory, when the device reads it through the
     /// page cache; `None` without a loop device, with direct I/O below it, or where nobody can tell.
     pub fn loop_cached_share(&self) -> Option<f64> {
-        let attributes = self.roots.block_dir(self.loop_device()?)?.join("loop");
-        if read_text(attributes.join("dio")).as_deref() == Some("1") {
+        if !self.loop_caches() {
             return None;
         }
-        let file = PathBuf::from(read_text(attributes.join("backing_file"))?);
+        let file = PathBuf::from(read_text(self.loop_attributes()?.join("backing_file"))?);
         IoFile::open_read_buffered(&file).ok()?.resident_share()
+    }
+
+    /// The part of a file, or of a loop device's file, that was never written and lies on no drive: reading
+    /// it needs no drive. `None` if there is none of any size, or where nobody can tell.
+    pub fn holes(&self) -> Option<String> {
+        let file = match self.info.kind {
+            TargetKind::File => self.path.clone(),
+            TargetKind::Block => {
+                PathBuf::from(read_text(self.loop_attributes()?.join("backing_file"))?)
+            }
+            TargetKind::Directory | TargetKind::Simulated => return None,
+        };
+        // Compressed data take fewer blocks than they are long.
+        let file_system = file_system_of(&self.roots, &file).ok()?;
+        if compression(&file_system, &file).is_some() {
+            return None;
+        }
+        let meta = std::fs::metadata(&file).ok()?;
+        let (size, stored) = (meta.len(), meta.blocks().saturating_mul(STAT_BLOCK_BYTES));
+        let missing = size.saturating_sub(stored);
+        (missing as f64 > size as f64 * HOLES_SHARE_MAX).then(|| {
+            let (size, missing) = (Bytes(size), Bytes(missing));
+            format!("{missing} of the {size} of {} are not stored anywhere", file.display())
+        })
     }
 
     /// The kernel's counters of the drive below a loop device: they tell what its file's page cache
@@ -337,6 +379,20 @@ mod tests {
         assert!(one.is_same_as(&Target::find(&link, &roots).unwrap()));
         assert!(one.is_same_as(&Target::find(&link.join("."), &roots).unwrap()));
         assert!(!one.is_same_as(&Target::find(dir.path().parent().unwrap(), &roots).unwrap()));
+    }
+
+    #[test]
+    fn a_file_with_holes_is_told_from_a_full_one() {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = dir.path().join("data");
+        std::fs::write(&path, vec![1; 1 << 20]).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.sync_all().unwrap();
+        let holes = || Target::find(&path, &Roots::host()).unwrap().holes();
+        assert_eq!(holes(), None);
+        file.set_len(4 << 20).unwrap();
+        let evidence = holes().unwrap();
+        assert!(evidence.starts_with("3.15 MB of the 4.19 MB of "), "{evidence}");
     }
 
     #[test]

@@ -99,8 +99,13 @@ pub enum Limiter {
     Cpu,
     /// Making fresh data to write.
     Generator,
-    /// The file system or another layer above the drive.
+    /// The file system, or another layer of the machine above the drive.
     FileSystem,
+    /// The machine between program and device, where there is no file system: system calls, the kernel's
+    /// block layer, interrupts and wake-ups.
+    Host,
+    /// Other programs, which held the processors while the load was ready to run.
+    OtherPrograms,
     /// The drive slowed down within the phase.
     Throttling,
     /// The asked rate of an open loop.
@@ -118,6 +123,8 @@ impl Limiter {
             Self::Cpu => "one CPU",
             Self::Generator => "data generator",
             Self::FileSystem => "file system",
+            Self::Host => "host",
+            Self::OtherPrograms => "other programs",
             Self::Throttling => "throttling",
             Self::Schedule => "asked rate",
             Self::Memory => "memory",
@@ -136,6 +143,9 @@ pub struct PhaseRecord {
     pub start_s: f64,
     /// Measured seconds.
     pub elapsed_s: f64,
+    /// Bytes of the target over which the requests were spread, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span_bytes: Option<u64>,
     /// Requests completed.
     pub ops: u64,
     /// Bytes moved.
@@ -150,6 +160,15 @@ pub struct PhaseRecord {
     pub cpu_user_pct: f64,
     /// The same in the kernel.
     pub cpu_sys_pct: f64,
+    /// Longest time that a measuring thread stood ready to run without a core, percent of the round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_wait_pct: Option<f64>,
+    /// Processor time of other programs and of interrupts, percent of all cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_others_pct: Option<f64>,
+    /// What the hypervisor took of the processors, percent of all cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_steal_pct: Option<f64>,
     /// Voluntary and involuntary context switches.
     pub context_switches: u64,
     /// What the kernel counted as read from the device meanwhile.

@@ -87,8 +87,8 @@ findings! {
         cause "No drive can be faster than its link: a cache above the link answered."
         remedy "Measure the block device, or use a larger --size so that caches cannot hold it."
     AboveMemory = "F004" "above-memory" Invalid
-        rule "no link is known and a rate is above the speed at which the cores in use copy memory"
-        cause "Data cannot arrive faster than memory can be written: the transfer did not happen."
+        rule "no link is known and a rate is more than 2 % above what one core copies in memory, times the cores: all of the machine with direct I/O, those in use otherwise"
+        cause "Data cannot arrive faster than memory can be written: the transfer did not happen. With direct I/O the device writes memory itself, several at once in an array, so that only all cores together are a safe bound; through the page cache the threads of the load copy. A core's speed is measured in its own processor time, so other programs do not lower it."
         remedy "Report this target's file system or driver; it answers requests without data."
     Compression = "F005" "compressing-file-system" Warning
         rule "the file system compresses or deduplicates (mount options, or file attributes)"
@@ -119,7 +119,7 @@ findings! {
         cause "The file system has no direct I/O; drivescope evicts cached pages and checks that they are gone."
         remedy "Use a file system with direct I/O (ext4, xfs, btrfs), or the block device."
     SmallWorkingSet = "F012" "small-working-set" Warning
-        rule "the span of a test is smaller than a cache below it (256 MiB is assumed for an unknown drive cache; memory, for a cached path)"
+        rule "the span of a test is smaller than a cache below it (256 MiB is assumed for an unknown drive cache; memory, for a cached path); the parts of the span that latency shows count on rotating drives only"
         cause "The cache can hold everything the test touches, so it may answer instead of the medium."
         remedy "Use a larger --size: four times the cache or more."
     FewRounds = "F013" "few-rounds" Warning
@@ -163,7 +163,7 @@ findings! {
         cause "The host or the layer below decides what is behind it and may cache."
         remedy "Run drivescope on the host for the drive itself; here the numbers hold for this machine's view."
     RateMissed = "F023" "rate-missed" Warning
-        rule "an open loop ends with more than 5 % of its due requests undone, and more than eight"
+        rule "an open loop ends with more than 5 % of the requests that fell due undone, and with more than eight"
         cause "The drive cannot serve this rate; the queue, and with it the latency, grows without end."
         remedy "Read the latency as overload; use a lower rate."
     SlowLink = "F024" "slow-link" Warning
@@ -206,6 +206,18 @@ findings! {
         rule "surface wrote back a stretch whose bytes are all alike"
         cause "Nothing is stored there. Drives that compress, or know which blocks are erased, write such bytes faster than a file's."
         remedy "Fill the drive before, or on a drive without contents let it write fresh data: --destroy SERIAL."
+    BusyProcessors = "F034" "busy-processors" Warning
+        rule "a measuring thread stood ready to run without a core for more than 10 % of a round, and other programs used at least as much processor time; or the hypervisor took more than 10 % of all cores"
+        cause "Other programs, or other guests of the same machine, held the processors: requests were sent and answers noticed late, which no drive is to blame for."
+        remedy "Stop other programs (top shows them) and run again; on a virtual machine, measure while the host is quiet."
+    ShortStroke = "F035" "short-stroke" Warning
+        rule "random requests on a rotating drive stay within less than 10 % of it, because that is all a directory's test file, a file or --size gives"
+        cause "The heads hardly move: most of an access is the rotation, and the drive as a whole is slower, up to twice."
+        remedy "Read the access times as those of a small, dense area; for the whole drive name the block device, without --size."
+    Holes = "F036" "holes" Invalid
+        rule "more than 2 % of a file, or of the file behind a loop device, were never written and have no blocks on a drive"
+        cause "Reading a hole needs no drive: the file system answers with zeros."
+        remedy "Fill the file with data first (a copy by cp --sparse=never), or measure a directory on the same drive."
 }
 
 impl fmt::Display for FindingId {
@@ -240,7 +252,7 @@ pub struct Finding {
     pub name: String,
     /// Weight.
     pub severity: Severity,
-    /// What was seen, with numbers.
+    /// What was seen, with numbers; the gravest observation if there were several.
     pub evidence: String,
     /// What is behind it.
     pub cause: String,
@@ -249,6 +261,12 @@ pub struct Finding {
     /// Keys, or beginnings of keys, of the metrics it concerns; empty: all of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
+    /// Every observation in the order they were made, that of `evidence` among them; empty: only that one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observations: Vec<String>,
+    /// How grave the observation of `evidence` is among those of the same finding: a share, a ratio, a time.
+    #[serde(skip)]
+    weight: f64,
 }
 
 impl Finding {
@@ -263,6 +281,51 @@ impl Finding {
             cause: spec.cause.to_string(),
             remedy: spec.remedy.to_string(),
             metrics: Vec::new(),
+            observations: Vec::new(),
+            weight: 0.0,
+        }
+    }
+
+    /// The same with a weight, by which the gravest of several observations is chosen.
+    #[must_use]
+    pub fn weighing(mut self, weight: f64) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// Whether this observation is graver than another of the same finding.
+    pub fn outweighs(&self, other: &Self) -> bool {
+        self.weight > other.weight
+    }
+
+    /// Number of observations.
+    pub fn count(&self) -> usize {
+        self.observations.len().max(1)
+    }
+
+    /// Takes in the same finding about something else: its metrics and observations, and its evidence if
+    /// that is graver.
+    pub fn join(&mut self, other: Self) {
+        if self.observations.is_empty() {
+            self.observations.push(self.evidence.clone());
+        }
+        if other.outweighs(self) {
+            (self.evidence, self.weight) = (other.evidence.clone(), other.weight);
+        }
+        let Self { evidence, metrics, observations, .. } = other;
+        let new = if observations.is_empty() { vec![evidence] } else { observations };
+        for observation in new {
+            if !self.observations.contains(&observation) {
+                self.observations.push(observation);
+            }
+        }
+        for prefix in metrics {
+            if !self.metrics.contains(&prefix) {
+                self.metrics.push(prefix);
+            }
+        }
+        if self.observations.len() == 1 {
+            self.observations.clear();
         }
     }
 
@@ -305,6 +368,22 @@ mod tests {
         assert!(finding.concerns("transfer.rnd4k_q1t1.read.iops"));
         assert!(!finding.concerns("transfer.rnd4k_q1t16.read.iops"));
         assert!(Finding::new(FindingId::MemoryBacked, "x").concerns("anything"));
+    }
+
+    #[test]
+    fn the_gravest_of_several_observations_is_the_evidence_and_all_are_kept() {
+        let seen = |evidence: &str, weight| {
+            Finding::new(FindingId::CpuBound, evidence).about(evidence).weighing(weight)
+        };
+        let mut all = seen("a", 0.86);
+        all.join(seen("b", 0.99));
+        all.join(seen("c", 0.90));
+        assert_eq!(all.evidence, "b");
+        assert_eq!(all.observations, ["a", "b", "c"]);
+        assert_eq!((all.count(), all.metrics.len()), (3, 3));
+        let mut once = seen("a", 1.0);
+        once.join(seen("a", 1.0));
+        assert_eq!((once.count(), once.observations.len()), (1, 0));
     }
 
     #[test]

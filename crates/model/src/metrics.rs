@@ -21,27 +21,83 @@ const fn less(key: &'static str, unit: &'static str, about: &'static str) -> Qua
     Quantity { key, unit, smaller_is_better: true, about }
 }
 
+/// A percentile of latency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Percentile {
+    /// Its quantity.
+    pub key: &'static str,
+    /// The share of requests that are not slower.
+    pub share: f64,
+    /// The fewest requests that can hold it, 1/(1 - share): of fewer, none need lie beyond it, and the figure
+    /// would only be another name for the largest.
+    pub requests_min: u64,
+}
+
+const fn percentile(key: &'static str, share: f64, requests_min: u64) -> Percentile {
+    Percentile { key, share, requests_min }
+}
+
+/// The percentiles among the quantities.
+pub const PERCENTILES: [Percentile; 5] = [
+    percentile("lat_p50_us", 0.5, 2),
+    percentile("lat_p90_us", 0.9, 10),
+    percentile("lat_p99_us", 0.99, 100),
+    percentile("lat_p99_9_us", 0.999, 1_000),
+    percentile("lat_p99_99_us", 0.9999, 10_000),
+];
+
 /// Every quantity there is.
 pub const QUANTITIES: &[Quantity] = &[
     more("mb_s", "MB/s", "bytes moved per second of the measured time, 10^6 bytes"),
     more("iops", "1/s", "requests completed per second of the measured time"),
     less("lat_mean_us", "us", "mean latency"),
     less("lat_p50_us", "us", "median latency"),
-    less("lat_p90_us", "us", "90th percentile of latency"),
-    less("lat_p99_us", "us", "99th percentile of latency"),
-    less("lat_p99_9_us", "us", "99.9th percentile of latency"),
-    less("lat_p99_99_us", "us", "99.99th percentile of latency"),
+    less(
+        "lat_p90_us",
+        "us",
+        "90th percentile of latency; absent where the rounds of the cell have fewer than 10 requests together",
+    ),
+    less(
+        "lat_p99_us",
+        "us",
+        "99th percentile of latency; absent where the rounds of the cell have fewer than 100 requests together",
+    ),
+    less(
+        "lat_p99_9_us",
+        "us",
+        "99.9th percentile of latency; absent where the rounds of the cell have fewer than 1,000 requests together",
+    ),
+    less(
+        "lat_p99_99_us",
+        "us",
+        "99.99th percentile of latency; absent where the rounds of the cell have fewer than 10,000 requests together",
+    ),
     less("lat_max_us", "us", "largest latency"),
-    less("cpu_user_ns_per_io", "ns", "processor time in user mode per request"),
-    less("cpu_sys_ns_per_io", "ns", "processor time in the kernel per request"),
+    less(
+        "cpu_user_ns_per_io",
+        "ns",
+        "processor time in user mode per request: the exact time of both modes times the share (k + 1) / (n + 2) \
+         of user mode (rule of succession), which the kernel samples by ticks; n is the processor time of \
+         all rounds of the cell in ticks of 10 ms, k that in user mode; the interval is the rounds' times \
+         Wilson's (1927) of the share",
+    ),
+    less(
+        "cpu_sys_ns_per_io",
+        "ns",
+        "the same in the kernel; both add up to the exact time per request",
+    ),
     more("offered_iops", "1/s", "requests per second that the open loop intended"),
-    more("min_mb_s", "MB/s", "slowest sample of the surface"),
+    more(
+        "min_mb_s",
+        "MB/s",
+        "slowest single sample of the surface; the curve has each place's median of the rounds",
+    ),
     more(
         "mean_mb_s",
         "MB/s",
         "all sampled bytes over all sampled time (harmonic mean of the samples)",
     ),
-    more("max_mb_s", "MB/s", "fastest sample of the surface"),
+    more("max_mb_s", "MB/s", "fastest single sample of the surface"),
     more(
         "sample_mean_mb_s",
         "MB/s",
@@ -63,7 +119,9 @@ pub const QUANTITIES: &[Quantity] = &[
     less(
         "cache_share_pct",
         "%",
-        "share of the seen rate that the page cache lent: 100 (1 - drive / seen)",
+        "share of the asked bytes that did not pass the device in the measured time, by the kernel's counters: \
+         reads that memory answered, writes that it still held; a small request at random counts as a \
+         page of 4 KiB",
     ),
     less("sector_bytes", "bytes", "physical sector that timing shows"),
     less("reported_bytes", "bytes", "physical sector that the drive reports"),
@@ -107,6 +165,15 @@ pub fn quantity_of(key: &str) -> Option<&'static Quantity> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percentiles_are_quantities_that_need_their_requests() {
+        for percentile in PERCENTILES {
+            assert!(quantity_of(percentile.key).is_some(), "{}", percentile.key);
+            let needed = 1.0 / (1.0 - percentile.share);
+            assert_eq!(percentile.requests_min, needed.round() as u64);
+        }
+    }
 
     #[test]
     fn quantities_are_unique_and_found_by_key() {

@@ -3,6 +3,7 @@
 use crate::number::{latency_us, three, threshold};
 use crate::rules::{Demand, USES, Use};
 use drivescope_model::document::{Rule, Verdict};
+use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::target::TargetKind;
 use drivescope_model::{FindingId, Metric, Run, Severity, TestKind, TestStatus};
 
@@ -145,6 +146,11 @@ fn decided(
     if !left_out.is_empty() {
         sentences.push(format!("Left out, not the drive's: {}", left_out.join(", ")));
     }
+    for (demand, answer) in answers {
+        if let (Answer::Missing, Some(why)) = (answer, too_few_requests(demand, run)) {
+            sentences.push(format!("Not judged: {}, {why}", demand.what));
+        }
+    }
     let qualifiers = qualifiers(&metric.key, run);
     if !qualifiers.is_empty() {
         sentences.push(format!("To be read with {} in mind", qualifiers.join(", ")));
@@ -153,6 +159,19 @@ fn decided(
         sentences.push("The drive is a simulated one".to_string());
     }
     sentences.join(". ")
+}
+
+/// Why a percentile is missing although its cell was measured, if that is so.
+fn too_few_requests(demand: &Demand, run: &Run) -> Option<String> {
+    demand.keys.iter().find_map(|key| {
+        let (cell, quantity) = key.rsplit_once('.')?;
+        let percentile = PERCENTILES.iter().find(|percentile| percentile.key == quantity)?;
+        let mut all = run.tests.iter().flat_map(|test| &test.distributions);
+        let count = all.find(|distribution| distribution.key == cell)?.count;
+        let needed = percentile.requests_min;
+        (count < needed)
+            .then(|| format!("which {count} requests cannot hold (it takes {needed}; --time 30s)"))
+    })
 }
 
 /// The threshold for three points and, below two, what the next point takes.
@@ -237,6 +256,7 @@ mod tests {
     use super::*;
     use crate::testing::{hard_disk, memory, metric, nvme, with_metrics};
     use drivescope_model::Finding;
+    use drivescope_model::document::Distribution;
 
     fn points(run: &Run) -> Vec<(String, Option<u8>)> {
         judge(run).into_iter().map(|v| (v.suits, v.points)).collect()
@@ -284,6 +304,26 @@ mod tests {
             "one small read in a hundred takes over 12.0 ms; a database wants 1 ms or less \
              (two points: 10 ms)"
         );
+    }
+
+    #[test]
+    fn a_percentile_that_too_few_requests_cannot_hold_is_not_judged_and_said_so() {
+        let mut run = with_metrics(&[
+            ("transfer.rnd4k_q1t1.read.iops", &[149.0]),
+            ("tiny-writes.rnd16_sync.iops", &[61.0]),
+        ]);
+        let count = |count| Distribution {
+            key: "latency.span100".to_string(),
+            encoding: "hdr-v2-deflate-base64".to_string(),
+            data: String::new(),
+            count,
+        };
+        run.tests[0].distributions = vec![count(84)];
+        let text = "Not judged: 99th percentile of a small read at depth 1, which 84 requests cannot \
+                    hold (it takes 100; --time 30s)";
+        assert!(because(&run, "database").contains(text), "{}", because(&run, "database"));
+        run.tests[0].distributions = vec![count(100)];
+        assert!(!because(&run, "database").contains("Not judged"));
     }
 
     #[test]

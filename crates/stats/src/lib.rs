@@ -21,6 +21,7 @@ pub mod drop;
 pub mod interval;
 pub mod isotonic;
 pub mod knee;
+pub mod proportion;
 mod random;
 pub mod robust;
 pub mod steps;

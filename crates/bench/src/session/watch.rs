@@ -3,8 +3,11 @@
 use super::Session;
 use crate::control::Control;
 use crate::phase::Measured;
-use crate::results::Round;
+use crate::results::{Cache, CoresTaken, Round};
+use crate::usage::{Usage, Who};
+use drivescope_drive::Roots;
 use drivescope_drive::counters::{self, DeviceCounters};
+use drivescope_drive::processors::CoreTimes;
 use drivescope_model::document::Limiter;
 use drivescope_model::event::Event;
 
@@ -49,7 +52,23 @@ pub struct Watch {
     top: Option<DeviceCounters>,
     disk: Option<DeviceCounters>,
     below_loop: Option<DeviceCounters>,
+    cores: Option<(CoreTimes, Usage)>,
     start_ns: u64,
+}
+
+/// The counters of the uppermost device, or of the simulated drive below a simulated page cache.
+fn top_counters(session: &Session<'_>) -> Option<DeviceCounters> {
+    match session.simulated() {
+        Some(drive) => drive.counters(),
+        None => session.target.top_counters(),
+    }
+}
+
+/// What all processors did so far, and this program's part; a simulated drive needs none of them.
+fn cores(session: &Session<'_>) -> Option<(CoreTimes, Usage)> {
+    let real = session.target.simulated().is_none();
+    let all = CoreTimes::read(&Roots::host()).filter(|_| real)?;
+    Some((all, Usage::of(Who::Process)))
 }
 
 impl Watch {
@@ -57,9 +76,10 @@ impl Watch {
     pub fn begin(session: &Session<'_>) -> Self {
         Self {
             start_s: session.elapsed_s(),
-            top: session.target.top_counters(),
+            top: top_counters(session),
             disk: session.target.disk_counters(),
             below_loop: session.target.below_loop_counters(),
+            cores: cores(session),
             start_ns: session.now_ns(),
         }
     }
@@ -77,12 +97,16 @@ impl Watch {
             measured,
             load: None,
             asked: None,
-            top: since(self.top, session.target.top_counters()),
+            top: since(self.top, top_counters(session)),
             disk: since(self.disk, session.target.disk_counters()),
             below_loop: since(self.below_loop, session.target.below_loop_counters()),
+            cores: self
+                .cores
+                .zip(cores(session))
+                .map(|(before, now)| CoresTaken::of(now.0.since(before.0), now.1.since(before.1))),
             temperature_c: session.target.temperature_c(),
             limiter: Limiter::Drive,
-            cached_on_purpose: false,
+            cache: Cache::Past,
             own_metrics: false,
             extra: Vec::new(),
         }

@@ -12,6 +12,7 @@ use crate::queue::QueueSpec;
 use crate::results::TestRecord;
 use crate::scan::{Place, Scan, ScanOutcome, Timed};
 use crate::session::Session;
+use crate::validity;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{SurfaceOptions, SurfacePreset, TestKind};
@@ -202,15 +203,14 @@ fn scan(
         let evidence = describe(failure, 1);
         record.notice(Finding::new(FindingId::IoError, evidence).about("surface"));
     }
-    let measured = Measured {
-        recorder,
-        usage: worker.usage,
-        busiest_cpu_ns: worker.busiest_cpu_ns,
-        wall_ns: worker.wall_ns,
-    };
+    let measured = Measured { recorder, effort: worker.effort };
     let mut kept = watch.end(session, measured, cell, round);
     kept.asked = Some((asked_bytes as f64, 0.0));
     if cell == "access" {
+        let facts = validity::Facts::of(session, record.test());
+        if let Some(finding) = validity::short_stroke(cell, &facts) {
+            record.notice(finding.about("surface.access"));
+        }
         let latencies = &kept.measured.recorder.latencies;
         let ms = |ns: f64| ns / 1e6;
         kept.extra.push(("access_mean_ms", ms(latencies.mean())));

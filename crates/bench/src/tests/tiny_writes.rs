@@ -12,7 +12,8 @@ use crate::offsets::{Offsets, derive_seed};
 use crate::payload::Payload;
 use crate::phase::Measured;
 use crate::queue::QueueSpec;
-use crate::results::TestRecord;
+use crate::recorder::Recorder;
+use crate::results::{Cache, Round, TestRecord};
 use crate::serial::{SerialLoop, SerialOutcome};
 use crate::session::Session;
 use drivescope_model::cell::{Mix, Order};
@@ -117,7 +118,9 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
             run_pattern(session, device, pattern, round, span.clone(), record)?;
         }
     }
-    compare_with_drive(record);
+    // Counters of one of several devices tell nothing of what the others moved.
+    let counted = session.target.stack().whole_disks.len() <= 1;
+    compare_with_drive(record, &span, counted);
     Ok(())
 }
 
@@ -149,7 +152,7 @@ fn run_pattern(
         offsets: Offsets::new(pattern.order, span, step, pattern.mix, 0.0, seed),
         payload: Payload::new(session.plan.seed, pass),
         sync: pattern.sync,
-        final_sync: pattern.mix.writes() && !pattern.sync,
+        final_sync: false,
         time_ns: options.time.nanos(),
         ops_max: if random { u64::from(options.writes) } else { u64::MAX },
         control: &control,
@@ -158,28 +161,63 @@ fn run_pattern(
     let dsync = pattern.path == Path::Direct && !device.is_direct();
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync };
     let (worker, watch) = session.watched(device, spec, &control, task)?;
-    let SerialOutcome { recorder, final_sync_ns, queue_error } = worker.output;
+    let SerialOutcome { recorder, queue_error, .. } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::Engine { engine: "threads", other: "uring", source });
     }
-    let flushed_s = (recorder.elapsed_ns() + final_sync_ns) as f64 / 1e9;
     let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
     if let Some(finding) = flush_lies(session, pattern, ops / recorder.elapsed_ns() as f64 * 1e9) {
         record.notice(finding);
     }
-    let measured = Measured {
-        recorder,
-        usage: worker.usage,
-        busiest_cpu_ns: worker.busiest_cpu_ns,
-        wall_ns: worker.wall_ns,
-    };
+    let measured = Measured { recorder, effort: worker.effort };
     let mut kept = watch.end(session, measured, pattern.cell, round);
-    kept.cached_on_purpose = pattern.path != Path::Direct;
-    if pattern.mix.writes() && !pattern.sync && flushed_s > 0.0 {
-        kept.extra.push(("flushed_iops", ops / flushed_s));
-        kept.extra.push(("flushed_mb_s", bytes / flushed_s / 1e6));
+    kept.cache = match pattern {
+        Pattern { path: Path::Direct, .. } => Cache::Past,
+        Pattern { sync: true, .. } => Cache::SyncedWrites,
+        _ if pattern.mix.writes() => Cache::Writes,
+        _ => Cache::Reads,
+    };
+    if pattern.mix.writes() && !pattern.sync {
+        // After the counters were read: what is not on the drive by then, the page cache still has.
+        let flush_ns = flush(session, device, spec, &mut kept.measured.recorder)?;
+        let flushed_s = (kept.measured.recorder.elapsed_ns() + flush_ns) as f64 / 1e9;
+        kept.extra.push(("flushed_iops", ops / flushed_s.max(1e-9)));
+        kept.extra.push(("flushed_mb_s", bytes / flushed_s.max(1e-9) / 1e6));
     }
     session.keep(kept, record)
+}
+
+/// Waits until everything written is on the drive, and returns how long that took; a failure is added to
+/// `recorder`, as one of the requests before it would be.
+fn flush(
+    session: &Session<'_>,
+    device: &Device,
+    spec: QueueSpec,
+    recorder: &mut Recorder,
+) -> Result<u64, BenchError> {
+    if recorder.errors > 0 {
+        return Ok(0);
+    }
+    let control = Control::default();
+    let task = SerialLoop {
+        block_bytes: spec.block_bytes,
+        offsets: Offsets::new(Order::Seq, 0..u64::from(spec.block_bytes), 1, Mix::WRITE, 0.0, 0),
+        payload: Payload::new(session.plan.seed, 0),
+        sync: false,
+        final_sync: true,
+        time_ns: 0,
+        ops_max: 0,
+        control: &control,
+    };
+    let mut outcomes = device.run(spec, vec![task], || ())?;
+    let outcome = outcomes.pop().expect("one task, one outcome").output;
+    if let Some(source) = outcome.queue_error {
+        return Err(BenchError::Engine { engine: "threads", other: "uring", source });
+    }
+    if let Some(failure) = outcome.recorder.first_error {
+        recorder.failed(failure);
+    }
+    Ok(outcome.final_sync_ns)
 }
 
 /// A rotating drive that has each random write on its medium before it answers waits half a turn for the place
@@ -213,8 +251,9 @@ fn block_of(
     }
 }
 
-/// Puts the drive's own figures beside what a program sees.
-fn compare_with_drive(record: &mut TestRecord) {
+/// Puts the drive's own figures and the page cache's share beside what a program sees; without the share
+/// where the kernel's counters do not show it.
+fn compare_with_drive(record: &mut TestRecord, span: &Range<u64>, counted: bool) {
     let mut metrics = Vec::new();
     for pattern in patterns() {
         let Some(drive_cell) = pattern.drive else { continue };
@@ -223,23 +262,45 @@ fn compare_with_drive(record: &mut TestRecord) {
         else {
             continue;
         };
-        let share = (100.0 * (1.0 - drive.0 / seen.0)).max(0.0);
-        metrics.push((pattern.cell, "drive_iops", drive.0));
-        metrics.push((pattern.cell, "drive_mb_s", drive.1));
-        metrics.push((pattern.cell, "cache_share_pct", share));
+        metrics.push((pattern.cell, "drive_iops", vec![drive.0]));
+        metrics.push((pattern.cell, "drive_mb_s", vec![drive.1]));
+        let rounds = record.rounds().iter().filter(|round| round.cell == pattern.cell && counted);
+        let shares: Option<Vec<f64>> =
+            rounds.map(|round| cache_share_pct(pattern, round, span)).collect();
+        let shares = shares.filter(|shares| !shares.is_empty());
+        let share = shares.as_deref().and_then(summary::median);
+        metrics.extend(shares.map(|shares| (pattern.cell, "cache_share_pct", shares)));
         let unflushed = pattern.mix.writes() && !pattern.sync;
-        if unflushed && share > 0.0 {
+        if unflushed && share.map_or(seen.0 > drive.0, |share| share > 0.0) {
+            let kept = share.map_or(String::new(), |share| {
+                format!("; {share:.0} % were not yet on it at the end")
+            });
             let evidence = format!(
-                "{}: a program sees {:.0} writes/s, the drive does {:.0}",
+                "{}: a program sees {:.0} writes/s, the drive does {:.0}{kept}",
                 pattern.cell, seen.0, drive.0
             );
             let about = format!("tiny-writes.{}", pattern.cell);
             record.notice(Finding::new(FindingId::Unflushed, evidence).about(about));
         }
     }
-    for (cell, quantity, value) in metrics {
-        record.metric(&format!("{cell}.{quantity}"), vec![value]);
+    for (cell, quantity, values) in metrics {
+        record.metric(&format!("{cell}.{quantity}"), values);
     }
+}
+
+/// Percent of what a round asked that had not passed the device at the end of its measured time: reads that
+/// memory answered, writes that it still held. The page cache moves whole pages, so a small request
+/// anywhere takes one; a span has only so many. `None` without the device's counters.
+fn cache_share_pct(pattern: Pattern, round: &Round, span: &Range<u64>) -> Option<f64> {
+    let (device, recorder) = (round.top?, &round.measured.recorder);
+    let passed = if pattern.mix.writes() { device.written_bytes } else { device.read_bytes };
+    let asked = match pattern.order {
+        Order::Seq => recorder.bytes,
+        Order::Rnd => {
+            recorder.bytes.max(recorder.ops * u64::from(DRIVE_BLOCK)).min(span.end - span.start)
+        }
+    };
+    (asked > 0).then(|| (1.0 - passed as f64 / asked as f64).max(0.0) * 100.0)
 }
 
 /// Median rates of a cell: requests and MB per second.
@@ -253,6 +314,10 @@ fn medians(record: &TestRecord, cell: &str) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{run_on, suite_of, value};
+    use drivescope_drive::counters::DeviceCounters;
+    use drivescope_model::document::Limiter;
+    use drivescope_model::units::{Bytes, Secs};
 
     #[test]
     fn every_comparison_names_a_pattern_of_the_drive() {
@@ -264,5 +329,45 @@ mod tests {
                 assert_eq!(found.mix, pattern.mix);
             }
         }
+    }
+
+    /// A round of 1,000 requests with these device counters.
+    fn counted(block: u64, read_bytes: u64, written_bytes: u64) -> Round {
+        let mut round = crate::testing::round("rnd4k_q1t1.read", 1_000, block, Mix::READ);
+        round.top = Some(DeviceCounters { read_bytes, written_bytes, ..Default::default() });
+        round
+    }
+
+    fn share(cell: &str, round: &Round) -> Option<f64> {
+        let pattern = patterns().find(|pattern| pattern.cell == cell).unwrap();
+        cache_share_pct(pattern, round, &(0..1 << 30))
+    }
+
+    #[test]
+    fn the_share_of_the_cache_is_what_did_not_pass_the_device() {
+        // Read-ahead makes a stream fast, but the device moved every byte of it, and a little more.
+        assert_eq!(share("seq512_read_cold", &counted(512, 540_000, 0)), Some(0.0));
+        assert_eq!(share("seq512_read_warm", &counted(512, 0, 0)), Some(100.0));
+        assert_eq!(share("seq512_write", &counted(512, 0, 128_000)), Some(75.0));
+        // 16 bytes dirty a page, which is what the device has to write.
+        assert_eq!(share("rnd16_buffered", &counted(16, 0, 16_000)), Some(99.609375));
+        assert_eq!(share("rnd16_sync", &counted(16, 0, 12_288_000)), Some(0.0));
+        assert_eq!(share("rnd16_sync", &Round { top: None, ..counted(16, 0, 0) }), None);
+    }
+
+    #[test]
+    fn a_simulated_disk_reads_ahead_and_waits_for_its_flushes() {
+        let mut suite = suite_of(TestKind::TinyWrites);
+        (suite.rounds, suite.tiny_writes.size) = (1, Bytes::mib(64));
+        suite.tiny_writes.time = Secs(0.2);
+        let result = run_on("sim:wd40efrx", suite, 1, false);
+        let share = |cell: &str| value(&result, &format!("tiny-writes.{cell}.cache_share_pct"));
+        assert!(share("seq512_read_cold").unwrap() < 5.0, "{:?}", share("seq512_read_cold"));
+        assert!(share("rnd16_buffered").unwrap() > 50.0, "{:?}", share("rnd16_buffered"));
+        assert_eq!(share("rnd16_sync"), Some(0.0));
+        let limiter = |cell: &str| result.phases.iter().find(|p| p.cell == cell).unwrap().limiter;
+        assert_eq!(limiter("rnd16_sync"), Limiter::Drive);
+        // A page that is not in memory must be read before a part of it can be written.
+        assert_eq!(limiter("rnd16_buffered"), Limiter::Drive);
     }
 }

@@ -15,7 +15,7 @@ use crate::offsets::derive_seed;
 use crate::payload::Payload;
 use crate::phase::Measured;
 use crate::queue::QueueSpec;
-use crate::recorder::{IoFailure, Recorder};
+use crate::recorder::IoFailure;
 use crate::results::TestRecord;
 use crate::scan::Timed;
 use crate::session::{Session, Watch};
@@ -113,13 +113,14 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
     };
     let spec = QueueSpec { depth: 1, ahead: 0, block_bytes: CHUNK, dsync: false };
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
-    let (outcome, frame) = split(worker);
+    let WorkerOutcome { output: outcome, effort } = worker;
     if let Some(source) = outcome.queue_error {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }
     notice_failures(record, outcome.failed);
     let asked = (outcome.read_bytes as f64, outcome.written_bytes as f64);
-    keep(session, record, "capacity", watch, frame.with(outcome.recorder), asked)?;
+    let measured = Measured { recorder: outcome.recorder, effort };
+    keep(session, record, "capacity", watch, measured, asked)?;
     let probed = outcome.probed.ok_or(BenchError::Interrupted)?;
     judge::quick(record, &probed, u64::from(block_bytes), size);
     Ok(())
@@ -209,12 +210,12 @@ fn read_back(
     };
     let (worker, watch) =
         session.watched_by(session.open_device(), spec, &control, task, checkpoint)?;
-    let (mut outcome, frame) = split(worker);
+    let WorkerOutcome { output: mut outcome, effort } = worker;
     if let Some(source) = outcome.queue_error.take() {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }
     notice_failures(record, outcome.failed);
-    let measured = frame.with(outcome.recorder.clone());
+    let measured = Measured { recorder: outcome.recorder.clone(), effort };
     record.metric("read.mb_s", vec![measured.mb_s()]);
     let asked = ((outcome.reached - start) as f64, 0.0);
     let end = keep(session, record, "read", watch, measured, asked);
@@ -224,21 +225,6 @@ fn read_back(
 /// How to go on after a stop.
 fn how_to_go_on(session: &Session<'_>, phase: Phase, at_bytes: u64) -> String {
     Stopped { seed: session.plan.seed, at_bytes, phase }.to_string()
-}
-
-/// What a worker used, without its output.
-struct Frame(WorkerOutcome<()>);
-
-impl Frame {
-    fn with(self, recorder: Recorder) -> Measured {
-        let WorkerOutcome { usage, busiest_cpu_ns, wall_ns, .. } = self.0;
-        Measured { recorder, usage, busiest_cpu_ns, wall_ns }
-    }
-}
-
-fn split<T>(worker: WorkerOutcome<T>) -> (T, Frame) {
-    let WorkerOutcome { output, usage, busiest_cpu_ns, wall_ns } = worker;
-    (output, Frame(WorkerOutcome { output: (), usage, busiest_cpu_ns, wall_ns }))
 }
 
 fn notice_failures(record: &mut TestRecord, (count, first): (u64, Option<IoFailure>)) {

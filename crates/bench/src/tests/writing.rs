@@ -9,7 +9,7 @@ use crate::recorder::{IoFailure, Recorder};
 use crate::results::TestRecord;
 use crate::scan::{Place, Scan, ScanOutcome, Timed};
 use crate::session::{Session, Watch};
-use crate::usage::Usage;
+use crate::usage::Effort;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 
@@ -126,12 +126,7 @@ fn stepped(
     if let Some(source) = queue_error {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }
-    let measured = Measured {
-        recorder,
-        usage: worker.usage,
-        busiest_cpu_ns: worker.busiest_cpu_ns,
-        wall_ns: worker.wall_ns,
-    };
+    let measured = Measured { recorder, effort: worker.effort };
     Ok((watch, Outcome { timed, measured, asked: asked_bytes, failures }))
 }
 
@@ -177,7 +172,7 @@ fn streamed(
         return Ok(None);
     }
     let wall_ns = session.now_ns() - start_ns;
-    let measured = Measured { recorder, usage: Usage::default(), busiest_cpu_ns: 0, wall_ns };
+    let measured = Measured { recorder, effort: Effort { wall_ns, ..Effort::default() } };
     let asked = measured.recorder.bytes;
     Ok(Some((watch, Outcome { timed, measured, asked, failures: Vec::new() })))
 }

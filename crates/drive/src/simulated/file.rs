@@ -1,6 +1,8 @@
 //! A file on a simulated drive: what a program sees that works through a host's page cache and file system.
 
+use super::counted::Counted;
 use super::{AnyDrive, Served, SimulatedDrive};
+use crate::counters::DeviceCounters;
 use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use drivescope_sim::host::{
     FileError, FileId, FileSystem, FsParams, HostParams, HostProblem, PAGE_BYTES, PageCache, ROOT,
@@ -20,7 +22,7 @@ pub enum FileProblem {
 /// One file on a drive that holds nothing else, below the page cache of a host with Linux's defaults. Its
 /// addresses are those of a drive: from 0 to the file's size.
 struct FileOnDrive {
-    cache: PageCache<FileSystem<AnyDrive>>,
+    cache: PageCache<FileSystem<Counted>>,
     file: FileId,
     size_bytes: u64,
     /// Requests that the file system refused.
@@ -34,7 +36,7 @@ impl SimulatedDrive {
     /// Errors: no file system or no such file fits on the drive.
     pub fn with_file(drive: AnyDrive, size_bytes: u64, now: Nanos) -> Result<Self, FileProblem> {
         let params = FsParams::for_drive(drive.capacity_bytes());
-        let mut system = FileSystem::new(&params, drive)?;
+        let mut system = FileSystem::new(&params, Counted::new(drive))?;
         let file = system.create(ROOT)?;
         system.will_write(file, 0, size_bytes)?;
         let cache = PageCache::new(&HostParams::default(), system)?;
@@ -45,7 +47,7 @@ impl SimulatedDrive {
 
 impl FileOnDrive {
     fn address(&self) -> u64 {
-        FileSystem::<AnyDrive>::address(self.file)
+        FileSystem::<Counted>::address(self.file)
     }
 
     /// The request at the file's place, if it lies inside and the file system takes it.
@@ -103,6 +105,10 @@ impl Served for FileOnDrive {
 
     fn evict(&mut self) {
         self.cache.evict(self.address(), self.size_bytes.next_multiple_of(PAGE_BYTES));
+    }
+
+    fn counters(&self) -> Option<DeviceCounters> {
+        Some(self.cache.inner().inner().counters())
     }
 
     fn resident_share(&self) -> Option<f64> {

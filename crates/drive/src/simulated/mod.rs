@@ -3,12 +3,14 @@
 //! Time passes only when every loop that uses the drive waits: then it jumps to the next completion or
 //! deadline. A single loop never blocks, so an hour of a drive's life takes as long as computing it.
 
+mod counted;
 pub mod faults;
 pub mod file;
 mod page_cache;
 mod partitions;
 pub mod spec;
 
+use crate::counters::DeviceCounters;
 use drivescope_model::target::IoMode;
 use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request, Stream};
 use drivescope_sim::fraud::{Contents, Fake};
@@ -60,6 +62,11 @@ trait Served: Device + Send {
 
     /// Drops clean pages from the page cache.
     fn evict(&mut self) {}
+
+    /// What reached the drive below a page cache; `None` without one: all that is asked does.
+    fn counters(&self) -> Option<DeviceCounters> {
+        None
+    }
 
     /// Share (0–1) of the whole that is in the page cache; `None` without one.
     fn resident_share(&self) -> Option<f64> {
@@ -208,6 +215,12 @@ impl SimulatedDrive {
     /// Share (0–1) of a file that is in the host's page cache; `None` on a bare drive.
     pub fn resident_share(&self) -> Option<f64> {
         self.lock().device.resident_share()
+    }
+
+    /// What reached the drive below the host's page cache, as the kernel counts it; `None` on a bare drive,
+    /// which everything reaches.
+    pub fn counters(&self) -> Option<DeviceCounters> {
+        self.lock().device.counters()
     }
 
     /// A new loop begins; time stands still until it waits.

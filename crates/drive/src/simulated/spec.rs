@@ -175,7 +175,7 @@ impl Spec {
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
     }
 
-    fn build_drive(&self, start: &Start) -> Result<AnyDrive, SpecError> {
+    pub(super) fn build_drive(&self, start: &Start) -> Result<AnyDrive, SpecError> {
         let built = self.model.build(start);
         Ok(Box::new(built.map_err(|why| SpecError::Wrong(why.join("; ")))?))
     }

@@ -78,13 +78,7 @@ fn add(run: &mut Run, result: TestResult, early: &[Finding]) {
 /// The same finding of several tests is one finding of the run.
 fn merge(mut all: Vec<Finding>, finding: Finding) -> Vec<Finding> {
     match all.iter_mut().find(|known| known.id == finding.id) {
-        Some(known) => {
-            for metric in finding.metrics {
-                if !known.metrics.contains(&metric) {
-                    known.metrics.push(metric);
-                }
-            }
-        }
+        Some(known) => known.join(finding),
         None => all.push(finding),
     }
     all

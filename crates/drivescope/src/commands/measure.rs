@@ -70,8 +70,11 @@ pub fn measure(
 ) -> Result<Code, Failure> {
     let roots = Roots::host();
     let host = host::host(&roots);
-    let facts =
-        HostFacts { memory_bytes: host.memory_bytes, power_save: host::power_save(&host, &roots) };
+    let facts = HostFacts {
+        memory_bytes: host.memory_bytes,
+        cpus: host.cpus,
+        power_save: host::power_save(&host, &roots),
+    };
     let machine = Machine { host, facts, calibration: calibrate::calibrate() };
     let mut code = Code::Ok;
     let mut runs = Vec::new();

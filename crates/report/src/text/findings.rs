@@ -44,8 +44,10 @@ fn one(id: FindingId, group: &[&Finding], style: Style) -> String {
         let flow = Flow::new().lead(Role::Plain, &indent).text(Role::Plain, evidence);
         out.push_str(&flow.lines(INDENT, style));
     }
-    if seen.len() > SHOWN_MAX {
-        let text = format!("and {} more", seen.len() - SHOWN_MAX);
+    let all: usize = group.iter().map(|finding| finding.count()).sum();
+    let shown = seen.len().min(SHOWN_MAX);
+    if all > shown && (seen.len() > SHOWN_MAX || group.iter().any(|finding| finding.count() > 1)) {
+        let text = format!("and {} more", all - shown);
         out.push_str(
             &Flow::new().lead(Role::Dim, &indent).text(Role::Dim, &text).lines(INDENT, style),
         );

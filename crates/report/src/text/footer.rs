@@ -105,6 +105,8 @@ fn by(limiter: Limiter) -> &'static str {
         Limiter::Cpu => "one CPU",
         Limiter::Generator => "the data generator",
         Limiter::FileSystem => "the file system",
+        Limiter::Host => "the host",
+        Limiter::OtherPrograms => "other programs",
         Limiter::Throttling => "throttling",
         Limiter::Schedule => "the asked rate",
         Limiter::Memory => "memory",

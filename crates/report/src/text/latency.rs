@@ -6,7 +6,7 @@ use crate::number::three;
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::WIDTH;
-use drivescope_model::{Metric, TestResult};
+use drivescope_model::{Bytes, Metric, TestResult};
 
 pub(super) fn table(result: &TestResult, style: Style) -> String {
     let cells = cells(result);
@@ -17,7 +17,7 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
         cells.iter().map(|cell| figure(find(result, cell, quantity))).collect::<Vec<_>>()
     };
     let mut names = vec![Cell::title("latency")];
-    names.extend(cells.iter().map(|cell| Cell::plain(label(cell))));
+    names.extend(cells.iter().map(|cell| Cell::plain(label(cell, span_of(result, cell)))));
     let asked: Vec<Figure> = cells
         .iter()
         .map(|cell| match find(result, cell, "offered_iops") {
@@ -55,8 +55,12 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
         .unwrap_or_else(|| table(false, false));
     let mut text = out.render(style);
     if open_loop {
-        let note = "where a rate is asked, latency counts from the moment each request was due";
-        text.push_str(&Flow::new().lead(Role::Dim, "  ").text(Role::Dim, note).lines(2, style));
+        let mut note = "where a rate is asked, latency counts from the moment each request was due"
+            .to_string();
+        if cells.iter().any(|cell| cell.starts_with("poisson")) {
+            note += "; Poisson arrivals come by chance, so a round may be asked more or less";
+        }
+        text.push_str(&Flow::new().lead(Role::Dim, "  ").text(Role::Dim, &note).lines(2, style));
     }
     text
 }
@@ -65,14 +69,26 @@ fn plain(metric: Option<&Metric>) -> Figure {
     Figure::of(metric, three)
 }
 
-/// A row's name: `span12_5` is `depth 1, first 12.5 %`, `poisson_50pct` is `Poisson, 50 % load`.
-fn label(cell: &str) -> String {
+/// How much of the target a cell's requests were spread over, if the document says so.
+fn span_of(result: &TestResult, cell: &str) -> Option<Bytes> {
+    result.phases.iter().find(|phase| phase.cell == cell)?.span_bytes.map(Bytes)
+}
+
+/// A size: binary where it is meant so (`1 GiB`), decimal as drives are sold otherwise.
+fn size(bytes: Bytes) -> String {
+    if bytes.0.is_multiple_of(1 << 20) { bytes.binary() } else { bytes.to_string() }
+}
+
+/// A row's name: `span12_5` is `first 12.5 %, 500 GB`, `poisson_50pct` is `Poisson, 50 % load`. The size keeps a
+/// small file from being taken for the drive; documents of before have none.
+fn label(cell: &str, bytes: Option<Bytes>) -> String {
     let number = |text: &str| text.replace('_', ".").parse::<f64>().ok();
     if let Some(span) = cell.strip_prefix("span").and_then(number) {
-        return if span >= 100.0 {
-            "depth 1, whole span".to_string()
-        } else {
-            format!("depth 1, first {span} %")
+        return match (span >= 100.0, bytes) {
+            (true, Some(bytes)) => format!("depth 1, all {}", size(bytes)),
+            (true, None) => "depth 1, whole span".to_string(),
+            (false, Some(bytes)) => format!("depth 1, {span} %, {}", size(bytes)),
+            (false, None) => format!("depth 1, first {span} %"),
         };
     }
     let (arrivals, rate) = match cell.split_once('_') {
@@ -89,6 +105,7 @@ fn label(cell: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::label;
+    use drivescope_model::Bytes;
 
     #[test]
     fn cells_have_readable_names() {
@@ -102,7 +119,12 @@ mod tests {
             ("fixed_fast", "fixed_fast"),
             ("spanner", "spanner"),
         ] {
-            assert_eq!(label(cell), name);
+            assert_eq!(label(cell, None), name);
         }
+        let whole = Some(Bytes::gib(1));
+        assert_eq!(label("span100", whole), "depth 1, all 1 GiB");
+        assert_eq!(label("span12_5", Some(Bytes::mib(128))), "depth 1, 12.5 %, 128 MiB");
+        assert_eq!(label("span1", Some(Bytes(40_007_868_416))), "depth 1, 1 %, 40.0 GB");
+        assert_eq!(label("poisson_50pct", whole), "Poisson, 50 % load");
     }
 }

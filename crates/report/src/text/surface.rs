@@ -104,16 +104,19 @@ fn position(bytes: f64) -> String {
     Bytes(bytes as u64).to_string()
 }
 
-/// Where it is slowest, and the mean that GNOME Disks shows.
+/// Where it is slowest, and the mean that GNOME Disks shows, beside the table's.
 fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: Style) -> String {
     let Some((x, rate)) = points.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
         return String::new();
     };
-    let which = if direction == "write" { "slowest write" } else { "slowest sample" };
-    let slowest = format!("{which} {} MB/s at {}", three(*rate), position(*x));
+    let which = if direction == "write" { "slowest place written" } else { "slowest place" };
+    let rounds = find(result, direction, "min_mb_s").map_or(1, |metric| metric.rounds.len());
+    // The table's least is of single samples: a place is as slow as it is in most rounds.
+    let of = if rounds > 1 { ", median of its rounds" } else { "" };
+    let slowest = format!("{which} {} MB/s at {}{of}", three(*rate), position(*x));
     let mut flow = Flow::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest, DOT);
     if let Some(mean) = find(result, direction, "sample_mean_mb_s") {
-        let text = format!("mean of the samples {} MB/s", three(mean.value));
+        let text = format!("arithmetic mean {} MB/s (above: bytes by time)", three(mean.value));
         flow = flow.item(Role::Dim, &text, DOT);
     }
     flow.lines(2, style)

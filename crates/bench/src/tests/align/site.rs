@@ -124,12 +124,7 @@ impl Site {
         let Accessed { ns, recorder, queue_error } = worker.output;
         queue_error.map_or(Ok(()), |source| Err(broken(source)))?;
         let (bytes, elapsed_ns) = (recorder.bytes as f64, recorder.elapsed_ns());
-        let measured = Measured {
-            recorder,
-            usage: worker.usage,
-            busiest_cpu_ns: worker.busiest_cpu_ns,
-            wall_ns: worker.wall_ns,
-        };
+        let measured = Measured { recorder, effort: worker.effort };
         let mut kept = watch.end(session, measured, way.cell, way.round);
         kept.asked = Some(if way.op == Op::Read { (bytes, 0.0) } else { (0.0, bytes) });
         kept.own_metrics = true;

@@ -117,12 +117,7 @@ pub(super) fn pass(
         let evidence = format!("{} of {} stretches", outcome.blank, outcome.timed.len());
         record.notice(Finding::new(FindingId::BlankRewritten, evidence).about("surface.write"));
     }
-    let measured = Measured {
-        recorder: outcome.recorder,
-        usage: worker.usage,
-        busiest_cpu_ns: worker.busiest_cpu_ns,
-        wall_ns: worker.wall_ns,
-    };
+    let measured = Measured { recorder: outcome.recorder, effort: worker.effort };
     let mut kept = watch.end(session, measured, "write", round);
     let complete = outcome.failures.is_empty();
     kept.asked = complete.then_some((outcome.read_bytes as f64, outcome.written_bytes as f64));

@@ -251,7 +251,8 @@ fn a_run_of_a_hard_disk() {
     depth 1, first 1 %            161.0 ± 1.6   6.02 ms  12.7 ms  15.0 ms  18.3 ms
     Poisson, 50 % load      38.1  38.00 ± 0.38  14.9 ms  51.0 ms  88.0 ms   131 ms
     fixed, 1,000/s         1,000  77.00 ± 0.77   2.40 s   4.60 s   4.61 s   4.61 s
-      where a rate is asked, latency counts from the moment each request was due
+      where a rate is asked, latency counts from the moment each request was due;
+      Poisson arrivals come by chance, so a round may be asked more or less
       median of 3 rounds ± 95 % interval · limited by the drive
 
     surface  skipped: a directory has no positions; name the device, /dev/sda

@@ -95,7 +95,8 @@ fn latency_by_span_and_load() {
     depth 1, first 1 %            161.0 ± 1.6   6.02 ms  12.7 ms  15.0 ms  18.3 ms
     Poisson, 50 % load      38.1  38.00 ± 0.38  14.9 ms  51.0 ms  88.0 ms   131 ms
     fixed, 1,000/s         1,000  77.00 ± 0.77   2.40 s   4.60 s   4.61 s   4.61 s
-      where a rate is asked, latency counts from the moment each request was due
+      where a rate is asked, latency counts from the moment each request was due;
+      Poisson arrivals come by chance, so a round may be asked more or less
       median of 3 rounds ± 95 % interval · limited by the drive
     ");
 }
@@ -111,7 +112,8 @@ fn surface_of_a_hard_disk() {
            █████████████████████████████████████████████████████████▇▇▆
         0  ████████████████████████████████████████████████████████████
            0 B                                                  3.94 TB
-      slowest sample 80.8 MB/s at 3.94 TB · mean of the samples 145 MB/s
+      slowest place 80.8 MB/s at 3.94 TB, median of its rounds
+      arithmetic mean 145 MB/s (above: bytes by time)
 
                   min   mean    max     seeks 0-10 %   10-33 %   33-67 %   67-100 %
     access, ms   1.21   13.4   24.9             8.18      11.1      14.0       16.5
@@ -137,7 +139,8 @@ fn surface_of_a_hard_disk_that_was_written() {
     result.metrics.append(&mut metrics);
     result.series.push(curve);
     let out = test_result(&result, PLAIN);
-    for part in ["read, MB/s      181", "write, MB/s    90.6", "slowest write 40.4 MB/s at 3.94 TB"]
+    for part in
+        ["read, MB/s      181", "write, MB/s    90.6", "slowest place written 40.4 MB/s at 3.94 TB"]
     {
         assert!(out.contains(part), "'{part}' is missing:\n{out}");
     }

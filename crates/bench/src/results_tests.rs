@@ -1,0 +1,91 @@
+//! Metrics of rounds whose truth is known.
+
+use super::*;
+use crate::testing::{SECOND, round, value};
+use crate::usage::Usage;
+use drivescope_model::cell::Mix;
+
+const CELL: &str = "rnd4k_q1t1.read";
+
+fn result_of(rounds: Vec<Round>) -> TestResult {
+    let mut record = TestRecord::new(TestKind::Transfer);
+    rounds.into_iter().for_each(|round| record.add(round));
+    record.finish(3)
+}
+
+/// A round of 1,000 requests whose processor time the kernel saw in these modes.
+fn used(user_ns: u64, sys_ns: u64) -> Round {
+    let mut round = round(CELL, 1_000, 4096, Mix::READ);
+    round.measured.effort.usage = Usage { user_ns, sys_ns, switches: 0 };
+    round
+}
+
+fn find<'a>(result: &'a TestResult, quantity: &str) -> &'a Metric {
+    let key = format!("transfer.{CELL}.{quantity}");
+    result.metrics.iter().find(|metric| metric.key == key).unwrap()
+}
+
+#[test]
+fn processor_time_adds_up_in_every_round_and_no_mode_had_none_of_it() {
+    // 3 ms each: the one tick of the second round fell into user mode.
+    let result = result_of(vec![used(0, 3_000_000), used(3_000_000, 0), used(0, 3_000_000)]);
+    let [user, sys] = ["cpu_user_ns_per_io", "cpu_sys_ns_per_io"].map(|q| find(&result, q));
+    for (user, sys) in user.rounds.iter().zip(&sys.rounds) {
+        assert!((user + sys - 3_000.0).abs() < 1e-9 && *user > 500.0 && *sys > 500.0);
+    }
+    assert!(user.low < 300.0 && user.high > 2_400.0, "{} to {}", user.low, user.high);
+    assert!(user.low <= user.value && user.value <= user.high);
+    assert!((0.0..100.0).contains(&result.phases[0].cpu_user_pct));
+    assert!(result.phases[0].cpu_user_pct > 0.05, "of a round of 0.3 %");
+}
+
+#[test]
+fn long_rounds_tell_the_modes_apart() {
+    let result = result_of(vec![used(SECOND / 10, SECOND * 7 / 10); 3]);
+    let user = find(&result, "cpu_user_ns_per_io");
+    assert!((user.value / 100_000.0 - 1.0).abs() < 0.05, "{}", user.value);
+    assert!(user.low > 60_000.0 && user.high < 160_000.0, "{} to {}", user.low, user.high);
+    assert_eq!(value(&result, &format!("transfer.{CELL}.iops")), Some(1_000.0));
+}
+
+#[test]
+fn percentiles_that_the_rounds_together_cannot_hold_are_left_out() {
+    let of = |iops| {
+        let few = round(CELL, iops, 4096, Mix::READ);
+        let result = result_of(vec![few; 3]);
+        let last = |metric: &Metric| metric.key.rsplit('.').next().unwrap().to_string();
+        result.metrics.iter().map(last).filter(|q| q.starts_with("lat_p")).collect::<Vec<_>>()
+    };
+    assert_eq!(of(33), ["lat_p50_us", "lat_p90_us"], "99 requests hold no 99th percentile");
+    assert_eq!(of(34), ["lat_p50_us", "lat_p90_us", "lat_p99_us"]);
+    assert_eq!(of(4_000).len(), 5);
+}
+
+#[test]
+fn a_finding_of_several_cells_has_the_worst_as_evidence_and_keeps_all() {
+    let mut record = TestRecord::new(TestKind::Transfer);
+    for (cell, rates) in [("rnd4k_q1t1.read", [40, 60, 50]), ("rnd4k_q1t1.write", [40, 90, 50])] {
+        for iops in rates {
+            record.add(round(cell, iops, 4096, Mix::READ));
+        }
+    }
+    let result = record.finish(3);
+    let [finding] = result.findings.as_slice() else { panic!("{:?}", result.findings) };
+    assert_eq!(finding.id, FindingId::Unstable);
+    assert_eq!(finding.evidence, "rnd4k_q1t1.write: rounds between 40.0 and 90.0 requests/s");
+    assert_eq!(finding.observations.len(), 2);
+    assert_eq!(finding.metrics.len(), 2);
+}
+
+#[test]
+fn of_the_rounds_of_a_cell_the_worst_is_told() {
+    let mut record = TestRecord::new(TestKind::Transfer);
+    let seen = |weight: f64| {
+        Finding::new(FindingId::CpuBound, format!("{weight}")).about("transfer.a").weighing(weight)
+    };
+    assert!(record.notice(seen(0.9)));
+    assert!(!record.notice(seen(0.99)));
+    assert!(!record.notice(seen(0.95)));
+    let findings = record.finish(3).findings;
+    assert_eq!((findings[0].evidence.as_str(), findings[0].count()), ("0.99", 1));
+}

@@ -1,0 +1,145 @@
+//! A simulated drive whose requests are counted as the kernel counts those of a real one: what reached it
+//! from the file system and the page cache above.
+
+use super::AnyDrive;
+use crate::counters::DeviceCounters;
+use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use std::collections::HashMap;
+
+const MS_NS: Nanos = 1_000_000;
+
+/// The drive and its counters.
+pub(super) struct Counted {
+    drive: AnyDrive,
+    /// Kind, length and begin of what is under way, by the request's id.
+    under_way: HashMap<u64, (Op, u64, Nanos)>,
+    totals: DeviceCounters,
+    busy_ns: Nanos,
+    read_wait_ns: Nanos,
+    write_wait_ns: Nanos,
+    flush_wait_ns: Nanos,
+    /// Up to when the time was counted.
+    counted_to: Nanos,
+}
+
+impl Counted {
+    pub fn new(drive: AnyDrive) -> Self {
+        Self {
+            drive,
+            under_way: HashMap::new(),
+            totals: DeviceCounters::default(),
+            busy_ns: 0,
+            read_wait_ns: 0,
+            write_wait_ns: 0,
+            flush_wait_ns: 0,
+            counted_to: 0,
+        }
+    }
+
+    /// Totals so far.
+    pub fn counters(&self) -> DeviceCounters {
+        DeviceCounters {
+            in_flight: self.under_way.len() as u64,
+            busy_ms: self.busy_ns / MS_NS,
+            read_wait_ms: self.read_wait_ns / MS_NS,
+            write_wait_ms: self.write_wait_ns / MS_NS,
+            flush_wait_ms: self.flush_wait_ns / MS_NS,
+            ..self.totals
+        }
+    }
+
+    /// Counts the time up to `now` as busy if anything was under way.
+    fn pass(&mut self, now: Nanos) {
+        if !self.under_way.is_empty() {
+            self.busy_ns += now.saturating_sub(self.counted_to);
+        }
+        self.counted_to = self.counted_to.max(now);
+    }
+
+    fn completed(&mut self, completion: &Completion) {
+        self.pass(completion.at);
+        let Some((op, len, begun)) = self.under_way.remove(&completion.id) else { return };
+        if completion.outcome != Outcome::Done {
+            return;
+        }
+        let totals = &mut self.totals;
+        let waited_ns = completion.at - begun;
+        match op {
+            Op::Read => {
+                totals.reads += 1;
+                totals.read_bytes += len;
+                self.read_wait_ns += waited_ns;
+            }
+            Op::Write => {
+                totals.writes += 1;
+                totals.written_bytes += len;
+                self.write_wait_ns += waited_ns;
+            }
+            Op::Flush => {
+                totals.flushes += 1;
+                self.flush_wait_ns += waited_ns;
+            }
+            Op::Trim => {
+                totals.discards += 1;
+                totals.discarded_bytes += len;
+            }
+        }
+    }
+}
+
+impl Device for Counted {
+    fn capacity_bytes(&self) -> u64 {
+        self.drive.capacity_bytes()
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.drive.sector_bytes()
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.pass(now);
+        self.under_way.insert(request.id, (request.op, request.len, now));
+        self.drive.submit(now, request);
+    }
+
+    fn next_completion(&mut self) -> Option<Nanos> {
+        self.drive.next_completion()
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        let before = done.len();
+        self.drive.advance(to, done);
+        for completion in &done[before..] {
+            self.completed(completion);
+        }
+        self.pass(to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::spec::Spec;
+    use drivescope_sim::library::Start;
+
+    #[test]
+    fn bytes_requests_and_busy_time_are_those_of_the_drive() {
+        let spec = Spec::parse("sim:wd20ears").unwrap();
+        let mut drive = Counted::new(spec.build_drive(&Start::default()).unwrap());
+        let mut done = Vec::new();
+        let request = |id, op, len| Request { id, op, offset: 1 << 30, len, fua: false };
+        drive.submit(0, request(1, Op::Read, 4096));
+        drive.submit(0, request(2, Op::Write, 8192));
+        assert_eq!(drive.counters().read_bytes, 0, "not before it is done");
+        while done.len() < 2 {
+            let next = drive.next_completion().unwrap();
+            drive.advance(next, &mut done);
+        }
+        let last = done[1].at;
+        drive.advance(last + 500 * MS_NS, &mut done);
+        let counters = drive.counters();
+        assert_eq!((counters.reads, counters.read_bytes), (1, 4096));
+        assert_eq!((counters.writes, counters.written_bytes), (1, 8192));
+        assert_eq!(counters.busy_ms, last / MS_NS, "idle time is none");
+    }
+}
