@@ -11,6 +11,7 @@ mod contents;
 mod family;
 mod identify;
 mod identity;
+mod in_use;
 mod inspect;
 mod kernel;
 mod places;
@@ -21,6 +22,8 @@ mod users;
 pub use confirm::Confirmation;
 pub use places::OwnPlaces;
 pub use raw_disk::{RawDisk, WriteError};
+
+pub(crate) use in_use::{mounts_on, uses_of};
 
 use crate::roots::Roots;
 use contents::Contents;

@@ -7,6 +7,7 @@ pub mod faults;
 pub mod file;
 mod page_cache;
 mod partitions;
+mod real_time;
 pub mod spec;
 
 use drivescope_model::target::IoMode;

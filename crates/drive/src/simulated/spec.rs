@@ -106,6 +106,10 @@ impl Spec {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             spec.set(key, value)?;
         }
+        if spec.fake.is_some() && spec.path.page_cache {
+            let why = "the page cache would hide what the drive loses; leave one of them out";
+            return Err(SpecError::Wrong(format!("fake= with fault=page-cache: {why}")));
+        }
         if spec.path.slow_link {
             spec.model.link.rate_mb_s *= SLOW_LINK_SHARE;
         }
@@ -175,7 +179,7 @@ impl Spec {
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
     }
 
-    fn build_drive(&self, start: &Start) -> Result<AnyDrive, SpecError> {
+    pub(super) fn build_drive(&self, start: &Start) -> Result<AnyDrive, SpecError> {
         let built = self.model.build(start);
         Ok(Box::new(built.map_err(|why| SpecError::Wrong(why.join("; ")))?))
     }
@@ -341,6 +345,7 @@ mod tests {
             ("sim:wd20ears?fake=cut:0", "between one sector"),
             ("sim:wd20ears?fake=cut:100", "between one sector"),
             ("sim:wd20ears?fake=wrap:3TB", "between one sector"),
+            ("sim:wd20ears?fault=page-cache&fake=wrap:1GiB", "leave one of them out"),
         ] {
             let error = Spec::parse(text).unwrap_err().to_string();
             assert!(error.contains(words) && !error.contains('\n'), "{error}");

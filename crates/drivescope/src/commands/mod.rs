@@ -5,6 +5,7 @@ mod catalogue;
 mod document;
 mod drives;
 mod measure;
+mod mount;
 mod originals;
 mod raw;
 mod reproduce;

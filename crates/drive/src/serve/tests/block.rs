@@ -29,7 +29,6 @@ fn the_device_looks_like_the_drive() {
         let node = server.block_device().unwrap();
         assert_eq!(queue(&node, "logical_block_size"), sector.to_string());
         assert_eq!(queue(&node, "rotational"), u8::from(rotational).to_string());
-        assert_eq!(server.users(), [""; 0]);
         assert_eq!(queue(&node, "max_sectors_kb"), "1024");
         server.stop();
         assert!(!is_attached(&node, &place));
@@ -134,17 +133,17 @@ fn a_file_system_lives_on_the_drive() {
     let node = server.block_device().unwrap();
     run("mkfs.ext4", &["-q", "-F", node.to_str().unwrap()]);
     let mounted = MountedFs::mount(&node, &on);
-    assert_eq!(
-        server.users(),
-        [format!("{} is mounted on {}", node.display(), on.canonicalize().unwrap().display())]
-    );
+    let name = node.file_name().unwrap().to_str().unwrap();
+    let point = on.canonicalize().unwrap();
+    assert_eq!(server.users(), [format!("{name} is mounted on {} (ext4)", point.display())]);
     for n in 0..40u8 {
         std::fs::write(on.join(format!("file-{n}")), contents(n)).unwrap();
     }
     drop(mounted);
     run("fsck.ext4", &["-f", "-n", node.to_str().unwrap()]);
     let report = server.stop();
-    assert_eq!((report.errors, &report.notes[..]), (0, &[][..]), "{report}");
+    assert_eq!((report.errors, &report.troubles[..]), (0, &[][..]), "{report:?}");
+    assert_eq!(report.cut_off, [""; 0]);
     assert!(!is_attached(&node, &place));
     // The same contents under a new server.
     let server = place.serve_block(Fixed::new(CAPACITY, 512, 100_000, 32));
@@ -153,7 +152,7 @@ fn a_file_system_lives_on_the_drive() {
         assert!(std::fs::read(on.join(format!("file-{n}"))).unwrap() == contents(n), "file-{n}");
     }
     drop(mounted);
-    assert_eq!(server.stop().notes, [""; 0]);
+    assert_eq!(server.stop().cut_off, [""; 0]);
 }
 
 #[test]
@@ -217,4 +216,56 @@ fn fio(target: &Path, depth: u32, options: &[&str]) -> String {
         side["iops"].as_f64().unwrap(),
         side["bw_bytes"].as_f64().unwrap() / 1e6
     )
+}
+
+#[test]
+fn who_uses_the_drive_keeps_it_until_they_are_done() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let mut server = place.serve_block(instant());
+    let node = server.block_device().unwrap();
+    let device = open_direct(&node);
+    for _ in 0..3 {
+        assert!(!server.release(), "it is open");
+    }
+    // It is as good as before, and nobody has been cut off.
+    write_direct(&device, 4096, 4096).unwrap();
+    read_direct(&device, 4096, 4096).unwrap();
+    let file = open_direct(server.path());
+    drop(device);
+    let until = |server: &mut Server, done: &dyn Fn(&mut Server) -> bool| {
+        let start = Instant::now();
+        while !done(server) {
+            assert!(start.elapsed() < Duration::from_secs(30), "it does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    until(&mut server, &|server| {
+        assert!(!server.release(), "the file is open");
+        server.block_device().is_none()
+    });
+    assert!(!is_attached(&node, &place));
+    write_direct(&file, 0, 4096).unwrap();
+    drop(file);
+    until(&mut server, &Server::release);
+    let report = server.stop();
+    assert_eq!((report.cut_off.len(), report.troubles.len(), report.errors), (0, 0, 0), "{report:?}");
+    assert!(!place.is_mounted());
+}
+
+#[test]
+fn the_path_is_measured_past_the_model() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let server = place.serve_block(slow(1));
+    let LatenessReport { file_path, device_path, reads, .. } = server.report();
+    let [file, device] = [file_path, device_path].map(Option::unwrap);
+    // 220 reads of 8 ms each, one at a time, would take the model 1.8 s; none of them was its own.
+    assert!(reads < 100, "{reads} requests went to the model");
+    assert!(file.p50_ns > 0 && device.p50_ns > 0);
+    assert!(server.stop().to_string().contains("path through the block device: p50"));
 }

@@ -66,6 +66,7 @@ impl Place {
 
     fn options(&self) -> ServeOptions {
         ServeOptions {
+            model: "test".into(),
             mount_point: self.mount_point(),
             backing: self.dir.path().join("backing"),
             block: false,
