@@ -15,7 +15,9 @@ mod list;
 mod memory;
 mod originals;
 mod raw;
+mod served;
 mod sharing;
+mod sim_mount;
 mod stamps;
 mod typed;
 

@@ -23,8 +23,7 @@ pub(crate) fn uses_of(roots: &Roots, name: &str) -> Vec<String> {
 /// Where file systems on the device or on anything built on it are mounted, as this process sees it.
 pub(crate) fn mounts_on(roots: &Roots, name: &str) -> Vec<PathBuf> {
     let family = Family::of(roots, name);
-    let is_on =
-        |mount: &_| devices_of_mount(roots, mount).iter().any(|device| family.has(device));
+    let is_on = |mount: &_| devices_of_mount(roots, mount).iter().any(|device| family.has(device));
     mounts(roots).into_iter().filter(is_on).map(|mount| mount.mount_point).collect()
 }
 
@@ -39,7 +38,10 @@ mod tests {
         fake.disk("virtual/block/loop7", (7, 7), 1 << 30);
         fake.disk("virtual/block/dm-0", (253, 0), 1 << 30);
         fake.slaves("dm-0", &["loop7"]);
-        fake.mounts(&["1 0 8:1 / / rw - ext4 /dev/sda1 rw", "2 1 253:0 / /data rw - ext4 /dev/dm-0 rw"]);
+        fake.mounts(&[
+            "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
+            "2 1 253:0 / /data rw - ext4 /dev/dm-0 rw",
+        ]);
         fake.file("sys/fs/ext4/dm-0/state", "");
         assert_eq!(mounts_on(&fake.roots, "loop7"), [PathBuf::from("/data")]);
         let uses = uses_of(&fake.roots, "loop7");

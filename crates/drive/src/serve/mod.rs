@@ -253,7 +253,8 @@ impl Server {
                 let node = block.node();
                 let who = if users.is_empty() { "it is open".into() } else { users.join(", ") };
                 let node = node.display();
-                self.books.cut_off(format!("{node} was still in use ({who}) and fails from now on"));
+                self.books
+                    .cut_off(format!("{node} was still in use ({who}) and fails from now on"));
             }
         }
         if let Some(mounted) = self.mounted.take() {
@@ -272,8 +273,9 @@ impl Server {
             if let Err(errno) = self.backing.sync() {
                 let path = self.backing.path().display();
                 let what = "what was written last may be lost";
-                self.books
-                    .trouble(format!("the backing file {path} could not be synced ({errno}): {what}"));
+                self.books.trouble(format!(
+                    "the backing file {path} could not be synced ({errno}): {what}"
+                ));
             }
         }
     }

@@ -86,6 +86,14 @@ pub fn model_named(name: &str) -> Result<Model, SpecError> {
     Model::parse(name, &text_of(name)?).map_err(|error| SpecError::Wrong(error.to_string()))
 }
 
+/// What the drive of a built-in model says it is; other names stay as they are.
+pub(crate) fn shown_model(name: &str) -> String {
+    let is_built_in = BUILT_IN.iter().any(|(known, _)| *known == name);
+    let model = is_built_in.then(|| model_named(name).ok()).flatten();
+    let shown = model.map(|model| model.shown().model).filter(|shown| !shown.is_empty());
+    shown.unwrap_or_else(|| name.to_string())
+}
+
 /// All built-in models.
 pub fn built_in() -> Result<Vec<Model>, SpecError> {
     BUILT_IN.iter().map(|(name, _)| model_named(name)).collect()

@@ -42,8 +42,8 @@ pub fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
         trim: spec.model.takes_trim(),
     };
     let asked = Asked::new();
-    let mut server = Server::start(drive, &options)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    let mut server =
+        Server::start(drive, &options).map_err(|error| Failure::usage(error.to_string()))?;
     introduce(&server, &identity.model, &options.backing, spec.model.capacity_bytes());
     serve(&mut server, &asked);
     let report = server.stop();

@@ -251,7 +251,11 @@ fn who_uses_the_drive_keeps_it_until_they_are_done() {
     drop(file);
     until(&mut server, &Server::release);
     let report = server.stop();
-    assert_eq!((report.cut_off.len(), report.troubles.len(), report.errors), (0, 0, 0), "{report:?}");
+    assert_eq!(
+        (report.cut_off.len(), report.troubles.len(), report.errors),
+        (0, 0, 0),
+        "{report:?}"
+    );
     assert!(!place.is_mounted());
 }
 
