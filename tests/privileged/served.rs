@@ -31,7 +31,7 @@ pub struct Served {
 impl Served {
     /// `sim mount` with these arguments, in the scratch directory.
     pub fn call(scratch: &Scratch, arguments: &[&str]) -> Call {
-        fs::create_dir_all(scratch.path("drive")).unwrap();
+        fs::create_dir_all(scratch.path("drive")).expect("the scratch directory is writable");
         scratch.call(&["sim", "mount"]).arguments(arguments)
     }
 
@@ -43,8 +43,8 @@ impl Served {
     /// The same for a call that was put together before.
     pub fn of(scratch: &Scratch, call: Call) -> Self {
         let [said, complained] = ["said", "complained"].map(|name| scratch.path(name));
-        let call = call.output_to(File::create(&said).unwrap());
-        let call = call.errors_to(File::create(&complained).unwrap());
+        let call = call.output_to(File::create(&said).expect("it is writable"));
+        let call = call.errors_to(File::create(&complained).expect("it is writable"));
         let program = Some(call.start());
         let mount_point = scratch.text("drive");
         let mut served = Self { program, said, complained, mount_point };
@@ -59,12 +59,12 @@ impl Served {
 
     /// Its standard output so far.
     pub fn said(&self) -> String {
-        fs::read_to_string(&self.said).unwrap()
+        fs::read_to_string(&self.said).expect("it was made at the start")
     }
 
     /// Its standard error so far.
     pub fn complained(&self) -> String {
-        fs::read_to_string(&self.complained).unwrap()
+        fs::read_to_string(&self.complained).expect("it was made at the start")
     }
 
     /// Waits for words on its standard error.
@@ -130,8 +130,8 @@ pub struct Fs {
 impl Fs {
     /// Mounts what is on `node`.
     pub fn mount(scratch: &Scratch, node: &str) -> Self {
-        fs::create_dir_all(scratch.path("fs")).unwrap();
-        tool("mount", &[node, &scratch.text("fs")]).unwrap();
+        fs::create_dir_all(scratch.path("fs")).expect("the scratch directory is writable");
+        tool("mount", &[node, &scratch.text("fs")]).expect("it has a file system");
         Self::of(scratch)
     }
 

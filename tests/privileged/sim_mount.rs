@@ -24,7 +24,7 @@ fn pattern(seed: u8, len: usize) -> Vec<u8> {
 fn open_direct(path: &str) -> File {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
-    rustix::fs::open(path, flags, Mode::empty()).unwrap().into()
+    rustix::fs::open(path, flags, Mode::empty()).expect("it is served").into()
 }
 
 /// Reads 4 KiB with one request.
@@ -176,8 +176,9 @@ fn a_program_that_reads_the_file_is_a_user_too_and_a_lost_terminal_takes_nothing
 
 /// A small memory file system below the scratch directory.
 fn small_fs(scratch: &Scratch) -> Fs {
-    fs::create_dir(scratch.path("fs")).unwrap();
-    tool("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &scratch.text("fs")]).unwrap();
+    fs::create_dir(scratch.path("fs")).expect("the scratch directory is writable");
+    let options = ["-t", "tmpfs", "-o", "size=1m", "none"];
+    tool("mount", &[&options[..], &[&scratch.text("fs")]].concat()).expect("root may mount");
     Fs::of(scratch)
 }
 
@@ -239,7 +240,8 @@ fn read_side_by_side(file: &File, threads: u64) {
                 start.wait();
                 for n in 0..4 {
                     let at = (thread * 4 + n) * 7_000_000_000 % 4_000_000_000_000;
-                    assert_eq!(read_direct(file, at / 4096 * 4096).unwrap(), 4096);
+                    let read = read_direct(file, at / 4096 * 4096);
+                    assert_eq!(read.expect("the drive is sound"), 4096);
                 }
             });
         }
