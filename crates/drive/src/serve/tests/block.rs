@@ -156,69 +156,6 @@ fn a_file_system_lives_on_the_drive() {
 }
 
 #[test]
-#[ignore = "prints figures of fio and takes a minute; nothing is asserted but lower bounds"]
-fn precision_with_fio() {
-    if !can_run(true) {
-        return;
-    }
-    if !has("fio") {
-        return skip_loudly("no fio");
-    }
-    for (what, latency, parallel, depth, options) in [
-        ("QD1 4 KiB random", 8_000_000, 32, 1, ["--bs=4k", "--rw=randread"]),
-        ("QD32 4 KiB random", 8_000_000, 32, 32, ["--bs=4k", "--rw=randread"]),
-        ("QD128 4 KiB random", 8_000_000, 128, 128, ["--bs=4k", "--rw=randread"]),
-        ("QD1 4 KiB write", 8_000_000, 32, 1, ["--bs=4k", "--rw=randwrite"]),
-        ("QD1 4 KiB at 100 us", 100_000, 32, 1, ["--bs=4k", "--rw=randread"]),
-        ("QD32 4 KiB at 100 us", 100_000, 4, 32, ["--bs=4k", "--rw=randread"]),
-        ("QD1 4 KiB at 0", 0, 32, 1, ["--bs=4k", "--rw=randread"]),
-        ("QD4 1 MiB read at 5 ms", 5_000_000, 1, 4, ["--bs=1m", "--rw=read"]),
-        ("QD4 1 MiB read at 0", 0, 1, 4, ["--bs=1m", "--rw=read"]),
-        ("QD4 1 MiB write at 0", 0, 1, 4, ["--bs=1m", "--rw=write"]),
-    ] {
-        let place = Place::new();
-        let device = Fixed::new(CAPACITY, 512, latency, parallel);
-        let seen = device.seen();
-        let server = place.serve_block(device);
-        for target in [server.path().to_path_buf(), server.block_device().unwrap()] {
-            seen.most_in_flight.store(0, Ordering::Relaxed);
-            let figures = fio(&target, depth, &options);
-            let most = seen.most_in_flight.load(Ordering::Relaxed);
-            println!(
-                "{what:24} {:18} {figures}, in flight {most}",
-                target.file_name().unwrap().to_str().unwrap()
-            );
-        }
-        println!("{}", server.stop());
-    }
-}
-
-/// What fio measures in three seconds of direct I/O.
-fn fio(target: &Path, depth: u32, options: &[&str]) -> String {
-    let (name, depth) = (format!("--filename={}", target.display()), format!("--iodepth={depth}"));
-    let mut arguments = vec!["--name=job", &name, &depth, "--direct=1", "--ioengine=io_uring"];
-    arguments.extend(["--runtime=3", "--time_based", "--output-format=json", "--norandommap"]);
-    arguments.extend(["--lat_percentiles=1", "--size=256m", "--allow_file_create=0"]);
-    arguments.extend(options);
-    let json: serde_json::Value = serde_json::from_str(&run("fio", &arguments)).unwrap();
-    let job = &json["jobs"][0];
-    let side =
-        if job["read"]["total_ios"].as_u64() > Some(0) { &job["read"] } else { &job["write"] };
-    let us = |value: &serde_json::Value| value.as_f64().unwrap() / 1e3;
-    let lat = &side["lat_ns"];
-    format!(
-        "min {:.0} mean {:.0} p50 {:.0} p99 {:.0} max {:.0} us, {:.0} IOPS, {:.0} MB/s",
-        us(&lat["min"]),
-        us(&lat["mean"]),
-        us(&lat["percentile"]["50.000000"]),
-        us(&lat["percentile"]["99.000000"]),
-        us(&lat["max"]),
-        side["iops"].as_f64().unwrap(),
-        side["bw_bytes"].as_f64().unwrap() / 1e6
-    )
-}
-
-#[test]
 fn who_uses_the_drive_keeps_it_until_they_are_done() {
     if !can_run(true) {
         return;

@@ -4,6 +4,7 @@
 mod block;
 mod faults;
 mod file;
+mod precision;
 mod remains;
 
 use super::testing::{Fixed, Seen};
