@@ -15,9 +15,12 @@ use std::time::{Duration, Instant};
 /// Bytes of each probing read, those of the usual small request.
 const LEN: usize = 4096;
 /// Reads that count; a 99th percentile needs no fewer.
-const READS: usize = 200;
+const READS: usize = 100;
 /// Reads before, in which the path warms up.
-const WARM_UP: usize = 20;
+const WARM_UP: usize = 10;
+/// Time between two reads: a program that waits for a drive leaves the processors to others meanwhile, or
+/// asleep, and so the path costs it more than one that asks again at once.
+const PAUSE: Duration = Duration::from_millis(1);
 /// A path that is slower than thought is measured with fewer reads.
 const TIME_MAX: Duration = Duration::from_millis(500);
 /// No place is probed.
@@ -74,6 +77,7 @@ fn times(mut read: impl FnMut(&mut [u8]) -> bool) -> Vec<u64> {
     let begin = Instant::now();
     let mut times = Vec::with_capacity(READS);
     for n in 0..WARM_UP + READS {
+        std::thread::sleep(PAUSE);
         let start = Instant::now();
         if !read(&mut memory[skip..skip + LEN]) {
             return Vec::new();
