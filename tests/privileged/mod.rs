@@ -19,7 +19,9 @@ mod originals;
 mod power_cut;
 mod raw;
 mod resume;
+mod served;
 mod sharing;
+mod sim_mount;
 mod stamps;
 mod typed;
 

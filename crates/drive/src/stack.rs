@@ -5,6 +5,7 @@ use crate::filesystem::FsClass;
 use crate::list::udev;
 use crate::mounts::{Mount, mount_at, mount_of, mounts, mounts_of_init, swaps};
 use crate::roots::{Roots, file_name, list_dir, read_text, split_dev};
+use crate::serve::served_model;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -26,6 +27,8 @@ pub struct Stack {
     /// Why a part of it lives in memory, when it does: `zram0 is compressed memory`,
     /// `loop3 is a file on tmpfs /dev/shm`.
     pub memory_backed: Option<String>,
+    /// Name of the model, when a part of it is a simulated drive that `sim mount` serves.
+    pub served_model: Option<String>,
 }
 
 /// What lies below the block device with this number; empty when there is none.
@@ -250,6 +253,9 @@ impl<'a> Walk<'a> {
 
     /// The devices of a file system, and of the layers below an overlay.
     fn mount(&mut self, mount: &Mount) -> bool {
+        if let Some(model) = served_model(mount) {
+            self.stack.served_model.get_or_insert_with(|| model.to_string());
+        }
         match FsClass::of(&mount.kind) {
             FsClass::Memory => {
                 let point = mount.mount_point.display();

@@ -69,6 +69,7 @@ impl Target {
         };
         let disk = stack.whole_disks.first();
         let drive = disk.and_then(|name| drive_named(roots, name, &ListOptions { smart: true }));
+        let drive = drive.or_else(|| served_drive(&stack, &real));
         let identity = match kind {
             TargetKind::Block => (meta.rdev(), 0),
             _ => (meta.dev(), meta.ino()),
@@ -102,6 +103,11 @@ impl Target {
     /// The simulated drive, if it is one.
     pub fn simulated(&self) -> Option<&Arc<SimulatedDrive>> {
         self.simulated.as_ref().map(|(_, drive)| drive)
+    }
+
+    /// Whether it is simulated: a `sim:` target in virtual time, or lies on a drive that `sim mount` serves.
+    pub fn is_simulated(&self) -> bool {
+        self.simulated.is_some() || self.stack.served_model.is_some()
     }
 
     /// A new file on a fresh drive like the simulated one, below a host's page cache: what a directory is on a
@@ -288,6 +294,13 @@ impl Target {
             check("access", access.to_string()),
         ]
     }
+}
+
+/// The drive of a served file, as its model describes it; built-in models only.
+fn served_drive(stack: &Stack, file: &Path) -> Option<Drive> {
+    let name = stack.served_model.as_ref().filter(|name| !name.contains(['/', '?', '.']))?;
+    let drive = Spec::parse(name).ok()?.drive();
+    Some(Drive { path: file.display().to_string(), ..drive })
 }
 
 fn kind_of(path: &Path, kind: std::fs::FileType) -> Result<TargetKind, DriveError> {

@@ -231,6 +231,18 @@ pub enum SimCommand {
     /// Measure a model in virtual time, as `drivescope run sim:MODEL` does.
     Run(Box<RunArguments>),
     /// Serve a model in real time as a file, and as a block device, until Ctrl-C.
+    ///
+    /// Any program can use the file disk.img in MOUNT_POINT, which needs FUSE (/dev/fuse, and fusermount3
+    /// for users other than root), and with --block, as root, a loop device on it.
+    ///
+    /// What is written is kept in a sparse file of the drive's size, which stays: the same command serves the
+    /// same contents again. Requests take the model's time, never less; what the path through the kernel adds
+    /// is measured and printed at the start.
+    ///
+    /// Ctrl-C unmounts and prints how late replies were. While a file system is mounted or a program has the
+    /// drive open, it is served until they are done; Ctrl-C again saves what can be saved, takes it away from
+    /// them, and ends with code 130. Code 4: the backing file or the model failed. fake=, fault=page-cache and
+    /// partition= exist in virtual time only.
     Mount(MountArguments),
     /// Compare the models with published measurements of their drives.
     ///

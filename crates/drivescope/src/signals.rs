@@ -93,10 +93,9 @@ fn lock<'m>(mutex: &'m Mutex<Option<&'static str>>) -> MutexGuard<'m, Option<&'s
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One line on standard error, in the place of a progress bar.
+/// One line on standard error.
 fn tell(words: &str) {
-    let start = if output::is_watched() { "\r\u{1b}[2K" } else { "" };
-    output::note(&format!("{start}drivescope: {words}"));
+    output::note(&format!("drivescope: {words}"));
 }
 
 /// Ends the program without waiting for the run.

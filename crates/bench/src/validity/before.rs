@@ -42,7 +42,11 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
         notice(FindingId::SharedDrive, format!("the data pass through {name}"));
     }
     if let Some(name) = target.loop_device() {
-        notice(FindingId::VirtualDrive, format!("{name} is a file shown as a disk"));
+        let what = match &target.stack().served_model {
+            Some(model) => format!("the simulated drive {model}, served in real time"),
+            None => "a file shown as a disk".to_string(),
+        };
+        notice(FindingId::VirtualDrive, format!("{name} is {what}"));
     }
     if let Some(drive) = target.drive() {
         of_drive(drive, &info.stack, &mut notice);

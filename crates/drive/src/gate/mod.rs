@@ -12,6 +12,7 @@ mod family;
 mod hidden;
 mod identify;
 mod identity;
+mod in_use;
 mod inspect;
 mod kernel;
 mod places;
@@ -23,6 +24,8 @@ mod users;
 pub use confirm::Confirmation;
 pub use places::OwnPlaces;
 pub use raw_disk::{RawDisk, WriteError};
+
+pub(crate) use in_use::{mounts_on, uses_of};
 
 use crate::roots::Roots;
 use contents::Contents;

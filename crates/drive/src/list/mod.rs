@@ -14,7 +14,10 @@ mod temperature;
 pub(crate) mod udev;
 mod usage;
 
+use crate::mounts::{mount_at, mounts};
 use crate::roots::{Roots, list_dir};
+use crate::serve::served_model;
+use crate::simulated::spec;
 use crate::stack::{Below, below};
 pub(crate) use device::Device;
 use drivescope_model::drive::{Drive, DriveKind, Health};
@@ -137,6 +140,8 @@ fn describe(device: &Device, usage: &Usage) -> Drive {
     let identity = Identity::of(device);
     let transport = kind::transport(device);
     let kind = kind::kind(device, &transport, &identity);
+    let served = served_on(device);
+    let kind = if served.is_some() { DriveKind::Simulated } else { kind };
     let partitions = partitions::partitions(device, usage);
     let flag = |attr: &str| device.attr(attr).as_deref() == Some("1");
     let sector = |attr: &str| device.number_attr(attr).unwrap_or(512);
@@ -165,11 +170,18 @@ fn describe(device: &Device, usage: &Usage) -> Drive {
             Below::File(file) => vec![file.to_string_lossy().into_owned()],
             Below::Nothing => Vec::new(),
         },
-        model: identity.model,
+        model: identity.model.or(served),
         serial: identity.serial,
         firmware: identity.firmware,
         wwn: identity.wwn,
     }
+}
+
+/// The model of the simulated drive that `sim mount` shows as this loop device.
+fn served_on(device: &Device) -> Option<String> {
+    let Below::File(file) = below(&device.dir) else { return None };
+    let table = mounts(device.roots);
+    served_model(mount_at(&table, &file)?).map(spec::shown_model)
 }
 
 /// Health, and what smartctl knows better than the kernel. Names and numbers stay as the kernel

@@ -51,6 +51,12 @@ impl Backing {
         &self.path
     }
 
+    /// Bytes that it takes of its file system; holes take none.
+    pub(super) fn allocated_bytes(&self) -> u64 {
+        // `stat` counts blocks of 512 bytes whatever the file system's are.
+        rustix::fs::fstat(&self.fd).map_or(0, |stat| stat.st_blocks as u64 * 512)
+    }
+
     /// Reads `len` bytes from `offset`; holes read as zeros.
     pub(super) fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>, Errno> {
         let mut bytes = vec![0; len];
@@ -129,10 +135,12 @@ mod tests {
         assert_eq!(backing.read(SIZE - 8, 8).unwrap(), [0; 8]);
         backing.write(4096, b"contents").unwrap();
         backing.sync().unwrap();
+        let allocated = backing.allocated_bytes();
         drop(backing);
         let file = fs::metadata(&path).unwrap();
         assert_eq!(file.len(), SIZE);
         assert!(file.blocks() * 512 < SIZE, "it is sparse");
+        assert_eq!(file.blocks() * 512, allocated);
         let backing = Backing::open(&path, SIZE).unwrap();
         assert_eq!(backing.read(4096, 8).unwrap(), b"contents");
         if backing.punch(4096, 4096).is_ok() {

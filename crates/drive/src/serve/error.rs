@@ -1,10 +1,19 @@
 //! Why a simulated drive could not be served, each with its cause and remedy in one line.
 
+use super::mark::MARK;
 use drivescope_model::units::Bytes;
 use std::path::PathBuf;
 
 /// What still works when a drive cannot be served in real time.
 const STILL_WORKS: &str = "sim:MODEL targets still work in virtual time";
+
+/// A drive that another server still serves can be ended; what others mounted had better stay.
+fn if_ours(source_name: &str) -> &'static str {
+    match source_name.starts_with(MARK) {
+        true => ", or end the drivescope that serves it (Ctrl-C)",
+        false => "",
+    }
+}
 
 /// Why a simulated drive could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +35,8 @@ pub enum ServeError {
     },
     /// Something is mounted on the mount point already.
     #[error(
-        "{path} is busy: {kind} {source_name} is mounted on it; unmount it (umount {path}) or name another directory"
+        "{path} is busy: {kind} {source_name} is mounted on it; name an empty directory{}",
+        if_ours(.source_name)
     )]
     Busy {
         /// The mount point.

@@ -10,6 +10,7 @@ use super::clock::Clock;
 use super::in_flight::{Answer, Data, InFlight};
 use super::lateness::Books;
 use super::model_thread::{Message, Submission};
+use super::path_cost::Probe;
 use super::workers::Jobs;
 use drivescope_sim::device::{Op, Request as ModelRequest};
 use fuser::{
@@ -48,6 +49,8 @@ pub(super) struct DriveFile {
     pub(super) backing: Arc<Backing>,
     pub(super) clock: Clock,
     pub(super) books: Arc<Books>,
+    /// What is answered at once, to measure the way here.
+    pub(super) probe: Arc<Probe>,
     pub(super) jobs: Jobs,
     pub(super) model: Sender<Message>,
     pub(super) next_id: AtomicU64,
@@ -136,13 +139,14 @@ impl DriveFile {
 fn explain(errno: SysErrno, backing: &Backing, books: &Books) -> SysErrno {
     match errno {
         SysErrno::NOSPC | SysErrno::DQUOT => {
-            books.backing_full();
+            books.backing_full(backing.path());
             SysErrno::NOSPC
         }
         SysErrno::OPNOTSUPP => SysErrno::OPNOTSUPP,
         _ => {
             let path = backing.path().display();
-            books.note(format!("the backing file {path} failed: {errno}; those requests got EIO"));
+            let what = "requests got EIO; look at the drive below it (dmesg)";
+            books.trouble(format!("the backing file {path} failed: {errno}; {what}"));
             SysErrno::IO
         }
     }
@@ -252,6 +256,12 @@ impl Filesystem for DriveFile {
         let end = offset.saturating_add(u64::from(size)).min(self.capacity);
         if offset >= end {
             return reply.data(&[]);
+        }
+        if self.probe.is_asked(offset, end - offset) {
+            return match self.backing.read(offset, (end - offset) as usize) {
+                Ok(bytes) => reply.data(&bytes),
+                Err(error) => reply.error(errno(error)),
+            };
         }
         let flight = Arc::new(InFlight::new(
             Op::Read,

@@ -1,9 +1,10 @@
 //! How late replies were, and what else a server has to tell at its end.
 
-use drivescope_model::units::Bytes;
+use super::path_cost::PathCost;
 use drivescope_sim::device::{Nanos, Op};
 use hdrhistogram::Histogram;
 use std::fmt;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Latenesses above this count as this: by then the machine has stopped, and not the drive.
@@ -14,8 +15,8 @@ const DIGITS: u8 = 3;
 /// What a server did and how well it kept time.
 ///
 /// The lateness of a reply is the time from the moment at which the model had the request done to the
-/// moment at which the reply was handed to the kernel. It comes on top of the model's latency, as does
-/// what the kernel needs to carry the request and the reply.
+/// moment at which the reply was handed to the kernel. It comes on top of the model's latency, as does the
+/// [path](super::PathCost), which was measured when the serving began.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LatenessReport {
     /// Reads that were answered, failed ones included.
@@ -40,8 +41,14 @@ pub struct LatenessReport {
     pub lateness_p99_ns: Nanos,
     /// The latest reply of all.
     pub lateness_max_ns: Nanos,
-    /// What went wrong, one complete sentence each.
-    pub notes: Vec<String>,
+    /// What the way to the served file costs, if it could be measured.
+    pub file_path: Option<PathCost>,
+    /// The same for the block device, if there is one.
+    pub device_path: Option<PathCost>,
+    /// What went wrong while the drive was served (the model, the backing file, FUSE), one line each.
+    pub troubles: Vec<String>,
+    /// Who still used the drive when it was taken away, one line each.
+    pub cut_off: Vec<String>,
 }
 
 impl LatenessReport {
@@ -68,18 +75,30 @@ impl fmt::Display for LatenessReport {
                 [self.lateness_p50_ns, self.lateness_p99_ns, self.lateness_max_ns].map(micros);
             write!(f, "\nlateness of the replies: p50 {p50}, p99 {p99}, max {max}")?;
         }
+        for (path, what) in [(self.file_path, "file"), (self.device_path, "block device")] {
+            let Some(path) = path else { continue };
+            write!(f, "\npath through the {what}: {path}")?;
+            if self.replies() > 0 {
+                let added = micros(path.p50_ns + self.lateness_p50_ns);
+                write!(f, "; a program sees the model's time and about {added} more")?;
+            }
+        }
         if self.held_by_backing > 0 {
             write!(f, "\n{} replies had to wait for the backing file", self.held_by_backing)?;
         }
         if self.errors > 0 {
             write!(f, "\n{} requests were answered with an error", self.errors)?;
         }
-        self.notes.iter().try_for_each(|note| write!(f, "\n{note}"))
+        if self.backing_full > 0 {
+            let count = self.backing_full;
+            write!(f, "\n{count} writes failed with ENOSPC because the backing store was full")?;
+        }
+        Ok(())
     }
 }
 
 /// `7.3 µs`, `140 µs`, `12.4 ms`.
-fn micros(nanos: Nanos) -> String {
+pub(super) fn micros(nanos: Nanos) -> String {
     let us = nanos as f64 / 1e3;
     match us {
         us if us < 99.95 => format!("{us:.1} µs"),
@@ -127,20 +146,32 @@ impl Books {
     }
 
     /// A write found the file system of the backing file full.
-    pub(super) fn backing_full(&self) {
+    pub(super) fn backing_full(&self, backing: &Path) {
         self.open().counts.backing_full += 1;
+        self.trouble(format!(
+            "backing store full: the file system of {} has no room; writes fail with ENOSPC until some is made, although the drive itself is not full",
+            backing.display()
+        ));
     }
 
-    /// Adds a sentence to the report, once.
-    pub(super) fn note(&self, note: String) {
-        let notes = &mut self.open().counts.notes;
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
+    /// What the way to the drive costs, through the file and through the block device.
+    pub(super) fn paths(&self, file: Option<PathCost>, device: Option<PathCost>) {
+        let counts = &mut self.open().counts;
+        (counts.file_path, counts.device_path) = (file, device);
     }
 
-    /// The report; `backing` is named where it was the reason of failures.
-    pub(super) fn report(&self, backing: &std::path::Path) -> LatenessReport {
+    /// Something went wrong; told once, however often it happens.
+    pub(super) fn trouble(&self, line: String) {
+        add_once(&mut self.open().counts.troubles, line);
+    }
+
+    /// Somebody loses the drive while using it.
+    pub(super) fn cut_off(&self, line: String) {
+        add_once(&mut self.open().counts.cut_off, line);
+    }
+
+    /// The report as it stands.
+    pub(super) fn report(&self) -> LatenessReport {
         let pages = self.open();
         let mut report = pages.counts.clone();
         if !pages.lateness.is_empty() {
@@ -148,15 +179,6 @@ impl Books {
             report.lateness_p50_ns = quantile(0.5);
             report.lateness_p99_ns = quantile(0.99);
             report.lateness_max_ns = pages.lateness.max();
-        }
-        if report.backing_full > 0 {
-            let free = rustix::fs::statvfs(backing).map_or(0, |v| v.f_bavail * v.f_frsize);
-            report.notes.push(format!(
-                "backing store full: {} writes failed with ENOSPC because the file system of {} has only {} free; the drive itself was not full",
-                report.backing_full,
-                backing.display(),
-                Bytes(free)
-            ));
         }
         report
     }
@@ -167,10 +189,15 @@ impl Books {
     }
 }
 
+fn add_once(lines: &mut Vec<String>, line: String) {
+    if !lines.contains(&line) {
+        lines.push(line);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn percentiles_and_counts_are_those_of_what_was_recorded() {
@@ -181,7 +208,7 @@ mod tests {
         books.replied(Op::Flush, 0, false, false);
         books.in_flight(3);
         books.in_flight(2);
-        let report = books.report(Path::new("/"));
+        let report = books.report();
         assert_eq!((report.reads, report.flushes, report.replies()), (100, 1, 101));
         assert_eq!((report.errors, report.held_by_backing, report.in_flight_max), (1, 2, 3));
         let near = |got: u64, want_us: u64| got.abs_diff(want_us * 1_000) <= want_us + 1_000;
@@ -207,19 +234,24 @@ mod tests {
              lateness of the replies: p50 7.3 µs, p99 140 µs, max 12.4 ms"
         );
         report.errors = 1;
-        report.notes.push("a note".into());
-        assert!(report.to_string().ends_with("1 requests were answered with an error\na note"));
+        report.device_path = Some(PathCost { p50_ns: 30_000, p99_ns: 90_000 });
+        let text = report.to_string();
+        assert!(text.contains("path through the block device: p50 30.0 µs, p99 90.0 µs"), "{text}");
+        assert!(text.contains("and about 37.3 µs more"), "{text}");
+        assert!(text.ends_with("1 requests were answered with an error"), "{text}");
     }
 
     #[test]
-    fn a_full_backing_store_and_other_notes_are_told_once() {
+    fn a_full_backing_store_and_other_troubles_are_told_once() {
         let books = Books::new();
-        books.backing_full();
-        books.backing_full();
-        books.note("once".into());
-        books.note("once".into());
-        let report = books.report(Path::new("/"));
-        assert_eq!(report.notes.len(), 2);
-        assert!(report.notes[1].contains("2 writes failed with ENOSPC"), "{report}");
+        for _ in 0..2 {
+            books.backing_full(Path::new("/data/disk.img"));
+            books.trouble("once".into());
+            books.cut_off("somebody".into());
+        }
+        let report = books.report();
+        assert_eq!((report.troubles.len(), report.cut_off.len()), (2, 1));
+        assert!(report.troubles[0].contains("/data/disk.img"), "{report:?}");
+        assert!(report.to_string().contains("2 writes failed with ENOSPC"), "{report}");
     }
 }

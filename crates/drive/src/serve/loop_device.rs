@@ -3,7 +3,7 @@
 //! Numbers and structures are those of the kernel's `linux/loop.h`.
 
 use super::error::ServeError;
-use crate::mounts::{mounts, swaps};
+use super::users;
 use crate::roots::Roots;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -120,29 +120,25 @@ impl LoopDevice {
         Ok(())
     }
 
-    /// Who uses the device or a partition of it, as far as the kernel tells: mount points, swap areas.
+    /// Who uses the device or a partition of it, as far as that can be seen, one clause each.
     pub(super) fn users(&self) -> Vec<String> {
-        let roots = Roots::host();
-        let node = self.node();
-        let partition = format!("{}p", node.display());
-        let is_ours = |path: &Path| {
-            path == node || path.to_str().is_some_and(|name| name.starts_with(&partition))
-        };
-        let mounted = mounts(&roots).into_iter().filter(|m| is_ours(Path::new(&m.source)));
-        let swapping = swaps(&roots).into_iter().filter(|area| is_ours(area));
-        mounted
-            .map(|mount| format!("{} is mounted on {}", mount.source, mount.mount_point.display()))
-            .chain(swapping.map(|area| format!("{} is a swap area", area.display())))
-            .collect()
+        users::of_device(&Roots::host(), &self.node())
+    }
+
+    /// Lets go of the device: the kernel detaches it with its last user, who can use it as before until
+    /// then. Whether that has happened.
+    pub(super) fn release(&mut self) -> bool {
+        if let Some(held) = self.held.take() {
+            reset_settings(self.number);
+            drop(held);
+        }
+        !self.is_attached()
     }
 
     /// Detaches the device and waits until its last user is gone; false if that takes longer than
     /// `patience`. It is then detached as soon as they go.
     pub(super) fn detach(&mut self, patience: Duration) -> bool {
-        let Some(held) = self.held.take() else { return true };
-        reset_settings(self.number);
-        clear(held.as_fd());
-        drop(held);
+        self.release();
         let start = Instant::now();
         while self.is_attached() {
             if start.elapsed() > patience {

@@ -2,8 +2,11 @@
 //!
 //! A [`Server`] mounts a FUSE file system with one file of the drive's size. Its requests go to one
 //! thread that owns the model and keeps virtual time equal to real time; contents live in a sparse
-//! backing file. Latency is the model's plus what the path costs (the kernel, two thread changes), and
-//! never less than the model's.
+//! backing file. Latency is the model's plus what the path costs (measured at the start) and the lateness of
+//! the reply (recorded), and never less than the model's.
+//!
+//! Whoever uses the drive is not cut off: [`Server::release`] lets go of it as its users do. Only
+//! [`Server::stop`] takes it away.
 //!
 //! Write data reaches the backing file before the reply; a flush costs the time the model says and is
 //! not passed on to the host's drive, which gets everything when the server stops.
@@ -15,8 +18,12 @@ mod fuse;
 mod in_flight;
 mod lateness;
 mod loop_device;
+mod mark;
 mod model_thread;
 mod mount_point;
+mod mounted;
+mod path_cost;
+mod users;
 mod workers;
 
 #[cfg(test)]
@@ -26,36 +33,39 @@ mod tests;
 
 pub use error::ServeError;
 pub use lateness::LatenessReport;
+pub(crate) use mark::served_model;
+pub use mount_point::resolve;
+pub use path_cost::PathCost;
 
+use crate::roots::Roots;
 use backing::Backing;
-use clock::{Clock, go_first};
+use clock::Clock;
 use drivescope_sim::device::Device;
 use fuse::{DriveFile, FILE_NAME, Owner};
-use fuser::{Config, MountOption, Session, SessionACL, SessionUnmounter};
 use lateness::Books;
 use loop_device::{Looks, LoopDevice};
 use model_thread::Message;
-use rustix::io::Errno;
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use mounted::Mounted;
+use path_cost::Probe;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use workers::{Jobs, Workers};
 
-/// Threads that take requests from the kernel: while one copies a large write, another one listens.
-const LISTENERS: usize = 2;
 /// Threads for the backing file: enough to wait for several cold reads at a time.
 const WORKERS: usize = 8;
+const MODEL_FAILED: &str = "the model failed while it was served (a bug of drivescope): requests get EIO from then on; the contents are kept";
 /// How long a stop waits for programs to let go of the block device, and then of the file.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What is served where.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
+    /// Name of the model, which the mount table then shows.
+    pub model: String,
     /// An empty directory; the drive appears in it as `disk.img`.
     pub mount_point: PathBuf,
     /// The file that keeps the contents. Made sparse if it is not there; must be of the drive's
@@ -96,7 +106,7 @@ impl Server {
         options: &ServeOptions,
     ) -> Result<Self, ServeError> {
         check_sector(&*device, options.sector_bytes)?;
-        check_fuse()?;
+        mounted::check_fuse()?;
         if options.block {
             loop_device::check_available()?;
         }
@@ -105,6 +115,28 @@ impl Server {
             let why = "it lies below the mount point, which would hide it; name another file";
             return Err(ServeError::Backing { path: options.backing.clone(), why: why.into() });
         }
+        let capacity = device.capacity_bytes();
+        let (file_system, mut server) = Self::prepare(device, options)?;
+        let probe = Arc::clone(&file_system.probe);
+        server.path = mount_point.join(FILE_NAME);
+        let source = mark::source_of(&options.model);
+        server.mounted = Some(Mounted::mount(file_system, mount_point, source)?);
+        if options.block {
+            let ServeOptions { sector_bytes: sector, rotational, .. } = *options;
+            let looks = Looks { sector, rotational };
+            server.block = Some(LoopDevice::attach(&server.path, looks)?);
+        }
+        let file = probe.measure(&server.path, capacity);
+        let device = server.block_device().and_then(|node| probe.measure(&node, capacity));
+        server.books.paths(file, device);
+        Ok(server)
+    }
+
+    /// The file system and the threads behind it, not mounted yet.
+    fn prepare(
+        device: Box<dyn Device + Send>,
+        options: &ServeOptions,
+    ) -> Result<(DriveFile, Self), ServeError> {
         let (capacity, sector) = (device.capacity_bytes(), device.sector_bytes());
         let backing = Arc::new(Backing::open(&options.backing, capacity)?);
         let (books, clock) = (Arc::new(Books::new()), Clock::start());
@@ -117,6 +149,7 @@ impl Server {
             backing: Arc::clone(&backing),
             clock,
             books: Arc::clone(&books),
+            probe: Arc::new(Probe::new()),
             jobs: workers.jobs(),
             model: model.0.clone(),
             next_id: AtomicU64::new(0),
@@ -126,8 +159,8 @@ impl Server {
                 mode: 0o600,
             }),
         };
-        let mut server = Self {
-            path: mount_point.join(FILE_NAME),
+        let server = Self {
+            path: PathBuf::new(),
             books,
             backing,
             block: None,
@@ -135,13 +168,7 @@ impl Server {
             model: Some(model),
             workers: Some(workers),
         };
-        server.mounted = Some(Mounted::mount(file_system, mount_point)?);
-        if options.block {
-            let ServeOptions { sector_bytes: sector, rotational, .. } = *options;
-            let looks = Looks { sector, rotational };
-            server.block = Some(LoopDevice::attach(&server.path, looks)?);
-        }
-        Ok(server)
+        Ok((file_system, server))
     }
 
     /// The served file.
@@ -154,15 +181,60 @@ impl Server {
         self.block.as_ref().map(LoopDevice::node)
     }
 
-    /// Who would be hurt by a stop now, as far as the kernel tells: file systems and swap areas on the
-    /// block device, one complete sentence each.
+    /// Bytes that the backing file takes of its file system now.
+    pub fn backing_bytes(&self) -> u64 {
+        self.backing.allocated_bytes()
+    }
+
+    /// Who would be hurt by a stop now, as far as can be seen: file systems, swap areas and devices on
+    /// the block device, programs that have it or the file open; one clause each.
     pub fn users(&self) -> Vec<String> {
-        self.block.as_ref().map(LoopDevice::users).unwrap_or_default()
+        let mut users = users::of_file(&Roots::host(), &self.path);
+        users.extend(self.block.iter().flat_map(LoopDevice::users));
+        users
     }
 
     /// Whether somebody else has unmounted the drive, after which only [`Server::stop`] is left to do.
     pub fn has_ended(&self) -> bool {
-        self.mounted.as_ref().is_none_or(|mounted| mounted.session.is_finished())
+        self.mounted.as_ref().is_none_or(Mounted::is_finished)
+    }
+
+    /// How it has gone so far, with what is going wrong.
+    pub fn report(&self) -> LatenessReport {
+        self.look_after_model();
+        self.books.report()
+    }
+
+    /// Lets go of the drive: what nobody uses ends, and what somebody uses is served until they are
+    /// done. True when all has ended and [`Server::stop`] takes nothing from anybody; to be asked again
+    /// until then.
+    pub fn release(&mut self) -> bool {
+        if let Some(block) = &mut self.block {
+            if !block.release() {
+                return false;
+            }
+            self.block = None;
+        }
+        self.mounted.as_ref().is_none_or(Mounted::release)
+    }
+
+    /// Begins to write to the drive what file systems on the block device still have in memory, before
+    /// they lose it. The receiver gets what could not be saved, one sentence each, when that is done,
+    /// which takes as long as the drive needs.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn save(&self) -> Result<Receiver<Vec<String>>, ServeError> {
+        let (sender, receiver) = channel();
+        let node = self.block_device();
+        let work = move || {
+            let lost = node.map(|node| users::save(&Roots::host(), &node)).unwrap_or_default();
+            // Whoever asked may have stopped waiting.
+            let _ = sender.send(lost);
+        };
+        let thread = std::thread::Builder::new().name("sim-save".into());
+        thread.spawn(work).map_err(ServeError::Thread)?;
+        Ok(receiver)
     }
 
     /// Detaches the block device, unmounts the file, waits for all threads and tells how it went.
@@ -171,7 +243,7 @@ impl Server {
     /// is errors, and the report says so.
     pub fn stop(mut self) -> LatenessReport {
         self.shut_down();
-        self.books.report(self.backing.path())
+        self.books.report()
     }
 
     fn shut_down(&mut self) {
@@ -181,26 +253,37 @@ impl Server {
                 let node = block.node();
                 let who = if users.is_empty() { "it is open".into() } else { users.join(", ") };
                 let node = node.display();
-                self.books.note(format!("{node} was still in use ({who}) and fails from now on"));
+                self.books
+                    .cut_off(format!("{node} was still in use ({who}) and fails from now on"));
             }
         }
         if let Some(mounted) = self.mounted.take() {
-            mounted.unmount(&self.books);
+            mounted.unmount(PATIENCE, &self.books);
         }
+        self.look_after_model();
         if let Some((sender, thread)) = self.model.take() {
             // It is gone already if the model failed.
             let _ = sender.send(Message::Stop);
             if thread.join().is_err() {
-                let note = "the model failed while it was served; requests got EIO from then on";
-                self.books.note(note.into());
+                self.books.trouble(MODEL_FAILED.into());
             }
         }
         if let Some(workers) = self.workers.take() {
             workers.finish();
             if let Err(errno) = self.backing.sync() {
                 let path = self.backing.path().display();
-                self.books.note(format!("the backing file {path} could not be synced: {errno}"));
+                let what = "what was written last may be lost";
+                self.books.trouble(format!(
+                    "the backing file {path} could not be synced ({errno}): {what}"
+                ));
             }
+        }
+    }
+
+    /// The model's thread runs until it is stopped, unless the model has a bug.
+    fn look_after_model(&self) {
+        if self.model.as_ref().is_some_and(|(_, thread)| thread.is_finished()) {
+            self.books.trouble(MODEL_FAILED.into());
         }
     }
 }
@@ -226,80 +309,6 @@ fn start_model(
     Ok((sender, thread))
 }
 
-/// The mounted file system and the thread that keeps it going.
-#[derive(Debug)]
-struct Mounted {
-    mount_point: PathBuf,
-    /// Number of the FUSE connection.
-    connection: u32,
-    unmounter: SessionUnmounter,
-    session: JoinHandle<io::Result<()>>,
-}
-
-impl Mounted {
-    fn mount(file_system: DriveFile, mount_point: PathBuf) -> Result<Self, ServeError> {
-        let mut config = Config::default();
-        config.mount_options = vec![
-            MountOption::FSName(mount_point::SOURCE.into()),
-            MountOption::DefaultPermissions,
-            MountOption::NoExec,
-        ];
-        // Others may look, and use the file if its owner lets them; only root may allow that.
-        if rustix::process::geteuid().is_root() {
-            config.acl = SessionACL::All;
-        }
-        config.n_threads = Some(LISTENERS);
-        config.clone_fd = true;
-        let mut session =
-            Session::new(file_system, &mount_point, &config).map_err(|e| no_mount(&e))?;
-        let unmounter = session.unmount_callable();
-        let session = std::thread::Builder::new()
-            .name("sim-fuse".into())
-            .spawn(move || {
-                go_first();
-                session.run()
-            })
-            .map_err(ServeError::Thread)?;
-        let connection =
-            std::fs::metadata(&mount_point).map_or(0, |root| rustix::fs::minor(root.dev()));
-        Ok(Self { mount_point, connection, unmounter, session })
-    }
-
-    /// Unmounts, with force if programs do not let go of the file in time.
-    fn unmount(mut self, books: &Books) {
-        let start = Instant::now();
-        let mut gone = self.session.is_finished() || self.unmounter.unmount().is_ok();
-        while !gone && start.elapsed() < PATIENCE {
-            match mount_point::unmount(&self.mount_point) {
-                Err(Errno::BUSY) => std::thread::sleep(Duration::from_millis(20)),
-                _ => gone = true,
-            }
-        }
-        // Unmounting by a helper is done before the last file is closed.
-        if !self.ends_by(start + PATIENCE, gone) {
-            let path = self.mount_point.join(FILE_NAME);
-            let path = path.display();
-            books.note(format!("{path} was still open in some program and fails from now on"));
-            mount_point::abort(&self.mount_point, self.connection);
-            if !self.ends_by(Instant::now() + PATIENCE, true) {
-                books.note(format!("the FUSE connection of {path} ends with its last user"));
-                return;
-            }
-        }
-        if let Ok(Err(error)) = self.session.join() {
-            books.note(format!("FUSE ended with an error: {error}"));
-        }
-    }
-
-    /// Whether the session's threads are done by then.
-    fn ends_by(&self, deadline: Instant, unmounted: bool) -> bool {
-        while unmounted && !self.session.is_finished() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        self.session.is_finished()
-    }
-}
-
 fn check_sector(device: &dyn Device, sector: u32) -> Result<(), ServeError> {
     let refuse = |why: String| Err(ServeError::Sector { sector, why });
     let own = device.sector_bytes();
@@ -307,47 +316,13 @@ fn check_sector(device: &dyn Device, sector: u32) -> Result<(), ServeError> {
         return refuse("a loop device has 512 or 4096; use one of them".into());
     }
     if !sector.is_multiple_of(own) {
-        return refuse(format!("the drive takes only multiples of {own}; use --sector {own}"));
+        return refuse(format!(
+            "the model's drive takes only multiples of {own}; let its file report {own} (reported_logical_sector_bytes)"
+        ));
     }
     let capacity = device.capacity_bytes();
     if capacity == 0 || !capacity.is_multiple_of(u64::from(sector)) {
         return refuse(format!("the capacity of {capacity} bytes is not a multiple of it"));
     }
     Ok(())
-}
-
-/// Says what of FUSE is missing before anything is touched.
-fn check_fuse() -> Result<(), ServeError> {
-    use rustix::fs::{Mode, OFlags};
-    let opened = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
-    match opened {
-        Ok(_) => Ok(()),
-        Err(errno) => Err(no_fuse(errno)),
-    }
-}
-
-fn no_fuse(errno: Errno) -> ServeError {
-    let missing = match errno {
-        Errno::NOENT | Errno::NODEV | Errno::NXIO => {
-            "/dev/fuse is missing; load the module (modprobe fuse), and in a container pass the device in"
-                .into()
-        }
-        Errno::ACCESS | Errno::PERM => "no permission to open /dev/fuse; run with sudo".into(),
-        _ => format!("/dev/fuse: {errno}"),
-    };
-    ServeError::NoFuse { missing }
-}
-
-fn no_mount(error: &io::Error) -> ServeError {
-    let missing = match error.kind() {
-        io::ErrorKind::NotFound => {
-            "fusermount3 is missing (package fuse3), which mounts for users; install it, or run with sudo"
-                .into()
-        }
-        io::ErrorKind::PermissionDenied => {
-            format!("mounting is not permitted ({error}); run with sudo")
-        }
-        _ => format!("mounting failed ({error}); in a container it needs CAP_SYS_ADMIN"),
-    };
-    ServeError::NoFuse { missing }
 }

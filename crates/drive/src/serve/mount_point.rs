@@ -3,6 +3,7 @@
 use super::error::ServeError;
 use super::fuse::FILE_NAME;
 use super::loop_device;
+use super::mark::served_model;
 use crate::mounts::{Mount, mounts};
 use crate::roots::Roots;
 use rustix::io::Errno;
@@ -10,15 +11,12 @@ use rustix::mount::UnmountFlags;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the mount table calls a served drive.
-pub(super) const SOURCE: &str = "drivescope-sim";
-
 /// The mount point as the kernel names it, usable and empty, after removing what a killed server left
 /// there. Nothing else is unmounted.
 pub(super) fn prepare(named: &Path) -> Result<PathBuf, ServeError> {
     let path = resolve(named);
     while let Some(mount) = mounted_on(&path) {
-        if mount.source != SOURCE || !is_dead(&path) {
+        if served_model(&mount).is_none() || !is_dead(&path) {
             let (kind, source_name) = (mount.kind, mount.source);
             return Err(ServeError::Busy { path, kind, source_name });
         }
@@ -53,8 +51,9 @@ pub(super) fn would_hide(mount_point: &Path, file: &Path) -> bool {
     resolve(file).starts_with(mount_point)
 }
 
-/// The path without links. The last part is not looked at: looking at a dead mount fails.
-fn resolve(named: &Path) -> PathBuf {
+/// The path without links, absolute. The last part is not looked at if that fails, as it does on a mount
+/// whose server is gone.
+pub fn resolve(named: &Path) -> PathBuf {
     let absolute = std::path::absolute(named).unwrap_or_else(|_| named.to_path_buf());
     if let Ok(path) = std::fs::canonicalize(&absolute) {
         return path;

@@ -8,6 +8,7 @@ pub mod faults;
 pub mod file;
 mod page_cache;
 mod partitions;
+mod real_time;
 pub mod spec;
 
 use crate::counters::DeviceCounters;

@@ -86,6 +86,14 @@ pub fn model_named(name: &str) -> Result<Model, SpecError> {
     Model::parse(name, &text_of(name)?).map_err(|error| SpecError::Wrong(error.to_string()))
 }
 
+/// What the drive of a built-in model says it is; other names stay as they are.
+pub(crate) fn shown_model(name: &str) -> String {
+    let is_built_in = BUILT_IN.iter().any(|(known, _)| *known == name);
+    let model = is_built_in.then(|| model_named(name).ok()).flatten();
+    let shown = model.map(|model| model.shown().model).filter(|shown| !shown.is_empty());
+    shown.unwrap_or_else(|| name.to_string())
+}
+
 /// All built-in models.
 pub fn built_in() -> Result<Vec<Model>, SpecError> {
     BUILT_IN.iter().map(|(name, _)| model_named(name)).collect()
@@ -105,6 +113,10 @@ impl Spec {
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             spec.set(key, value)?;
+        }
+        if spec.fake.is_some() && spec.path.page_cache {
+            let why = "the page cache would hide what the drive loses; leave one of them out";
+            return Err(SpecError::Wrong(format!("fake= with fault=page-cache: {why}")));
         }
         if spec.path.slow_link {
             spec.model.link.rate_mb_s *= SLOW_LINK_SHARE;
@@ -341,6 +353,7 @@ mod tests {
             ("sim:wd20ears?fake=cut:0", "between one sector"),
             ("sim:wd20ears?fake=cut:100", "between one sector"),
             ("sim:wd20ears?fake=wrap:3TB", "between one sector"),
+            ("sim:wd20ears?fault=page-cache&fake=wrap:1GiB", "leave one of them out"),
         ] {
             let error = Spec::parse(text).unwrap_err().to_string();
             assert!(error.contains(words) && !error.contains('\n'), "{error}");

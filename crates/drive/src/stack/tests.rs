@@ -256,3 +256,33 @@ fn the_drive_of_this_machines_root_is_found() {
     let system = system_disks(&roots);
     assert!(stack.whole_disks.iter().all(|disk| system.contains(disk)), "{system:?}");
 }
+
+#[test]
+fn what_lies_on_a_served_drive_is_known_as_simulated() {
+    let fake = Fake::new();
+    fake.disk("virtual/block/loop0", (7, 0), GIB);
+    fake.attrs("loop0", &[("loop/backing_file", "/srv/drive/disk.img")]);
+    fake.disk("virtual/block/loop1", (7, 1), GIB);
+    fake.attrs("loop1", &[("loop/backing_file", "/srv/other/disk.img")]);
+    fake.mounts(&[
+        "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
+        "2 1 0:50 / /srv/drive rw - fuse drivescope-sim:wd40efrx rw",
+        "3 1 0:51 / /srv/other rw - fuse sshfs rw",
+        "4 1 7:0 / /data rw - ext4 /dev/loop0 rw",
+    ]);
+    let model = |stack: &Stack| stack.served_model.clone();
+    assert_eq!(model(&stack_of_name(&fake.roots, "loop0")).as_deref(), Some("wd40efrx"));
+    assert_eq!(model(&stack_of_name(&fake.roots, "loop1")), None);
+    let table = mounts(&fake.roots);
+    let data = table.iter().find(|mount| mount.mount_point == Path::new("/data")).unwrap();
+    assert_eq!(model(&stack_of_mount(&fake.roots, data)).as_deref(), Some("wd40efrx"));
+    let drive = |name: &str| {
+        let drive =
+            crate::list::drive_named(&fake.roots, name, &crate::list::ListOptions { smart: false });
+        drive.map(|drive| (drive.kind, drive.model)).unwrap()
+    };
+    let kind = drivescope_model::drive::DriveKind::Simulated;
+    let shown = crate::simulated::spec::model_named("wd40efrx").unwrap().shown().model;
+    assert_eq!(drive("loop0"), (kind, Some(shown)));
+    assert_eq!(drive("loop1").1, None);
+}

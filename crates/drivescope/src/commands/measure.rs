@@ -203,7 +203,7 @@ fn begin(plan: &Plan, target: &Target, options: &Options, machine: &Machine) -> 
         status: TestStatus::Done,
         label: options.label.clone(),
         price: options.price.clone(),
-        simulated: target.simulated().is_some(),
+        simulated: target.is_simulated(),
         target: target.info().clone(),
         drive: target.drive().cloned(),
         host: machine.host.clone(),

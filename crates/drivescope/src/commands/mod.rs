@@ -6,6 +6,7 @@ mod document;
 mod drives;
 mod length;
 mod measure;
+mod mount;
 mod originals;
 mod raw;
 mod reproduce;

@@ -63,7 +63,7 @@ fn fact_line(facts: &[String], style: Style) -> String {
 
 fn identity(drive: &Drive) -> Vec<String> {
     let mut facts = Vec::new();
-    if drive.kind == DriveKind::Loop {
+    if matches!(drive.kind, DriveKind::Loop | DriveKind::Simulated) {
         facts.extend(drive.backing.iter().map(|file| format!("file {file}")));
     }
     facts.extend(drive.serial.as_ref().map(|serial| format!("serial {serial}")));

@@ -29,7 +29,6 @@ fn the_device_looks_like_the_drive() {
         let node = server.block_device().unwrap();
         assert_eq!(queue(&node, "logical_block_size"), sector.to_string());
         assert_eq!(queue(&node, "rotational"), u8::from(rotational).to_string());
-        assert_eq!(server.users(), [""; 0]);
         assert_eq!(queue(&node, "max_sectors_kb"), "1024");
         server.stop();
         assert!(!is_attached(&node, &place));
@@ -134,17 +133,17 @@ fn a_file_system_lives_on_the_drive() {
     let node = server.block_device().unwrap();
     run("mkfs.ext4", &["-q", "-F", node.to_str().unwrap()]);
     let mounted = MountedFs::mount(&node, &on);
-    assert_eq!(
-        server.users(),
-        [format!("{} is mounted on {}", node.display(), on.canonicalize().unwrap().display())]
-    );
+    let name = node.file_name().unwrap().to_str().unwrap();
+    let point = on.canonicalize().unwrap();
+    assert_eq!(server.users(), [format!("{name} is mounted on {} (ext4)", point.display())]);
     for n in 0..40u8 {
         std::fs::write(on.join(format!("file-{n}")), contents(n)).unwrap();
     }
     drop(mounted);
     run("fsck.ext4", &["-f", "-n", node.to_str().unwrap()]);
     let report = server.stop();
-    assert_eq!((report.errors, &report.notes[..]), (0, &[][..]), "{report}");
+    assert_eq!((report.errors, &report.troubles[..]), (0, &[][..]), "{report:?}");
+    assert_eq!(report.cut_off, [""; 0]);
     assert!(!is_attached(&node, &place));
     // The same contents under a new server.
     let server = place.serve_block(Fixed::new(CAPACITY, 512, 100_000, 32));
@@ -153,68 +152,61 @@ fn a_file_system_lives_on_the_drive() {
         assert!(std::fs::read(on.join(format!("file-{n}"))).unwrap() == contents(n), "file-{n}");
     }
     drop(mounted);
-    assert_eq!(server.stop().notes, [""; 0]);
+    assert_eq!(server.stop().cut_off, [""; 0]);
 }
 
 #[test]
-#[ignore = "prints figures of fio and takes a minute; nothing is asserted but lower bounds"]
-fn precision_with_fio() {
+fn who_uses_the_drive_keeps_it_until_they_are_done() {
     if !can_run(true) {
         return;
     }
-    if !has("fio") {
-        return skip_loudly("no fio");
+    let place = Place::new();
+    let mut server = place.serve_block(instant());
+    let node = server.block_device().unwrap();
+    let device = open_direct(&node);
+    for _ in 0..3 {
+        assert!(!server.release(), "it is open");
     }
-    for (what, latency, parallel, depth, options) in [
-        ("QD1 4 KiB random", 8_000_000, 32, 1, ["--bs=4k", "--rw=randread"]),
-        ("QD32 4 KiB random", 8_000_000, 32, 32, ["--bs=4k", "--rw=randread"]),
-        ("QD128 4 KiB random", 8_000_000, 128, 128, ["--bs=4k", "--rw=randread"]),
-        ("QD1 4 KiB write", 8_000_000, 32, 1, ["--bs=4k", "--rw=randwrite"]),
-        ("QD1 4 KiB at 100 us", 100_000, 32, 1, ["--bs=4k", "--rw=randread"]),
-        ("QD32 4 KiB at 100 us", 100_000, 4, 32, ["--bs=4k", "--rw=randread"]),
-        ("QD1 4 KiB at 0", 0, 32, 1, ["--bs=4k", "--rw=randread"]),
-        ("QD4 1 MiB read at 5 ms", 5_000_000, 1, 4, ["--bs=1m", "--rw=read"]),
-        ("QD4 1 MiB read at 0", 0, 1, 4, ["--bs=1m", "--rw=read"]),
-        ("QD4 1 MiB write at 0", 0, 1, 4, ["--bs=1m", "--rw=write"]),
-    ] {
-        let place = Place::new();
-        let device = Fixed::new(CAPACITY, 512, latency, parallel);
-        let seen = device.seen();
-        let server = place.serve_block(device);
-        for target in [server.path().to_path_buf(), server.block_device().unwrap()] {
-            seen.most_in_flight.store(0, Ordering::Relaxed);
-            let figures = fio(&target, depth, &options);
-            let most = seen.most_in_flight.load(Ordering::Relaxed);
-            println!(
-                "{what:24} {:18} {figures}, in flight {most}",
-                target.file_name().unwrap().to_str().unwrap()
-            );
+    // It is as good as before, and nobody has been cut off.
+    write_direct(&device, 4096, 4096).unwrap();
+    read_direct(&device, 4096, 4096).unwrap();
+    let file = open_direct(server.path());
+    drop(device);
+    let until = |server: &mut Server, done: &dyn Fn(&mut Server) -> bool| {
+        let start = Instant::now();
+        while !done(server) {
+            assert!(start.elapsed() < Duration::from_secs(30), "it does not end");
+            std::thread::sleep(Duration::from_millis(5));
         }
-        println!("{}", server.stop());
-    }
+    };
+    until(&mut server, &|server| {
+        assert!(!server.release(), "the file is open");
+        server.block_device().is_none()
+    });
+    assert!(!is_attached(&node, &place));
+    write_direct(&file, 0, 4096).unwrap();
+    drop(file);
+    until(&mut server, &Server::release);
+    let report = server.stop();
+    assert_eq!(
+        (report.cut_off.len(), report.troubles.len(), report.errors),
+        (0, 0, 0),
+        "{report:?}"
+    );
+    assert!(!place.is_mounted());
 }
 
-/// What fio measures in three seconds of direct I/O.
-fn fio(target: &Path, depth: u32, options: &[&str]) -> String {
-    let (name, depth) = (format!("--filename={}", target.display()), format!("--iodepth={depth}"));
-    let mut arguments = vec!["--name=job", &name, &depth, "--direct=1", "--ioengine=io_uring"];
-    arguments.extend(["--runtime=3", "--time_based", "--output-format=json", "--norandommap"]);
-    arguments.extend(["--lat_percentiles=1", "--size=256m", "--allow_file_create=0"]);
-    arguments.extend(options);
-    let json: serde_json::Value = serde_json::from_str(&run("fio", &arguments)).unwrap();
-    let job = &json["jobs"][0];
-    let side =
-        if job["read"]["total_ios"].as_u64() > Some(0) { &job["read"] } else { &job["write"] };
-    let us = |value: &serde_json::Value| value.as_f64().unwrap() / 1e3;
-    let lat = &side["lat_ns"];
-    format!(
-        "min {:.0} mean {:.0} p50 {:.0} p99 {:.0} max {:.0} us, {:.0} IOPS, {:.0} MB/s",
-        us(&lat["min"]),
-        us(&lat["mean"]),
-        us(&lat["percentile"]["50.000000"]),
-        us(&lat["percentile"]["99.000000"]),
-        us(&lat["max"]),
-        side["iops"].as_f64().unwrap(),
-        side["bw_bytes"].as_f64().unwrap() / 1e6
-    )
+#[test]
+fn the_path_is_measured_past_the_model() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let server = place.serve_block(slow(1));
+    let LatenessReport { file_path, device_path, reads, .. } = server.report();
+    let [file, device] = [file_path, device_path].map(Option::unwrap);
+    // 220 reads of 8 ms each, one at a time, would take the model 1.8 s; none of them was its own.
+    assert!(reads < 100, "{reads} requests went to the model");
+    assert!(file.p50_ns > 0 && device.p50_ns > 0);
+    assert!(server.stop().to_string().contains("path through the block device: p50"));
 }

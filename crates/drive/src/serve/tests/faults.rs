@@ -64,8 +64,9 @@ fn a_full_backing_store_is_enospc_and_told_in_the_report() {
     drop(file);
     let report = server.stop();
     assert!(report.backing_full >= 1, "{report}");
-    let note = report.notes.iter().find(|note| note.contains("ENOSPC")).unwrap();
-    assert!(note.contains(small.0.to_str().unwrap()), "{note}");
+    let [trouble] = &report.troubles[..] else { panic!("{report:?}") };
+    assert!(trouble.contains("ENOSPC") && trouble.contains(small.0.to_str().unwrap()), "{trouble}");
+    assert!(report.to_string().contains("failed with ENOSPC"), "{report}");
 }
 
 /// A model with a bug.
@@ -104,8 +105,12 @@ fn a_model_that_breaks_takes_no_program_with_it() {
     });
     assert_eq!(errno_of(read_direct(&file, 0, 4096)), libc::EIO);
     drop(file);
-    let LatenessReport { notes, .. } = server.stop();
-    assert!(notes.iter().any(|note| note.contains("the model failed")), "{notes:?}");
+    let failed = |report: LatenessReport| {
+        let [trouble] = &report.troubles[..] else { panic!("{report:?}") };
+        assert!(trouble.contains("the model failed"), "{trouble}");
+    };
+    failed(server.report());
+    failed(server.stop());
 }
 
 #[test]
@@ -119,9 +124,9 @@ fn a_stop_does_not_wait_for_ever_for_users() {
     let (file, device) = (open_direct(server.path()), open_direct(&node));
     let report = server.stop();
     assert!(!place.is_mounted());
-    assert_eq!(report.notes.len(), 2, "{report}");
-    assert!(report.notes[0].contains(node.to_str().unwrap()), "{report}");
-    assert!(report.notes[1].contains("disk.img"), "{report}");
+    assert_eq!((report.cut_off.len(), report.troubles.len()), (2, 0), "{report:?}");
+    assert!(report.cut_off[0].contains(node.to_str().unwrap()), "{report:?}");
+    assert!(report.cut_off[1].contains("disk.img"), "{report:?}");
     assert!(read_direct(&file, 0, 4096).is_err());
     assert!(read_direct(&device, 0, 4096).is_err());
     drop((file, device));
@@ -144,19 +149,5 @@ fn sectors_that_do_not_fit_are_refused() {
         assert!(matches!(error, ServeError::Sector { .. }), "{error}");
         assert!(error.to_string().contains(word), "{error}");
         assert!(!options.backing.exists());
-    }
-}
-
-#[test]
-fn what_is_missing_of_fuse_is_named_and_what_still_works() {
-    use rustix::io::Errno;
-    use std::io::ErrorKind;
-    let opening = [Errno::NOENT, Errno::ACCESS].map(super::super::no_fuse);
-    let mounting = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::Other]
-        .map(|kind| super::super::no_mount(&kind.into()));
-    let words = ["modprobe fuse", "sudo", "fusermount3", "sudo", "CAP_SYS_ADMIN"];
-    for (error, word) in opening.iter().chain(&mounting).zip(words) {
-        let text = error.to_string();
-        assert!(text.contains(word) && text.contains("virtual time"), "{text}");
     }
 }

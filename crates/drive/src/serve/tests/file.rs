@@ -30,7 +30,8 @@ fn the_file_has_the_drives_size_and_keeps_its_contents() {
     drop(file);
     let report = server.stop();
     assert!(report.writes >= 5 && report.flushes == 1 && report.reads >= 1, "{report}");
-    assert_eq!((report.errors, &report.notes[..]), (0, &[][..]), "{report}");
+    assert_eq!((report.errors, &report.troubles[..]), (0, &[][..]), "{report:?}");
+    assert_eq!(report.cut_off, [""; 0]);
     assert!(!place.is_mounted());
     let kept = std::fs::metadata(place.options().backing).unwrap();
     assert!(std::os::unix::fs::MetadataExt::blocks(&kept) * 512 < CAPACITY / 8, "it is sparse");

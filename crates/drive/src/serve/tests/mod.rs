@@ -4,6 +4,7 @@
 mod block;
 mod faults;
 mod file;
+mod precision;
 mod remains;
 
 use super::testing::{Fixed, Seen};
@@ -66,6 +67,7 @@ impl Place {
 
     fn options(&self) -> ServeOptions {
         ServeOptions {
+            model: "test".into(),
             mount_point: self.mount_point(),
             backing: self.dir.path().join("backing"),
             block: false,

@@ -45,10 +45,10 @@ fn unmounting_by_hand_is_noticed_and_does_no_harm() {
     }
     // Somebody else's mount on the same directory stays.
     run("mount", &["-t", "tmpfs", "none", place.mount_point().to_str().unwrap()]);
-    let notes = server.stop().notes;
+    let LatenessReport { troubles, cut_off, .. } = server.stop();
     let stays = place.is_mounted();
     run("umount", &[place.mount_point().to_str().unwrap()]);
-    assert!(stays && notes.is_empty(), "{notes:?}");
+    assert!(stays && troubles.is_empty() && cut_off.is_empty(), "{troubles:?} {cut_off:?}");
 }
 
 /// The helper process; killed when dropped.
@@ -80,6 +80,7 @@ impl Drop for Victim {
 fn server_to_be_killed() {
     let Some(dir) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
     let options = ServeOptions {
+        model: "test".into(),
         mount_point: dir.join("mnt"),
         backing: dir.join("backing"),
         block: true,
@@ -128,6 +129,6 @@ fn the_next_server_cleans_up_after_a_killed_one() {
         assert!(start.elapsed() < Duration::from_secs(30), "{name} stays attached");
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(server.stop().notes, [""; 0]);
+    assert_eq!(server.stop().cut_off, [""; 0]);
     assert!(!place.is_mounted());
 }

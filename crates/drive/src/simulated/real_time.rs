@@ -1,0 +1,54 @@
+//! Simulated drives for real time: what a served drive can be, and what only exists in virtual time.
+
+use super::spec::{Spec, SpecError};
+use drivescope_sim::device::Device;
+
+impl Spec {
+    /// The drive, powered on, to be served in real time.
+    ///
+    /// # Errors
+    /// [`SpecError`]: a state that no drive can be in, or one that only exists in virtual time.
+    pub fn build_for_real_time(&self) -> Result<Box<dyn Device + Send>, SpecError> {
+        let refuse = |what: &str, why: &str| Err(SpecError::Wrong(format!("{what}: {why}")));
+        if self.fake.is_some() {
+            return refuse(
+                "fake= works in virtual time only",
+                "the contents of a served drive are a plain file; leave it out",
+            );
+        }
+        if self.path.page_cache {
+            return refuse(
+                "fault=page-cache works in virtual time only",
+                "a served drive is below this machine's own page cache; leave it out and use buffered I/O",
+            );
+        }
+        if !self.partitions.is_empty() {
+            return refuse(
+                "partition= works in virtual time only",
+                "a served drive takes a real partition table; leave it out and use sfdisk on the drive",
+            );
+        }
+        Ok(Box::new(self.build_drive(&self.start)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_real_time_cannot_have_is_refused_by_name() {
+        for (option, words) in [
+            ("fake=wrap:1GiB", "fake= works in virtual time only"),
+            ("fault=page-cache", "own page cache"),
+            ("partition=63,2048", "sfdisk"),
+        ] {
+            let spec = Spec::parse(&format!("wd40efrx?{option}")).unwrap();
+            let error = spec.build_for_real_time().err().unwrap().to_string();
+            assert!(error.contains(words) && error.contains("leave it out"), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+        let spec = Spec::parse("wd40efrx?seed=7&fault=flush-lies,slow-link").unwrap();
+        assert_eq!(spec.build_for_real_time().unwrap().capacity_bytes(), 4_000_787_030_016);
+    }
+}

@@ -1,0 +1,237 @@
+//! `sim mount`: a model in real time, until it is asked to end and nobody uses it any more.
+
+use crate::arguments::MountArguments;
+use crate::exit::{Code, Failure};
+use crate::output;
+use drivescope_drive::DriveError;
+use drivescope_drive::serve::{LatenessReport, ServeOptions, Server, resolve};
+use drivescope_drive::simulated::spec::Spec;
+use drivescope_model::units::Bytes;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+/// How often a served drive is looked after.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Programs that look for file systems open a new device for a moment; who has it open after this time
+/// uses it.
+const GLANCE: Duration = Duration::from_secs(1);
+/// How long a forced end waits for file systems to write what they have in memory: a hard disk needs
+/// its time for that.
+const SAVE_MAX: Duration = Duration::from_secs(60);
+
+/// Serves a model until a signal, or until somebody unmounts it.
+pub fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
+    let spec = Spec::parse(&arguments.model).map_err(DriveError::from)?;
+    let drive = spec.build_for_real_time().map_err(DriveError::from)?;
+    for note in &spec.notes {
+        output::note(&format!("drivescope: note: {note}"));
+    }
+    let identity = spec.model.shown();
+    let mount_point = resolve(&arguments.mount_point);
+    let options = ServeOptions {
+        model: spec.model.name.clone(),
+        backing: backing(arguments, &mount_point)?,
+        mount_point,
+        block: arguments.block,
+        sector_bytes: identity.reported_logical_sector_bytes,
+        rotational: spec.model.looks_rotating(),
+        trim: spec.model.takes_trim(),
+    };
+    let asked = Asked::new();
+    let mut server =
+        Server::start(drive, &options).map_err(|error| Failure::usage(error.to_string()))?;
+    introduce(&server, &identity.model, &options.backing, spec.model.capacity_bytes());
+    serve(&mut server, &asked);
+    let report = server.stop();
+    output::print_line(&report.to_string());
+    outcome(&report)
+}
+
+/// Where the contents are kept: what was named, or `NAME.img` beside the mount point.
+fn backing(arguments: &MountArguments, mount_point: &Path) -> Result<PathBuf, Failure> {
+    if let Some(named) = &arguments.backing {
+        return Ok(resolve(named));
+    }
+    let Some(name) = mount_point.file_name() else {
+        let place = mount_point.display();
+        return Err(Failure::usage(format!("cannot mount on {place}: name an empty directory")));
+    };
+    let mut name = name.to_owned();
+    name.push(".img");
+    Ok(mount_point.with_file_name(name))
+}
+
+/// Says where the drive is, what stays of it, and what the way to it costs.
+fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
+    output::tell(&format!("{model} is served as {}", server.path().display()));
+    if let Some(device) = server.block_device() {
+        output::tell(&format!("and as {}", device.display()));
+    }
+    let (size, now) = (Bytes(capacity), Bytes(server.backing_bytes()));
+    output::tell(&format!(
+        "contents are kept in {} ({size}, sparse: {now} on disk now), which stays afterwards",
+        backing.display()
+    ));
+    let LatenessReport { file_path, device_path, .. } = server.report();
+    for (path, what) in [(file_path, "file"), (device_path, "block device")] {
+        if let Some(path) = path {
+            output::tell(&format!(
+                "path through the {what}: {path}; it comes on top of the model's time"
+            ));
+        }
+    }
+    output::note("Ctrl-C ends it");
+}
+
+/// Signals that ask for the end. None of them ends the program by itself.
+struct Asked {
+    /// SIGINT, SIGTERM, or SIGHUP because the terminal is gone.
+    ever: Arc<AtomicBool>,
+    /// SIGINT or SIGTERM since [`Asked::again`] was asked last.
+    again: Arc<AtomicBool>,
+}
+
+impl Asked {
+    /// From now on.
+    fn new() -> Self {
+        let asked = Self { ever: Arc::default(), again: Arc::default() };
+        let register = |signal, flag: &Arc<AtomicBool>| {
+            signal_hook::flag::register(signal, Arc::clone(flag))
+                .expect("these signals can be handled");
+        };
+        for signal in [SIGINT, SIGTERM] {
+            register(signal, &asked.ever);
+            register(signal, &asked.again);
+        }
+        register(SIGHUP, &asked.ever);
+        // Else a limit on file sizes would kill the server; so a write fails, and is told.
+        register(SIGXFSZ, &Arc::default());
+        asked
+    }
+
+    fn ever(&self) -> bool {
+        self.ever.load(Ordering::Acquire)
+    }
+
+    /// Whether somebody insists: a signal since this was asked last.
+    fn again(&self) -> bool {
+        self.again.swap(false, Ordering::AcqRel)
+    }
+}
+
+/// Looks after the drive until it may be stopped: unmounted by somebody, asked to end with nobody using
+/// it, or asked again by who has been told of the users.
+fn serve(server: &mut Server, asked: &Asked) {
+    let mut told = 0;
+    let mut asked_at = None;
+    let mut users_told = false;
+    while !server.has_ended() {
+        std::thread::sleep(LOOK_EVERY);
+        let troubles = server.report().troubles;
+        troubles.iter().skip(told).for_each(|trouble| output::complain(trouble));
+        told = troubles.len();
+        if !asked.ever() {
+            continue;
+        }
+        let since: &Instant = asked_at.get_or_insert_with(Instant::now);
+        if server.release() {
+            return;
+        }
+        if users_told && asked.again() {
+            return save(server, asked);
+        }
+        if !users_told && since.elapsed() > GLANCE {
+            tell_users(server);
+            users_told = true;
+            // Only who has read this insists.
+            asked.again();
+        }
+    }
+}
+
+fn tell_users(server: &Server) {
+    let users = server.users();
+    match users.is_empty() {
+        true => output::complain("still in use: some program has it open"),
+        false => users.iter().for_each(|user| output::complain(&format!("still in use: {user}"))),
+    }
+    output::note(
+        "it is served until they are done (unmount file systems first) and then ends; \
+         Ctrl-C again takes it away from them",
+    );
+}
+
+/// Writes to the drive what its users have in memory, as far as that ends.
+fn save(server: &Server, asked: &Asked) {
+    let done = match server.save() {
+        Ok(done) => done,
+        Err(error) => return output::complain(&error.to_string()),
+    };
+    output::note("file systems on it write what they have in memory; Ctrl-C again does not wait");
+    let start = Instant::now();
+    loop {
+        match done.recv_timeout(LOOK_EVERY) {
+            Ok(lost) => return lost.iter().for_each(|line| output::complain(line)),
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if asked.again() || start.elapsed() > SAVE_MAX {
+            return output::complain("not everything was written: what is missing is lost");
+        }
+    }
+}
+
+/// The exit code, and in one line why it is not 0.
+fn outcome(report: &LatenessReport) -> Result<Code, Failure> {
+    let lines: Vec<&str> =
+        report.troubles.iter().chain(&report.cut_off).map(String::as_str).collect();
+    let code = match (report.troubles.is_empty(), report.cut_off.is_empty()) {
+        (true, true) => return Ok(Code::Ok),
+        (true, false) => Code::Interrupted,
+        (false, _) => Code::Device,
+    };
+    Err(Failure { message: lines.join("; "), code })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn troubles_are_a_device_error_and_users_that_were_cut_off_an_interruption() {
+        let report = |troubles: &[&str], cut_off: &[&str]| {
+            let lines = |all: &[&str]| all.iter().map(|line| (*line).to_string()).collect();
+            outcome(&LatenessReport {
+                troubles: lines(troubles),
+                cut_off: lines(cut_off),
+                ..LatenessReport::default()
+            })
+        };
+        assert_eq!(report(&[], &[]).unwrap(), Code::Ok);
+        assert_eq!(report(&[], &["used"]).unwrap_err().code, Code::Interrupted);
+        let both = report(&["full", "late"], &["used"]).unwrap_err();
+        assert_eq!((both.code, both.message.as_str()), (Code::Device, "full; late; used"));
+    }
+
+    #[test]
+    fn the_default_backing_file_is_beside_the_mount_point_whatever_it_is_called() {
+        let arguments = |backing: Option<&str>| MountArguments {
+            model: "wd40efrx".into(),
+            mount_point: ".".into(),
+            block: false,
+            backing: backing.map(PathBuf::from),
+        };
+        let default = |place: &str| backing(&arguments(None), Path::new(place));
+        assert_eq!(default("/mnt/drive").unwrap(), Path::new("/mnt/drive.img"));
+        assert_eq!(default("/mnt/a.b").unwrap(), Path::new("/mnt/a.b.img"));
+        assert!(default("/").unwrap_err().message.contains("empty directory"));
+        let here = std::env::current_dir().unwrap().canonicalize().unwrap();
+        assert_eq!(resolve(Path::new(".")), here);
+        let named = backing(&arguments(Some("contents")), Path::new("/")).unwrap();
+        assert_eq!(named, here.join("contents"));
+    }
+}

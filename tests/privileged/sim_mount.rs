@@ -1,0 +1,340 @@
+//! `sim mount`: what any program sees of a served drive, how it ends, and what stays.
+
+use super::guards::tool;
+use super::is_privileged;
+use super::served::{Fs, Served, can_serve};
+use crate::support::Scratch;
+use crate::support::json::{array, text};
+use rustix::io::Errno;
+use rustix::process::Signal;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+/// A flash model: its times are short, its capacity is 128 GB.
+const FLASH: &str = "kioxia-bg4-128";
+const FLASH_BYTES: u64 = 128_035_676_160;
+/// A hard disk with a queue.
+const DISK: &str = "wd40efrx";
+
+/// Bytes that differ from place to place.
+fn pattern(seed: u8, len: usize) -> Vec<u8> {
+    (0..len).map(|i| seed.wrapping_add((i / 512) as u8).wrapping_mul(31)).collect()
+}
+
+fn open_direct(path: &str) -> File {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).expect("it is served").into()
+}
+
+/// Reads 4 KiB with one request.
+fn read_direct(file: &File, at: u64) -> std::io::Result<usize> {
+    let mut memory = vec![0; 8192];
+    let skip = memory.as_ptr().align_offset(4096);
+    file.read_at(&mut memory[skip..skip + 4096], at)
+}
+
+#[test]
+fn a_file_is_served_and_its_contents_stay() {
+    if !can_serve(false) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[FLASH, "drive"]);
+    let (image, backing) = (scratch.text("drive/disk.img"), scratch.path("drive.img"));
+    for words in
+        [&image, backing.to_str().unwrap(), "128 GB", "on disk now", "path through the file"]
+    {
+        assert!(served.said().contains(words), "'{words}' is missing: {}", served.said());
+    }
+    assert_eq!(fs::metadata(&image).unwrap().len(), FLASH_BYTES);
+    let file = OpenOptions::new().read(true).write(true).open(&image).unwrap();
+    let written = pattern(7, 300_000);
+    file.write_all_at(&written, 5_000_000_000).unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    let ended = served.interrupt().end().code(0);
+    for words in ["lateness of the replies: p50", "path through the file: p50", "1 flushes"] {
+        assert!(ended.stdout.contains(words), "'{words}' is missing: {ended}");
+    }
+    assert_eq!(fs::read_dir(scratch.path("drive")).unwrap().count(), 0, "it is unmounted");
+    let stays = fs::metadata(&backing).unwrap();
+    assert_eq!(stays.len(), FLASH_BYTES);
+    assert!(stays.blocks() * 512 < 2_000_000, "it is sparse");
+    // Once more, from within the mount point's parent, and with the backing file by its name.
+    let served = Served::start(&scratch, &[FLASH, "drive", "--backing=drive.img"]);
+    let mut read = vec![0; written.len()];
+    File::open(&image).unwrap().read_exact_at(&mut read, 5_000_000_000).unwrap();
+    assert!(read == written, "the contents are others");
+    served.interrupt().end().code(0);
+}
+
+#[test]
+fn a_file_system_lives_on_the_block_device_and_in_the_next_one() {
+    if !can_serve(true) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    tool("mkfs.ext4", &["-q", &served.node()]).unwrap();
+    let fs = Fs::mount(&scratch, &served.node());
+    for n in 0..20u8 {
+        fs::write(fs.path(&n.to_string()), pattern(n, 100_000 + usize::from(n))).unwrap();
+    }
+    drop(fs);
+    let ended = served.interrupt().end().code(0);
+    assert!(ended.stdout.contains("path through the block device: p50"), "{ended}");
+    assert!(!ended.stderr.contains("in use"), "{ended}");
+    let served = Served::start(&scratch, &["--block", FLASH, "drive"]);
+    tool("fsck.ext4", &["-f", "-n", &served.node()]).unwrap();
+    let fs = Fs::mount(&scratch, &served.node());
+    for n in 0..20u8 {
+        let read = fs::read(fs.path(&n.to_string())).unwrap();
+        assert!(read == pattern(n, 100_000 + usize::from(n)), "file {n}");
+    }
+    drop(fs);
+    served.interrupt().end().code(0);
+}
+
+#[test]
+fn ctrl_c_names_the_users_and_waits_for_them() {
+    if !can_serve(true) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    tool("mkfs.ext4", &["-q", &served.node()]).unwrap();
+    let fs = Fs::mount(&scratch, &served.node());
+    fs::write(fs.path("before"), pattern(1, 50_000)).unwrap();
+    let open = File::open(fs.path("before")).unwrap();
+    let mut served = served.interrupt();
+    served.wait_for("is mounted on");
+    served.wait_for("until they are done");
+    assert!(served.complained().contains(fs.path("").trim_end_matches('/')));
+    // Nobody has lost anything: it goes on being written and read.
+    fs::write(fs.path("after"), pattern(2, 50_000)).unwrap();
+    tool("sync", &["-f", &fs.path("after")]).unwrap();
+    drop(open);
+    assert!(served.is_alive());
+    drop(fs);
+    let ended = served.end().code(0);
+    assert!(!ended.stderr.contains("fails from now on"), "{ended}");
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    let fs = Fs::mount(&scratch, &served.node());
+    assert!(fs::read(fs.path("before")).unwrap() == pattern(1, 50_000));
+    assert!(fs::read(fs.path("after")).unwrap() == pattern(2, 50_000));
+    drop(fs);
+    served.interrupt().end().code(0);
+}
+
+#[test]
+fn a_second_ctrl_c_saves_what_it_can_and_is_an_interruption() {
+    if !can_serve(true) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    tool("mkfs.ext4", &["-q", &served.node()]).unwrap();
+    let fs = Fs::mount(&scratch, &served.node());
+    // In memory only, as far as this program knows.
+    fs::write(fs.path("unsynced"), pattern(3, 200_000)).unwrap();
+    let served = served.interrupt();
+    served.wait_for("Ctrl-C again");
+    let ended = served.interrupt().end().code(130);
+    let last = ended.stderr.lines().last().unwrap();
+    assert!(last.contains("is mounted on") && last.contains("fails from now on"), "{ended}");
+    drop(fs);
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    let fs = Fs::mount(&scratch, &served.node());
+    assert!(fs::read(fs.path("unsynced")).unwrap() == pattern(3, 200_000), "it was not saved");
+    drop(fs);
+    served.interrupt().end().code(0);
+}
+
+#[test]
+fn a_program_that_reads_the_file_is_a_user_too_and_a_lost_terminal_takes_nothing_away() {
+    if !can_serve(false) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[FLASH, "drive"]);
+    let file = File::open(scratch.path("drive/disk.img")).unwrap();
+    served.signal(Signal::HUP);
+    served.wait_for("has");
+    assert!(served.complained().contains(&format!("(process {})", std::process::id())));
+    served.wait_for("until they are done");
+    let mut served = served;
+    for _ in 0..3 {
+        served.signal(Signal::HUP);
+    }
+    let mut read = [0; 512];
+    file.read_exact_at(&mut read, 0).unwrap();
+    assert!(served.is_alive());
+    drop(file);
+    served.end().code(0);
+}
+
+/// A small memory file system below the scratch directory.
+fn small_fs(scratch: &Scratch) -> Fs {
+    fs::create_dir(scratch.path("fs")).expect("the scratch directory is writable");
+    let options = ["-t", "tmpfs", "-o", "size=1m", "none"];
+    tool("mount", &[&options[..], &[&scratch.text("fs")]].concat()).expect("root may mount");
+    Fs::of(scratch)
+}
+
+#[test]
+fn a_full_backing_store_is_told_at_once_and_in_the_exit_code() {
+    if !can_serve(false) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let small = small_fs(&scratch);
+    let served = Served::start(&scratch, &[FLASH, "drive", "--backing", &small.path("contents")]);
+    let file = OpenOptions::new().write(true).open(scratch.path("drive/disk.img")).unwrap();
+    let error = file.write_all_at(&pattern(2, 2 << 20), 0).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(Errno::NOSPC.raw_os_error()));
+    drop(file);
+    served.wait_for("backing store full");
+    let ended = served.interrupt().end().code(4);
+    let last = ended.stderr.lines().last().unwrap();
+    assert!(
+        last.contains("backing store full") && last.contains(&small.path("contents")),
+        "{ended}"
+    );
+    assert!(ended.stdout.contains("failed with ENOSPC"), "{ended}");
+}
+
+#[test]
+fn errors_of_the_backing_file_are_told_and_in_the_exit_code() {
+    if !can_serve(false) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let backing = File::create(scratch.path("drive.img")).unwrap();
+    backing.set_len(FLASH_BYTES).unwrap();
+    // Above this size the kernel refuses writes to any file.
+    let limit = rustix::process::Rlimit { current: Some(1 << 20), maximum: Some(1 << 20) };
+    let limited = move || {
+        rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).map_err(Into::into)
+    };
+    let call = Served::call(&scratch, &[FLASH, "drive"]);
+    // SAFETY: one system call.
+    let served = Served::of(&scratch, unsafe { call.before_exec(limited) });
+    let file = OpenOptions::new().write(true).open(scratch.path("drive/disk.img")).unwrap();
+    file.write_all_at(&pattern(2, 4096), 0).unwrap();
+    let error = file.write_all_at(&pattern(2, 4096), 1 << 30).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(Errno::IO.raw_os_error()));
+    drop(file);
+    let ended = served.interrupt().end().code(4);
+    let last = ended.stderr.lines().last().unwrap();
+    assert!(last.contains("drive.img failed: File too large"), "{ended}");
+}
+
+/// Reads 4 KiB places far apart with so many threads at a time.
+fn read_side_by_side(file: &File, threads: u64) {
+    let start = std::sync::Barrier::new(threads as usize);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let start = &start;
+            scope.spawn(move || {
+                start.wait();
+                for n in 0..4 {
+                    let at = (thread * 4 + n) * 7_000_000_000 % 4_000_000_000_000;
+                    let read = read_direct(file, at / 4096 * 4096);
+                    assert_eq!(read.expect("the drive is sound"), 4096);
+                }
+            });
+        }
+    });
+}
+
+/// `up to 32 at a time` of the report.
+fn most_in_flight(report: &str) -> u64 {
+    let words = report.split("up to ").nth(1).and_then(|rest| rest.split(' ').next());
+    words.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no depth: {report}"))
+}
+
+#[test]
+fn a_hard_disk_sees_32_and_128_requests_at_a_time() {
+    if !can_serve(true) {
+        return;
+    }
+    let scratch = Scratch::new();
+    for (depth, most) in [(32, 127), (128, u64::MAX)] {
+        let served = Served::start(&scratch, &[DISK, "drive", "--block"]);
+        let device = open_direct(&served.node());
+        read_side_by_side(&device, depth);
+        drop(device);
+        let ended = served.interrupt().end().code(0);
+        let seen = most_in_flight(&ended.stdout);
+        assert!((depth..=most).contains(&seen), "{seen} of {depth}: {ended}");
+    }
+}
+
+#[test]
+fn what_a_killed_program_leaves_is_cleaned_up_by_the_next() {
+    if !can_serve(true) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    let device = OpenOptions::new().write(true).open(served.node()).unwrap();
+    device.write_all_at(&pattern(5, 4096), 8192).unwrap();
+    device.sync_all().unwrap();
+    drop(device);
+    served.signal(Signal::KILL);
+    assert_eq!(served.end_by_signal().signal(), Some(9));
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    let mut read = vec![0; 4096];
+    File::open(served.node()).unwrap().read_exact_at(&mut read, 8192).unwrap();
+    assert!(read == pattern(5, 4096));
+    served.interrupt().end().code(0);
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_in_one_line() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("drive")).unwrap();
+    for (arguments, words) in [
+        (&["wd40efrx?fake=wrap:1GiB", "drive"][..], "fake= works in virtual time only"),
+        (&["wd40efrx?fault=page-cache", "drive"], "fault=page-cache works in virtual time only"),
+        (&["wd40efrx?partition=63,2048", "drive"], "partition= works in virtual time only"),
+        (&["wd40efr", "drive"], "did you mean 'wd40efrx'"),
+        (&[DISK, "nowhere"], "does not exist; make it first"),
+        (&[DISK, "."], "not empty"),
+        (&[DISK, "/"], "name an empty directory"),
+        (&[DISK, "/proc"], "name an empty directory"),
+        (&[DISK, "drive", "--backing=drive/x"], "below the mount point"),
+    ] {
+        let line = scratch.drivescope(&[&["sim", "mount"], arguments].concat()).refused(2);
+        assert!(line.contains(words) && !line.contains("umount"), "{arguments:?}: {line}");
+    }
+    assert!(!scratch.path("drive.img").exists(), "nothing was made");
+}
+
+#[test]
+fn results_of_a_served_drive_are_marked_as_simulated() {
+    if !can_serve(true) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    let (node, image) = (served.node(), scratch.text("drive/disk.img"));
+    let options = ["--test=latency", "--set=latency.time=20ms", "--set=latency.ramp=0s"];
+    let options = [&options[..], &["--rounds=1", "--size=16M", "--json"]].concat();
+    for target in [&node, &image] {
+        let run = scratch.run(target, &[&options]).code(0).json();
+        assert_eq!(run["simulated"], true, "{target}");
+        assert_eq!(run["drive"]["kind"], "simulated", "{target}");
+        assert_eq!(text(&run["drive"]["model"]), "KBG40ZNS128G NVMe KIOXIA 128GB", "{target}");
+    }
+    let shown = scratch.drivescope(&["show", "last"]).code(0).stdout;
+    assert!(shown.contains("simulated drive"), "{shown}");
+    let list = scratch.drivescope(&["list", "--json"]).code(0).json();
+    let entry = array(&list).iter().find(|drive| drive["path"] == node.as_str()).unwrap();
+    assert_eq!((text(&entry["kind"]), text(&entry["backing"][0])), ("simulated", image.as_str()));
+    served.interrupt().end().code(0);
+}
