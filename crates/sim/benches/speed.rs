@@ -4,7 +4,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use drivescope_sim::device::{Completion, Device, Nanos, Op, Request, Stream};
-use drivescope_sim::library::{BUILT_IN, Drive, Model, Start};
+use drivescope_sim::library::{BUILT_IN, Drive, Kind, Model, Start};
 use drivescope_sim::link::Link;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -19,9 +19,19 @@ fn main() {
     divan::main();
 }
 
-fn built(model: &str, fill: f64) -> Link<Drive> {
+/// The names of all hard-disk models.
+fn hard_disks() -> impl Iterator<Item = &'static str> {
+    let names = BUILT_IN.iter().map(|(name, _)| *name);
+    names.filter(|name| parsed(name).kind == Kind::Hdd)
+}
+
+fn parsed(model: &str) -> Model {
     let (file, text) = BUILT_IN.iter().find(|(name, _)| *name == model).expect("a built-in model");
-    let model = Model::parse(file, text).expect("built-in models are valid");
+    Model::parse(file, text).expect("built-in models are valid")
+}
+
+fn built(model: &str, fill: f64) -> Link<Drive> {
+    let model = parsed(model);
     model.build(&Start { seed: 1, fill, ..Start::default() }).expect("built-in models are valid")
 }
 
@@ -72,12 +82,12 @@ fn sequential(bencher: Bencher<'_, '_>, op: Op, model: &str, fill: f64) {
     });
 }
 
-#[divan::bench(args = ["wd40efrx", "hds722020ala330", "usb-16tb"])]
+#[divan::bench(args = hard_disks())]
 fn hard_disk_random_reads(bencher: Bencher<'_, '_>, model: &str) {
     random(bencher, Op::Read, model, 0.0);
 }
 
-#[divan::bench(args = ["wd40efrx", "hds722020ala330", "usb-16tb"])]
+#[divan::bench(args = hard_disks())]
 fn hard_disk_sequential_reads(bencher: Bencher<'_, '_>, model: &str) {
     sequential(bencher, Op::Read, model, 0.0);
 }

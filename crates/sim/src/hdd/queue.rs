@@ -71,7 +71,8 @@ impl CommandQueue {
 
     /// Takes the command to serve at `at`, when the oldest must be ready: the one whose transfer could
     /// start first, unless the oldest has starved or `in_order` asks for the oldest. Returns it with the
-    /// start of its transfer. `write_from` is the earliest start of a movement to a write.
+    /// start of its transfer. `write_from` is the earliest start of a write that does not continue the last one;
+    /// the arm may move before it, as in destaging.
     pub fn take(
         &mut self,
         at: Nanos,
@@ -82,8 +83,8 @@ impl CommandQueue {
         let oldest = self.commands.first()?;
         let start = |c: &Command| {
             let continues = c.sector == mechanism.next_sector();
-            let from = if c.writes() && !continues { at.max(write_from) } else { at };
-            mechanism.reach(from, c.sector, &c.place, c.writes())
+            let not_before = if c.writes() && !continues { write_from } else { at };
+            mechanism.reach_not_before(at, not_before, c.sector, &c.place, c.writes())
         };
         let mut best = (0, start(oldest));
         let starved = at.saturating_sub(oldest.arrived) > self.starvation;

@@ -3,39 +3,42 @@
 //! An adaptive cache moves the borders of its segments: a stretch that outgrows its room takes over that of the
 //! least recently used one, and stretches that meet become one.
 
-/// A stretch of cached sectors, `start..end`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Segment {
+use crate::hdd::recency::Recency;
+
+/// A stretch of cached sectors, `start..end`, and the segment that holds it.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
     start: u64,
     end: u64,
+    segment: usize,
 }
 
-impl Lookup {
-    /// The segment, if there is one.
-    fn index(self) -> Option<usize> {
-        match self {
-            Self::Miss => None,
-            Self::Held { index, .. } => Some(index),
-        }
-    }
+/// What is known of a segment beside its end.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    /// Start of the stretch that it holds, by which that is found.
+    start: Option<u64>,
+    /// How many times `segment_sectors` it has room for; 1 unless the cache is adaptive.
+    rooms: u64,
+    /// Host byte at which its last command ended.
+    next_byte: u64,
 }
 
 /// The segments. Sectors are physical.
 #[derive(Debug, Clone)]
 pub struct ReadCache {
     segments: Vec<Segment>,
-    /// When each segment was last used, in uses of the cache; beside `segments` to keep the search short.
-    used: Vec<u64>,
-    /// Host byte at which each segment's last command ended.
-    next_bytes: Vec<u64>,
-    /// How many times `segment_sectors` each segment has room for; 1 unless the cache is adaptive.
-    rooms: Vec<u64>,
+    /// What they hold, in ascending order of start. In an adaptive cache the stretches do not touch, in
+    /// another they may overlap.
+    stretches: Vec<Stretch>,
+    /// Where the stretch that was put down last stood then: where to look first.
+    last_held: usize,
+    /// The segments that have room, in order of use.
+    order: Recency,
     uses: u64,
     segment_sectors: u64,
     adaptive: bool,
 }
-
-const EMPTY: Segment = Segment { start: u64::MAX, end: u64::MAX };
 
 /// How much of a request a segment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,15 +54,25 @@ pub enum Lookup {
     },
 }
 
+impl Lookup {
+    /// The segment, if there is one.
+    fn index(self) -> Option<usize> {
+        match self {
+            Self::Miss => None,
+            Self::Held { index, .. } => Some(index),
+        }
+    }
+}
+
 impl ReadCache {
     /// `count` empty segments of `segment_sectors`.
     pub fn new(count: u32, segment_sectors: u64, adaptive: bool) -> Self {
         let count = count as usize;
         Self {
-            segments: vec![EMPTY; count],
-            used: vec![0; count],
-            next_bytes: vec![u64::MAX; count],
-            rooms: vec![1; count],
+            segments: vec![Segment { start: None, rooms: 1, next_byte: u64::MAX }; count],
+            stretches: Vec::with_capacity(count),
+            last_held: 0,
+            order: Recency::new(count),
             uses: 0,
             segment_sectors,
             adaptive,
@@ -74,17 +87,19 @@ impl ReadCache {
     /// The segment that holds `sector`, or that ends there so that reading would continue it.
     #[inline]
     pub fn find(&self, sector: u64) -> Lookup {
-        let mut found = Lookup::Miss;
-        for (index, segment) in self.segments.iter().enumerate() {
-            // one comparison that is almost always false, where two would each be true now and then
-            if sector.wrapping_sub(segment.start) <= segment.end - segment.start {
-                if sector < segment.end {
-                    return Lookup::Held { index, end: segment.end };
-                }
-                found = Lookup::Held { index, end: segment.end };
+        let behind = self.stretches.partition_point(|stretch| stretch.start <= sector);
+        let mut found: Option<&Stretch> = None;
+        for stretch in self.stretches[..behind].iter().rev() {
+            if stretch.end >= sector && found.is_none_or(|other| stretch.goes_before(other, sector))
+            {
+                found = Some(stretch);
+            }
+            // those that begin earlier end before the sector
+            if self.adaptive || sector - stretch.start > self.segment_sectors {
+                break;
             }
         }
-        found
+        found.map_or(Lookup::Miss, |s| Lookup::Held { index: s.segment, end: s.end })
     }
 
     /// Marks a segment as just used by a command for the host's bytes `from..to`; returns whether that
@@ -92,8 +107,10 @@ impl ReadCache {
     #[inline]
     pub fn touch(&mut self, index: usize, from: u64, to: u64) -> bool {
         self.uses += 1;
-        self.used[index] = self.uses;
-        std::mem::replace(&mut self.next_bytes[index], to) == from
+        if self.segments[index].rooms > 0 {
+            self.order.touch(index);
+        }
+        std::mem::replace(&mut self.segments[index].next_byte, to) == from
     }
 
     /// Keeps the sectors `start..end` in the segment that they continue, `continued` or, in an adaptive cache,
@@ -106,17 +123,12 @@ impl ReadCache {
             self.grow(index, end);
             return index;
         }
-        let mut oldest = 0;
-        for (index, used) in self.used.iter().enumerate() {
-            if *used < self.used[oldest] {
-                oldest = index;
-            }
-        }
-        if self.rooms[oldest] > 1 {
+        let mut oldest = self.order.oldest().expect("a cache that is on has segments with room");
+        if self.segments[oldest].rooms > 1 {
             oldest = self.split_off(oldest);
         }
-        self.segments[oldest] = Segment { start, end: start };
-        self.grow(oldest, end);
+        let at = self.hold(Stretch { start, end, segment: oldest });
+        self.settle(at);
         oldest
     }
 
@@ -124,56 +136,118 @@ impl ReadCache {
     /// been joined to another stays empty.
     #[inline]
     pub fn grow(&mut self, index: usize, end: u64) {
-        let segment = &mut self.segments[index];
-        if *segment == EMPTY {
-            return;
+        if let Some(at) = self.place(index) {
+            let stretch = &mut self.stretches[at];
+            stretch.end = stretch.end.max(end);
+            self.settle(at);
         }
-        segment.end = segment.end.max(end);
-        if self.adaptive {
-            self.expand(index);
-        }
-        self.trim(index);
     }
 
-    /// Forgets the oldest sectors of a segment that has no room for them.
+    /// Where in the order of addresses the stretch of a segment stands.
     #[inline]
-    fn trim(&mut self, index: usize) {
-        let segment = &mut self.segments[index];
-        let room = self.rooms[index] * self.segment_sectors;
-        segment.start = segment.start.max(segment.end.saturating_sub(room));
+    fn place(&self, index: usize) -> Option<usize> {
+        if self.stretches.get(self.last_held).is_some_and(|stretch| stretch.segment == index) {
+            return Some(self.last_held);
+        }
+        let start = self.segments[index].start?;
+        let from = self.stretches.partition_point(|stretch| stretch.start < start);
+        let further = self.stretches[from..].iter().position(|s| s.segment == index)?;
+        Some(from + further)
     }
 
-    /// Joins a segment with those that begin inside it or at its end, then gives it the room that it needs.
-    fn expand(&mut self, index: usize) {
-        let Segment { start, mut end } = self.segments[index];
-        for other in 0..self.segments.len() {
-            let met = self.segments[other];
-            // one comparison that only the segment itself and those it meets pass; an empty one is far away
-            if met.start.wrapping_sub(start) <= end - start && other != index {
-                end = end.max(met.end);
-                self.rooms[index] += std::mem::take(&mut self.rooms[other]);
-                self.empty(other);
+    /// Puts a stretch into its segment in place of what that held; returns where it stands.
+    #[inline]
+    fn hold(&mut self, stretch: Stretch) -> usize {
+        let behind = self.stretches.partition_point(|other| other.start < stretch.start);
+        let at = match self.place(stretch.segment) {
+            None => {
+                self.stretches.insert(behind, stretch);
+                behind
             }
+            Some(old) if old < behind => {
+                self.stretches.copy_within(old + 1..behind, old);
+                behind - 1
+            }
+            Some(old) => {
+                self.stretches.copy_within(behind..old, behind + 1);
+                behind
+            }
+        };
+        self.stretches[at] = stretch;
+        self.segments[stretch.segment].start = Some(stretch.start);
+        self.last_held = at;
+        at
+    }
+
+    /// Empties a segment; returns what it held.
+    #[inline]
+    fn forget(&mut self, index: usize) -> Option<Stretch> {
+        let at = self.place(index)?;
+        self.segments[index].start = None;
+        Some(self.stretches.remove(at))
+    }
+
+    /// Joins a stretch that has grown with those it met, and fits it and its segment to each other.
+    #[inline]
+    fn settle(&mut self, at: usize) {
+        if self.adaptive {
+            self.join_those_met(at);
         }
-        self.segments[index].end = end;
-        while self.segments[index].end - self.segments[index].start
-            > self.rooms[index] * self.segment_sectors
-        {
-            let others = (0..self.rooms.len()).filter(|&k| k != index && self.rooms[k] > 0);
-            let Some(donor) = others.min_by_key(|&k| self.used[k]) else {
+        let Stretch { start, end, segment } = self.stretches[at];
+        if end - start > self.room(segment) {
+            if self.adaptive {
+                self.make_room(segment, end - start);
+            }
+            self.trim(segment);
+        }
+    }
+
+    /// Joins a stretch with those that begin inside it or at its end, and takes over their room.
+    #[inline]
+    fn join_those_met(&mut self, at: usize) {
+        let Stretch { end, segment, .. } = self.stretches[at];
+        while let Some(&met) = self.stretches.get(at + 1).filter(|next| next.start <= end) {
+            let stretch = &mut self.stretches[at];
+            stretch.end = stretch.end.max(met.end);
+            self.segments[segment].rooms += self.segments[met.segment].rooms;
+            self.segments[met.segment].rooms = 0;
+            self.empty(met.segment);
+        }
+    }
+
+    /// Sectors for which a segment has room.
+    #[inline]
+    fn room(&self, index: usize) -> u64 {
+        self.segments[index].rooms * self.segment_sectors
+    }
+
+    /// Gives a segment room for `sectors`, piece by piece from the least recently used.
+    fn make_room(&mut self, index: usize, sectors: u64) {
+        while sectors > self.room(index) {
+            let Some(donor) = self.order.oldest_but(index) else {
                 return;
             };
-            self.rooms[index] += 1;
+            self.segments[index].rooms += 1;
             self.give_room(donor);
         }
     }
 
+    /// Forgets the oldest sectors of a segment that has no room for them.
+    fn trim(&mut self, index: usize) {
+        let Some(at) = self.place(index) else {
+            return;
+        };
+        let Stretch { start, end, .. } = self.stretches[at];
+        let start = start.max(end.saturating_sub(self.room(index)));
+        self.hold(Stretch { start, end, segment: index });
+    }
+
     /// Takes one room from a segment, and its oldest sectors with it.
     fn give_room(&mut self, donor: usize) {
-        self.rooms[donor] -= 1;
-        if self.rooms[donor] == 0 {
+        self.segments[donor].rooms -= 1;
+        if self.segments[donor].rooms == 0 {
             self.empty(donor);
-        } else if self.segments[donor] != EMPTY {
+        } else {
             self.trim(donor);
         }
     }
@@ -181,16 +255,17 @@ impl ReadCache {
     /// A segment with one room, taken from segment `donor`, which has more.
     fn split_off(&mut self, donor: usize) -> usize {
         self.give_room(donor);
-        let free = self.rooms.iter().position(|&rooms| rooms == 0).unwrap_or(donor);
-        self.rooms[free] += 1;
+        let free = self.segments.iter().position(|segment| segment.rooms == 0).unwrap_or(donor);
+        self.segments[free].rooms += 1;
+        self.order.touch(free);
         free
     }
 
-    /// A segment without room is the last to be asked for it.
+    /// A segment without room is not asked for it.
     fn empty(&mut self, index: usize) {
-        self.segments[index] = EMPTY;
-        self.used[index] = u64::MAX;
-        self.next_bytes[index] = u64::MAX;
+        self.forget(index);
+        self.order.leave(index);
+        self.segments[index].next_byte = u64::MAX;
     }
 
     /// How many commands have used it, so that tests know what was stepped.
@@ -199,26 +274,35 @@ impl ReadCache {
         self.uses
     }
 
-    /// First sector behind a segment.
-    pub fn end(&self, index: usize) -> u64 {
-        self.segments[index].end
+    /// First sector behind a segment; none if it is empty.
+    pub fn end(&self, index: usize) -> Option<u64> {
+        Some(self.stretches[self.place(index)?].end)
     }
 
     /// Moves one segment forward by `sectors` of `sector_bytes`, as a long stream would have done.
     pub fn shift(&mut self, index: usize, sectors: u64, sector_bytes: u64) {
-        let segment = &mut self.segments[index];
-        if *segment == EMPTY {
-            return;
+        if let Some(Stretch { start, end, segment }) = self.forget(index) {
+            self.hold(Stretch { start: start + sectors, end: end + sectors, segment });
+            self.segments[index].next_byte += sectors * sector_bytes;
         }
-        segment.start += sectors;
-        segment.end += sectors;
-        self.next_bytes[index] += sectors * sector_bytes;
+    }
+}
+
+impl Stretch {
+    /// Of two stretches that hold a sector or end there: one that holds it, then the lower segment, goes before.
+    fn goes_before(&self, other: &Self, sector: u64) -> bool {
+        match (self.end > sector, other.end > sector) {
+            (true, true) => self.segment < other.segment,
+            (false, false) => self.segment > other.segment,
+            (holds, _) => holds,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_segment_answers_what_it_holds_and_continues_at_its_end() {
@@ -309,9 +393,37 @@ mod tests {
         assert_eq!(cache.find(10), Lookup::Held { index: low, end: 150 });
         // commands of one stream that were queued together continue one another
         assert_eq!(cache.keep(150, 170, Some(high)), low);
-        assert_eq!(cache.end(low), 170);
+        assert_eq!(cache.end(low), Some(170));
         cache.grow(high, 500);
         assert_eq!(cache.find(480), Lookup::Miss);
+    }
+
+    proptest! {
+        #[test]
+        fn segments_keep_their_bounds_and_are_found(
+            adaptive in any::<bool>(),
+            steps in proptest::collection::vec((0u64..600, 1u64..90, any::<bool>()), 1..80),
+        ) {
+            let mut cache = ReadCache::new(5, 40, adaptive);
+            for (start, len, again) in steps {
+                let index = cache.keep(start, start + len, cache.find(start).index());
+                if again {
+                    cache.touch(index, 0, 1);
+                }
+                let held = cache.stretches.clone();
+                prop_assert!(cache.end(index) >= Some(start + len));
+                prop_assert!(held.iter().all(|s| s.end - s.start <= cache.room(s.segment)));
+                prop_assert_eq!(cache.segments.iter().map(|segment| segment.rooms).sum::<u64>(), 5);
+                let apart = |w: &[Stretch]| if adaptive { w[0].end < w[1].start } else { w[0].start <= w[1].start };
+                prop_assert!(held.windows(2).all(apart));
+                for sector in 0..700 {
+                    let by_segment = (0..5).filter_map(|k| held.iter().find(|s| s.segment == k));
+                    let mut near = by_segment.filter(|s| s.start <= sector && sector <= s.end);
+                    let holder = near.clone().find(|s| sector < s.end).or(near.next_back());
+                    prop_assert_eq!(cache.find(sector).index(), holder.map(|s| s.segment));
+                }
+            }
+        }
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl HardDisk {
                 return self.read_from_stream(at, &request, to, ahead, continues);
             }
             self.stop_read_ahead(at);
-            end = self.read_cache.end(index);
+            end = self.read_cache.end(index).unwrap_or(from);
         }
         if to <= end {
             self.answer_from_cache(at, &request, 0);
@@ -109,7 +109,7 @@ impl HardDisk {
             // it had stopped short of this request
             self.stop_read_ahead(at);
             let index = ahead.segment;
-            let from = self.read_cache.end(index);
+            let from = self.read_cache.end(index).unwrap_or(ahead.from);
             return self.queue_command(at, *request, from, to, Some(index));
         }
         // a head that has stopped has passed all of it
@@ -131,7 +131,9 @@ impl HardDisk {
     /// Lets reading go on behind a segment up to the read-ahead limit beyond `to`, the end of the last
     /// request.
     fn resume_read_ahead(&mut self, at: Nanos, segment: usize, to: u64) {
-        let from = self.read_cache.end(segment);
+        let Some(from) = self.read_cache.end(segment) else {
+            return;
+        };
         let limit = (to + self.sizes.read_ahead_sectors).min(self.mechanism.layout().sectors());
         let too_little = from + self.sizes.read_ahead_sectors / 2 >= limit;
         if self.sizes.read_ahead_sectors == 0 || too_little || !self.may_read_on(from, limit) {

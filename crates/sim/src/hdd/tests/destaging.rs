@@ -1,7 +1,7 @@
 //! What a flush takes: whole sectors, partial ones, and the pause between.
 
 use super::host::Host;
-use super::small_drive;
+use super::{mechanism_of, small_drive};
 use crate::device::{Nanos, Op};
 use crate::hdd::params::{HddParams, RmwParams};
 
@@ -73,4 +73,26 @@ fn the_arm_moves_during_the_pause() {
     };
     assert_eq!(flush(0.0), flush(1.5));
     assert!(flush(30.0) > flush(0.0));
+}
+
+#[test]
+fn the_arm_moves_during_the_pause_of_a_write_through_as_well() {
+    let (overhead_ms, block_ms) = (0.1, 4096.0 / 50e3);
+    for gap_ms in [0.0, 1.5, 9.0, 30.0] {
+        let mut params = small_drive();
+        params.write_cache.enabled = false;
+        params.write_cache.gap_ms = gap_ms;
+        // on one track, at all angles: at one of them the sector comes just when the head can write it
+        let second = |block: u64| {
+            let writes = [(Op::Write, 0, 4096), (Op::Write, (1000 << 20) + block * 4096, 4096)];
+            Host::new(&params).run(1, writes)[1]
+        };
+        let seen = (0..200).map(second).min().unwrap() as f64 / 1e6;
+        let parts = mechanism_of(&params);
+        let far = f64::from(parts.layout().locate((1000 << 20) / 512).cylinder);
+        // the curve of the small drive, and settling
+        let move_ms = 1.0 + 15.0 * (far / f64::from(parts.layout().stroke())).sqrt() + 0.5;
+        let least = (overhead_ms + move_ms).max(gap_ms);
+        assert!((least..least + 2.0 * block_ms).contains(&seen), "gap {gap_ms}: {seen}, {least}");
+    }
 }
