@@ -4,6 +4,7 @@ use drivescope_model::cell::{Cell, Mix, Shape};
 use drivescope_model::nearest::nearest;
 use drivescope_model::options::{Rate, Suite, TestKind};
 use drivescope_model::units::{Bytes, Secs};
+use drivescope_model::whole_drive::{FillMode, VerifyMode, VerifyPhase};
 use std::path::{Path, PathBuf};
 
 /// The suites that come with the program, by name.
@@ -33,6 +34,8 @@ const SAMPLES_MAX: u32 = 1_000_000;
 const SPANS_MAX: usize = 100;
 /// Largest cache that `verify` looks for: with it, a quick run stays within what f3probe writes.
 const CACHE_MAX: u64 = 512 << 20;
+/// Fewest places of a sampled fill.
+const FILL_PLACES_MIN: u32 = crate::tests::FILL_PLACES_MIN;
 /// Fastest open loop: beyond it, one thread's clock no longer tells requests apart.
 const IOPS_MAX: f64 = 10_000_000.0;
 /// Fastest open loop, against what the drive did one by one.
@@ -399,15 +402,37 @@ fn whole_drive_problem(suite: &Suite) -> Option<String> {
     if fill.depth == 0 || fill.chunk.0 * u64::from(fill.depth) > REQUEST_MAX {
         return Some("fill.chunk × fill.depth must lie above 0 and up to 1 GiB".to_string());
     }
-    if !(2..=SAMPLES_MAX).contains(&fill.places) {
-        return Some(format!("fill.places must lie between 2 and {SAMPLES_MAX}"));
+    if !(FILL_PLACES_MIN..=SAMPLES_MAX).contains(&fill.places) {
+        let range = format!("{FILL_PLACES_MIN} and {SAMPLES_MAX}");
+        return Some(format!("fill.places must lie between {range}: fewer are no curve"));
     }
     if !(fill.share_pct > 0.0 && fill.share_pct <= 100.0) {
         return Some("fill.share_pct must lie above 0 and up to 100".to_string());
     }
+    if let Some(problem) = mode_problem(suite) {
+        return Some(problem.to_string());
+    }
     let cache = request_problem(verify.cache, "verify.cache").is_some();
     (cache || verify.cache.0 > CACHE_MAX)
         .then(|| "verify.cache must be whole sectors of 512 bytes, at most 512 MiB".to_string())
+}
+
+/// Options that only one mode knows: in the other they would say nothing, and something else would be written.
+fn mode_problem(suite: &Suite) -> Option<&'static str> {
+    let (fill, verify) = (&suite.fill, &suite.verify);
+    if fill.mode == FillMode::Sampled && fill.from.0 > 0 {
+        return Some("fill.from needs fill.mode=full: samples have no beginning");
+    }
+    if fill.mode == FillMode::Full && fill.burst.is_some_and(|burst| burst.0 > 0) {
+        return Some("fill.burst needs fill.mode=sampled: a full fill is one burst");
+    }
+    if verify.mode == VerifyMode::Full {
+        return None;
+    }
+    if verify.phase == VerifyPhase::Read {
+        return Some("verify.phase=read needs verify.mode=full: the quick mode writes");
+    }
+    (verify.from.0 > 0).then_some("verify.from needs verify.mode=full: the quick mode begins anew")
 }
 
 #[cfg(test)]

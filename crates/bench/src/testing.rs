@@ -124,12 +124,16 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for VirtualQueue<F> {
 
 /// Runs one test of `suite` on a target such as `sim:wd20ears`, and returns its result.
 pub fn run_on(target: &str, suite: Suite, seed: u64, stop: bool) -> TestResult {
-    let target = Target::find(Path::new(target), &Roots::host()).unwrap();
+    run_at(&Target::find(Path::new(target), &Roots::host()).unwrap(), suite, seed, stop)
+}
+
+/// The same on a target that was found before.
+pub fn run_at(target: &Target, suite: Suite, seed: u64, stop: bool) -> TestResult {
     let plan = planner::plan(
         suite,
         seed,
         Engine::Sim,
-        &target,
+        target,
         false,
         drivescope_model::plan::WriteLevel::Read,
     )
@@ -138,7 +142,7 @@ pub fn run_on(target: &str, suite: Suite, seed: u64, stop: bool) -> TestResult {
     let (events, _listener) = channel();
     let stop = Arc::new(AtomicBool::new(stop));
     let host = HostFacts::default();
-    let mut session = Session::new(&plan, &target, &calibration, host, events, stop);
+    let mut session = Session::new(&plan, target, &calibration, host, events, stop);
     let result = session.run_test(&plan.tests[0]);
     session.close().unwrap();
     result

@@ -149,7 +149,11 @@ pub const QUANTITIES: &[Quantity] = &[
         "chance that a hundredth of bad blocks, spread at random, would have been found",
     ),
     more("module_bytes", "bytes", "distance at which addresses repeat; 0: they do not"),
-    less("cache_bytes", "bytes", "most recent writes that a fake drive can still answer for"),
+    less(
+        "cache_bytes",
+        "bytes",
+        "most recent writes that a fake drive can still answer for, or that would have been seen through",
+    ),
     more("intact_bytes", "bytes", "sectors that read back as written"),
     less("changed_bytes", "bytes", "sectors with at most seven wrong bits"),
     less("overwritten_bytes", "bytes", "sectors that hold what was written to another address"),

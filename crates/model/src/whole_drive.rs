@@ -23,9 +23,10 @@ pub struct FillOptions {
     pub places: u32,
     /// Most that the places of `sampled` write, in percent of the target, lead-ins included.
     pub share_pct: f64,
-    /// Longest burst of `sampled`, which looks for the end of a fast cache; 0 is a quarter of the target
-    /// on drives without rotation, and none on others.
-    pub burst: Bytes,
+    /// Longest burst of `sampled`, which looks for the end of a fast cache; 0 is none. Absent, it is a
+    /// quarter of the target on drives without rotation, and none on others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Bytes>,
     /// Bytes per request.
     pub chunk: Bytes,
     /// Requests in flight.
@@ -40,7 +41,7 @@ impl Default for FillOptions {
             mode: FillMode::Sampled,
             places: 128,
             share_pct: 0.5,
-            burst: Bytes(0),
+            burst: None,
             chunk: Bytes::mib(1),
             depth: 4,
             from: Bytes(0),
@@ -74,7 +75,7 @@ pub enum VerifyPhase {
 pub struct VerifyOptions {
     /// Few blocks or all.
     pub mode: VerifyMode,
-    /// Largest cache of a fake drive that `quick` can see through; it writes twice as much.
+    /// Largest cache of a fake drive that is seen through. `quick` writes twice as much, `full` so much again.
     pub cache: Bytes,
     /// First phase of `full`.
     pub phase: VerifyPhase,

@@ -214,7 +214,7 @@ fn suite() -> Suite {
             mode: FillMode::Full,
             places: 33,
             share_pct: 0.25,
-            burst: Bytes::gib(3),
+            burst: Some(Bytes::gib(3)),
             chunk: Bytes::kib(256),
             depth: 2,
             from: Bytes(4096),

@@ -8,7 +8,6 @@ use crate::payload::Payload;
 use crate::queue::QueueSpec;
 use crate::session::Session;
 use drivescope_model::event::Event;
-use drivescope_model::target::TargetKind;
 use std::ops::Range;
 
 /// What is read right before the position: what was written last is what a power cut loses.
@@ -25,12 +24,13 @@ const DEPTH: u32 = 4;
 pub(super) enum Need {
     /// Everything: writing goes on behind it.
     All,
-    /// Anything: a read may have found bad sectors before the position, which its document tells.
-    Any,
+    /// Any stamp, on the part of this length: a read may have found bad sectors before the position, which
+    /// its document tells. A stamp of another address is one too: fake drives mix them up.
+    Any(u64),
 }
 
 /// Checks that bytes before `from`, a multiple of 4096, hold what `data`'s seed writes there, in any pass.
-/// Simulated drives are new in every call, and hold nothing.
+/// With [`Need::Any`] a stamp anywhere will do; without any, a read would call an honest drive fake.
 ///
 /// Errors: they do not, or cannot be read; nothing has been written then.
 pub(super) fn check(
@@ -39,16 +39,18 @@ pub(super) fn check(
     from: u64,
     need: Need,
 ) -> Result<(), BenchError> {
-    if from == 0 || session.target.info().kind != TargetKind::Block {
-        return Ok(());
-    }
+    let everything = match need {
+        Need::All if from == 0 => return Ok(()),
+        Need::All => 0,
+        Need::Any(size) => size,
+    };
     session.emit(Event::Preparing { what: "looking at what was written before".into() });
     let mut strange = None;
-    for span in spans(from) {
+    for span in spans(from).chain(spans(everything)) {
         session.check_stop()?;
         let outcome = read(session, data, span)?;
         match (need, outcome.failed, outcome.tally.first_bad) {
-            (Need::Any, ..) if outcome.tally.intact > 0 => return Ok(()),
+            (Need::Any(_), ..) if outcome.tally.has_stamps() => return Ok(()),
             (Need::All, (count, Some(failure)), _) => {
                 return Err(BenchError::Request { failure, count });
             }
@@ -60,18 +62,29 @@ pub(super) fn check(
     }
     let Some(at) = strange else { return session.check_stop() };
     let seed = session.plan.seed;
+    if need != Need::All {
+        return Err(no_stamps(seed));
+    }
     Err(BenchError::Unsuitable(format!(
         "cannot continue at byte {from}: byte {at} does not hold what seed {seed} writes there; name \
          device, position and seed of the stopped run, or begin anew"
     )))
 }
 
-/// What is looked at.
+/// Nothing that was read back was written with this seed.
+pub(super) fn no_stamps(seed: u64) -> BenchError {
+    BenchError::Unsuitable(format!(
+        "the stamps of seed {seed} are not here: name the seed of the run that wrote (`drivescope show \
+         RUN --json` has it), or write first, without verify.phase=read"
+    ))
+}
+
+/// What is looked at: the last part before `from`, and pieces of all before; nothing before 0.
 fn spans(from: u64) -> impl Iterator<Item = Range<u64>> {
     let tail = from.saturating_sub(TAIL);
     let step = (tail / PIECES).next_multiple_of(PIECE).max(PIECE);
     let pieces = (0..tail).step_by(step as usize).map(move |at| at..tail.min(at + PIECE));
-    pieces.chain(std::iter::once(tail..from))
+    pieces.chain((from > 0).then_some(tail..from))
 }
 
 fn read(
@@ -110,5 +123,6 @@ mod tests {
             assert!(spans.len() <= PIECES as usize + 1 && spans[0].start == 0, "{from}");
         }
         assert_eq!(spans(3 << 40).count(), PIECES as usize + 1);
+        assert_eq!(spans(0).count(), 0);
     }
 }

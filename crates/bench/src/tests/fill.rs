@@ -18,7 +18,7 @@ use drivescope_model::stopped::{Phase, Stopped};
 use drivescope_model::whole_drive::{FillMode, FillOptions};
 
 /// Fewest places that give a curve.
-const PLACES_MIN: u64 = 16;
+pub(crate) const PLACES_MIN: u32 = 16;
 /// Requests of a sample that average out what one of them happens to meet.
 const SAMPLE_CHUNKS: u64 = 32;
 /// The same of a hard disk, and the size of its requests at most: it answers when a track has left its
@@ -61,7 +61,7 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
         FillMode::Full => size - options.from.0,
         FillMode::Sampled => match Sampling::new(options, size, true) {
             // The burst comes on top where there is no rotation, which only the drive knows.
-            Some(sampling) => sampling.bytes() + burst_bytes(options, size),
+            Some(sampling) => sampling.bytes() + burst_bytes(options, size, false),
             None => {
                 let reason = "is too small to be sampled; use --set fill.mode=full";
                 return skipped(TestKind::Fill, context, reason);
@@ -111,7 +111,10 @@ impl Fill<'_> {
     fn full(&self, record: &mut TestRecord) -> Result<(), BenchError> {
         let chunk = self.options().chunk.0;
         let from = self.options().from.0 / PAGE * PAGE;
-        continuing::check(self.session, self.manner.data, from, Need::All)?;
+        // A simulated drive computes the times of a fill and keeps nothing of it.
+        if self.session.target.simulated().is_none() {
+            continuing::check(self.session, self.manner.data, from, Need::All)?;
+        }
         let before = self.before(from);
         let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
         let mut timed: Vec<Timed> = Vec::new();
@@ -183,8 +186,9 @@ impl Fill<'_> {
             BenchError::Unsuitable("is too small to be sampled; use --set fill.mode=full".into())
         })?;
         let mut burst = Vec::new();
-        if !self.rotates || self.options().burst.0 > 0 {
-            self.burst(record, &mut burst)?;
+        let bound = burst_bytes(self.options(), self.size, self.rotates);
+        if bound > 0 {
+            self.burst(record, bound, &mut burst)?;
         }
         let mut places = sampling.places(self.size);
         shuffle(&mut places, derive_seed(self.session.plan.seed, "fill", 1, 0));
@@ -218,8 +222,12 @@ impl Fill<'_> {
 
     /// Writes without a pause from the beginning on, until the rate has fallen for good or the bound is
     /// reached. Positions cannot show the end of a fast cache: it depends on what was written before.
-    fn burst(&self, record: &mut TestRecord, timed: &mut Vec<Timed>) -> Result<(), BenchError> {
-        let bound = burst_bytes(self.options(), self.size);
+    fn burst(
+        &self,
+        record: &mut TestRecord,
+        bound: u64,
+        timed: &mut Vec<Timed>,
+    ) -> Result<(), BenchError> {
         let chunk = self.options().chunk.0;
         let piece = (bound / BURST_PIECES).max(BURST_PIECE_MIN).next_multiple_of(chunk);
         let mut end = Ok(());
@@ -244,10 +252,10 @@ impl Fill<'_> {
     }
 }
 
-/// Longest burst: as asked, or a part of the target.
-fn burst_bytes(options: &FillOptions, size: u64) -> u64 {
-    let asked = if options.burst.0 > 0 { options.burst.0 } else { size / BURST_PART };
-    asked.min(size) / PAGE * PAGE
+/// Longest burst: as asked, or, where nothing rotates, a part of the target.
+fn burst_bytes(options: &FillOptions, size: u64, rotates: bool) -> u64 {
+    let usual = if rotates { 0 } else { size / BURST_PART };
+    options.burst.map_or(usual, |asked| asked.0).min(size) / PAGE * PAGE
 }
 
 /// Length of the pieces of a full fill: short, so that it can be stopped at any time; on a simulated
@@ -287,12 +295,12 @@ impl Sampling {
             false => (asked, SAMPLE_CHUNKS),
         };
         // Rather fewer places than samples so short that chance decides; but not too few.
-        let long_enough = (budget / (2 * chunks * chunk)).max(PLACES_MIN);
+        let long_enough = (budget / (2 * chunks * chunk)).max(u64::from(PLACES_MIN));
         let most = if rotates { long_enough } else { long_enough.min(FLASH_PLACES) };
         let warm_up = u64::from(rotates);
         let fitting = (budget / (2 * chunk)).saturating_sub(warm_up);
         let count = u64::from(options.places).min(most).min(fitting);
-        if count < PLACES_MIN {
+        if count < u64::from(PLACES_MIN) {
             return None;
         }
         let half = (budget / (count + warm_up) / 2).min(SAMPLE_MAX) / chunk * chunk;

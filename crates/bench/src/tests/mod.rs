@@ -21,6 +21,9 @@ use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{PlannedTest, WriteLevel};
 use drivescope_model::target::{TargetInfo, TargetKind};
 
+/// Fewest places of a sampled fill: fewer give no curve.
+pub(crate) const FILL_PLACES_MIN: u32 = fill::PLACES_MIN;
+
 /// What a plan is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {

@@ -22,8 +22,10 @@ pub(super) struct Tally {
     pub overwritten: u64,
     /// Anything else, or unreadable.
     pub lost: u64,
-    /// Offset of the first sector that is not intact.
+    /// Offsets of the first and of the last sector that is not intact.
     pub first_bad: Option<u64>,
+    /// See `first_bad`.
+    pub last_bad: Option<u64>,
     /// Offset of the last sector that is intact.
     pub last_good: Option<u64>,
     /// Shortest distance between a sector and the one whose data it holds.
@@ -36,7 +38,8 @@ impl Tally {
         match held {
             Held::Own => {
                 self.intact += bytes;
-                self.last_good = Some(at);
+                // Requests are answered in any order.
+                self.last_good = self.last_good.max(Some(at));
                 return;
             }
             Held::Changed => self.changed += bytes,
@@ -47,7 +50,18 @@ impl Tally {
                 self.module = Some(self.module.map_or(distance, |known| known.min(distance)));
             }
         }
-        self.first_bad.get_or_insert(at);
+        self.first_bad = Some(self.first_bad.map_or(at, |known| known.min(at)));
+        self.last_bad = self.last_bad.max(Some(at));
+    }
+
+    /// Bytes that did not read back as written.
+    pub(super) fn bad(&self) -> u64 {
+        self.changed + self.overwritten + self.lost
+    }
+
+    /// Whether anything was written with the seed of this read.
+    pub(super) fn has_stamps(&self) -> bool {
+        self.intact + self.changed + self.overwritten > 0
     }
 
     /// Sectors before all that were read here, which an earlier run has found intact.

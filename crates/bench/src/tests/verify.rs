@@ -6,7 +6,7 @@ mod quick;
 
 use super::continuing::Need;
 use super::read_back::{ReadBack, ReadBackOutcome};
-use super::writing::{Manner, stretch, write_kept, written_bytes};
+use super::writing::{Manner, stretch, write, write_kept, written_bytes};
 use super::{Context, continuing, no_overwriting, planned, skipped};
 use crate::control::Control;
 use crate::device::WorkerOutcome;
@@ -17,7 +17,7 @@ use crate::phase::Measured;
 use crate::queue::QueueSpec;
 use crate::recorder::IoFailure;
 use crate::results::TestRecord;
-use crate::scan::Timed;
+use crate::scan::{Place, Timed};
 use crate::session::{Session, Watch};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
@@ -44,17 +44,18 @@ const QUICK_READS: f64 = 12_000.0;
 
 pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let skip = |reason: String| skipped(TestKind::Verify, context, reason);
-    if let Some(reason) = no_overwriting(context) {
+    let options = &context.suite.verify;
+    let (size, only_reads) = (context.span_bytes, options.phase == VerifyPhase::Read);
+    let may_be_read = only_reads && context.target.kind != TargetKind::Directory;
+    if let Some(reason) = no_overwriting(context).filter(|_| !may_be_read) {
         return skip(reason.to_string());
     }
-    let options = &context.suite.verify;
-    let size = context.span_bytes;
     if size < SIZE_MIN.0 {
         return skip(format!("needs {} or more", SIZE_MIN.binary()));
     }
     let rate = context.assumed.mb_s * 1e6;
     let mut test = planned(TestKind::Verify, context);
-    test.writes = WriteLevel::Destroy;
+    test.writes = if only_reads { WriteLevel::Read } else { WriteLevel::Destroy };
     test.cost = match options.mode {
         VerifyMode::Quick => {
             let written = (2 * options.cache.0).min(size / 2) + (size / 8192).min(512 << 20);
@@ -74,7 +75,7 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
         VerifyMode::Full => {
             let rest = size - options.from.0;
             let (written, read) = match options.phase {
-                VerifyPhase::Write => (rest, size),
+                VerifyPhase::Write => (rest + push_of(options.cache.0, size), size),
                 VerifyPhase::Read => (0, rest),
             };
             let seconds = (written + read) as f64 / rate;
@@ -130,19 +131,31 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let options = &session.plan.suite.verify;
     let data = Payload::new(session.plan.seed, FULL_PASS);
     let from = options.from.0 / u64::from(CHUNK) * u64::from(CHUNK);
-    let need = if options.phase == VerifyPhase::Write { Need::All } else { Need::Any };
+    let wrote = options.phase == VerifyPhase::Write;
+    let need = if wrote { Need::All } else { Need::Any(size) };
     continuing::check(session, data, from, need)?;
-    if options.phase == VerifyPhase::Write {
+    if wrote {
         write_all(session, record, from, size, data)?;
+        push_out(session, record, size, data).inspect_err(|_| {
+            record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole: true }, 0))
+        })?;
         session.open_device().sync()?;
         session.open_device().evict()?;
     }
-    let start = if options.phase == VerifyPhase::Read { from } else { 0 };
+    let start = if wrote { 0 } else { from };
     let is_whole = start == 0 || was_intact_before(session, options.from.0);
     let (mut outcome, end) = read_back(session, record, start, size, data, is_whole)?;
+    if !wrote && end.is_ok() && !outcome.tally.has_stamps() {
+        return Err(continuing::no_stamps(session.plan.seed));
+    }
     let judged_from = if is_whole { 0 } else { start };
     outcome.tally.add_intact(judged_from..start);
-    judge::full(record, &outcome, judged_from, size);
+    // A run that goes on with a stopped one knows that everything was written.
+    let wrote_all = wrote || session.earlier(TestKind::Verify).is_some();
+    judge::full(record, &outcome, judge::Done { start: judged_from, size, wrote: wrote_all });
+    if wrote {
+        record.metric("capacity.cache_bytes", vec![push_bytes(session, size) as f64]);
+    }
     let at = outcome.tally.first_bad.unwrap_or(outcome.reached).min(outcome.reached);
     end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at)))
 }
@@ -163,8 +176,7 @@ fn write_all(
     size: u64,
     data: Payload,
 ) -> Result<(), BenchError> {
-    let starts = (from..size).step_by(PIECE as usize);
-    let places = starts.map(|at| stretch(at, PIECE.min(size - at))).collect();
+    let places = pieces(from, size);
     let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
     let so_far = |timed: &[Timed]| {
         let mut record = TestRecord::new(TestKind::Verify);
@@ -179,6 +191,34 @@ fn write_all(
     report_written(record, &timed);
     let at = from + written_bytes(&timed);
     end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyWrite, at)))
+}
+
+/// What is written again before everything is read back.
+fn push_bytes(session: &Session<'_>, size: u64) -> u64 {
+    push_of(session.plan.suite.verify.cache.0, size)
+}
+
+fn push_of(cache: u64, size: u64) -> u64 {
+    cache.min(size / 2) / u64::from(CHUNK) * u64::from(CHUNK)
+}
+
+/// Writes the beginning once more, the same bytes: a cache that answers for what was written last then
+/// forgets the end of the drive, where capacity is missing.
+fn push_out(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    size: u64,
+    data: Payload,
+) -> Result<(), BenchError> {
+    let places = pieces(0, push_bytes(session, size));
+    let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
+    write(session, record, "write", places, manner)?.end
+}
+
+/// `from..to` in pieces; the last may be shorter.
+fn pieces(from: u64, to: u64) -> Vec<Place> {
+    let starts = (from..to).step_by(PIECE as usize);
+    starts.map(|at| stretch(at, PIECE.min(to - at))).collect()
 }
 
 fn report_written(record: &mut TestRecord, timed: &[Timed]) {

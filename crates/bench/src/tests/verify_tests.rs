@@ -1,7 +1,7 @@
 //! `verify` on simulated drives that keep data.
 
 use super::*;
-use crate::testing::{run_on, suite_of, value};
+use crate::testing::{run_at, run_on, suite_of, value};
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::options::Suite;
 
@@ -95,18 +95,105 @@ fn full_needs_a_part_of_a_simulated_drive_that_fits_into_memory() {
     assert!(error.to_string().contains("--size 4 GiB"), "{error}");
 }
 
-/// A stopped run says how to continue, and the continued one comes to the same end.
+/// A simulated drive that is found once: it keeps its contents from run to run.
+fn found(target: &str) -> drivescope_drive::Target {
+    let path = std::path::Path::new(target);
+    drivescope_drive::Target::find(path, &drivescope_drive::Roots::host()).unwrap()
+}
+
+fn reading(mut suite: Suite) -> Suite {
+    suite.verify.phase = VerifyPhase::Read;
+    suite
+}
+
+fn refused(result: &TestResult, what: &str) {
+    let reason = result.reason.as_deref().unwrap();
+    assert_eq!(result.status, TestStatus::Skipped, "{reason}");
+    assert!(reason.contains(what), "{reason}");
+    assert!(result.findings.is_empty(), "{:?}", result.findings);
+    assert!(value(result, "verify.capacity.real_bytes").is_none());
+}
+
+/// A stopped run is continued on the same drive only, and comes to the same end.
 #[test]
 fn a_full_run_is_continued() {
-    let mut suite = full(Bytes::mib(96));
-    let stopped = run_on("sim:pm871b-128", suite.clone(), 7, true);
+    let drive = found("sim:pm871b-128");
+    let stopped = run_at(&drive, full(Bytes::mib(96)), 7, true);
     assert_eq!(stopped.status, TestStatus::Interrupted);
-    // The later part alone: everything before was written by another run, which a new simulated drive
-    // does not know, so just that part is lost.
+    done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
+    let mut suite = full(Bytes::mib(96));
     suite.verify.from = Bytes::mib(32);
-    let result = run_on("sim:pm871b-128", suite, 7, false);
+    refused(&run_on("sim:pm871b-128", suite.clone(), 7, false), "does not hold what seed 7");
+    let result = run_at(&drive, suite, 7, false);
     let value = |key: &str| value(done(&result), key).unwrap() as u64;
     assert_eq!(value("verify.write.written_bytes"), 64 << 20);
-    assert_eq!(value("verify.read.lost_bytes"), 32 << 20);
-    assert_eq!(value("verify.read.intact_bytes"), 64 << 20);
+    assert_eq!(value("verify.read.intact_bytes"), 96 << 20);
+    assert!(result.findings.is_empty());
+}
+
+/// Another seed, or a drive that was never written: no reason to accuse it.
+#[test]
+fn a_read_accuses_nobody_without_the_stamps_of_its_seed() {
+    let size = Bytes::mib(96);
+    for drive in
+        ["sim:pm871b-128", "sim:pm871b-128?fake=cut:40MiB", "sim:pm871b-128?fake=wrap:40MiB"]
+    {
+        let is_fake = drive.contains("fake");
+        let drive = found(drive);
+        refused(
+            &run_at(&drive, reading(full(size)), 7, false),
+            "the stamps of seed 7 are not here",
+        );
+        let written = run_at(&drive, full(size), 7, false);
+        assert_eq!(accused(done(&written)), is_fake);
+        refused(
+            &run_at(&drive, reading(full(size)), 8, false),
+            "the stamps of seed 8 are not here",
+        );
+        let read = run_at(&drive, reading(full(size)), 7, false);
+        let intact = |result| value(done(result), "verify.read.intact_bytes");
+        assert_eq!(intact(&read), intact(&written));
+        assert!(is_fake || read.findings.is_empty(), "{:?}", read.findings);
+    }
+}
+
+/// A run that was stopped while it wrote leaves a drive that looks as if its end were missing.
+#[test]
+fn a_read_behind_half_a_write_is_no_accusation() {
+    let drive = found("sim:pm871b-128");
+    done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
+    let read = run_at(&drive, reading(full(Bytes::mib(96))), 7, false);
+    assert!(!accused(done(&read)));
+    assert!(value(&read, "verify.capacity.real_bytes").is_none());
+    let [finding] = &read.findings[..] else { panic!("{:?}", read.findings) };
+    assert_eq!(finding.id, FindingId::DataMismatch);
+    assert!(finding.evidence.contains("or the run that wrote ended there"), "{finding:?}");
+}
+
+/// Caches that answer for the end of the drive, smaller and larger than what is pushed out of them.
+#[test]
+fn a_cache_does_not_save_a_full_run_from_finding_a_fake() {
+    for cache in ["512", "1MiB", "7MiB", "8MiB", "20MiB", "28MiB"] {
+        for fake in ["cut:40MiB", "wrap:40MiB"] {
+            let mut suite = full(Bytes::mib(96));
+            suite.verify.cache = Bytes::mib(8);
+            let result = run_on(&format!("sim:pm871b-128?fake={fake}:{cache}"), suite, 7, false);
+            let real = value(done(&result), "verify.capacity.real_bytes").unwrap() as u64;
+            assert!(accused(&result), "{fake}:{cache}");
+            // What a cache holds at the end reads back intact, though nothing is behind it.
+            let hidden = if fake.starts_with("wrap") { 28 << 20 } else { 0 };
+            assert!((40 << 20..=(40 << 20) + hidden).contains(&real), "{fake}:{cache}: {real}");
+        }
+    }
+}
+
+#[test]
+fn a_read_writes_nothing_and_says_so() {
+    let drive = found("sim:pm871b-128");
+    let level = drivescope_model::plan::WriteLevel::Read;
+    let engine = drivescope_model::plan::Engine::Sim;
+    let suite = reading(full(Bytes::mib(96)));
+    let plan = crate::planner::plan(suite, 1, engine, &drive, false, level).unwrap();
+    assert_eq!(plan.tests[0].writes, level);
+    assert_eq!((plan.tests[0].cost.written_bytes, plan.tests[0].cost.read_bytes), (0, 96 << 20));
 }

@@ -30,7 +30,7 @@ fn verdict(result: &TestResult, style: Style) -> String {
     let capacity = |quantity| bytes(result, "capacity", quantity);
     let (Some(announced), Some(real)) = (capacity("announced_bytes"), capacity("real_bytes"))
     else {
-        let text = "the capacity is not judged: not everything was read";
+        let text = "the capacity is not judged: this run did not write and read all of it";
         return flow.text(Role::Warn, text).lines(2, style);
     };
     let announced_text = Bytes(announced);
@@ -42,10 +42,26 @@ fn verdict(result: &TestResult, style: Style) -> String {
             let sure = format!("{sure:.3}");
             format!("were one block in a hundred bad, it would have been seen with {sure} %")
         };
+        let bad = bad_bytes(result);
+        let caches = capacity("cache_bytes")
+            .map(|cache| format!("caches up to {} seen through", Bytes(cache)));
+        let flow = if bad > 0 {
+            flow.item(
+                Role::Bad,
+                &format!("{} of {announced_text} did not read back", Bytes(bad)),
+                DOT,
+            )
+            .item(Role::Plain, "keep nothing on it", DOT)
+        } else {
+            flow.item(Role::Good, &format!("the capacity is real: {announced_text}"), DOT).item(
+                Role::Plain,
+                "keep all of it",
+                DOT,
+            )
+        };
         return flow
-            .item(Role::Good, &format!("the capacity is real: {announced_text}"), DOT)
-            .item(Role::Plain, "keep all of it", DOT)
             .item(Role::Dim, &sure_text, DOT)
+            .item(Role::Dim, caches.as_deref().unwrap_or_default(), DOT)
             .lines(2, style);
     }
     let kept = percent(real as f64 / announced.max(1) as f64 * 100.0);
@@ -60,15 +76,26 @@ fn verdict(result: &TestResult, style: Style) -> String {
         .lines(2, style)
 }
 
+/// The kinds of sectors that did not read back as written.
+const BAD: [&str; 3] = ["changed", "overwritten", "lost"];
+
+fn held(result: &TestResult, kind: &str) -> u64 {
+    bytes(result, "read", &format!("{kind}_bytes")).unwrap_or(0)
+}
+
+fn bad_bytes(result: &TestResult) -> u64 {
+    BAD.into_iter().map(|kind| held(result, kind)).sum()
+}
+
 /// What the sectors held, if not all were intact.
 fn sectors(result: &TestResult, style: Style) -> String {
-    let of = |kind: &str| bytes(result, "read", &format!("{kind}_bytes")).unwrap_or(0);
-    if of("changed") + of("overwritten") + of("lost") == 0 {
+    let of = |kind: &str| held(result, kind);
+    if bad_bytes(result) == 0 {
         return String::new();
     }
     let mut flow = Flow::new().lead(Role::Dim, "  ");
     flow = flow.item(Role::Plain, &format!("{} intact", Bytes(of("intact"))), DOT);
-    for kind in ["changed", "overwritten", "lost"].into_iter().filter(|kind| of(kind) > 0) {
+    for kind in BAD.into_iter().filter(|kind| of(kind) > 0) {
         flow = flow.item(Role::Bad, &format!("{} {kind}", Bytes(of(kind))), DOT);
     }
     flow.lines(2, style)
@@ -123,6 +150,29 @@ mod tests {
         assert!(text.contains("keep the first 8000000000 bytes"), "{text}");
         assert!(text.contains("addresses repeat after 8.00 GB"), "{text}");
         assert!(text.contains("8.00 GB intact · 56.0 GB overwritten\n"), "{text}");
+    }
+
+    #[test]
+    fn nobody_is_told_to_keep_all_of_a_drive_that_lost_something() {
+        for kind in BAD {
+            let text = verified(&[
+                ANNOUNCED,
+                ("verify.capacity.real_bytes", 64e9),
+                ("verify.capacity.sure_pct", 100.0),
+                ("verify.read.intact_bytes", 64e9 - 512.0),
+                (&format!("verify.read.{kind}_bytes"), 512.0),
+            ]);
+            assert!(text.contains("512 B of 64.0 GB did not read back"), "{text}");
+            assert!(!text.contains("keep all") && !text.contains("is real"), "{text}");
+        }
+    }
+
+    #[test]
+    fn caches_that_were_looked_for_are_named() {
+        let real = ("verify.capacity.real_bytes", 64e9);
+        let cache = ("verify.capacity.cache_bytes", f64::from(256 << 20));
+        let text = verified(&[ANNOUNCED, real, ("verify.capacity.sure_pct", 99.9966), cache]);
+        assert!(text.contains("caches up to 268 MB seen through"), "{text}");
     }
 
     #[test]

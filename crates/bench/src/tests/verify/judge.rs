@@ -7,6 +7,8 @@ use crate::tests::read_back::{ReadBackOutcome, Tally};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::Bytes;
 
+/// A shorter stretch of lost sectors is damage, not missing capacity.
+const LONG_LOSS: u64 = 1 << 20;
 /// The share of bad blocks whose discovery `sure_pct` is about.
 const BAD_SHARE: f64 = 0.01;
 
@@ -19,6 +21,7 @@ pub(super) fn quick(record: &mut TestRecord, probed: &Probed, block_bytes: u64, 
     let sure_pct = if honest { 100.0 * (1.0 - missed) } else { 100.0 };
     let real = if honest { announced } else { probed.real * block_bytes };
     capacity(record, announced, real, sure_pct);
+    record.metric("capacity.cache_bytes", vec![(probed.cache_max * block_bytes) as f64]);
     if honest {
         return;
     }
@@ -30,8 +33,21 @@ pub(super) fn quick(record: &mut TestRecord, probed: &Probed, block_bytes: u64, 
     }
 }
 
+/// What a full run did.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Done {
+    /// Where reading back began.
+    pub start: u64,
+    /// Bytes that the drive announces.
+    pub size: u64,
+    /// Everything was written, by this run or, checked, by those it continues. If not, what cannot be read
+    /// back may never have been written.
+    pub wrote: bool,
+}
+
 /// The outcome of reading `start..size` back.
-pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, start: u64, size: u64) {
+pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Done) {
+    let Done { start, size, wrote } = done;
     let Tally { intact, changed, overwritten, lost, .. } = outcome.tally;
     for (quantity, bytes) in [
         ("intact_bytes", intact),
@@ -42,13 +58,19 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, start: u6
         record.metric(&format!("read.{quantity}"), vec![bytes as f64]);
     }
     let complete = start == 0 && outcome.reached == size;
-    let missing = missing_capacity(&outcome.tally, size, complete);
+    let pattern = missing_capacity(&outcome.tally, size, complete);
+    let missing = pattern.filter(|_| wrote || overwritten > 0);
     if let Some(first) = outcome.tally.first_bad.filter(|_| missing.is_none()) {
-        let bad = Bytes(changed + overwritten + lost);
-        let evidence = format!("{bad} read back wrong, the first at byte {first}");
+        let bad = Bytes(outcome.tally.bad());
+        let why = if pattern.is_some() {
+            ": the drive keeps no more, or the run that wrote ended there; a run that also writes tells"
+        } else {
+            ""
+        };
+        let evidence = format!("{bad} read back wrong, the first at byte {first}{why}");
         record.notice(Finding::new(FindingId::DataMismatch, evidence).about("verify"));
     }
-    if !complete {
+    if !complete || missing != pattern {
         return;
     }
     capacity(record, size, missing.unwrap_or(size), 100.0);
@@ -58,7 +80,8 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, start: u6
 }
 
 /// The real size, if the pattern of what is wrong is that of missing capacity: data that belong
-/// elsewhere, or nothing good up to the end. Single wrong sectors are another fault.
+/// elsewhere, nothing good up to the end, or one long stretch without anything good, with no more behind
+/// it than a cache may have answered for. Single wrong sectors are another fault.
 fn missing_capacity(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
     if !complete || tally.first_bad.is_none() {
         return None;
@@ -67,8 +90,14 @@ fn missing_capacity(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
     if tally.overwritten > 0 {
         return Some(tally.intact);
     }
-    let behind = tally.last_good.map_or(0, |last| last + SECTOR as u64);
-    (behind < size).then_some(behind)
+    let sector = SECTOR as u64;
+    let behind = tally.last_good.map_or(0, |last| last + sector);
+    if behind < size {
+        return Some(behind);
+    }
+    let (first, end) = (tally.first_bad?, tally.last_bad? + sector);
+    let in_one = tally.bad() == end - first;
+    (in_one && end - first >= LONG_LOSS.max(size - end)).then_some(first)
 }
 
 fn capacity(record: &mut TestRecord, announced: u64, real: u64, sure_pct: f64) {
@@ -94,25 +123,41 @@ fn accuse(record: &mut TestRecord, announced: u64, real: u64, module: Option<u64
 mod tests {
     use super::*;
 
+    const MIB: u64 = 1 << 20;
+
+    /// `good` up to some byte, then `lost`, then good up to the end.
+    fn holed(from: u64, to: u64, size: u64) -> Tally {
+        let sector = SECTOR as u64;
+        let last_good = if to < size { Some(size - sector) } else { from.checked_sub(sector) };
+        Tally {
+            intact: size - (to - from),
+            lost: to - from,
+            first_bad: (to > from).then_some(from),
+            last_bad: (to > from).then(|| to - sector),
+            last_good,
+            ..Tally::default()
+        }
+    }
+
     #[test]
     fn missing_capacity_has_a_pattern() {
-        let good = Tally { intact: 8192, last_good: Some(8192 - 512), ..Tally::default() };
-        assert_eq!(missing_capacity(&good, 8192, true), None);
-        let one = Tally { intact: 7680, lost: 512, first_bad: Some(1024), ..good };
-        assert_eq!(missing_capacity(&one, 8192, true), None, "one bad sector in the middle");
-        let cut = Tally {
-            intact: 4096,
-            lost: 4096,
-            first_bad: Some(4096),
-            last_good: Some(3584),
-            ..Tally::default()
-        };
-        assert_eq!(missing_capacity(&cut, 8192, true), Some(4096));
-        assert_eq!(missing_capacity(&cut, 8192, false), None, "half of the drive was read");
+        let size = 64 * MIB;
+        let found = |from, to| missing_capacity(&holed(from, to, size), size, true);
+        assert_eq!(found(0, 0), None);
+        assert_eq!(found(1024, 1536), None, "one bad sector in the middle");
+        assert_eq!(found(size - 1024, size - 512), None, "one but the last");
+        assert_eq!(found(size - 512, size), Some(size - 512), "the last");
+        assert_eq!(found(40 * MIB, size), Some(40 * MIB));
+        assert_eq!(found(40 * MIB, 52 * MIB), Some(40 * MIB), "a cache answers for the end");
+        assert_eq!(found(20 * MIB, 32 * MIB), None, "more is good behind than is lost");
+        assert_eq!(missing_capacity(&holed(0, 40 * MIB, size), size, false), None, "half was read");
+        let scattered = Tally { lost: 6 * MIB, ..holed(40 * MIB, 52 * MIB, size) };
+        assert_eq!(missing_capacity(&scattered, size, true), None);
         let wrapped = Tally {
             intact: 3072,
             overwritten: 5120,
             first_bad: Some(0),
+            last_bad: Some(4608),
             last_good: Some(7680),
             module: Some(3072),
             ..Tally::default()

@@ -5,7 +5,7 @@
 //! answer long reads from larger caches than short ones.
 //!
 //! One stage differs. f3probe finds addresses that repeat after a power of two. Here landmarks of w blocks
-//! are written from block 1 on, and one block in w of all that follow is read: if addresses repeat after
+//! are written from block 0 on, and one block in w of all that follow is read: if addresses repeat after
 //! R ≥ w blocks, some such block lies at R behind a landmark and shows its stamp, which names R exactly
 //! (the first one found, going up, is R itself and not a multiple). Two steps, of 128 blocks and then of
 //! 1/8192 of the drive, find every R from 128 blocks on.
@@ -76,6 +76,8 @@ pub struct Probed {
     pub module: Option<u64>,
     /// Most recently written blocks that a cache answered for, if any.
     pub cache: u64,
+    /// The largest cache that would have been seen through.
+    pub cache_max: u64,
     /// Blocks written, without those written again only to push others out of a cache.
     pub written: u64,
     /// The bound on them was reached before the search had closed in: `real` is too high, if anything.
@@ -99,6 +101,7 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
         left: 0,
         right: count,
         overwhelm: (0, 0),
+        bad_at_end: None,
         written: 0,
         written_max: written_max(count, blocks.block_bytes()),
         cut_short: false,
@@ -112,9 +115,10 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
         probe.move_overwhelming(module);
     }
     probe.find_first_bad()?;
+    probe.look_above()?;
     let real = if probe.right <= probe.left + 1 { 0 } else { probe.right };
-    let Probe { overwhelm, written, cut_short, .. } = probe;
-    Ok(Probed { real, module, cache: overwhelm.1, written, cut_short })
+    let Probe { overwhelm, written, cut_short, cache_max, .. } = probe;
+    Ok(Probed { real, module, cache: overwhelm.1, cache_max, written, cut_short })
 }
 
 struct Probe<'b, B> {
@@ -126,6 +130,8 @@ struct Probe<'b, B> {
     right: u64,
     /// First block and number of those that are written to push others out of the cache.
     overwhelm: (u64, u64),
+    /// A bad block among those that showed the cache.
+    bad_at_end: Option<u64>,
     written: u64,
     written_max: u64,
     cut_short: bool,
@@ -181,11 +187,13 @@ impl<B: Blocks> Probe<'_, B> {
             let next = first.saturating_sub(target).max(floor);
             self.write(next, first - next, PASS_CACHE)?;
             first = next;
-            let mut looked_at = self.choose(CACHE_SAMPLES, first, end);
+            // Where a single block is missing, it is the last.
+            let mut looked_at = self.choose(CACHE_SAMPLES, first, end - 1);
+            looked_at.push(end - 1);
             // In no order, or a drive would answer from what it reads ahead.
             crate::offsets::shuffle(&mut looked_at, self.random.next_u64());
-            if self.first_bad(&looked_at)?.is_some() {
-                self.right = first;
+            if let Some(bad) = self.first_bad(&looked_at)? {
+                (self.right, self.bad_at_end) = (first, Some(bad));
                 self.overwhelm = if target == 1 { (0, 0) } else { (first, end - first) };
                 return Ok(());
             }
@@ -197,7 +205,8 @@ impl<B: Blocks> Probe<'_, B> {
     /// The distance at which addresses repeat; see the head of this file.
     fn find_module(&mut self) -> Result<Option<u64>, Stopped> {
         let count = self.blocks.count();
-        let begin = self.left + 1;
+        // From the first block on: where the last block alone has no place of its own, it lands there.
+        let begin = self.left;
         let largest = LANDMARKS_MAX_BYTES / self.blocks.block_bytes();
         let mut written = 0;
         for landmarks in [LANDMARKS_MIN, (count / READS).min(largest)] {
@@ -248,6 +257,22 @@ impl<B: Blocks> Probe<'_, B> {
             }
             self.left = floor;
         }
+    }
+
+    /// The blocks that showed the cache lie at the end, and the first of them need not be bad. Where all
+    /// below are good, the search goes on among them, and the cache is overwhelmed right below.
+    fn look_above(&mut self) -> Result<(), Stopped> {
+        let (first, count) = self.overwhelm;
+        let (Some(bad), true) = (self.bad_at_end, self.right == first) else { return Ok(()) };
+        let below = self.left;
+        if self.cut_short || bad <= first || first <= below + count + 1 {
+            return Ok(());
+        }
+        self.overwhelm = (first - count, count);
+        (self.left, self.right) = (first - 1, bad);
+        self.find_first_bad()?;
+        self.left = below;
+        Ok(())
     }
 
     /// f3's `sampling_probe`: first more and more samples until none is bad, then, with few, halves.

@@ -141,12 +141,16 @@ proptest! {
     /// Every wrap and every cut, of any size and behind any small cache, is found to the block.
     #[test]
     fn every_fake_is_found(
-        order in 13u32..28, share in 0.0..1.0f64, wraps: bool, real_share in 0.0..1.0f64,
+        order in 13u32..28, share in 0.0..1.0f64, wraps: bool,
+        real_share in prop_oneof![4 => 0.0..1.0f64, 1 => Just(0.0), 2 => Just(1.0)],
         cache in prop_oneof![Just(0usize), 1usize..512], seed: u64,
     ) {
         let count = (1u64 << order) + ((1u64 << order) as f64 * share) as u64;
-        // Sizes from 128 blocks to all but one, evenly on a logarithmic scale.
-        let real = (128.0 * ((count - 1) as f64 / 128.0).powf(real_share)) as u64;
+        // Sizes from 128 blocks to all but one, evenly on a logarithmic scale, and both ends of it.
+        let real = match real_share {
+            1.0 => count - 1,
+            share => (128.0 * ((count - 1) as f64 / 128.0).powf(share)) as u64,
+        };
         let cache = if real > 8 * cache as u64 { cache } else { 0 };
         let fraud = if wraps { Fraud::Wrap(real) } else { Fraud::Cut(real) };
         let found = probed(&mut Memory::new(count, fraud, cache), seed);
