@@ -8,18 +8,18 @@ use crate::signals::RunSignals;
 use drivescope_drive::DriveError;
 use drivescope_drive::serve::{ServeOptions, Server};
 use drivescope_drive::simulated::spec::{self, PREFIX, Spec};
-use drivescope_report::text;
+use drivescope_report::{clean, text};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Does what was asked.
-pub fn simulate(command: SimCommand) -> Result<Code, Failure> {
+pub fn simulate(command: SimCommand, signals: &RunSignals) -> Result<Code, Failure> {
     match command {
         SimCommand::List => list(),
         SimCommand::Show { model } => show(&model),
-        SimCommand::Run(arguments) => run::run(with_prefix(*arguments)),
-        SimCommand::Mount(arguments) => mount(&arguments),
+        SimCommand::Run(arguments) => run::run(with_prefix(*arguments), signals),
+        SimCommand::Mount(arguments) => mount(&arguments, signals),
         SimCommand::Reproduce(arguments) => reproduce::reproduce(&arguments),
     }
 }
@@ -41,11 +41,11 @@ fn show(name: &str) -> Result<Code, Failure> {
 /// How often a served drive is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
+fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let spec = Spec::parse(&arguments.model).map_err(DriveError::from)?;
     let drive = spec.model.build(&spec.start).map_err(|why| Failure::usage(why.join("; ")))?;
     for note in &spec.notes {
-        output::note(&format!("drivescope: note: {note}"));
+        output::note(&format!("drivescope: note: {}", clean(note)));
     }
     let identity = spec.model.shown();
     let backing = arguments.backing.clone().unwrap_or_else(|| {
@@ -61,7 +61,6 @@ fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
         rotational: spec.model.looks_rotating(),
         trim: spec.model.takes_trim(),
     };
-    let signals = RunSignals::new();
     // Ctrl-C is how it is meant to end: there is nothing to say.
     signals.begin("");
     let server = Server::start(Box::new(drive), &options)
