@@ -274,7 +274,7 @@ fn a_signal_before_anything_is_done_ends_at_once() {
     });
     running.signal(Signal::TERM);
     let ended = running.end().code(130);
-    assert!(ended.stderr.contains("interrupted before anything was done"), "{ended}");
+    assert!(ended.stderr.contains("drivescope: interrupted\n"), "{ended}");
 }
 
 /// A pipe into which nothing more can be written.

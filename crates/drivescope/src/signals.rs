@@ -17,16 +17,16 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long an abrupt end waits for the files of the run to go; a drive that hangs must not hold it up.
 const REMOVAL: Duration = Duration::from_secs(1);
 
-/// What signals do to a run.
+/// What signals do to the program.
 ///
-/// Before [`RunSignals::begin`] nothing has to be put in order, and the first one ends the program. After
-/// it the first one asks the run to stop. A SIGINT or SIGTERM later than a second after it ends the program
+/// Before [`RunSignals::begin`] nothing has to be put in order, and the first one ends it. After that the
+/// first one asks the command to stop. A SIGINT or SIGTERM later than a second after it ends the program
 /// at once: the files of the run are removed, what is not stored is lost. But not while the contents of
 /// a drive lie in a journal only: then they are put back first.
 pub struct RunSignals {
     /// Raised by the first signal.
     pub stop: Arc<AtomicBool>,
-    /// To be raised as long as no signal may end the program.
+    /// Raised as long as no signal may end the program.
     pub held: Arc<AtomicBool>,
     again: Arc<AtomicBool>,
     /// What the first signal is answered with, once the run has begun.
@@ -60,6 +60,17 @@ impl RunSignals {
         *lock(&self.begun) = Some(words);
     }
 
+    /// As [`RunSignals::begin`], and from now on no signal ends the program: a drive is half restored.
+    pub fn begin_held(&self) {
+        self.held.store(true, Ordering::Release);
+        self.begin("");
+    }
+
+    /// Whether one came.
+    pub fn was_signalled(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
     /// Whether one came since this was asked last.
     pub fn was_signalled_again(&self) -> bool {
         self.again.swap(false, Ordering::AcqRel)
@@ -72,7 +83,7 @@ impl RunSignals {
             let begun = lock(&self.begun);
             let Some(words) = *begun else {
                 // The lock stays: nothing may begin any more.
-                tell("interrupted before anything was done");
+                tell("interrupted");
                 signal_hook::low_level::exit(130)
             };
             drop(begun);
@@ -108,34 +119,4 @@ fn end_at_once() -> ! {
     // Whatever remains is removed by the next run.
     let _ = waiting.recv_timeout(REMOVAL);
     signal_hook::low_level::exit(130)
-}
-
-/// Signals while a drive is being restored: they are counted and never end the program.
-pub struct Calm {
-    ever: Arc<AtomicBool>,
-    again: Arc<AtomicBool>,
-}
-
-impl Calm {
-    /// From now on.
-    pub fn new() -> Self {
-        let calm = Self { ever: Arc::default(), again: Arc::default() };
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            for flag in [&calm.ever, &calm.again] {
-                signal_hook::flag::register(signal, Arc::clone(flag))
-                    .expect("these signals can be handled");
-            }
-        }
-        calm
-    }
-
-    /// Whether any signal came.
-    pub fn was_signalled(&self) -> bool {
-        self.ever.load(Ordering::Relaxed)
-    }
-
-    /// Whether one came since this was asked last.
-    pub fn was_signalled_again(&self) -> bool {
-        self.again.swap(false, Ordering::Relaxed)
-    }
 }

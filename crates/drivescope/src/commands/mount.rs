@@ -3,6 +3,7 @@
 use crate::arguments::MountArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
+use crate::signals::RunSignals;
 use drivescope_drive::DriveError;
 use drivescope_drive::serve::{LatenessReport, ServeOptions, Server, resolve};
 use drivescope_drive::simulated::spec::Spec;
@@ -24,7 +25,7 @@ const GLANCE: Duration = Duration::from_secs(1);
 const SAVE_MAX: Duration = Duration::from_secs(60);
 
 /// Serves a model until a signal, or until somebody unmounts it.
-pub fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
+pub fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let spec = Spec::parse(&arguments.model).map_err(DriveError::from)?;
     let drive = spec.build_for_real_time().map_err(DriveError::from)?;
     for note in &spec.notes {
@@ -41,6 +42,8 @@ pub fn mount(arguments: &MountArguments) -> Result<Code, Failure> {
         rotational: spec.model.looks_rotating(),
         trim: spec.model.takes_trim(),
     };
+    // No signal ends this by itself: contents would be lost.
+    signals.begin_held();
     let asked = Asked::new();
     let mut server =
         Server::start(drive, &options).map_err(|error| Failure::usage(error.to_string()))?;

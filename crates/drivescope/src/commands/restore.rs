@@ -2,7 +2,7 @@
 
 use crate::arguments::RestoreArguments;
 use crate::exit::{Code, Failure};
-use crate::signals::Calm;
+use crate::signals::RunSignals;
 use crate::{output, progress};
 use drivescope_drive::Roots;
 use drivescope_drive::journal::{
@@ -11,12 +11,13 @@ use drivescope_drive::journal::{
 use drivescope_drive::target::Target;
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
+use drivescope_report::clean;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Restores what can be restored; the worst outcome is the exit code.
-pub fn restore(arguments: &RestoreArguments) -> Result<Code, Failure> {
-    let calm = Calm::new();
+pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Code, Failure> {
+    signals.begin_held();
     let roots = Roots::host();
     let chosen = match &arguments.journal {
         None => all()?,
@@ -28,14 +29,14 @@ pub fn restore(arguments: &RestoreArguments) -> Result<Code, Failure> {
     }
     let mut code = Code::Ok;
     for (index, path) in chosen.iter().enumerate() {
-        match restore_one(&roots, path, &calm) {
+        match restore_one(&roots, path, signals) {
             Ok(()) => {}
             Err(failure) => {
                 output::complain(&failure.message);
                 code = code.max(failure.code);
             }
         }
-        if calm.was_signalled() && index + 1 < chosen.len() {
+        if signals.was_signalled() && index + 1 < chosen.len() {
             let left = chosen.len() - index - 1;
             output::note(&format!(
                 "drivescope: note: interrupted; journals still open: {left}; run drivescope restore"
@@ -82,7 +83,7 @@ fn all() -> Result<Vec<PathBuf>, Failure> {
     let open = journal::open_journals(&folder)?;
     let mut paths = Vec::new();
     for journal in open {
-        output::tell(&described(&journal));
+        output::tell(&clean(&described(&journal)));
         paths.push(journal.path);
     }
     paths.extend(journal::leftovers(&folder)?);
@@ -101,7 +102,7 @@ fn named(roots: &Roots, path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let open: Vec<OpenJournal> =
         journal::open_journals(&folder)?.into_iter().filter(is_its).collect();
     for journal in &open {
-        output::tell(&described(journal));
+        output::tell(&clean(&described(journal)));
     }
     Ok(open.into_iter().map(|journal| journal.path).collect())
 }
@@ -122,12 +123,12 @@ fn described(journal: &OpenJournal) -> String {
     format!("{}: {bytes} of {drive}{run}{made}", journal.path.display())
 }
 
-fn restore_one(roots: &Roots, path: &Path, calm: &Calm) -> Result<(), Failure> {
+fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), Failure> {
     let bar = progress::RestoreBar::new();
     let start = Instant::now();
     let recovered = journal::restore(roots, path, &mut |step| {
         bar.show(step);
-        if calm.was_signalled_again() {
+        if signals.was_signalled_again() {
             output::note(&patience(step, start.elapsed().as_secs_f64()));
         }
     });

@@ -29,8 +29,7 @@ const STOPPING: &str =
     "interrupted; what was measured is kept, then the run ends (a second signal cuts that short)";
 
 /// `drivescope run`.
-pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
-    let signals = RunSignals::new();
+pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failure> {
     if arguments.clean {
         return clean(&arguments.targets, arguments.outcome.dry_run);
     }
@@ -62,7 +61,7 @@ pub fn run(arguments: RunArguments) -> Result<Code, Failure> {
         let plan = planner::plan(suite, seed, engine, &target, size_asked, level)?;
         jobs.push(Job { plan, target, claim: None, earlier });
     }
-    carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed, &signals)
+    carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed, signals)
 }
 
 /// Suite and seed for a target and, where a stopped run goes on, what that one had found. Says what can be
@@ -91,8 +90,7 @@ fn begin_or_resume(
 }
 
 /// `drivescope rerun`.
-pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
-    let signals = RunSignals::new();
+pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let outcome = arguments.outcome;
     let earlier = open_existing(outcome.store.store.as_deref())?.get(&arguments.run)?;
     let Plan { mut suite, seed, engine, own_bytes, .. } = earlier.plan;
@@ -118,7 +116,7 @@ pub fn rerun(arguments: RerunArguments) -> Result<Code, Failure> {
     }
     let plan = planner::plan(suite, seed, engine, &target, true, WriteLevel::Read)?;
     let jobs = vec![Job { plan, target, claim: None, earlier: None }];
-    carry_out(jobs, outcome, earlier.label, earlier.price, None, &signals)
+    carry_out(jobs, outcome, earlier.label, earlier.price, None, signals)
 }
 
 /// Prints the plans, or runs them.
@@ -196,7 +194,7 @@ fn makes_passes(plan: &Plan) -> bool {
 /// A simulated drive has its own engine; others have the asked one or the best.
 fn engine_for(target: &Target, asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> {
     for note in target.notes().iter().filter(|_| !quiet) {
-        output::note(&format!("drivescope: note: {note}"));
+        output::note(&format!("drivescope: note: {}", clean_text(note)));
     }
     match target.simulated() {
         Some(_) => Ok(Engine::Sim),

@@ -4,18 +4,19 @@ use super::{mount, reproduce, run};
 use crate::arguments::{RunArguments, SimCommand};
 use crate::exit::{Code, Failure};
 use crate::output;
+use crate::signals::RunSignals;
 use drivescope_drive::DriveError;
 use drivescope_drive::simulated::spec::{self, PREFIX};
 use drivescope_report::text;
 use std::path::PathBuf;
 
 /// Does what was asked.
-pub fn simulate(command: SimCommand) -> Result<Code, Failure> {
+pub fn simulate(command: SimCommand, signals: &RunSignals) -> Result<Code, Failure> {
     match command {
         SimCommand::List => list(),
         SimCommand::Show { model } => show(&model),
-        SimCommand::Run(arguments) => run::run(with_prefix(*arguments)),
-        SimCommand::Mount(arguments) => mount::mount(&arguments),
+        SimCommand::Run(arguments) => run::run(with_prefix(*arguments), signals),
+        SimCommand::Mount(arguments) => mount::mount(&arguments, signals),
         SimCommand::Reproduce(arguments) => reproduce::reproduce(&arguments),
     }
 }
