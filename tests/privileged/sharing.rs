@@ -5,7 +5,23 @@ use super::is_privileged;
 use crate::support::json::findings;
 use crate::support::{Call, Scratch, TINY};
 use rustix::process::Signal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// No reader needs nearly as long to begin.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until so many more bytes have been read from the block device with this kernel name.
+fn wait_until_read(name: &str, more: u64) {
+    let read = || {
+        let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+        text.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap() * 512
+    };
+    let (before, begun) = (read(), Instant::now());
+    while read() < before + more {
+        assert!(begun.elapsed() < PATIENCE, "nobody reads {name}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
 
 #[test]
 fn another_reader_of_the_same_device_is_noticed() {
@@ -17,8 +33,15 @@ fn another_reader_of_the_same_device_is_noticed() {
     let read = format!("dd if={} of=/dev/null bs=1M iflag=direct", device.node);
     let script = format!("while {read}; do :; done");
     let busy = Call::new("bash").arguments(&["-c", &script]).start();
-    std::thread::sleep(Duration::from_millis(200));
-    let options = ["--test=transfer", "--cells=rnd4k_q1t1.read", "--time=500ms", "--json"];
+    wait_until_read(device.name(), 8 << 20);
+    // Long enough on a loaded machine for the other reader to have its turn in one of the rounds.
+    let options = [
+        "--test=transfer",
+        "--cells=rnd4k_q1t1.read",
+        "--rounds=3",
+        "--set=transfer.time=1s",
+        "--json",
+    ];
     let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
     let busy = busy.must_be_alive();
     busy.signal(Signal::KILL);
@@ -43,7 +66,8 @@ fn a_device_that_nobody_else_uses_is_not_called_shared() {
     // Not in the page cache, so that every read of the loop device is one of the drive below.
     evict(&image);
     let Some(device) = Loop::attach(&image, &[]) else { return };
-    let options = ["--test=transfer", "--cells=rnd4k_q1t1.read", "--time=300ms", "--json"];
+    let options =
+        ["--test=transfer", "--cells=rnd4k_q1t1.read", "--set=transfer.time=300ms", "--json"];
     let run = scratch.run(&device.node, &[TINY, &options]).code(0).json();
     assert!(!findings(&run).contains(&"F010"), "{} {}", run["findings"], run["tests"][0]["phases"]);
 }

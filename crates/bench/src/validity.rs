@@ -203,7 +203,7 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
     {
         if asked > COUNTED_MIN_BYTES && seen < asked * SEEN_SHARE_MIN {
             let id = if facts.direct { FindingId::BytesMissing } else { FindingId::PageCache };
-            let missing = 1.0 - seen as f64 / asked;
+            let missing = 1.0 - seen / asked;
             let (asked, seen) = (Bytes(asked as u64), Bytes(seen as u64));
             let evidence = format!("{}: {asked} {what}, but the device saw {seen}", round.cell);
             return found(id, evidence, missing);

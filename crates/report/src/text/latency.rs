@@ -79,15 +79,15 @@ fn size(bytes: Bytes) -> String {
     if bytes.0.is_multiple_of(1 << 20) { bytes.binary() } else { bytes.to_string() }
 }
 
-/// A row's name: `span12_5` is `first 12.5 %, 500 GB`, `poisson_50pct` is `Poisson, 50 % load`. The size keeps a
+/// A row's name: `span12_5` is `Q1, 12.5 %, 500 GB`, `poisson_50pct` is `Poisson, 50 % load`. The size keeps a
 /// small file from being taken for the drive; documents of before have none.
 fn label(cell: &str, bytes: Option<Bytes>) -> String {
     let number = |text: &str| text.replace('_', ".").parse::<f64>().ok();
     if let Some(span) = cell.strip_prefix("span").and_then(number) {
         return match (span >= 100.0, bytes) {
-            (true, Some(bytes)) => format!("depth 1, all {}", size(bytes)),
+            (true, Some(bytes)) => format!("Q1, whole {}", size(bytes)),
             (true, None) => "depth 1, whole span".to_string(),
-            (false, Some(bytes)) => format!("depth 1, {span} %, {}", size(bytes)),
+            (false, Some(bytes)) => format!("Q1, {span} %, {}", size(bytes)),
             (false, None) => format!("depth 1, first {span} %"),
         };
     }
@@ -122,9 +122,9 @@ mod tests {
             assert_eq!(label(cell, None), name);
         }
         let whole = Some(Bytes::gib(1));
-        assert_eq!(label("span100", whole), "depth 1, all 1 GiB");
-        assert_eq!(label("span12_5", Some(Bytes::mib(128))), "depth 1, 12.5 %, 128 MiB");
-        assert_eq!(label("span1", Some(Bytes(40_007_868_416))), "depth 1, 1 %, 40.0 GB");
+        assert_eq!(label("span100", whole), "Q1, whole 1 GiB");
+        assert_eq!(label("span12_5", Some(Bytes::mib(128))), "Q1, 12.5 %, 128 MiB");
+        assert_eq!(label("span1", Some(Bytes(40_007_868_416))), "Q1, 1 %, 40.0 GB");
         assert_eq!(label("poisson_50pct", whole), "Poisson, 50 % load");
     }
 }
