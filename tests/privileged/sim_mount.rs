@@ -3,8 +3,8 @@
 use super::guards::tool;
 use super::is_privileged;
 use super::served::{Fs, Served, can_serve};
-use crate::support::Scratch;
 use crate::support::json::{array, text};
+use crate::support::{Call, Scratch, skip_loudly};
 use rustix::io::Errno;
 use rustix::process::Signal;
 use std::fs::{self, File, OpenOptions};
@@ -289,6 +289,31 @@ fn what_a_killed_program_leaves_is_cleaned_up_by_the_next() {
     File::open(served.node()).unwrap().read_exact_at(&mut read, 8192).unwrap();
     assert!(read == pattern(5, 4096));
     served.interrupt().end().code(0);
+}
+
+#[test]
+fn a_user_without_privileges_serves_a_file() {
+    if !can_serve(false) {
+        return;
+    }
+    if let Err(why) = tool("fusermount3", &["--version"]) {
+        return skip_loudly(&why);
+    }
+    let scratch = Scratch::new();
+    let place = scratch.folder_for_everyone("drive");
+    let contents = format!("{}/contents", scratch.folder_for_everyone("theirs"));
+    let call = Served::call(&scratch, &[FLASH, &place, "--backing", &contents]).by_nobody();
+    let served = Served::of(&scratch, call);
+    let dd = |options: &[&str]| Call::new("dd").arguments(options).by_nobody().end().code(0);
+    let image = format!("of={place}/disk.img");
+    dd(&["if=/dev/zero", &image, "bs=1M", "count=2", "seek=100", "conv=notrunc,fsync"]);
+    let ended = served.interrupt().end().code(0);
+    assert!(ended.stdout.contains("path through the file: p50"), "{ended}");
+    assert!(fs::metadata(&contents).unwrap().blocks() * 512 >= 2 << 20);
+    // A block device takes root; nothing is left of the attempt.
+    let call = Served::call(&scratch, &[FLASH, &place, "--backing", &contents, "--block"]);
+    let line = call.by_nobody().end().refused(2);
+    assert!(line.contains("no permission to open /dev/loop-control; run with sudo"), "{line}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod budgets;
 mod fio;
 mod huge_pages;
 mod ours;
+mod precision;
 mod ram_disk;
 mod served;
 mod table;
@@ -81,10 +82,12 @@ pub enum Part {
     Served,
     /// RAM disks.
     Ram,
+    /// Served drives beside their models in virtual time.
+    Precision,
 }
 
 impl Part {
-    const ALL: [Part; 3] = [Part::File, Part::Served, Part::Ram];
+    const ALL: [Part; 4] = [Part::File, Part::Served, Part::Ram, Part::Precision];
 
     /// As given after `--part`.
     pub fn name(self) -> &'static str {
@@ -92,6 +95,7 @@ impl Part {
             Part::File => "file",
             Part::Served => "served",
             Part::Ram => "ram",
+            Part::Precision => "precision",
         }
     }
 
@@ -105,7 +109,7 @@ impl Part {
     fn seconds(self) -> f64 {
         match self {
             Part::File => 1.0,
-            Part::Served => 5.0,
+            Part::Served | Part::Precision => 5.0,
             Part::Ram => 3.0,
         }
     }
@@ -130,7 +134,7 @@ struct Request {
 
 /// Runs the comparison; `args` follow `compare`.
 pub fn run(args: &[String]) -> Result<(), String> {
-    let usage = "usage: cargo xtask compare fio [--part file|served|ram] [--pairs N] \
+    let usage = "usage: cargo xtask compare fio [--part file|served|ram|precision] [--pairs N] \
                  [--time SECONDS] [--dir DIR] [--write]
        cargo xtask compare budgets [--cold] [--write]";
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
@@ -151,8 +155,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
         let size_mib = part.size_mib();
         let folder = request.folder.clone();
         let options = Options { pairs: request.pairs, seconds, size_mib, folder };
-        let all = compare(part, &drivescope, &options)?;
-        sections.extend(table::sections(part, &all, options.pairs, options.seconds));
+        sections.extend(measured(part, &drivescope, &options)?);
     }
     if request.write {
         let path = root.join("docs/performance.md");
@@ -164,31 +167,40 @@ pub fn run(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn compare(
+/// The sections of a part; none, after saying why, where it cannot be measured here.
+fn measured(
     part: Part,
     drivescope: &ours::Drivescope,
     options: &Options,
-) -> Result<Vec<Pairs>, String> {
-    match part {
-        Part::File => on_file(drivescope, options),
-        Part::Served => match Served::start(drivescope.path()) {
-            Ok(served) => on_file(drivescope, &Options { folder: served.folder(), ..*options }),
-            Err(why) => {
-                eprintln!("SKIPPED: a served disk: {why}");
-                Ok(Vec::new())
-            }
+) -> Result<Vec<String>, String> {
+    let skipped = |why: String| {
+        eprintln!("SKIPPED: a served disk: {why}");
+        Ok(Vec::new())
+    };
+    let all = match part {
+        Part::File => on_file(drivescope, options)?,
+        Part::Served => match Served::with_file_system(drivescope.path()) {
+            Ok(served) => on_file(drivescope, &Options { folder: served.folder(), ..*options })?,
+            Err(why) => return skipped(why),
         },
-        Part::Ram => {
-            let mut all = Vec::new();
-            for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
-                match create(RAM_MIB) {
-                    Ok(disk) => all.extend(on_ram_disk(drivescope, &disk, options)?),
-                    Err(why) => eprintln!("SKIPPED: a RAM disk: {why}"),
-                }
-            }
-            Ok(all)
+        Part::Ram => on_ram_disks(drivescope, options)?,
+        Part::Precision => {
+            let section = precision::section(drivescope, options.seconds);
+            return section.map(|section| vec![section]).or_else(skipped);
+        }
+    };
+    Ok(table::sections(part, &all, options.pairs, options.seconds))
+}
+
+fn on_ram_disks(drivescope: &ours::Drivescope, options: &Options) -> Result<Vec<Pairs>, String> {
+    let mut all = Vec::new();
+    for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
+        match create(RAM_MIB) {
+            Ok(disk) => all.extend(on_ram_disk(drivescope, &disk, options)?),
+            Err(why) => eprintln!("SKIPPED: a RAM disk: {why}"),
         }
     }
+    Ok(all)
 }
 
 fn parse(args: &[String]) -> Option<Request> {

@@ -36,6 +36,30 @@ pub fn remove(file: &Path) {
     let _ = std::fs::remove_file(file);
 }
 
+/// Shortest, median and 99th percentile latency of reads of 4 KiB at random places, in microseconds.
+///
+/// Each request counts by itself: fio's own percentiles are multiples of 66 µs at 8 ms.
+pub fn latencies_us(target: &Path, depth: u32, seconds: f64) -> Result<[f64; 3], String> {
+    let folder = tempfile::tempdir().map_err(|e| format!("cannot make a folder: {e}"))?;
+    let log = format!("--write_lat_log={}", folder.path().join("each").display());
+    let (depth, runtime) =
+        (format!("--iodepth={depth}"), format!("--runtime={}ms", (seconds * 1e3) as u64));
+    // fio's own clock is the processor's counter, and drivescope's the kernel's.
+    let fixed = ["--name=each", "--ioengine=io_uring", "--direct=1", "--bs=4k", "--rw=randread"];
+    let more = ["--time_based", "--norandommap", "--clocksource=clock_gettime", "--readonly"];
+    let own = [log.as_str(), &depth, &runtime, "--allow_file_create=0"];
+    run(target, &[&fixed[..], &more, &own].concat())?;
+    let each = std::fs::read_to_string(folder.path().join("each_lat.1.log"))
+        .map_err(|e| format!("fio wrote no log: {e}"))?;
+    // Time in ms, latency in ns, direction, size, offset, priority.
+    let latency = |line: &str| line.split(',').nth(1)?.trim().parse::<f64>().ok();
+    let mut all: Vec<f64> = each.lines().filter_map(latency).map(|ns| ns / 1e3).collect();
+    all.sort_unstable_by(f64::total_cmp);
+    let quantile = |q: f64| all.get((all.len() as f64 * q) as usize).copied();
+    let [min, p50, p99] = [0.0, 0.5, 0.99].map(quantile);
+    Ok([min, p50, p99].map(|found| found.unwrap_or(f64::NAN)))
+}
+
 /// Measures one cell, with fio's fastest common settings: io_uring, fixed buffers, registered file.
 pub fn measure(file: &Path, cell: &str, seconds: f64, memory: Memory) -> Result<Figures, String> {
     let (shape, direction) = cell.split_once('.').ok_or("a cell has a direction")?;

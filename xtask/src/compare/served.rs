@@ -9,44 +9,70 @@ use std::time::{Duration, Instant};
 pub const MODEL: &str = "wd40efrx";
 /// Size of the file system, at the disk's outer edge: what was ever written stays in the contents.
 const SIZE: &str = "4G";
+/// Where its standard output goes.
+const SAID: &str = "said";
 /// How long the disk may take to appear.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A mounted ext4 on the disk; unmounted and ended when dropped.
+/// A served drive, perhaps with a mounted ext4 on it; unmounted and ended when dropped.
 pub struct Served {
     place: tempfile::TempDir,
     server: Child,
+    device: PathBuf,
     mounted: bool,
 }
 
 impl Served {
     /// Serves the disk as a loop device, makes a file system on it and mounts that. Needs root and FUSE.
-    pub fn start(drivescope: &Path) -> Result<Self, String> {
+    pub fn with_file_system(drivescope: &Path) -> Result<Self, String> {
+        let mut served = Self::start(drivescope, MODEL)?;
+        // Without a journal nothing else writes, and without lazy tables nothing catches up later.
+        let options = ["-q", "-O", "^has_journal", "-E", "lazy_itable_init=1"];
+        run(Command::new("mkfs.ext4").args(options).arg(&served.device).arg(SIZE))?;
+        let mut mount = Command::new("mount");
+        run(mount.args(["-o", "noatime"]).arg(&served.device).arg(served.folder()))?;
+        served.mounted = true;
+        Ok(served)
+    }
+
+    /// Serves a model as a loop device. Needs root and FUSE.
+    pub fn start(drivescope: &Path, model: &str) -> Result<Self, String> {
         let place = tempfile::tempdir().map_err(|e| format!("cannot make a folder: {e}"))?;
         for folder in ["drive", "files"] {
             std::fs::create_dir(place.path().join(folder))
                 .map_err(|e| format!("cannot make a folder: {e}"))?;
         }
-        let said = place.path().join("said");
-        let output =
-            std::fs::File::create(&said).map_err(|e| format!("cannot make a file: {e}"))?;
+        let output = std::fs::File::create(place.path().join(SAID))
+            .map_err(|e| format!("cannot make a file: {e}"))?;
         let server = Command::new(drivescope)
             .args(["sim", "mount", "--block", "--backing"])
             .arg(place.path().join("contents"))
-            .arg(MODEL)
+            .arg(model)
             .arg(place.path().join("drive"))
             .stdout(output)
             .stderr(Stdio::inherit())
             .spawn()
             .map_err(|e| format!("cannot start drivescope: {e}"))?;
-        let mut served = Self { place, server, mounted: false };
-        let device = served.device(&said)?;
-        // Without a journal nothing else writes, and without lazy tables nothing catches up later.
-        let options = ["-q", "-O", "^has_journal", "-E", "lazy_itable_init=1"];
-        run(Command::new("mkfs.ext4").args(options).arg(&device).arg(SIZE))?;
-        run(Command::new("mount").args(["-o", "noatime"]).arg(&device).arg(served.folder()))?;
-        served.mounted = true;
+        let mut served = Self { place, server, device: PathBuf::new(), mounted: false };
+        served.device = served.find_device()?;
         Ok(served)
+    }
+
+    /// The block device.
+    pub fn device(&self) -> &Path {
+        &self.device
+    }
+
+    /// The served file.
+    pub fn file(&self) -> PathBuf {
+        self.place.path().join("drive/disk.img")
+    }
+
+    /// Ends it, and gives what it printed.
+    pub fn end(mut self) -> Result<String, String> {
+        self.stop();
+        let said = self.place.path().join(SAID);
+        std::fs::read_to_string(said).map_err(|e| format!("cannot read its report: {e}"))
     }
 
     /// Where files go.
@@ -55,12 +81,13 @@ impl Served {
     }
 
     /// The loop device, once the server has said its name.
-    fn device(&mut self, said: &Path) -> Result<PathBuf, String> {
+    fn find_device(&mut self) -> Result<PathBuf, String> {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
-            let text = std::fs::read_to_string(said).unwrap_or_default();
+            let text = std::fs::read_to_string(self.place.path().join(SAID)).unwrap_or_default();
             let name = text.split_whitespace().find(|word| word.starts_with("/dev/loop"));
-            if let Some(name) = name {
+            // The last of its first lines: then the path has been measured, too.
+            if let Some(name) = name.filter(|_| text.contains("path through the block device")) {
                 return Ok(PathBuf::from(name));
             }
             if let Ok(Some(status)) = self.server.try_wait() {
@@ -95,20 +122,29 @@ fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
-impl Drop for Served {
-    fn drop(&mut self) {
+impl Served {
+    /// As Ctrl-C does, which lets it unmount and detach by itself; once.
+    fn stop(&mut self) {
         let said = |result: Result<(), String>| {
             if let Err(why) = result {
                 eprintln!("cannot end the served disk: {why}");
             }
         };
-        if self.mounted {
+        if std::mem::take(&mut self.mounted) {
             said(self.unmount());
         }
-        // As Ctrl-C does, which lets it unmount and detach by itself.
+        if matches!(self.server.try_wait(), Ok(Some(_))) {
+            return;
+        }
         said(run(Command::new("kill").args(["-INT", &self.server.id().to_string()])));
         if let Err(error) = self.server.wait() {
             eprintln!("cannot wait for the served disk: {error}");
         }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.stop();
     }
 }

@@ -42,6 +42,8 @@ pub fn sections(part: Part, all: &[Pairs], pairs: usize, seconds: f64) -> Vec<St
             vec![on_file(title, &why, all, &made)]
         }
         Part::Ram => vec![on_ram_disks(all, &made)],
+        // It has no pairs, and writes its own.
+        Part::Precision => Vec::new(),
     };
     sections.retain(|section| !section.is_empty());
     sections

@@ -88,6 +88,7 @@ pub struct Server {
     path: PathBuf,
     books: Arc<Books>,
     backing: Arc<Backing>,
+    probe: Arc<Probe>,
     /// In the order in which they are stopped; each is gone afterwards.
     block: Option<LoopDevice>,
     mounted: Option<Mounted>,
@@ -117,7 +118,6 @@ impl Server {
         }
         let capacity = device.capacity_bytes();
         let (file_system, mut server) = Self::prepare(device, options)?;
-        let probe = Arc::clone(&file_system.probe);
         server.path = mount_point.join(FILE_NAME);
         let source = mark::source_of(&options.model);
         server.mounted = Some(Mounted::mount(file_system, mount_point, source)?);
@@ -126,8 +126,9 @@ impl Server {
             let looks = Looks { sector, rotational };
             server.block = Some(LoopDevice::attach(&server.path, looks)?);
         }
-        let file = probe.measure(&server.path, capacity);
-        let device = server.block_device().and_then(|node| probe.measure(&node, capacity));
+        let measure = |path: &Path| server.probe.measure(path, capacity);
+        let file = measure(&server.path);
+        let device = server.block_device().and_then(|node| measure(&node));
         server.books.paths(file, device);
         Ok(server)
     }
@@ -142,6 +143,7 @@ impl Server {
         let (books, clock) = (Arc::new(Books::new()), Clock::start());
         let workers = Workers::start(WORKERS).map_err(ServeError::Thread)?;
         let model = start_model(device, clock, &books, workers.jobs())?;
+        let probe = Arc::new(Probe::new());
         let file_system = DriveFile {
             capacity,
             sector: u64::from(sector),
@@ -149,7 +151,7 @@ impl Server {
             backing: Arc::clone(&backing),
             clock,
             books: Arc::clone(&books),
-            probe: Arc::new(Probe::new()),
+            probe: Arc::clone(&probe),
             jobs: workers.jobs(),
             model: model.0.clone(),
             next_id: AtomicU64::new(0),
@@ -163,6 +165,7 @@ impl Server {
             path: PathBuf::new(),
             books,
             backing,
+            probe,
             block: None,
             mounted: None,
             model: Some(model),

@@ -56,6 +56,11 @@ impl Probe {
         len == LEN as u64 && self.0.load(Ordering::Acquire) == offset
     }
 
+    /// From now on reads of this place are answered at once.
+    pub(super) fn begin(&self, place: u64) {
+        self.0.store(place, Ordering::Release);
+    }
+
     /// Measures the way through `path`, the served file or the block device on it. `None` where it
     /// cannot be read: that is then told by whoever uses it.
     pub(super) fn measure(&self, path: &Path, capacity: u64) -> Option<PathCost> {
@@ -63,9 +68,9 @@ impl Probe {
         let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
         // Somewhere inside, where nobody looks for signatures of file systems.
         let at = (capacity / 13 * 5) / LEN as u64 * LEN as u64;
-        self.0.store(at, Ordering::Release);
+        self.begin(at);
         let times = times(|memory| rustix::io::pread(&file, memory, at) == Ok(LEN));
-        self.0.store(NOWHERE, Ordering::Release);
+        self.begin(NOWHERE);
         summary(times)
     }
 }
@@ -124,7 +129,7 @@ mod tests {
     fn only_the_place_that_is_measured_is_answered_at_once() {
         let probe = Probe::new();
         assert!(!probe.is_asked(0, 4096) && !probe.is_asked(NOWHERE, 4096 - 1));
-        probe.0.store(8192, Ordering::Release);
+        probe.begin(8192);
         assert!(probe.is_asked(8192, 4096));
         assert!(!probe.is_asked(8192, 8192) && !probe.is_asked(4096, 4096));
         assert_eq!(probe.measure(Path::new("/nonexistent"), 1 << 30), None);
