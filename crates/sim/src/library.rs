@@ -203,6 +203,9 @@ impl Model {
                 let mut disk = HardDisk::new(&params, start.seed).map_err(|problems| {
                     problems.iter().map(|p| say(&p.field, &p.message)).collect::<Vec<_>>()
                 })?;
+                if start.anywhere {
+                    disk.begin_anywhere();
+                }
                 disk.set_faults(start::hdd_faults(&start.planted, params.capacity_bytes));
                 Drive::Hdd(Box::new(disk))
             }

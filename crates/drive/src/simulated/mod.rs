@@ -5,6 +5,7 @@
 
 pub mod faults;
 pub mod file;
+pub mod model_file;
 mod page_cache;
 mod partitions;
 pub mod spec;
