@@ -3,7 +3,8 @@
 
 use crate::support::Scratch;
 use crate::support::json::{array, findings, metrics, test_of, text};
-use drivescope_drive::simulated::spec::{Spec, text_of};
+use drivescope_drive::simulated::model_file::text_of;
+use drivescope_drive::simulated::spec::Spec;
 use drivescope_sim::hdd::{HardDisk, ZoneRate};
 use serde_json::Value;
 

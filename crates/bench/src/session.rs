@@ -315,11 +315,18 @@ impl<'a> Session<'a> {
 
     /// The part of `device` that tests work on.
     pub fn span(&self, device: &Device) -> Range<u64> {
+        let len = self.span_bytes(device);
+        let start = self.target.part_start_bytes(len);
+        start..start + len
+    }
+
+    /// How much of `device` tests work on; those of the whole surface begin at its start.
+    pub fn span_bytes(&self, device: &Device) -> u64 {
         let size = device.size_bytes();
         match (self.target.info().kind, self.plan.suite.span.0) {
-            (TargetKind::Directory, _) => 0..size.min(self.plan.own_bytes.0),
-            (_, 0) => 0..size,
-            (_, span) => 0..size.min(span),
+            (TargetKind::Directory, _) => size.min(self.plan.own_bytes.0),
+            (_, 0) => size,
+            (_, span) => size.min(span),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::list::{ListOptions, drive_named};
 use crate::own_folder;
 use crate::roots::{Roots, read_text};
 use crate::simulated::SimulatedDrive;
-use crate::simulated::spec::{PREFIX, Spec};
+use crate::simulated::spec::{PREFIX, Spec, SpecError};
 use crate::stack::{Stack, stack_of_path, system_disks};
 use drivescope_model::document::GateCheck;
 use drivescope_model::drive::Drive;
@@ -45,6 +45,13 @@ impl Target {
     pub fn find(path: &Path, roots: &Roots) -> Result<Self, DriveError> {
         if let Some(text) = path.to_str().filter(|text| text.starts_with(PREFIX)) {
             return Self::simulate(text, roots);
+        }
+        if path.as_os_str().as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
+            let shown = path.display();
+            let message = format!(
+                "the name {shown} is not UTF-8, as those of models must be; rename the file"
+            );
+            return Err(SpecError::Wrong(message).into());
         }
         let fail = |error| DriveError::from_io("look at", path, error);
         let real = std::fs::canonicalize(path).map_err(fail)?;
@@ -119,6 +126,12 @@ impl Target {
     ) -> Option<Result<SimulatedDrive, DriveError>> {
         let (spec, _) = self.simulated.as_ref()?;
         Some(spec.build_with_file(size_bytes, now_ns).map_err(DriveError::from))
+    }
+
+    /// Where tests work that use only `len` bytes of it: behind what a simulated hard disk's `fill=` says is taken,
+    /// else at the start.
+    pub fn part_start_bytes(&self, len: u64) -> u64 {
+        self.simulated.as_ref().map_or(0, |(spec, _)| spec.part_start_bytes(len))
     }
 
     /// What it is.

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use drivescope_bench::suites::ROUNDS_MAX;
 use drivescope_model::plan::{Engine, WriteLevel};
 use drivescope_model::units::{Bytes, Price, Secs};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -223,12 +224,18 @@ impl From<EngineName> for Engine {
 pub enum SimCommand {
     /// List the built-in models.
     List,
-    /// Show a model's file: every parameter, and where it comes from.
+    /// Show a model's file: every parameter, and where it comes from; check one of your own.
+    ///
+    /// A file of your own is checked before it is printed: exit code 2, and the line and the field of the first
+    /// mistake.
     Show {
-        /// Name of a model.
-        model: String,
+        /// Name of a model (drivescope sim list), or a TOML file: whatever contains a / or ends in .toml.
+        model: OsString,
     },
     /// Measure a model in virtual time, as `drivescope run sim:MODEL` does.
+    ///
+    /// TARGET is the name of a model (drivescope sim list) or its TOML file, perhaps with a state behind it, as in
+    /// 'wd40ezrz?fill=0.8&seed=7&fault=slow-region'.
     Run(Box<RunArguments>),
     /// Serve a model in real time as a file, and as a block device, until Ctrl-C.
     ///

@@ -10,5 +10,6 @@ pub mod hdd;
 pub mod host;
 pub mod library;
 pub mod link;
+mod numbers;
 pub mod reproduce;
 pub mod ssd;

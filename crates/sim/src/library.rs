@@ -5,6 +5,8 @@ mod data_sheet;
 mod drive;
 mod lines;
 mod start;
+mod texts;
+mod wording;
 
 pub use built_in::BUILT_IN;
 pub use data_sheet::DataSheet;
@@ -95,8 +97,8 @@ impl Model {
             }
         };
         let model: Self = toml::from_str(text).map_err(|error| {
-            let message = error.message().lines().collect::<Vec<_>>().join(" ");
-            broken(error.span().map_or(0, |span| span.start), message)
+            let (at, message) = wording::mistake(text, &error);
+            broken(at, message)
         })?;
         match (model.kind, &model.hdd, &model.ssd) {
             (Kind::Hdd, Some(_), None) | (Kind::Ssd, None, Some(_)) => {}
@@ -118,6 +120,9 @@ impl Model {
 
     /// The first value that cannot be: path of the field, and what is wrong.
     fn problem(&self) -> Option<(String, String)> {
+        if let Some(problem) = texts::problem(self) {
+            return Some(problem);
+        }
         let hdd = self.hdd.as_ref().and_then(|params| params.validate().into_iter().next());
         if let Some(problem) = hdd {
             return Some((format!("hdd.{}", problem.field), problem.message));
@@ -198,6 +203,9 @@ impl Model {
                 let mut disk = HardDisk::new(&params, start.seed).map_err(|problems| {
                     problems.iter().map(|p| say(&p.field, &p.message)).collect::<Vec<_>>()
                 })?;
+                if start.anywhere {
+                    disk.begin_anywhere();
+                }
                 disk.set_faults(start::hdd_faults(&start.planted, params.capacity_bytes));
                 Drive::Hdd(Box::new(disk))
             }
@@ -239,3 +247,11 @@ fn port_within(own: Option<PortParams>, link: &LinkParams) -> PortParams {
 #[cfg(test)]
 #[path = "library_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "library/extremes_tests.rs"]
+mod extremes_tests;
+
+#[cfg(test)]
+#[path = "library/wording_tests.rs"]
+mod wording_tests;

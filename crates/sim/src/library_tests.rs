@@ -245,6 +245,22 @@ fn a_bridge_changes_what_the_host_sees() {
 }
 
 #[test]
+fn a_seed_moves_a_disks_start_and_repeats_it() {
+    for name in ["wd40efrx", "st8000as0002-smr"] {
+        let text = BUILT_IN.iter().find(|(known, _)| *known == name).unwrap().1;
+        let model = Model::parse(name, text).unwrap();
+        let run = |seed, anywhere| {
+            let start = Start { seed, anywhere, ..Start::default() };
+            closed_loop(&mut model.build(&start).unwrap(), 1, 500, scattered_read)
+        };
+        let (first, second, unmoved) = (run(1, true), run(2, true), run(1, false));
+        assert_eq!((first, unmoved), (run(1, true), run(2, false)), "{name}");
+        assert!(first != second && first != unmoved, "{name}");
+        assert!((first.0 / second.0 - 1.0).abs() < 0.03, "{name}: {first:?} and {second:?}");
+    }
+}
+
+#[test]
 fn a_pass_over_a_whole_disk_takes_as_long_through_its_link() {
     let text = BUILT_IN.iter().find(|(name, _)| *name == "usb-16tb").unwrap().1;
     let (model, start) = (Model::parse("usb-16tb", text).unwrap(), Start::default());

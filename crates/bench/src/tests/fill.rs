@@ -81,7 +81,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     let options = &session.plan.suite.fill;
     let data = Payload::new(session.plan.seed, pass);
     let fill = Fill {
-        size: session.span(session.open_device()).end / PAGE * PAGE,
+        size: session.span_bytes(session.open_device()) / PAGE * PAGE,
         rotates: session.target.drive().is_some_and(|drive| drive.rotational_hint),
         manner: Manner { data, chunk: options.chunk.0, depth: options.depth },
         session,

@@ -75,7 +75,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     session.prepare_device()?;
     let suite = &session.plan.suite;
     let options = &suite.surface;
-    let size = session.span(session.open_device()).end;
+    let size = session.span_bytes(session.open_device());
     let (mut rates, mut written): (Vec<Vec<Timed>>, Vec<Vec<Timed>>) = (Vec::new(), Vec::new());
     let mut accesses = Accesses::default();
     let mut result = Ok(());

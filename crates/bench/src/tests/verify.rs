@@ -91,7 +91,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     session.pause(session.plan.suite.pause)?;
     let device = session.open_device();
     let align = u64::from(device.align_bytes());
-    let size = session.span(device).end / align * align;
+    let size = session.span_bytes(device) / align * align;
     match session.plan.suite.verify.mode {
         VerifyMode::Quick => run_quick(session, record, size),
         VerifyMode::Full => run_full(session, record, size),

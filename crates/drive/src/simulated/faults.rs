@@ -39,6 +39,9 @@ pub(super) fn plant(
     model: &Model,
     name: &str,
 ) -> Result<(), String> {
+    if name.is_empty() {
+        return Err(format!("fault= names none; {} can have {}", model.name, possible(model)));
+    }
     let Some((_, plant)) = FAULTS.iter().find(|(known, _)| *known == name) else {
         return Err(format!("no fault '{name}'; {} can have {}", model.name, possible(model)));
     };

@@ -5,7 +5,8 @@ use super::{AnyDrive, Served, SimulatedDrive};
 use crate::counters::DeviceCounters;
 use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use drivescope_sim::host::{
-    FileError, FileId, FileSystem, FsParams, HostParams, HostProblem, PAGE_BYTES, PageCache, ROOT,
+    FILE_SPAN, FileError, FileId, FileSystem, Files, FsParams, HostParams, HostProblem, PAGE_BYTES,
+    PageCache, ROOT,
 };
 
 /// Why there can be no such file.
@@ -15,7 +16,9 @@ pub enum FileProblem {
     #[error("no file system fits on the simulated drive: {0}")]
     FileSystem(#[from] HostProblem),
     /// The file is too large for it.
-    #[error("no file of this size fits on the simulated drive: {0}; give a smaller --size")]
+    #[error(
+        "no file of this size fits on the simulated drive: {0}; give a smaller --size or fill="
+    )]
     File(#[from] FileError),
 }
 
@@ -30,19 +33,40 @@ struct FileOnDrive {
 }
 
 impl SimulatedDrive {
-    /// A new file of `size_bytes`, its space reserved and nothing written, on a `drive` with nothing else on
-    /// it; its time begins at `now`.
+    /// A new file of `size_bytes`, its space reserved and nothing written, on a `drive` whose file system has given
+    /// the share `taken` (0 to 1) of the drive to one large file before; its time begins at `now`.
     ///
     /// Errors: no file system or no such file fits on the drive.
-    pub fn with_file(drive: AnyDrive, size_bytes: u64, now: Nanos) -> Result<Self, FileProblem> {
-        let params = FsParams::for_drive(drive.capacity_bytes());
-        let mut system = FileSystem::new(&params, Counted::new(drive))?;
+    pub fn with_file(
+        drive: AnyDrive,
+        taken: f64,
+        size_bytes: u64,
+        now: Nanos,
+    ) -> Result<Self, FileProblem> {
+        let capacity = drive.capacity_bytes();
+        let mut system = FileSystem::new(&FsParams::for_drive(capacity), Counted::new(drive))?;
+        take_space(system.files_mut(), (capacity as f64 * taken) as u64)?;
         let file = system.create(ROOT)?;
         system.will_write(file, 0, size_bytes)?;
         let cache = PageCache::new(&HostParams::default(), system)?;
         let served = FileOnDrive { cache, file, size_bytes, refused: Vec::new() };
         Ok(Self::serving(Box::new(served), now))
     }
+}
+
+/// Takes `bytes` of the free space, in order from the start of the drive, as one long copy of large files would. No
+/// time passes.
+fn take_space(files: &mut Files, bytes: u64) -> Result<(), FileError> {
+    let mut left = bytes / PAGE_BYTES * PAGE_BYTES;
+    while left > 0 {
+        let size = left.min(FILE_SPAN);
+        let file = files.create(ROOT)?;
+        files.promise(file, 0, size)?;
+        files.place(file, 0, size / PAGE_BYTES)?;
+        files.release_ahead(file)?;
+        left -= size;
+    }
+    Ok(())
 }
 
 impl FileOnDrive {
@@ -184,6 +208,31 @@ mod tests {
         assert!(write < 10_000 && sync > 1_000_000, "{write} and {sync} ns");
         drive.unregister(worker);
         drive.flush();
+    }
+
+    /// Time of reading a file of 256 MiB in order, ms.
+    fn sequential_ms(text: &str) -> f64 {
+        let drive = Spec::parse(text).unwrap().build_with_file(256 * MIB, 0).unwrap();
+        let worker = drive.register(1);
+        let at = |op| {
+            (0..256)
+                .map(|i| call(&drive, worker, IoMode::Direct, op, i * MIB, MIB as u32).unwrap())
+                .sum::<u64>()
+        };
+        at(SimOp::Write);
+        let time = at(SimOp::Read);
+        drive.unregister(worker);
+        time as f64 / 1e6
+    }
+
+    #[test]
+    fn a_file_on_a_fuller_disk_lies_further_in_and_is_slower() {
+        let (empty, full) = (sequential_ms("sim:wd40ezrz"), sequential_ms("sim:wd40ezrz?fill=0.8"));
+        // 175 to 78 MB/s: at 80 % of the addresses 105
+        assert!((1.5..1.8).contains(&(full / empty)), "{empty} and {full} ms");
+        let spec = Spec::parse("sim:wd40ezrz?fill=1").unwrap();
+        let error = spec.build_with_file(256 * MIB, 0).unwrap_err().to_string();
+        assert!(error.contains("smaller --size or fill="), "{error}");
     }
 
     #[test]

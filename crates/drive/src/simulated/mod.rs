@@ -6,6 +6,7 @@
 mod counted;
 pub mod faults;
 pub mod file;
+pub mod model_file;
 mod page_cache;
 mod partitions;
 mod real_time;

@@ -1,9 +1,9 @@
 //! `sim:MODEL?fill=0.8&seed=7&fault=…&fake=wrap:32GiB`: which simulated drive, in which state.
 
 use super::faults::{self, PathFaults};
+use super::model_file::{name_and_options, text_of};
 use super::{AnyDrive, SimulatedDrive, partitions};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
-use drivescope_model::nearest::nearest;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
 use drivescope_sim::fraud::{Fake, Fraud, SECTOR_BYTES};
@@ -19,6 +19,9 @@ const SLOW_LINK_SHARE: f64 = 0.25;
 /// pass over the drive. Tests read anywhere, and an address that was never written costs no flash read:
 /// the figures would be those of the controller alone.
 const SSD_FILL: f64 = 1.0;
+
+/// Parts of a drive begin at multiples of this.
+const PART_UNIT: u64 = 1 << 20;
 
 /// Why a simulated target cannot be made, in one line.
 #[derive(Debug, thiserror::Error)]
@@ -67,23 +70,14 @@ pub struct Spec {
     pub fake: Option<Fake>,
 }
 
-/// The text of the model called `name`: a file if it looks like one, else a built-in one.
-pub fn text_of(name: &str) -> Result<String, SpecError> {
-    if name.contains('/') || name.ends_with(".toml") {
-        let path = PathBuf::from(name);
-        return std::fs::read_to_string(&path)
-            .map_err(|source| SpecError::Unreadable { path, source });
-    }
-    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
-    found.map(|(_, text)| (*text).to_string()).ok_or_else(|| {
-        let nearest = nearest(name, BUILT_IN.iter().map(|(known, _)| *known));
-        SpecError::UnknownModel { name: name.to_string(), nearest }
-    })
-}
-
 /// The model called `name`.
 pub fn model_named(name: &str) -> Result<Model, SpecError> {
-    Model::parse(name, &text_of(name)?).map_err(|error| SpecError::Wrong(error.to_string()))
+    model_of(name, &text_of(name)?)
+}
+
+/// The model that a file's text describes; `name` stands before what is wrong with it.
+pub fn model_of(name: &str, text: &str) -> Result<Model, SpecError> {
+    Model::parse(name, text).map_err(|error| SpecError::Wrong(error.to_string()))
 }
 
 /// What the drive of a built-in model says it is; other names stay as they are.
@@ -102,17 +96,21 @@ pub fn built_in() -> Result<Vec<Model>, SpecError> {
 impl Spec {
     /// Takes `sim:…` apart and reads the model.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        let rest = text.strip_prefix(PREFIX).unwrap_or(text);
-        let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (name, query) = name_and_options(text.strip_prefix(PREFIX).unwrap_or(text));
         let model = model_named(name)?;
         let fill = if model.kind == Kind::Ssd { SSD_FILL } else { 0.0 };
         let start = Start { seed: 1, fill, ..Start::default() };
         let (text, path) = (text.to_string(), PathFaults::default());
         let (notes, partitions) = (Vec::new(), Vec::new());
         let mut spec = Self { text, model, start, path, notes, partitions, fake: None };
+        let mut given = Vec::new();
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             spec.set(key, value)?;
+            if given.contains(&key) {
+                return Err(SpecError::Wrong(format!("{key} is given twice; give it once")));
+            }
+            given.push(key);
         }
         if spec.fake.is_some() && spec.path.page_cache {
             let why = "the page cache would hide what the drive loses; leave one of them out";
@@ -128,8 +126,11 @@ impl Spec {
         let wrong = |what: String| Err(SpecError::Wrong(what));
         match key {
             "seed" => match value.parse() {
-                Ok(seed) => self.start.seed = seed,
-                Err(_) => return wrong(format!("seed={value} is not a whole number")),
+                Ok(seed) => (self.start.seed, self.start.anywhere) = (seed, true),
+                Err(_) => {
+                    let most = u64::MAX;
+                    return wrong(format!("seed={value} is not a whole number from 0 to {most}"));
+                }
             },
             "fill" => match value.parse() {
                 Ok(fill) if (0.0..=1.0).contains(&fill) => self.set_fill(fill),
@@ -151,14 +152,29 @@ impl Spec {
     }
 
     fn set_fill(&mut self, fill: f64) {
-        if self.model.kind == Kind::Ssd {
-            self.start.fill = fill;
-        } else {
-            let name = &self.model.name;
+        self.start.fill = fill;
+        if self.model.kind == Kind::Hdd {
+            let shingled = self.model.hdd.as_ref().is_some_and(|disk| disk.smr.is_some());
+            let as_ever = if shingled {
+                "its bands count as written anyway"
+            } else {
+                "it is as fast as empty"
+            };
             self.notes.push(format!(
-                "fill={fill} changes nothing: {name} is a hard disk, as fast full as empty at each address"
+                "fill={fill} on a hard disk: tests of a part of it (--size) and files lie behind that share; {as_ever}"
             ));
         }
+    }
+
+    /// Where a part of `len` bytes of the drive begins: on a hard disk behind what is taken (`fill=`), in whole
+    /// MiB, as far as there is room; else at the start.
+    pub fn part_start_bytes(&self, len: u64) -> u64 {
+        if self.model.kind == Kind::Ssd {
+            return 0;
+        }
+        let capacity = self.model.capacity_bytes();
+        let taken = (capacity as f64 * self.start.fill) as u64;
+        taken.min(capacity.saturating_sub(len)) / PART_UNIT * PART_UNIT
     }
 
     /// The drive, powered on.
@@ -174,8 +190,8 @@ impl Spec {
         }
     }
 
-    /// A new file of `size_bytes` on a fresh drive of this kind with nothing else on it, below a host's page
-    /// cache; its time begins at `now_ns`.
+    /// A new file of `size_bytes` on a fresh drive of this kind, below a host's page cache; its time begins at
+    /// `now_ns`. On a hard disk the share `fill=` of the file system was taken before.
     pub fn build_with_file(
         &self,
         size_bytes: u64,
@@ -183,7 +199,8 @@ impl Spec {
     ) -> Result<SimulatedDrive, SpecError> {
         // Making a file system discards all that was on the drive (mke2fs does so by default).
         let drive = self.build_drive(&Start { fill: 0.0, ..self.start })?;
-        SimulatedDrive::with_file(drive, size_bytes, now_ns)
+        let taken = if self.model.kind == Kind::Hdd { self.start.fill } else { 0.0 };
+        SimulatedDrive::with_file(drive, taken, size_bytes, now_ns)
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
     }
 
@@ -301,14 +318,31 @@ mod tests {
     }
 
     #[test]
-    fn flash_starts_written_unless_told_otherwise_and_hard_disks_do_not_mind() {
+    fn flash_starts_written_unless_told_otherwise() {
         let start = |text: &str| Spec::parse(text).unwrap().start.fill;
         assert_eq!(start("sim:kioxia-bg4-128"), 1.0);
         assert_eq!(start("sim:kioxia-bg4-128?fill=0"), 0.0);
         assert_eq!(Spec::parse("sim:kioxia-bg4-128?fill=0").unwrap().notes, [""; 0]);
-        let disk = Spec::parse("sim:wd40ezrz?fill=0.8&seed=7").unwrap();
-        assert_eq!((disk.start.fill, disk.notes.len()), (0.0, 1));
-        assert!(disk.notes[0].contains("fill=0.8 changes nothing"), "{}", disk.notes[0]);
+    }
+
+    #[test]
+    fn a_part_of_a_hard_disk_lies_behind_what_is_taken() {
+        let disk = Spec::parse("sim:wd40ezrz?fill=0.8").unwrap();
+        assert_eq!(disk.notes.len(), 1);
+        assert!(disk.notes[0].contains("fill=0.8 on a hard disk"), "{}", disk.notes[0]);
+        let capacity = disk.model.capacity_bytes();
+        let share = |len| disk.part_start_bytes(len) as f64 / capacity as f64;
+        assert!((share(1 << 30) - 0.8).abs() < 1e-5 && (share(capacity / 2) - 0.5).abs() < 1e-5);
+        assert_eq!(
+            (disk.part_start_bytes(capacity), disk.part_start_bytes(1 << 30) % PART_UNIT),
+            (0, 0)
+        );
+        for text in ["sim:wd40ezrz", "sim:kioxia-bg4-128?fill=0.8"] {
+            let spec = Spec::parse(text).unwrap();
+            assert_eq!((spec.part_start_bytes(1 << 30), spec.notes.len()), (0, 0));
+        }
+        let shingled = Spec::parse("sim:st8000as0002-smr?fill=0.8").unwrap();
+        assert!(shingled.notes[0].contains("count as written"), "{}", shingled.notes[0]);
     }
 
     #[test]
@@ -343,7 +377,16 @@ mod tests {
             ("sim:./missing.toml", "missing.toml"),
             ("sim:wd20ears?fill=2", "between 0 and 1"),
             ("sim:wd20ears?seed=x", "whole number"),
+            (
+                "sim:wd20ears?seed=-1",
+                "seed=-1 is not a whole number from 0 to 18446744073709551615",
+            ),
+            ("sim:wd20ears?seed=99999999999999999999999", "from 0 to 18446744073709551615"),
+            ("sim:wd20ears?seed=1&seed=2", "seed is given twice"),
             ("sim:wd20ears?fault=fire", "flush-lies"),
+            ("sim:wd20ears?fault=", "fault= names none; wd20ears can have flush-lies"),
+            ("sim:wd20ears?fault=gone,", "fault= names none"),
+            ("sim:WD20EARS", "did you mean 'wd20ears'"),
             ("sim:wd20ears?speed=9", "seed, fill, fault, partition or fake"),
             ("sim:wd20ears?fault=throttled", "a hard disk does not throttle"),
             ("sim:kioxia-bg4-128?fault=flush-lies,first-come", "can have flush-lies, slow-region"),

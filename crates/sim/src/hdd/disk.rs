@@ -13,7 +13,7 @@ use crate::hdd::seek::SeekCurve;
 use crate::hdd::smr::Shingles;
 use crate::hdd::write_cache::WriteCache;
 use crate::hdd::zones::{sectors_needed, zone_formats};
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
@@ -116,7 +116,8 @@ pub(super) fn ms(value: f64) -> Nanos {
 const KIB: u64 = 1024;
 
 impl HardDisk {
-    /// A drive at rest at time 0, with empty caches. The seed only drives the jitter of the destage gap.
+    /// A drive at rest at time 0, with empty caches. The seed drives the jitter of the destage gap,
+    /// and [`begin_anywhere`](Self::begin_anywhere).
     ///
     /// # Errors
     /// Every parameter that cannot be.
@@ -163,6 +164,16 @@ impl HardDisk {
             dirty_since: 0,
             destaged_last: false,
         })
+    }
+
+    /// Draws the angle at time 0 and the track the head is over from the seed: a real drive is switched on at any
+    /// moment, and its head was somewhere.
+    pub fn begin_anywhere(&mut self) {
+        let angle = self.random.random_range(0..self.mechanism.rotation().period());
+        let sectors = self.mechanism.layout().sectors();
+        let behind = self.random.random_range(1..sectors.max(2));
+        self.mechanism.start_at(angle);
+        self.mechanism.place_behind(behind);
     }
 
     /// Plants faults, or with the default value removes them.

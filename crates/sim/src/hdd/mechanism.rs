@@ -138,6 +138,11 @@ impl Mechanism {
         self.transfer(start, sector, &place, count)
     }
 
+    /// Lets the platter stand at `angle` (below the period) at time 0.
+    pub fn start_at(&mut self, angle: Nanos) {
+        self.rotation = self.rotation.starting_at(angle);
+    }
+
     /// Puts the head just behind sector `end - 1`, as after a transfer that ended there.
     pub fn place_behind(&mut self, end: u64) {
         let last = self.layout.locate(end.max(1) - 1);

@@ -8,6 +8,7 @@
 //! requests in `disk`, decides what to do next in `schedule`, and does it in `reading`, `writing` and
 //! `shingled`; `streaming` computes long sequential passes at once; `truth` tells tests what is so.
 
+mod bounds;
 mod disk;
 pub mod faults;
 pub mod layout;
@@ -20,6 +21,7 @@ pub mod recency;
 pub mod rotation;
 mod schedule;
 pub mod seek;
+mod seek_check;
 mod shingled;
 pub mod smr;
 mod streaming;

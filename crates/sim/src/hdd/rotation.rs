@@ -10,12 +10,20 @@ use crate::device::Nanos;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotation {
     period: Nanos,
+    /// Angle at time 0, below the period.
+    start: Nanos,
 }
 
 impl Rotation {
     /// A spindle that turns `rpm` times a minute: one turn takes 60 s / rpm, to the nanosecond.
     pub fn from_rpm(rpm: f64) -> Self {
-        Self { period: (60e9 / rpm).round().max(1.0) as Nanos }
+        Self { period: (60e9 / rpm).round().max(1.0) as Nanos, start: 0 }
+    }
+
+    /// The same spindle, at this angle (below the period) at time 0.
+    #[must_use]
+    pub fn starting_at(self, start: Nanos) -> Self {
+        Self { start, ..self }
     }
 
     /// Time of one turn.
@@ -26,7 +34,7 @@ impl Rotation {
     /// How long after `at` the platter next stands at `angle` (below the period); 0 if it does now.
     #[inline]
     pub fn wait(self, at: Nanos, angle: Nanos) -> Nanos {
-        let phase = at % self.period;
+        let phase = (at + self.start) % self.period;
         if angle >= phase { angle - phase } else { angle + self.period - phase }
     }
 
@@ -68,6 +76,7 @@ mod tests {
         assert_eq!(spindle.wait(3_000_000, 3_000_000), 0);
         assert_eq!(spindle.wait(3_000_001, 3_000_000), 9_999_999);
         assert_eq!(spindle.wait(12_000_000, 3_000_000), 1_000_000);
+        assert_eq!(spindle.starting_at(2_000_000).wait(12_000_000, 3_000_000), 9_000_000);
     }
 
     proptest! {

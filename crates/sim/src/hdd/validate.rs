@@ -1,95 +1,60 @@
 //! Parameters that cannot be, each named with its field.
+//!
+//! In three steps, each only if the one before found nothing: every number by itself ([`bounds`](super::bounds)),
+//! what the fields mean to each other, and what the formatted drive would be.
 
-use crate::hdd::params::{
-    HddParams, LayoutParams, ParamProblem, SeekParams, ZoneEntry, ZoneParams,
-};
-use crate::hdd::zones::sectors_needed;
-
-/// Highest spindle speed accepted; the fastest drives ever sold turn 15000 times a minute.
-const RPM_MAX: f64 = 30_000.0;
+use crate::hdd::bounds::{CYLINDERS_MAX, TRACK_SECTORS_MAX, out_of_bounds};
+use crate::hdd::params::{HddParams, LayoutParams, ParamProblem, ZoneEntry, ZoneParams};
+use crate::hdd::seek_check::{check_curve, check_seek};
+use crate::hdd::zones::{ZoneFormat, sectors_needed, zone_formats};
+use crate::numbers::plain;
 
 /// A measured zone list may hold this much more than the capacity (spare tracks), as a factor.
 const SPARE_FACTOR_MAX: f64 = 1.1;
 
-struct Problems(Vec<ParamProblem>);
+/// Longest pass over a whole drive, ten years: its time in nanoseconds stays far below 64 bits.
+const PASS_MAX_MS: f64 = 10.0 * 365.25 * 86_400e3;
+
+/// What was found so far.
+#[derive(Default)]
+pub(super) struct Problems(Vec<ParamProblem>);
+
+impl IntoIterator for Problems {
+    type Item = ParamProblem;
+    type IntoIter = std::vec::IntoIter<ParamProblem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
 
 impl Problems {
-    fn unless(&mut self, ok: bool, field: &str, message: impl Into<String>) {
+    /// Notes a problem unless all is well.
+    pub(super) fn unless(&mut self, ok: bool, field: &str, message: impl Into<String>) {
         if !ok {
             self.0.push(ParamProblem { field: field.to_owned(), message: message.into() });
         }
-    }
-
-    fn positive(&mut self, value: f64, field: &str) {
-        self.unless(
-            value.is_finite() && value > 0.0,
-            field,
-            format!("is {value}; it must be greater than 0"),
-        );
-    }
-
-    fn not_negative(&mut self, value: f64, field: &str) {
-        self.unless(
-            value.is_finite() && value >= 0.0,
-            field,
-            format!("is {value}; it must be 0 or more"),
-        );
     }
 }
 
 impl HddParams {
     /// Everything about these parameters that cannot be; empty for a drive that can be built.
     pub fn validate(&self) -> Vec<ParamProblem> {
-        let mut problems = Problems(Vec::new());
-        self.check_basics(&mut problems);
-        self.check_sectors(&mut problems);
-        self.check_skew_and_layout(&mut problems);
-        self.check_seek(&mut problems);
-        self.check_caches(&mut problems);
-        self.check_smr(&mut problems);
+        let mut problems = Problems(out_of_bounds(self));
         if problems.0.is_empty() {
-            // zones are judged by what the rest implies
+            self.check_sectors(&mut problems);
+            self.check_skew_and_layout(&mut problems);
+            check_seek("seek", &self.seek, &mut problems);
+            self.check_caches(&mut problems);
+            self.check_smr(&mut problems);
+        }
+        if problems.0.is_empty() {
             self.check_zones(&mut problems);
         }
-        problems.0
-    }
-
-    fn check_basics(&self, p: &mut Problems) {
-        p.unless(
-            self.capacity_bytes > 0,
-            "capacity_bytes",
-            "is 0; give the bytes the host can address",
-        );
-        p.unless(
-            self.rpm.is_finite() && self.rpm > 0.0 && self.rpm <= RPM_MAX,
-            "rpm",
-            format!(
-                "is {}; a spindle turns more than 0 and at most {RPM_MAX} times a minute",
-                self.rpm
-            ),
-        );
-        p.unless(
-            (1..=64).contains(&self.heads),
-            "heads",
-            format!("is {}; give 1 to 64", self.heads),
-        );
-        for (value, field) in [
-            (self.head_switch_ms, "head_switch_ms"),
-            (self.write_settle_ms, "write_settle_ms"),
-            (self.read_hit_overhead_ms, "read_hit_overhead_ms"),
-            (self.read_miss_overhead_ms, "read_miss_overhead_ms"),
-            (self.write_overhead_ms, "write_overhead_ms"),
-        ] {
-            p.not_negative(value, field);
+        if problems.0.is_empty() {
+            self.check_formatted(&zone_formats(self), &mut problems);
         }
-        p.positive(self.interface_mb_s, "interface_mb_s");
-        p.unless(
-            self.queue.depth >= 1,
-            "queue.depth",
-            "is 0; a drive without queueing has depth 1",
-        );
-        p.unless(self.queue.window >= 1, "queue.window", "is 0; 1 is first come, first served");
-        p.positive(self.queue.starvation_ms, "queue.starvation_ms");
+        problems.0
     }
 
     fn check_sectors(&self, p: &mut Problems) {
@@ -123,14 +88,6 @@ impl HddParams {
                 self.alignment_shift_sectors
             ),
         );
-        if let Some(rmw) = &self.read_modify_write {
-            p.unless(
-                rmw.batch_sectors >= 1,
-                "read_modify_write.batch_sectors",
-                "is 0; give 1 or more",
-            );
-            p.not_negative(rmw.gap_ms, "read_modify_write.gap_ms");
-        }
     }
 
     fn check_skew_and_layout(&self, p: &mut Problems) {
@@ -144,61 +101,9 @@ impl HddParams {
             );
         }
         if let LayoutParams::Serpentine { band_cylinders } = self.layout {
-            p.unless(band_cylinders >= 1, "layout.band_cylinders", "is 0; give 1 or more");
-        }
-    }
-
-    fn check_seek(&self, p: &mut Problems) {
-        match &self.seek {
-            SeekParams::TwoPiece {
-                single_ms, near_base_ms, knee_fraction, far_base_ms, ..
-            } => {
-                p.positive(*single_ms, "seek.single_ms");
-                p.not_negative(*near_base_ms, "seek.near_base_ms");
-                p.not_negative(*far_base_ms, "seek.far_base_ms");
-                p.unless(
-                    (0.0..=1.0).contains(knee_fraction),
-                    "seek.knee_fraction",
-                    format!("is {knee_fraction}; it is a part of the full stroke, 0 to 1"),
-                );
-            }
-            SeekParams::TwoPieceCylinders { single_ms, near_base_ms, far_base_ms, .. } => {
-                p.positive(*single_ms, "seek.single_ms");
-                p.not_negative(*near_base_ms, "seek.near_base_ms");
-                p.not_negative(*far_base_ms, "seek.far_base_ms");
-            }
-            SeekParams::ThreePoint { min_ms, average_ms, full_ms } => {
-                p.positive(*min_ms, "seek.min_ms");
-                p.unless(
-                    min_ms < average_ms && average_ms < full_ms,
-                    "seek.average_ms",
-                    format!(
-                        "is {average_ms}; it must lie between min_ms {min_ms} and full_ms {full_ms}"
-                    ),
-                );
-            }
-            SeekParams::SquareRoot { min_ms, full_ms } => {
-                p.positive(*min_ms, "seek.min_ms");
-                p.unless(
-                    min_ms <= full_ms,
-                    "seek.full_ms",
-                    format!("is {full_ms}, shorter than min_ms {min_ms}"),
-                );
-            }
-            SeekParams::Table { points_cylinders_ms: points } => {
-                let field = "seek.points_cylinders_ms";
-                p.unless(!points.is_empty(), field, "is empty; give at least one point");
-                p.unless(
-                    points.windows(2).all(|pair| pair[0].0 < pair[1].0),
-                    field,
-                    "must have ascending distances, each once",
-                );
-                p.unless(
-                    points.iter().all(|point| point.1.is_finite() && point.1 >= 0.0),
-                    field,
-                    "has a time that is negative or not a number",
-                );
-            }
+            let ok = band_cylinders >= 1 && f64::from(band_cylinders) <= CYLINDERS_MAX;
+            let message = format!("is {band_cylinders}; give 1 to {CYLINDERS_MAX} cylinders");
+            p.unless(ok, "layout.band_cylinders", message);
         }
     }
 
@@ -217,15 +122,6 @@ impl HddParams {
             );
             p.unless(write.window > 0, "write_cache.window", "is 0; 1 writes in order of address");
         }
-        p.unless(
-            write.high_water_pct > 0.0 && write.high_water_pct <= 100.0,
-            "write_cache.high_water_pct",
-            format!("is {}; it must be greater than 0 and at most 100", write.high_water_pct),
-        );
-        p.not_negative(write.idle_ms, "write_cache.idle_ms");
-        p.positive(write.age_limit_ms, "write_cache.age_limit_ms");
-        p.not_negative(write.gap_ms, "write_cache.gap_ms");
-        p.not_negative(write.gap_jitter_ms, "write_cache.gap_jitter_ms");
         let read = &self.read_cache;
         p.unless(
             read.segments == 0 || read.segment_kib > 0,
@@ -243,63 +139,105 @@ impl HddParams {
     }
 
     fn check_smr(&self, p: &mut Problems) {
-        if let Some(smr) = &self.smr {
-            p.unless(smr.band_mib > 0, "smr.band_mib", "is 0; give the size of a band");
-            p.positive(smr.cache_gib, "smr.cache_gib");
-            p.unless(
-                smr.map_extents > 0,
-                "smr.map_extents",
-                "is 0; give the extents the map holds",
-            );
-            p.not_negative(smr.clean_idle_ms, "smr.clean_idle_ms");
-            p.unless(smr.append_extents > 0, "smr.append_extents", "is 0; give 1 or more");
-            p.unless(
-                smr.append_kib > 0,
-                "smr.append_kib",
-                "is 0; give the largest append to the log",
-            );
-        }
+        let Some(smr) = &self.smr else {
+            return;
+        };
+        let log_bytes = (smr.cache_gib * (1u64 << 30) as f64) as u64;
+        let drive_gib = self.capacity_bytes as f64 / (1u64 << 30) as f64;
+        p.unless(
+            log_bytes <= self.capacity_bytes,
+            "smr.cache_gib",
+            format!("is {}, more than the whole drive's {drive_gib:.1} GiB", smr.cache_gib),
+        );
+        p.unless(
+            log_bytes >= u64::from(smr.append_kib) * 1024,
+            "smr.append_kib",
+            format!(
+                "is {}, more than the {} GiB of the persistent cache",
+                smr.append_kib, smr.cache_gib
+            ),
+        );
+        p.unless(
+            u64::from(smr.band_mib) << 20 <= self.capacity_bytes,
+            "smr.band_mib",
+            format!(
+                "is {}, more than the whole drive's {:.0} MiB",
+                smr.band_mib,
+                drive_gib * 1024.0
+            ),
+        );
     }
 
     fn check_zones(&self, p: &mut Problems) {
         match &self.zones {
             ZoneParams::SquareRoot {
-                outer_media_mb_s,
-                inner_media_mb_s,
+                outer_media_mb_s: outer,
+                inner_media_mb_s: inner,
                 clamp_media_mb_s,
                 count,
             } => {
-                p.positive(*inner_media_mb_s, "zones.inner_media_mb_s");
                 p.unless(
-                    inner_media_mb_s <= outer_media_mb_s,
+                    inner <= outer,
                     "zones.inner_media_mb_s",
-                    format!(
-                        "is {inner_media_mb_s}, faster than the outer zone's {outer_media_mb_s}"
-                    ),
+                    format!("is {inner}, faster than the outer zone's {outer}"),
                 );
                 if let Some(clamp) = clamp_media_mb_s {
                     p.unless(
-                        *clamp >= *inner_media_mb_s,
+                        clamp >= inner,
                         "zones.clamp_media_mb_s",
-                        format!("is {clamp}, below the inner zone's {inner_media_mb_s}"),
+                        format!("is {clamp}, below the inner zone's {inner}"),
                     );
                 }
-                self.check_zone_count(*count, *outer_media_mb_s, p);
+                self.check_track("zones.outer_media_mb_s", *outer, p);
+                self.check_track("zones.inner_media_mb_s", *inner, p);
+                self.check_zone_count(*count, *outer, *inner, p);
             }
             ZoneParams::Table { list } => self.check_zone_list(list, p),
         }
     }
 
-    fn check_zone_count(&self, count: u32, outer_media_mb_s: f64, p: &mut Problems) {
-        p.unless(count > 0, "zones.count", "is 0; give 1 or more");
-        let track_sectors =
-            outer_media_mb_s * 1e6 * 60.0 / self.rpm / f64::from(self.physical_sector_bytes);
-        let tracks = sectors_needed(self) as f64 / track_sectors.max(1.0);
-        let cylinders = tracks / f64::from(self.heads);
+    /// Physical sectors that pass a head in one turn at a media rate.
+    fn track_sectors(&self, media_mb_s: f64) -> f64 {
+        media_mb_s * 1e6 * 60.0 / self.rpm / f64::from(self.physical_sector_bytes)
+    }
+
+    fn check_track(&self, field: &str, media_mb_s: f64, p: &mut Problems) {
+        let sectors = self.track_sectors(media_mb_s);
+        let per_sector_mb_s = media_mb_s / sectors;
         p.unless(
-            f64::from(count) <= cylinders,
+            (1.0..=TRACK_SECTORS_MAX).contains(&sectors),
+            field,
+            format!(
+                "is {}, {} sectors in a turn of {:.3} ms; give {} to {} MB/s",
+                plain(media_mb_s),
+                plain(sectors.floor()),
+                60_000.0 / self.rpm,
+                plain(per_sector_mb_s),
+                plain(per_sector_mb_s * TRACK_SECTORS_MAX)
+            ),
+        );
+    }
+
+    fn check_zone_count(&self, count: u32, outer: f64, inner: f64, p: &mut Problems) {
+        let cylinders_at = |media_mb_s: f64| {
+            let tracks = sectors_needed(self) as f64 / self.track_sectors(media_mb_s).max(1.0);
+            tracks / f64::from(self.heads)
+        };
+        let fewest = cylinders_at(outer).max(1.0);
+        p.unless(
+            f64::from(count) <= fewest,
             "zones.count",
-            format!("is {count}, more than the drive's {cylinders:.0} tracks on a surface"),
+            format!("is {count}, more than the drive's {fewest:.0} tracks on a surface"),
+        );
+        let most = cylinders_at(inner);
+        p.unless(
+            most <= CYLINDERS_MAX,
+            "capacity_bytes",
+            format!(
+                "is {}; at these rates that takes {} tracks on a surface, and {CYLINDERS_MAX} is the limit",
+                self.capacity_bytes,
+                plain(most.round())
+            ),
         );
     }
 
@@ -307,12 +245,6 @@ impl HddParams {
         p.unless(!list.is_empty(), "zones.list", "is empty; give at least one zone");
         for (i, zone) in list.iter().enumerate() {
             let at = |name: &str| format!("zones.list[{i}].{name}");
-            p.unless(zone.cylinders > 0, &at("cylinders"), "is 0; give the zone's width");
-            p.unless(
-                zone.sectors_per_track > 0,
-                &at("sectors_per_track"),
-                "is 0; give the sectors of a track",
-            );
             if let Some(outer) = i.checked_sub(1).and_then(|before| list.get(before)) {
                 p.unless(
                     zone.sectors_per_track <= outer.sectors_per_track,
@@ -331,110 +263,46 @@ impl HddParams {
                 p.unless(ok, &at(name), "must be at least 0 and less than 1 revolution");
             }
         }
-        let held: u64 = list
-            .iter()
-            .map(|z| {
-                u64::from(z.cylinders) * u64::from(self.heads) * u64::from(z.sectors_per_track)
-            })
-            .sum();
+        // no single product overflows within the bounds; a sum that would is too much anyway
+        let held = list.iter().fold(0u64, |sum, zone| {
+            let surface = u64::from(zone.cylinders) * u64::from(zone.sectors_per_track);
+            sum.saturating_add(surface * u64::from(self.heads))
+        });
         let needed = sectors_needed(self);
         p.unless(
             held >= needed && held as f64 <= needed as f64 * SPARE_FACTOR_MAX,
             "zones.list",
             format!("holds {held} physical sectors where capacity_bytes needs {needed}"),
         );
+        let cylinders: u64 = list.iter().map(|zone| u64::from(zone.cylinders)).sum();
+        p.unless(
+            cylinders as f64 <= CYLINDERS_MAX,
+            "zones.list",
+            format!("has {cylinders} cylinders; {CYLINDERS_MAX} is the limit"),
+        );
+    }
+
+    /// Checks what follows from the formatted zones: the time of a pass, and the seek curve over all cylinders.
+    fn check_formatted(&self, zones: &[ZoneFormat], p: &mut Problems) {
+        let cylinders: u64 = zones.iter().map(|zone| u64::from(zone.cylinders)).sum();
+        let turn_ms = 60_000.0 / self.rpm;
+        // each track takes a turn, less than another of skew, and the turns that a slow head switch loses
+        let track_ms = 3.0 * turn_ms + self.head_switch_ms;
+        let pass_ms = cylinders as f64 * f64::from(self.heads) * track_ms;
+        p.unless(
+            pass_ms <= PASS_MAX_MS,
+            "capacity_bytes",
+            format!(
+                "is {}; at these rates one pass over the drive could take {:.0} years, and 10 is the limit",
+                self.capacity_bytes,
+                pass_ms / PASS_MAX_MS * 10.0
+            ),
+        );
+        let stroke = u32::try_from(cylinders.saturating_sub(1)).unwrap_or(u32::MAX);
+        check_curve("seek", &self.seek, stroke, p);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::hdd::params::SmrParams;
-    use crate::hdd::tests::small_drive;
-
-    fn fields(change: impl FnOnce(&mut HddParams)) -> Vec<String> {
-        let mut params = small_drive();
-        change(&mut params);
-        params.validate().into_iter().map(|problem| problem.field).collect()
-    }
-
-    fn square_root(params: &mut HddParams, outer: f64, inner: f64, clamp: Option<f64>, count: u32) {
-        params.zones = ZoneParams::SquareRoot {
-            outer_media_mb_s: outer,
-            inner_media_mb_s: inner,
-            clamp_media_mb_s: clamp,
-            count,
-        };
-    }
-
-    #[test]
-    fn a_good_drive_has_no_problem() {
-        assert_eq!(small_drive().validate(), []);
-    }
-
-    #[test]
-    fn each_impossible_value_names_its_field() {
-        type Change = fn(&mut HddParams);
-        let cases: [(&str, Change); 19] = [
-            ("rpm", |p| p.rpm = 0.0),
-            ("rpm", |p| p.rpm = f64::NAN),
-            ("heads", |p| p.heads = 0),
-            ("capacity_bytes", |p| p.capacity_bytes += 100),
-            ("logical_sector_bytes", |p| p.logical_sector_bytes = 520),
-            ("read_modify_write", |p| p.physical_sector_bytes = 4096),
-            ("zones.inner_media_mb_s", |p| square_root(p, 80.0, 90.0, None, 10)),
-            ("zones.inner_media_mb_s", |p| square_root(p, 80.0, 0.0, None, 10)),
-            ("zones.clamp_media_mb_s", |p| square_root(p, 80.0, 50.0, Some(40.0), 10)),
-            ("zones.count", |p| square_root(p, 80.0, 50.0, None, 1_000_000)),
-            ("zones.list", |p| p.zones = ZoneParams::Table { list: vec![] }),
-            ("skew.head_rev", |p| p.skew.head_rev = 1.0),
-            ("layout.band_cylinders", |p| {
-                p.layout = LayoutParams::Serpentine { band_cylinders: 0 };
-            }),
-            ("seek.average_ms", |p| {
-                p.seek = SeekParams::ThreePoint { min_ms: 1.0, average_ms: 30.0, full_ms: 20.0 };
-            }),
-            ("seek.points_cylinders_ms", |p| {
-                p.seek = SeekParams::Table { points_cylinders_ms: vec![(5, 1.0), (5, 2.0)] };
-            }),
-            ("write_cache.high_water_pct", |p| p.write_cache.high_water_pct = 0.0),
-            ("read_cache.read_ahead_kib", |p| {
-                p.read_cache.read_ahead_kib = p.read_cache.segment_kib + 1;
-            }),
-            ("queue.depth", |p| p.queue.depth = 0),
-            ("smr.band_mib", |p| {
-                p.smr = Some(SmrParams {
-                    band_mib: 0,
-                    cache_gib: 0.1,
-                    map_extents: 10,
-                    clean_idle_ms: 100.0,
-                    append_kib: 1024,
-                    append_extents: 8,
-                });
-            }),
-        ];
-        for (field, change) in cases {
-            assert!(fields(change).iter().any(|f| f == field), "{field}: {:?}", fields(change));
-        }
-    }
-
-    #[test]
-    fn a_zone_list_must_hold_the_capacity_and_slow_down_inwards() {
-        let zone = |cylinders, sectors_per_track| ZoneEntry {
-            cylinders,
-            sectors_per_track,
-            head_skew_rev: None,
-            cylinder_skew_rev: None,
-        };
-        let with = |list: Vec<ZoneEntry>| fields(|p| p.zones = ZoneParams::Table { list });
-        assert_eq!(with(vec![zone(1, 100)]), ["zones.list"]);
-        let needed = sectors_needed(&small_drive()) as u32;
-        let heads = small_drive().heads;
-        let width = needed / heads / 1000 / 2 + 1;
-        assert_eq!(with(vec![zone(width, 1000), zone(width, 1000)]), Vec::<String>::new());
-        assert_eq!(
-            with(vec![zone(width, 900), zone(width, 1100)]),
-            ["zones.list[1].sectors_per_track"]
-        );
-    }
-}
+#[path = "validate_tests.rs"]
+mod tests;

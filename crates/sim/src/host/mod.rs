@@ -31,7 +31,7 @@ mod writing;
 
 pub use aging::Aging;
 pub use backing::{Backing, Raw};
-pub use file_system::FileSystem;
+pub use file_system::{FILE_SPAN, FileSystem};
 pub use file_target::{FileTarget, Mode};
 pub use files::{DirId, FileError, FileId, Files, ROOT};
 pub use fs_params::FsParams;

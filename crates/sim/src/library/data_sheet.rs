@@ -1,7 +1,11 @@
 //! What is printed of a drive and has no part in how the model works.
 
 use crate::hdd::HddParams;
+use crate::numbers::{outside, plain};
 use serde::{Deserialize, Serialize};
+
+/// Largest buffer, 1 TiB.
+const BUFFER_MAX_MIB: f64 = 1_048_576.0;
 
 /// The table `[data_sheet]`; every field may be absent.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -24,9 +28,14 @@ impl DataSheet {
     /// The first field that cannot be, and why.
     pub(super) fn problem(&self, hdd: Option<&HddParams>) -> Option<(&'static str, String)> {
         if let Some(inch) = self.form_factor_inch.filter(|inch| !(1.0..=8.0).contains(inch)) {
-            return Some(("form_factor_inch", format!("is {inch}; drives are 1 to 8 inches wide")));
+            let message = format!("is {}; drives are 1 to 8 inches wide", plain(inch));
+            return Some(("form_factor_inch", message));
         }
-        let (buffer, hdd) = (self.buffer_mib?, hdd?);
+        let buffer = self.buffer_mib?;
+        if let Some(message) = outside(buffer.into(), 1.0, BUFFER_MAX_MIB, "MiB") {
+            return Some(("buffer_mib", message));
+        }
+        let hdd = hdd?;
         let read = u64::from(hdd.read_cache.segments) * u64::from(hdd.read_cache.segment_kib);
         let used = read + u64::from(hdd.write_cache.dirty_limit_kib);
         (used > u64::from(buffer) * 1024).then(|| {

@@ -27,7 +27,11 @@ pub struct Planted {
 pub struct Start {
     /// Seed of everything that is left to chance.
     pub seed: u64,
-    /// Share of the drive that has been written before, 0–1 (flash).
+    /// Whether a hard disk begins at an angle and over a track drawn from the seed. Without, it begins at angle 0
+    /// over the outermost track.
+    pub anywhere: bool,
+    /// Share of the drive that has been written before, 0–1. The times of flash depend on it; on a hard disk it
+    /// only says where what is new lies, which is the caller's to choose.
     pub fill: f64,
     /// What is wrong with it.
     pub planted: Planted,

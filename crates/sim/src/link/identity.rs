@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Range of rotation speeds that a drive can report: ATA word 217 has 0401h to FFFEh for them.
+const RPM_MIN: u32 = 0x401;
+const RPM_MAX: u32 = 0xfffe;
+
 /// What a drive says of itself, or what is left of that behind a bridge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -94,6 +98,12 @@ impl Identity {
             let message =
                 format!("is {}, above the reported physical sector of {}", logical.1, physical.1);
             return Some((logical.0, message));
+        }
+        if let Some(rpm) = self.rotation_rpm.filter(|rpm| !(RPM_MIN..=RPM_MAX).contains(rpm)) {
+            let message = format!(
+                "is {rpm}; a drive can report {RPM_MIN} to {RPM_MAX}, leave the line out where it reports none"
+            );
+            return Some(("rotation_rpm", message));
         }
         (logical.1 < own_logical).then(|| {
             let message = format!(

@@ -6,6 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::Bridge;
 use super::table::LinkTable;
+use crate::numbers::{outside, plain};
+
+/// Slowest link, a quarter of which the drive's port still accepts; USB 1.1 carried ten times as much.
+const PAYLOAD_MIN_MB_S: f64 = 0.1;
+/// Most that a frame carries or costs, bytes.
+const FRAME_MAX: f64 = 1e6;
+/// Most that one command moves, 1 TiB.
+const TRANSFER_MAX_BYTES: u64 = 1 << 40;
 
 /// A parameter that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -155,7 +163,7 @@ impl LinkParams {
             if !(0.0..=1e6).contains(&value) {
                 return problem(
                     field,
-                    format!("{value} is not a delay; give 0 to 1000000 microseconds"),
+                    format!("{} is not a delay; give 0 to 1000000 microseconds", plain(value)),
                 );
             }
         }
@@ -205,21 +213,28 @@ impl LinkParams {
     }
 
     fn validate_wire(&self) -> Result<(), LinkProblem> {
-        if !(self.rate_mb_s > 0.0 && self.rate_mb_s <= 1e6) {
-            return problem(
-                "rate_mb_s",
-                format!("{} is no rate; give MB/s above 0", self.rate_mb_s),
-            );
+        for (field, value, least, most, unit) in [
+            ("rate_mb_s", self.rate_mb_s, PAYLOAD_MIN_MB_S, 1e6, "MB/s"),
+            ("frame_payload_bytes", self.frame_payload_bytes.into(), 1.0, FRAME_MAX, "bytes"),
+            ("frame_overhead_bytes", self.frame_overhead_bytes.into(), 0.0, FRAME_MAX, "bytes"),
+        ] {
+            if let Some(message) = outside(value, least, most, unit) {
+                return problem(field, message);
+            }
         }
-        if self.frame_payload_bytes == 0 {
-            return problem(
-                "frame_payload_bytes",
-                "a frame must carry data; give 1 or more".into(),
+        if self.payload_mb_s() < PAYLOAD_MIN_MB_S {
+            let message = format!(
+                "leaves {} MB/s for data beside {} bytes with each frame of {}; {PAYLOAD_MIN_MB_S} is the least",
+                plain(self.payload_mb_s()),
+                self.frame_overhead_bytes,
+                self.frame_payload_bytes
             );
+            return problem("rate_mb_s", message);
         }
         match self.max_transfer_bytes {
-            Some(bytes) if bytes == 0 || bytes % 4096 != 0 => {
-                problem("max_transfer_bytes", format!("{bytes}: give a multiple of 4096"))
+            Some(bytes) if bytes == 0 || bytes % 4096 != 0 || bytes > TRANSFER_MAX_BYTES => {
+                let range = format!("give a multiple of 4096 up to {TRANSFER_MAX_BYTES}");
+                problem("max_transfer_bytes", format!("is {bytes}; {range}"))
             }
             _ => Ok(()),
         }

@@ -1,7 +1,8 @@
 //! Which parameters cannot be.
 
 use super::geometry::Geometry;
-use super::params::{FlashParams, ParamProblem, SsdParams};
+use super::params::{FlashParams, ParamProblem, SlcParams, SsdParams, ThermalParams};
+use crate::numbers::{outside, plain};
 
 /// Ten seconds: no operation of a drive takes longer, and sums of such times stay far from overflow.
 const TIME_MAX_US: f64 = 1e7;
@@ -27,35 +28,23 @@ impl Problems {
         }
     }
 
-    fn positive(&mut self, field: &str, value: f64) {
-        if !(value.is_finite() && value > 0.0) {
-            self.add(field, format!("is {value}; must be a number above 0"));
-        }
-    }
-
-    fn not_negative(&mut self, field: &str, value: f64) {
-        if !(value.is_finite() && value >= 0.0) {
-            self.add(field, format!("is {value}; must be 0 or more"));
+    fn range(&mut self, field: &str, value: f64, (least, most): (f64, f64), unit: &str) {
+        if let Some(message) = outside(value, least, most, unit) {
+            self.add(field, message);
         }
     }
 
     fn time(&mut self, field: &str, value_us: f64) {
-        if !(0.0..=TIME_MAX_US).contains(&value_us) {
-            self.add(field, format!("is {value_us}; must be from 0 to {TIME_MAX_US}"));
-        }
+        let unit = if field.ends_with("_ms") { "ms" } else { "µs" };
+        self.range(field, value_us, (0.0, TIME_MAX_US), unit);
     }
 
     fn rate(&mut self, field: &str, value_mb_s: f64) {
-        if !(RATE_MIN_MB_S..=RATE_MAX_MB_S).contains(&value_mb_s) {
-            let range = format!("from {RATE_MIN_MB_S} to {RATE_MAX_MB_S}");
-            self.add(field, format!("is {value_mb_s}; must be {range}"));
-        }
+        self.range(field, value_mb_s, (RATE_MIN_MB_S, RATE_MAX_MB_S), "MB/s");
     }
 
     fn share(&mut self, field: &str, value: f64) {
-        if !(0.0..=1.0).contains(&value) {
-            self.add(field, format!("is {value}; must be from 0 to 1"));
-        }
+        self.range(field, value, (0.0, 1.0), "");
     }
 }
 
@@ -66,7 +55,12 @@ impl SsdParams {
         self.check_sizes(&mut problems);
         self.check_times(&mut problems);
         check_flash(&self.flash, &mut problems);
-        self.check_slc_and_thermal(&mut problems);
+        if let Some(slc) = &self.slc {
+            self.check_slc(slc, &mut problems);
+        }
+        if let Some(thermal) = &self.thermal {
+            check_thermal(thermal, &mut problems);
+        }
         if problems.0.is_empty() {
             self.check_together(&mut problems);
         }
@@ -85,7 +79,7 @@ impl SsdParams {
             "mapping_unit_bytes",
             "must be a power of two from 4096 to 1048576",
         );
-        problems.expect(self.capacity_bytes > 0, "capacity_bytes", "must be above 0");
+        problems.range("capacity_bytes", self.capacity_bytes as f64, (1.0, 1e18), "bytes");
         problems.expect(
             unit == 0 || self.capacity_bytes.is_multiple_of(u64::from(unit)),
             "capacity_bytes",
@@ -96,7 +90,7 @@ impl SsdParams {
             "spare_share",
             "must be above 0 and at most 10",
         );
-        problems.positive("map.cache_mib", self.map.cache_mib);
+        problems.range("map.cache_mib", self.map.cache_mib, (0.001, 1e6), "MiB");
         problems.expect(
             self.controller.queue_depth > 0,
             "controller.queue_depth",
@@ -124,42 +118,23 @@ impl SsdParams {
         problems.time("buffer.flush_commit_us", self.buffer.flush_commit_us);
     }
 
-    fn check_slc_and_thermal(&self, problems: &mut Problems) {
-        if let Some(slc) = &self.slc {
-            problems.expect(
-                slc.static_gb >= 0.0 && slc.static_gb * 1e9 <= self.capacity_bytes as f64,
-                "slc.static_gb",
-                "must be from 0 to the capacity",
-            );
-            problems.not_negative("slc.dynamic_max_gb", slc.dynamic_max_gb);
-            problems.share("slc.dynamic_free_share", slc.dynamic_free_share);
-            problems.time("slc.idle_before_fold_ms", slc.idle_before_fold_ms);
-            problems.expect(
-                self.flash.bits_per_cell > 1,
-                "slc",
-                "needs flash.bits_per_cell above 1; leave the table out for SLC flash",
-            );
+    fn check_slc(&self, slc: &SlcParams, problems: &mut Problems) {
+        let capacity_gb = self.capacity_bytes as f64 / 1e9;
+        for (field, value_gb) in
+            [("slc.static_gb", slc.static_gb), ("slc.dynamic_max_gb", slc.dynamic_max_gb)]
+        {
+            if !(0.0..=capacity_gb).contains(&value_gb) {
+                let (is, most) = (plain(value_gb), plain(capacity_gb));
+                problems.add(field, format!("is {is}; give 0 to the capacity, {most} GB"));
+            }
         }
-        if let Some(thermal) = &self.thermal {
-            problems.not_negative("thermal.idle_w", thermal.idle_w);
-            problems.not_negative("thermal.read_j_per_gb", thermal.read_j_per_gb);
-            problems.not_negative("thermal.write_j_per_gb", thermal.write_j_per_gb);
-            problems.positive("thermal.resistance_c_per_w", thermal.resistance_c_per_w);
-            problems.positive("thermal.time_constant_s", thermal.time_constant_s);
-            problems.positive("thermal.throttle_factor", thermal.throttle_factor);
-            problems.share("thermal.throttle_factor", thermal.throttle_factor);
-            let idle_c = thermal.ambient_c + thermal.idle_w * thermal.resistance_c_per_w;
-            problems.expect(
-                thermal.throttle_stop_c < thermal.throttle_start_c,
-                "thermal.throttle_stop_c",
-                "must be below throttle_start_c",
-            );
-            problems.expect(
-                idle_c < thermal.throttle_stop_c,
-                "thermal.throttle_stop_c",
-                "is not above the idle temperature, so that throttling would never end",
-            );
-        }
+        problems.share("slc.dynamic_free_share", slc.dynamic_free_share);
+        problems.time("slc.idle_before_fold_ms", slc.idle_before_fold_ms);
+        problems.expect(
+            self.flash.bits_per_cell > 1,
+            "slc",
+            "needs flash.bits_per_cell above 1; leave the table out for SLC flash",
+        );
     }
 
     /// What depends on several fields, once each of them can be.
@@ -183,6 +158,33 @@ impl SsdParams {
             "must divide planes_per_die × page_kib",
         );
     }
+}
+
+fn check_thermal(thermal: &ThermalParams, problems: &mut Problems) {
+    for (name, value, least, most, unit) in [
+        ("ambient_c", thermal.ambient_c, -273.0, 1000.0, "°C"),
+        ("throttle_start_c", thermal.throttle_start_c, -273.0, 1000.0, "°C"),
+        ("throttle_stop_c", thermal.throttle_stop_c, -273.0, 1000.0, "°C"),
+        ("idle_w", thermal.idle_w, 0.0, 1e4, "W"),
+        ("read_j_per_gb", thermal.read_j_per_gb, 0.0, 1e6, "J"),
+        ("write_j_per_gb", thermal.write_j_per_gb, 0.0, 1e6, "J"),
+        ("resistance_c_per_w", thermal.resistance_c_per_w, 0.001, 1e4, "°C per watt"),
+        ("time_constant_s", thermal.time_constant_s, 0.001, 1e6, "s"),
+        ("throttle_factor", thermal.throttle_factor, 0.001, 1.0, ""),
+    ] {
+        problems.range(&format!("thermal.{name}"), value, (least, most), unit);
+    }
+    let idle_c = thermal.ambient_c + thermal.idle_w * thermal.resistance_c_per_w;
+    problems.expect(
+        thermal.throttle_stop_c < thermal.throttle_start_c,
+        "thermal.throttle_stop_c",
+        "must be below throttle_start_c",
+    );
+    problems.expect(
+        idle_c < thermal.throttle_stop_c,
+        "thermal.throttle_stop_c",
+        "is not above the idle temperature, so that throttling would never end",
+    );
 }
 
 fn check_flash(flash: &FlashParams, problems: &mut Problems) {

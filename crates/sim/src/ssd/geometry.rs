@@ -12,6 +12,9 @@ use super::params::{ParamProblem, SsdParams};
 /// two more so that there is always something to gain.
 pub(super) const SPARE_BLOCKS_MIN: u64 = 8;
 
+/// Most superblocks: each takes memory of the machine that simulates it. Real drives have some thousand.
+const BLOCKS_MAX: u64 = 1_000_000;
+
 /// Physical unit: superblock × units per superblock + place within it.
 pub(super) type Ppn = u32;
 /// Logical unit: offset ÷ mapping unit.
@@ -64,6 +67,16 @@ impl Geometry {
         let slc_bytes = superblock_bytes / u64::from(flash.bits_per_cell);
         let static_blocks = (static_bytes / slc_bytes as f64).round() as u64;
         let logical_units = params.capacity_bytes / unit_bytes;
+        let blocks = ordinary_blocks.saturating_add(static_blocks);
+        if blocks > BLOCKS_MAX {
+            return Err(ParamProblem {
+                field: "flash.pages_per_block".into(),
+                message: format!(
+                    "makes {blocks} superblocks of {superblock_bytes} bytes, and {BLOCKS_MAX} is the limit: \
+                     take larger blocks or more dies"
+                ),
+            });
+        }
         let units = (ordinary_blocks + static_blocks) * (superblock_bytes / unit_bytes);
         if units >= u64::from(u32::MAX) {
             return Err(ParamProblem {

@@ -125,7 +125,7 @@ fn a_full_drive_has_a_smaller_dynamic_cache() {
 
 #[test]
 fn the_whole_drive_can_be_written_through_a_dynamic_cache() {
-    let mut params = with_cache(0.0, 10.0);
+    let mut params = with_cache(0.0, 1.0);
     params.spare_share = 0.1;
     let mut ssd = Ssd::new(params, 1).unwrap();
     closed_loop(&mut ssd, 0, Op::Write, (1 << 30) / CHUNK, 4, |k| (k * CHUNK, CHUNK));

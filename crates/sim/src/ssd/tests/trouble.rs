@@ -163,7 +163,7 @@ fn extreme_parameters_are_refused_or_work() {
     params.thermal = Some(thermal());
     let text = toml::to_string(&params).unwrap();
     let mut built = 0;
-    for value in ["0.0", "1.0", "-1.0", "7.0", "1000000000.0", "1e300", "nan", "inf"] {
+    for value in ["0.0", "1.0", "-1.0", "2.0", "7.0", "1000000000.0", "1e300", "nan", "inf"] {
         with_each_number_replaced(&text, value, |file, changed| {
             let Ok(params) = toml::from_str::<SsdParams>(file) else { return };
             let Ok(mut ssd) = Ssd::new(params, 1) else { return };

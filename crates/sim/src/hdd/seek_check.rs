@@ -1,0 +1,171 @@
+//! Seek curves that no arm has: those that fall.
+
+use crate::hdd::bounds::MOVE_MAX_MS;
+use crate::hdd::params::SeekParams;
+use crate::hdd::seek::SeekCurve;
+use crate::hdd::validate::Problems;
+use crate::numbers::plain;
+
+/// Measured times scatter; none may be under this share of a shorter way's time. In Western Digital's published
+/// table of a 4 TB drive the times of up to 128 cylinders lie between 1.4 and 1.9 ms without order.
+const SCATTER: f64 = 0.5;
+
+/// At its knee a fitted curve may fall to this share: the published ones fall by less than 1 %.
+const KNEE: f64 = 0.95;
+
+/// Checks what the fields of the table `table` mean to each other. Each must be within its bounds.
+pub(super) fn check_seek(table: &str, seek: &SeekParams, p: &mut Problems) {
+    let at = |name: &str| format!("{table}.{name}");
+    match seek {
+        SeekParams::TwoPiece { .. } | SeekParams::TwoPieceCylinders { .. } => {}
+        SeekParams::ThreePoint { min_ms, average_ms, full_ms } => {
+            p.unless(
+                min_ms < full_ms,
+                &at("full_ms"),
+                format!("is {full_ms}, not longer than min_ms {min_ms}"),
+            );
+            // Lee's curve rises from the first cylinder to the last: root >= 0, and no fall at the end
+            let (least, most) =
+                ((2.0 * min_ms + full_ms) / 3.0, (4.0 * min_ms + 11.0 * full_ms) / 15.0);
+            p.unless(
+                (least..=most).contains(average_ms),
+                &at("average_ms"),
+                format!(
+                    "is {average_ms}; from min_ms {min_ms} to full_ms {full_ms} the curve only rises with an \
+                     average of {least:.2} to {most:.2}"
+                ),
+            );
+        }
+        SeekParams::SquareRoot { min_ms, full_ms } => p.unless(
+            min_ms <= full_ms,
+            &at("full_ms"),
+            format!("is {full_ms}, shorter than min_ms {min_ms}"),
+        ),
+        SeekParams::Table { points_cylinders_ms } => {
+            check_points(&at("points_cylinders_ms"), points_cylinders_ms, p);
+        }
+    }
+}
+
+fn check_points(field: &str, points: &[(u32, f64)], p: &mut Problems) {
+    p.unless(!points.is_empty(), field, "is empty; give at least one point");
+    p.unless(
+        points.windows(2).all(|pair| pair[0].0 < pair[1].0),
+        field,
+        "must have ascending distances, each once",
+    );
+    let mut longest = (0, 0.0);
+    for &(cylinders, ms) in points {
+        p.unless(
+            ms >= longest.1 * SCATTER,
+            field,
+            format!(
+                "falls from {} ms at {} cylinders to {ms} at {cylinders}; measured times scatter, but not by half",
+                longest.1, longest.0
+            ),
+        );
+        if ms > longest.1 {
+            longest = (cylinders, ms);
+        }
+    }
+}
+
+/// Checks the curve of a drive whose longest seek is `stroke` cylinders: its second piece must go on where the
+/// first ends, and no movement may take longer than [`MOVE_MAX_MS`].
+pub(super) fn check_curve(table: &str, seek: &SeekParams, stroke: u32, p: &mut Problems) {
+    let curve = SeekCurve::new(seek, stroke);
+    let ms = |cylinders: u32| curve.time(cylinders) as f64 / 1e6;
+    let (knee, last_field) = match *seek {
+        SeekParams::TwoPiece { knee_fraction, .. } => {
+            ((knee_fraction * f64::from(stroke.max(1))).round() as u32, "far_slope_ms")
+        }
+        SeekParams::TwoPieceCylinders { knee_cylinders, .. } => (knee_cylinders, "far_slope_ms"),
+        SeekParams::ThreePoint { .. }
+        | SeekParams::SquareRoot { .. }
+        | SeekParams::Table { .. } => {
+            return;
+        }
+    };
+    let full_ms = ms(stroke).max(ms(knee.min(stroke).saturating_sub(1)));
+    p.unless(
+        full_ms <= MOVE_MAX_MS,
+        &format!("{table}.{last_field}"),
+        format!("makes movements of {} ms; {MOVE_MAX_MS} is the limit", plain(full_ms)),
+    );
+    if stroke < 3 {
+        return;
+    }
+    p.unless(
+        ms(2) >= ms(1) * SCATTER,
+        &format!("{table}.single_ms"),
+        format!("is {}, more than twice the {:.3} ms of two cylinders by the curve", ms(1), ms(2)),
+    );
+    if (3..=stroke).contains(&knee) {
+        let (before, behind) = (ms(knee - 1), ms(knee));
+        p.unless(
+            behind >= before * KNEE,
+            &format!("{table}.far_base_ms"),
+            format!("makes the curve fall at the knee, from {before:.3} to {behind:.3} ms; it must go on there"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(seek: &SeekParams, stroke: u32) -> Vec<String> {
+        let mut problems = Problems::default();
+        check_seek("seek", seek, &mut problems);
+        check_curve("seek", seek, stroke, &mut problems);
+        problems.into_iter().map(|problem| problem.field).collect()
+    }
+
+    #[test]
+    fn a_measured_table_may_scatter_but_not_fall() {
+        let table = |points: &[(u32, f64)]| {
+            fields(&SeekParams::Table { points_cylinders_ms: points.to_vec() }, 100_000)
+        };
+        assert_eq!(table(&[(1, 1.9), (2, 1.4), (9, 1.7), (600, 2.1)]), [""; 0]);
+        assert_eq!(table(&[(1, 1.9), (100, 15.0), (100_000, 2.0)]), ["seek.points_cylinders_ms"]);
+        assert_eq!(table(&[]), ["seek.points_cylinders_ms"]);
+    }
+
+    #[test]
+    fn a_three_point_curve_that_overshoots_or_begins_by_falling_is_refused() {
+        let three = |min_ms, average_ms, full_ms| {
+            fields(&SeekParams::ThreePoint { min_ms, average_ms, full_ms }, 100_000)
+        };
+        assert_eq!(three(1.0, 8.9, 18.0), [""; 0]);
+        assert_eq!(three(1.0, 19.0, 20.0), ["seek.average_ms"]);
+        assert_eq!(three(1.0, 5.0, 20.0), ["seek.average_ms"]);
+        // what is accepted only rises
+        for average_ms in [7.4, 14.9] {
+            let params = SeekParams::ThreePoint { min_ms: 1.0, average_ms, full_ms: 20.0 };
+            assert_eq!(fields(&params, 100_000), [""; 0]);
+            let curve = SeekCurve::new(&params, 100_000);
+            let times: Vec<u64> = (1..=1000).map(|step| curve.time(step * 100)).collect();
+            assert!(times.is_sorted(), "average {average_ms}");
+        }
+    }
+
+    #[test]
+    fn published_two_piece_curves_are_accepted() {
+        let hp =
+            |single_ms, near_base_ms, near_root_ms, knee_cylinders, far_base_ms, far_slope_ms| {
+                let curve = SeekParams::TwoPieceCylinders {
+                    single_ms,
+                    near_base_ms,
+                    near_root_ms,
+                    knee_cylinders,
+                    far_base_ms,
+                    far_slope_ms,
+                };
+                fields(&curve, 1961)
+            };
+        assert_eq!(hp(3.64, 3.24, 0.4, 383, 8.0, 0.008), [""; 0]);
+        assert_eq!(hp(3.45, 3.45, 0.597, 616, 10.8, 0.012), [""; 0]);
+        assert_eq!(hp(3.64, 3.24, 0.4, 383, 4.0, 0.008), ["seek.far_base_ms"]);
+        assert_eq!(hp(3.64, 3.24, 0.4, 383, 8.0, 9.0), ["seek.far_slope_ms"]);
+    }
+}

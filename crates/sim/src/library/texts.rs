@@ -1,0 +1,57 @@
+//! Texts of a model: what is printed must stay on one line.
+
+use super::Model;
+
+/// Longest text; ATA's model names have 40 characters.
+const LONGEST: usize = 200;
+
+/// The first text that cannot be printed, by its field's path, and what is wrong with it.
+pub(super) fn problem(model: &Model) -> Option<(String, String)> {
+    if model.name.trim().is_empty() {
+        return Some(("name".to_string(), "is empty; give the model a name".to_string()));
+    }
+    let (identity, bridge) = (&model.identity, &model.link.bridge);
+    let shown = |text: &Option<String>| text.clone().unwrap_or_default();
+    [
+        ("name", model.name.clone()),
+        ("summary", model.summary.clone()),
+        ("identity.model", identity.model.clone()),
+        ("identity.serial", identity.serial.clone()),
+        ("identity.firmware", identity.firmware.clone()),
+        ("link.name", model.link.name.clone()),
+        ("link.bridge.model", shown(&bridge.model)),
+        ("link.bridge.serial", shown(&bridge.serial)),
+        ("link.bridge.firmware", shown(&bridge.firmware)),
+    ]
+    .into_iter()
+    .find_map(|(field, text)| {
+        let message = if text.chars().any(char::is_control) {
+            "has a line break or another control character; give one line of text".to_string()
+        } else if text.chars().count() > LONGEST {
+            format!("has {} characters; give at most {LONGEST}", text.chars().count())
+        } else {
+            return None;
+        };
+        Some((field.to_string(), message))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::library::{BUILT_IN, Model};
+
+    #[test]
+    fn what_is_printed_is_one_line_and_a_model_has_a_name() {
+        let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == "wd40efrx").unwrap();
+        for (from, to, words) in [
+            ("name = \"wd40efrx\"", "name = \"\"", "toml:1: name: is empty"),
+            ("name = \"wd40efrx\"", "name = \"a\\nb\"", "toml:1: name: has a line break"),
+            ("serial = \"SIM", "serial = \"\\u001b[2J", "identity.serial: has a line break"),
+        ] {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, *text);
+            let error = Model::parse(&format!("{name}.toml"), &changed).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What the reader of model files says of a mistake, in the words of someone who writes one.
+
+use crate::numbers::plain;
+
+/// Where a mistake stands in `text` (first byte of the value, or of the table), and what it is, in one line.
+pub(super) fn mistake(text: &str, error: &toml::de::Error) -> (usize, String) {
+    let at = error.span().map_or(0, |span| span.start);
+    let message = in_words(error.message());
+    match key_before(text, at) {
+        Some(key) => (at, format!("{key}: {message}")),
+        None => match value_below(text, at, error.message()) {
+            Some((at, key)) => (at, format!("{key}: {message}")),
+            None => (at, message),
+        },
+    }
+}
+
+/// The message of the TOML reader, one line: what stands there, and what is wanted.
+fn in_words(message: &str) -> String {
+    let message = message.lines().collect::<Vec<_>>().join(" ");
+    if let Some(name) = quoted_after(&message, "missing field ") {
+        let rest = message.split_once(&format!("`{name}`")).map_or("", |(_, rest)| rest);
+        return format!("the field {name} is missing{rest}");
+    }
+    for beginning in ["invalid type: ", "invalid value: "] {
+        if let Some((found, expected)) =
+            message.strip_prefix(beginning).and_then(|rest| rest.rsplit_once(", expected "))
+        {
+            return format!("is {}; give {}", found_in_words(found), wanted_in_words(expected));
+        }
+    }
+    if let Some((found, expected)) =
+        message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected "))
+    {
+        return format!("is {}; give {}", in_quotes(found), in_quotes(expected));
+    }
+    if let Some(expected) = message.strip_prefix("invalid length ") {
+        let length = expected.split(',').next().unwrap_or_default();
+        return format!("has {length} values; give pairs [cylinders, ms]");
+    }
+    message
+}
+
+fn in_quotes(names: &str) -> String {
+    names.replace('`', "\"")
+}
+
+/// The name in backquotes behind the beginning `before`.
+fn quoted_after<'a>(message: &'a str, before: &str) -> Option<&'a str> {
+    message.strip_prefix(before)?.strip_prefix('`')?.split('`').next()
+}
+
+fn found_in_words(found: &str) -> String {
+    let value = || {
+        let text = found.split('`').nth(1).unwrap_or(found);
+        // the reader writes out all zeros of 1e-300
+        let number = text.parse::<f64>().ok().filter(|_| text.len() > 20);
+        number.map_or(text.to_string(), plain)
+    };
+    match found.split(' ').next() {
+        Some("string") => found.replacen("string", "the text", 1),
+        Some("integer" | "floating" | "boolean") => value(),
+        Some("map") => "a table".to_string(),
+        Some("sequence") => "a list".to_string(),
+        Some("unit") => "empty".to_string(),
+        _ => found.to_string(),
+    }
+}
+
+fn wanted_in_words(expected: &str) -> String {
+    let wanted = match expected {
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" => "a whole number, 0 or more",
+        "f64" => "a number",
+        "a string" => "a text in quotation marks",
+        "a boolean" => "true or false",
+        "a sequence" => "a list in brackets",
+        "variant identifier" => "a word in quotation marks",
+        "a tuple of size 2" => "a pair [cylinders, ms]",
+        _ if expected.contains("struct") || expected.contains("enum") || expected == "a map" => {
+            "a table"
+        }
+        _ => expected,
+    };
+    wanted.to_string()
+}
+
+/// The key whose value begins at byte `at` of a file, if it stands directly before.
+fn key_before(text: &str, at: usize) -> Option<&str> {
+    let before = text.get(..at)?.trim_end().strip_suffix('=')?.trim_end();
+    let part_of_key = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let key = &before[before.trim_end_matches(part_of_key).len()..];
+    (!key.is_empty()).then_some(key)
+}
+
+/// The first value below the table header at byte `at` that is what the reader complains of, and its key: of tables
+/// with variants (`curve`, `profile`, `order`) the reader only names the table.
+fn value_below<'t>(text: &'t str, at: usize, message: &str) -> Option<(usize, &'t str)> {
+    let found =
+        ["invalid type: ", "invalid value: "].iter().find_map(|b| message.strip_prefix(b))?;
+    let found = match found.strip_prefix("string ") {
+        Some(quoted) => quoted.rsplit_once(", expected ")?.0,
+        None => found.split('`').nth(1)?,
+    };
+    let begin = at + text.get(at..)?.find('\n')? + 1;
+    let mut offset = begin;
+    for line in text[begin..].split_inclusive('\n').take_while(|line| !line.starts_with('[')) {
+        if let Some((key, value)) = line.split_once('=')
+            && value.trim_start().starts_with(found)
+        {
+            return Some((offset + line.len() - value.trim_start().len(), key.trim()));
+        }
+        offset += line.len();
+    }
+    None
+}
