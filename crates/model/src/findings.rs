@@ -206,6 +206,10 @@ findings! {
         rule "surface wrote back a stretch whose bytes are all alike"
         cause "Nothing is stored there. Drives that compress, or know which blocks are erased, write such bytes faster than a file's."
         remedy "Fill the drive before, or on a drive without contents let it write fresh data: --destroy SERIAL."
+    SampledCache = "F034" "sampled-cache" Invalid
+        rule "samples of fill on a disk do not become slower inwards (by 6 %, for a whole disk), or over 5 % of them are 15 % off their neighbours; on flash, fill.burst=0"
+        cause "A cache took the samples, as in shingled disks and behind bridges, and a full fill soon leaves it: their rates are not the medium's."
+        remedy "Use --set fill.mode=full."
 }
 
 impl fmt::Display for FindingId {
