@@ -41,7 +41,8 @@ pub fn plan(
         Some(_) => Assumed::MEMORY,
         None => Assumed::of(target.drive()),
     };
-    let context = Context { suite: &suite, target: info, assumed, span_bytes, allowed };
+    let drive = target.drive();
+    let context = Context { suite: &suite, target: info, assumed, span_bytes, allowed, drive };
     let mut planned: Vec<PlannedTest> =
         suite.tests.iter().map(|&test| tests::plan(test, &context)).collect();
     let Some(first) = planned.iter_mut().find(|test| test.skip.is_none()) else {

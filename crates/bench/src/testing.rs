@@ -14,7 +14,7 @@ use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::document::{Limiter, TestResult};
 use drivescope_model::host::Calibration;
 use drivescope_model::options::{Suite, TestKind};
-use drivescope_model::plan::Engine;
+use drivescope_model::plan::{Engine, PlannedTest, WriteLevel};
 use drivescope_model::units::Secs;
 use std::io;
 use std::path::Path;
@@ -124,20 +124,23 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for VirtualQueue<F> {
 
 /// Runs one test of `suite` on a target such as `sim:wd20ears`, and returns its result.
 pub fn run_on(target: &str, suite: Suite, seed: u64, stop: bool) -> TestResult {
-    run_at(&Target::find(Path::new(target), &Roots::host()).unwrap(), suite, seed, stop)
+    run_at(&run_target(target), suite, seed, stop)
+}
+
+/// A target by its name. A simulated drive keeps its contents as long as this is kept.
+pub fn run_target(target: &str) -> Target {
+    Target::find(Path::new(target), &Roots::host()).unwrap()
+}
+
+/// The plan of one test.
+pub fn plan_of(target: &Target, suite: Suite) -> PlannedTest {
+    planner::plan(suite, 1, Engine::Sim, target, false, WriteLevel::Read).unwrap().tests.remove(0)
 }
 
 /// The same on a target that was found before.
 pub fn run_at(target: &Target, suite: Suite, seed: u64, stop: bool) -> TestResult {
-    let plan = planner::plan(
-        suite,
-        seed,
-        Engine::Sim,
-        target,
-        false,
-        drivescope_model::plan::WriteLevel::Read,
-    )
-    .unwrap();
+    let level = WriteLevel::Read;
+    let plan = planner::plan(suite, seed, Engine::Sim, target, false, level).unwrap();
     let calibration = Calibration::default();
     let (events, _listener) = channel();
     let stop = Arc::new(AtomicBool::new(stop));

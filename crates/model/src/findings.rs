@@ -218,6 +218,10 @@ findings! {
         rule "more than 2 % of a file, or of the file behind a loop device, were never written and have no blocks on a drive"
         cause "Reading a hole needs no drive: the file system answers with zeros."
         remedy "Fill the file with data first (a copy by cp --sparse=never), or measure a directory on the same drive."
+    SampledCache = "F037" "sampled-cache" Invalid
+        rule "samples of fill on a disk do not become slower inwards (by 6 %, for a whole disk), or over 5 % of them are 15 % off their neighbours; on flash, fill.burst=0"
+        cause "A cache took the samples, as in shingled disks and behind bridges, and a full fill soon leaves it: their rates are not the medium's."
+        remedy "Use --set fill.mode=full."
 }
 
 impl fmt::Display for FindingId {

@@ -80,6 +80,9 @@ pub struct PlannedTest {
     pub restores: Option<Restores>,
     /// What it is expected to cost; zero when skipped.
     pub cost: Cost,
+    /// Why the cost is an upper bound, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<String>,
     /// Why it will not run, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip: Option<String>,

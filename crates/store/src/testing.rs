@@ -244,6 +244,7 @@ fn plan() -> Plan {
             }),
             cost: Cost { seconds: 12.25, read_bytes: 1 << 40, written_bytes: 1 << 33 },
             skip: some("the file system is read-only"),
+            at_most: Some("the burst may end early".into()),
             omitted: vec!["mix70: needs a larger file".into()],
         }],
         own_folder: some("/mnt/Data_1/100%/drivescope-0123"),

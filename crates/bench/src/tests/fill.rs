@@ -2,39 +2,36 @@
 //! fast cache, the time of a whole fill.
 
 mod curve;
+mod doubt;
+mod sampling;
 
 use super::continuing::Need;
 use super::writing::{Manner, stretch, write, write_kept, written_bytes};
-use super::{Context, continuing, no_overwriting, planned, skipped};
+use super::{Context, continuing, no_overwriting, planned, skipped, written_mb_s};
 use crate::error::BenchError;
 use crate::offsets::{derive_seed, shuffle};
 use crate::payload::Payload;
 use crate::results::TestRecord;
 use crate::scan::{Place, Timed};
 use crate::session::Session;
+use drivescope_model::drive::{Drive, DriveKind};
+use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::stopped::{Phase, Stopped};
 use drivescope_model::whole_drive::{FillMode, FillOptions};
+use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN};
+pub(super) use sampling::PLACES_MIN;
+use sampling::Sampling;
 
-/// Fewest places that give a curve.
-pub(crate) const PLACES_MIN: u32 = 16;
-/// Requests of a sample that average out what one of them happens to meet.
-const SAMPLE_CHUNKS: u64 = 32;
-/// The same of a hard disk, and the size of its requests at most: it answers when a track has left its
-/// cache, and what of that is no whole request makes the rate of a short sample uncertain.
-const DISK_SAMPLE_CHUNKS: u64 = 64;
-const DISK_CHUNK: u64 = 256 << 10;
-/// Longest lead-in and longest sample of a place: longer ones say nothing more, they only take time.
-const SAMPLE_MAX: u64 = 128 << 20;
+/// Why the plan of a burst is a bound.
+const EARLY_END: &str = "the burst ends where the rate falls for good";
 /// Pieces of a full fill, each timed; longer ones where a whole drive has too many of them.
 const PIECE: u64 = 256 << 20;
 /// Pieces of a full fill at least.
 const PIECES_MIN: u64 = 64;
-/// Places on flash: fewer and longer ones, because the rate there hardly follows the position, while it
-/// varies with the rows of pages that a sample fills.
-const FLASH_PLACES: u64 = 32;
-/// For the same reason, their rates are medians over so many neighbours to each side.
+/// On flash the rate hardly follows the position, while it varies with the rows of pages that a sample
+/// fills: rates there are medians over so many neighbours to each side.
 const FLASH_REACH: usize = 3;
 /// Pieces of the longest burst, and their length at least.
 const BURST_PIECES: u64 = 1024;
@@ -52,6 +49,7 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     }
     let options = &context.suite.fill;
     let size = context.span_bytes / PAGE * PAGE;
+    let rotates = disk_of(context.drive).is_some();
     let mut test = planned(TestKind::Fill, context);
     let written = match options.mode {
         FillMode::Full if options.from.0 >= size => {
@@ -59,19 +57,30 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
             return skipped(TestKind::Fill, context, reason);
         }
         FillMode::Full => size - options.from.0,
-        FillMode::Sampled => match Sampling::new(options, size, true) {
-            // The burst comes on top where there is no rotation, which only the drive knows.
-            Some(sampling) => sampling.bytes() + burst_bytes(options, size, false),
-            None => {
-                let reason = "is too small to be sampled; use --set fill.mode=full";
-                return skipped(TestKind::Fill, context, reason);
+        FillMode::Sampled => match Sampling::new(options, size, disk_of(context.drive)) {
+            Ok(sampling) => {
+                let burst = burst_bytes(options, size, rotates);
+                test.at_most = (burst > 0).then(|| EARLY_END.to_string());
+                sampling.bytes() + burst
             }
+            Err(reason) => return skipped(TestKind::Fill, context, reason),
         },
     };
-    let seconds = written as f64 / (context.assumed.mb_s * 1e6);
+    let seconds = written as f64 / (written_mb_s(context, written) * 1e6);
     test.writes = WriteLevel::Destroy;
     test.cost = Cost { seconds, read_bytes: 0, written_bytes: written };
     test
+}
+
+/// Not made of others or of files, whose places need not follow each other.
+fn is_one_medium(drive: &Drive) -> bool {
+    use DriveKind::{Composite, Loop, Memory, Virtual};
+    !matches!(drive.kind, Composite | Loop | Memory | Virtual)
+}
+
+/// Capacity of a drive that rotates, or says so.
+fn disk_of(drive: Option<&Drive>) -> Option<u64> {
+    drive.filter(|drive| drive.rotational_hint).map(|drive| drive.capacity_bytes)
 }
 
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
@@ -82,7 +91,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     let data = Payload::new(session.plan.seed, pass);
     let fill = Fill {
         size: session.span_bytes(session.open_device()) / PAGE * PAGE,
-        rotates: session.target.drive().is_some_and(|drive| drive.rotational_hint),
+        disk: disk_of(session.target.drive()),
         manner: Manner { data, chunk: options.chunk.0, depth: options.depth },
         session,
     };
@@ -97,8 +106,8 @@ struct Fill<'s> {
     session: &'s Session<'s>,
     /// Bytes that may be written.
     size: u64,
-    /// A hard disk: rates follow the position. Else they follow what was written before.
-    rotates: bool,
+    /// Capacity of a hard disk: rates follow the position. Else they follow what was written before.
+    disk: Option<u64>,
     manner: Manner,
 }
 
@@ -158,10 +167,9 @@ impl Fill<'_> {
         }
         curve::report(record, &curve);
         self.report_written(record, "write", written_bytes(timed));
-        // No zone is a fifth slower than its neighbour: a larger step is the end of a cache, which
-        // shingled disks have too.
-        curve::report_knee(record, &curve);
-        if self.rotates {
+        // Shingled disks have a cache that ends, too.
+        curve::report_knee(record, &curve, self.fall_min());
+        if self.disk.is_some() {
             curve::report_zones(record, &curve);
         }
         curve
@@ -182,11 +190,10 @@ impl Fill<'_> {
 
     /// Writes a small share of the target: a burst on flash, then places spread over everything.
     fn sampled(&self, record: &mut TestRecord) -> Result<(), BenchError> {
-        let sampling = Sampling::new(self.options(), self.size, self.rotates).ok_or_else(|| {
-            BenchError::Unsuitable("is too small to be sampled; use --set fill.mode=full".into())
-        })?;
+        let sampling =
+            Sampling::new(self.options(), self.size, self.disk).map_err(BenchError::Unsuitable)?;
         let mut burst = Vec::new();
-        let bound = burst_bytes(self.options(), self.size, self.rotates);
+        let bound = burst_bytes(self.options(), self.size, self.disk.is_some());
         if bound > 0 {
             self.burst(record, bound, &mut burst)?;
         }
@@ -206,18 +213,37 @@ impl Fill<'_> {
         let visits = written_bytes(&timed) / sampling.sample;
         self.report_written(record, "write", sampling.bytes_of(visits));
         timed.drain(..timed.len().min(sampling.warm_up as usize));
-        let reach = if self.rotates { 0 } else { FLASH_REACH };
+        let reach = if self.disk.is_some() { 0 } else { FLASH_REACH };
         let begun = curve::continuous(&burst);
         let behind = begun.last().map_or(0, |step| step.to);
         let curve = [begun, curve::sampled(&timed, behind, self.size, reach)].concat();
         curve::report(record, &curve);
+        if let Some(why) = self.doubt(&curve, burst.is_empty()) {
+            let finding = Finding::new(FindingId::SampledCache, why);
+            let about = |finding: Finding, of| finding.about(format!("fill.write.{of}_mb_s"));
+            let rates = ["start", "end", "min", "mean", "max"];
+            record.notice(rates.into_iter().fold(finding, about));
+            return end;
+        }
         if end.is_ok() {
             curve::report_whole(record, &curve);
         }
-        if self.rotates {
+        if self.disk.is_some() {
             curve::report_sampled_zones(record, &curve);
         }
         end
+    }
+
+    /// Why the samples do not show the medium, if so.
+    fn doubt(&self, curve: &[curve::Step], no_burst: bool) -> Option<String> {
+        let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
+        match self.disk {
+            Some(capacity) if self.session.target.drive().is_some_and(is_one_medium) => {
+                doubt::of_disk(&rates, self.size as f64 / capacity as f64)
+            }
+            None if no_burst => Some(doubt::NO_BURST.to_string()),
+            _ => None,
+        }
     }
 
     /// Writes without a pause from the beginning on, until the rate has fallen for good or the bound is
@@ -232,8 +258,7 @@ impl Fill<'_> {
         let piece = (bound / BURST_PIECES).max(BURST_PIECE_MIN).next_multiple_of(chunk);
         let mut end = Ok(());
         let mut left = pieces(0, bound, piece);
-        while end.is_ok() && !left.is_empty() && curve::knee_of(&curve::continuous(timed)).is_none()
-        {
+        while end.is_ok() && !left.is_empty() && !self.has_knee(timed) {
             let leg = left[..left.len().min(BURST_LEG)].to_vec();
             let before = timed.len();
             end = write(self.session, record, "burst", leg, self.manner)
@@ -243,8 +268,17 @@ impl Fill<'_> {
         let curve = curve::continuous(timed);
         self.report_written(record, "burst", written_bytes(timed));
         curve::staircase(record, "burst.burst_mb_s", &curve::merged(&curve));
-        curve::report_knee(record, &curve);
+        curve::report_knee(record, &curve, self.fall_min());
         end
+    }
+
+    /// Smallest fall of the rate that is the end of a cache, as a share.
+    fn fall_min(&self) -> f64 {
+        if self.disk.is_some() { DISK_FALL_MIN } else { FLASH_FALL_MIN }
+    }
+
+    fn has_knee(&self, timed: &[Timed]) -> bool {
+        curve::knee_of(&curve::continuous(timed), self.fall_min()).is_some()
     }
 
     fn report_written(&self, record: &mut TestRecord, cell: &str, bytes: u64) {
@@ -270,67 +304,6 @@ fn piece_bytes(size: u64, simulated: bool, chunk: u64) -> u64 {
 fn pieces(from: u64, to: u64, piece: u64) -> Vec<Place> {
     let starts = (from..to).step_by(piece as usize);
     starts.map(|offset| stretch(offset, piece.min(to - offset))).collect()
-}
-
-/// How the target is sampled: places, each with a lead-in that fills the drive's write cache, so that the
-/// sample behind it goes at the rate of the medium.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sampling {
-    count: u64,
-    lead_in: u64,
-    sample: u64,
-    /// Bytes per request.
-    chunk: u64,
-    /// Visits before the first that counts.
-    warm_up: u64,
-}
-
-impl Sampling {
-    /// As many places as asked that fit into the asked share; `None` if they would be too few.
-    fn new(options: &FillOptions, size: u64, rotates: bool) -> Option<Self> {
-        let asked = options.chunk.0;
-        let budget = (size as f64 * options.share_pct / 100.0) as u64;
-        let (chunk, chunks) = match rotates {
-            true => (asked.min(DISK_CHUNK), DISK_SAMPLE_CHUNKS),
-            false => (asked, SAMPLE_CHUNKS),
-        };
-        // Rather fewer places than samples so short that chance decides; but not too few.
-        let long_enough = (budget / (2 * chunks * chunk)).max(u64::from(PLACES_MIN));
-        let most = if rotates { long_enough } else { long_enough.min(FLASH_PLACES) };
-        let warm_up = u64::from(rotates);
-        let fitting = (budget / (2 * chunk)).saturating_sub(warm_up);
-        let count = u64::from(options.places).min(most).min(fitting);
-        if count < u64::from(PLACES_MIN) {
-            return None;
-        }
-        let half = (budget / (count + warm_up) / 2).min(SAMPLE_MAX) / chunk * chunk;
-        Some(Self { count, lead_in: half, sample: half, chunk, warm_up })
-    }
-
-    /// Bytes written by so many visits.
-    fn bytes_of(self, visits: u64) -> u64 {
-        visits * (self.lead_in + self.sample)
-    }
-
-    fn bytes(self) -> u64 {
-        self.bytes_of(self.count + self.warm_up)
-    }
-
-    /// Places from the first byte to the last, in order.
-    fn places(self, size: u64) -> Vec<Place> {
-        let last = (size - self.lead_in - self.sample) / PAGE;
-        let place = |i: u64| {
-            let at = u128::from(last) * u128::from(i) / u128::from(self.count - 1);
-            let lead_in_from = at as u64 * PAGE;
-            Place {
-                offset: lead_in_from + self.lead_in,
-                len: self.sample,
-                lead_in_from,
-                lead_in_len: self.lead_in,
-            }
-        };
-        (0..self.count).map(place).collect()
-    }
 }
 
 #[cfg(test)]

@@ -37,6 +37,8 @@ pub struct Context<'a> {
     pub span_bytes: u64,
     /// How a block device may be written.
     pub allowed: WriteLevel,
+    /// The drive at the bottom, if there is one.
+    pub drive: Option<&'a Drive>,
 }
 
 /// Speeds assumed before anything is measured, for estimates of time and volume only.
@@ -77,6 +79,30 @@ impl Assumed {
     }
 }
 
+/// The most that a SATA link carries; flash behind a faster one has faster chips.
+const SATA_MB_S: f64 = 600.0;
+
+/// Rate, MB/s, at which so many bytes of a drive can be expected to be written one after the other.
+///
+/// Fitted on the drives of docs/models.md, all but the shingled ones within a factor of 1.5. The mean over a disk
+/// grows with the third root of its capacity; flash behind its cache, with the number of its chips. What is
+/// small beside the drive goes into the cache, at the rate of the link.
+fn written_mb_s(context: &Context<'_>, bytes: u64) -> f64 {
+    let usual = context.assumed.mb_s;
+    let known = [DriveKind::HardDisk, DriveKind::Ssd, DriveKind::Nvme, DriveKind::Simulated];
+    let Some(drive) = context.drive.filter(|drive| known.contains(&drive.kind)) else {
+        return usual;
+    };
+    let capacity_gb = drive.capacity_bytes as f64 / 1e9;
+    if drive.rotational_hint {
+        return 55.0 * (capacity_gb / 400.0).cbrt();
+    }
+    let link = drive.link.as_ref().map_or(usual, |link| link.payload_mb_s * 0.9);
+    let per_gb = if link > SATA_MB_S { 2.0 } else { 1.5 };
+    let is_little = bytes < drive.capacity_bytes / 50;
+    if is_little { link.min(usual.max(450.0)) } else { link.min(per_gb * capacity_gb) }
+}
+
 /// What a test would do on a target, before anything runs.
 pub fn plan(test: TestKind, context: &Context<'_>) -> PlannedTest {
     match test {
@@ -114,7 +140,15 @@ fn planned(test: TestKind, context: &Context<'_>) -> PlannedTest {
         _ => WriteLevel::Read,
     };
     let cost = drivescope_model::plan::Cost::default();
-    PlannedTest { test, writes, restores: None, cost, skip: None, omitted: Vec::new() }
+    PlannedTest {
+        test,
+        writes,
+        restores: None,
+        cost,
+        at_most: None,
+        skip: None,
+        omitted: Vec::new(),
+    }
 }
 
 /// A planned test that does not run, and why.

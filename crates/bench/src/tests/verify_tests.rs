@@ -1,7 +1,7 @@
 //! `verify` on simulated drives that keep data.
 
 use super::*;
-use crate::testing::{run_at, run_on, suite_of, value};
+use crate::testing::{plan_of, run_at, run_on, run_target, suite_of, value};
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::options::Suite;
 
@@ -16,6 +16,17 @@ fn full(size: Bytes) -> Suite {
     let mut suite = suite_of(TestKind::Verify);
     (suite.verify.mode, suite.span) = (VerifyMode::Full, size);
     suite
+}
+
+/// Runs on a drive of its own and holds the plan against what was done.
+fn run_planned(target: &str, suite: Suite) -> TestResult {
+    let planned = plan_of(&run_target(target), suite.clone());
+    let result = run_on(target, suite, 7, false);
+    let written = value(&result, "verify.capacity.written_bytes").unwrap();
+    assert!(planned.cost.written_bytes as f64 >= written, "{target}: {written} {planned:?}");
+    assert!(planned.cost.seconds >= result.elapsed_s, "{target}: {} {planned:?}", result.elapsed_s);
+    assert!(planned.at_most.is_some());
+    result
 }
 
 fn done(result: &TestResult) -> &TestResult {
@@ -34,8 +45,10 @@ fn quick_finds_the_real_size_of_fakes() {
         ("wrap:31999999488", 31_999_999_488, 31_999_999_488),
         ("cut:8GB", 8_000_000_000, 0),
         ("cut:60GiB:256KiB", 60 << 30, 0),
+        ("cut:128035675648", 128_035_675_648, 0),
+        ("wrap:128035675648", 128_035_675_648, 128_035_675_648),
     ] {
-        let result = run_on(&format!("sim:pm871b-128?fake={fake}"), quick(), 7, false);
+        let result = run_planned(&format!("sim:pm871b-128?fake={fake}"), quick());
         let value = |key: &str| value(done(&result), key).unwrap() as u64;
         assert_eq!(value("verify.capacity.real_bytes"), real, "{fake}");
         assert_eq!(value("verify.capacity.announced_bytes"), 128_035_676_160);
@@ -47,8 +60,8 @@ fn quick_finds_the_real_size_of_fakes() {
 
 #[test]
 fn quick_leaves_honest_drives_alone() {
-    for drive in ["sim:pm871b-128", "sim:wd4000aaks"] {
-        let result = run_on(drive, quick(), 7, false);
+    for drive in ["sim:pm871b-128", "sim:wd4000aaks", "sim:usb-16tb", "sim:st8000as0002-smr"] {
+        let result = run_planned(drive, quick());
         let real = value(done(&result), "verify.capacity.real_bytes").unwrap();
         assert_eq!(Some(real), value(&result, "verify.capacity.announced_bytes"));
         assert!(value(&result, "verify.capacity.sure_pct").unwrap() > 99.99);
@@ -95,12 +108,6 @@ fn full_needs_a_part_of_a_simulated_drive_that_fits_into_memory() {
     assert!(error.to_string().contains("--size 4 GiB"), "{error}");
 }
 
-/// A simulated drive that is found once: it keeps its contents from run to run.
-fn found(target: &str) -> drivescope_drive::Target {
-    let path = std::path::Path::new(target);
-    drivescope_drive::Target::find(path, &drivescope_drive::Roots::host()).unwrap()
-}
-
 fn reading(mut suite: Suite) -> Suite {
     suite.verify.phase = VerifyPhase::Read;
     suite
@@ -117,7 +124,7 @@ fn refused(result: &TestResult, what: &str) {
 /// A stopped run is continued on the same drive only, and comes to the same end.
 #[test]
 fn a_full_run_is_continued() {
-    let drive = found("sim:pm871b-128");
+    let drive = run_target("sim:pm871b-128");
     let stopped = run_at(&drive, full(Bytes::mib(96)), 7, true);
     assert_eq!(stopped.status, TestStatus::Interrupted);
     done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
@@ -139,7 +146,7 @@ fn a_read_accuses_nobody_without_the_stamps_of_its_seed() {
         ["sim:pm871b-128", "sim:pm871b-128?fake=cut:40MiB", "sim:pm871b-128?fake=wrap:40MiB"]
     {
         let is_fake = drive.contains("fake");
-        let drive = found(drive);
+        let drive = run_target(drive);
         refused(
             &run_at(&drive, reading(full(size)), 7, false),
             "the stamps of seed 7 are not here",
@@ -160,7 +167,7 @@ fn a_read_accuses_nobody_without_the_stamps_of_its_seed() {
 /// A run that was stopped while it wrote leaves a drive that looks as if its end were missing.
 #[test]
 fn a_read_behind_half_a_write_is_no_accusation() {
-    let drive = found("sim:pm871b-128");
+    let drive = run_target("sim:pm871b-128");
     done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
     let read = run_at(&drive, reading(full(Bytes::mib(96))), 7, false);
     assert!(!accused(done(&read)));
@@ -173,23 +180,23 @@ fn a_read_behind_half_a_write_is_no_accusation() {
 /// Caches that answer for the end of the drive, smaller and larger than what is pushed out of them.
 #[test]
 fn a_cache_does_not_save_a_full_run_from_finding_a_fake() {
-    for cache in ["512", "1MiB", "7MiB", "8MiB", "20MiB", "28MiB"] {
-        for fake in ["cut:40MiB", "wrap:40MiB"] {
-            let mut suite = full(Bytes::mib(96));
+    for cache in ["512", "1MiB", "7MiB", "8MiB", "14MiB"] {
+        for fake in ["cut:20MiB", "wrap:20MiB"] {
+            let mut suite = full(Bytes::mib(48));
             suite.verify.cache = Bytes::mib(8);
             let result = run_on(&format!("sim:pm871b-128?fake={fake}:{cache}"), suite, 7, false);
             let real = value(done(&result), "verify.capacity.real_bytes").unwrap() as u64;
             assert!(accused(&result), "{fake}:{cache}");
             // What a cache holds at the end reads back intact, though nothing is behind it.
-            let hidden = if fake.starts_with("wrap") { 28 << 20 } else { 0 };
-            assert!((40 << 20..=(40 << 20) + hidden).contains(&real), "{fake}:{cache}: {real}");
+            let hidden = if fake.starts_with("wrap") { 14 << 20 } else { 0 };
+            assert!((20 << 20..=(20 << 20) + hidden).contains(&real), "{fake}:{cache}: {real}");
         }
     }
 }
 
 #[test]
 fn a_read_writes_nothing_and_says_so() {
-    let drive = found("sim:pm871b-128");
+    let drive = run_target("sim:pm871b-128");
     let level = drivescope_model::plan::WriteLevel::Read;
     let engine = drivescope_model::plan::Engine::Sim;
     let suite = reading(full(Bytes::mib(96)));

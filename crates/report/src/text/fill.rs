@@ -3,11 +3,12 @@
 use super::metrics::{Figure, find, headed, transpose};
 use super::profile::{COLUMNS, profile};
 use crate::flow::{DOT, Flow};
-use crate::number::three;
+use crate::number::{percent, three};
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::shorten;
 use drivescope_model::{Bytes, Secs, TestResult};
+use drivescope_stats::knee::{FLASH_FALL_MIN, resolution};
 
 /// Places at which the curve is looked at: several for each column of the drawing.
 const LOOKS: usize = 4 * COLUMNS;
@@ -81,8 +82,14 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     if let Some(seconds) = value("whole", "time_s") {
         let (from, to) = ends(curve);
         let whole = written >= (to - from) * WHOLE_SHARE;
-        let how = if whole { "took" } else { "would take" };
-        let text = format!("a whole fill {how} {}", Secs(seconds));
+        let text = if whole {
+            format!("a whole fill took {}", Secs(seconds))
+        } else if value("burst", "written_bytes").is_some() {
+            // Flash may slow down again when it is nearly full, which no sample shows.
+            format!("a whole fill would take {} or more", Secs(seconds))
+        } else {
+            format!("a whole fill would take {}", Secs(seconds))
+        };
         flow = flow.item(Role::Plain, &text, DOT);
     }
     flow = flow.item(Role::Dim, &format!("{} written", Bytes(written as u64)), DOT);
@@ -94,12 +101,20 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         let text = format!("after {knee} in one go, from {before} to {after} MB/s");
         flow = flow.item(Role::Plain, &text, DOT);
     } else if let Some(burst) = value("burst", "written_bytes") {
-        let text = format!("no fall of the rate within {} in one go", Bytes(burst as u64));
+        let least = smallest_fall(result, "fill.burst.burst_mb_s");
+        let text = format!("no fall of the rate{least} within {} in one go", Bytes(burst as u64));
         flow = flow.item(Role::Dim, &text, DOT);
     } else if written > 0.0 && is_sampled(result) {
         flow = flow.item(Role::Dim, "samples cannot show where a fast cache ends", DOT);
     }
     flow.lines(2, style)
+}
+
+/// ` by 5 % or more`: what would have been told from noise.
+fn smallest_fall(result: &TestResult, key: &str) -> String {
+    let rates: Vec<f64> = staircase(result, key).into_iter().map(|(_, rate)| rate).collect();
+    let resolution = resolution(&rates, FLASH_FALL_MIN);
+    resolution.map_or(String::new(), |share| format!(" by {} % or more", percent(share * 100.0)))
 }
 
 /// Whether the curve was estimated from places.

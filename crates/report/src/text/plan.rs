@@ -17,17 +17,20 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
         return Flow::new().text(Role::Warn, text).lines(0, style);
     }
     let cost = plan.cost();
+    let is_bound = plan.active().any(|test| test.at_most.is_some());
+    let about = if is_bound { "up to" } else { "about" };
     let tests = if count == 1 { "1 test".to_string() } else { format!("{count} tests") };
     if target.kind == TargetKind::Simulated {
         let simulated = "simulated in virtual time, so it takes seconds at most";
         return Flow::new()
             .item(Role::Plain, &tests, DOT)
-            .item(Role::Plain, &format!("about {} of the drive's time", Secs(cost.seconds)), DOT)
+            .item(Role::Plain, &format!("{about} {} of the drive's time", Secs(cost.seconds)), DOT)
             .item(Role::Plain, simulated, DOT)
             .item(Role::Good, "nothing of this machine is read or written", DOT)
             .lines(0, style);
     }
-    let written = Bytes(cost.written_bytes);
+    let up_to = if is_bound { "up to " } else { "" };
+    let written = format!("{up_to}{}", Bytes(cost.written_bytes));
     let level = level(plan);
     let writes = match level {
         WriteLevel::Read => "only reads".to_string(),
@@ -49,7 +52,7 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     };
     Flow::new()
         .item(Role::Plain, &tests, DOT)
-        .item(Role::Plain, &format!("about {}", Secs(cost.seconds)), DOT)
+        .item(Role::Plain, &format!("{about} {}", Secs(cost.seconds)), DOT)
         .item(role, &writes, DOT)
         .item(Role::Good, promise, DOT)
         .lines(0, style)
@@ -92,11 +95,12 @@ fn costs(plan: &Plan, style: Style) -> String {
     );
     let heads = ["time", "reads", "writes", "may write"].map(Cell::dim);
     table.row([vec![Cell::title("test")], heads.to_vec()].concat());
-    let costs = |cost: drivescope_model::Cost| {
+    let costs = |cost: drivescope_model::Cost, is_bound: bool| {
+        let up_to = if is_bound { "up to " } else { "" };
         [
-            Cell::plain(Secs(cost.seconds).to_string()),
+            Cell::plain(format!("{up_to}{}", Secs(cost.seconds))),
             Cell::plain(amount(cost.read_bytes)),
-            Cell::plain(amount(cost.written_bytes)),
+            Cell::plain(format!("{up_to}{}", amount(cost.written_bytes))),
         ]
     };
     for test in &plan.tests {
@@ -104,14 +108,14 @@ fn costs(plan: &Plan, style: Style) -> String {
         if test.skip.is_some() {
             row.push(Cell::dim("skip"));
         } else {
-            row.extend(costs(test.cost));
+            row.extend(costs(test.cost, test.at_most.is_some()));
             row.push(Cell::plain(words(test.writes)));
         }
         table.row(row);
     }
     if plan.active().count() > 1 {
         let mut row = vec![Cell::title("together")];
-        row.extend(costs(plan.cost()));
+        row.extend(costs(plan.cost(), plan.active().any(|test| test.at_most.is_some())));
         table.row(row);
     }
     table.render(style)
@@ -171,7 +175,7 @@ fn restored(plan: &Plan, path: &str) -> String {
     )
 }
 
-/// Tests that will not run, and parts of tests, each with its reason.
+/// Tests that will not run, costs that are bounds, and parts of tests that will not run, each with its reason.
 fn left_out(plan: &Plan, style: Style) -> String {
     let mut out = String::new();
     let mut line = |word: &str, test: &str, reason: &str| {
@@ -185,6 +189,11 @@ fn left_out(plan: &Plan, style: Style) -> String {
     for test in &plan.tests {
         if let Some(reason) = &test.skip {
             line("skipped", test.test.name(), reason);
+        }
+    }
+    for test in plan.active() {
+        if let Some(why) = &test.at_most {
+            line("up to", test.test.name(), why);
         }
     }
     for test in &plan.tests {

@@ -181,18 +181,18 @@ fn without_straddlers(zones: Vec<Zone>) -> Vec<Step> {
 }
 
 /// Adds the knee of a continuous stream that began with the first step, if there is one.
-pub(super) fn report_knee(record: &mut TestRecord, curve: &[Step]) {
-    let Some((knee_bytes, before, after)) = knee_of(curve) else { return };
+pub(super) fn report_knee(record: &mut TestRecord, curve: &[Step], fall_min: f64) {
+    let Some((knee_bytes, before, after)) = knee_of(curve, fall_min) else { return };
     record.metric("knee.knee_bytes", vec![knee_bytes as f64]);
     record.metric("knee.before_mb_s", vec![before]);
     record.metric("knee.after_mb_s", vec![after]);
 }
 
 /// Bytes written when the rate fell for good, and the rates before and after.
-pub(super) fn knee_of(curve: &[Step]) -> Option<(u64, f64, f64)> {
+pub(super) fn knee_of(curve: &[Step], fall_min: f64) -> Option<(u64, f64, f64)> {
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
     let seconds: Vec<f64> = curve.iter().map(|step| step.seconds()).collect();
-    let found = knee(&rates, &seconds)?;
+    let found = knee(&rates, &seconds, fall_min)?;
     Some((curve[found.at].from - curve[0].from, found.before, found.after))
 }
 

@@ -13,7 +13,14 @@ const LONG_LOSS: u64 = 1 << 20;
 const BAD_SHARE: f64 = 0.01;
 
 /// The outcome of a quick run over `announced` bytes in blocks of `block_bytes`.
-pub(super) fn quick(record: &mut TestRecord, probed: &Probed, block_bytes: u64, announced: u64) {
+/// `written`: bytes written in all.
+pub(super) fn quick(
+    record: &mut TestRecord,
+    probed: &Probed,
+    block_bytes: u64,
+    announced: u64,
+    written: u64,
+) {
     let whole = announced / block_bytes;
     let honest = probed.real == whole && probed.module.is_none();
     // A drive of fewer blocks than samples was looked at in whole.
@@ -21,6 +28,7 @@ pub(super) fn quick(record: &mut TestRecord, probed: &Probed, block_bytes: u64, 
     let sure_pct = if honest { 100.0 * (1.0 - missed) } else { 100.0 };
     let real = if honest { announced } else { probed.real * block_bytes };
     capacity(record, announced, real, sure_pct);
+    record.metric("capacity.written_bytes", vec![written as f64]);
     record.metric("capacity.cache_bytes", vec![(probed.cache_max * block_bytes) as f64]);
     if honest {
         return;

@@ -93,15 +93,33 @@ pub fn written_max(count: u64, block_bytes: u64) -> u64 {
     cache + 1 + (n + 3) * SAMPLES_MAX + n.saturating_sub(1) * SAMPLES_MIN
 }
 
+/// How often blocks are written again to push others out of a cache, at most: f3's phases take n + 8 attempts,
+/// those that find a bad block not counted; each of these cuts what is left to an eighth on average.
+fn overwhelms_max(count: u64) -> u64 {
+    8 * (u64::from(count.next_power_of_two().trailing_zeros()) + 8)
+}
+
+/// The most blocks that are written in all, those included that only push others out of a cache.
+pub fn written_with_pushing_max(count: u64, block_bytes: u64, cache_bytes: u64) -> u64 {
+    let stretch = 2 * cache_max(cache_bytes, block_bytes);
+    written_max(count, block_bytes) + overwhelms_max(count) * stretch
+}
+
+/// The largest cache that is looked for, in blocks.
+fn cache_max(cache_bytes: u64, block_bytes: u64) -> u64 {
+    (cache_bytes.min(F3_CACHE_BYTES / 2) / block_bytes).max(1)
+}
+
 /// Probes a drive; `cache_bytes` is the largest cache it sees through.
 pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<Probed, Stopped> {
     let count = blocks.count();
     let mut probe = Probe {
-        cache_max: (cache_bytes.min(F3_CACHE_BYTES / 2) / blocks.block_bytes()).max(1),
+        cache_max: cache_max(cache_bytes, blocks.block_bytes()),
         left: 0,
         right: count,
         overwhelm: (0, 0),
         bad_at_end: None,
+        overwhelms_left: overwhelms_max(count),
         written: 0,
         written_max: written_max(count, blocks.block_bytes()),
         cut_short: false,
@@ -132,6 +150,8 @@ struct Probe<'b, B> {
     overwhelm: (u64, u64),
     /// A bad block among those that showed the cache.
     bad_at_end: Option<u64>,
+    /// How often a cache may still be overwhelmed.
+    overwhelms_left: u64,
     written: u64,
     written_max: u64,
     cut_short: bool,
@@ -148,7 +168,10 @@ impl<B: Blocks> Probe<'_, B> {
     fn overwhelm_cache(&mut self) -> Result<(), Stopped> {
         match self.overwhelm {
             (_, 0) => Ok(()),
-            (first, count) => self.blocks.write(first, count, PASS_CACHE),
+            (first, count) => {
+                self.overwhelms_left = self.overwhelms_left.saturating_sub(1);
+                self.blocks.write(first, count, PASS_CACHE)
+            }
         }
     }
 
@@ -303,7 +326,7 @@ impl<B: Blocks> Probe<'_, B> {
         if self.right <= self.left + 1 || self.cut_short {
             return Ok(false);
         }
-        if self.written + samples > self.written_max {
+        if self.written + samples > self.written_max || self.overwhelms_left == 0 {
             self.cut_short = true;
             return Ok(false);
         }

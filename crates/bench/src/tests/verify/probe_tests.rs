@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// How a drive cheats.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,13 +20,15 @@ struct Memory {
     kept: HashMap<u64, (u64, u64)>,
     recent: HashMap<u64, u64>,
     order: VecDeque<u64>,
+    /// Blocks written, again and again, and each once.
     writes: u64,
+    touched: HashSet<u64>,
 }
 
 impl Memory {
     fn new(count: u64, fraud: Fraud, cache: usize) -> Self {
-        let (kept, recent, order) = Default::default();
-        Self { count, fraud, cache, kept, recent, order, writes: 0 }
+        let (kept, recent, order, touched) = Default::default();
+        Self { count, fraud, cache, kept, recent, order, writes: 0, touched }
     }
 
     fn place(&self, block: u64) -> Option<u64> {
@@ -48,6 +50,7 @@ impl Blocks for Memory {
     fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped> {
         assert!(first + count <= self.count, "{first} + {count} of {}", self.count);
         self.writes += count;
+        self.touched.extend(first..first + count);
         for block in first..first + count {
             if let Some(place) = self.place(block) {
                 self.kept.insert(place, (block, pass));
@@ -79,11 +82,17 @@ const CACHE_BYTES: u64 = 1 << 20;
 
 fn probed(memory: &mut Memory, seed: u64) -> Probed {
     let found = probe(memory, CACHE_BYTES, seed).unwrap();
-    assert!(found.written <= written_max(memory.count, 512), "{found:?}");
+    // Counted at the drive, against what f3probe publishes: 2 GiB - 1 block and the samples.
+    let n = (memory.count as f64).log2().ceil() as usize;
+    let f3 = (2 << 30) / 512 - 1 + 1 + (n + 3) * 1024 + (n - 1) * 8;
+    assert!(memory.touched.len() <= f3, "{} blocks, f3 touches {f3}", memory.touched.len());
     assert!(!found.cut_short, "{found:?}");
     if memory.fraud == Fraud::None {
         assert_eq!(found.written, memory.writes, "nothing is written unseen");
+        assert!(memory.writes as usize <= f3, "{} blocks, f3 writes {f3}", memory.writes);
     }
+    let most = written_with_pushing_max(memory.count, 512, CACHE_BYTES);
+    assert!(memory.writes <= most, "{} blocks of at most {most}", memory.writes);
     found
 }
 

@@ -1,0 +1,79 @@
+//! Whether samples of a disk show its medium. A shingled disk takes them into a cache that a full fill leaves
+//! behind at once, and a bridge may say "disk" of flash.
+
+use drivescope_stats::robust::local_outliers;
+use drivescope_stats::summary::median;
+
+/// Outer tracks hold about twice as much as inner ones. The medians of the first and the last quarter of a whole
+/// disk then differ by about 40 %; less than this, in proportion to the part that was looked at, is none.
+const FALL_MIN: f64 = 0.06;
+/// A sample that far from its neighbours met something else than the medium.
+const ODD_SHARE: f64 = 0.15;
+/// Neighbours to each side.
+const REACH: usize = 3;
+/// So many of all samples may be odd: a defect, another program.
+const ODD_MOST: f64 = 0.05;
+
+/// Without rotation the samples need a burst before them.
+pub(super) const NO_BURST: &str =
+    "without a burst before them, samples of flash show its fast cache: leave fill.burst out";
+
+/// Why samples do not show the medium of a disk; `rates` in order of position over `part` of it, 0–1.
+pub(super) fn of_disk(rates: &[f64], part: f64) -> Option<String> {
+    let quarter = rates.len() / 4;
+    let first = median(&rates[..quarter])?;
+    let last = median(&rates[rates.len() - quarter..])?;
+    if last > first * (1.0 - FALL_MIN * part) {
+        return Some(format!(
+            "{first:.0} MB/s in the first quarter and {last:.0} in the last: a disk becomes slower \
+             inwards, so a cache answered, or it is no disk"
+        ));
+    }
+    let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
+    let odd = local_outliers(&logs, REACH, (1.0 + ODD_SHARE).ln()).len();
+    (odd as f64 > rates.len() as f64 * ODD_MOST).then(|| {
+        format!(
+            "{odd} of {} samples are far from their neighbours: the drive was busy with its cache",
+            rates.len()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 128 places of a disk whose rate falls by half in steps, as far as `part` of it goes.
+    fn disk(part: f64) -> Vec<f64> {
+        let rate = |i: u32| {
+            let zone = (24.0 * part * f64::from(i) / 128.0).floor();
+            200.0 * (1.0 - 0.75 * zone / 24.0).sqrt()
+        };
+        (0..128).map(rate).collect()
+    }
+
+    #[test]
+    fn disks_are_believed_in_whole_and_in_part() {
+        for part in [1.0, 0.5, 0.25, 0.125] {
+            assert_eq!(of_disk(&disk(part), part), None, "{part}");
+            let mut odd = disk(part);
+            for at in [10, 11, 50, 70, 120] {
+                odd[at] *= 0.3;
+            }
+            assert_eq!(of_disk(&odd, part), None, "five slow samples of 128");
+        }
+    }
+
+    #[test]
+    fn caches_are_not() {
+        let flat: Vec<f64> = (0..128).map(|i| 94.0 + f64::from(i % 3) / 2.0).collect();
+        assert!(of_disk(&flat, 1.0).unwrap().contains("slower inwards"));
+        assert!(of_disk(&flat, 0.25).is_some());
+        let stalling: Vec<f64> = disk(1.0)
+            .into_iter()
+            .enumerate()
+            .map(|(i, rate)| if i % 7 == 3 { rate * 0.3 } else { rate })
+            .collect();
+        assert!(of_disk(&stalling, 1.0).unwrap().contains("far from their neighbours"));
+    }
+}

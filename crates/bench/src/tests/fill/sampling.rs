@@ -1,0 +1,109 @@
+//! Where a sampled fill writes, and where it cannot say anything.
+
+use super::PAGE;
+use crate::scan::Place;
+use drivescope_model::units::Bytes;
+use drivescope_model::whole_drive::FillOptions;
+
+/// Fewest places that give a curve.
+pub(crate) const PLACES_MIN: u32 = 16;
+/// Shortest sample: below it, the rate of a sample is left to chance.
+const SAMPLE_MIN: u64 = 16 << 20;
+/// Requests of a sample that average out what one of them happens to meet.
+const SAMPLE_CHUNKS: u64 = 32;
+/// The same of a hard disk, and the size of its requests at most: it answers when a track has left its
+/// cache, and what of that is no whole request makes the rate of a short sample uncertain.
+const DISK_SAMPLE_CHUNKS: u64 = 64;
+const DISK_CHUNK: u64 = 256 << 10;
+/// Longest lead-in and longest sample of a place: longer ones say nothing more, they only take time.
+const SAMPLE_MAX: u64 = 128 << 20;
+/// Places on flash: fewer and longer ones, because the rate there hardly follows the position, while it
+/// varies with the rows of pages that a sample fills.
+const FLASH_PLACES: u64 = 32;
+/// On less than this part of a disk, its zones and a cache cannot be told apart.
+const PART_MIN: u64 = 4;
+
+/// How the target is sampled: places, each with a lead-in that fills the drive's write cache, so that the
+/// sample behind it goes at the rate of the medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sampling {
+    pub count: u64,
+    pub lead_in: u64,
+    pub sample: u64,
+    /// Bytes per request.
+    pub chunk: u64,
+    /// Visits before the first that counts.
+    pub warm_up: u64,
+}
+
+impl Sampling {
+    /// As many places as asked that fit into the asked share of `size` bytes. `disk`: capacity of a drive
+    /// that rotates.
+    ///
+    /// Errors: why the samples would say nothing; completes "fill …".
+    pub fn new(options: &FillOptions, size: u64, disk: Option<u64>) -> Result<Self, String> {
+        let asked = options.chunk.0;
+        let budget = (size as f64 * options.share_pct / 100.0) as u64;
+        let (chunk, chunks) = match disk {
+            Some(_) => (asked.min(DISK_CHUNK), DISK_SAMPLE_CHUNKS),
+            None => (asked, SAMPLE_CHUNKS),
+        };
+        let shortest = SAMPLE_MIN.max(chunk).next_multiple_of(chunk);
+        let warm_up = u64::from(disk.is_some());
+        // Rather fewer places than samples so short that chance decides; but not too few.
+        // A part is sampled with the samples of the whole: what averages out depends on the drive.
+        let of_whole = disk.map_or(0, |capacity| {
+            let budget = (capacity as f64 * options.share_pct / 100.0) as u64;
+            (budget / (u64::from(options.places) + 1) / 2).min(SAMPLE_MAX) / chunk * chunk
+        });
+        let long = shortest.max(chunks * chunk).max(of_whole);
+        let long_enough = (budget / (2 * long)).saturating_sub(warm_up).max(u64::from(PLACES_MIN));
+        let most = if disk.is_some() { long_enough } else { long_enough.min(FLASH_PLACES) };
+        let count = u64::from(options.places).min(most);
+        let half = (budget / (count + warm_up) / 2).min(SAMPLE_MAX) / chunk * chunk;
+        if half < shortest {
+            let needed = (u64::from(PLACES_MIN) + warm_up) * 2 * shortest;
+            let whole = Bytes((needed as f64 / options.share_pct * 100.0) as u64);
+            return Err(format!(
+                "cannot sample {}: at fill.share_pct={} it takes {whole}, or chance decides; use --set \
+                 fill.mode=full",
+                Bytes(size),
+                options.share_pct
+            ));
+        }
+        if let Some(capacity) = disk.filter(|capacity| size < capacity / PART_MIN) {
+            return Err(format!(
+                "cannot sample {} of a disk of {}: so small a part does not tell zones from a cache; use \
+                 --set fill.mode=full",
+                Bytes(size),
+                Bytes(capacity)
+            ));
+        }
+        Ok(Self { count, lead_in: half, sample: half, chunk, warm_up })
+    }
+
+    /// Bytes written by so many visits.
+    pub fn bytes_of(self, visits: u64) -> u64 {
+        visits * (self.lead_in + self.sample)
+    }
+
+    pub fn bytes(self) -> u64 {
+        self.bytes_of(self.count + self.warm_up)
+    }
+
+    /// Places from the first byte to the last, in order.
+    pub fn places(self, size: u64) -> Vec<Place> {
+        let last = (size - self.lead_in - self.sample) / PAGE;
+        let place = |i: u64| {
+            let at = u128::from(last) * u128::from(i) / u128::from(self.count - 1);
+            let lead_in_from = at as u64 * PAGE;
+            Place {
+                offset: lead_in_from + self.lead_in,
+                len: self.sample,
+                lead_in_from,
+                lead_in_len: self.lead_in,
+            }
+        };
+        (0..self.count).map(place).collect()
+    }
+}
