@@ -82,11 +82,12 @@ fn version(binary: &Path) -> Result<Row, String> {
     // The first start reads the program from the disk.
     start()?;
     let took = (0..STARTS).map(|_| start()).collect::<Result<Vec<f64>, String>>()?;
+    let fastest_ms = took.iter().copied().fold(f64::INFINITY, f64::min);
     let median_ms = table::median(took);
     Ok(Row {
         what: "`drivescope --version`, from start to end",
         budget: format!("< {VERSION_MAX_MS} ms"),
-        measured: format!("{median_ms:.1} ms, median of {STARTS}"),
+        measured: format!("{median_ms:.1} ms, median of {STARTS}; fastest {fastest_ms:.1} ms"),
         within: median_ms < VERSION_MAX_MS,
     })
 }
