@@ -21,9 +21,13 @@ const ELSEWHERE: [(&str, &str, &str); 4] = [
     (
         "user CPU per I/O and I/O per second on a RAM disk",
         "≤ 0.5 × fio at QD1, ≤ 0.35 × at QD32; not below fio's",
-        "`compare fio --part ram`, below",
+        "`compare fio --part ram`, in this document",
     ),
-    ("our figure against fio's on the same file", "within 5 %", "`compare fio --part file`, below"),
+    (
+        "our figure against fio's on the same file",
+        "within 5 %",
+        "`compare fio --part file`, in this document",
+    ),
     (
         "simulated I/O on one core",
         "≥ 3 million/s hard disk, ≥ 1 million/s SSD",
