@@ -21,9 +21,13 @@ const ELSEWHERE: [(&str, &str, &str); 4] = [
     (
         "user CPU per I/O and I/O per second on a RAM disk",
         "≤ 0.5 × fio at QD1, ≤ 0.35 × at QD32; not below fio's",
-        "`compare fio --part ram`, below",
+        "`compare fio --part ram`, in this document",
     ),
-    ("our figure against fio's on the same file", "within 5 %", "`compare fio --part file`, below"),
+    (
+        "our figure against fio's on the same file",
+        "within 5 %",
+        "`compare fio --part file`, in this document",
+    ),
     (
         "simulated I/O on one core",
         "≥ 3 million/s hard disk, ≥ 1 million/s SSD",
@@ -82,11 +86,12 @@ fn version(binary: &Path) -> Result<Row, String> {
     // The first start reads the program from the disk.
     start()?;
     let took = (0..STARTS).map(|_| start()).collect::<Result<Vec<f64>, String>>()?;
+    let fastest_ms = took.iter().copied().fold(f64::INFINITY, f64::min);
     let median_ms = table::median(took);
     Ok(Row {
         what: "`drivescope --version`, from start to end",
         budget: format!("< {VERSION_MAX_MS} ms"),
-        measured: format!("{median_ms:.1} ms, median of {STARTS}"),
+        measured: format!("{median_ms:.1} ms, median of {STARTS}; fastest {fastest_ms:.1} ms"),
         within: median_ms < VERSION_MAX_MS,
     })
 }
