@@ -399,7 +399,7 @@ fn another_program_on_the_drive_is_noticed() {
         format!("sync -d {big}; while dd if={big} of=/dev/null bs=1M iflag=direct; do :; done");
     let busy = crate::support::Call::new("bash").arguments(&["-c", &script]).start();
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let options = ["--time=500ms", "--json"];
+    let options = ["--set=transfer.time=1s", "--rounds=3", "--json"];
     let run = scratch.run("target", &[TINY, ONE_CELL, &options]).code(0).json();
     let busy = busy.must_be_alive();
     busy.signal(rustix::process::Signal::KILL);
