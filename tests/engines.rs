@@ -98,6 +98,11 @@ fn a_run_of_threads_has_the_same_metrics_as_one_of_io_uring() {
     // The engine of the probe: io_uring wherever the kernel has it.
     let (probed, threads) = (run_with(&[]), run_with(&["--engine=threads"]));
     assert_eq!(threads["plan"]["engine"], "threads");
-    assert_eq!(keys(&probed), keys(&threads));
+    // How many percentiles there are depends on how many requests the rounds had time for.
+    let lasting = |run| {
+        let all = keys(run).into_iter();
+        all.filter(|key| !key.contains(".lat_p")).collect::<Vec<String>>()
+    };
+    assert_eq!(lasting(&probed), lasting(&threads));
     assert_eq!(probed["plan"]["suite"], threads["plan"]["suite"]);
 }
