@@ -253,5 +253,13 @@ mod tests;
 mod extremes_tests;
 
 #[cfg(test)]
+#[path = "library/origin_tests.rs"]
+mod origin_tests;
+
+#[cfg(test)]
+#[path = "library/document_tests.rs"]
+mod document_tests;
+
+#[cfg(test)]
 #[path = "library/wording_tests.rs"]
 mod wording_tests;

@@ -44,6 +44,9 @@ pub(super) fn out_of_bounds(params: &HddParams) -> Vec<ParamProblem> {
     optional_parts(params, &mut all);
     zones(&params.zones, &mut all);
     seek("seek", &params.seek, &mut all);
+    if let Some(curve) = &params.write_seek {
+        seek("write_seek", curve, &mut all);
+    }
     let problem = |b: Bounded| {
         let message = outside(b.value, b.least, b.most, b.unit)?;
         Some(ParamProblem { field: b.field, message })
@@ -69,14 +72,25 @@ fn drive(p: &HddParams, all: &mut Vec<Bounded>) {
     add(all, "", (512.0, 1e18, "bytes"), &[("capacity_bytes", p.capacity_bytes as f64)]);
     add(all, "", (60.0, 30_000.0, "revolutions per minute"), &[("rpm", p.rpm)]);
     add(all, "", (1.0, 64.0, "heads"), &[("heads", p.heads.into())]);
-    let times = [
+    let mut times = vec![
         ("head_switch_ms", p.head_switch_ms),
         ("write_settle_ms", p.write_settle_ms),
         ("read_hit_overhead_ms", p.read_hit_overhead_ms),
         ("read_miss_overhead_ms", p.read_miss_overhead_ms),
         ("write_overhead_ms", p.write_overhead_ms),
     ];
+    times.extend(p.write_miss_overhead_ms.map(|ms| ("write_miss_overhead_ms", ms)));
     add(all, "", (0.0, MOVE_MAX_MS, "ms"), &times);
+    if let Some(after) = p.after_write {
+        let given = [
+            ("read_hit_overhead_ms", after.read_hit_overhead_ms),
+            ("read_miss_overhead_ms", after.read_miss_overhead_ms),
+            ("write_overhead_ms", after.write_overhead_ms),
+            ("write_miss_overhead_ms", after.write_miss_overhead_ms),
+        ];
+        let given = given.into_iter().filter_map(|(name, ms)| Some((name, ms?)));
+        add(all, "after_write", (0.0, MOVE_MAX_MS, "ms"), &given.collect::<Vec<_>>());
+    }
     let rate = (RATE_MIN_MB_S, RATE_MAX_MB_S, "MB/s");
     add(all, "", rate, &[("interface_mb_s", p.interface_mb_s)]);
     let counts = [("depth", p.queue.depth.into()), ("window", p.queue.window.into())];

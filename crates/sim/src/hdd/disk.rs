@@ -56,14 +56,15 @@ pub struct HardDisk {
     pub(super) dirty_since: Nanos,
     /// Whether the mechanism's last work was destaging; reads and destaging alternate under pressure.
     pub(super) destaged_last: bool,
+    /// Whether the last command that moved data was a write.
+    pub(super) wrote_last: bool,
 }
 
 /// Durations that the parameters fix.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
-    pub read_hit: Nanos,
-    pub read_miss: Nanos,
-    pub write: Nanos,
+    /// Overheads of commands after a read, and after a write.
+    pub overheads: [Overheads; 2],
     /// Picoseconds for which the interface is busy with a byte.
     pub byte_ps: u64,
     pub gap: Nanos,
@@ -72,6 +73,15 @@ pub(super) struct Times {
     pub destage_idle: Nanos,
     pub age_limit: Nanos,
     pub clean_idle: Nanos,
+}
+
+/// Time the electronics take for a command.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Overheads {
+    read_hit: Nanos,
+    read_miss: Nanos,
+    write: Nanos,
+    write_miss: Nanos,
 }
 
 /// Sizes that the parameters fix. Sectors are physical.
@@ -163,6 +173,7 @@ impl HardDisk {
             last_activity: 0,
             dirty_since: 0,
             destaged_last: false,
+            wrote_last: false,
         })
     }
 
@@ -185,6 +196,25 @@ impl HardDisk {
     #[inline]
     pub(super) fn medium_byte(&self, offset: u64) -> u64 {
         offset + self.sizes.base
+    }
+
+    /// The overhead of a read or write, which needs the medium before it is answered or does not; what comes next
+    /// comes after it.
+    #[inline]
+    pub(super) fn overhead(&mut self, writes: bool, medium: bool) -> Nanos {
+        let all = self.times.overheads[usize::from(self.wrote_last)];
+        self.wrote_last = writes;
+        match (writes, medium) {
+            (false, false) => all.read_hit,
+            (false, true) => all.read_miss,
+            (true, false) => all.write,
+            (true, true) => all.write_miss,
+        }
+    }
+
+    /// The overhead of a command without data: that of a write.
+    fn overhead_without_data(&self) -> Nanos {
+        self.times.overheads[usize::from(self.wrote_last)].write
     }
 
     /// Occupies the electronics for `overhead` from `at` on, then the interface for `len` bytes. Returns
@@ -229,7 +259,7 @@ impl HardDisk {
     }
 
     fn accept_flush(&mut self, at: Nanos, id: u64) {
-        let (ready, _) = self.electronics(at, self.times.write, 0);
+        let (ready, _) = self.electronics(at, self.overhead_without_data(), 0);
         if self.faults.flush_lies {
             self.complete(id, ready, Outcome::Done);
         } else {
@@ -238,7 +268,7 @@ impl HardDisk {
     }
 
     fn accept_trim(&mut self, at: Nanos, request: &Request) {
-        let (ready, _) = self.electronics(at, self.times.write, 0);
+        let (ready, _) = self.electronics(at, self.overhead_without_data(), 0);
         let from = self.medium_byte(request.offset);
         let to = from + request.len;
         // a blocked write's data must stay, its answer depends on it
@@ -309,9 +339,7 @@ impl Times {
     fn of(params: &HddParams) -> Self {
         let write = &params.write_cache;
         Self {
-            read_hit: ms(params.read_hit_overhead_ms),
-            read_miss: ms(params.read_miss_overhead_ms),
-            write: ms(params.write_overhead_ms),
+            overheads: overheads(params),
             byte_ps: (1e6 / params.interface_mb_s).round() as u64,
             gap: ms(write.gap_ms),
             gap_jitter: ms(write.gap_jitter_ms),
@@ -321,6 +349,23 @@ impl Times {
             clean_idle: params.smr.map_or(0, |smr| ms(smr.clean_idle_ms)),
         }
     }
+}
+
+/// Overheads after a read, and after a write.
+fn overheads(params: &HddParams) -> [Overheads; 2] {
+    let after_read = Overheads {
+        read_hit: ms(params.read_hit_overhead_ms),
+        read_miss: ms(params.read_miss_overhead_ms),
+        write: ms(params.write_overhead_ms),
+        write_miss: ms(params.write_miss_overhead_ms.unwrap_or(params.write_overhead_ms)),
+    };
+    let after_write = params.after_write.map_or(after_read, |given| Overheads {
+        read_hit: given.read_hit_overhead_ms.map_or(after_read.read_hit, ms),
+        read_miss: given.read_miss_overhead_ms.map_or(after_read.read_miss, ms),
+        write: given.write_overhead_ms.map_or(after_read.write, ms),
+        write_miss: given.write_miss_overhead_ms.map_or(after_read.write_miss, ms),
+    });
+    [after_read, after_write]
 }
 
 impl Sizes {
@@ -357,5 +402,7 @@ pub(super) fn mechanism(params: &HddParams) -> Mechanism {
         sectors_needed(params),
     );
     let seek = SeekCurve::new(&params.seek, layout.stroke());
-    Mechanism::new(layout, rotation, seek, ms(params.head_switch_ms), ms(params.write_settle_ms))
+    let write_seek = params.write_seek.as_ref().map(|curve| SeekCurve::new(curve, layout.stroke()));
+    let (head_switch, write_settle) = (ms(params.head_switch_ms), ms(params.write_settle_ms));
+    Mechanism::new(layout, rotation, seek, head_switch, write_settle).with_write_seek(write_seek)
 }

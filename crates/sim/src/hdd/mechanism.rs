@@ -11,6 +11,8 @@ pub struct Mechanism {
     layout: Layout,
     rotation: Rotation,
     seek: SeekCurve,
+    /// Movements before a write, if they have a curve of their own.
+    write_seek: Option<SeekCurve>,
     head_switch: Nanos,
     write_settle: Nanos,
     /// Arm and head.
@@ -33,12 +35,19 @@ impl Mechanism {
             layout,
             rotation,
             seek,
+            write_seek: None,
             head_switch,
             write_settle,
             cylinder: 0,
             head: 0,
             next_sector: 0,
         }
+    }
+
+    /// The same parts with a curve of their own for movements before a write, settling included.
+    #[must_use]
+    pub fn with_write_seek(self, write_seek: Option<SeekCurve>) -> Self {
+        Self { write_seek, ..self }
     }
 
     /// The formatted platters.
@@ -88,6 +97,12 @@ impl Mechanism {
     fn move_time(&self, place: &Place, write: bool) -> Nanos {
         let distance = self.cylinder.abs_diff(place.cylinder);
         let switch = if place.head == self.head { 0 } else { self.head_switch };
+        if write
+            && distance > 0
+            && let Some(curve) = &self.write_seek
+        {
+            return curve.time(distance).max(switch);
+        }
         let moving = self.seek.time(distance).max(switch);
         if write && (distance > 0 || place.head != self.head) {
             moving + self.write_settle
@@ -98,7 +113,10 @@ impl Mechanism {
 
     /// Least time of a movement to another track for a write, settling included.
     pub fn shortest_move(&self) -> Nanos {
-        self.seek.time(1).min(self.head_switch) + self.write_settle
+        match &self.write_seek {
+            None => self.seek.time(1).min(self.head_switch) + self.write_settle,
+            Some(curve) => curve.time(1).min(self.head_switch + self.write_settle),
+        }
     }
 
     /// Transfers `count` sectors that start under the head at `start`; returns when the last one ends.

@@ -42,6 +42,10 @@ pub struct HddParams {
     pub skew: SkewParams,
     /// Time of an arm movement, settling for a read included.
     pub seek: SeekParams,
+    /// The same for a write, settling for it included, where it was measured by itself; absent: `seek` and
+    /// `write_settle_ms`. With it that settling is only paid for a switch of heads on one cylinder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_seek: Option<SeekParams>,
     /// Time to switch to another head on the same cylinder, ms.
     pub head_switch_ms: f64,
     /// Settling that a write needs beyond a read's, after any movement, ms (data sheets: 0.2 to 1).
@@ -50,8 +54,16 @@ pub struct HddParams {
     pub read_hit_overhead_ms: f64,
     /// The same for a read that needs the medium, before the arm moves, ms.
     pub read_miss_overhead_ms: f64,
-    /// The same for a write, ms.
+    /// The same for a write into the cache, ms.
     pub write_overhead_ms: f64,
+    /// The same for a write that is answered when the medium has it (cache off, force unit access), ms; absent:
+    /// `write_overhead_ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_miss_overhead_ms: Option<f64>,
+    /// The overheads of a command that follows a write, where they differ from those above, which then are those
+    /// after a read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_write: Option<AfterWriteParams>,
     /// Rate at which the drive's own port moves data to and from its buffer, MB/s (on SATA 6 Gb/s about 550).
     /// This is the only time that data take on the link: in a model the port runs no faster than the payload
     /// of its `[link]`.
@@ -68,6 +80,25 @@ pub struct HddParams {
     /// Drive-managed shingled recording; absent on conventional drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smr: Option<SmrParams>,
+}
+
+/// Overheads of a command whose predecessor was a write, as DiskSim's parameter files have them ("over. after
+/// write"). Each that is absent is as after a read.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AfterWriteParams {
+    /// A read that the cache answers, ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_hit_overhead_ms: Option<f64>,
+    /// A read that needs the medium, ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_miss_overhead_ms: Option<f64>,
+    /// A write into the cache, ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_overhead_ms: Option<f64>,
+    /// A write that is answered when the medium has it, ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_miss_overhead_ms: Option<f64>,
 }
 
 /// Zoned recording.

@@ -50,7 +50,8 @@ impl HardDisk {
 
     /// Answers a read whose data is in the buffer by `available`.
     fn answer_from_cache(&mut self, at: Nanos, request: &Request, available: Nanos) {
-        let (_, sent) = self.electronics(at, self.times.read_hit, request.len);
+        let overhead = self.overhead(false, false);
+        let (_, sent) = self.electronics(at, overhead, request.len);
         self.complete(request.id, sent.max(available), Outcome::Done);
     }
 
@@ -179,8 +180,7 @@ impl HardDisk {
         to: u64,
         segment: Option<usize>,
     ) {
-        let overhead =
-            if request.op == Op::Write { self.times.write } else { self.times.read_miss };
+        let overhead = self.overhead(request.op == Op::Write, true);
         let (ready, _) = self.electronics(at, overhead, 0);
         let place = self.mechanism.layout().locate(self.first_on_medium(from, to));
         let count = to - from;

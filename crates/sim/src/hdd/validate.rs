@@ -45,6 +45,9 @@ impl HddParams {
             self.check_sectors(&mut problems);
             self.check_skew_and_layout(&mut problems);
             check_seek("seek", &self.seek, &mut problems);
+            if let Some(curve) = &self.write_seek {
+                check_seek("write_seek", curve, &mut problems);
+            }
             self.check_caches(&mut problems);
             self.check_smr(&mut problems);
         }
@@ -300,6 +303,9 @@ impl HddParams {
         );
         let stroke = u32::try_from(cylinders.saturating_sub(1)).unwrap_or(u32::MAX);
         check_curve("seek", &self.seek, stroke, p);
+        if let Some(curve) = &self.write_seek {
+            check_curve("write_seek", curve, stroke, p);
+        }
     }
 }
 

@@ -32,7 +32,8 @@ impl HardDisk {
             self.stop_read_ahead(at);
             return self.queue_command(at, request, from, to, None);
         }
-        let (ready, arrived) = self.electronics(at, self.times.write, request.len);
+        let overhead = self.overhead(true, false);
+        let (ready, arrived) = self.electronics(at, overhead, request.len);
         if self.write_cache.is_clean() {
             self.dirty_since = ready;
         }

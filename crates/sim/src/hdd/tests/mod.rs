@@ -4,6 +4,7 @@ mod closed_form;
 mod destaging;
 mod faults;
 mod host;
+mod measured_set;
 mod models;
 mod phybs;
 mod stream;
@@ -32,11 +33,14 @@ pub fn small_drive() -> HddParams {
         layout: LayoutParams::Serpentine { band_cylinders: 16 },
         skew: SkewParams { head_rev: 0.2, cylinder_rev: 0.1 },
         seek: SeekParams::SquareRoot { min_ms: 1.0, full_ms: 16.0 },
+        write_seek: None,
         head_switch_ms: 1.0,
         write_settle_ms: 0.5,
         read_hit_overhead_ms: 0.1,
         read_miss_overhead_ms: 0.2,
         write_overhead_ms: 0.1,
+        write_miss_overhead_ms: None,
+        after_write: None,
         interface_mb_s: 300.0,
         read_cache: ReadCacheParams {
             segments: 16,
