@@ -13,8 +13,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Waits until so many more bytes have been read from the block device with this kernel name.
 fn wait_until_read(name: &str, more: u64) {
     let read = || {
-        let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
-        text.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap() * 512
+        let text = std::fs::read_to_string(format!("/sys/block/{name}/stat"));
+        let text = text.expect("the kernel counts what an attached device reads");
+        let sectors = text.split_whitespace().nth(2).and_then(|field| field.parse::<u64>().ok());
+        sectors.expect("the third number counts sectors") * 512
     };
     let (before, begun) = (read(), Instant::now());
     while read() < before + more {
