@@ -41,8 +41,7 @@ pub fn text_of(name: &str) -> Result<String, SpecError> {
     }
     let found = BUILT_IN.iter().find(|(known, _)| *known == name);
     found.map(|(_, text)| (*text).to_string()).ok_or_else(|| {
-        let small = name.to_ascii_lowercase();
-        let nearest = nearest(&small, BUILT_IN.iter().map(|(known, _)| *known));
+        let nearest = nearest(name, BUILT_IN.iter().map(|(known, _)| *known));
         SpecError::UnknownModel { name: name.to_string(), nearest }
     })
 }
