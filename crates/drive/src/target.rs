@@ -128,8 +128,8 @@ impl Target {
         Some(spec.build_with_file(size_bytes, now_ns).map_err(DriveError::from))
     }
 
-    /// Where tests work that use only `len` bytes of it: behind what a simulated hard disk's `fill=` says is taken,
-    /// else at the start.
+    /// Where tests work that use only `len` bytes of it: behind what a simulated hard disk's `fill=` says is
+    /// taken, else at the start.
     pub fn part_start_bytes(&self, len: u64) -> u64 {
         self.simulated.as_ref().map_or(0, |(spec, _)| spec.part_start_bytes(len))
     }

@@ -1,9 +1,20 @@
 //! Suggestions for mistyped names.
 
-/// The closest of `names`, if it is close enough to be a typing error.
+/// Least letters of a beginning that is taken for one.
+const BEGINNING: usize = 3;
+
+/// The closest of `names`, if it is close enough to be a typing error; else the closest that begins with `name`.
+/// Capitals do not count.
 pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    let (distance, nearest) = names.map(|known| (edits(name, known), known)).min()?;
-    (distance <= 2 + name.len() / 4).then(|| nearest.to_string())
+    let name = name.to_lowercase();
+    let known = |known: &'n str| (edits(&name, &known.to_lowercase()), known);
+    let by_distance: Vec<(usize, &str)> = names.map(known).collect();
+    let close = |&&(distance, _): &&(usize, &str)| distance <= 2 + name.len() / 4;
+    let begins = |&&(_, known): &&(usize, &str)| {
+        name.len() >= BEGINNING && known.to_lowercase().starts_with(&name)
+    };
+    let found = by_distance.iter().filter(close).min();
+    found.or_else(|| by_distance.iter().filter(begins).min()).map(|(_, known)| known.to_string())
 }
 
 /// Levenshtein distance.
@@ -32,7 +43,10 @@ mod tests {
         let names = ["wd20eads", "wd20ears", "st8000as0002-smr"];
         assert_eq!(nearest("wd20eras", names.into_iter()).as_deref(), Some("wd20eads"));
         assert_eq!(nearest("wd20ear", names.into_iter()).as_deref(), Some("wd20ears"));
+        assert_eq!(nearest("WD20EARS", names.into_iter()).as_deref(), Some("wd20ears"));
+        assert_eq!(nearest("st80", names.into_iter()).as_deref(), Some("st8000as0002-smr"));
         assert_eq!(nearest("xyzzyplugh", names.into_iter()), None);
+        assert_eq!(nearest("", names.into_iter()), None);
     }
 
     proptest! {

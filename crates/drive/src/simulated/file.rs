@@ -33,8 +33,8 @@ struct FileOnDrive {
 }
 
 impl SimulatedDrive {
-    /// A new file of `size_bytes`, its space reserved and nothing written, on a `drive` whose file system has given
-    /// the share `taken` (0 to 1) of the drive to one large file before; its time begins at `now`.
+    /// A new file of `size_bytes`, its space reserved and nothing written, on a `drive` whose file system has
+    /// given the share `taken` (0 to 1) of the drive to one large file before; its time begins at `now`.
     ///
     /// Errors: no file system or no such file fits on the drive.
     pub fn with_file(
@@ -54,8 +54,8 @@ impl SimulatedDrive {
     }
 }
 
-/// Takes `bytes` of the free space, in order from the start of the drive, as one long copy of large files would. No
-/// time passes.
+/// Takes `bytes` of the free space, in order from the start of the drive, as one long copy of large files would.
+/// No time passes.
 fn take_space(files: &mut Files, bytes: u64) -> Result<(), FileError> {
     let mut left = bytes / PAGE_BYTES * PAGE_BYTES;
     while left > 0 {

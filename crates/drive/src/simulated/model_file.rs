@@ -3,9 +3,9 @@
 use super::spec::SpecError;
 use drivescope_model::nearest::nearest;
 use drivescope_sim::library::BUILT_IN;
-use std::fs::{File, OpenOptions};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Largest file that is read as a model; a table of ten thousand measured seek times needs a fifth of it.
@@ -41,8 +41,7 @@ pub fn text_of(name: &str) -> Result<String, SpecError> {
     }
     let found = BUILT_IN.iter().find(|(known, _)| *known == name);
     found.map(|(_, text)| (*text).to_string()).ok_or_else(|| {
-        let small = name.to_ascii_lowercase();
-        let nearest = nearest(&small, BUILT_IN.iter().map(|(known, _)| *known));
+        let nearest = nearest(name, BUILT_IN.iter().map(|(known, _)| *known));
         SpecError::UnknownModel { name: name.to_string(), nearest }
     })
 }
@@ -56,17 +55,14 @@ fn read(path: &Path) -> Result<String, SpecError> {
     if !path.metadata().map_err(unreadable)?.is_file() {
         return Err(wrong("it is not a regular file"));
     }
-    let file = OpenOptions::new().read(true).custom_flags(nonblocking()).open(path);
-    let text = text_of_at_most(file.map_err(unreadable)?, FILE_MAX_BYTES).map_err(unreadable)?;
+    // nor does opening wait, should the path have become a pipe in between
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| unreadable(e.into()))?;
+    let text = text_of_at_most(File::from(file), FILE_MAX_BYTES).map_err(unreadable)?;
     let Some(bytes) = text else {
         return Err(wrong("it is larger than 1 MiB; a model takes a few KiB"));
     };
     String::from_utf8(bytes).map_err(|_| wrong("it is not text in UTF-8"))
-}
-
-/// Opening does not wait for anybody, should the path have become a pipe in between.
-fn nonblocking() -> i32 {
-    rustix::fs::OFlags::NONBLOCK.bits().cast_signed()
 }
 
 /// All of a regular file, or nothing if it is none or has more than `most` bytes.

@@ -93,8 +93,8 @@ fn key_before(text: &str, at: usize) -> Option<&str> {
     (!key.is_empty()).then_some(key)
 }
 
-/// The first value below the table header at byte `at` that is what the reader complains of, and its key: of tables
-/// with variants (`curve`, `profile`, `order`) the reader only names the table.
+/// The first value below the table header at byte `at` that is what the reader complains of, and its key: of
+/// tables with variants (`curve`, `profile`, `order`) the reader only names the table.
 fn value_below<'t>(text: &'t str, at: usize, message: &str) -> Option<(usize, &'t str)> {
     let found =
         ["invalid type: ", "invalid value: "].iter().find_map(|b| message.strip_prefix(b))?;

@@ -5,8 +5,8 @@ use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, SeekParams};
 
 /// The set: command overheads after a read and after a write, cache segments, head switch, skew and bands as
-/// published; the seek table and the zones in the same form with fewer points, 60 zones of which the first eight are
-/// equal. 32 segments of a track of 3072 sectors, eleven of them for writes.
+/// published; the seek table and the zones in the same form with fewer points, 60 zones of which the first eight
+/// are equal. 32 segments of a track of 3072 sectors, eleven of them for writes.
 const SET: &str = r#"
 capacity_bytes = 4000787030016
 rpm = 7200
