@@ -250,10 +250,13 @@ fn read_back(
 
 /// How to go on after a stop.
 fn how_to_go_on(session: &Session<'_>, phase: VerifyPhase, at: u64) -> String {
-    let phase = if phase == VerifyPhase::Write { "write" } else { "read" };
+    let (phase, needs) = match phase {
+        VerifyPhase::Write => ("write", ""),
+        VerifyPhase::Read => ("read", ", which needs no --destroy"),
+    };
     let seed = session.plan.seed;
     format!(
-        "stopped at byte {at} of the {phase} phase; to continue: --seed {seed} --set \
+        "stopped at byte {at} of the {phase} phase{needs}; to continue: --seed {seed} --set \
          verify.mode=full --set verify.phase={phase} --set verify.from={at}"
     )
 }
