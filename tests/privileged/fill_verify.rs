@@ -66,8 +66,8 @@ fn a_sampled_fill_writes_its_share_and_nothing_else() {
     assert!(places <= (1024 * MIB) as f64 * 0.55 && burst <= (32 * MIB) as f64, "{places} {burst}");
     let sectors = stamped(&image);
     let written = sectors.iter().filter(|&&is_stamped| is_stamped).count() as f64 * 512.0;
-    // Some places lie within the burst.
-    assert!(written <= places + burst && written >= places.max(burst), "{written}");
+    // Some places lie within the burst, and one of 17 visits warms up where another goes again.
+    assert!(written <= places + burst && written >= places * 16.0 / 17.0, "{written}");
     assert!(sectors[0] && sectors[sectors.len() - 1], "from the first byte to the last");
     let bytes = fs::read(&image).unwrap();
     let others = bytes.as_chunks::<512>().0.iter().zip(&sectors).filter(|(_, stamped)| !**stamped);
