@@ -132,3 +132,46 @@ fn fakes_that_cannot_be_are_refused() {
     let message = scratch.run("sim:pm871b-128?fake=bent:1GiB", &[VERIFY]).refused(2);
     assert!(text(&Value::from(message)).contains("wrap:SIZE or cut:SIZE"));
 }
+
+/// What would say nothing there, and let something else be written.
+#[test]
+fn options_of_another_mode_are_refused() {
+    let scratch = Scratch::new();
+    for (test, setting, mode) in [
+        ("fill", "fill.from=1G", "fill.mode=full"),
+        ("verify", "verify.from=1G", "verify.mode=full"),
+        ("verify", "verify.phase=read", "verify.mode=full"),
+    ] {
+        let options = [format!("--test={test}"), format!("--set={setting}")];
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let message = scratch.run("sim:pm871b-128", &[&options]).refused(2);
+        assert!(message.contains(mode), "{setting}: {message}");
+    }
+    for size in ["4GB", "50GB"] {
+        let message = scratch.run("sim:wd20ears", &[FILL, &["--size", size]]).refused(2);
+        assert!(message.contains("fill.mode=full"), "{size}: {message}");
+    }
+}
+
+/// A simulated drive is new in every call.
+#[test]
+fn a_read_of_a_drive_that_was_never_written_accuses_nobody() {
+    let scratch = Scratch::new();
+    let read = ["--size=64MiB", "--set=verify.mode=full", "--set=verify.phase=read", "--json"];
+    let run = scratch.run("sim:pm871b-128", &[VERIFY, &read]).code(2).json();
+    let reason = text(&test_of(&run, "verify")["reason"]).to_string();
+    assert!(reason.contains("the stamps of seed 1 are not here"), "{reason}");
+    assert!(!findings(&run).contains(&"F031") && !findings(&run).contains(&"F019"));
+    assert_eq!(run["plan"]["tests"][0]["writes"], "read");
+}
+
+#[test]
+fn a_cache_at_the_end_does_not_make_a_fake_good() {
+    let scratch = Scratch::new();
+    let full = ["--size=96MiB", "--set=verify.mode=full"];
+    for cache in ["1MiB", "20MiB"] {
+        let target = format!("sim:pm871b-128?fake=cut:48MiB:{cache}");
+        let ended = scratch.run(&target, &[VERIFY, &full]).code(1);
+        assert!(ended.stdout.contains("FAKE") && !ended.stdout.contains("keep all"), "{ended}");
+    }
+}

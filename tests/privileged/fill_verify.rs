@@ -51,18 +51,18 @@ fn a_full_fill_writes_every_sector() {
 
 #[test]
 fn a_sampled_fill_writes_its_share_and_nothing_else() {
-    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::blank(512) else { return };
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::blank(1024) else { return };
     let options =
-        ["--test=fill", "--set=fill.chunk=64KiB", "--set=fill.burst=32MiB", "--json", &destroy];
+        ["--test=fill", "--set=fill.share_pct=55", "--set=fill.burst=32MiB", "--json", &destroy];
     let run = scratch.run(&device.node, &[&options]).code(0).json();
     assert_eq!(statuses(&run), [("fill", "done")]);
     let [places, burst] =
         ["fill.write", "fill.burst"].map(|cell| value(&run, &format!("{cell}.written_bytes")));
-    assert!(places <= (512 * MIB) as f64 * 0.005 && burst <= (32 * MIB) as f64, "{places} {burst}");
+    assert!(places <= (1024 * MIB) as f64 * 0.55 && burst <= (32 * MIB) as f64, "{places} {burst}");
     let sectors = stamped(&image);
     let written = sectors.iter().filter(|&&is_stamped| is_stamped).count() as f64 * 512.0;
-    // Some places lie within the burst.
-    assert!(written <= places + burst && written >= places.max(burst), "{written}");
+    // Some places lie within the burst, and one of 17 visits warms up where another goes again.
+    assert!(written <= places + burst && written >= places * 16.0 / 17.0, "{written}");
     assert!(sectors[0] && sectors[sectors.len() - 1], "from the first byte to the last");
     let bytes = fs::read(&image).unwrap();
     let others = bytes.as_chunks::<512>().0.iter().zip(&sectors).filter(|(_, stamped)| !**stamped);
@@ -198,8 +198,8 @@ fn a_stopped_fill_goes_on_where_it_was_and_only_there() {
 #[test]
 fn a_verify_goes_on_reading_behind_a_bad_sector_but_not_writing() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(160) else { return };
-    let verify = ["--test=verify", "--set=verify.mode=full", "--json", "--seed=7", &destroy];
-    scratch.run(&device.node, &[&verify]).code(0);
+    let verify = ["--test=verify", "--set=verify.mode=full", "--json", "--seed=7"];
+    scratch.run(&device.node, &[&verify, &[&destroy]]).code(0);
     let damaged = fs::OpenOptions::new().write(true).open(&device.node).unwrap();
     damaged.write_all_at(&[0xAA; 4096], 90 * MIB).unwrap();
     damaged.sync_all().unwrap();
@@ -209,17 +209,49 @@ fn a_verify_goes_on_reading_behind_a_bad_sector_but_not_writing() {
         |phase: &str| [format!("--set=verify.phase={phase}"), "--set=verify.from=128MiB".into()];
     let go_on = |phase: &str, seed: &str, code| {
         let [phase, from] = from(phase);
-        let run = scratch.run(&device.node, &[&verify, &[&phase, &from, seed]]).code(code).json();
+        // A read needs no leave to write.
+        let level: &[&str] = if phase.ends_with("read") { &[] } else { &[&destroy] };
+        let call = [&verify, level, &[&phase, &from, seed]];
+        let run = scratch.run(&device.node, &call).code(code).json();
         test_of(&run, "verify").clone()
     };
     for (phase, seed) in [("write", "--seed=7"), ("write", "--seed=8"), ("read", "--seed=8")] {
         let reason = text(&go_on(phase, seed, 2)["reason"]).to_string();
-        assert!(reason.contains("does not hold what seed"), "{phase} {seed}: {reason}");
+        let reads = phase == "read" && reason.contains("the stamps of seed 8 are not here");
+        assert!(reads || reason.contains("does not hold what seed"), "{phase} {seed}: {reason}");
     }
     let read = go_on("read", "--seed=7", 0);
     let intact = array(&read["metrics"]).iter().find(|m| m["key"] == "verify.read.intact_bytes");
     assert_eq!(intact.and_then(|metric| metric["value"].as_f64()), Some((32 * MIB) as f64));
     assert!(fs::read(&image).unwrap() == before, "a refused continuation wrote");
+}
+
+/// Another seed is no reason to accuse a drive, and neither is half a write.
+#[test]
+fn a_read_without_its_seed_accuses_nobody() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 96);
+    let Some((device, destroy)) = attach(&image) else { return };
+    let verify = ["--test=verify", "--set=verify.mode=full", "--json"];
+    let read = ["--set=verify.phase=read"];
+    scratch.run(&device.node, &[&verify, &["--seed=1", &destroy]]).code(0);
+    let before = fs::read(&image).unwrap();
+    for seed in [&["--seed=2"][..], &[]] {
+        let run = scratch.run(&device.node, &[&verify, &read, seed]).code(2).json();
+        assert!(
+            text(&test_of(&run, "verify")["reason"])
+                .contains("name the seed of the run that wrote")
+        );
+        assert!(!findings(&run).contains(&"F031"), "{:?}", findings(&run));
+    }
+    let run = scratch.run(&device.node, &[&verify, &read, &["--seed=1"]]).code(0).json();
+    assert_eq!(value(&run, "verify.capacity.real_bytes"), (96 * MIB) as f64);
+    let message = scratch.run(&device.node, &[&verify, &read, &[&destroy]]).refused(2);
+    assert!(message.contains("leave --write and --destroy away"), "{message}");
+    assert!(fs::read(&image).unwrap() == before, "a read wrote");
 }
 
 #[test]
@@ -250,7 +282,9 @@ fn kill_and_continue(test: &str, mib: u64, options: &[&str], seed: u64) {
     let (mut going_on, mut kills, mut known) = (Vec::new(), 0, 0);
     loop {
         let more: Vec<&str> = going_on.iter().map(String::as_str).collect();
-        let mut running = scratch.run_call(&device.node, &[options, &[&destroy], &more]).start();
+        let reads = more.contains(&"--set=verify.phase=read");
+        let level: &[&str] = if reads { &[] } else { &[&destroy] };
+        let mut running = scratch.run_call(&device.node, &[options, level, &more]).start();
         wait_for("work", || (!running.is_alive() || has_begun(&running)).then_some(()));
         std::thread::sleep(Duration::from_millis(moments.next().expect("there are 64")));
         if !running.is_alive() || kills == 12 {

@@ -98,6 +98,16 @@ pub enum DriveError {
     /// A simulated target that cannot be made.
     #[error(transparent)]
     Simulated(#[from] crate::simulated::spec::SpecError),
+    /// Direct I/O does not work on a claimed device.
+    #[error(
+        "cannot read the last block of {path} past the page cache: what lies behind it is shorter than the device \
+         says (losetup --list shows a loop device's file), it is failing (dmesg says more), or its driver has no \
+         direct I/O; begin anew once that is mended"
+    )]
+    NoDirect {
+        /// Which.
+        path: PathBuf,
+    },
     /// Anything the kernel said.
     #[error("cannot {what} {path}: {source}")]
     Io {
@@ -151,7 +161,7 @@ impl DriveError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::NoRoom { .. } => ErrorKind::Refused,
-            Self::Io { .. } => ErrorKind::Device,
+            Self::Io { .. } | Self::NoDirect { .. } => ErrorKind::Device,
             _ => ErrorKind::Usage,
         }
     }

@@ -32,11 +32,7 @@ impl IoFile {
         let fd = disk.descriptor().map_err(|e| DriveError::from_io("claim", &path, e))?;
         let size_bytes = disk.device().size_bytes;
         let Some(align_bytes) = direct::proven_alignment(fd.as_fd(), size_bytes) else {
-            return Err(DriveError::from_errno(
-                "read past the page cache from",
-                &path,
-                Errno::OPNOTSUPP,
-            ));
+            return Err(DriveError::NoDirect { path });
         };
         let mode = IoMode::Direct;
         Ok(Self {

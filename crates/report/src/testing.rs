@@ -300,15 +300,8 @@ pub fn directory(path: &str, fs: &str, stack: &[&str]) -> TargetInfo {
 fn planned(test: TestKind, seconds: f64, read_bytes: u64, written_bytes: u64) -> PlannedTest {
     let writes = if written_bytes > 0 { WriteLevel::OwnFiles } else { WriteLevel::Read };
     let cost = Cost { seconds, read_bytes, written_bytes };
-    PlannedTest {
-        test,
-        writes,
-        restores: None,
-        cost,
-        at_most: None,
-        skip: None,
-        omitted: Vec::new(),
-    }
+    let (restores, at_most, skip, omitted) = Default::default();
+    PlannedTest { test, writes, restores, cost, at_most, skip, omitted }
 }
 
 pub fn plan() -> Plan {

@@ -44,8 +44,9 @@ pub struct Knee {
 /// same place of `seconds`.
 ///
 /// It is the first change of level that lasts for 5 s or more and falls from the highest level right before by
-/// the share [`resolution`]. Levels that end within the first half second do not count. Falls that recover sooner, and smaller ones, are none. `None` also for slices of
-/// different length, below six values, or with a value that is not positive and finite.
+/// the share [`resolution`]. Levels that end within the first half second do not count. Falls that recover
+/// sooner, and smaller ones, are none. `None` also for slices of different length, below six values, or with a
+/// value that is not positive and finite.
 pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
     let positive = |values: &[f64]| usable(values) && values.iter().all(|&v| v > 0.0);
     if rates.len() != seconds.len() || !positive(rates) || !positive(seconds) {
@@ -82,8 +83,8 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
     None
 }
 
-/// The smallest fall of `rates` that [`knee`] tells from noise, as a share: `fall_min`, or 2 σ of the pieces if that
-/// is more. `None` where the noise cannot be told.
+/// The smallest fall of `rates` that [`knee`] tells from noise, as a share: `fall_min`, or 2 σ of the
+/// pieces if that is more. `None` where the noise cannot be told.
 pub fn resolution(rates: &[f64], fall_min: f64) -> Option<f64> {
     if !usable(rates) || rates.iter().any(|&rate| rate <= 0.0) {
         return None;

@@ -19,6 +19,7 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::stopped::{Phase, Stopped};
+use drivescope_model::target::TargetInfo;
 use drivescope_model::whole_drive::{FillMode, FillOptions};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN};
 pub(super) use sampling::PLACES_MIN;
@@ -49,7 +50,7 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     }
     let options = &context.suite.fill;
     let size = context.span_bytes / PAGE * PAGE;
-    let rotates = disk_of(context.drive).is_some();
+    let disk = disk_of(context.drive, context.target);
     let mut test = planned(TestKind::Fill, context);
     let written = match options.mode {
         FillMode::Full if options.from.0 >= size => {
@@ -57,9 +58,9 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
             return skipped(TestKind::Fill, context, reason);
         }
         FillMode::Full => size - options.from.0,
-        FillMode::Sampled => match Sampling::new(options, size, disk_of(context.drive)) {
+        FillMode::Sampled => match Sampling::new(options, size, disk) {
             Ok(sampling) => {
-                let burst = burst_bytes(options, size, rotates);
+                let burst = burst_bytes(options, size, disk.is_some());
                 test.at_most = (burst > 0).then(|| EARLY_END.to_string());
                 sampling.bytes() + burst
             }
@@ -72,15 +73,13 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     test
 }
 
-/// Not made of others or of files, whose places need not follow each other.
-fn is_one_medium(drive: &Drive) -> bool {
-    use DriveKind::{Composite, Loop, Memory, Virtual};
-    !matches!(drive.kind, Composite | Loop | Memory | Virtual)
-}
-
-/// Capacity of a drive that rotates, or says so.
-fn disk_of(drive: Option<&Drive>) -> Option<u64> {
-    drive.filter(|drive| drive.rotational_hint).map(|drive| drive.capacity_bytes)
+/// Capacity of a disk, which is a drive that rotates or says so; 0 where the places of the target need not be
+/// those of the disk: below a file, other devices or a virtual machine. `None` of all else.
+fn disk_of(drive: Option<&Drive>, target: &TargetInfo) -> Option<u64> {
+    let drive = drive.filter(|drive| drive.rotational_hint)?;
+    let is_part = target.stack.iter().all(|name| name.starts_with(&drive.name));
+    let is_itself = is_part && drive.kind != DriveKind::Virtual;
+    Some(if is_itself { drive.capacity_bytes } else { 0 })
 }
 
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
@@ -91,7 +90,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     let data = Payload::new(session.plan.seed, pass);
     let fill = Fill {
         size: session.span_bytes(session.open_device()) / PAGE * PAGE,
-        disk: disk_of(session.target.drive()),
+        disk: disk_of(session.target.drive(), session.target.info()),
         manner: Manner { data, chunk: options.chunk.0, depth: options.depth },
         session,
     };
@@ -106,7 +105,7 @@ struct Fill<'s> {
     session: &'s Session<'s>,
     /// Bytes that may be written.
     size: u64,
-    /// Capacity of a hard disk: rates follow the position. Else they follow what was written before.
+    /// As of [`disk_of`]. The rates of a disk follow the position, others what was written before.
     disk: Option<u64>,
     manner: Manner,
 }
@@ -238,7 +237,7 @@ impl Fill<'_> {
     fn doubt(&self, curve: &[curve::Step], no_burst: bool) -> Option<String> {
         let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
         match self.disk {
-            Some(capacity) if self.session.target.drive().is_some_and(is_one_medium) => {
+            Some(capacity) if capacity > 0 => {
                 doubt::of_disk(&rates, self.size as f64 / capacity as f64)
             }
             None if no_burst => Some(doubt::NO_BURST.to_string()),

@@ -38,7 +38,7 @@ pub(super) struct Sampling {
 
 impl Sampling {
     /// As many places as asked that fit into the asked share of `size` bytes. `disk`: capacity of a drive
-    /// that rotates.
+    /// that rotates, 0 if it is not known.
     ///
     /// Errors: why the samples would say nothing; completes "fill …".
     pub fn new(options: &FillOptions, size: u64, disk: Option<u64>) -> Result<Self, String> {
