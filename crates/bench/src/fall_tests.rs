@@ -1,0 +1,102 @@
+//! Falls whose cause is known.
+
+use super::*;
+use crate::phase::{Load, Measured};
+use crate::recorder::Recorder;
+use crate::usage::Usage;
+use drivescope_model::cell::Mix;
+use drivescope_model::document::Limiter;
+use drivescope_model::units::Secs;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A round of one second whose rate, in requests of 64 KiB per second, is a function of the share passed.
+fn round(cell: &str, number: u32, rate: impl Fn(f64) -> f64) -> Round {
+    let (shape, direction) = cell.split_once('.').unwrap();
+    let mix = if direction == "read" { Mix::READ } else { Mix::WRITE };
+    let mut recorder = Recorder::new(SECOND);
+    recorder.start(0);
+    let mut now = 0.0;
+    while now < 1.0 {
+        let took = 1.0 / rate(now);
+        now += took;
+        recorder.complete((now * 1e9) as u64, (took * 1e9) as u64, 64 << 10);
+    }
+    Round {
+        cell: cell.to_string(),
+        round: number,
+        start_s: 0.0,
+        window_s: 1.0,
+        measured: Measured {
+            recorder,
+            usage: Usage::default(),
+            busiest_cpu_ns: 0,
+            wall_ns: SECOND,
+        },
+        load: Some(Load {
+            shape: shape.parse().unwrap(),
+            mix,
+            pace: Pace::Closed,
+            span: 0..1 << 40,
+            ramp: Secs(0.0),
+            time: Secs(1.0),
+            ops_max: u64::MAX,
+            seed: 1,
+            data_seed: 1,
+            pass: 1,
+        }),
+        asked: None,
+        top: None,
+        disk: None,
+        below_loop: None,
+        temperature_c: None,
+        limiter: Limiter::Drive,
+        cached_on_purpose: false,
+        own_metrics: false,
+        extra: Vec::new(),
+    }
+}
+
+const READ: &str = "seq1m_q8t1.read";
+const WRITE: &str = "seq1m_q8t1.write";
+
+fn step(at: f64) -> impl Fn(f64) -> f64 {
+    move |passed| if passed < at { 5_000.0 } else { 1_500.0 }
+}
+
+#[test]
+fn writes_that_fall_once_have_filled_a_cache() {
+    let rounds = [round(READ, 1, |_| 8_000.0), round(WRITE, 1, step(0.4))];
+    let Cause { id, sign } = cause(&rounds, WRITE, false);
+    assert_eq!(id, FindingId::CacheFull);
+    // 5,000 requests of 64 KiB per second for 0.4 s.
+    assert_eq!(sign, format!("after {} written", Bytes(131_000_000)), "{sign}");
+}
+
+#[test]
+fn heat_is_told_by_reads_and_by_a_fall_that_goes_on() {
+    let hot_reads = [round(READ, 1, step(0.4)), round(WRITE, 1, |_| 5_000.0)];
+    assert_eq!(cause(&hot_reads, READ, false).id, FindingId::Throttled);
+    for reads in [
+        vec![round(READ, 1, step(0.5))],
+        vec![round(READ, 1, |_| 8_000.0), round(READ, 2, |_| 4_000.0)],
+    ] {
+        let rounds = [reads, vec![round(WRITE, 1, step(0.4))]].concat();
+        let found = cause(&rounds, WRITE, false);
+        assert_eq!(found.id, FindingId::Throttled, "{}", found.sign);
+    }
+    let ever_slower = |passed: f64| 6_000.0 * (-2.5 * passed).exp();
+    let found = cause(&[round(WRITE, 1, ever_slower)], WRITE, false);
+    assert_eq!((found.id, found.sign.as_str()), (FindingId::Throttled, "and it went on to fall"));
+}
+
+#[test]
+fn a_disk_is_not_slowed_by_heat_but_its_cache_fills() {
+    let ever_slower = |passed: f64| 6_000.0 * (-2.5 * passed).exp();
+    let rounds = [round(WRITE, 1, ever_slower)];
+    assert_eq!(cause(&rounds, WRITE, true).id, FindingId::CacheFull);
+    // A bridge may hide what is behind it; the times of random reads do not.
+    let rounds = [round("rnd4k_q1t1.read", 1, |_| 60.0), round(WRITE, 1, ever_slower)];
+    assert_eq!(cause(&rounds, WRITE, false).id, FindingId::CacheFull);
+    assert_eq!(cause(&[round(READ, 1, step(0.4))], READ, true).id, FindingId::Throttled);
+}
