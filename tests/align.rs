@@ -17,7 +17,7 @@ fn a_drive_that_lies_is_found_out_with_its_partitions() {
         "4096 bytes · the drive reports 512: it lies",
         "wd20ears1 · from sector 63 · misaligned by 3584 bytes",
         "wd20ears2 · from sector 2048 · aligned",
-        "a misaligned write takes",
+        "a misaligned synced write takes",
         "F026",
         "F029",
     ] {
@@ -59,7 +59,19 @@ fn phybs_prints_its_own_table_now_and_later() {
     assert!(lines.iter().all(|line| line.is_empty() || line.len() == lines[0].len()), "{table}");
     assert_eq!(scratch.drivescope(&["show", "last", "--table"]).code(0).stdout, table);
     let shown = scratch.drivescope(&["show", "last"]).code(0).stdout;
-    assert!(shown.contains("4 KiB blocks, 1/s") && shown.contains("4096 bytes"), "{shown}");
+    assert!(shown.contains("4 KiB blocks, 1/s"), "{shown}");
+    assert!(shown.contains("physical sector not found"), "4 MiB fit into the cache: {shown}");
+}
+
+#[test]
+fn tables_of_several_targets_have_names() {
+    let scratch = Scratch::new();
+    let options = ["--suite=phybs", "--set=align.min=8k", "--set=align.total=1M", "--table"];
+    let targets = ["run", "sim:wd10ears", "sim:wd20ears?seed=2"];
+    let tables = scratch.drivescope(&[&targets[..], &options].concat()).code(0).stdout;
+    let names: Vec<&str> = tables.lines().filter(|line| line.starts_with("sim:")).collect();
+    assert_eq!(names, &targets[1..], "{tables}");
+    assert_eq!(tables.matches("   count    size").count(), 2, "{tables}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub mod control;
 pub mod device;
 pub mod engine;
 pub mod error;
+mod fall;
 pub mod layout;
 pub mod mover;
 pub mod offsets;

@@ -5,6 +5,7 @@ mod split;
 
 pub use round::{Cache, CoresTaken, Round};
 
+use crate::fall::{self, Cause};
 use crate::phase::Pace;
 use crate::validity;
 use base64::Engine as _;
@@ -42,6 +43,8 @@ pub struct TestRecord {
     remarks: Vec<String>,
     /// The figures rest on many requests each, not on repeated rounds.
     without_rounds: bool,
+    /// The drive is known to be a disk.
+    rotates: bool,
 }
 
 impl TestRecord {
@@ -56,7 +59,13 @@ impl TestRecord {
             findings: Vec::new(),
             remarks: Vec::new(),
             without_rounds: false,
+            rotates: false,
         }
+    }
+
+    /// Says that the drive is known to be a disk, whose rate heat does not change.
+    pub fn rotates(&mut self, rotates: bool) {
+        self.rotates = rotates;
     }
 
     /// Says that the figures do not rest on repeated rounds, so that few of them are no flaw.
@@ -230,8 +239,12 @@ impl TestRecord {
             drops.len()
         );
         let about = format!("{}.{cell}", self.test);
-        let finding = Finding::new(FindingId::Throttled, evidence).about(about);
+        let Cause { id, sign } = fall::cause(&self.rounds, cell, self.rotates);
+        let finding = Finding::new(id, format!("{evidence}, {sign}")).about(about);
         self.notice(finding.weighing(first.share));
+        if id != FindingId::Throttled {
+            return;
+        }
         for round in self.rounds.iter_mut().filter(|round| round.cell == cell) {
             if validity::drop_of(round).is_some() {
                 round.limiter = Limiter::Throttling;

@@ -211,6 +211,7 @@ impl<'a> Session<'a> {
         };
         self.checkpoints.begin(self.test.start_ns);
         let mut record = TestRecord::new(planned.test);
+        record.rotates(self.target.drive().is_some_and(|drive| drive.rpm > Some(1)));
         let end = crate::tests::run(planned.test, self, &mut record);
         let end = self.put_back(end);
         self.leave_simulated_file();

@@ -127,9 +127,9 @@ findings! {
         cause "Without repetition nothing is known about the spread; a difference may be chance."
         remedy "Use --rounds 3 or more."
     Throttled = "F014" "throttled" Warning
-        rule "in most rounds of a cell the rate fell by 20 % or more and stayed down for a fifth of the round"
-        cause "Heat, an exhausted SLC cache or write cache, or a limit of the host took effect."
-        remedy "Look at the series of the phase; cool the drive, pause longer, or use --time to see what remains."
+        rule "in most rounds of a cell the rate fell by 20 % or more and stayed down for a fifth of the round, and it is not cache-full: reads fell or slowed, or writes of a drive that does not turn went on to fall"
+        cause "Heat, or a limit of the host, took effect; a write cache that is full has a finding of its own."
+        remedy "Look at the series of the phase and at its temperature; cool the drive, pause longer, or use --time to see what remains."
     SystemDisk = "F015" "system-disk" Note
         rule "the running system lives on the same drive"
         cause "Background work of the system shares the drive and raises the largest latencies."
@@ -182,7 +182,7 @@ findings! {
         rule "random reads at depth 1 over the whole drive come faster than twice per revolution"
         cause "No head reaches a random sector that fast: a cache answered."
         remedy "Use a larger span; let the drive's cache be filled by something else first."
-    Unflushed = "F028" "unflushed-writes" Warning
+    Unflushed = "F028" "unflushed-writes" Note
         rule "writes through the page cache were counted before they reached the drive"
         cause "A program that does not sync sees memory's speed; the drive does the work later."
         remedy "Compare with the flushed figure and with the drive's own, printed beside it."
@@ -222,6 +222,14 @@ findings! {
         rule "samples of fill on a disk do not become slower inwards (by 6 %, for a whole disk), or over 5 % of them are 15 % off their neighbours; on flash, fill.burst=0"
         cause "A cache took the samples, as in shingled disks and behind bridges, and a full fill soon leaves it: their rates are not the medium's."
         remedy "Use --set fill.mode=full."
+    CacheFull = "F038" "cache-full" Note
+        rule "in most rounds of a cell that writes the rate fell by 20 % or more and stayed down for a fifth of the round: on a disk; on other drives if the rate stayed level after the fall and no reads of the test fell or slowed"
+        cause "The drive's write cache (of flash its SLC cache) took the first writes faster than the medium can, and was full from then on. Every drive with such a cache does this."
+        remedy "Read the series of the phase: its end is what the medium sustains, its beginning what a short burst gets; a longer --time weighs the medium more."
+    NoQueueGain = "F039" "no-queue-gain" Warning
+        rule "random reads of a drive that turns (fewer than 400 per second, one at a time) are less than 1.2 times as fast with 16 or more in flight"
+        cause "The drive, or the bridge or driver before it, serves requests in the order in which they arrive instead of the nearest first: its command queue is off, missing or not passed on."
+        remedy "For SATA see /sys/block/NAME/device/queue_depth (1: the queue is off) and use AHCI; of USB enclosures only those with UAS pass queues on."
 }
 
 impl fmt::Display for FindingId {

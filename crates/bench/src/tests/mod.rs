@@ -5,6 +5,7 @@ mod continuing;
 mod fill;
 mod gnome;
 mod latency;
+mod queueing;
 mod read_back;
 mod restoring;
 mod surface;

@@ -1,6 +1,6 @@
 //! `transfer`: how fast are large transfers and small random ones, at which depth.
 
-use super::{Context, no_writes, planned, restoring, skipped};
+use super::{Context, no_writes, planned, queueing, restoring, skipped};
 use crate::device::Device;
 use crate::error::BenchError;
 use crate::layout;
@@ -165,6 +165,11 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
             session.pause(suite.pause)?;
             run_cell(session, cell, round, place(cell), record)?;
         }
+    }
+    if session.is_direct()
+        && let Some(finding) = queueing::no_gain(record)
+    {
+        record.notice(finding);
     }
     // On a raw device most places still hold what was there before; `verify` is the test for it.
     let own = session.target.info().kind == TargetKind::Directory;

@@ -95,11 +95,21 @@ pub fn measure(
         }
     }
     if options.table {
-        for run in &runs {
-            output::print(&phybs_table(run)?);
-        }
+        print_tables(&runs)?;
     }
     Ok(code)
+}
+
+/// The tables of phybs; of several targets each under its name.
+fn print_tables(runs: &[Run]) -> Result<(), Failure> {
+    for (number, run) in runs.iter().enumerate() {
+        if runs.len() > 1 {
+            let gap = if number > 0 { "\n" } else { "" };
+            output::print_line(&format!("{gap}{}", run.target.path));
+        }
+        output::print(&phybs_table(run)?);
+    }
+    Ok(())
 }
 
 /// The run, and what else than it decides the exit code.

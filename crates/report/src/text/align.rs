@@ -70,15 +70,19 @@ fn label(size: &str) -> String {
 
 fn verdict(result: &TestResult, style: Style) -> String {
     let value = |quantity| find(result, "device", quantity).map(|metric| metric.value);
-    let Some(sector) = value("sector_bytes") else {
-        let text = "physical sector not found";
-        return Flow::new().lead(Role::Dim, "  ").text(Role::Warn, text).lines(2, style);
+    let penalty = find(result, "device", "penalty_ratio");
+    let reported = value("reported_bytes");
+    let mut out = match value("sector_bytes") {
+        Some(sector) => {
+            let shift = value("shift_bytes").unwrap_or(0.0);
+            sector_line(sector, reported, style) + &shift_line(sector, shift, style)
+        }
+        None => no_sector_line(reported, penalty.is_some(), style),
     };
-    let mut out = sector_line(sector, value("reported_bytes"), style);
-    out.push_str(&shift_line(sector, value("shift_bytes").unwrap_or(0.0), style));
     out.push_str(&partition_lines(result, style));
-    if let Some(penalty) = find(result, "device", "penalty_ratio") {
-        out.push_str(&penalty_line(penalty, style));
+    if let Some(penalty) = penalty {
+        let of_phybs = cells(result).iter().any(|cell| cell.starts_with("pass"));
+        out.push_str(&penalty_line(penalty, of_phybs, style));
     }
     out
 }
@@ -99,11 +103,26 @@ fn sector_line(sector: f64, reported: Option<f64>, style: Style) -> String {
             Some(reported) if reported < sector => {
                 flow.item(Role::Bad, &format!("the drive reports {reported}: it lies"), DOT)
             }
-            Some(reported) if reported > sector => flow.text(
-                Role::Dim,
-                &format!("· the drive reports {reported}, but no offset of writes is slower"),
-            ),
+            Some(reported) if reported > sector => {
+                flow.item(Role::Dim, &format!("the drive reports {reported}"), DOT)
+            }
             Some(_) => flow.item(Role::Dim, "as the drive reports", DOT),
+            None => flow,
+        },
+        style,
+    )
+}
+
+/// What can be said where the times show no sector: `costless`, because no offset is slower than another.
+fn no_sector_line(reported: Option<f64>, costless: bool, style: Style) -> String {
+    let flow = if costless {
+        begin("sector").item(Role::Plain, "no offset of writes is slower", DOT)
+    } else {
+        begin("sector").item(Role::Warn, "physical sector not found", DOT)
+    };
+    line(
+        match reported {
+            Some(reported) => flow.item(Role::Dim, &format!("the drive reports {reported}"), DOT),
             None => flow,
         },
         style,
@@ -147,13 +166,19 @@ fn partition_lines(result: &TestResult, style: Style) -> String {
     out
 }
 
-/// What misaligned writes cost, with the 95 % interval where there is one.
-fn penalty_line(penalty: &Metric, style: Style) -> String {
+/// What misaligned writes cost, with the 95 % interval where there is one. phybs compares strides of writes
+/// that the drive's cache may put together if they are aligned; else each write waits for the medium.
+fn penalty_line(penalty: &Metric, of_phybs: bool, style: Style) -> String {
     let Metric { value, low, high, .. } = *penalty;
     let interval =
         if low < high { format!(" ({} to {})", three(low), three(high)) } else { String::new() };
     let role = if low > FELT_RATIO { Role::Warn } else { Role::Plain };
-    let text = format!("a misaligned write takes {} times as long{interval}", three(value));
+    let what = if of_phybs {
+        "misaligned strides of cached writes take"
+    } else {
+        "a misaligned synced write takes"
+    };
+    let text = format!("{what} {} times as long{interval}", three(value));
     line(begin("cost").text(role, &text), style)
 }
 

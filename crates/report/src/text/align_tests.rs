@@ -55,7 +55,7 @@ fn a_drive_that_lies_and_its_partitions() {
       begins     at the multiples of 4096
       partition  sda1 · from sector 63 · misaligned by 3584 bytes
       partition  sda2 · from sector 2048 · aligned
-      cost       a misaligned write takes 2.71 times as long (2.45 to 3.02)
+      cost       a misaligned synced write takes 2.71 times as long (2.45 to 3.02)
     ");
 }
 
@@ -65,14 +65,15 @@ fn a_jumper_and_a_sector_that_nothing_shows() {
     insta::assert_snapshot!(test_result(&result(TestKind::Align, shifted), PLAIN), @r"
     sector     4096 bytes · as the drive reports
     begins     3584 bytes behind the multiples of 4096
-    cost       a misaligned write takes 2.10 times as long (2.00 to 2.20)
+    cost       a misaligned synced write takes 2.10 times as long (2.00 to 2.20)
     ");
-    let hidden = device(512.0, 4096.0, 0.0, [0.93, 1.02, 1.11]);
+    let mut hidden = device(512.0, 4096.0, 0.0, [0.93, 1.02, 1.11]);
+    hidden.truncate(2);
+    hidden.extend(partition("sda1", 63.0, 3584.0));
     insta::assert_snapshot!(test_result(&result(TestKind::Align, hidden), PLAIN), @r"
-    sector     512 bytes · the drive reports 4096, but no offset of writes is
-      slower
-    begins     at the multiples of 512
-    cost       a misaligned write takes 1.02 times as long (0.930 to 1.11)
+    sector     no offset of writes is slower · the drive reports 4096
+    partition  sda1 · from sector 63 · misaligned by 3584 bytes
+    cost       a misaligned synced write takes 1.02 times as long (0.930 to 1.11)
     ");
 }
 
@@ -83,7 +84,7 @@ fn what_was_not_found_is_said() {
     insta::assert_snapshot!(test_result(&nothing, PLAIN), @r"
     align                +0  +512
     4 KiB writes, ms  0.900  12.0
-      physical sector not found
+      sector     physical sector not found
       left out: physical sector: the times spread too widely
     ");
 }
@@ -104,6 +105,6 @@ fn passes_of_phybs_are_counted() {
     4 KiB blocks, 1/s  1,680  26.9
       sector     4096 bytes · the drive reports 512: it lies
       begins     at the multiples of 4096
-      cost       a misaligned write takes 62.3 times as long
+      cost       misaligned strides of cached writes take 62.3 times as long
     ");
 }

@@ -1,6 +1,6 @@
 //! What `align` says of drive and partitions, beside what the drive says of itself.
 
-use super::verdict::{Seen, conclude, misaligned};
+use super::verdict::{Sector, Seen, conclude, misaligned};
 use crate::results::TestRecord;
 use crate::session::Session;
 use drivescope_drive::Target;
@@ -15,31 +15,44 @@ const FILE_BLOCK: u64 = 4096;
 const NORMAL_95: f64 = 1.96;
 
 /// Adds metrics and findings of what was seen; `step` is the smallest unit of offsets.
+///
+/// A sector is a metric only if the times show one, or if the drive reports the smallest there can be and no
+/// time speaks against it. Partitions are judged in any case, by the larger of what was found and what the
+/// drive reports.
 pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[Seen], step: u64) {
     seen.iter().for_each(|seen| of_size(record, seen));
-    let conclusion = conclude(seen, step);
+    let conclusion = conclude(seen);
     if let Some(penalty) = conclusion.penalty {
         record.estimate("device.penalty_ratio", penalty.value, penalty.low, penalty.high);
     }
     let drive = session.target.drive();
-    if let Some(drive) = drive {
-        let reported = f64::from(drive.physical_sector_bytes);
-        record.metric("device.reported_bytes", vec![reported]);
+    let reported = drive.map(|drive| u64::from(drive.physical_sector_bytes));
+    if let Some(reported) = reported {
+        record.metric("device.reported_bytes", vec![reported as f64]);
     }
-    let (sector, shift) = match conclusion.sector {
-        Ok(found) => found,
-        Err(why) => return record.remark(format!("physical sector: {why}")),
+    let found = match conclusion.sector {
+        Sector::Found { bytes, shift } => Some((bytes, shift)),
+        Sector::Costless => reported.filter(|&reported| reported <= step).map(|_| (step, 0)),
+        Sector::Unknown(why) => {
+            record.remark(format!("physical sector: {why}"));
+            None
+        }
     };
-    record.metric("device.sector_bytes", vec![sector as f64]);
-    record.metric("device.shift_bytes", vec![shift as f64]);
-    if sector <= step {
-        return; // everything is aligned
+    if let Some((sector, shift)) = found {
+        record.metric("device.sector_bytes", vec![sector as f64]);
+        record.metric("device.shift_bytes", vec![shift as f64]);
     }
-    let Some(origin) = origin(session.target, sector) else {
-        return notice_unknown_place(record, sector, shift);
-    };
+    let on_drive = found.and_then(|(sector, shift)| {
+        let origin = origin(session.target, sector)?;
+        Some((sector, (origin + shift) % sector))
+    });
+    match (found, on_drive) {
+        (Some((sector, shift)), None) => notice_unknown_place(record, sector, shift),
+        (_, Some((sector, shift))) => of_sector(record, drive, sector, shift),
+        (None, None) => {}
+    }
     if let Some(drive) = drive {
-        of_drive(record, drive, sector, (origin + shift) % sector);
+        of_partitions(record, drive, on_drive);
     }
 }
 
@@ -85,12 +98,13 @@ fn notice_unknown_place(record: &mut TestRecord, sector: u64, shift: u64) {
 }
 
 /// Judges the drive itself; `shift`: where its first sector begins.
-fn of_drive(record: &mut TestRecord, drive: &Drive, sector: u64, shift: u64) {
-    let reported = u64::from(drive.physical_sector_bytes);
-    if sector > reported {
+fn of_sector(record: &mut TestRecord, drive: Option<&Drive>, sector: u64, shift: u64) {
+    if let Some(drive) = drive
+        && sector > u64::from(drive.physical_sector_bytes)
+    {
         let evidence = format!(
-            "{} reports physical sectors of {reported} bytes; writes are fast in multiples of {sector}",
-            drive.name
+            "{} reports physical sectors of {} bytes; writes are fast in multiples of {sector}",
+            drive.name, drive.physical_sector_bytes
         );
         record.notice(Finding::new(FindingId::SectorLie, evidence).about("align"));
     }
@@ -98,9 +112,16 @@ fn of_drive(record: &mut TestRecord, drive: &Drive, sector: u64, shift: u64) {
         let evidence = format!("the first sector of {sector} bytes begins at byte {shift}");
         record.notice(Finding::new(FindingId::ShiftedSectors, evidence).about("align"));
     }
+}
+
+/// Judges the partitions by the sector that was found and its shift, or by what the drive reports if that is
+/// larger or nothing was found: writes may hide what a sector costs, but not where it ends.
+fn of_partitions(record: &mut TestRecord, drive: &Drive, found: Option<(u64, u64)>) {
+    let reported = u64::from(drive.physical_sector_bytes);
+    let (sector, shift) = found.filter(|&(sector, _)| sector >= reported).unwrap_or((reported, 0));
     let mut astray = Vec::new();
     for part in &drive.partitions {
-        let behind = misaligned(part.start_bytes, sector, shift);
+        let behind = misaligned(part.start_bytes, sector.max(1), shift);
         record.metric(&format!("{}.start_bytes", part.name), vec![part.start_bytes as f64]);
         record.metric(&format!("{}.misaligned_bytes", part.name), vec![behind as f64]);
         if behind > 0 {

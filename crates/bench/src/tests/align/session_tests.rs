@@ -1,7 +1,7 @@
 //! The whole test on simulated drives whose sectors are known.
 
 use super::site::Site;
-use super::verdict::{Conclusion, conclude};
+use super::verdict::{Conclusion, Sector, conclude};
 use super::*;
 use crate::planner;
 use crate::session::HostFacts;
@@ -71,7 +71,7 @@ fn on_site(target: &str, seed: u64, span: Range<u64>, kept: bool) -> (Conclusion
         let mut record = TestRecord::new(TestKind::Align);
         let mut site = Site::new(span, 512, kept);
         let seen = fast::run(session, &mut record, &mut site).unwrap();
-        (conclude(&seen, 512), session.elapsed_s())
+        (conclude(&seen), session.elapsed_s())
     })
 }
 
@@ -128,7 +128,7 @@ fn a_span_that_begins_astray_is_found_with_its_shift() {
             let (conclusion, elapsed_s) =
                 on_site("sim:wd20ears", seed, start..start + (1 << 30), kept);
             let told = format!("sector {first_sector}, seed {seed}: {conclusion:?}");
-            assert_eq!(conclusion.sector, Ok((4096, shift)), "{told}");
+            assert_eq!(conclusion.sector, Sector::Found { bytes: 4096, shift }, "{told}");
             assert!(conclusion.penalty.unwrap().low > 1.5, "{told}");
             // Reading what is there before and after takes a while longer.
             assert!(elapsed_s < if kept { 30.0 } else { 15.0 }, "{told}: {elapsed_s} s");
@@ -148,6 +148,8 @@ fn partitions_are_judged_by_the_sector_that_was_found() {
     assert!(!finding.evidence.contains("wd20ears2"), "{}", finding.evidence);
     let result = run("sim:hds722020ala330?partition=63", 5, &[]);
     assert!(!has(&result, FindingId::Misaligned), "512-byte sectors are never missed");
+    assert_eq!(metric(&result, "hds722020ala330p1.start_bytes").value, 63.0 * 512.0);
+    assert_eq!(metric(&result, "hds722020ala330p1.misaligned_bytes").value, 0.0);
 }
 
 #[test]
@@ -155,10 +157,10 @@ fn a_drive_that_skips_reading_before_writing_has_no_penalty() {
     for seed in 1..=5 {
         let result =
             run(&format!("sim:wd15earx?fault=no-read-modify-write&seed={seed}"), seed, &[]);
+        let reported = metric(&result, "device.reported_bytes").value;
         let penalty = metric(&result, "device.penalty_ratio");
         assert!((0.7..1.4).contains(&penalty.value), "{penalty:?}");
-        assert_eq!(metric(&result, "device.sector_bytes").value, 512.0);
-        assert_eq!(metric(&result, "device.reported_bytes").value, 4096.0);
+        assert_eq!(sector(&result), if reported > 512.0 { None } else { Some(512.0) });
     }
 }
 
@@ -191,27 +193,98 @@ fn phybs_gives_the_published_figures() {
     assert!((penalty / 62.3 - 1.0).abs() < 0.15, "{penalty}");
 }
 
-#[test]
-fn phybs_tells_sectors_of_512_bytes_and_reads_hide_the_sector() {
-    let small = ["align.method=phybs", "align.total=4MiB", "rounds=2"];
-    for model in ["hds722020ala330", "wd4000aaks", "wd20eads"] {
-        let result = run(&format!("sim:{model}"), 1, &small);
-        assert_eq!(metric(&result, "device.sector_bytes").value, 512.0, "{model}");
-        assert_eq!(metric(&result, "pass8k_at_4096.tps").rounds.len(), 2);
-    }
-    let reads = [&small[..], &["align.mix=read"]].concat();
-    let result = run("sim:wd20ears", 1, &reads);
-    assert_eq!(metric(&result, "device.sector_bytes").value, 512.0, "the drive reads ahead");
+fn sector(result: &TestResult) -> Option<f64> {
+    let found = result.metrics.iter().find(|metric| metric.key == "align.device.sector_bytes");
+    found.map(|metric| metric.value)
 }
 
 #[test]
-fn flash_is_measured_or_honestly_not() {
-    for model in ["samsung-870evo-1tb", "pm871b-128", "st8000as0002-smr"] {
-        let result = run(&format!("sim:{model}?fill=0.5"), 3, &[]);
-        assert!(result.elapsed_s < 15.0, "{model}: {} s", result.elapsed_s);
-        let sector = result.metrics.iter().find(|m| m.key == "align.device.sector_bytes");
-        assert_eq!(sector.is_none(), result.reason.is_some(), "{model}: {:?}", result.reason);
+fn phybs_tells_sectors_of_512_bytes() {
+    let settings = ["align.method=phybs", "align.min=4KiB", "rounds=2"];
+    for model in ["hds722020ala330", "wd4000aaks", "wd20eads"] {
+        let result = run(&format!("sim:{model}"), 1, &settings);
+        assert_eq!(sector(&result), Some(512.0), "{model}: {:?}", result.reason);
+        assert_eq!(metric(&result, "pass8k_at_4096.tps").rounds.len(), 2);
     }
+}
+
+/// Passes that cannot show the sector leave it open, whatever their times seem to say.
+#[test]
+fn phybs_says_when_it_cannot_know_the_sector() {
+    for (model, setting, why) in [
+        ("wd20ears", "align.mix=read", "reads hide it"),
+        ("wd20ears", "align.total=64KiB", "too few bytes for the drive's cache"),
+        ("wd15earx", "align.total=8MiB", "too few bytes for the drive's cache"),
+        ("wd10ears", "align.total=1MiB", "too few bytes for the drive's cache"),
+        ("hds722020ala330", "align.total=64MiB", "too few bytes for the drive's cache"),
+        ("wd20ears", "align.max=2KiB", "blocks of up to 2 KiB"),
+    ] {
+        // The shorter passes are as blind as those of the reads, and faster here.
+        let total = if setting.contains("total") { setting } else { "align.total=128MiB" };
+        let min = if setting.contains("read") { "align.min=8KiB" } else { "align.min=1KiB" };
+        let settings = ["align.method=phybs", "rounds=1", min, total, setting];
+        let result = run(&format!("sim:{model}"), 1, &settings);
+        let told = format!("{model} {setting}: {:?}", result.reason);
+        assert_eq!(sector(&result), None, "{told}");
+        assert!(!has(&result, FindingId::SectorLie), "{told}");
+        assert!(result.reason.as_ref().is_some_and(|reason| reason.contains(why)), "{told}");
+    }
+}
+
+/// Flash and shingled disks answer a synced write from memory or a log: what is said of their sectors is true,
+/// or nothing is said. The mapping unit of flash is 4 KiB, that of the shingled disk its reported sector.
+#[test]
+fn drives_that_remap_are_measured_or_honestly_not() {
+    for (model, truths) in [
+        ("samsung-870evo-1tb", &[4096.0, 8192.0, 16_384.0][..]),
+        ("pm871b-128", &[4096.0, 8192.0, 16_384.0]),
+        ("st8000as0002-smr", &[4096.0]),
+    ] {
+        for seed in 1..=3 {
+            let result = run(&format!("sim:{model}?fill=0.5&partition=63,2048"), seed, &[]);
+            assert!(result.elapsed_s < 15.0, "{model}: {} s", result.elapsed_s);
+            let reported = metric(&result, "device.reported_bytes").value;
+            let found = sector(&result);
+            let told =
+                format!("{model}, seed {seed}: {found:?} of {reported}, {:?}", result.reason);
+            // 512 bytes only where the drive says so and no time speaks against it.
+            let may_be =
+                |sector: &f64| truths.contains(sector) || *sector == 512.0 && reported == 512.0;
+            assert!(found.iter().all(may_be), "{told}");
+            let dash = if model.ends_with("smr") || model.ends_with("tb") { "" } else { "p" };
+            let behind =
+                |n: u8| metric(&result, &format!("{model}{dash}{n}.misaligned_bytes")).value;
+            let unit = found.unwrap_or(0.0).max(reported);
+            assert_eq!(behind(1), (63.0 * 512.0) % unit, "{told}");
+            assert_eq!(behind(2), 0.0, "{told}");
+            assert_eq!(has(&result, FindingId::Misaligned), unit > 512.0, "{told}");
+        }
+    }
+}
+
+/// A drive that reports 4096 bytes and hides what misalignment costs: nothing is claimed of its sectors, and
+/// its partitions are judged by its word.
+#[test]
+fn a_hidden_cost_is_no_small_sector() {
+    for target in ["easystore-2tb?", "st8000as0002-smr?", "wd40efrx?fault=no-read-modify-write&"] {
+        let result = run(&format!("sim:{target}partition=63,2048"), 1, &[]);
+        assert_eq!(metric(&result, "device.reported_bytes").value, 4096.0, "{target}");
+        assert!(
+            sector(&result).is_none_or(|sector| sector == 4096.0),
+            "{target}: {:?}",
+            sector(&result)
+        );
+        let finding = result.findings.iter().find(|f| f.id == FindingId::Misaligned).unwrap();
+        assert!(
+            finding.evidence.contains("1 begins at sector 63, 3584 bytes"),
+            "{}",
+            finding.evidence
+        );
+        assert!(!finding.evidence.contains("2048"), "{}", finding.evidence);
+    }
+    let hidden = run("sim:wd40efrx?fault=no-read-modify-write", 1, &[]);
+    assert_eq!(sector(&hidden), None, "the times cannot tell");
+    assert!(metric(&hidden, "device.penalty_ratio").value < 1.3);
 }
 
 /// On a raw device the bytes that are there are written back: done to a file whose contents are known.

@@ -50,10 +50,27 @@ pub struct Seen {
 /// The answer for the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
-    /// Physical sector, and where the first one begins behind the beginning of the target, bytes.
-    pub sector: Result<(u64, u64), String>,
+    /// The physical sector.
+    pub sector: Sector,
     /// What misalignment costs.
     pub penalty: Option<Estimate>,
+}
+
+/// What the accesses of all sizes say of the physical sector.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sector {
+    /// Accesses are fast on its boundaries only.
+    Found {
+        /// Bytes.
+        bytes: u64,
+        /// Where the first one begins behind the beginning of the target, bytes.
+        shift: u64,
+    },
+    /// No offset takes longer than another: misalignment costs nothing, be it that sectors are as small as
+    /// the unit of offsets or that the drive hides the cost.
+    Costless,
+    /// The times say nothing, and why.
+    Unknown(String),
 }
 
 /// What times at all offsets of a pattern of `block` bytes show, the penalty left out; offsets are `step`
@@ -108,30 +125,29 @@ pub fn compared(split: &Split) -> Split {
     }
 }
 
-/// Puts the answers of all sizes, the smallest first, together; `logical` is the smallest unit of offsets.
+/// Puts the answers of all sizes, the smallest first, together.
 ///
 /// The smallest size that shows boundaries decides; larger units, as flash has, cost less and come second.
-/// Where all is alike, no unit is larger than the logical sector, or the drive hides it well.
-pub fn conclude(seen: &[Seen], logical: u64) -> Conclusion {
+pub fn conclude(seen: &[Seen]) -> Conclusion {
     let hidden = seen.iter().find_map(|seen| match &seen.boundaries {
         Boundaries::Hidden(why) => Some(why.clone()),
         _ => None,
     });
     let found = seen.iter().find_map(|seen| match seen.boundaries {
-        Boundaries::Found { sector, shift } => Some(((sector, shift), seen.penalty)),
+        Boundaries::Found { sector, shift } => {
+            Some((Sector::Found { bytes: sector, shift }, seen.penalty))
+        }
         _ => None,
     });
-    match (found, hidden) {
-        (Some((sector, penalty)), _) => Conclusion { sector: Ok(sector), penalty },
-        (None, Some(why)) => Conclusion { sector: Err(why), penalty: None },
+    let (sector, penalty) = match (found, hidden) {
+        (Some(found), _) => found,
+        (None, Some(why)) => (Sector::Unknown(why), None),
         (None, None) if seen.is_empty() => {
-            Conclusion { sector: Err("nothing was measured".to_string()), penalty: None }
+            (Sector::Unknown("nothing was measured".to_string()), None)
         }
-        (None, None) => Conclusion {
-            sector: Ok((logical, 0)),
-            penalty: seen.iter().find_map(|seen| seen.penalty),
-        },
-    }
+        (None, None) => (Sector::Costless, seen.iter().find_map(|seen| seen.penalty)),
+    };
+    Conclusion { sector, penalty }
 }
 
 /// How far `start`, a byte of the drive, lies behind a boundary of sectors that begin at `shift`.
@@ -156,19 +172,21 @@ mod tests {
     fn the_smallest_size_that_shows_boundaries_decides() {
         let alike = Boundaries::Alike { resolution: 0.2 };
         let hidden = || Boundaries::Hidden("noise".to_string());
+        let unknown = || Sector::Unknown("noise".to_string());
+        let sector = |bytes, shift| Sector::Found { bytes, shift };
         for (small, large, sector) in [
-            (found(4096, 512), alike.clone(), Ok((4096, 512))),
-            (found(4096, 0), found(16_384, 4096), Ok((4096, 0))),
-            (alike.clone(), found(8192, 0), Ok((8192, 0))),
-            (alike.clone(), alike.clone(), Ok((512, 0))),
-            (hidden(), found(8192, 0), Ok((8192, 0))),
-            (hidden(), alike.clone(), Err("noise".to_string())),
-            (alike, hidden(), Err("noise".to_string())),
+            (found(4096, 512), alike.clone(), sector(4096, 512)),
+            (found(4096, 0), found(16_384, 4096), sector(4096, 0)),
+            (alike.clone(), found(8192, 0), sector(8192, 0)),
+            (alike.clone(), alike.clone(), Sector::Costless),
+            (hidden(), found(8192, 0), sector(8192, 0)),
+            (hidden(), alike.clone(), unknown()),
+            (alike, hidden(), unknown()),
         ] {
             let seen = [seen(4096, small), seen(16_384, large)];
-            assert_eq!(conclude(&seen, 512).sector, sector);
+            assert_eq!(conclude(&seen).sector, sector);
         }
-        assert!(conclude(&[], 512).sector.is_err());
+        assert_eq!(conclude(&[]).sector, Sector::Unknown("nothing was measured".to_string()));
     }
 
     #[test]

@@ -1,0 +1,107 @@
+//! Why a rate fell within the rounds of a cell: heat, or a cache that was full.
+//!
+//! Both look alike in one curve. They differ in what else happens: a cache is filled by writes alone, once a
+//! round, and leaves a steady rate behind; heat comes with time, goes on, and slows reads as well.
+
+use crate::phase::Pace;
+use crate::results::Round;
+use crate::validity::drop_of;
+use drivescope_model::cell::Order;
+use drivescope_model::findings::FindingId;
+use drivescope_model::units::Bytes;
+use drivescope_stats::summary;
+
+/// Behind a full cache the rate stays within this share; heat goes on to slow the drive.
+const FLAT_SHARE: f64 = 0.8;
+/// Reads whose last round keeps less than this share of their first were slowed by what writes cannot fill.
+const READS_KEPT_SHARE: f64 = 0.75;
+/// Random reads, one at a time, slower than this come from a medium that turns: 15,000 rpm give about 300 per
+/// second over a small span, the slowest flash gives thousands.
+const MECHANICAL_IOPS: f64 = 400.0;
+
+/// What the falls of a cell are, and what tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// [`FindingId::CacheFull`] or [`FindingId::Throttled`].
+    pub id: FindingId,
+    /// What is added to the evidence.
+    pub sign: String,
+}
+
+/// Judges the falls of `cell` among the rounds of a test; `rotates`: the drive is known to be a disk, whose
+/// rate heat does not change.
+pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> Cause {
+    let throttled = |sign: &str| Cause { id: FindingId::Throttled, sign: sign.to_string() };
+    let fallen: Vec<_> = rounds
+        .iter()
+        .filter(|round| round.cell == cell)
+        .filter_map(|round| Some((round, drop_of(round)?)))
+        .collect();
+    if fallen.iter().any(|(round, _)| !writes(round)) {
+        return throttled("reads fill no cache");
+    }
+    let before = |at: usize, round: &Round| {
+        let seconds = round.measured.recorder.interval_ns as f64 / 1e9;
+        round.rates_mb_s()[..at].iter().sum::<f64>() * seconds * 1e6
+    };
+    let written: Vec<f64> =
+        fallen.iter().map(|(round, drop)| before(drop.at_index, round)).collect();
+    let full = || Cause {
+        id: FindingId::CacheFull,
+        sign: format!("after {} written", Bytes(summary::median(&written).unwrap_or(0.0) as u64)),
+    };
+    if rotates || is_mechanical(rounds) {
+        full()
+    } else if rounds.iter().any(|round| !writes(round) && drop_of(round).is_some()) {
+        throttled("reads of this test fell as well")
+    } else if reads_slowed(rounds) {
+        throttled("later reads of this test are slower than the first")
+    } else if !fallen.iter().all(|(round, drop)| is_flat(&round.rates_mb_s()[drop.at_index..])) {
+        throttled("and it went on to fall")
+    } else {
+        full()
+    }
+}
+
+/// Whether small random reads, one at a time, take as long as only a medium that turns makes them.
+pub fn is_mechanical(rounds: &[Round]) -> bool {
+    let slow = |round: &Round| {
+        round.load.as_ref().is_some_and(|load| {
+            let shape = load.shape;
+            let one = shape.depth * shape.threads == 1 && load.pace == Pace::Closed;
+            one && shape.order == Order::Rnd && load.mix.read_percent() == 100
+        }) && round.measured.iops() < MECHANICAL_IOPS
+    };
+    rounds.iter().any(slow)
+}
+
+/// Whether the round writes: as its load says, or, of writes one by one, as they are flushed at the end.
+fn writes(round: &Round) -> bool {
+    let flushed = || round.extra.iter().any(|(quantity, _)| *quantity == "flushed_iops");
+    round.load.as_ref().map_or_else(flushed, |load| load.mix.writes())
+}
+
+/// Whether the second half of a curve keeps the rate of the first.
+fn is_flat(rates: &[f64]) -> bool {
+    let (first, second) = rates.split_at(rates.len() / 2);
+    match (summary::median(first), summary::median(second)) {
+        (Some(first), Some(second)) => second >= FLAT_SHARE * first,
+        _ => true,
+    }
+}
+
+/// Whether a cell of reads has lost speed from its first round to its last.
+fn reads_slowed(rounds: &[Round]) -> bool {
+    let closed = |round: &&Round| {
+        !writes(round) && round.load.as_ref().is_some_and(|load| load.pace == Pace::Closed)
+    };
+    rounds.iter().filter(closed).any(|first| {
+        let last = rounds.iter().rfind(|round| round.cell == first.cell);
+        let kept = |last: &Round| last.measured.mb_s() / first.measured.mb_s();
+        first.round == 1 && last.is_some_and(|last| kept(last) < READS_KEPT_SHARE)
+    })
+}
+
+#[cfg(test)]
+#[path = "fall_tests.rs"]
+mod tests;

@@ -1,0 +1,70 @@
+//! Falls whose cause is known.
+
+use super::*;
+use crate::phase::Measured;
+use crate::recorder::Recorder;
+use crate::testing;
+use drivescope_model::cell::Mix;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A round of one second whose rate, in requests of 64 KiB per second, is a function of the share passed.
+fn round(cell: &str, number: u32, rate: impl Fn(f64) -> f64) -> Round {
+    let mix = if cell.ends_with(".read") { Mix::READ } else { Mix::WRITE };
+    let mut recorder = Recorder::new(SECOND);
+    recorder.start(0);
+    let mut now = 0.0;
+    while now < 1.0 {
+        let took = 1.0 / rate(now);
+        now += took;
+        recorder.complete((now * 1e9) as u64, (took * 1e9) as u64, 64 << 10);
+    }
+    let mut round = testing::round(cell, 1, 64 << 10, mix);
+    round.round = number;
+    round.measured = Measured { recorder, ..round.measured };
+    round
+}
+
+const READ: &str = "seq1m_q8t1.read";
+const WRITE: &str = "seq1m_q8t1.write";
+
+fn step(at: f64) -> impl Fn(f64) -> f64 {
+    move |passed| if passed < at { 5_000.0 } else { 1_500.0 }
+}
+
+#[test]
+fn writes_that_fall_once_have_filled_a_cache() {
+    let rounds = [round(READ, 1, |_| 8_000.0), round(WRITE, 1, step(0.4))];
+    let Cause { id, sign } = cause(&rounds, WRITE, false);
+    assert_eq!(id, FindingId::CacheFull);
+    // 5,000 requests of 64 KiB per second for 0.4 s.
+    assert_eq!(sign, format!("after {} written", Bytes(131_000_000)), "{sign}");
+}
+
+#[test]
+fn heat_is_told_by_reads_and_by_a_fall_that_goes_on() {
+    let hot_reads = [round(READ, 1, step(0.4)), round(WRITE, 1, |_| 5_000.0)];
+    assert_eq!(cause(&hot_reads, READ, false).id, FindingId::Throttled);
+    for reads in [
+        vec![round(READ, 1, step(0.5))],
+        vec![round(READ, 1, |_| 8_000.0), round(READ, 2, |_| 4_000.0)],
+    ] {
+        let rounds = [reads, vec![round(WRITE, 1, step(0.4))]].concat();
+        let found = cause(&rounds, WRITE, false);
+        assert_eq!(found.id, FindingId::Throttled, "{}", found.sign);
+    }
+    let ever_slower = |passed: f64| 6_000.0 * (-2.5 * passed).exp();
+    let found = cause(&[round(WRITE, 1, ever_slower)], WRITE, false);
+    assert_eq!((found.id, found.sign.as_str()), (FindingId::Throttled, "and it went on to fall"));
+}
+
+#[test]
+fn a_disk_is_not_slowed_by_heat_but_its_cache_fills() {
+    let ever_slower = |passed: f64| 6_000.0 * (-2.5 * passed).exp();
+    let rounds = [round(WRITE, 1, ever_slower)];
+    assert_eq!(cause(&rounds, WRITE, true).id, FindingId::CacheFull);
+    // A bridge may hide what is behind it; the times of random reads do not.
+    let rounds = [round("rnd4k_q1t1.read", 1, |_| 60.0), round(WRITE, 1, ever_slower)];
+    assert_eq!(cause(&rounds, WRITE, false).id, FindingId::CacheFull);
+    assert_eq!(cause(&[round(READ, 1, step(0.4))], READ, true).id, FindingId::Throttled);
+}

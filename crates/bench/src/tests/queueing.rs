@@ -1,0 +1,60 @@
+//! Whether a disk uses its queue: with many requests to choose from, it serves the nearest first.
+
+use crate::fall::is_mechanical;
+use crate::phase::Pace;
+use crate::results::{Round, TestRecord};
+use drivescope_model::cell::Order;
+use drivescope_model::findings::{Finding, FindingId};
+use drivescope_stats::summary;
+
+/// A disk that chooses among 16 or more requests gains a half and more; below this it takes them as they come.
+const GAIN_MIN: f64 = 1.2;
+/// A queue in which there is something to choose.
+const DEEP_MIN: u32 = 16;
+/// Fewer random requests of a cell than this leave an uncertainty of a tenth and more in its rate.
+const REQUESTS_MIN: u64 = 100;
+
+/// A finding if random reads of a drive that turns gain nothing from a deep queue.
+pub(super) fn no_gain(record: &TestRecord) -> Option<Finding> {
+    let rounds = record.rounds();
+    if !is_mechanical(rounds) {
+        return None; // flash serves many at once; what it gains says nothing of an order
+    }
+    let alone = of_depth(rounds, |depth| depth == 1)?;
+    let deep = of_depth(rounds, |depth| depth >= DEEP_MIN)?;
+    let gain = deep.iops / alone.iops;
+    (gain < GAIN_MIN && deep.block == alone.block).then(|| {
+        let evidence = format!(
+            "{}: {:.0} reads/s, {} with one at a time: {gain:.2} times as many",
+            deep.cell,
+            deep.iops,
+            alone.iops.round()
+        );
+        Finding::new(FindingId::NoQueueGain, evidence).about(format!("transfer.{}", deep.cell))
+    })
+}
+
+/// The rate of a cell of random reads.
+struct Rate<'r> {
+    cell: &'r str,
+    block: u64,
+    iops: f64,
+}
+
+/// The first cell of direct random reads whose depth is one of those wanted; its median over the rounds.
+fn of_depth(rounds: &[Round], wanted: impl Fn(u32) -> bool) -> Option<Rate<'_>> {
+    let random_reads = |round: &&Round| {
+        round.load.as_ref().is_some_and(|load| {
+            let shape = load.shape;
+            let random = shape.order == Order::Rnd && load.mix.read_percent() == 100;
+            random && load.pace == Pace::Closed && wanted(shape.depth * shape.threads)
+        })
+    };
+    let first = rounds.iter().find(random_reads)?;
+    let of_cell = || rounds.iter().filter(|round| round.cell == first.cell);
+    let requests: u64 = of_cell().map(|round| round.measured.recorder.ops).sum();
+    let rates: Vec<f64> = of_cell().map(|round| round.measured.iops()).collect();
+    let block = first.load.as_ref()?.shape.block.0;
+    let iops = summary::median(&rates)?;
+    (requests >= REQUESTS_MIN).then_some(Rate { cell: &first.cell, block, iops })
+}
