@@ -51,7 +51,7 @@ fn what_comes_from_elsewhere_replaces_nothing() {
     let mut store = Store::open(&location).unwrap();
     let run = rich_run(ID);
     let other = rich_run("ffffffffffff");
-    assert_eq!(store.add_all(&[run.clone()]).unwrap(), [Added::New]);
+    assert_eq!(store.add_all(std::slice::from_ref(&run)).unwrap(), [Added::New]);
     assert_eq!(store.add_all(&[run.clone(), run.clone()]).unwrap(), [Added::Known, Added::Known]);
     let mut changed = run.clone();
     changed.tests[0].metrics[0].value += 1.0;
