@@ -25,7 +25,7 @@ use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::stopped::{Phase, Stopped};
 use drivescope_model::target::TargetKind;
-use drivescope_model::units::Bytes;
+use drivescope_model::units::{Bytes, Secs};
 use drivescope_model::whole_drive::{VerifyMode, VerifyPhase};
 use probe::written_with_pushing_max;
 use quick::{CHUNK, Quick};
@@ -61,10 +61,13 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
         VerifyMode::Quick => {
             let usual = (2 * options.cache.0).min(size / 2) + (size / 8192).min(512 << 20);
             let most = written_with_pushing_max(size / 512, 512, options.cache.0) * 512;
-            let usual = Bytes(usual);
-            test.at_most = Some(format!("about {usual}, unless the drive cheats behind a cache"));
             // Half of what is assumed of random reads: large disks behind bridges are so slow.
-            let seconds = most as f64 / rate + 2.0 * QUICK_READS / context.assumed.iops;
+            let reads = 2.0 * QUICK_READS / context.assumed.iops;
+            let honest = Secs(usual as f64 / rate + reads);
+            let usual = Bytes(usual);
+            test.at_most =
+                Some(format!("{usual} and {honest}, unless the drive cheats behind a cache"));
+            let seconds = most as f64 / rate + reads;
             Cost { seconds, read_bytes: (QUICK_READS * 512.0) as u64, written_bytes: most }
         }
         VerifyMode::Full if options.from.0 >= size => {

@@ -94,9 +94,9 @@ pub fn written_max(count: u64, block_bytes: u64) -> u64 {
 }
 
 /// How often blocks are written again to push others out of a cache, at most: f3's phases take n + 8 attempts,
-/// those that find a bad block not counted; each of these cuts what is left to an eighth on average.
+/// and about as many again that find a bad block, each of which cuts what is left to an eighth on average.
 fn overwhelms_max(count: u64) -> u64 {
-    8 * (u64::from(count.next_power_of_two().trailing_zeros()) + 8)
+    3 * (u64::from(count.next_power_of_two().trailing_zeros()) + 8)
 }
 
 /// The most blocks that are written in all, those included that only push others out of a cache.
