@@ -2,6 +2,7 @@
 
 use crate::calibrate;
 use crate::error::BenchError;
+use crate::fall;
 use crate::phase::{Load, Pace};
 use crate::results::Round;
 use crate::session::Session;
@@ -55,6 +56,7 @@ pub struct Facts {
     loop_device: bool,
     loop_cached_share: Option<f64>,
     several_devices: bool,
+    warning_c: Option<f64>,
     memory_bytes: u64,
     memory_copy_mb_s: f64,
     /// The same once more: a machine that was busy at the start copied slowly then.
@@ -76,6 +78,7 @@ impl Facts {
             loop_device: session.target.loop_device().is_some(),
             loop_cached_share: session.target.loop_cached_share(),
             several_devices: session.target.stack().whole_disks.len() > 1,
+            warning_c: session.target.warning_c(),
             memory_bytes: session.memory_bytes(),
             memory_copy_mb_s: session.calibration.memory_copy_mb_s,
             memory_copy_again: calibrate::memory_copy_mb_s,
@@ -186,6 +189,7 @@ pub fn of_round(round: &Round, facts: &Facts) -> Vec<Finding> {
         stalled(round),
         small_working_set(round, facts),
         rate_missed(round),
+        fall::too_hot(round, facts.warning_c),
     ];
     let about = facts.key(round);
     checks.into_iter().flatten().map(|finding| finding.about(about.clone())).collect()

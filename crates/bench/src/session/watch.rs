@@ -80,11 +80,19 @@ impl Watch {
             top: since(self.top, session.target.top_counters()),
             disk: since(self.disk, session.target.disk_counters()),
             below_loop: since(self.below_loop, session.target.below_loop_counters()),
-            temperature_c: session.target.temperature_c(),
+            temperature_c: temperature_c(session),
             limiter: Limiter::Drive,
             cached_on_purpose: false,
             own_metrics: false,
             extra: Vec::new(),
         }
+    }
+}
+
+/// The temperature of the drive in use.
+fn temperature_c(session: &Session<'_>) -> Option<f64> {
+    match &session.simulated {
+        Some(drive) => drive.heat().map(|heat| heat.celsius),
+        None => session.target.temperature_c(),
     }
 }
