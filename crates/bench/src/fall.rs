@@ -7,7 +7,7 @@ use crate::phase::Pace;
 use crate::results::Round;
 use crate::validity::drop_of;
 use drivescope_model::cell::Order;
-use drivescope_model::findings::FindingId;
+use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::Bytes;
 use drivescope_stats::summary;
 
@@ -61,6 +61,18 @@ pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> Cause {
     } else {
         full()
     }
+}
+
+/// A drive at or above the temperature from which it calls itself too hot: it may have been slow from the start,
+/// so that no rate falls.
+pub fn too_hot(round: &Round, warning_c: Option<f64>) -> Option<Finding> {
+    let (celsius, warning_c) = round.temperature_c.zip(warning_c)?;
+    (celsius >= warning_c).then(|| {
+        let cell = &round.cell;
+        let evidence =
+            format!("{cell}: {celsius:.0} °C at its end; the drive warns from {warning_c:.0} °C");
+        Finding::new(FindingId::Throttled, evidence)
+    })
 }
 
 /// Whether small random reads, one at a time, take as long as only a medium that turns makes them.

@@ -10,6 +10,7 @@ pub use limiter::limiter;
 pub use spans::short_stroke;
 
 use crate::calibrate;
+use crate::fall;
 use crate::phase::{Load, Pace};
 use crate::results::Round;
 use crate::session::Session;
@@ -56,6 +57,7 @@ pub struct Facts {
     has_holes: bool,
     loop_cached_share: Option<f64>,
     several_devices: bool,
+    warning_c: Option<f64>,
     memory_bytes: u64,
     memory_copy_mb_s: f64,
     /// The same once more: what else ran at the start may have held caches and memory's channels.
@@ -81,6 +83,7 @@ impl Facts {
             has_holes: session.target.holes().is_some(),
             loop_cached_share: session.target.loop_cached_share(),
             several_devices: session.target.stack().whole_disks.len() > 1,
+            warning_c: session.target.warning_c(),
             memory_bytes: session.memory_bytes(),
             memory_copy_mb_s: session.calibration.memory_copy_mb_s,
             memory_copy_again: calibrate::memory_copy_mb_s,
@@ -112,6 +115,7 @@ pub fn of_round(round: &Round, facts: &Facts) -> Vec<Finding> {
         spans::small_working_set(round, facts),
         spans::short_stroke_of(round, facts),
         rate_missed(round),
+        fall::too_hot(round, facts.warning_c),
     ];
     let about = facts.key(round);
     answered

@@ -23,6 +23,7 @@ fn facts() -> Facts {
         has_holes: false,
         loop_cached_share: None,
         several_devices: false,
+        warning_c: Some(80.0),
         memory_bytes: 16 << 30,
         memory_copy_mb_s: 10_000.0,
         memory_copy_again: || 0.0,

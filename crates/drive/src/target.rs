@@ -188,6 +188,14 @@ impl Target {
         crate::list::temperature_of(&self.roots, self.stack.whole_disks.first()?)
     }
 
+    /// The temperature from which on the drive calls itself too hot, when it tells.
+    pub fn warning_c(&self) -> Option<f64> {
+        if let Some(drive) = self.simulated() {
+            return drive.heat().map(|heat| heat.warning_c);
+        }
+        crate::list::warning_temperature_of(&self.roots, self.stack.whole_disks.first()?)
+    }
+
     /// Class of the file system that holds a directory or file.
     pub fn fs_class(&self) -> Option<FsClass> {
         self.info.file_system.as_ref().map(|fs| FsClass::of(&fs.kind))

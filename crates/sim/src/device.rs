@@ -92,9 +92,27 @@ pub trait Device {
 
     /// Lets time pass until `to` and appends every completion due by then, in order of time.
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>);
+
+    /// How warm it is; `None` without a sensor.
+    fn heat(&self) -> Option<Heat> {
+        None
+    }
+}
+
+/// What a drive's sensor tells, °C.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Heat {
+    /// Now.
+    pub celsius: f64,
+    /// From here on the drive calls itself too hot.
+    pub warning_c: f64,
 }
 
 impl<D: Device + ?Sized> Device for Box<D> {
+    fn heat(&self) -> Option<Heat> {
+        (**self).heat()
+    }
+
     fn capacity_bytes(&self) -> u64 {
         (**self).capacity_bytes()
     }

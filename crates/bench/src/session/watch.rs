@@ -104,11 +104,19 @@ impl Watch {
                 .cores
                 .zip(cores(session))
                 .map(|(before, now)| CoresTaken::of(now.0.since(before.0), now.1.since(before.1))),
-            temperature_c: session.target.temperature_c(),
+            temperature_c: temperature_c(session),
             limiter: Limiter::Drive,
             cache: Cache::Past,
             own_metrics: false,
             extra: Vec::new(),
         }
+    }
+}
+
+/// The temperature of the drive in use.
+fn temperature_c(session: &Session<'_>) -> Option<f64> {
+    match &session.simulated {
+        Some(drive) => drive.heat().map(|heat| heat.celsius),
+        None => session.target.temperature_c(),
     }
 }

@@ -127,6 +127,11 @@ pub fn temperature_of(roots: &Roots, name: &str) -> Option<f64> {
     temperature::temperature_c(&Device::open(roots, name)?)
 }
 
+/// The temperature from which on the drive calls itself too hot, where it tells.
+pub fn warning_temperature_of(roots: &Roots, name: &str) -> Option<f64> {
+    temperature::warning_c(&Device::open(roots, name)?)
+}
+
 fn is_left_out(device: &Device) -> bool {
     let virtual_and_empty =
         device.size_bytes() == 0 && device.ancestors().any(|dir| dir.ends_with("devices/virtual"));

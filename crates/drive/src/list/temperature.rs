@@ -10,6 +10,16 @@ const SENSIBLE_C: std::ops::RangeInclusive<f64> = -60.0..=150.0;
 /// Reading of the first sensor of the drive's hwmon device; of an NVMe drive this is the composite
 /// temperature.
 pub(crate) fn temperature_c(device: &Device) -> Option<f64> {
+    reading_c(device, "temp1_input")
+}
+
+/// The temperature from which on the drive calls itself too hot: WCTEMP of NVMe, the recommended maximum of
+/// drivetemp. `None` where the drive does not say.
+pub(crate) fn warning_c(device: &Device) -> Option<f64> {
+    reading_c(device, "temp1_max").filter(|&celsius| celsius > 0.0)
+}
+
+fn reading_c(device: &Device, file: &str) -> Option<f64> {
     let near = device.dir.join("device");
     let mut places = vec![near.join("hwmon"), near];
     if let Some(controller) = nvme_controller(device) {
@@ -20,7 +30,7 @@ pub(crate) fn temperature_c(device: &Device) -> Option<f64> {
         list_dir(place)
             .iter()
             .filter(|name| numbered(name, "hwmon").is_some())
-            .find_map(|name| read_number(place.join(name).join("temp1_input")))
+            .find_map(|name| read_number(place.join(name).join(file)))
     })?;
     Some(milli / 1000.0).filter(|celsius| SENSIBLE_C.contains(celsius))
 }
@@ -42,6 +52,10 @@ mod tests {
             assert_eq!(celsius(&fake), None);
             fake.file(&format!("sys/devices/{card}/{place}/temp1_input"), "38850\n");
             assert_eq!(celsius(&fake), Some(38.85), "{place}");
+            let warning = |fake: &Fake| warning_c(&Device::open(&fake.roots, "nvme0n1").unwrap());
+            assert_eq!(warning(&fake), None);
+            fake.file(&format!("sys/devices/{card}/{place}/temp1_max"), "83850\n");
+            assert_eq!(warning(&fake), Some(83.85), "{place}");
         }
     }
 

@@ -14,7 +14,7 @@ pub mod spec;
 
 use crate::counters::DeviceCounters;
 use drivescope_model::target::IoMode;
-use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request, Stream};
+use drivescope_sim::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request, Stream};
 use drivescope_sim::fraud::{Contents, Fake};
 use rustix::io::Errno;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
@@ -187,6 +187,11 @@ impl SimulatedDrive {
     /// Smallest unit of offsets and lengths.
     pub fn sector_bytes(&self) -> u32 {
         self.sector_bytes
+    }
+
+    /// How warm the drive is; `None` without a sensor, and below a simulated file system.
+    pub fn heat(&self) -> Option<Heat> {
+        self.lock().device.heat()
     }
 
     /// Virtual time.

@@ -1,6 +1,6 @@
 //! A drive of any kind, as one type.
 
-use crate::device::{Completion, Device, Nanos, Op, Request, Stream};
+use crate::device::{Completion, Device, Heat, Nanos, Op, Request, Stream};
 use crate::hdd::HardDisk;
 use crate::ssd::Ssd;
 
@@ -23,6 +23,9 @@ macro_rules! of_either {
 }
 
 impl Device for Drive {
+    fn heat(&self) -> Option<Heat> {
+        of_either!(self, drive => drive.heat())
+    }
     fn capacity_bytes(&self) -> u64 {
         of_either!(self, drive => drive.capacity_bytes())
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::agenda::earlier;
 use super::params::{LinkParams, LinkProblem, NonData};
 use super::slots::Slots;
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request};
 
 /// A drive behind a link.
 #[derive(Debug, Clone)]
@@ -288,6 +288,10 @@ impl<D: Device> Link<D> {
 }
 
 impl<D: Device> Device for Link<D> {
+    fn heat(&self) -> Option<Heat> {
+        self.inner.heat()
+    }
+
     fn capacity_bytes(&self) -> u64 {
         self.rules.capacity_bytes
     }

@@ -50,7 +50,7 @@ use self::port::Port;
 use self::read_ahead::ReadAhead;
 use self::tags::Tags;
 use self::thermal::Thermal;
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request};
 
 /// A simulated SSD.
 #[derive(Debug, Clone)]
@@ -232,6 +232,15 @@ impl Ssd {
 }
 
 impl Device for Ssd {
+    /// A drive that is held throttled is as hot as that needs at least.
+    fn heat(&self) -> Option<Heat> {
+        let thermal = self.thermal.as_ref()?;
+        let warning_c = thermal.limit_c();
+        let own = thermal.temperature_c();
+        let held = self.faults.throttle_forced.is_some();
+        Some(Heat { celsius: if held { own.max(warning_c) } else { own }, warning_c })
+    }
+
     fn capacity_bytes(&self) -> u64 {
         self.params.capacity_bytes
     }

@@ -27,6 +27,11 @@ impl Thermal {
         self.temperature_c
     }
 
+    /// Where throttling begins.
+    pub(super) fn limit_c(&self) -> f64 {
+        self.params.throttle_start_c
+    }
+
     pub(super) fn time_constant_ns(&self) -> f64 {
         self.params.time_constant_s * 1e9
     }
