@@ -23,9 +23,8 @@ pub struct FillOptions {
     pub places: u32,
     /// Most that the places of `sampled` write, in percent of the target, lead-ins included.
     pub share_pct: f64,
-    /// Longest burst of `sampled`, which looks for the end of a fast cache; 0 is none. Absent, it is a
+    /// Longest burst of `sampled`, which looks for the end of a fast cache; 0 is none. `None` is a
     /// quarter of the target on drives without rotation, and none on others.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Bytes>,
     /// Bytes per request.
     pub chunk: Bytes,
