@@ -254,6 +254,23 @@ fn several_readers_share_one_read() {
     assert_eq!(drive(&cache).log.len(), 1);
 }
 
+#[test]
+fn a_page_that_changes_while_it_is_written_is_written_again_by_the_next_sync() {
+    let mut cache = over(TestDrive::new(2, MS, |_| 100.0), &HostParams::default());
+    let mut done = Vec::new();
+    let steps = [Op::Write, Op::Flush, Op::Write, Op::Flush];
+    for (id, op) in (0..).zip(steps) {
+        let now = id * 100_000;
+        cache.advance(now, &mut done);
+        let len = if op == Op::Write { 4096 } else { 0 };
+        cache.submit(now, request(id, op, 0, len));
+    }
+    done.extend(run_all(&mut cache));
+    assert_eq!(drive(&cache).requests(Op::Write), [(0, 4096), (0, 4096)]);
+    assert_eq!(cache.pages_held().1, 0);
+    assert_eq!(done.len(), 4);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]

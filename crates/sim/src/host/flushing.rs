@@ -84,9 +84,14 @@ impl<D: Backing> PageCache<D> {
 
     /// Writes what is dirty in a task's range and makes the task wait for that and for what is being
     /// written there already. Whether there is anything to wait for.
+    ///
+    /// A page that was changed again while it is being written cannot be written now: the task comes once
+    /// more. What is being written then holds the change, or the page is free to be written.
     fn write_range(&mut self, at: Nanos, number: u32) -> bool {
-        let task = self.tasks.get(number);
+        let task = self.tasks.get_mut(number);
         let (first, end) = (task.offset / PAGE_BYTES, task.end.div_ceil(PAGE_BYTES));
+        let comes_again = task.stage == Stage::Begin && self.pages.is_rewritten(first, end);
+        task.stage = if comes_again { Stage::Again } else { Stage::DataWritten };
         let mut waits = 0;
         for io in self.ios.values_mut() {
             if io.kind == IoKind::WriteBack && io.first < end && io.first + io.pages > first {
@@ -114,8 +119,7 @@ impl<D: Backing> PageCache<D> {
         loop {
             let task = self.tasks.get_mut(number);
             match task.stage {
-                Stage::Begin => {
-                    task.stage = Stage::DataWritten;
+                Stage::Begin | Stage::Again => {
                     if self.write_range(at, number) {
                         return;
                     }
@@ -155,8 +159,7 @@ impl<D: Backing> PageCache<D> {
             }
             let (first, end) = (offset / PAGE_BYTES, task.end.div_ceil(PAGE_BYTES));
             match task.stage {
-                Stage::Begin => {
-                    task.stage = Stage::DataWritten;
+                Stage::Begin | Stage::Again => {
                     if self.write_range(at, number) {
                         return;
                     }

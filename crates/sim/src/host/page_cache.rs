@@ -99,6 +99,8 @@ pub(super) struct Task {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Begin,
+    /// Pages of the range were changed while they were being written.
+    Again,
     DataWritten,
     Last,
 }

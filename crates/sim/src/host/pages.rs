@@ -190,6 +190,11 @@ impl PageTable {
         dirty.find(|&(number, _)| !self.is_in_writeback(*number)).map(|(&number, _)| number)
     }
 
+    /// Whether a page of a range was changed again while it is being written.
+    pub(super) fn is_rewritten(&self, first: u64, end: u64) -> bool {
+        self.dirty.range(first..end).any(|(&number, _)| self.is_in_writeback(number))
+    }
+
     fn is_in_writeback(&self, number: u64) -> bool {
         self.pages[self.places[&number] as usize].writeback
     }
