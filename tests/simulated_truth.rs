@@ -152,7 +152,7 @@ fn latency_finds_seek_and_rotation() {
 
 /// A warning that is true of healthy drives.
 struct Expected {
-    id: &'static str,
+    name: &'static str,
     /// The drives it is true of.
     models: &'static [&'static str],
     /// Beginnings of the metrics it may be about.
@@ -186,20 +186,24 @@ const NVME: [&str; 3] = ["corsair-mp510-240", "kioxia-bg4-128", "toshiba-xg6-1tb
 /// All warnings of the quick suite on healthy drives, with the reason for each.
 const EXPECTED: [Expected; 6] = [
     // The write cache of a disk is on as it is delivered, and what it holds is lost with the power.
-    Expected { id: "F007", models: &CONVENTIONAL, about: &["transfer.rnd4k_q1t1.write"] },
-    Expected { id: "F007", models: &[ARCHIVE], about: &["transfer.rnd4k_q1t1.write"] },
+    Expected {
+        name: "writes-cached",
+        models: &CONVENTIONAL,
+        about: &["transfer.rnd4k_q1t1.write"],
+    },
+    Expected { name: "writes-cached", models: &[ARCHIVE], about: &["transfer.rnd4k_q1t1.write"] },
     // Writes of a round find the fast part of the flash free or still full from the round before.
-    Expected { id: "F021", models: &NVME, about: &["transfer."] },
+    Expected { name: "unstable", models: &NVME, about: &["transfer."] },
     // A shingled disk tidies up what was written before, below whatever is asked of it.
     Expected {
-        id: "F021",
+        name: "unstable",
         models: &[EASYSTORE, ARCHIVE],
         about: &["transfer.", "latency.", "tiny-writes."],
     },
     // Half a second holds some forty writes that each read a page first: chance.
-    Expected { id: "F021", models: &["usb-16tb"], about: &["tiny-writes.rnd16_buffered"] },
+    Expected { name: "unstable", models: &["usb-16tb"], about: &["tiny-writes.rnd16_buffered"] },
     // A bulk-only bridge passes on one command at a time.
-    Expected { id: "F039", models: &[EASYSTORE], about: &["transfer.rnd4k_q32t1.read"] },
+    Expected { name: "no-queue-gain", models: &[EASYSTORE], about: &["transfer.rnd4k_q32t1.read"] },
 ];
 
 /// Whether a finding is a note, or a warning that must be expected of the model.
@@ -207,7 +211,7 @@ fn is_so(finding: &Value, model: &str) -> bool {
     let metrics = array(&finding["metrics"]);
     let covers = |expected: &Expected| {
         let within = |key: &Value| expected.about.iter().any(|about| text(key).starts_with(about));
-        let named = expected.models.contains(&model) && finding["id"] == expected.id;
+        let named = expected.models.contains(&model) && finding["name"] == expected.name;
         named && !metrics.is_empty() && metrics.iter().all(within)
     };
     match text(&finding["severity"]) {
@@ -215,6 +219,10 @@ fn is_so(finding: &Value, model: &str) -> bool {
         "warning" => EXPECTED.iter().any(covers),
         _ => false,
     }
+}
+
+fn named<'r>(run: &'r Value, name: &str) -> Option<&'r Value> {
+    array(&run["findings"]).iter().find(|finding| finding["name"] == name)
 }
 
 /// Runs the quick suite as it is on healthy drives.
@@ -227,7 +235,7 @@ fn assert_healthy(models: &[&str]) {
             assert!(is_so(finding, model), "{model}: {finding}");
         }
         // A cache that fills is a note, on drives that have one to fill.
-        assert!(!findings(&run).contains(&"F014"), "{model}: {:?}", findings(&run));
+        assert!(named(&run, "throttled").is_none(), "{model}: {:?}", findings(&run));
     }
 }
 
@@ -268,12 +276,12 @@ fn healthy_nvme_flash_raises_nothing_that_is_not_so() {
 #[test]
 fn the_quick_suite_notices_heat_and_a_queue_that_is_not_used() {
     let hot = measure("sim:corsair-mp510-240?fault=throttled", &[]);
-    let heat = array(&hot["findings"]).iter().find(|finding| finding["id"] == "F014");
-    let evidence = text(&heat.expect("F014")["evidence"]);
+    let evidence = text(&named(&hot, "throttled").expect("it is hot")["evidence"]);
     assert!(evidence.contains("80 °C at its end; the drive warns from 80 °C"), "{evidence}");
     let first_come = measure("sim:wd40efrx?fault=first-come", &[]);
-    assert!(findings(&first_come).contains(&"F039"), "{:?}", findings(&first_come));
-    assert!(findings(&first_come).contains(&"F038"), "its write cache fills");
+    for name in ["no-queue-gain", "cache-full"] {
+        assert!(named(&first_come, name).is_some(), "{name}: {:?}", findings(&first_come));
+    }
 }
 
 const SEQUENTIAL_READ: [&str; 2] = ["--test=transfer", "--cells=seq1m_q8t1.read"];

@@ -206,11 +206,11 @@ findings! {
         rule "surface wrote back a stretch whose bytes are all alike"
         cause "Nothing is stored there. Drives that compress, or know which blocks are erased, write such bytes faster than a file's."
         remedy "Fill the drive before, or on a drive without contents let it write fresh data: --destroy SERIAL."
-    CacheFull = "F038" "cache-full" Note
+    CacheFull = "F040" "cache-full" Note
         rule "in most rounds of a cell that writes the rate fell by 20 % or more and stayed down for a fifth of the round: on a disk; on other drives if the rate stayed level after the fall and no reads of the test fell or slowed"
         cause "The drive's write cache (of flash its SLC cache) took the first writes faster than the medium can, and was full from then on. Every drive with such a cache does this."
         remedy "Read the series of the phase: its end is what the medium sustains, its beginning what a short burst gets; a longer --time weighs the medium more."
-    NoQueueGain = "F039" "no-queue-gain" Warning
+    NoQueueGain = "F041" "no-queue-gain" Warning
         rule "random reads of a drive that turns (fewer than 400 per second, one at a time) are less than 1.2 times as fast with 16 or more in flight"
         cause "The drive, or the bridge or driver before it, serves requests in the order in which they arrive instead of the nearest first: its command queue is off, missing or not passed on."
         remedy "For SATA see /sys/block/NAME/device/queue_depth (1: the queue is off) and use AHCI; of USB enclosures only those with UAS pass queues on."
