@@ -1,8 +1,7 @@
 //! Documents for tests, built by hand: a hard disk, an NVMe drive, memory, and runs that went wrong.
 
-use drivescope_model::document::{
-    FORMAT, GateCheck, Limiter, Metric, PhaseRecord, Run, Series, Tool,
-};
+use drivescope_model::document::{FORMAT, GateCheck, Limiter};
+use drivescope_model::document::{Metric, PhaseRecord, Run, Series, Tool};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link, Partition};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::metrics::quantity_of;

@@ -61,6 +61,10 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
         let plan = planner::plan(suite, seed, engine, &target, size_asked, level)?;
         jobs.push(Job { plan, target, claim: None, earlier });
     }
+    // A verify that had come to its reading needs no leave to write any more, which its options may still give.
+    let only_reads =
+        || jobs.iter().all(|job| job.plan.active().all(|test| test.writes < WriteLevel::SameBytes));
+    let allowed = allowed.filter(|_| !(arguments.resume && only_reads()));
     carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed, signals)
 }
 
