@@ -488,13 +488,12 @@ pub fn interrupted() -> Run {
     transfer.phases.truncate(6);
     transfer.phases[5].errors = 2;
     let latency = TestResult::empty(TestKind::Latency, TestStatus::Interrupted, None);
-    let error = Finding::new(FindingId::IoError, "2 of 824 requests failed with EIO");
     Run {
         status: TestStatus::Interrupted,
         elapsed_s: 23.0,
         label: Some("red-A".into()),
         tests: vec![transfer, latency],
-        findings: vec![error],
+        findings: vec![Finding::new(FindingId::IoError, "2 of 824 requests failed with EIO")],
         ..hard_disk()
     }
 }
