@@ -2,6 +2,7 @@
 
 use crate::support::json::metrics;
 use crate::support::{Running, Scratch, wait_for};
+use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 use std::fs;
 
@@ -46,6 +47,12 @@ pub fn wait_for_writes(running: &Running, bytes: u64) {
 /// Whether the program writes, or reads what was written: more than the gate looks at.
 pub fn has_begun(running: &Running) -> bool {
     moved(running).is_some_and(|(read, written)| read > 48 << 20 || written > 1 << 20)
+}
+
+/// Waits until nobody claims the device: until the kernel has ended what a killed program had under way.
+pub fn wait_until_free(node: &str) {
+    let claim = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+    wait_for("the claim's end", || rustix::fs::open(node, claim, Mode::empty()).ok());
 }
 
 /// The options that a stopped test names to go on.
