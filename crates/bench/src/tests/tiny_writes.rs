@@ -33,7 +33,7 @@ const DRIVE_BLOCK: u32 = 4096;
 enum Path {
     /// The page cache, empty at first.
     Cold,
-    /// The page cache, as the round before left it.
+    /// The page cache with what the stream of writes just left there, and nothing past it.
     Warm,
     /// Direct I/O: the drive itself.
     Direct,
@@ -58,11 +58,14 @@ const PATTERNS: [Pattern; 8] = [
     pattern("rnd16_sync", Mix::WRITE, Order::Rnd, Path::Cold, true, Some("rnd4k_direct_sync")),
     pattern("rnd4k_direct", Mix::WRITE, Order::Rnd, Path::Direct, false, None),
     pattern("rnd4k_direct_sync", Mix::WRITE, Order::Rnd, Path::Direct, true, None),
-    pattern("seq512_write", Mix::WRITE, Order::Seq, Path::Cold, false, Some("seq_direct_write")),
+    pattern(WARMING, Mix::WRITE, Order::Seq, Path::Cold, false, Some("seq_direct_write")),
     pattern("seq512_read_warm", Mix::READ, Order::Seq, Path::Warm, false, Some("seq_direct_read")),
     pattern("seq512_read_cold", Mix::READ, Order::Seq, Path::Cold, false, Some("seq_direct_read")),
     pattern("seq_direct_write", Mix::WRITE, Order::Seq, Path::Direct, false, None),
 ];
+
+/// The cell whose bytes the warm reads read.
+const WARMING: &str = "seq512_write";
 
 /// The drive's own sequential reads, apart because a file target has only reads.
 const SEQ_DIRECT_READ: Pattern =
@@ -140,6 +143,10 @@ fn run_pattern(
     let anywhere = pattern.order == Order::Rnd && pattern.path != Path::Direct;
     let step = if anywhere { 1 } else { u64::from(block_bytes) };
     let span = span.start..span.end - if anywhere { u64::from(block_bytes) } else { 0 };
+    let span = match pattern.path {
+        Path::Warm => span.start..(span.start + just_written(record, round)).clamp(step, span.end),
+        Path::Cold | Path::Direct => span,
+    };
     if pattern.path == Path::Cold {
         device.evict()?;
     }
@@ -185,6 +192,12 @@ fn run_pattern(
         kept.extra.push(("flushed_mb_s", bytes / flushed_s.max(1e-9) / 1e6));
     }
     session.keep(kept, record)
+}
+
+/// Bytes that the stream of writes of this round wrote: what the page cache has for the reads that follow.
+fn just_written(record: &TestRecord, round: u32) -> u64 {
+    let stream = record.rounds().iter().rfind(|r| r.cell == WARMING && r.round == round);
+    stream.map_or(0, |round| round.measured.recorder.bytes)
 }
 
 /// Waits until everything written is on the drive, and returns how long that took; a failure is added to
@@ -363,6 +376,7 @@ mod tests {
         let result = run_on("sim:wd40efrx", suite, 1, false);
         let share = |cell: &str| value(&result, &format!("tiny-writes.{cell}.cache_share_pct"));
         assert!(share("seq512_read_cold").unwrap() < 5.0, "{:?}", share("seq512_read_cold"));
+        assert_eq!(share("seq512_read_warm"), Some(100.0));
         assert!(share("rnd16_buffered").unwrap() > 50.0, "{:?}", share("rnd16_buffered"));
         assert_eq!(share("rnd16_sync"), Some(0.0));
         let limiter = |cell: &str| result.phases.iter().find(|p| p.cell == cell).unwrap().limiter;
