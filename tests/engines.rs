@@ -73,7 +73,7 @@ fn where_io_uring_is_refused_threads_do_everything_and_that_is_said() {
 #[test]
 fn where_io_uring_is_refused_asking_for_it_is_a_mistake() {
     let scratch = Scratch::new();
-    let call = scratch.run_call("target", &[TINY, &["--engine=uring"]]);
+    let call = scratch.run_call("target", &[TINY, &["--engine=io_uring"]]);
     let message = without_io_uring(call).end().refused(2);
     assert!(message.contains("io_uring") && message.contains("--engine threads"), "{message}");
 }

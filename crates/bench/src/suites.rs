@@ -88,7 +88,7 @@ pub enum SuiteError {
 }
 
 fn hint(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
+    nearest.map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
 }
 
 /// Where a user keeps suites of their own: `drivescope/suites` in the configuration folder.

@@ -205,6 +205,7 @@ pub struct OutcomeArguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EngineName {
     /// io_uring.
+    #[value(alias = "io_uring")]
     Uring,
     /// Threads with pread and pwrite.
     Threads,

@@ -48,7 +48,7 @@ pub enum SpecError {
 }
 
 fn hint(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
+    nearest.map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
 }
 
 /// A simulated target, taken apart.

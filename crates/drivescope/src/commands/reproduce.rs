@@ -61,7 +61,7 @@ fn is_about(cell: &Cell, name: &str) -> bool {
 }
 
 fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> Failure {
-    let hint = nearest(name, known).map(|near| format!("; did you mean '{near}'?"));
+    let hint = nearest(name, known).map(|near| format!(" (did you mean '{near}'?)"));
     let hint = hint.unwrap_or_default();
     Failure::usage(format!("no {what} '{name}'{hint}; drivescope sim reproduce shows them all"))
 }
