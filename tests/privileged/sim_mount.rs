@@ -34,6 +34,21 @@ fn read_direct(file: &File, at: u64) -> std::io::Result<usize> {
     file.read_at(&mut memory[skip..skip + 4096], at)
 }
 
+/// The flash model as a block device with an empty file system, which is mounted.
+fn with_new_file_system(scratch: &Scratch) -> (Served, Fs) {
+    let served = Served::start(scratch, &[FLASH, "drive", "--block"]);
+    tool("mkfs.ext4", &["-q", &served.node()]).unwrap();
+    let fs = Fs::mount(scratch, &served.node());
+    (served, fs)
+}
+
+/// The same once more, with the file system that is there.
+fn with_its_file_system(scratch: &Scratch) -> (Served, Fs) {
+    let served = Served::start(scratch, &[FLASH, "drive", "--block"]);
+    let fs = Fs::mount(scratch, &served.node());
+    (served, fs)
+}
+
 #[test]
 fn a_file_is_served_and_its_contents_stay() {
     if !can_serve(false) {
@@ -75,9 +90,7 @@ fn a_file_system_lives_on_the_block_device_and_in_the_next_one() {
         return;
     }
     let scratch = Scratch::new();
-    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
-    tool("mkfs.ext4", &["-q", &served.node()]).unwrap();
-    let fs = Fs::mount(&scratch, &served.node());
+    let (served, fs) = with_new_file_system(&scratch);
     for n in 0..20u8 {
         fs::write(fs.path(&n.to_string()), pattern(n, 100_000 + usize::from(n))).unwrap();
     }
@@ -102,9 +115,7 @@ fn ctrl_c_names_the_users_and_waits_for_them() {
         return;
     }
     let scratch = Scratch::new();
-    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
-    tool("mkfs.ext4", &["-q", &served.node()]).unwrap();
-    let fs = Fs::mount(&scratch, &served.node());
+    let (served, fs) = with_new_file_system(&scratch);
     fs::write(fs.path("before"), pattern(1, 50_000)).unwrap();
     let open = File::open(fs.path("before")).unwrap();
     let mut served = served.interrupt();
@@ -119,8 +130,7 @@ fn ctrl_c_names_the_users_and_waits_for_them() {
     drop(fs);
     let ended = served.end().code(0);
     assert!(!ended.stderr.contains("fails from now on"), "{ended}");
-    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
-    let fs = Fs::mount(&scratch, &served.node());
+    let (served, fs) = with_its_file_system(&scratch);
     assert!(fs::read(fs.path("before")).unwrap() == pattern(1, 50_000));
     assert!(fs::read(fs.path("after")).unwrap() == pattern(2, 50_000));
     drop(fs);
@@ -133,9 +143,7 @@ fn a_second_ctrl_c_saves_what_it_can_and_is_an_interruption() {
         return;
     }
     let scratch = Scratch::new();
-    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
-    tool("mkfs.ext4", &["-q", &served.node()]).unwrap();
-    let fs = Fs::mount(&scratch, &served.node());
+    let (served, fs) = with_new_file_system(&scratch);
     // In memory only, as far as this program knows.
     fs::write(fs.path("unsynced"), pattern(3, 200_000)).unwrap();
     let served = served.interrupt();
@@ -144,8 +152,7 @@ fn a_second_ctrl_c_saves_what_it_can_and_is_an_interruption() {
     let last = ended.stderr.lines().last().unwrap();
     assert!(last.contains("is mounted on") && last.contains("fails from now on"), "{ended}");
     drop(fs);
-    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
-    let fs = Fs::mount(&scratch, &served.node());
+    let (served, fs) = with_its_file_system(&scratch);
     assert!(fs::read(fs.path("unsynced")).unwrap() == pattern(3, 200_000), "it was not saved");
     drop(fs);
     served.interrupt().end().code(0);
