@@ -277,6 +277,8 @@ fn others_that_hold_the_processors_are_named() {
     held.cores = Some(CoresTaken { others_ns: SECOND / 10, ..busy });
     assert_eq!(ids(&held, &facts()), []);
     let mut stolen = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
-    stolen.cores = Some(CoresTaken { steal_ns: SECOND / 2, ..busy });
+    stolen.cores = Some(CoresTaken { others_ns: 0, steal_ns: SECOND / 2, ..busy });
     assert_eq!(ids(&stolen, &facts()), [FindingId::BusyProcessors]);
+    let evidence = of_round(&stolen, &facts()).remove(0).evidence;
+    assert_eq!(evidence, "rnd4k_q1t1.read: the hypervisor took 25 % of all cores");
 }

@@ -44,18 +44,17 @@ pub(super) fn held_by_others(round: &Round) -> Option<Finding> {
     if waited <= WAIT_SHARE_MAX && stolen <= WAIT_SHARE_MAX {
         return None;
     }
-    let mut evidence = format!(
-        "{}: a measuring thread waited for a core for {:.0} % of the round",
-        round.cell,
-        waited * 100.0
-    );
-    if let Some(cores) = round.cores {
-        let (others, stolen) = (cores.others_pct(), cores.steal_pct());
-        evidence += &format!("; other programs used {others:.0} % of all cores");
-        if stolen >= 1.0 {
-            evidence += &format!(", the hypervisor took {stolen:.0} %");
-        }
-    }
+    let others = round.cores.map_or(0.0, |cores| cores.others_pct());
+    // Only what there was of it: a part of nothing explains nothing.
+    let parts = [
+        (waited * 100.0, "a measuring thread waited for a core for {} % of the round"),
+        (others, "other programs used {} % of all cores"),
+        (stolen * 100.0, "the hypervisor took {} % of all cores"),
+    ];
+    let said = parts.iter().filter(|(pct, _)| *pct >= 1.0);
+    let said: Vec<String> =
+        said.map(|(pct, text)| text.replace("{}", &format!("{pct:.0}"))).collect();
+    let evidence = format!("{}: {}", round.cell, said.join("; "));
     Some(Finding::new(FindingId::BusyProcessors, evidence).weighing(waited.max(stolen)))
 }
 
