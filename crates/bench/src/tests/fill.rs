@@ -58,7 +58,7 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
             return skipped(TestKind::Fill, context, reason);
         }
         FillMode::Full => size - options.from.0,
-        FillMode::Sampled => match Sampling::new(options, size, disk) {
+        FillMode::Sampled => match sampling(context, size, disk) {
             Ok(sampling) => {
                 let burst = burst_bytes(options, size, disk.is_some());
                 test.at_most = (burst > 0).then(|| EARLY_END.to_string());
@@ -71,6 +71,18 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     test.writes = WriteLevel::Destroy;
     test.cost = Cost { seconds, read_bytes: 0, written_bytes: written };
     test
+}
+
+/// How a target is sampled. Errors: why the samples would say nothing; completes "fill …".
+fn sampling(context: &Context<'_>, size: u64, disk: Option<u64>) -> Result<Sampling, String> {
+    match context.drive.and_then(|drive| drive.zoned) {
+        Some(zoned) => Err(format!(
+            "cannot sample a shingled disk ({} zones): its cache takes the samples, and a full fill leaves \
+             it; use --set fill.mode=full",
+            zoned.name()
+        )),
+        None => Sampling::new(&context.suite.fill, size, disk),
+    }
 }
 
 /// Capacity of a disk, which is a drive that rotates or says so; 0 where the places of the target need not be
