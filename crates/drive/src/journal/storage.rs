@@ -56,7 +56,11 @@ impl StateFolder {
     /// because journals hold what was on the drive.
     pub fn make(path: &Path) -> Result<Self, DriveError> {
         let fail = |errno| DriveError::from_errno("write in", path, errno);
-        make_durably(path).map_err(fail)?;
+        // Of a folder that is there, the one above may be as new.
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+        for folder in above.into_iter().chain([path]) {
+            make_durably(folder).map_err(fail)?;
+        }
         let folder = Self::open(path).map_err(fail)?;
         match is_own(&folder.dir).map_err(fail)? {
             true => Ok(folder),
@@ -94,13 +98,22 @@ impl StateFolder {
 /// Makes a folder and those above it; each new name is synced in the folder that holds it.
 fn make_durably(path: &Path) -> Result<(), Errno> {
     match rustix::fs::mkdir(path, Mode::RWXU) {
-        Err(Errno::EXIST) => return Ok(()),
+        // Whoever made it may have been killed before its name was synced.
+        Err(Errno::EXIST) => match sync_name(path) {
+            Err(Errno::ACCESS) => Ok(()), // a name that somebody else made
+            other => other,
+        },
         Err(Errno::NOENT) => {
             make_durably(path.parent().ok_or(Errno::NOENT)?)?;
             rustix::fs::mkdir(path, Mode::RWXU)?;
+            sync_name(path)
         }
-        other => other?,
+        other => other.and_then(|()| sync_name(path)),
     }
+}
+
+/// Makes the name of a folder durable in the one that holds it.
+fn sync_name(path: &Path) -> Result<(), Errno> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::fsync(rustix::fs::open(parent, flags, Mode::empty())?)

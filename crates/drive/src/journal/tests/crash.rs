@@ -163,45 +163,53 @@ fn journals_that_begin_in_the_middle_of_a_unit_survive_when_one_is_torn() {
 
 #[test]
 fn a_restore_that_is_cut_anywhere_can_be_repeated() {
-    const ALL: [Left; 7] = [
-        Left::Nothing,
-        Left::Everything,
-        Left::Prefix,
-        Left::Last,
-        Left::Requests,
-        Left::Subset,
-        Left::Torn,
-    ];
-    let original = World::new(Faults::default()).durable();
-    let mut cuts = 0;
-    for n in 1.. {
-        let cut = cut_run(PLAIN, Faults::default(), SEED, n);
-        if !cut.is_off() {
-            break;
-        }
-        for (index, left) in ALL.into_iter().enumerate() {
-            let before = cut.fork();
-            before.power_cycle(left, (index as u64 + 1) * 1000 + n);
-            for second in 1.. {
-                let world = before.fork();
-                world.cut_at(Some(second));
-                let ended = recover_all(&world);
-                if !world.is_off() {
-                    assert!(ended.is_ok(), "{ended:?}");
-                    break;
-                }
-                cuts += 1;
-                let again = ALL[(n + second + index as u64) as usize % ALL.len()];
-                world.power_cycle(again, n * 7919 + second);
-                recover_all(&world).unwrap();
-                recover_all(&world).unwrap();
-                world.power_cycle(Left::Nothing, 0);
-                assert!(
-                    world.durable() == original,
-                    "cut at step {n}, {left:?} left, then at step {second} of the restore"
-                );
+    let bytes = 64 << 10;
+    let torn = Units { bytes, shift: 63 * SECTOR % bytes };
+    for below in [PLAIN, Below { drive: Units { shift: 512, ..PLAIN.drive }, journal: torn }] {
+        let original = World::over(below, Faults::default()).durable();
+        let mut cuts = 0;
+        for n in 1.. {
+            let cut = cut_run(below, Faults::default(), SEED, n);
+            if !cut.is_off() {
+                break;
+            }
+            for (index, left) in ALL.into_iter().enumerate() {
+                let before = cut.fork();
+                before.power_cycle(left, (index as u64 + 1) * 1000 + n);
+                cuts += cut_again(&before, &original, n * 7 + index as u64);
             }
         }
+        assert!(cuts > 3000, "only {cuts} cuts");
     }
-    assert!(cuts > 3000, "only {cuts} cuts");
+}
+
+/// What a cut may leave, each once.
+const ALL: [Left; 7] = [
+    Left::Nothing,
+    Left::Everything,
+    Left::Prefix,
+    Left::Last,
+    Left::Requests,
+    Left::Subset,
+    Left::Torn,
+];
+
+/// Cuts the restore of what a first cut has left at every step, and repeats it; how many cuts that were.
+fn cut_again(before: &World, original: &[u8], seed: u64) -> u64 {
+    for second in 1.. {
+        let world = before.fork();
+        world.cut_at(Some(second));
+        let ended = recover_all(&world);
+        if !world.is_off() {
+            assert!(ended.is_ok(), "{ended:?}");
+            return second - 1;
+        }
+        let again = ALL[(seed + second) as usize % ALL.len()];
+        world.power_cycle(again, seed * 7919 + second);
+        recover_all(&world).unwrap();
+        recover_all(&world).unwrap();
+        world.power_cycle(Left::Nothing, 0);
+        assert!(world.durable() == original, "seed {seed}, cut at step {second} of the restore");
+    }
+    0
 }
