@@ -239,7 +239,9 @@ fn a_read_without_its_seed_accuses_nobody() {
     let read = ["--set=verify.phase=read"];
     scratch.run(&device.node, &[&verify, &["--seed=1", &destroy]]).code(0);
     let before = fs::read(&image).unwrap();
-    for seed in [&["--seed=2"][..], &[]] {
+    // Another seed, and none where the store does not know the run that wrote.
+    let elsewhere = scratch.text("other.db");
+    for seed in [&["--seed=2"][..], &["--store", &elsewhere]] {
         let run = scratch.run(&device.node, &[&verify, &read, seed]).code(2).json();
         assert!(
             text(&test_of(&run, "verify")["reason"])
@@ -247,9 +249,15 @@ fn a_read_without_its_seed_accuses_nobody() {
         );
         assert!(!findings(&run).contains(&"F031"), "{:?}", findings(&run));
     }
-    let run = scratch.run(&device.node, &[&verify, &read, &["--seed=1"]]).code(0).json();
-    assert_eq!(value(&run, "verify.capacity.real_bytes"), (96 * MIB) as f64);
-    let message = scratch.run(&device.node, &[&verify, &read, &[&destroy]]).refused(2);
+    for seed in [&["--seed=1"][..], &[]] {
+        let ended = scratch.run(&device.node, &[&verify, &read, seed]).code(0);
+        let is_told = ended.stderr.contains("wrote, --seed=1");
+        assert_eq!(is_told, seed.is_empty(), "the store has the seed: {ended}");
+        let run = ended.json();
+        assert_eq!((run["plan"]["seed"].as_u64(), statuses(&run)[0].1), (Some(1), "done"));
+        assert_eq!(value(&run, "verify.capacity.real_bytes"), (96 * MIB) as f64);
+    }
+    let message = scratch.run(&device.node, &[&verify, &read, &["--seed=1", &destroy]]).refused(2);
     assert!(message.contains("leave --write and --destroy away"), "{message}");
     assert!(fs::read(&image).unwrap() == before, "a read wrote");
 }

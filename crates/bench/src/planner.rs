@@ -42,7 +42,9 @@ pub fn plan(
         None => Assumed::of(target.drive()),
     };
     let drive = target.drive();
-    let context = Context { suite: &suite, target: info, assumed, span_bytes, allowed, drive };
+    let zoned = target.zoned();
+    let context =
+        Context { suite: &suite, target: info, assumed, span_bytes, allowed, drive, zoned };
     let mut planned: Vec<PlannedTest> =
         suite.tests.iter().map(|&test| tests::plan(test, &context)).collect();
     let Some(first) = planned.iter_mut().find(|test| test.skip.is_none()) else {

@@ -11,7 +11,7 @@ use crate::simulated::SimulatedDrive;
 use crate::simulated::spec::{PREFIX, Spec, SpecError};
 use crate::stack::{Stack, stack_of_path, system_disks};
 use drivescope_model::document::GateCheck;
-use drivescope_model::drive::Drive;
+use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::target::{FileSystem, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
 use rustix::fs::Access;
@@ -153,6 +153,12 @@ impl Target {
     /// The drive at the bottom, when the machine shows one.
     pub fn drive(&self) -> Option<&Drive> {
         self.drive.as_ref()
+    }
+
+    /// The zones that writes to this block device have to keep to, whatever the drive below has.
+    pub fn zoned(&self) -> Option<Zoned> {
+        let top = self.stack.names.first().filter(|_| self.info.kind == TargetKind::Block)?;
+        crate::list::zoned_of(&self.roots, top)
     }
 
     /// Everything below it.

@@ -30,6 +30,29 @@ pub enum DriveKind {
     Unknown,
 }
 
+/// Zones that can only be written anew from their beginning, and who sees to that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Zoned {
+    /// The drive alone: writes go anywhere, first into a cache. Shingled disks.
+    DriveManaged,
+    /// The drive, and better the host.
+    HostAware,
+    /// The host alone: the drive refuses writes out of order. Shingled disks, and flash with zones.
+    HostManaged,
+}
+
+impl Zoned {
+    /// As the kernel writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DriveManaged => "drive-managed",
+            Self::HostAware => "host-aware",
+            Self::HostManaged => "host-managed",
+        }
+    }
+}
+
 /// The link between host and drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Link {
@@ -102,6 +125,9 @@ pub struct Drive {
     pub rotational_hint: bool,
     /// Revolutions per minute, when the drive tells.
     pub rpm: Option<u32>,
+    /// Its zones, when kernel or drive tell of any; many shingled disks hide theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zoned: Option<Zoned>,
     /// Smallest addressable unit.
     pub logical_sector_bytes: u32,
     /// Reported physical sector.

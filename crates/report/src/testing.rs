@@ -398,6 +398,7 @@ pub fn drive(name: &str, kind: DriveKind, capacity_bytes: u64) -> Drive {
         link: None,
         rotational_hint: kind == DriveKind::HardDisk,
         rpm: None,
+        zoned: None,
         logical_sector_bytes: 512,
         physical_sector_bytes: 512,
         write_cache: None,

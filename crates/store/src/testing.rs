@@ -5,7 +5,7 @@ use drivescope_model::document::{
     Distribution, FORMAT, GateCheck, Limiter, Metric, PhaseRecord, Rule, Run, Series, TestResult,
     TestStatus, Tool, Verdict,
 };
-use drivescope_model::drive::{Drive, DriveKind, Health, Link, Partition};
+use drivescope_model::drive::{Drive, DriveKind, Health, Link, Partition, Zoned};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::options::{
@@ -114,6 +114,7 @@ fn drive() -> Drive {
         }),
         rotational_hint: true,
         rpm: Some(5_400),
+        zoned: Some(Zoned::DriveManaged),
         logical_sector_bytes: 512,
         physical_sector_bytes: 4_096,
         write_cache: some("write back"),

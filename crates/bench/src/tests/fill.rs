@@ -20,13 +20,12 @@ use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::stopped::{Phase, Stopped};
 use drivescope_model::target::TargetInfo;
+use drivescope_model::units::Bytes;
 use drivescope_model::whole_drive::{FillMode, FillOptions};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN};
 pub(super) use sampling::PLACES_MIN;
 use sampling::Sampling;
 
-/// Why the plan of a burst is a bound.
-const EARLY_END: &str = "the burst ends where the rate falls for good";
 /// Pieces of a full fill, each timed; longer ones where a whole drive has too many of them.
 const PIECE: u64 = 256 << 20;
 /// Pieces of a full fill at least.
@@ -58,10 +57,10 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
             return skipped(TestKind::Fill, context, reason);
         }
         FillMode::Full => size - options.from.0,
-        FillMode::Sampled => match Sampling::new(options, size, disk) {
+        FillMode::Sampled => match sampling(context, size, disk) {
             Ok(sampling) => {
                 let burst = burst_bytes(options, size, disk.is_some());
-                test.at_most = (burst > 0).then(|| EARLY_END.to_string());
+                test.at_most = (burst > 0).then(|| early_end(burst, size));
                 sampling.bytes() + burst
             }
             Err(reason) => return skipped(TestKind::Fill, context, reason),
@@ -71,6 +70,26 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     test.writes = WriteLevel::Destroy;
     test.cost = Cost { seconds, read_bytes: 0, written_bytes: written };
     test
+}
+
+/// Why the plan of a burst is a bound.
+fn early_end(burst: u64, size: u64) -> String {
+    let (share, burst) = (burst as f64 * 100.0 / size as f64, Bytes(burst));
+    format!(
+        "begins with {burst} in one go, {share:.0} % of the target, and less where the rate falls for good before"
+    )
+}
+
+/// How a target is sampled. Errors: why the samples would say nothing; completes "fill …".
+fn sampling(context: &Context<'_>, size: u64, disk: Option<u64>) -> Result<Sampling, String> {
+    match context.drive.and_then(|drive| drive.zoned) {
+        Some(zoned) => Err(format!(
+            "cannot sample a shingled disk ({} zones): its cache takes the samples, and a full fill leaves \
+             it; use --set fill.mode=full",
+            zoned.name()
+        )),
+        None => Sampling::new(&context.suite.fill, size, disk),
+    }
 }
 
 /// Capacity of a disk, which is a drive that rotates or says so; 0 where the places of the target need not be

@@ -114,6 +114,21 @@ fn cache_bytes(params: &SsdParams) -> f64 {
     slc.static_gb * 1e9 + (slc.dynamic_max_gb * 1e9).min(free / 3.0)
 }
 
+/// The plan says how much of it a burst may overwrite.
+#[test]
+fn the_plan_of_a_burst_tells_its_share() {
+    let mut suite = suite_of(TestKind::Fill);
+    for (asked, told) in [
+        (None, "60.0 GB in one go, 25 % of the target"),
+        (Some(Bytes(24 << 30)), "25.8 GB in one go, 11 % of the target"),
+    ] {
+        suite.fill.burst = asked;
+        let planned = plan_of(&run_target("sim:corsair-mp510-240"), suite.clone());
+        let bound = planned.at_most.unwrap();
+        assert!(bound.contains(told), "{bound}");
+    }
+}
+
 /// Every model of flash, and whether the end of its cache can be seen: behind the link of the 870 EVO, and
 /// in front of the chips of the laptop's, nothing becomes slower.
 const FLASH: [(&str, bool); 8] = [

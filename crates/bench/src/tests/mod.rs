@@ -17,7 +17,7 @@ mod writing;
 use crate::error::BenchError;
 use crate::results::TestRecord;
 use crate::session::Session;
-use drivescope_model::drive::{Drive, DriveKind};
+use drivescope_model::drive::{Drive, DriveKind, Zoned};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{PlannedTest, WriteLevel};
 use drivescope_model::target::{TargetInfo, TargetKind};
@@ -40,6 +40,8 @@ pub struct Context<'a> {
     pub allowed: WriteLevel,
     /// The drive at the bottom, if there is one.
     pub drive: Option<&'a Drive>,
+    /// Zones that writes to this block device have to keep to.
+    pub zoned: Option<Zoned>,
 }
 
 /// Speeds assumed before anything is measured, for estimates of time and volume only.
@@ -157,6 +159,10 @@ fn skipped(test: TestKind, context: &Context<'_>, reason: impl Into<String>) -> 
     PlannedTest { skip: Some(reason.into()), ..planned(test, context) }
 }
 
+/// Why no test writes to zones of the host.
+const HOST_MANAGED: &str = "its zones are host-managed and refuse writes out of order: run tests that only read, \
+                            or name a directory on a file system for zones (f2fs, btrfs)";
+
 /// Why a test that overwrites the whole target cannot run on this one.
 fn no_overwriting(context: &Context<'_>) -> Option<&'static str> {
     match context.target.kind {
@@ -171,6 +177,7 @@ fn no_writes(context: &Context<'_>, level: WriteLevel) -> Option<&'static str> {
     match context.target.kind {
         TargetKind::Directory | TargetKind::Simulated => None,
         TargetKind::File => Some("an existing file is never written"),
+        TargetKind::Block if context.zoned == Some(Zoned::HostManaged) => Some(HOST_MANAGED),
         TargetKind::Block if context.allowed >= level => None,
         TargetKind::Block if level == WriteLevel::SameBytes => {
             Some("needs a raw write: --write same-bytes")
@@ -181,3 +188,7 @@ fn no_writes(context: &Context<'_>, level: WriteLevel) -> Option<&'static str> {
         TargetKind::Block => Some("needs a raw write: --destroy SERIAL"),
     }
 }
+
+#[cfg(test)]
+#[path = "zones_tests.rs"]
+mod zones_tests;

@@ -6,7 +6,9 @@ use crate::roots::{Roots, file_name, split_dev};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,7 +19,7 @@ const EVERY: Duration = Duration::from_millis(100);
 /// A block device that nobody else can claim as long as this lives.
 #[derive(Debug)]
 pub(super) struct ClaimedDisk {
-    fd: OwnedFd,
+    file: File,
     is_direct: bool,
     identity: Identity,
     sector_bytes: u32,
@@ -54,7 +56,7 @@ impl ClaimedDisk {
         }
         let sector_bytes = rustix::fs::ioctl_blksszget(&fd).map_err(say)?;
         let physical_bytes = rustix::fs::ioctl_blkpbszget(&fd).map_err(say)?;
-        Ok(Self { fd, is_direct, identity, sector_bytes, physical_bytes })
+        Ok(Self { file: fd.into(), is_direct, identity, sector_bytes, physical_bytes })
     }
 }
 
@@ -124,39 +126,21 @@ impl Disk for ClaimedDisk {
     }
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let mut done = 0;
-        while done < buffer.len() {
-            match rustix::io::pread(&self.fd, &mut buffer[done..], offset + done as u64) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => done += count,
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Ok(())
+        self.file.read_exact_at(buffer, offset)
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut done = 0;
-        while done < bytes.len() {
-            match rustix::io::pwrite(&self.fd, &bytes[done..], offset + done as u64) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => done += count,
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Ok(())
+        self.file.write_all_at(bytes, offset)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        Ok(rustix::fs::fsync(&self.fd)?)
+        self.file.sync_all()
     }
 
     fn drop_cache(&mut self) -> io::Result<()> {
         if self.is_direct {
             return Ok(()); // every read comes from the drive
         }
-        Ok(crate::cache::evict(self.fd.as_fd())?)
+        Ok(crate::cache::evict(self.file.as_fd())?)
     }
 }

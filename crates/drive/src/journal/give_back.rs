@@ -103,8 +103,8 @@ impl Work {
     fn original(&mut self, file: &mut impl JournalFile, saved: &Saved) -> Result<(), String> {
         let data = &mut self.original[..saved.extent.len as usize];
         match file.read_at(saved.data_at, data) {
-            Ok(count) if count == data.len() && crc32c::crc32c(data) == saved.crc => Ok(()),
-            Ok(_) => Err("its record in the journal is damaged".to_string()),
+            Ok(()) if crc32c::crc32c(data) == saved.crc => Ok(()),
+            Ok(()) => Err("its record in the journal is damaged".to_string()),
             Err(error) => Err(format!("its record in the journal cannot be read: {error}")),
         }
     }

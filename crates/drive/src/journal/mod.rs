@@ -16,8 +16,9 @@
 //!
 //! # The file
 //!
-//! Whole blocks of 4096 bytes, little-endian, never written twice: a torn sector can only hurt what was
-//! not synced yet. `crc` is CRC-32C (Castagnoli, RFC 3720).
+//! Whole blocks of 4096 bytes, little-endian, never written twice; behind the header and behind each commit
+//! 64 KiB are left out. So a torn sector, page or stripe of up to 64 KiB can only hurt what was not synced
+//! yet, wherever the file begins. `crc` is CRC-32C (Castagnoli, RFC 3720).
 //!
 //! | part | contents |
 //! |---|---|

@@ -2,10 +2,10 @@
 //! when the test is over.
 
 use super::attached::begin;
-use super::format::{BLOCK_BYTES, COMMIT_MAX, DATA_MAX, FIRST_RECORD, record_bytes};
+use super::format::{COMMIT_MAX, DATA_MAX, FIRST_RECORD, record_bytes};
 use super::give_back::Step;
 use super::storage::StateFolder;
-use super::writer::{Journal, Settings};
+use super::writer::{COMMITTED_BYTES, Journal, Settings};
 use super::{Disk, Identity, JournalError};
 use crate::gate::{RawDisk, WriteError};
 use std::io;
@@ -24,7 +24,7 @@ pub fn file_bytes(area_bytes: u64) -> u64 {
     let records = area_bytes / DATA_MAX + 2 * pieces + 2;
     let commits = records.div_ceil(COMMIT_MAX as u64) + pieces + 1;
     let heads = record_bytes(DATA_MAX) - DATA_MAX;
-    FIRST_RECORD + area_bytes + 2 * WIDENED_MAX + records * heads + commits * BLOCK_BYTES as u64
+    FIRST_RECORD + area_bytes + 2 * WIDENED_MAX + records * heads + commits * COMMITTED_BYTES
 }
 
 /// What was saved of one claimed device, and what its engines may therefore write.
@@ -154,13 +154,13 @@ mod tests {
     fn a_file_holds_the_area_it_was_made_for() {
         for area in [4096, 1 << 20, (16 << 20) + 4096, 256 << 20, (1 << 30) + 512] {
             let widened = area + 2 * WIDENED_MAX;
-            let mut used = FIRST_RECORD + BLOCK_BYTES as u64;
+            let mut used = FIRST_RECORD + COMMITTED_BYTES;
             let mut left = widened;
             while left > 0 {
                 // Pieces are cut where the area begins, records where a piece does.
                 let piece = left.min(PIECE);
                 let whole = piece / DATA_MAX;
-                used += whole * record_bytes(DATA_MAX) + BLOCK_BYTES as u64;
+                used += whole * record_bytes(DATA_MAX) + COMMITTED_BYTES;
                 if !piece.is_multiple_of(DATA_MAX) {
                     used += record_bytes(piece % DATA_MAX);
                 }

@@ -1,7 +1,9 @@
 //! Reading a journal, also one that is torn or damaged.
 
 use super::extent::Extent;
-use super::format::{self, BLOCK_BYTES, Block, FIRST_RECORD, HEAD_BYTES, HEADER_BYTES, Header, Id};
+use super::format::{
+    self, APART_BYTES, BLOCK_BYTES, Block, HEAD_BYTES, HEADER_BYTES, HEADERS_BYTES, Header, Id,
+};
 use super::storage::JournalFile;
 use std::collections::BTreeMap;
 use std::io;
@@ -93,7 +95,7 @@ pub(super) fn scan(file: &mut impl JournalFile) -> io::Result<Contents> {
 fn weigh(header: Header, found: Found, size: u64) -> Originals {
     let mut originals =
         Originals { header, saved: Vec::new(), lost: Vec::new(), unknown: 0, end: 0 };
-    originals.end = size.next_multiple_of(BLOCK_BYTES as u64).max(FIRST_RECORD);
+    originals.end = size.next_multiple_of(BLOCK_BYTES as u64) + APART_BYTES;
     for (lba, data_bytes, data_at, crc) in found.whole.values().copied() {
         match originals.header.extent(lba, data_bytes) {
             Some(extent) => originals.saved.push(Saved { extent, data_at, crc }),
@@ -119,12 +121,12 @@ pub(super) fn has_header(file: &mut impl JournalFile) -> bool {
 
 fn read_header(file: &mut impl JournalFile, at: u64) -> Option<Header> {
     let mut copy = vec![0; HEADER_BYTES];
-    (file.read_at(at, &mut copy).ok()? == HEADER_BYTES).then(|| Header::decode(&copy)).flatten()
+    file.read_at(at, &mut copy).ok().and_then(|()| Header::decode(&copy))
 }
 
 fn walk(file: &mut impl JournalFile, size: u64, id: Option<Id>) -> Found {
     let mut found = Found::default();
-    let mut at = FIRST_RECORD;
+    let mut at = HEADERS_BYTES;
     let mut block = vec![0; BLOCK_BYTES];
     while at + BLOCK_BYTES as u64 <= size {
         at += step(file, at, &mut block, id, &mut found);
@@ -141,7 +143,7 @@ fn step(
     found: &mut Found,
 ) -> u64 {
     const NEXT: u64 = BLOCK_BYTES as u64;
-    let is_read = file.read_at(at, block).is_ok_and(|count| count == BLOCK_BYTES);
+    let is_read = file.read_at(at, block).is_ok();
     let Some(parsed) = Some(block).filter(|_| is_read).and_then(|block| format::parse(block))
     else {
         return NEXT;
@@ -155,8 +157,8 @@ fn step(
             let data_at = at + HEAD_BYTES as u64;
             let range = (head.lba, head.data_bytes);
             let mut data = vec![0; head.data_bytes as usize];
-            let is_whole = file.read_at(data_at, &mut data).is_ok_and(|n| n == data.len())
-                && crc32c::crc32c(&data) == head.data_crc;
+            let is_whole =
+                file.read_at(data_at, &mut data).is_ok() && crc32c::crc32c(&data) == head.data_crc;
             if !is_whole {
                 // Its head may be all that arrived: what follows is looked at block by block.
                 found.broken.insert(head.number, range);

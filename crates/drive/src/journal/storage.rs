@@ -4,7 +4,9 @@ use crate::error::DriveError;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Ending of a journal's name.
@@ -34,8 +36,8 @@ pub trait Folder {
 pub trait JournalFile {
     /// Its length in bytes.
     fn size_bytes(&mut self) -> io::Result<u64>;
-    /// Fills `buffer` from `offset`; fewer bytes only at the end of the file.
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Fills `buffer` from `offset`; an error if less arrives.
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
     /// Writes all of `bytes` at `offset`.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Waits until content and length are durable.
@@ -54,7 +56,11 @@ impl StateFolder {
     /// because journals hold what was on the drive.
     pub fn make(path: &Path) -> Result<Self, DriveError> {
         let fail = |errno| DriveError::from_errno("write in", path, errno);
-        make_durably(path).map_err(fail)?;
+        // Of a folder that is there, the one above may be as new.
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+        for folder in above.into_iter().chain([path]) {
+            make_durably(folder).map_err(fail)?;
+        }
         let folder = Self::open(path).map_err(fail)?;
         match is_own(&folder.dir).map_err(fail)? {
             true => Ok(folder),
@@ -80,7 +86,7 @@ impl StateFolder {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())?;
         let shared = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockShared);
-        Ok((OpenFile(fd), shared == Err(Errno::WOULDBLOCK)))
+        Ok((OpenFile(fd.into()), shared == Err(Errno::WOULDBLOCK)))
     }
 
     fn open(path: &Path) -> Result<Self, Errno> {
@@ -92,13 +98,22 @@ impl StateFolder {
 /// Makes a folder and those above it; each new name is synced in the folder that holds it.
 fn make_durably(path: &Path) -> Result<(), Errno> {
     match rustix::fs::mkdir(path, Mode::RWXU) {
-        Err(Errno::EXIST) => return Ok(()),
+        // Whoever made it may have been killed before its name was synced.
+        Err(Errno::EXIST) => match sync_name(path) {
+            Err(Errno::ACCESS) => Ok(()), // a name that somebody else made
+            other => other,
+        },
         Err(Errno::NOENT) => {
             make_durably(path.parent().ok_or(Errno::NOENT)?)?;
             rustix::fs::mkdir(path, Mode::RWXU)?;
+            sync_name(path)
         }
-        other => other?,
+        other => other.and_then(|()| sync_name(path)),
     }
+}
+
+/// Makes the name of a folder durable in the one that holds it.
+fn sync_name(path: &Path) -> Result<(), Errno> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::fsync(rustix::fs::open(parent, flags, Mode::empty())?)
@@ -112,7 +127,7 @@ impl Folder for StateFolder {
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR)?;
         match lock(&fd).and_then(|()| reserve(&fd, reserve_bytes)) {
-            Ok(()) => Ok(OpenFile(fd)),
+            Ok(()) => Ok(OpenFile(fd.into())),
             Err(errno) => {
                 // Nothing is in it yet.
                 let _ = rustix::fs::unlinkat(&self.dir, name, AtFlags::empty());
@@ -129,7 +144,7 @@ impl Folder for StateFolder {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         lock(&fd)?;
-        Ok(OpenFile(fd))
+        Ok(OpenFile(fd.into()))
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {
@@ -156,41 +171,23 @@ impl Folder for StateFolder {
 
 /// A journal of a [`StateFolder`]; unlocked when it is dropped.
 #[derive(Debug)]
-pub struct OpenFile(OwnedFd);
+pub struct OpenFile(File);
 
 impl JournalFile for OpenFile {
     fn size_bytes(&mut self) -> io::Result<u64> {
-        Ok(rustix::fs::seek(&self.0, rustix::fs::SeekFrom::End(0))?)
+        Ok(self.0.metadata()?.len())
     }
 
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut done = 0;
-        while done < buffer.len() {
-            match rustix::io::pread(&self.0, &mut buffer[done..], offset + done as u64) {
-                Ok(0) => break,
-                Ok(count) => done += count,
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Ok(done)
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(buffer, offset)
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut done = 0;
-        while done < bytes.len() {
-            match rustix::io::pwrite(&self.0, &bytes[done..], offset + done as u64) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => done += count,
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Ok(())
+        self.0.write_all_at(bytes, offset)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        Ok(rustix::fs::fdatasync(&self.0)?)
+        self.0.sync_data()
     }
 }
 
@@ -233,9 +230,11 @@ mod tests {
         file.write_at(4096, b"abc").unwrap();
         file.sync().unwrap();
         folder.sync().unwrap();
-        let mut buffer = [9; 8];
-        assert_eq!(file.read_at(4096, &mut buffer).unwrap(), 3);
-        assert_eq!(&buffer[..3], b"abc");
+        let mut buffer = [9; 3];
+        file.read_at(4096, &mut buffer).unwrap();
+        assert_eq!(&buffer, b"abc");
+        let beyond = file.read_at(4097, &mut buffer).unwrap_err();
+        assert_eq!(beyond.kind(), io::ErrorKind::UnexpectedEof);
         for (path, mode) in [(path.clone(), 0o700), (folder.path("x.journal"), 0o600)] {
             assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);
         }

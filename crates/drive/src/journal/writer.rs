@@ -3,7 +3,7 @@
 use super::buffer::Aligned;
 use super::extent::{Extent, Extents};
 use super::format::{
-    self, BLOCK_BYTES, COMMIT_MAX, DATA_MAX, FIRST_RECORD, HEAD_BYTES, Head, Header,
+    self, APART_BYTES, BLOCK_BYTES, COMMIT_MAX, DATA_MAX, FIRST_RECORD, HEAD_BYTES, Head, Header,
 };
 use super::give_back::{Step, give_back, told};
 use super::recover::remove_done;
@@ -16,6 +16,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Size of a journal's file if nothing else is asked for.
 pub const WINDOW_BYTES: u64 = 256 << 20;
+
+/// A commit, and the gap behind it.
+pub(super) const COMMITTED_BYTES: u64 = BLOCK_BYTES as u64 + APART_BYTES;
 
 /// How a journal is made.
 #[derive(Debug, Clone)]
@@ -203,8 +206,8 @@ impl<F: Folder> Journal<F> {
     /// Bytes of the file that these ranges take, with commits, and the last block.
     fn space_for(&self, extents: &[Extent]) -> u64 {
         let records: u64 = pieces(extents).map(|piece| format::record_bytes(piece.len)).sum();
-        let commits = pieces(extents).count().div_ceil(COMMIT_MAX) + 1;
-        records + (commits * BLOCK_BYTES) as u64
+        let commits = pieces(extents).count().div_ceil(COMMIT_MAX) as u64;
+        records + commits * COMMITTED_BYTES + BLOCK_BYTES as u64
     }
 
     fn begin_window(&mut self, sector_bytes: u32) -> Result<(), JournalError> {
@@ -261,7 +264,8 @@ impl<F: Folder> Journal<F> {
 }
 
 impl<T: JournalFile> Window<T> {
-    /// Appends records, syncs, appends their commit, syncs.
+    /// Appends records, syncs, appends their commit, syncs. The commit may tear the records: until both
+    /// are durable nothing is written to the drive. What comes next may tear neither.
     fn save(
         &mut self,
         disk: &mut dyn Disk,
@@ -304,6 +308,7 @@ impl<T: JournalFile> Window<T> {
         let commit = format::commit(&self.header.id, first, &ranges);
         self.append(&commit).map_err(|source| fail("write", source))?;
         self.file.sync().map_err(|source| fail("sync", source))?;
+        self.end += APART_BYTES;
         self.saved.append(&mut saved);
         Ok(())
     }

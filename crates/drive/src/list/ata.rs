@@ -2,6 +2,7 @@
 
 use super::device::{Device, numbered};
 use crate::roots::{file_name, read_text};
+use drivescope_model::drive::Zoned;
 use std::fs;
 use std::path::PathBuf;
 
@@ -22,6 +23,8 @@ pub(crate) struct Identify {
     pub firmware: Option<String>,
     /// Rotation: `Some(0)` for no rotation, else revolutions per minute.
     pub rpm: Option<u32>,
+    /// Its zones, if it tells of any.
+    pub zoned: Option<Zoned>,
     /// Fastest SATA generation it supports: 1, 2 or 3.
     pub sata_generation: Option<u32>,
 }
@@ -113,11 +116,23 @@ fn parse(words: &[u16; WORDS]) -> Identify {
             rpm @ 0x0401..=0xFFFE => Some(u32::from(rpm)),
             _ => None,
         },
+        // ZONED field of Additional Supported.
+        zoned: zoned_field(words[69] & 0b11),
         // Bits 1 to 3 are the three generations; 0000h and FFFFh mean no serial ATA.
         sata_generation: match words[76] {
             0 | 0xFFFF => None,
             capabilities => (1..=3).rev().find(|generation| capabilities >> generation & 1 == 1),
         },
+    }
+}
+
+/// The ZONED field, the same in ATA (word 69) and SCSI (VPD page B1h, SBC-4). Disks that leave zones to the
+/// host have another device type instead, which the kernel tells.
+pub(super) fn zoned_field(bits: u16) -> Option<Zoned> {
+    match bits {
+        0b01 => Some(Zoned::HostAware),
+        0b10 => Some(Zoned::DriveManaged),
+        _ => None,
     }
 }
 
@@ -169,6 +184,7 @@ pub(crate) mod tests {
             serial: Some("WD-TEST123456".into()),
             firmware: Some("01.01A01".into()),
             rpm: Some(5400),
+            zoned: None,
             sata_generation: Some(3),
         }
     }
@@ -190,6 +206,18 @@ pub(crate) mod tests {
             let found = parse(&words("", "", rpm, sata));
             assert_eq!((found.rpm, found.sata_generation), expected, "{rpm} {sata}");
             assert_eq!(found.model, None);
+        }
+    }
+
+    #[test]
+    fn shingled_disks_may_say_so() {
+        let drive_managed = Some(Zoned::DriveManaged);
+        for (bits, expected) in
+            [(0, None), (1, Some(Zoned::HostAware)), (2, drive_managed), (3, None)]
+        {
+            let mut words = words("", "", 5400, 0);
+            words[69] = 0x0300 | bits;
+            assert_eq!(parse(&words).zoned, expected, "{bits}");
         }
     }
 

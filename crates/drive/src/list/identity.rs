@@ -3,6 +3,7 @@
 use super::ata;
 use super::device::Device;
 use crate::roots::read_text;
+use drivescope_model::drive::Zoned;
 use std::fs;
 
 /// Prefixes of names that are unique in the world. Others (`t10.ATA …`, `nvme.144d-…`) are made of
@@ -22,6 +23,8 @@ pub(crate) struct Identity {
     pub wwn: Option<String>,
     /// Revolutions per minute; `Some(0)`: it does not rotate.
     pub rpm: Option<u32>,
+    /// Its zones, if it tells of any.
+    pub zoned: Option<Zoned>,
     /// Fastest SATA generation of the drive.
     pub sata_generation: Option<u32>,
 }
@@ -36,6 +39,7 @@ impl Identity {
             firmware: ata.firmware.or_else(|| firmware(device)),
             wwn: wwn(device),
             rpm: ata.rpm.or_else(|| rotation_page(device)),
+            zoned: ata.zoned.or_else(|| zoned_page(device)),
             sata_generation: ata.sata_generation,
         }
     }
@@ -119,6 +123,12 @@ fn rotation_page(device: &Device) -> Option<u32> {
         rpm @ 0x0401..=0xFFFE => Some(u32::from(rpm)),
         _ => None,
     }
+}
+
+/// ZONED field of the same page: bits 4 and 5 of byte 8.
+fn zoned_page(device: &Device) -> Option<Zoned> {
+    let page = fs::read(device.dir.join("device/vpd_pgb1")).ok()?;
+    ata::zoned_field(u16::from(page.get(8)? >> 4 & 0b11))
 }
 
 /// Whether a device is one of the areas of an eMMC beside its main one (`mmcblk0boot0`).
@@ -212,6 +222,19 @@ mod tests {
             (&[0, 0xB1], None),
         ] {
             assert_eq!(scsi(&[("vpd_pgb1", page)]).rpm, expected, "{page:?}");
+        }
+    }
+
+    #[test]
+    fn the_rotation_page_tells_of_zones_too() {
+        for (byte, expected) in [
+            (0x00, None),
+            (0x10, Some(Zoned::HostAware)),
+            (0x22, Some(Zoned::DriveManaged)),
+            (0x30, None),
+        ] {
+            let page = [0, 0xB1, 0, 60, 0x1C, 0x20, 0, 0, byte];
+            assert_eq!(scsi(&[("vpd_pgb1", &page)]).zoned, expected, "{byte:#x}");
         }
     }
 

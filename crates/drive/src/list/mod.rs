@@ -15,12 +15,12 @@ pub(crate) mod udev;
 mod usage;
 
 use crate::mounts::{mount_at, mounts};
-use crate::roots::{Roots, list_dir};
+use crate::roots::{Roots, file_name, list_dir};
 use crate::serve::served_model;
 use crate::simulated::spec;
 use crate::stack::{Below, below};
 pub(crate) use device::Device;
-use drivescope_model::drive::{Drive, DriveKind, Health};
+use drivescope_model::drive::{Drive, DriveKind, Health, Zoned};
 use identity::Identity;
 use smart_report::Report;
 use std::path::Path;
@@ -159,6 +159,7 @@ fn describe(device: &Device, usage: &Usage) -> Drive {
         transport,
         rotational_hint: flag("queue/rotational"),
         rpm: identity.rpm.filter(|rpm| *rpm > 0),
+        zoned: queue_zoned(device).or(identity.zoned),
         logical_sector_bytes: sector("queue/logical_block_size"),
         physical_sector_bytes: sector("queue/physical_block_size"),
         write_cache: device.attr("queue/write_cache"),
@@ -204,6 +205,23 @@ fn apply(drive: &mut Drive, report: Report) {
     {
         drive.kind = if rpm == 0 { DriveKind::Ssd } else { DriveKind::HardDisk };
         drive.rpm = drive.rpm.or((rpm > 0).then_some(rpm));
+    }
+}
+
+/// The zones of the whole disk, as the kernel writes to them.
+fn queue_zoned(device: &Device) -> Option<Zoned> {
+    let told = device.attr("queue/zoned")?;
+    [Zoned::HostAware, Zoned::HostManaged].into_iter().find(|zoned| zoned.name() == told)
+}
+
+/// The zones that whoever writes to this block device has to keep to: devices made of others may hide those
+/// below. Of a partition, its disk's.
+pub(crate) fn zoned_of(roots: &Roots, name: &str) -> Option<Zoned> {
+    let device = Device::open(roots, name)?;
+    let disk = device.dir.join("partition").exists().then(|| device.dir.parent()).flatten();
+    match disk.and_then(file_name) {
+        Some(disk) => queue_zoned(&Device::open(roots, &disk)?),
+        None => queue_zoned(&device),
     }
 }
 

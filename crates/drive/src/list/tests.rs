@@ -49,6 +49,27 @@ fn sata_machine() -> Fake {
 }
 
 #[test]
+fn zones_are_the_kernels_word_or_the_drives() {
+    for (kernel, drive, expected) in [
+        ("none", 0, None),
+        ("none", 2, Some(Zoned::DriveManaged)),
+        ("host-aware", 1, Some(Zoned::HostAware)),
+        ("host-managed", 0, Some(Zoned::HostManaged)),
+    ] {
+        let fake = sata_machine();
+        fake.attrs("sda", &[("queue/zoned", kernel)]);
+        let mut words = ata::tests::words("DISK", "S", 5400, 0b1110);
+        words[69] = drive;
+        fake.file("sys/class/ata_device/dev3.0/id", ata::tests::text_of(&words));
+        assert_eq!(named(&fake, "sda").zoned, expected, "{kernel} {drive}");
+        let written = expected.filter(|_| kernel != "none");
+        assert_eq!(zoned_of(&fake.roots, "sda"), written);
+        assert_eq!(zoned_of(&fake.roots, "sda2"), written, "a partition has its disk's");
+        assert_eq!(zoned_of(&fake.roots, "dm-0"), None, "what lies on it may hide them");
+    }
+}
+
+#[test]
 fn a_sata_disk_is_described_in_full() {
     let fake = sata_machine();
     let drive = named(&fake, "sda");

@@ -259,6 +259,7 @@ impl Spec {
             }),
             rotational_hint: self.model.looks_rotating(),
             rpm: identity.rotation_rpm,
+            zoned: None, // shingled models are driven by the drive, and hide it as most do
             logical_sector_bytes: identity.reported_logical_sector_bytes,
             physical_sector_bytes: identity.reported_physical_sector_bytes,
             write_cache: self.model.shows_write_cache().map(cache),

@@ -1,4 +1,5 @@
-//! `run --resume`: goes on where the last full `fill` or `verify` of a device was ended.
+//! What earlier runs did to a device, as the store knows it: `run --resume` goes on where the last full `fill`
+//! or `verify` was ended, and a `verify` that only reads looks for what the last one wrote.
 
 use crate::exit::Failure;
 use crate::output;
@@ -8,7 +9,7 @@ use drivescope_model::document::{Run, TestResult, TestStatus};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::stopped::Stopped;
 use drivescope_model::target::TargetKind;
-use drivescope_model::whole_drive::{FillMode, VerifyMode};
+use drivescope_model::whole_drive::{FillMode, VerifyMode, VerifyPhase};
 use drivescope_store::{Filter, Location, Store};
 
 /// Tests that can go on.
@@ -35,6 +36,48 @@ pub fn find(
     if target.info().kind != TargetKind::Block || wanted.is_empty() {
         return Ok(None);
     }
+    let found = newest(store, target, |_, result| {
+        wanted.contains(&result.test) && result.status != TestStatus::Skipped
+    })?;
+    Ok(found.and_then(|(run, result)| {
+        let stopped: Option<Stopped> = result.reason.as_ref().and_then(|r| r.parse().ok());
+        let stopped = stopped.filter(Stopped::is_worthwhile)?;
+        Some(Unfinished { run_id: run.id, stopped, result })
+    }))
+}
+
+/// The seed of the newest run that wrote stamps all over this device, for a suite that only reads them; and
+/// says whose it is. `None` also where no store can be read.
+pub fn seed_to_read(
+    store: Option<&str>,
+    target: &Target,
+    suite: &Suite,
+    quiet: bool,
+) -> Option<u64> {
+    let reads = suite.verify.mode == VerifyMode::Full && suite.verify.phase == VerifyPhase::Read;
+    let only_reads = reads && suite.tests.contains(&TestKind::Verify);
+    if !only_reads || target.info().kind != TargetKind::Block {
+        return None;
+    }
+    let found = newest(store, target, |run, result| {
+        let verify = &run.plan.suite.verify;
+        let wrote = verify.mode == VerifyMode::Full && verify.phase != VerifyPhase::Read;
+        result.test == TestKind::Verify && result.status != TestStatus::Skipped && wrote
+    });
+    let (run, _) = found.ok().flatten()?;
+    if !quiet {
+        let (id, seed) = (&run.id, run.plan.seed);
+        output::note(&format!("drivescope: note: this reads what run {id} wrote, --seed={seed}"));
+    }
+    Some(run.plan.seed)
+}
+
+/// The newest run on this device that the store has with such a result, and that result.
+fn newest(
+    store: Option<&str>,
+    target: &Target,
+    is_it: impl Fn(&Run, &TestResult) -> bool,
+) -> Result<Option<(Run, TestResult)>, Failure> {
     let store = Store::open_existing(&Location::parse(store)?)?;
     let drive = target.drive();
     let serial = drive.and_then(|drive| drive.serial.as_ref());
@@ -48,16 +91,9 @@ pub fn find(
         if !is_same_device(&run, target) {
             continue;
         }
-        let Some(result) = run.tests.iter().find(|result| wanted.contains(&result.test)) else {
-            continue;
-        };
-        if result.status == TestStatus::Skipped {
-            continue;
+        if let Some(result) = run.tests.iter().find(|result| is_it(&run, result)).cloned() {
+            return Ok(Some((run, result)));
         }
-        let stopped: Option<Stopped> = result.reason.as_ref().and_then(|r| r.parse().ok());
-        let result = result.clone();
-        let worthwhile = stopped.filter(Stopped::is_worthwhile);
-        return Ok(worthwhile.map(|stopped| Unfinished { run_id: run.id, stopped, result }));
     }
     Ok(None)
 }

@@ -49,12 +49,16 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
         targets.iter().try_for_each(|target| allowed.check_target(target))?;
     }
     let asked = arguments.engine.map(Engine::from);
-    let seed = arguments.seed.unwrap_or_else(clock::now_ns);
+    let new_seed = clock::now_ns();
     let size_asked = arguments.size.is_some();
     let mut jobs = Vec::new();
     for target in targets {
         let engine = engine_for(&target, asked, arguments.outcome.quiet)?;
         let level = allowed.as_ref().map_or(WriteLevel::Read, Allowed::level);
+        let (store, quiet) = (arguments.outcome.store.store.as_deref(), arguments.outcome.quiet);
+        let known = || resume::seed_to_read(store, &target, &suite, quiet);
+        let known = arguments.seed.or_else(|| (!arguments.resume).then(known).flatten());
+        let seed = known.unwrap_or(new_seed);
         let begun =
             begin_or_resume(&target, suite.clone(), seed, arguments.resume, &arguments.outcome)?;
         let (suite, seed, earlier) = begun;

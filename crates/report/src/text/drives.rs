@@ -90,6 +90,7 @@ fn layout(drive: &Drive) -> Vec<String> {
         (None, DriveKind::Composite, _) | (None, _, false) => {}
         (None, _, true) => facts.push("claims to rotate".to_string()),
     }
+    facts.extend(drive.zoned.map(|zoned| format!("{} zones", zoned.name())));
     let (logical, physical) = (drive.logical_sector_bytes, drive.physical_sector_bytes);
     facts.push(if logical == physical {
         format!("{logical} B sectors")

@@ -85,20 +85,22 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         let text = if whole {
             format!("a whole fill took {}", Secs(seconds))
         } else if value("burst", "written_bytes").is_some() {
-            // Flash may slow down again when it is nearly full, which no sample shows.
-            format!("a whole fill would take {} or more", Secs(seconds))
+            let seconds = Secs(seconds);
+            format!(
+                "a whole fill would take {seconds} or more: nearly full, flash can slow down again"
+            )
         } else {
             format!("a whole fill would take {}", Secs(seconds))
         };
         flow = flow.item(Role::Plain, &text, DOT);
     }
-    flow = flow.item(Role::Dim, &format!("{} written", Bytes(written as u64)), DOT);
+    flow = flow.item(Role::Dim, &told_written(result, curve), DOT);
     if let (Some(knee), Some(before), Some(after)) =
         (value("knee", "knee_bytes"), value("knee", "before_mb_s"), value("knee", "after_mb_s"))
     {
         let (before, after) = (three(before), three(after));
         let knee = Bytes(knee as u64);
-        let text = format!("after {knee} in one go, from {before} to {after} MB/s");
+        let text = format!("fast cache full after {knee} in one go: {before}, then {after} MB/s");
         flow = flow.item(Role::Plain, &text, DOT);
     } else if let Some(burst) = value("burst", "written_bytes") {
         let least = smallest_fall(result, "fill.burst.burst_mb_s");
@@ -108,6 +110,20 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         flow = flow.item(Role::Dim, "samples cannot show where a fast cache ends", DOT);
     }
     flow.lines(2, style)
+}
+
+/// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB at places`; the parts only of a burst.
+fn told_written(result: &TestResult, curve: &[(f64, f64)]) -> String {
+    let bytes = |cell| find(result, cell, "written_bytes").map_or(0.0, |metric| metric.value);
+    let (burst, rest) = (bytes("burst"), bytes("write"));
+    let told = |bytes: f64| Bytes(bytes as u64).to_string();
+    if burst == 0.0 {
+        return format!("{} written", told(rest));
+    }
+    let (from, to) = ends(curve);
+    let share = percent((burst + rest) * 100.0 / (to - from).max(1.0));
+    let parts = format!("{} in one go, {} at places", told(burst), told(rest));
+    format!("{} written, {share} % of the target: {parts}", told(burst + rest))
 }
 
 /// ` by 5 % or more`: what would have been told from noise.
@@ -195,7 +211,19 @@ mod tests {
         let y = [180.0, 90.0, 90.0];
         result.series.push(series("fill.write.zone_mb_s", &[0.0, 1e12, 4e12], &y));
         let text = table(&result, Style::default());
-        assert!(text.contains("after 42.0 GB in one go, from 520 to 300 MB/s"), "{text}");
+        assert!(text.contains("full after 42.0 GB in one go: 520, then 300 MB/s"), "{text}");
+        assert!(text.contains(" · 20.0 GB written\n"), "{text}");
         assert!(text.contains("2 zones  180 MB/s from 0 B · 90.0 MB/s from 1.00 TB"), "{text}");
+    }
+
+    #[test]
+    fn a_burst_is_counted_as_written() {
+        let mut result = filled(2e10);
+        result.metrics.push(metric("fill.burst.written_bytes", &[3e11]));
+        let text = table(&result, Style::default());
+        let told = "320 GB written, 8 % of the target: 300 GB in one go, 20.0 GB at places";
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(told), "{text}");
+        assert!(text.contains("8 h 20 min or more: nearly full, flash can"), "{text}");
     }
 }

@@ -7,7 +7,7 @@ use crate::journal::{Folder, Journal, JournalError, Settings};
 
 /// A drive with patterns on it, and the open journal of a run that died.
 fn dead_run() -> (World, String, Vec<u8>) {
-    let world = World::new(0, Faults::default());
+    let world = World::new(Faults::default());
     let original = world.durable();
     let mut disk = world.disk();
     let settings = Settings { run_id: "run".into(), window_bytes: 1 << 20 };
@@ -103,8 +103,8 @@ fn one_header_is_enough_and_without_any_nothing_is_guessed() {
 #[test]
 fn a_record_and_its_commit_lost_together_are_noticed_by_what_comes_after() {
     let (world, name, original) = dead_run();
-    // Record 1 and its commit: blocks 4 to 7 after the header.
-    let start = FIRST_RECORD as usize + 4 * UNIT;
+    // Record 1 and its commit: behind the three blocks and the commit of record 0.
+    let start = FIRST_RECORD as usize + (3 + 1) * UNIT + format::APART_BYTES as usize;
     world.damage(&name, |bytes| bytes[start..start + 4 * UNIT].fill(0));
     let error = recover_all(&world).unwrap_err().to_string();
     assert!(error.contains("1 records are lost with their ranges"), "{error}");
@@ -113,7 +113,7 @@ fn a_record_and_its_commit_lost_together_are_noticed_by_what_comes_after() {
 
 #[test]
 fn what_may_be_written_is_committed_so_that_later_damage_is_told() {
-    let world = World::new(0, Faults::default());
+    let world = World::new(Faults::default());
     let mut disk = world.disk();
     let settings = Settings { run_id: "run".into(), window_bytes: 1 << 20 };
     let mut journal = Journal::new(world.folder(), &disk, settings);
@@ -124,6 +124,23 @@ fn what_may_be_written_is_committed_so_that_later_damage_is_told() {
     world.damage(name, |bytes| bytes[FIRST_RECORD as usize..][..2 * UNIT].fill(0));
     assert_eq!(lost_ranges(&world, name), [crate::journal::Extent::new(0, UNIT as u64)]);
     assert!(recover_all(&world).is_err());
+}
+
+#[test]
+fn journals_without_gaps_as_they_were_before_are_restored_too() {
+    let (world, name, original) = dead_run();
+    world.damage(&name, |bytes| {
+        let gap = format::APART_BYTES as usize;
+        let headers = format::HEADERS_BYTES as usize;
+        // Each of the four saves takes a record of three blocks and a commit.
+        for index in 0..4 {
+            let from = FIRST_RECORD as usize + index * (4 * UNIT + gap);
+            bytes.copy_within(from..from + 4 * UNIT, headers + index * 4 * UNIT);
+        }
+        bytes[headers + 16 * UNIT..].fill(0);
+    });
+    recover_all(&world).unwrap();
+    assert!(world.contents() == original);
 }
 
 #[test]

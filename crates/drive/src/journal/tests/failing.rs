@@ -1,6 +1,6 @@
 //! Full disks, bad sectors, drives that lie, and drives that are not the right one.
 
-use super::world::{DISK, Faults, Left, SECTOR, UNIT, World, recover_all};
+use super::world::{Below, DISK, Faults, Left, SECTOR, UNIT, Units, World, recover_all};
 use crate::error::ErrorKind;
 use crate::journal::{Disk, Folder, Journal, JournalError, Settings};
 
@@ -19,7 +19,7 @@ fn units(first: u64, count: u64) -> std::ops::Range<u64> {
 #[test]
 fn a_full_disk_is_noticed_before_the_drive_is_written() {
     let faults = Faults { journal_room: Some(WINDOW / 2), reserves: true, ..Faults::default() };
-    let world = World::new(0, faults);
+    let world = World::new(faults);
     let original = world.contents();
     let error =
         journal(&world).write_at(&mut world.disk(), 0, &[1; UNIT], &mut |_| {}).unwrap_err();
@@ -32,9 +32,9 @@ fn a_full_disk_is_noticed_before_the_drive_is_written() {
 #[test]
 fn a_disk_that_fills_up_later_stops_the_next_write_and_gives_back_the_others() {
     // Wherever the space ends: in the header, a record, a commit, or the last block.
-    let original = World::new(0, Faults::default()).contents();
-    for room in (0..20).map(|blocks| blocks * UNIT as u64) {
-        let world = World::new(0, Faults { journal_room: Some(room), ..Faults::default() });
+    let original = World::new(Faults::default()).contents();
+    for room in (0..150).map(|blocks| blocks * UNIT as u64) {
+        let world = World::new(Faults { journal_room: Some(room), ..Faults::default() });
         let mut disk = world.disk();
         let mut journal = journal(&world);
         let mut before = world.contents();
@@ -57,7 +57,7 @@ fn a_disk_that_fills_up_later_stops_the_next_write_and_gives_back_the_others() {
 
 #[test]
 fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
-    let world = World::new(0, Faults::default());
+    let world = World::new(Faults::default());
     let original = world.contents();
     let mut disk = world.disk();
     let mut journal = journal(&world);
@@ -85,7 +85,7 @@ fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
 
 #[test]
 fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
-    let world = World::new(0, Faults::default());
+    let world = World::new(Faults::default());
     let mut disk = world.disk();
     let mut journal = journal(&world);
     journal.write_at(&mut disk, units(5, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
@@ -97,7 +97,7 @@ fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
 
 #[test]
 fn another_drive_is_refused_and_left_alone() {
-    let world = World::new(0, Faults::default());
+    let world = World::new(Faults::default());
     let mut disk = world.disk();
     let mut writer = journal(&world);
     writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
@@ -125,7 +125,7 @@ fn another_drive_is_refused_and_left_alone() {
 
 #[test]
 fn what_cannot_be_saved_is_not_written() {
-    let world = World::new(0, Faults::default());
+    let world = World::new(Faults::default());
     let original = world.contents();
     let mut disk = world.disk();
     let mut writer = journal(&world);
@@ -145,7 +145,7 @@ fn what_cannot_be_saved_is_not_written() {
 #[test]
 fn more_ranges_than_a_commit_names_are_saved_in_several() {
     let bytes = 600 * UNIT;
-    let world = World::of_size(bytes, 0, Faults::default());
+    let world = World::of_size(bytes, Below::default(), Faults::default());
     let mut disk = world.disk();
     let original = world.contents();
     let mut writer = Journal::new(
@@ -169,7 +169,8 @@ fn more_ranges_than_a_commit_names_are_saved_in_several() {
 #[test]
 fn a_write_protects_the_physical_sectors_that_it_may_tear() {
     let shift = 63 * SECTOR % UNIT;
-    let world = World::new(shift, Faults::default());
+    let drive = Units { bytes: UNIT, shift };
+    let world = World::over(Below { drive, ..Below::default() }, Faults::default());
     let mut disk = world.disk();
     let mut writer = journal(&world);
     // The second physical sector of the drive begins here.
@@ -184,7 +185,7 @@ fn a_write_protects_the_physical_sectors_that_it_may_tear() {
 #[test]
 fn progress_reaches_the_end_of_both_stages() {
     use crate::journal::Stage;
-    let world = World::new(0, Faults::default());
+    let world = World::new(Faults::default());
     let mut disk = world.disk();
     let mut writer = journal(&world);
     for unit in [1, 5, 9] {

@@ -15,7 +15,7 @@ fn settings(run_id: &str) -> Settings {
 
 /// An open journal of a drive with this identity, in a real folder.
 fn open_journal(folder: &std::path::Path, drive: Identity) -> Journal<StateFolder> {
-    let world = World::new(0, Faults::default());
+    let world = World::new(Faults::default());
     let mut disk = world.disk();
     disk.identity = Identity { size_bytes: super::world::DISK as u64, ..drive };
     let mut journal = Journal::new(StateFolder::make(folder).unwrap(), &disk, settings("r1"));

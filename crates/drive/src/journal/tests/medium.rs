@@ -2,8 +2,24 @@
 
 /// A logical sector: what is written whole or not at all, unless its physical one is torn.
 pub const SECTOR: usize = 512;
-/// A physical sector.
+/// A physical sector, if nothing else is said.
 pub const UNIT: usize = 4096;
+
+/// What one torn write takes along: physical sectors, the pages of a flash memory, stripes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Units {
+    /// Size of one.
+    pub bytes: usize,
+    /// So many bytes of the first one lie before the first byte of the medium.
+    pub shift: usize,
+}
+
+impl Default for Units {
+    fn default() -> Self {
+        Self { bytes: UNIT, shift: 0 }
+    }
+}
+
 /// What a power cut leaves of what is pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
@@ -13,6 +29,10 @@ pub enum Left {
     Everything,
     /// Everything up to some point in time.
     Prefix,
+    /// The last request alone: those before it waited in another queue.
+    Last,
+    /// Any requests, each of them whole.
+    Requests,
     /// Any sectors.
     Subset,
     /// Any sectors, and some physical ones are noise.
@@ -28,8 +48,8 @@ pub struct Medium {
     pub now: Vec<u8>,
     /// Writes since the last sync.
     pub pending: Vec<(usize, Vec<u8>)>,
-    /// Where physical sectors begin.
-    pub shift: usize,
+    /// What is torn as a whole.
+    pub units: Units,
 }
 
 impl Medium {
@@ -39,13 +59,18 @@ impl Medium {
     }
 
     pub fn sync(&mut self) {
-        self.durable = self.now.clone();
+        self.durable.clone_from(&self.now);
         self.pending.clear();
+    }
+
+    /// Nobody can reach it any more.
+    pub fn forget(&mut self) {
+        *self = Self { units: self.units, ..Self::default() };
     }
 
     pub fn cut(&mut self, left: Left, dice: &mut Dice) {
         let pending = std::mem::take(&mut self.pending);
-        let kept = dice.below(pending.len() as u64 + 1) as usize;
+        let (kept, last) = (dice.below(pending.len() as u64 + 1) as usize, pending.len());
         for (index, (at, bytes)) in pending.iter().enumerate() {
             match left {
                 Left::Nothing => {}
@@ -56,6 +81,15 @@ impl Medium {
                     put(&mut self.durable, *at, &bytes[..(sectors * SECTOR).min(bytes.len())]);
                 }
                 Left::Prefix => {}
+                Left::Last | Left::Requests => {
+                    let is_kept = match left {
+                        Left::Last => index + 1 == last,
+                        _ => dice.below(2) == 0,
+                    };
+                    if is_kept {
+                        put(&mut self.durable, *at, bytes);
+                    }
+                }
                 Left::Subset | Left::Torn => {
                     for (number, sector) in bytes.chunks(SECTOR).enumerate() {
                         if dice.below(2) == 0 {
@@ -70,18 +104,18 @@ impl Medium {
                 self.tear(*at, bytes.len(), dice);
             }
         }
-        self.now = self.durable.clone();
+        self.now.clone_from(&self.durable);
     }
 
-    /// Turns some of the physical sectors that a write touched into noise.
+    /// Turns some of the units that a write touched into noise.
     fn tear(&mut self, at: usize, len: usize, dice: &mut Dice) {
-        let units = (at + self.shift) / UNIT..(at + len + self.shift).div_ceil(UNIT);
-        for unit in units {
+        let Units { bytes: unit, shift } = self.units;
+        for number in (at + shift) / unit..(at + len + shift).div_ceil(unit) {
             if dice.below(3) != 0 {
                 continue;
             }
-            let start = (unit * UNIT).saturating_sub(self.shift);
-            let end = ((unit + 1) * UNIT - self.shift).min(self.durable.len());
+            let start = (number * unit).saturating_sub(shift);
+            let end = ((number + 1) * unit - shift).min(self.durable.len());
             for byte in self.durable.get_mut(start..end).into_iter().flatten() {
                 *byte = dice.below(256) as u8;
             }

@@ -5,4 +5,5 @@ mod damage;
 mod failing;
 mod found;
 mod medium;
+mod syncs;
 mod world;

@@ -1,13 +1,13 @@
 //! A drive and a folder of journals that share one power supply.
 //!
 //! Everything written is only pending until it is synced. A power cut at the n-th write or sync leaves
-//! of what is pending nothing, all, or any part: in sectors of 512 bytes, and with whole physical sectors
-//! of 4096 bytes turned into noise, neighbours included.
+//! of what is pending nothing, all, or any part: in requests, in sectors of 512 bytes, and with whole
+//! [`Units`] turned into noise, neighbours included.
 
 use super::super::storage::{Folder, JournalFile};
 use super::super::{Disk, Identity};
 use super::medium::Medium;
-pub use super::medium::{Dice, Left, SECTOR, UNIT};
+pub use super::medium::{Dice, Left, SECTOR, UNIT, Units};
 use crate::journal::recover;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,15 +18,41 @@ use std::rc::Rc;
 /// Size of the drive, not a whole number of physical sectors.
 pub const DISK: usize = 48 * UNIT + SECTOR;
 
+/// What lies below the drive and the journals.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Below {
+    /// Of the drive; it tells their size, as a drive should.
+    pub drive: Units,
+    /// Of each journal; nobody knows of them.
+    pub journal: Units,
+}
+
+/// What a sync of the protocol makes durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Synced {
+    /// The header of a new journal.
+    Header,
+    /// The name of a new journal.
+    Made,
+    /// Originals.
+    Records,
+    /// That the drive may be written.
+    Commit,
+    /// What was given back to the drive.
+    Drive,
+    /// That all is back.
+    Done,
+    /// That a journal is gone.
+    Removed,
+}
+
 /// What is broken on purpose.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
-    /// Syncing a journal says yes and does nothing.
-    pub journal_sync_lies: bool,
-    /// Syncing the folder says yes and does nothing.
-    pub folder_sync_lies: bool,
-    /// Syncing the drive says yes and does nothing.
-    pub disk_sync_lies: bool,
+    /// The sync that is this step of the run, counted from 1, says yes and does nothing.
+    pub lying_step: Option<u64>,
+    /// Removing a journal fails.
+    pub removal_fails: bool,
     /// Journals take so many bytes and no more.
     pub journal_room: Option<u64>,
     /// Making a journal fails where its space is not there.
@@ -55,9 +81,21 @@ struct State {
     cut_at: Option<u64>,
     is_off: bool,
     faults: Faults,
+    /// Steps that were syncs, and of what.
+    syncs: Vec<(u64, Synced)>,
+    journal_units: Units,
 }
 
 impl State {
+    /// A step that is a sync of the protocol; whether it has to be done.
+    fn sync_step(&mut self, what: Synced) -> io::Result<bool> {
+        if self.step()? {
+            self.still_on()?;
+        }
+        self.syncs.push((self.steps, what));
+        Ok(self.faults.lying_step != Some(self.steps))
+    }
+
     /// Counts a write or sync; whether the power fails in the middle of it.
     fn step(&mut self) -> io::Result<bool> {
         if self.is_off {
@@ -73,7 +111,7 @@ impl State {
         let Self { files, names_durable, .. } = self;
         for (file, medium) in files.iter_mut().enumerate() {
             if !names_durable.values().any(|known| *known == file) {
-                *medium = Medium::default();
+                medium.forget();
             }
         }
     }
@@ -95,17 +133,22 @@ fn apply(names: &mut BTreeMap<String, usize>, change: &Change) {
 pub struct World(Rc<RefCell<State>>);
 
 impl World {
-    /// A drive with noise on it, and an empty folder. The drive is a partition that begins `shift` bytes
-    /// into a physical sector.
-    pub fn new(shift: usize, faults: Faults) -> Self {
-        Self::of_size(DISK, shift, faults)
+    /// A drive with noise on it, and an empty folder.
+    pub fn new(faults: Faults) -> Self {
+        Self::of_size(DISK, Below::default(), faults)
+    }
+
+    /// The same over other units. A drive with a shift is a partition.
+    pub fn over(below: Below, faults: Faults) -> Self {
+        Self::of_size(DISK, below, faults)
     }
 
     /// The same with a drive of so many bytes.
-    pub fn of_size(bytes: usize, shift: usize, faults: Faults) -> Self {
+    pub fn of_size(bytes: usize, below: Below, faults: Faults) -> Self {
         let mut dice = Dice(7);
         let noise: Vec<u8> = (0..bytes).map(|_| dice.below(256) as u8).collect();
-        let disk = Medium { durable: noise.clone(), now: noise, pending: Vec::new(), shift };
+        let units = below.drive;
+        let disk = Medium { durable: noise.clone(), now: noise, pending: Vec::new(), units };
         Self(Rc::new(RefCell::new(State {
             disk,
             files: Vec::new(),
@@ -116,6 +159,8 @@ impl World {
             cut_at: None,
             is_off: false,
             faults,
+            syncs: Vec::new(),
+            journal_units: below.journal,
         })))
     }
 
@@ -139,10 +184,36 @@ impl World {
         self.0.borrow().steps
     }
 
+    /// The syncs of the protocol up to now: which step, and of what.
+    pub fn syncs(&self) -> Vec<(u64, Synced)> {
+        self.0.borrow().syncs.clone()
+    }
+
+    /// A sync of the drive that is none of the protocol: a test may sync too.
+    pub fn sync_as_a_test(&self) -> io::Result<()> {
+        let mut state = self.0.borrow_mut();
+        match state.step()? {
+            true => state.still_on(),
+            false => {
+                state.disk.sync();
+                Ok(())
+            }
+        }
+    }
+
+    /// Once a run is over, whoever owns the drive uses it: from now on this is what must be there.
+    pub fn use_drive(&self, byte: u8) -> Vec<u8> {
+        let mut state = self.0.borrow_mut();
+        state.disk.now.fill(byte);
+        state.disk.sync();
+        state.disk.now.clone()
+    }
+
     /// Lets the power fail in the middle of the n-th write or sync from now on, counted from 1.
     pub fn cut_at(&self, n: Option<u64>) {
         let mut state = self.0.borrow_mut();
         state.steps = 0;
+        state.syncs.clear();
         state.cut_at = n;
     }
 
@@ -171,7 +242,8 @@ impl World {
                 Left::Nothing => false,
                 Left::Everything => true,
                 Left::Prefix => index < kept,
-                Left::Subset | Left::Torn => dice.below(2) == 0,
+                Left::Last => index + 1 == changes.len(),
+                Left::Requests | Left::Subset | Left::Torn => dice.below(2) == 0,
             };
             if is_kept {
                 apply(&mut state.names_durable, change);
@@ -200,9 +272,10 @@ impl World {
     /// The drive.
     pub fn disk(&self) -> SimDisk {
         let state = self.0.borrow();
-        let (shift, size) = (state.disk.shift as u64, state.disk.now.len() as u64);
+        let Units { bytes, shift } = state.disk.units;
+        let (shift, size) = (shift as u64, state.disk.now.len() as u64);
         let identity = Identity { size_bytes: size, disk_bytes: size + shift, ..identity(shift) };
-        SimDisk { world: self.clone(), identity }
+        SimDisk { world: self.clone(), identity, physical_bytes: bytes as u32 }
     }
 
     /// The folder.
@@ -228,6 +301,7 @@ pub fn identity(start_bytes: u64) -> Identity {
 pub struct SimDisk {
     world: World,
     pub identity: Identity,
+    physical_bytes: u32,
 }
 
 impl Disk for SimDisk {
@@ -238,7 +312,7 @@ impl Disk for SimDisk {
         SECTOR as u32
     }
     fn physical_sector_bytes(&self) -> u32 {
-        UNIT as u32
+        self.physical_bytes
     }
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let state = self.world.0.borrow();
@@ -265,10 +339,7 @@ impl Disk for SimDisk {
     }
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.world.0.borrow_mut();
-        if state.step()? {
-            return state.still_on();
-        }
-        if !state.faults.disk_sync_lies {
+        if state.sync_step(Synced::Drive)? {
             state.disk.sync();
         }
         Ok(())
@@ -299,7 +370,8 @@ impl Folder for SimFolder {
             return Err(io::ErrorKind::StorageFull.into());
         }
         assert!(!state.names.contains_key(name), "{name} is made twice");
-        state.files.push(Medium::default());
+        let units = state.journal_units;
+        state.files.push(Medium { units, ..Medium::default() });
         let file = state.files.len() - 1;
         let change = Change::Made(name.to_string(), file);
         apply(&mut state.names, &change);
@@ -320,6 +392,9 @@ impl Folder for SimFolder {
     fn remove(&mut self, name: &str) -> io::Result<()> {
         let mut state = self.0.0.borrow_mut();
         let is_cut = state.step()?;
+        if state.faults.removal_fails {
+            return Err(io::Error::other("no removal"));
+        }
         let change = Change::Removed(name.to_string());
         apply(&mut state.names, &change);
         state.changes.push(change);
@@ -328,10 +403,11 @@ impl Folder for SimFolder {
 
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.0.0.borrow_mut();
-        if state.step()? {
-            return state.still_on();
-        }
-        if !state.faults.folder_sync_lies {
+        let what = match state.changes.last() {
+            Some(Change::Made(..)) => Synced::Made,
+            _ => Synced::Removed,
+        };
+        if state.sync_step(what)? {
             state.names_durable = state.names.clone();
             state.changes.clear();
             state.forget_removed();
@@ -357,13 +433,13 @@ impl JournalFile for SimFile {
         Ok(state.files[self.file].now.len() as u64)
     }
 
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let state = self.world.0.borrow();
         state.still_on()?;
-        let rest = state.files[self.file].now.get(offset as usize..).unwrap_or_default();
-        let count = rest.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&rest[..count]);
-        Ok(count)
+        let wanted = offset as usize..offset as usize + buffer.len();
+        let there = state.files[self.file].now.get(wanted);
+        buffer.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -378,10 +454,15 @@ impl JournalFile for SimFile {
 
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.world.0.borrow_mut();
-        if state.step()? {
-            return state.still_on();
-        }
-        if !state.faults.journal_sync_lies {
+        let what = state.files[self.file].pending.last().map(|(_, bytes)| &bytes[..8]);
+        let what = match what {
+            Some(b"DSJRNL01") => Synced::Header,
+            Some(b"DSRECORD") => Synced::Records,
+            Some(b"DSCOMMIT") => Synced::Commit,
+            Some(b"DSALLBAK") => Synced::Done,
+            other => panic!("a sync after {other:?}"),
+        };
+        if state.sync_step(what)? {
             state.files[self.file].sync();
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::PLAIN;
 use crate::testing::{drive, hard_disk_drive, nvme_drive};
 use crate::text::{self, RunRow};
-use drivescope_model::drive::{Drive, DriveKind, Health};
+use drivescope_model::drive::{Drive, DriveKind, Health, Zoned};
 use drivescope_model::{TestKind, TestStatus};
 
 /// A failing disk, a disk of a virtual machine, and things that are no drives.
@@ -12,6 +12,7 @@ fn odd_drives() -> [Drive; 6] {
         model: Some("ST3000DM001-1CH166".into()),
         transport: "usb".into(),
         removable: true,
+        zoned: Some(Zoned::DriveManaged),
         health: Health {
             passed: Some(false),
             bad_sectors: Some(1_288),
@@ -65,7 +66,7 @@ fn drives_with_partitions_and_things_that_are_no_drives() {
 
     sdb  ST3000DM001-1CH166 · hard disk · 3.00 TB · USB
         removable
-        rotating · 512 B sectors
+        rotating · drive-managed zones · 512 B sectors
         SMART FAILED · 1,288 bad sectors · 41,207 h powered on
         crypto_LUKS · on /media/old
 
