@@ -27,6 +27,8 @@ mod restore;
 mod run_directory;
 /// `run` on an existing file.
 mod run_file;
+/// `sim reproduce` beside the tests of the program that repeat the same methods.
+mod sim_instruments;
 /// `sim reproduce`: published cells beside those of the models.
 mod sim_reproduce;
 /// `sim:` targets: links, bridges, faults, fills, and mistakes in models.

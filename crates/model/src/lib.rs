@@ -1,6 +1,6 @@
 //! WHAT drivescope measures: units, cells, plans, run documents, findings and the format version.
 //!
-//! Types only. Nothing here performs I/O, reads a clock or prints.
+//! Types, and the places that known programs access. Nothing here performs I/O, reads a clock or prints.
 
 pub mod cell;
 pub mod document;
@@ -12,6 +12,7 @@ pub mod host;
 pub mod metrics;
 pub mod nearest;
 pub mod options;
+pub mod patterns;
 pub mod plan;
 pub mod reproduction;
 pub mod stopped;

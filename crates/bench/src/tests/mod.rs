@@ -3,7 +3,6 @@
 mod align;
 mod continuing;
 mod fill;
-mod gnome;
 mod latency;
 mod queueing;
 mod read_back;

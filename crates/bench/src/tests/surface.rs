@@ -3,7 +3,7 @@
 mod rates;
 mod writes;
 
-use super::{Context, gnome, planned, skipped};
+use super::{Context, planned, skipped};
 use crate::control::Control;
 use crate::error::{BenchError, describe};
 use crate::offsets::{derive_seed, shuffle};
@@ -16,6 +16,7 @@ use crate::validity;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{SurfaceOptions, SurfacePreset, TestKind};
+use drivescope_model::patterns::gnome_disks;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
@@ -24,8 +25,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A file smaller than this has no surface worth a profile.
 const SIZE_MIN: Bytes = Bytes::gib(1);
-/// GNOME Disks reads one page before each sample and rounds offsets to pages.
-const PAGE: u64 = 4096;
+/// What is read before a sample of GNOME Disks, and the unit of all places.
+const PAGE: u64 = gnome_disks::PAGE;
 /// Requests in flight within one of our samples: enough to keep a drive's read-ahead busy.
 const SAMPLE_DEPTH: u32 = 4;
 
@@ -127,10 +128,10 @@ fn places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Pla
             };
             (0..blocks).map(block).filter(|place| place.len > 0).collect()
         }
-        SurfacePreset::GnomeDisks => gnome::sample_offsets(size, options.samples, PAGE)
+        SurfacePreset::GnomeDisks => gnome_disks::samples(size, options.samples, sample)
             .into_iter()
-            .filter(|offset| offset + sample <= size)
-            .map(|offset| Place { offset, len: sample, lead_in_from: offset, lead_in_len: PAGE })
+            .filter(|&(_, len)| len > 0)
+            .map(|(offset, len)| Place { offset, len, lead_in_from: offset, lead_in_len: PAGE })
             .collect(),
         SurfacePreset::Sampled => sampled(options, size, seed, round),
     }
@@ -163,7 +164,7 @@ fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Pl
 fn access_places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Place> {
     let block = options.access_block.0;
     let offsets = if options.preset == SurfacePreset::GnomeDisks {
-        gnome::access_offsets(size, options.accesses, PAGE)
+        gnome_disks::accesses(size, options.accesses)
     } else {
         let seed = derive_seed(seed, "access", round, 0);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -153,15 +153,19 @@ fn run_pattern(
     let rounds = session.plan.suite.rounds;
     session.emit(Event::PhaseStarted { label: pattern.cell.to_string(), round, rounds });
     let control = Control::default();
-    let random = pattern.order == Order::Rnd;
     let task = SerialLoop {
         block_bytes,
-        offsets: Offsets::new(pattern.order, span, step, pattern.mix, 0.0, seed),
+        offsets: Offsets::new(pattern.order, span.clone(), step, pattern.mix, 0.0, seed),
         payload: Payload::new(session.plan.seed, pass),
         sync: pattern.sync,
         final_sync: false,
         time_ns: options.time.nanos(),
-        ops_max: if random { u64::from(options.writes) } else { u64::MAX },
+        ops_max: match (pattern.order, pattern.path) {
+            (Order::Rnd, _) => u64::from(options.writes),
+            // Behind the end it would go on at the start, which is in memory by then.
+            (Order::Seq, Path::Cold) => (span.end - span.start) / u64::from(block_bytes),
+            (Order::Seq, _) => u64::MAX,
+        },
         control: &control,
     };
     // Where direct I/O is refused, a write to "the drive" is done when it has arrived there.

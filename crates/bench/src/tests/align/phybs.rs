@@ -1,7 +1,6 @@
 //! phybs, as FreeBSD's tools/tools/phybs runs it (Dag-Erling Smørgrav, 2010): passes of strided accesses,
 //! not synced, with all arithmetic in 64 bits.
 
-use super::places::{pass, passes};
 use super::site::{Site, Way};
 use super::split::{Estimate, Split, split};
 use super::verdict::{Boundaries, Seen, compared, interpret};
@@ -11,6 +10,7 @@ use crate::results::TestRecord;
 use crate::session::Session;
 use drivescope_model::event::Event;
 use drivescope_model::options::AlignOptions;
+use drivescope_model::patterns::phybs::{PASS_BYTES, pass, passes};
 use drivescope_model::units::Bytes;
 use drivescope_stats::trimmed::Location;
 use drivescope_stats::{interval, summary};
@@ -23,7 +23,7 @@ const RATIO_MIN: f64 = 2.0;
 
 /// Passes of fewer bytes may end in the drive's write cache. The largest of the disks whose sectors phybs was
 /// made for had 64 MB; a pass of twice that, as published, is mostly written to the medium.
-const TOTAL_MIN: u64 = 128 << 20;
+const TOTAL_MIN: u64 = PASS_BYTES;
 
 /// Smaller blocks are never aligned to the sectors that most drives have.
 const BLOCK_MIN: u64 = 4096;
@@ -83,7 +83,8 @@ fn run_rounds(
             session.pause(pause)?;
             let cell = one.cell();
             session.emit(Event::PhaseStarted { label: cell.clone(), round, rounds });
-            let places = pass(site.span.start, one.size, one.offset, options.total.0);
+            let places: Vec<u64> =
+                pass(site.span.start, one.size, one.offset, options.total.0).collect();
             let originals = match op {
                 Op::Write => site.originals(session, &places, one.size)?,
                 _ => None,

@@ -64,28 +64,6 @@ impl Ladder {
     }
 }
 
-/// One pass of phybs: every fourth block of `size` bytes from `offset` on, `total` bytes in all.
-pub fn pass(start: u64, size: u64, offset: u64, total: u64) -> Vec<u64> {
-    (0..total / size).map(|i| start + offset + i * 4 * size).collect()
-}
-
-/// The passes of phybs as size and offset: sizes double from `min` to `max`; offsets are 0, then the
-/// sector doubling while below the size.
-pub fn passes(min: u64, max: u64, sector: u64) -> Vec<(u64, u64)> {
-    let mut passes = Vec::new();
-    let mut size = min;
-    while size <= max {
-        passes.push((size, 0));
-        let mut offset = sector;
-        while offset < size {
-            passes.push((size, offset));
-            offset *= 2;
-        }
-        size *= 2;
-    }
-    passes
-}
-
 /// A stretch of `len` bytes to read so that the drive's memory forgets what lies in the first
 /// [`SPAN_MAX`] bytes of `span`: behind them, another one each `turn`; shorter where there is no room.
 pub fn far_stretch(span: &Range<u64>, len: u64, turn: u64) -> Range<u64> {
@@ -108,20 +86,6 @@ mod tests {
         let large = Ladder { block: 16_384, step: 4096, base: 512 };
         assert_eq!(large.offsets(), [512, 4608, 8704, 12_800]);
         assert_eq!(large.name(), "16k");
-    }
-
-    #[test]
-    fn phybs_makes_these_passes() {
-        let all = passes(1024, 8192, 512);
-        assert_eq!(all.len(), 14);
-        assert_eq!(all[5..9], [(4096, 0), (4096, 512), (4096, 1024), (4096, 2048)]);
-        assert_eq!(all[13], (8192, 4096));
-        assert_eq!(passes(4096, 8192, 4096), [(4096, 0), (8192, 0), (8192, 4096)]);
-        let places = pass(0, 4096, 512, 128 << 20);
-        assert_eq!((places.len(), places[1] - places[0]), (32_768, 16_384));
-        assert_eq!(places[32_767], 512 + 32_767 * 16_384);
-        // Beyond 32 bits nothing wraps.
-        assert_eq!(pass(1 << 40, 1 << 30, 0, 8 << 30)[7], (1 << 40) + 28 * (1 << 30));
     }
 
     #[test]

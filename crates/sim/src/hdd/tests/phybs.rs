@@ -3,16 +3,14 @@
 use super::host::Host;
 use crate::device::Op;
 use crate::hdd::HddParams;
-
-/// Bytes that a pass transfers.
-const PASS_BYTES: u64 = 128 << 20;
+use drivescope_model::patterns::phybs::{self, PASS_BYTES};
 
 /// One pass: requests of `size`, from `offset` on, in steps of four sizes. Returns operations per second,
 /// wall time of the pass as phybs counts it: without a flush.
 pub fn pass(host: &mut Host, op: Op, size: u64, offset: u64) -> f64 {
     let count = PASS_BYTES / size;
     let began = host.now;
-    host.run(1, (0..count).map(|i| (op, offset + i * 4 * size, size)));
+    host.run(1, phybs::pass(0, size, offset, PASS_BYTES).map(|at| (op, at, size)));
     count as f64 / ((host.now - began) as f64 / 1e9)
 }
 

@@ -7,10 +7,12 @@ use super::super::pc::{Load, Pc, sequential};
 use super::{Figures, random, random_place};
 use crate::device::{Nanos, Op};
 use crate::library::{Kind, Model};
+use drivescope_model::cell::{Order, Shape};
+use drivescope_model::options::Preset;
 
 const FILE_BYTES: u64 = 1 << 30;
+/// Unit in which the file is made.
 const LARGE: u64 = 1 << 20;
-const BLOCK: u64 = 4096;
 const RUNS: u32 = 5;
 const RUN: Nanos = 5_000_000_000;
 const PAUSE: Nanos = 5_000_000_000;
@@ -28,11 +30,8 @@ pub(super) fn figures(model: &Model) -> Result<Figures, String> {
     pc.run(1, sequential(Op::Write, file_at, FILE_BYTES, LARGE))?;
     let mut figures = Figures::new();
     for (op, way) in [(Op::Read, "read"), (Op::Write, "write")] {
-        for (shape, depth) in [("seq1m_q1t1", 1), ("rnd4k_q32t1", 32), ("rnd4k_q1t1", 1)] {
-            if depth > 1 && op == Op::Write {
-                continue;
-            }
-            let best = best_of_runs(&mut pc, op, shape.starts_with("seq"), depth, file_at)?;
+        for shape in Preset::Default.shapes().into_iter().filter(|shape| is_run(shape, op)) {
+            let best = best_of_runs(&mut pc, op, &shape, file_at)?;
             for (key, value) in
                 [("rate", best.rate()), ("iops", best.iops()), ("latency", best.latency_s)]
             {
@@ -43,24 +42,25 @@ pub(super) fn figures(model: &Model) -> Result<Figures, String> {
     Ok(figures)
 }
 
+/// Whether the article shows a figure of this test: those of Real World, and deep random reads.
+fn is_run(shape: &Shape, op: Op) -> bool {
+    let deep_random = shape.order == Order::Rnd && shape.depth > 1;
+    Preset::RealWorld.shapes().contains(shape) || (deep_random && op == Op::Read)
+}
+
 /// One test: a discarded run, then the best of the others.
-fn best_of_runs(
-    pc: &mut Pc,
-    op: Op,
-    large: bool,
-    depth: usize,
-    file_at: u64,
-) -> Result<Load, String> {
+fn best_of_runs(pc: &mut Pc, op: Op, shape: &Shape, file_at: u64) -> Result<Load, String> {
     pc.rest(PAUSE);
     let mut random = random();
+    let (block, depth) = (shape.block.0, shape.depth as usize);
     let mut best = Load::default();
     for run in 0..=RUNS {
-        let load = if large {
-            let blocks = (0..FILE_BYTES / LARGE).cycle();
-            pc.run_for(RUN, depth, blocks.map(|i| (op, file_at + i * LARGE, LARGE)))?
+        let load = if shape.order == Order::Seq {
+            let blocks = (0..FILE_BYTES / block).cycle();
+            pc.run_for(RUN, depth, blocks.map(|i| (op, file_at + i * block, block)))?
         } else {
-            let places = std::iter::repeat_with(|| random_place(&mut random, FILE_BYTES, BLOCK));
-            pc.run_for(RUN, depth, places.map(|at| (op, file_at + at, BLOCK)))?
+            let places = std::iter::repeat_with(|| random_place(&mut random, FILE_BYTES, block));
+            pc.run_for(RUN, depth, places.map(|at| (op, file_at + at, block)))?
         };
         if run > 0 && load.count > best.count {
             best = load;

@@ -1,18 +1,16 @@
 //! The benchmark of GNOME Disks with writing: 100 samples of 10 MiB, then 1000 accesses of a page.
 //!
 //! Before each sample a page is read there, untimed. The write of a sample is timed with its flush. A read
-//! or write is one call; the link splits it. The original's places of access follow GLib's generator, here
-//! they are other random places.
+//! or write is one call; the link splits it.
 
 use super::super::pc::Pc;
-use super::{Figures, random, random_place};
+use super::Figures;
 use crate::device::Op;
 use crate::library::Model;
+use drivescope_model::patterns::gnome_disks::{
+    ACCESSES, PAGE, SAMPLE_BYTES, SAMPLES, accesses, samples,
+};
 
-const SAMPLES: u64 = 100;
-const SAMPLE_BYTES: u64 = 10 << 20;
-const ACCESSES: u64 = 1000;
-const PAGE: u64 = 4096;
 /// Samples that make up the start and the end of a curve.
 const EDGE: usize = 5;
 
@@ -49,10 +47,7 @@ pub(super) fn figures(model: &Model) -> Result<Figures, String> {
 /// Rates of the samples, reads and writes.
 fn rates(pc: &mut Pc, from: u64, len: u64) -> Result<(Vec<f64>, Vec<f64>), String> {
     let (mut read, mut write) = (Vec::new(), Vec::new());
-    for n in 0..SAMPLES {
-        let at = (u128::from(n) * u128::from(len) / u128::from(SAMPLES)) as u64 / PAGE * PAGE;
-        // at the end of a small partition a call moves what is left
-        let bytes = SAMPLE_BYTES.min(len - at);
+    for (at, bytes) in samples(len, SAMPLES, SAMPLE_BYTES) {
         pc.one(Op::Read, from + at, PAGE)?;
         read.push(bytes as f64 / pc.one(Op::Read, from + at, bytes)?);
         pc.one(Op::Read, from + at, PAGE)?;
@@ -64,8 +59,7 @@ fn rates(pc: &mut Pc, from: u64, len: u64) -> Result<(Vec<f64>, Vec<f64>), Strin
 
 /// Mean time of one access, s.
 fn access_time(pc: &mut Pc, from: u64, len: u64) -> Result<f64, String> {
-    let mut random = random();
-    let places = (0..ACCESSES).map(|_| random_place(&mut random, len, PAGE));
+    let places = accesses(len, ACCESSES).into_iter();
     Ok(pc.run(1, places.map(|at| (Op::Read, from + at, PAGE)))?.latency_s)
 }
 

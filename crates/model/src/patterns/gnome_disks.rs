@@ -1,4 +1,5 @@
-//! Where GNOME Disks reads: GLib's generator with seed 42, so that the same places are visited.
+//! The benchmark of GNOME Disks (gnome-disk-utility, `gdu-benchmark-dialog.c`): evenly spread samples, and
+//! accesses at places of GLib's generator with seed 42, so that the same places are visited.
 //!
 //! The generator is MT19937 (Matsumoto and Nishimura 1998) seeded as its 2002 revision does; GLib makes
 //! a double of two outputs: `(a · 2^-32 + b) · 2^-32`.
@@ -57,16 +58,27 @@ impl MersenneTwister {
     }
 }
 
-/// The first `count` places where GNOME Disks measures access times on a device of `size` bytes.
-pub(super) fn access_offsets(size: u64, count: u32, page: u64) -> Vec<u64> {
+/// Samples unless told otherwise.
+pub const SAMPLES: u32 = 100;
+/// Bytes of a sample unless told otherwise.
+pub const SAMPLE_BYTES: u64 = 10 << 20;
+/// Accesses unless told otherwise.
+pub const ACCESSES: u32 = 1000;
+/// Bytes of an access; places are rounded down to multiples of it.
+pub const PAGE: u64 = 4096;
+
+/// The first `count` places where it measures access times on a device of `size` bytes.
+pub fn accesses(size: u64, count: u32) -> Vec<u64> {
     let mut random = MersenneTwister::new(SEED);
-    (0..count).map(|_| (random.next_f64() * size as f64) as u64 / page * page).collect()
+    (0..count).map(|_| (random.next_f64() * size as f64) as u64 / PAGE * PAGE).collect()
 }
 
-/// The places where it measures transfer rates: `n · size / count`, rounded down to a page.
-pub(super) fn sample_offsets(size: u64, count: u32, page: u64) -> Vec<u64> {
-    let at = |n: u32| (u128::from(n) * u128::from(size) / u128::from(count)) as u64;
-    (0..count).map(|n| at(n) / page * page).collect()
+/// The stretches whose rates it measures, as offset and length in bytes: from `n · size / count`, rounded down
+/// to a page, `sample_bytes` long or, at the end of a small device, as long as one call can read (whole pages).
+pub fn samples(size: u64, count: u32, sample_bytes: u64) -> Vec<(u64, u64)> {
+    let at = |n: u32| (u128::from(n) * u128::from(size) / u128::from(count)) as u64 / PAGE * PAGE;
+    let until_end = |at: u64| (size - at) / PAGE * PAGE;
+    (0..count).map(at).map(|at| (at, sample_bytes.min(until_end(at)))).collect()
 }
 
 #[cfg(test)]
@@ -87,13 +99,27 @@ mod tests {
     #[test]
     fn places_are_pages_within_the_device() {
         let size = 1_000_204_886_016;
-        let accesses = access_offsets(size, 1000, 4096);
-        assert!(accesses.iter().all(|&at| at < size && at % 4096 == 0));
+        let places = accesses(size, ACCESSES);
+        assert!(places.iter().all(|&at| at < size && at % PAGE == 0));
         // (1608637542 · 2^-32 + 3421126067) · 2^-32 = 0.79654…: the second output leads.
         let first = (1_608_637_542.0 * SCALE + 3_421_126_067.0) * SCALE * size as f64;
-        assert_eq!(accesses[0], first as u64 / 4096 * 4096);
-        let samples = sample_offsets(size, 100, 4096);
-        assert_eq!((samples[0], samples[50]), (0, size / 2 / 4096 * 4096));
-        assert!(samples[99] < size / 100 * 99 + 4096);
+        assert_eq!(places[0], first as u64 / PAGE * PAGE);
+        let samples = samples(size, SAMPLES, SAMPLE_BYTES);
+        assert_eq!((samples[0].0, samples[50].0), (0, size / 2 / PAGE * PAGE));
+        assert!(samples[99].0 < size / 100 * 99 + PAGE);
+        assert!(samples.iter().all(|sample| sample.1 == SAMPLE_BYTES));
+    }
+
+    #[test]
+    fn the_last_samples_of_a_small_partition_are_short() {
+        let size = 256_000_000;
+        let samples = samples(size, SAMPLES, SAMPLE_BYTES);
+        let (whole, short) = samples.split_at(95);
+        assert!(whole.iter().all(|&(at, len)| len == SAMPLE_BYTES && at + len <= size));
+        assert_eq!((samples.len(), short[0]), (100, (243_200_000 / PAGE * PAGE, SAMPLE_BYTES)));
+        for &(at, len) in &short[1..] {
+            assert_eq!((len % PAGE, (at + len) / PAGE), (0, size / PAGE));
+            assert!(0 < len && len < SAMPLE_BYTES);
+        }
     }
 }
