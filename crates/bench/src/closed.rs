@@ -155,6 +155,9 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
                 self.take(completion, now);
             }
             self.stopping |= self.publisher.tick(now, &self.recorder) || now >= self.deadline_ns;
+            if self.stopping {
+                self.recorder.stop(now.min(self.deadline_ns));
+            }
             self.refill(now)?;
         }
         Ok(())

@@ -71,16 +71,32 @@ fn the_ramp_is_not_counted() {
 }
 
 #[test]
-fn a_stall_at_the_end_shows_in_the_latencies_but_not_in_the_rate() {
+fn a_stall_at_the_end_shows_in_the_latencies_and_in_the_rate() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(2, 1, |_: &Request, at| {
-        Ok(if at >= 1_050_000_000 { 3_000_000_000 } else { 1_000_000 })
+        Ok(if at >= 600_000_000 { 3_000_000_000 } else { 1_000_000 })
     });
     let record = plan(1, &control).run(&mut drive).recorder;
     assert!(record.latencies.max() >= 2_990_000_000);
     assert!(record.gap_max_ns >= 2_990_000_000);
+    // 500 in the half of the second before it, and a sixth of the one that took so long.
     let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
-    assert!((990.0..1_010.0).contains(&iops), "{iops}");
+    assert!((499.0..501.0).contains(&iops), "{iops}");
+}
+
+/// Ten requests of 95 ms fit into a second, and half of another.
+#[test]
+fn a_round_that_ends_within_a_request_is_not_too_slow() {
+    for depth in [1, 4] {
+        let control = Control::default();
+        let mut drive = VirtualQueue::new(5, 4, |_: &Request, _| Ok(95_000_000));
+        let load = ClosedLoop { ramp_ns: 0, ..plan(depth, &control) };
+        let record = load.run(&mut drive).recorder;
+        assert_eq!(record.ops, 10 * u64::from(depth));
+        let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
+        let truth = f64::from(depth) / 0.095;
+        assert!((iops / truth - 1.0).abs() < 1e-3, "{iops} of {truth}");
+    }
 }
 
 #[test]

@@ -126,6 +126,7 @@ impl<Q: Queue> Running<'_, '_, Q> {
             }
             self.stopping |= self.publisher.tick(now, &self.recorder) || now >= self.deadline_ns;
             if self.stopping {
+                self.recorder.stop(now.min(self.deadline_ns));
                 if self.in_flight == 0 {
                     return Ok(());
                 }

@@ -63,6 +63,10 @@ pub struct Recorder {
     pub start_ns: u64,
     /// Last completion within the measured time.
     pub last_ns: u64,
+    /// When the loop sent no more, if not because it had sent all it was to send.
+    stopped_ns: Option<u64>,
+    /// Requests under way then, as far as they had come: a part of the next completion.
+    parts: f64,
     /// Requests that completed after it.
     late: Late,
 }
@@ -72,6 +76,9 @@ pub struct Recorder {
 struct Late {
     ops: u64,
     bytes: u64,
+    first_ns: u64,
+    /// Those that came with the first.
+    first_ops: u64,
     last_ns: u64,
 }
 
@@ -93,6 +100,8 @@ impl Recorder {
             gap_max_ns: 0,
             start_ns: 0,
             last_ns: 0,
+            stopped_ns: None,
+            parts: 0.0,
             late: Late::default(),
         }
     }
@@ -124,9 +133,19 @@ impl Recorder {
     pub fn drained(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
         self.latencies.saturating_record(latency_ns);
         self.gap_max_ns = self.gap_max_ns.max(now_ns.saturating_sub(self.last_ns));
+        if self.late.ops == 0 {
+            self.late.first_ns = now_ns;
+        }
+        self.late.first_ops += u64::from(now_ns == self.late.first_ns);
         self.late.ops += 1;
         self.late.bytes += bytes;
         self.late.last_ns = now_ns;
+    }
+
+    /// The measured time is over, or the load is: what comes now was under way.
+    #[inline]
+    pub fn stop(&mut self, now_ns: u64) {
+        self.stopped_ns.get_or_insert(now_ns);
     }
 
     /// Ends the round. If not one request completed in time (a drive slower than the round is long),
@@ -135,6 +154,13 @@ impl Recorder {
         if self.ops == 0 && self.late.ops > 0 {
             (self.ops, self.bytes) = (self.late.ops, self.late.bytes);
             self.last_ns = self.late.last_ns;
+            self.stopped_ns = None;
+        } else if let Some(stopped_ns) = self.stopped_ns
+            && self.late.first_ns > self.last_ns
+        {
+            let silence_ns = stopped_ns.saturating_sub(self.last_ns) as f64;
+            let share = silence_ns / (self.late.first_ns - self.last_ns) as f64;
+            self.parts = share.min(1.0) * self.late.first_ops as f64;
         }
     }
 
@@ -145,9 +171,18 @@ impl Recorder {
         self.first_error.get_or_insert(failure);
     }
 
-    /// Measured time up to the last completion in it.
+    /// Measured time, without the part that went into what was not done by its end. So a round that ends
+    /// in silence is as slow as it was, and one that ends in the middle of a request not too slow.
     pub fn elapsed_ns(&self) -> u64 {
-        self.last_ns - self.start_ns
+        let window_ns = self.end_ns() - self.start_ns;
+        let done = self.ops as f64;
+        let share = if self.parts > 0.0 { done / (done + self.parts) } else { 1.0 };
+        (window_ns as f64 * share) as u64
+    }
+
+    /// The end of the measured time.
+    fn end_ns(&self) -> u64 {
+        self.stopped_ns.unwrap_or(self.last_ns).max(self.last_ns)
     }
 
     /// Adds another worker's record of the same round.
@@ -165,6 +200,10 @@ impl Recorder {
         self.first_error = self.first_error.or(other.first_error);
         self.gap_max_ns = self.gap_max_ns.min(other.gap_max_ns);
         self.start_ns = self.start_ns.min(other.start_ns);
+        self.parts += other.parts;
+        if self.stopped_ns.is_some() || other.stopped_ns.is_some() {
+            self.stopped_ns = Some(self.end_ns().max(other.end_ns()));
+        }
         self.last_ns = self.last_ns.max(other.last_ns);
     }
 }
