@@ -1,7 +1,7 @@
 //! What the user named: resolved, identified, and described down to the drive.
 
 use crate::counters::{self, DeviceCounters};
-use crate::error::DriveError;
+use crate::error::{DEVICE_RULES, DriveError};
 use crate::filesystem::{FsClass, compression, file_system_of};
 use crate::io_file::IoFile;
 use crate::list::{ListOptions, drive_named};
@@ -15,6 +15,7 @@ use drivescope_model::drive::Drive;
 use drivescope_model::target::{FileSystem, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
 use rustix::fs::Access;
+use rustix::io::Errno;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -355,7 +356,12 @@ fn check_access(
     if kind == TargetKind::Directory && file_system.is_some_and(|fs| fs.read_only) {
         return Err(DriveError::ReadOnly { path: path.to_path_buf() });
     }
-    rustix::fs::access(path, access).map_err(|errno| DriveError::from_errno(what, path, errno))
+    rustix::fs::access(path, access).map_err(|errno| match errno {
+        Errno::PERM if kind == TargetKind::Block => {
+            DriveError::NoPermission { what, path: path.to_path_buf(), remedy: DEVICE_RULES }
+        }
+        errno => DriveError::from_errno(what, path, errno),
+    })
 }
 
 fn size_of(

@@ -3,9 +3,8 @@
 
 use super::shared_bytes::{lower_device, same_file};
 use crate::list::{same_drive_as, udev};
-use crate::mounts::{Mount, mount_at, mounts};
 use crate::roots::{Roots, file_name, list_dir, read_text};
-use crate::stack::{Below, below, devices_of_mount};
+use crate::stack::{Below, FileTables, below};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The devices around a target, by kernel name.
@@ -132,12 +131,12 @@ fn by_loops(roots: &Roots, disk: &str) -> BTreeSet<String> {
 ///
 /// Looked at from both sides: what each device says to lie on, and the holders that each names.
 fn above(roots: &Roots, lower: &BTreeSet<String>, is_partition: bool) -> BTreeMap<String, String> {
-    let table = mounts(roots);
+    let tables = FileTables::read(roots);
     let mut edges: Vec<(String, String)> = Vec::new();
     for name in list_dir(&roots.sys.join("class/block")) {
         let Some(dir) = roots.block_dir(&name) else { continue };
         let is_part = dir.join("partition").exists();
-        for under in directly_below(roots, &table, &name) {
+        for under in directly_below(roots, &tables, &name) {
             // Siblings of a target partition lie on its disk too, and are not concerned.
             if !(is_partition && is_part && lower.contains(&under)) {
                 edges.push((name.clone(), under));
@@ -161,15 +160,13 @@ fn above(roots: &Roots, lower: &BTreeSet<String>, is_partition: bool) -> BTreeMa
 }
 
 /// The devices directly below one; for a loop device those of the file system that has its file.
-fn directly_below(roots: &Roots, table: &[Mount], name: &str) -> Vec<String> {
+fn directly_below(roots: &Roots, tables: &FileTables, name: &str) -> Vec<String> {
     let Some(dir) = roots.block_dir(name) else { return Vec::new() };
     match below(&dir) {
         Below::Devices(names) => names,
         Below::File(file) => match roots.block_of_node(&file) {
             Some(device) => vec![device],
-            None => mount_at(table, &file)
-                .map(|mount| devices_of_mount(roots, mount))
-                .unwrap_or_default(),
+            None => tables.devices_of(roots, &file),
         },
         Below::Nothing => Vec::new(),
     }

@@ -16,9 +16,11 @@ mod in_use;
 mod inspect;
 mod kernel;
 mod places;
+mod pools;
 mod processes;
 mod raw_disk;
 mod shared_bytes;
+mod siblings;
 mod users;
 
 pub use confirm::Confirmation;

@@ -46,7 +46,8 @@ fn places(roots: &Roots, family: &Family, program: Option<&Path>, own: &OwnPlace
         .iter()
         .map(|place| ("the directory", PathBuf::from(place)))
         .collect();
-    all.extend(std::env::current_dir().ok().map(|dir| ("the working directory", dir)));
+    let working = std::fs::read_link(roots.proc.join("self/cwd")).ok();
+    all.extend(working.map(|dir| ("the working directory", dir)));
     all.extend(program.map(|program| ("this program", program.to_path_buf())));
     all.extend(own.store.clone().map(|store| ("the store of runs", store)));
     all.extend(own.journal.clone().map(|journal| ("the restore journal", journal)));

@@ -7,5 +7,6 @@ mod claim;
 mod contents;
 mod machine;
 mod originals;
+mod pools;
 mod real;
 mod uses;
