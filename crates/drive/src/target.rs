@@ -3,6 +3,7 @@
 use crate::counters::{self, DeviceCounters};
 use crate::error::{DEVICE_RULES, DriveError};
 use crate::filesystem::{FsClass, compression, file_system_of};
+use crate::gate::{self, Overlap};
 use crate::io_file::IoFile;
 use crate::list::{ListOptions, drive_named};
 use crate::own_folder;
@@ -167,6 +168,15 @@ impl Target {
             true => self.path == other.path,
             false => self.identity == other.identity,
         }
+    }
+
+    /// How it shares bytes with another target, when both are block devices that do.
+    pub fn overlap(&self, other: &Self) -> Option<Overlap> {
+        let block = |target: &Self| {
+            let is_block = target.info.kind == TargetKind::Block;
+            target.stack.names.first().filter(|_| is_block).cloned()
+        };
+        gate::overlap(&self.roots, &block(self)?, &block(other)?)
     }
 
     /// Opens a file or block device for reading; a directory has nothing to read.

@@ -15,6 +15,7 @@ mod identity;
 mod in_use;
 mod inspect;
 mod kernel;
+mod overlap;
 mod places;
 mod pools;
 mod processes;
@@ -24,6 +25,7 @@ mod siblings;
 mod users;
 
 pub use confirm::Confirmation;
+pub use overlap::{Overlap, overlap};
 pub use places::OwnPlaces;
 pub use raw_disk::{RawDisk, WriteError};
 

@@ -43,14 +43,15 @@ pub(crate) fn members(roots: &Roots, name: &str, source: &File, size_bytes: u64)
 /// The check `pools`. A pool that is not imported shows as a signature only.
 pub(crate) fn check(roots: &Roots, family: &Family, labelled: &[Member]) -> Vec<Check> {
     let imported = list_dir(&roots.proc.join("spl/kstat/zfs"));
-    let by_udev = family.members().filter_map(|name| {
-        pool_of(roots, name).map(|pool| Member { device: name.clone(), pool })
-    });
+    let by_udev = family
+        .members()
+        .filter_map(|name| pool_of(roots, name).map(|pool| Member { device: name.clone(), pool }));
     let all = by_udev.chain(labelled.iter().cloned());
-    let found = all.filter(|member| imported.contains(&member.pool)).map(|Member { device, pool }| {
-        let evidence = format!("{device} belongs to the imported ZFS pool {pool}");
-        Use::new(evidence, format!("zpool status -L {pool}"))
-    });
+    let found =
+        all.filter(|member| imported.contains(&member.pool)).map(|Member { device, pool }| {
+            let evidence = format!("{device} belongs to the imported ZFS pool {pool}");
+            Use::new(evidence, format!("zpool status -L {pool}"))
+        });
     uses("pools", found.collect(), "no imported ZFS pool known to have it")
 }
 

@@ -15,9 +15,10 @@ pub(crate) fn check(roots: &Roots, family: &Family) -> Check {
     let mounted = table.iter().flat_map(|mount| devices_of_mount(roots, mount));
     let open = open_file_systems(roots).into_iter().map(|open| open.device);
     let swap = swaps(roots).into_iter().filter_map(|area| roots.block_of_node(&area));
-    let built_on = family.siblings.iter().cloned().filter(|name| {
+    let has_holders = |name: &&String| {
         roots.block_dir(name).is_some_and(|dir| !list_dir(&dir.join("holders")).is_empty())
-    });
+    };
+    let built_on = family.siblings.iter().filter(has_holders).cloned();
     let mut used: BTreeMap<String, &str> = BTreeMap::new();
     // The last that is said of a device counts.
     used.extend(built_on.map(|name| (name, "has something built on it")));

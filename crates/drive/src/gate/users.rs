@@ -147,9 +147,9 @@ pub(crate) fn open_file_systems(roots: &Roots) -> Vec<OpenFileSystem> {
             found.push(OpenFileSystem { kind: kind.clone(), device: name, dir });
         }
     }
-    let more = in_proc(roots).into_iter().filter(|open| {
-        !found.iter().any(|known: &OpenFileSystem| known.device == open.device)
-    });
+    let more = in_proc(roots)
+        .into_iter()
+        .filter(|open| !found.iter().any(|known: &OpenFileSystem| known.device == open.device));
     let more: Vec<OpenFileSystem> = more.collect();
     found.extend(more);
     found

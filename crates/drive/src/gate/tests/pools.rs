@@ -19,7 +19,8 @@ fn pair(name: &str, kind: u32, value: &[u8]) -> Vec<u8> {
 
 /// A text: its length, its bytes, and zeros up to four.
 fn text(text: &str) -> Vec<u8> {
-    let mut bytes = [&u32::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat();
+    let mut bytes =
+        [&u32::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat();
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes
 }

@@ -64,11 +64,8 @@ fn members_of_arrays_are_known_at_both_ends_and_before_what_they_hold() {
 #[test]
 fn a_volume_group_is_known_by_label_and_version() {
     for sector in 0..4 {
-        let parts: &[(u64, &[u8])] = &[
-            (sector * 512, b"LABELONE"),
-            (sector * 512 + 24, b"LVM2 001"),
-            (510, b"\x55\xAA"),
-        ];
+        let parts: &[(u64, &[u8])] =
+            &[(sector * 512, b"LABELONE"), (sector * 512 + 24, b"LVM2 001"), (510, b"\x55\xAA")];
         assert_eq!(found(parts), Some("LVM2_member"), "{sector}");
     }
     assert_eq!(found(&[(512, b"LABELONE")]), None);
