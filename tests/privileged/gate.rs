@@ -23,7 +23,7 @@ pub fn opinion(scratch: &Scratch, node: &str, options: &[&str], code: i32) -> Va
 }
 
 /// What a check refused, each with its evidence.
-fn refusals(gate: &Value) -> Vec<(String, String)> {
+pub fn refusals(gate: &Value) -> Vec<(String, String)> {
     let refused = |check: &&Value| check["outcome"] == "refused";
     let both = |check: &Value| (text(&check["name"]).into(), text(&check["evidence"]).into());
     array(&gate["checks"]).iter().filter(refused).map(both).collect()
