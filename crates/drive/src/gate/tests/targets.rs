@@ -131,8 +131,8 @@ fn a_hidden_path_to_a_namespace_is_not_another_device() {
     }
 }
 
-/// A volume or an array on `sda2`, beside the system and, in the same group, another volume. The kernel lets
-/// nobody claim what is held.
+/// A volume or an array on `sda2`, beside the system, another volume of the same group, and one of a group on
+/// `sda3`. The kernel lets nobody claim what is held.
 fn beside_volumes(name: &'static str) -> Machine {
     let mut machine = Machine::new();
     machine.upper("dm-0", (253, 0), &["sda2"], &[("dm/uuid", "LVM-x"), ("dm/name", "vg-other")]);
@@ -143,7 +143,9 @@ fn beside_volumes(name: &'static str) -> Machine {
         }
         _ => machine.upper(name, (9, 5), &["dm-0"], &[("md/level", "raid0")]),
     }
-    for held in ["sda", "sda2"] {
+    machine.part("sda", 3, (8, 3), (600 << 20, 16 << 20));
+    machine.upper("dm-9", (253, 9), &["sda3"], &[("dm/uuid", "LVM-z"), ("dm/name", "far-free")]);
+    for held in ["sda", "sda2", "sda3"] {
         machine.change(held, |node| node.exclusive = Some(Errno::BUSY));
     }
     if name == "md5" {
@@ -160,7 +162,8 @@ fn in_a_container_a_volume_is_free_unless_something_else_on_its_drive_is_in_use(
         for level in LEVELS {
             allowed(&machine.confirmed(level));
         }
-        let others: &[&str] = if target == "dm-5" { &["sda1", "dm-0"] } else { &["sda1"] };
+        let others: &[&str] =
+            if target == "dm-5" { &["sda1", "dm-0", "dm-9"] } else { &["sda1", "dm-9"] };
         for other in others {
             let machine = beside_volumes(target);
             machine.change(other, |node| node.exclusive = Some(Errno::BUSY));
