@@ -1,27 +1,59 @@
 //! What a container does not show: the gate from namespaces of its own, on real loop devices.
 
-use super::guards::{Loop, Mount, tool};
+use super::gate::{blank, refusals, refused};
+use super::guards::{Loop, Mount, OnLoop, tool};
 use super::is_privileged;
 use super::list::add_partition;
-use crate::support::json::{array, text};
-use crate::support::{Call, Scratch, skip_loudly};
+use crate::support::{Call, Scratch, skip_loudly, wait_for};
+use serde_json::Value;
 use std::fs;
 
 const MIB: u64 = 1 << 20;
+const NAMESPACES: [&str; 4] = ["--mount", "--pid", "--fork", "--mount-proc"];
+
+/// Whether namespaces can be made here; if not, that is said.
+fn has_containers() -> bool {
+    if !is_privileged() {
+        return false;
+    }
+    let made = tool("unshare", &[&NAMESPACES[..], &["true"]].concat());
+    made.map_err(|why| skip_loudly(&why)).is_ok()
+}
+
+/// The program in namespaces of its own. What loop devices have mounted for the machine is gone from its mount
+/// table, with what other tests have mounted, which a copy of the table would keep from them.
+fn within(scratch: &Scratch, arguments: &[&str]) -> Call {
+    let program = env!("CARGO_BIN_EXE_drivescope");
+    let script = format!(
+        "grep ^/dev/loop /proc/mounts | while read -r device point rest; do umount $point; done; \
+         exec {program} \"$@\""
+    );
+    let options = [&["sh", "-c", &script, "sh", "run", "--dry-run", "--json"], arguments].concat();
+    Call::new("unshare")
+        .arguments(&[&NAMESPACES[..], &options].concat())
+        .with_home(&scratch.path("home"))
+}
+
+/// What the gate says there to a device at `same-bytes`, when it refuses.
+fn opinion_within(scratch: &Scratch, node: &str) -> Value {
+    let ended = within(scratch, &[node, "--write=same-bytes"]).end();
+    ended.code(3).json()["gate"].clone()
+}
+
+/// Names of the checks that refuse, each once.
+fn refusing(gate: &Value) -> Vec<String> {
+    let mut names: Vec<String> = refusals(gate).into_iter().map(|(name, _)| name).collect();
+    names.dedup();
+    names
+}
 
 #[test]
 fn from_a_container_a_free_partition_beside_a_used_one_keeps_its_contents() {
-    if !is_privileged() {
+    if !has_containers() {
         return;
     }
-    let namespaces = ["--mount", "--pid", "--fork", "--mount-proc"];
-    if let Err(why) = tool("unshare", &[&namespaces[..], &["true"]].concat()) {
-        return skip_loudly(&why);
-    }
     let scratch = Scratch::new();
-    let image = scratch.file("image", "");
-    fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(128 * MIB).unwrap();
-    let Some(device) = Loop::attach(&image, &["--partscan"]) else { return };
+    let Some(device) = blank(&scratch, 128, &["--partscan"]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 64 * MIB / 512) else { return };
     let Some(_second) = add_partition(&device, 2, 2048 + 64 * MIB / 512, 32 * MIB / 512) else {
         return;
@@ -30,26 +62,160 @@ fn from_a_container_a_free_partition_beside_a_used_one_keeps_its_contents() {
     tool("mkfs.ext4", &["-q", "-F", &first]).unwrap();
     let Some(mount) = Mount::new(&scratch, &first, &[]) else { return };
     let phrase = format!("--destroy={}p2:{}", device.name(), 32 * MIB);
-    // The mount is the machine's, and is gone from the tables of the container.
-    let program = env!("CARGO_BIN_EXE_drivescope");
-    let script = format!("umount {} 2>/dev/null; exec {program} \"$@\"", mount.point);
-    let within = |level: &str| {
-        let options = ["sh", "-c", &script, "sh", "run", &second, "--dry-run", "--json", level];
-        Call::new("unshare")
-            .arguments(&[&namespaces[..], &options].concat())
-            .with_home(&scratch.path("home"))
-    };
-    let gate = within(&phrase).end().code(3).json()["gate"].clone();
-    let refused: Vec<&str> = array(&gate["checks"])
-        .iter()
-        .filter(|check| check["outcome"] == "refused")
-        .map(|check| text(&check["name"]))
-        .collect();
-    assert_eq!(refused, ["rest of the drive"], "{gate}");
-    within("--write=same-bytes").end().code(0);
+    let here = |level: &str| within(&scratch, &[&second, level]).end();
+    let gate = here(&phrase).code(3).json()["gate"].clone();
+    assert_eq!(refusing(&gate), ["rest of the drive"], "{gate}");
+    here("--write=same-bytes").code(0);
     // The machine itself knows what lies beside it.
     scratch.run(&second, &[&["--dry-run", &phrase]]).code(0);
     // With the whole disk free there is nothing that could be hidden on it.
     drop(mount);
-    within(&phrase).end().code(0);
+    wait_for("the disk to be free as a whole", || {
+        (within(&scratch, &[&second, &phrase]).end().exit_code() == Some(0)).then_some(())
+    });
+}
+
+#[test]
+fn from_a_container_a_blank_device_is_free_at_every_level() {
+    if !has_containers() {
+        return;
+    }
+    let Some(OnLoop { device, scratch, destroy, .. }) = OnLoop::blank(64) else { return };
+    for level in ["--write=same-bytes", "--write=restore", &destroy] {
+        within(&scratch, &[&device.node, level]).end().code(0);
+    }
+}
+
+#[test]
+fn from_a_container_a_mount_of_the_machine_is_told_by_its_open_file_system() {
+    if !has_containers() {
+        return;
+    }
+    for (mkfs, options, kind) in
+        [("mkfs.ext4", &["-q", "-F"][..], "ext4"), ("mkfs.btrfs", &["-q"], "btrfs")]
+    {
+        let Some(OnLoop { device, scratch, .. }) = OnLoop::with(256, mkfs, options) else { return };
+        let Some(_mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+        let gate = opinion_within(&scratch, &device.node);
+        refused(&gate, "file systems", &format!("{kind} on {}", device.name()));
+        assert_eq!(refusing(&gate), ["claim", "file systems"], "{gate}");
+    }
+}
+
+/// Of squashfs the kernel shows nothing outside the mount table.
+#[test]
+fn from_a_container_a_mount_that_nothing_shows_is_refused_by_the_claim() {
+    if !has_containers() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = scratch.text("image");
+    if let Err(why) = tool("mksquashfs", &[&scratch.target(), &image, "-quiet", "-no-progress"]) {
+        return skip_loudly(&why);
+    }
+    fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(MIB).unwrap();
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(_mount) = Mount::new(&scratch, &device.node, &["-t", "squashfs", "-o", "ro"]) else {
+        return;
+    };
+    let gate = opinion_within(&scratch, &device.node);
+    refused(&gate, "claim", "something that is not visible here");
+    assert_eq!(refusing(&gate), ["claim"], "{gate}");
+}
+
+#[test]
+fn from_a_container_swap_of_the_machine_is_told() {
+    if !has_containers() {
+        return;
+    }
+    let Some(OnLoop { device, scratch, .. }) = OnLoop::with(64, "mkswap", &[]) else { return };
+    if let Err(why) = tool("swapon", &[&device.node]) {
+        return skip_loudly(&why);
+    }
+    let ended = within(&scratch, &[&device.node, "--write=same-bytes"]).end();
+    tool("swapoff", &[&device.node]).unwrap();
+    let gate = ended.code(3).json()["gate"].clone();
+    refused(&gate, "swap", device.name());
+    refused(&gate, "claim", "in use");
+}
+
+/// A swap file, and a file behind a loop device: the path that the kernel tells leads nowhere in the container,
+/// but their file system is open.
+#[test]
+fn from_a_container_files_in_use_are_told_by_their_file_system() {
+    if !has_containers() {
+        return;
+    }
+    let Some(OnLoop { device, scratch, .. }) = OnLoop::with(128, "mkfs.ext4", &["-q", "-F"]) else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let file = |name: &str| {
+        fs::write(mount.text(name), vec![0; 16 << 20]).unwrap();
+        mount.text(name)
+    };
+    let swap = file("swap");
+    tool("chmod", &["600", &swap]).unwrap();
+    tool("mkswap", &[&swap]).unwrap();
+    if let Err(why) = tool("swapon", &[&swap]) {
+        return skip_loudly(&why);
+    }
+    let upper = Loop::attach(&file("disk"), &[]);
+    let inside = within(&scratch, &[&device.node, "--write=same-bytes"]).end();
+    let on_host = scratch.run(&device.node, &[&["--dry-run", "--json", "--write=same-bytes"]]);
+    tool("swapoff", &[&swap]).unwrap();
+    let Some(upper) = upper else { return };
+    let gate = inside.code(3).json()["gate"].clone();
+    refused(&gate, "file systems", &format!("ext4 on {}", device.name()));
+    assert_eq!(refusing(&gate), ["claim", "file systems"], "{gate}");
+    let gate = on_host.code(3).json()["gate"].clone();
+    refused(&gate, "swap", &format!("{} has the swap file {swap} on it", device.name()));
+    refused(
+        &gate,
+        "loop devices",
+        &format!("the file of {} lies on {}", upper.name(), device.name()),
+    );
+}
+
+/// A group of processes that may not open a device, as a container that was not given it.
+struct DeviceRules {
+    folder: String,
+}
+
+impl DeviceRules {
+    /// Denies `device`; says so where the kernel has no such groups (version 1 of cgroups).
+    fn deny(device: &Loop) -> Option<Self> {
+        let folder = format!("/sys/fs/cgroup/devices/drivescope-{}", device.name());
+        let number = fs::read_to_string(format!("/sys/block/{}/dev", device.name()))
+            .expect("the device is ours");
+        let made = fs::create_dir(&folder).map_err(|error| format!("{folder}: {error}"));
+        made.map_err(|why| skip_loudly(&why)).ok()?;
+        let rules = Self { folder };
+        fs::write(format!("{}/devices.deny", rules.folder), format!("b {} rwm", number.trim()))
+            .expect("the group is ours");
+        Some(rules)
+    }
+}
+
+impl Drop for DeviceRules {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir(&self.folder) {
+            eprintln!("left behind: {}: {error}", self.folder);
+        }
+    }
+}
+
+#[test]
+fn a_device_that_the_rules_of_a_container_deny_is_told_so_to_root() {
+    let Some(OnLoop { device, scratch, .. }) = OnLoop::blank(64) else { return };
+    let Some(rules) = DeviceRules::deny(&device) else { return };
+    let program = env!("CARGO_BIN_EXE_drivescope");
+    let script = format!("echo $$ > {}/cgroup.procs; exec {program} \"$@\"", rules.folder);
+    let message = Call::new("sh")
+        .arguments(&["-c", &script, "sh", "run", &device.node, "--dry-run", "--write=same-bytes"])
+        .with_home(&scratch.path("home"))
+        .end()
+        .refused(2);
+    assert!(message.contains("the device rules of a container (cgroup)"), "{message}");
+    assert!(!message.contains("sudo"), "{message}");
 }

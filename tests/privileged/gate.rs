@@ -7,10 +7,9 @@ use crate::support::json::{array, text};
 use crate::support::{Call, Running, Scratch, skip_loudly, wait_for};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::FileExt;
 
 /// A blank image of `mib` MiB and a device on it.
-fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
+pub fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
     let image = scratch.file("image", "");
     let file = fs::OpenOptions::new().write(true).open(&image).expect("it was just made");
     file.set_len(mib << 20).expect("file systems have sparse files");
@@ -18,13 +17,13 @@ fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
 }
 
 /// The gate's checks with these options; `code` is the exit code that must follow.
-fn opinion(scratch: &Scratch, node: &str, options: &[&str], code: i32) -> Value {
+pub fn opinion(scratch: &Scratch, node: &str, options: &[&str], code: i32) -> Value {
     let options = [&["--dry-run", "--json"], options].concat();
     scratch.run(node, &[&options]).code(code).json()["gate"].clone()
 }
 
 /// What a check refused, each with its evidence.
-fn refusals(gate: &Value) -> Vec<(String, String)> {
+pub fn refusals(gate: &Value) -> Vec<(String, String)> {
     let refused = |check: &&Value| check["outcome"] == "refused";
     let both = |check: &Value| (text(&check["name"]).into(), text(&check["evidence"]).into());
     array(&gate["checks"]).iter().filter(refused).map(both).collect()
@@ -32,99 +31,10 @@ fn refusals(gate: &Value) -> Vec<(String, String)> {
 
 /// Panics unless this check refuses with these words.
 #[track_caller]
-fn refused(gate: &Value, name: &str, words: &str) {
+pub fn refused(gate: &Value, name: &str, words: &str) {
     let found = refusals(gate);
     let is_it = |(check, evidence): &(String, String)| check == name && evidence.contains(words);
     assert!(found.iter().any(is_it), "no {name} with '{words}': {found:?}");
-}
-
-/// All levels of a device that nobody uses and that carries `kind`.
-#[track_caller]
-fn expect_contents(scratch: &Scratch, device: &Loop, kind: &str, size: u64) {
-    let node = &device.node;
-    opinion(scratch, node, &["--write=same-bytes"], 0);
-    let gate = opinion(scratch, node, &["--write=restore"], 3);
-    refused(&gate, "signatures", kind);
-    refused(&gate, "confirmation", "needs the device's own name");
-    let phrase = format!("{}:{size}", device.name());
-    opinion(scratch, node, &["--write", &format!("restore:{phrase}")], 0);
-    opinion(scratch, node, &["--destroy", &phrase], 0);
-}
-
-#[test]
-fn what_mkfs_makes_is_recognised() {
-    if !is_privileged() {
-        return;
-    }
-    for (kind, mib, mkfs, options) in [
-        ("ext2", 64, "mkfs.ext2", &["-q", "-F"][..]),
-        ("ext3", 64, "mkfs.ext3", &["-q", "-F"]),
-        ("ext4", 64, "mkfs.ext4", &["-q", "-F"]),
-        ("xfs", 512, "mkfs.xfs", &["-q"]),
-        ("btrfs", 256, "mkfs.btrfs", &["-q"]),
-        ("vfat", 4, "mkfs.vfat", &["-F", "12"]),
-        ("vfat", 32, "mkfs.vfat", &["-F", "16"]),
-        ("vfat", 64, "mkfs.vfat", &["-F", "32"]),
-        ("swap", 64, "mkswap", &[]),
-    ] {
-        let scratch = Scratch::new();
-        let Some(image) = image_with(&scratch, mib, mkfs, options) else { continue };
-        let Some(device) = Loop::attach(&image, &[]) else { return };
-        expect_contents(&scratch, &device, &format!("{}: {kind}", device.name()), mib << 20);
-    }
-}
-
-/// Volume managers and the file systems of other systems, made by their own tools on the device.
-#[test]
-fn what_other_tools_make_is_recognised() {
-    if !is_privileged() {
-        return;
-    }
-    let keys = Scratch::new();
-    let key = keys.file("key", "not a secret");
-    let luks = |kind| vec!["luksFormat", "--batch-mode", "--key-file", &key, "--type", kind];
-    let luks2 = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"];
-    for (kind, name, options) in [
-        ("LVM2_member", "pvcreate", vec!["--yes", "--devicesfile", ""]),
-        ("crypto_LUKS", "cryptsetup", [&luks("luks1")[..], &["--iter-time", "10"]].concat()),
-        ("crypto_LUKS", "cryptsetup", [&luks("luks2")[..], &luks2].concat()),
-        ("ntfs", "mkntfs", vec!["--quick", "--force", "--quiet"]),
-        ("exfat", "mkfs.exfat", vec![]),
-    ] {
-        let scratch = Scratch::new();
-        let Some(image) = image_with(&scratch, 64, "true", &[]) else { return };
-        let Some(device) = Loop::attach(&image, &[]) else { return };
-        if let Err(why) = tool(name, &[&options[..], &[&device.node]].concat()) {
-            skip_loudly(&why);
-            continue;
-        }
-        expect_contents(&scratch, &device, &format!("{}: {kind}", device.name()), 64 << 20);
-    }
-}
-
-/// Superblocks as their formats describe them, for tools that a machine seldom has.
-#[test]
-fn members_of_volume_managers_are_recognised() {
-    if !is_privileged() {
-        return;
-    }
-    const SIZE: u64 = 64 << 20;
-    let luks = [b"LUKS\xBA\xBE\x00\x02".as_slice(), &[0; 504]].concat();
-    let lvm = [b"LABELONE".as_slice(), &1u64.to_le_bytes(), &[0; 8], b"LVM2 001"].concat();
-    let md = |minor: u32| [0xA92B_4EFCu32.to_le_bytes(), minor.to_le_bytes()].concat();
-    for (kind, at, bytes) in [
-        ("crypto_LUKS", 0, luks),
-        ("LVM2_member", 512, lvm),
-        ("linux_raid_member", 4096, md(1)),
-        ("linux_raid_member", SIZE - 8192, md(1)),
-        ("linux_raid_member", SIZE - 65536, md(0)),
-    ] {
-        let scratch = Scratch::new();
-        let Some(device) = blank(&scratch, SIZE >> 20, &[]) else { return };
-        let image = fs::OpenOptions::new().write(true).open(scratch.path("image")).unwrap();
-        image.write_all_at(&bytes, at).unwrap();
-        expect_contents(&scratch, &device, kind, SIZE);
-    }
 }
 
 #[test]
@@ -291,4 +201,58 @@ fn a_loop_device_over_a_file_that_another_one_has_mounted_is_refused() {
     let gate = opinion(&scratch, &twin.node, &["--write=same-bytes"], 3);
     refused(&gate, "mounts", &mount.point);
     opinion(&scratch, &behind.node, &["--write=same-bytes"], 0);
+}
+
+#[test]
+fn two_loop_devices_over_one_file_are_one_target_given_twice() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::blank(64) else { return };
+    let Some(twin) = Loop::attach(&image, &[]) else { return };
+    for options in [&["--dry-run"][..], &["--test=align", "--write=same-bytes"]] {
+        let call = [&["run", &device.node, &twin.node], options].concat();
+        let message = scratch.drivescope(&call).refused(2);
+        assert!(message.contains("loop devices over the same file"), "{message}");
+    }
+}
+
+#[test]
+fn a_disk_and_its_partition_are_not_written_by_one_call() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
+    let Some(_part) = add_partition(&device, 1, 2048, 65536) else { return };
+    let part = format!("{}p1", device.node);
+    for targets in [[&device.node, &part], [&part, &device.node]] {
+        let call = ["run", targets[0], targets[1], "--test=align", "--write=same-bytes"];
+        let message = scratch.drivescope(&call).refused(2);
+        let words = format!(
+            "this call names two devices that share bytes: {0}p1 is a partition of {0}",
+            device.name()
+        );
+        assert!(message.contains(&words), "{message}");
+        scratch.drivescope(&["run", targets[0], targets[1], "--dry-run"]).code(0);
+    }
+}
+
+#[test]
+fn swap_beside_the_target_is_told() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
+    let Some(_first) = add_partition(&device, 1, 2048, 65536) else { return };
+    let Some(_second) = add_partition(&device, 2, 67584, 32768) else { return };
+    let [first, second] = [1, 2].map(|n| format!("{}p{n}", device.node));
+    tool("mkswap", &[&first]).unwrap();
+    if let Err(why) = tool("swapon", &[&first]) {
+        return skip_loudly(&why);
+    }
+    let ended = scratch.run(&second, &[&["--dry-run", "--json", "--write=same-bytes"]]);
+    tool("swapoff", &[&first]).unwrap();
+    let gate = ended.code(0).json()["gate"].clone();
+    let siblings = array(&gate["checks"]).iter().find(|check| check["name"] == "siblings");
+    let words = format!("{}p1 is swap in use", device.name());
+    assert!(text(&siblings.unwrap()["evidence"]).contains(&words), "{gate}");
 }

@@ -21,6 +21,7 @@ mod raw;
 mod resume;
 mod served;
 mod sharing;
+mod signatures;
 mod sim_mount;
 mod stamps;
 mod typed;

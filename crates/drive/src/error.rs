@@ -120,6 +120,10 @@ pub enum DriveError {
     },
 }
 
+/// Why a device cannot be opened although its node may be read: EPERM, which not even root gets around.
+pub(crate) const DEVICE_RULES: &str = "the device rules of a container (cgroup) keep this program away from it; \
+                                       run on the host, or give the container the device";
+
 /// Which exit code an error deserves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {

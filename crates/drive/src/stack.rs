@@ -124,6 +124,27 @@ pub(crate) fn devices_of_mount(roots: &Roots, mount: &Mount) -> Vec<String> {
     }
 }
 
+/// Mount tables in which files that the kernel names by their path are looked for: our own, and that of the first
+/// process, because the kernel gives paths of the host to a container too.
+pub(crate) struct FileTables([Vec<Mount>; 2]);
+
+impl FileTables {
+    /// As they are now.
+    pub fn read(roots: &Roots) -> Self {
+        Self([mounts(roots), mounts_of_init(roots)])
+    }
+
+    /// Kernel names of the devices of the file system that has this file, without what lies below them.
+    pub fn devices_of(&self, roots: &Roots, file: &Path) -> Vec<String> {
+        let holding = self.0.iter().filter_map(|table| mount_at(table, file));
+        let mut names: Vec<String> =
+            holding.flat_map(|mount| devices_of_mount(roots, mount)).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
 /// What is directly below a block device.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Below {

@@ -1,8 +1,9 @@
 //! What the user named: resolved, identified, and described down to the drive.
 
 use crate::counters::{self, DeviceCounters};
-use crate::error::DriveError;
+use crate::error::{DEVICE_RULES, DriveError};
 use crate::filesystem::{FsClass, compression, file_system_of};
+use crate::gate::{self, Overlap};
 use crate::io_file::IoFile;
 use crate::list::{ListOptions, drive_named};
 use crate::own_folder;
@@ -15,6 +16,7 @@ use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::target::{FileSystem, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
 use rustix::fs::Access;
+use rustix::io::Errno;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -172,6 +174,15 @@ impl Target {
             true => self.path == other.path,
             false => self.identity == other.identity,
         }
+    }
+
+    /// How it shares bytes with another target, when both are block devices that do.
+    pub fn overlap(&self, other: &Self) -> Option<Overlap> {
+        let block = |target: &Self| {
+            let is_block = target.info.kind == TargetKind::Block;
+            target.stack.names.first().filter(|_| is_block).cloned()
+        };
+        gate::overlap(&self.roots, &block(self)?, &block(other)?)
     }
 
     /// Opens a file or block device for reading; a directory has nothing to read.
@@ -361,7 +372,12 @@ fn check_access(
     if kind == TargetKind::Directory && file_system.is_some_and(|fs| fs.read_only) {
         return Err(DriveError::ReadOnly { path: path.to_path_buf() });
     }
-    rustix::fs::access(path, access).map_err(|errno| DriveError::from_errno(what, path, errno))
+    rustix::fs::access(path, access).map_err(|errno| match errno {
+        Errno::PERM if kind == TargetKind::Block => {
+            DriveError::NoPermission { what, path: path.to_path_buf(), remedy: DEVICE_RULES }
+        }
+        errno => DriveError::from_errno(what, path, errno),
+    })
 }
 
 fn size_of(

@@ -49,16 +49,8 @@ pub(crate) fn look(roots: &Roots, name: &str, source: &File, size_bytes: u64) ->
             contents.unread = Some(format!("{name} cannot be read at byte {at}: {why}"));
         }
     };
-    part(name, 0, size_bytes);
-    for name in partitions(roots, name) {
-        let Some(dir) = roots.block_dir(&name) else { continue };
-        let bytes = |attr: &str| read_u64(dir.join(attr)).and_then(|n| n.checked_mul(512));
-        match (bytes("start"), bytes("size")) {
-            (Some(start), Some(size)) if start < size_bytes => {
-                part(&name, start, size.min(size_bytes - start));
-            }
-            _ => {}
-        }
+    for (name, start, size) in parts(roots, name, size_bytes) {
+        part(&name, start, size);
     }
     match sample(source, size_bytes) {
         Ok((pieces, data_at)) => (contents.pieces, contents.data_at) = (pieces, data_at),
@@ -67,6 +59,19 @@ pub(crate) fn look(roots: &Roots, name: &str, source: &File, size_bytes: u64) ->
         }
     }
     contents
+}
+
+/// The device `name` of `size_bytes` and its partitions: kernel name, first byte and bytes of each.
+pub(crate) fn parts(roots: &Roots, name: &str, size_bytes: u64) -> Vec<(String, u64, u64)> {
+    let part = |name: String| {
+        let dir = roots.block_dir(&name)?;
+        let bytes = |attr: &str| read_u64(dir.join(attr)).and_then(|n| n.checked_mul(512));
+        let start = bytes("start").filter(|start| *start < size_bytes)?;
+        let size = bytes("size")?.min(size_bytes - start);
+        Some((name, start, size))
+    };
+    let within = partitions(roots, name).into_iter().filter_map(part);
+    std::iter::once((name.to_string(), 0, size_bytes)).chain(within).collect()
 }
 
 /// Pieces read, and where the first one that is not blank begins. A piece is blank when all its

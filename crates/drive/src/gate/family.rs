@@ -3,9 +3,8 @@
 
 use super::shared_bytes::{lower_device, same_file};
 use crate::list::{same_drive_as, udev};
-use crate::mounts::{Mount, mount_at, mounts};
 use crate::roots::{Roots, file_name, list_dir, read_text};
-use crate::stack::{Below, below, devices_of_mount};
+use crate::stack::{Below, FileTables, below};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The devices around a target, by kernel name.
@@ -41,7 +40,7 @@ impl Family {
         twins.extend(by_loops(roots, disk.as_deref().unwrap_or(target)));
         twins.retain(|name| !same.contains(name));
         let shared = same.union(&twins).cloned().collect();
-        let above = above(roots, &shared, disk.is_some());
+        let above = above(roots, &shared);
         let below = built_of(roots, target);
         Self { target: target.to_string(), disk, same, twins, above, below, siblings }
     }
@@ -49,6 +48,13 @@ impl Family {
     /// Whether a use of this device is a use of the target.
     pub fn has(&self, name: &str) -> bool {
         self.same.contains(name) || self.twins.contains(name) || self.above.contains_key(name)
+    }
+
+    /// Whether only some partitions of a disk share bytes with the target, so that what is on the others is not
+    /// concerned.
+    pub fn is_shared_in_part(&self, roots: &Roots, disk: &str) -> bool {
+        let shares = |name: &str| self.same.contains(name) || self.twins.contains(name);
+        shares(disk) && partitions(roots, disk).iter().any(|part| !shares(part))
     }
 
     /// All devices of which [`Family::has`] is true.
@@ -118,12 +124,14 @@ fn by_loops(roots: &Roots, disk: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut next = Some(disk.to_string());
     while let Some(name) = next {
-        next = lower_device(roots, &name).filter(|lower| !found.contains(lower));
-        for other in next.iter().cloned().chain(same_file(roots, &name)) {
+        let lower = lower_device(roots, &name).filter(|lower| !found.contains(lower));
+        for other in lower.iter().cloned().chain(same_file(roots, &name)) {
             let (same, disk) = same(roots, &other);
             found.extend(twins(roots, &other, disk.as_deref()));
             found.extend(same);
         }
+        // What a partition lies on, its disk tells.
+        next = lower.map(|lower| same(roots, &lower).1.unwrap_or(lower));
     }
     found
 }
@@ -131,15 +139,15 @@ fn by_loops(roots: &Roots, disk: &str) -> BTreeSet<String> {
 /// Everything built on `lower`, directly or over other devices, each with what it lies on.
 ///
 /// Looked at from both sides: what each device says to lie on, and the holders that each names.
-fn above(roots: &Roots, lower: &BTreeSet<String>, is_partition: bool) -> BTreeMap<String, String> {
-    let table = mounts(roots);
+fn above(roots: &Roots, lower: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let tables = FileTables::read(roots);
     let mut edges: Vec<(String, String)> = Vec::new();
     for name in list_dir(&roots.sys.join("class/block")) {
         let Some(dir) = roots.block_dir(&name) else { continue };
         let is_part = dir.join("partition").exists();
-        for under in directly_below(roots, &table, &name) {
-            // Siblings of a target partition lie on its disk too, and are not concerned.
-            if !(is_partition && is_part && lower.contains(&under)) {
+        for under in directly_below(roots, &tables, &name) {
+            // Partitions that are concerned are in `lower` themselves; their siblings lie on the same disk too.
+            if !(is_part && lower.contains(&under)) {
                 edges.push((name.clone(), under));
             }
         }
@@ -161,15 +169,13 @@ fn above(roots: &Roots, lower: &BTreeSet<String>, is_partition: bool) -> BTreeMa
 }
 
 /// The devices directly below one; for a loop device those of the file system that has its file.
-fn directly_below(roots: &Roots, table: &[Mount], name: &str) -> Vec<String> {
+fn directly_below(roots: &Roots, tables: &FileTables, name: &str) -> Vec<String> {
     let Some(dir) = roots.block_dir(name) else { return Vec::new() };
     match below(&dir) {
         Below::Devices(names) => names,
         Below::File(file) => match roots.block_of_node(&file) {
             Some(device) => vec![device],
-            None => mount_at(table, &file)
-                .map(|mount| devices_of_mount(roots, mount))
-                .unwrap_or_default(),
+            None => tables.devices_of(roots, &file),
         },
         Below::Nothing => Vec::new(),
     }
@@ -301,6 +307,23 @@ mod tests {
         assert_eq!(names(&family.below), ["loop1", "loop2", "sda"]);
         assert_eq!(family.describe(&fake.roots, "sda1"), "sda1 (same bytes as loop2)");
         assert!(Family::of(&fake.roots, "sda").has("loop2"));
+    }
+
+    #[test]
+    fn a_loop_device_straight_on_a_partition_is_that_partition_and_not_its_siblings() {
+        let fake = layers();
+        for (minor, lower) in [(5, "/data/disk"), (6, "/data/disk"), (7, "/dev/loop5p2")] {
+            let name = format!("loop{minor}");
+            fake.disk(&format!("virtual/block/{name}"), (7, minor), 8 * GIB);
+            fake.attrs(&name, &[("loop/backing_file", lower)]);
+        }
+        fake.partition("loop5", 1, (259, 1), 2048, 2048);
+        fake.partition("loop5", 2, (259, 2), 4096, 2048);
+        let family = Family::of(&fake.roots, "loop7");
+        assert_eq!(names(&family.twins), ["loop5", "loop5p2", "loop6"]);
+        assert!(family.above.is_empty(), "{family:?}");
+        assert!(family.is_shared_in_part(&fake.roots, "loop5"));
+        assert!(!Family::of(&fake.roots, "loop5").is_shared_in_part(&fake.roots, "loop5"));
     }
 
     #[test]

@@ -33,7 +33,8 @@ pub(crate) fn identify(roots: &Roots, place: &Place, facts: &Facts) -> Option<De
     })
 }
 
-/// Whether another disk says what this one, or the disk of this partition, says of itself.
+/// Whether another disk says what this one, or the disk of this partition, says of itself. A hidden one is a path
+/// to an NVMe namespace (`nvme0c0n1`), which no program can open.
 fn has_double(roots: &Roots, name: &str) -> bool {
     let says = |name: &str| {
         let [model, serial, _] = names_of(roots, name);
@@ -46,7 +47,11 @@ fn has_double(roots: &Roots, name: &str) -> bool {
     let partition = |dir: PathBuf| dir.join("partition").exists().then_some(dir);
     let disk = roots.block_dir(name).and_then(partition).and_then(|dir| file_name(dir.parent()?));
     let disk = disk.as_deref().unwrap_or(name);
-    let others = list_dir(&roots.sys.join("block")).into_iter().filter(|other| other != disk);
+    let is_hidden = |name: &String| {
+        roots.block_dir(name).is_some_and(|dir| read_u64(dir.join("hidden")) == Some(1))
+    };
+    let all = list_dir(&roots.sys.join("block")).into_iter();
+    let others = all.filter(|other| other != disk && !is_hidden(other));
     says(disk)
         .is_some_and(|ours| others.into_iter().any(|other| says(&other).as_ref() == Some(&ours)))
 }

@@ -1,7 +1,7 @@
 //! Who uses a block device now, for parts that are about to take it away.
 
 use super::family::Family;
-use super::users;
+use super::{pools, users};
 use crate::mounts::mounts;
 use crate::roots::Roots;
 use crate::stack::devices_of_mount;
@@ -11,7 +11,9 @@ use std::path::PathBuf;
 /// What the kernel shows to use the block device with this kernel name, a partition of it, or anything
 /// built on these: one clause each. Programs that merely have it open are not among them.
 pub(crate) fn uses_of(roots: &Roots, name: &str) -> Vec<String> {
-    let mut checks = users::check(roots, &Family::of(roots, name));
+    let family = Family::of(roots, name);
+    let mut checks = users::check(roots, &family);
+    checks.extend(pools::check(roots, &family, &[]));
     checks.retain(|check| check.outcome == Outcome::Refused);
     // A file system that is mounted visibly is open in the kernel too.
     if checks.iter().any(|check| check.name == "mounts") {

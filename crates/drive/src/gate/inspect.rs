@@ -1,16 +1,16 @@
 //! One pass over everything the gate looks at, in the order of the record.
 
-use super::checks::{ok, refused, unknown};
+use super::checks::{ok, refused};
 use super::contents::{self, Contents};
 use super::family::Family;
 use super::identity;
 use super::kernel::{Access, Facts, Kernel, Place};
-use super::{Request, answer, hidden, places, processes, users};
+use super::{Request, answer, hidden, places, pools, processes, siblings, users};
+use crate::error::DEVICE_RULES;
 use crate::roots::{Roots, read_text};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity, Outcome};
 use rustix::io::Errno;
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
@@ -69,7 +69,9 @@ pub(crate) fn inspect(
     found.checks.push(answer);
     found.checks.push(writable(roots, &family, &device, &facts));
     found.checks.push(range(request, &device));
-    let uses = users::check(roots, &family);
+    let mut uses = users::check(roots, &family);
+    let labelled = pools::members(roots, &device.name, &reader, facts.size_bytes);
+    uses.extend(pools::check(roots, &family, &labelled));
     let is_explained = uses.iter().any(|check| check.outcome == Outcome::Refused);
     // Before the target is claimed: a claimed partition makes its disk busy.
     found.checks.extend(hidden::check(kernel, roots, &family, request.level));
@@ -79,7 +81,7 @@ pub(crate) fn inspect(
     }
     found.checks.extend(uses);
     found.checks.extend(processes::check(roots, &family));
-    found.checks.push(siblings(roots, &family));
+    found.checks.push(siblings::check(roots, &family));
     found.checks.extend(places::check(roots, &family, request.level, &request.own));
     found.contents = contents::look(roots, &device.name, &reader, facts.size_bytes);
     found.checks.push(same_place(kernel, request, &place));
@@ -128,7 +130,9 @@ fn cannot_open(path: &Path, errno: Errno) -> String {
         Errno::NOENT | Errno::NOTDIR => format!("no such path: {path}; see drivescope list"),
         Errno::NOTBLK => format!("{path} is no block device; raw writes need one"),
         Errno::NOMEDIUM => format!("there is no medium in {path}; insert one"),
-        Errno::ACCESS | Errno::PERM => format!("no permission to open {path}; run with sudo"),
+        Errno::ACCESS => format!("no permission to open {path}; run with sudo"),
+        // The kernel's own permissions say EACCES; this is what the device cgroup says, to root too.
+        Errno::PERM => format!("cannot open {path}: {DEVICE_RULES}"),
         Errno::LOOP => format!("{path} became a link while it was opened; name the device itself"),
         Errno::NXIO | Errno::NODEV => format!("{path} has no device behind it; is it still there?"),
         errno => format!("cannot open {path}: {}; see dmesg", std::io::Error::from(errno)),
@@ -206,7 +210,10 @@ fn take(
             (refused("claim", evidence, &command), None)
         }
         Err(errno @ (Errno::ROFS | Errno::ACCESS | Errno::PERM)) if access != Access::Read => {
-            let why = std::io::Error::from(errno);
+            let why = match errno {
+                Errno::PERM => DEVICE_RULES.to_string(),
+                errno => std::io::Error::from(errno).to_string(),
+            };
             let evidence = format!("the kernel does not let {node} be written: {why}");
             (refused("claim", evidence, &command), None)
         }
@@ -251,22 +258,6 @@ fn lock(
     };
     checks.push(check);
     held
-}
-
-/// Mounted siblings do not refuse, but they share the drive's time.
-fn siblings(roots: &Roots, family: &Family) -> Check {
-    let table = crate::mounts::mounts(roots);
-    let devices = |mount| crate::stack::devices_of_mount(roots, mount);
-    let mut used: BTreeSet<String> = table.iter().flat_map(devices).collect();
-    used.extend(users::open_file_systems(roots).into_iter().map(|open| open.device));
-    let mounted: Vec<&str> =
-        family.siblings.iter().filter(|name| used.contains(*name)).map(String::as_str).collect();
-    if mounted.is_empty() {
-        return ok("siblings", "no other partition of the disk is mounted");
-    }
-    let names = mounted.join(", ");
-    let evidence = format!("{names} of the same disk is mounted and shares its time");
-    unknown("siblings", evidence, "findmnt")
 }
 
 /// The check `same device`: the path still leads where it led when the look began.

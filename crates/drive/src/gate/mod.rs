@@ -15,13 +15,17 @@ mod identity;
 mod in_use;
 mod inspect;
 mod kernel;
+mod overlap;
 mod places;
+mod pools;
 mod processes;
 mod raw_disk;
 mod shared_bytes;
+mod siblings;
 mod users;
 
 pub use confirm::Confirmation;
+pub use overlap::{Overlap, overlap};
 pub use places::OwnPlaces;
 pub use raw_disk::{RawDisk, WriteError};
 

@@ -46,13 +46,14 @@ fn places(roots: &Roots, family: &Family, program: Option<&Path>, own: &OwnPlace
         .iter()
         .map(|place| ("the directory", PathBuf::from(place)))
         .collect();
-    all.extend(std::env::current_dir().ok().map(|dir| ("the working directory", dir)));
+    let working = std::fs::read_link(roots.proc.join("self/cwd")).ok();
+    all.extend(working.map(|dir| ("the working directory", dir)));
     all.extend(program.map(|program| ("this program", program.to_path_buf())));
     all.extend(own.store.clone().map(|store| ("the store of runs", store)));
     all.extend(own.journal.clone().map(|journal| ("the restore journal", journal)));
     let found = all.iter().filter_map(|(what, path)| {
         let devices = devices_of(roots, path);
-        let device = devices.iter().find(|name| overlaps(family, name))?;
+        let device = devices.iter().find(|name| overlaps(roots, family, name))?;
         let path = path.display();
         let evidence = format!("{what} {path} lies on {}", family.describe(roots, device));
         Some(Use::new(evidence, format!("findmnt --target {path}")))
@@ -62,8 +63,8 @@ fn places(roots: &Roots, family: &Family, program: Option<&Path>, own: &OwnPlace
 
 /// Whether a device below some place is overwritten with the target. A place on a sibling has the
 /// disk of a target partition below it too, and is not overwritten.
-fn overlaps(family: &Family, name: &str) -> bool {
-    family.has(name) && family.disk.as_deref() != Some(name)
+fn overlaps(roots: &Roots, family: &Family, name: &str) -> bool {
+    family.has(name) && !family.is_shared_in_part(roots, name)
 }
 
 /// A drive with the running system is never written other than with its own bytes.

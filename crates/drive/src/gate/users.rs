@@ -1,11 +1,11 @@
 //! Who uses a device or anything built on it: mounts of every visible namespace, swap, holders, loop
-//! devices, pools.
+//! devices.
 
 use super::checks::{Use, uses};
-use super::family::{Family, pool_of};
+use super::family::Family;
 use crate::mounts::{Mount, parse, swaps};
 use crate::roots::{Roots, list_dir, read_text};
-use crate::stack::devices_of_mount;
+use crate::stack::{FileTables, devices_of_mount};
 use drivescope_model::gate::{Check, Outcome};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,6 @@ pub(crate) fn check(roots: &Roots, family: &Family) -> Vec<Check> {
     checks.extend(swap(roots, family));
     checks.extend(holders(roots, family));
     checks.extend(loops(roots, family));
-    checks.extend(pools(roots, family));
     checks
 }
 
@@ -130,8 +129,8 @@ pub(crate) struct OpenFileSystem {
     dir: PathBuf,
 }
 
-/// File systems the kernel has open, whoever mounted them: `/sys/fs` is the same in every container,
-/// and keeps those that were unmounted lazily. Entries that are no devices are among them.
+/// File systems the kernel has open, whoever mounted them: `/sys/fs` and `/proc/fs` are the same in every
+/// container, and keep those that were unmounted lazily. Entries that are no devices are among them.
 pub(crate) fn open_file_systems(roots: &Roots) -> Vec<OpenFileSystem> {
     let all = roots.sys.join("fs");
     let no_file_systems = ["bpf", "cgroup", "fuse", "pstore", "resctrl", "selinux", "smackfs"];
@@ -148,6 +147,27 @@ pub(crate) fn open_file_systems(roots: &Roots) -> Vec<OpenFileSystem> {
             found.push(OpenFileSystem { kind: kind.clone(), device: name, dir });
         }
     }
+    let more = in_proc(roots)
+        .into_iter()
+        .filter(|open| !found.iter().any(|known: &OpenFileSystem| known.device == open.device));
+    let more: Vec<OpenFileSystem> = more.collect();
+    found.extend(more);
+    found
+}
+
+/// Those of `/proc/fs`: ntfs3, and the journals of ext4 (`sdb1-8`, or `sdb1` where it has the device to itself).
+fn in_proc(roots: &Roots) -> Vec<OpenFileSystem> {
+    let all = roots.proc.join("fs");
+    let mut found = Vec::new();
+    for kind in list_dir(&all) {
+        for name in list_dir(&all.join(&kind)) {
+            let dir = all.join(&kind).join(&name);
+            let owner = name.rsplit_once('-').map(|(owner, _)| owner.to_string());
+            for device in std::iter::once(name).chain(owner) {
+                found.push(OpenFileSystem { kind: kind.clone(), device, dir: dir.clone() });
+            }
+        }
+    }
     found
 }
 
@@ -162,12 +182,22 @@ fn superblocks(roots: &Roots, family: &Family) -> Vec<Check> {
 }
 
 fn swap(roots: &Roots, family: &Family) -> Vec<Check> {
-    let areas = swaps(roots).into_iter().filter_map(|area| roots.block_of_node(&area));
-    let found = areas.filter(|name| family.has(name)).map(|name| {
-        let device = family.describe(roots, &name);
-        Use::new(format!("{device} is a swap area in use"), "swapon --show")
-    });
-    uses("swap", found.collect(), "no swap area in use")
+    let tables = FileTables::read(roots);
+    let mut found = Vec::new();
+    for area in swaps(roots) {
+        let (what, devices) = match roots.block_of_node(&area) {
+            Some(device) => ("is a swap area in use".to_string(), vec![device]),
+            None => {
+                let what = format!("has the swap file {} on it", area.display());
+                (what, tables.devices_of(roots, &area))
+            }
+        };
+        for device in devices.iter().filter(|name| family.has(name)) {
+            let device = family.describe(roots, device);
+            found.push(Use::new(format!("{device} {what}"), "swapon --show"));
+        }
+    }
+    uses("swap", found, "no swap area in use")
 }
 
 /// Device mapper, md, bcache and whatever else the kernel shows as built on the device.
@@ -225,17 +255,4 @@ fn loops(roots: &Roots, family: &Family) -> Vec<Check> {
         Some(Use::new(evidence, format!("losetup --list /dev/{name}")))
     });
     uses("loop devices", found.collect(), "no loop device has its file on it")
-}
-
-/// Members of pools that are imported here. A pool that is not shows as a signature only.
-fn pools(roots: &Roots, family: &Family) -> Vec<Check> {
-    let imported = list_dir(&roots.proc.join("spl/kstat/zfs"));
-    let found = family.members().filter_map(|name| {
-        let pool = pool_of(roots, name)?;
-        imported.contains(&pool).then(|| {
-            let evidence = format!("{name} belongs to the imported ZFS pool {pool}");
-            Use::new(evidence, format!("zpool status -L {pool}"))
-        })
-    });
-    uses("pools", found.collect(), "no imported ZFS pool known to have it")
 }

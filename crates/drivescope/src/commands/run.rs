@@ -44,7 +44,7 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
     let suite = suites::find(&arguments.suite, suites::user_folder().as_deref())?;
     let suite = suites::adapt(suite, &overrides)?;
     let allowed = Allowed::of(&arguments.raw);
-    let targets = find_targets(&arguments.targets)?;
+    let targets = find_targets(&arguments.targets, allowed.is_some())?;
     if let Some(allowed) = &allowed {
         targets.iter().try_for_each(|target| allowed.check_target(target))?;
     }
@@ -218,8 +218,8 @@ fn choose_engine(asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> 
     Ok(probe.engine)
 }
 
-/// All targets, none twice.
-fn find_targets(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
+/// All targets, none twice. Those that are written may not share bytes either.
+fn find_targets(paths: &[PathBuf], are_written: bool) -> Result<Vec<Target>, Failure> {
     let roots = Roots::host();
     let mut targets: Vec<Target> = Vec::new();
     for path in paths {
@@ -227,6 +227,11 @@ fn find_targets(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
         if targets.iter().any(|known| known.is_same_as(&target)) {
             let message = format!("{} is given twice; name each target once", path.display());
             return Err(Failure::usage(message));
+        }
+        let overlaps = targets.iter().filter_map(|known| known.overlap(&target));
+        if let Some(overlap) = overlaps.into_iter().find(|both| both.is_same || are_written) {
+            let message = format!("this call names two devices that share bytes: {}", overlap.how);
+            return Err(Failure::usage(format!("{message}; name one of them")));
         }
         targets.push(target);
     }

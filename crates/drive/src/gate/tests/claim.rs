@@ -285,9 +285,10 @@ fn everything_is_looked_at_again_before_the_first_write_and_only_then() {
 #[test]
 fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
     type Case = (fn(&Machine), &'static str, &'static str);
-    let cases: [Case; 10] = [
+    let cases: [Case; 11] = [
         (|m| m.change("sdb", |n| n.open = Some(Errno::NOMEDIUM)), "path", "no medium"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::ACCESS)), "path", "sudo"),
+        (|m| m.change("sdb", |n| n.open = Some(Errno::PERM)), "path", "rules of a container"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::NXIO)), "path", "no device behind it"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::LOOP)), "path", "became a link"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::IO)), "path", "dmesg"),
@@ -323,6 +324,12 @@ fn the_kernels_refusal_to_write_and_a_foreign_lock_are_told() {
     machine.change("sdb", |node| node.write = Some(Errno::ROFS));
     let refusal = machine.claim(report, &[]).unwrap_err();
     refused(&refusal.record, "claim", "does not let /dev/sdb be written");
+    // A container may be given a device to read only.
+    let machine = Machine::new();
+    let report = machine.report(WriteLevel::SameBytes);
+    machine.change("sdb", |node| node.write = Some(Errno::PERM));
+    let refusal = machine.claim(report, &[]).unwrap_err();
+    refused(&refusal.record, "claim", "the device rules of a container");
     let machine = Machine::new();
     machine.change("sdb", |node| node.lock = Some(Errno::WOULDBLOCK));
     refused(&machine.examine(WriteLevel::SameBytes), "lock", "another program holds the lock");

@@ -1,5 +1,6 @@
-//! A machine with the running system on `sda` and a blank disk `sdb`.
+//! A machine with the running system on `sda` and a blank disk, `sdb` unless another kind is asked for.
 
+use super::kinds::{Kind, SDB};
 use crate::gate::answer::Way;
 use crate::gate::kernel::{Access, Facts, Kernel, Place};
 use crate::gate::{
@@ -134,46 +135,84 @@ pub struct Machine {
     images: Mutex<HashMap<String, File>>,
     /// What is asked for.
     pub target: &'static str,
+    /// What it is, or lies on.
+    pub kind: Kind,
 }
 
 impl Machine {
     pub fn new() -> Self {
-        let machine = Self {
+        Self::of(&SDB)
+    }
+
+    /// Three disks, `sda` with the running system and two that are blank; the store and the journal on `/`.
+    pub(super) fn without_target(kind: Kind) -> Self {
+        let mut machine = Self {
             fake: Fake::new(),
             kernel: Arc::default(),
             own: OwnPlaces::default(),
             images: Mutex::default(),
-            target: "sdb",
+            target: kind.disk,
+            kind,
         };
         machine.disk("sda", (8, 0), 1 << 30);
         machine.part("sda", 1, (8, 1), (1 << 20, 256 << 20));
         machine.part("sda", 2, (8, 2), (512 << 20, 16 << 20));
-        machine.disk("sdb", (8, 16), SIZE);
         machine.disk("sdc", (8, 32), SIZE);
-        let fake = &machine.fake;
-        fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/vendor", "ATA     ");
-        fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/model", MODEL);
-        fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", SERIAL);
-        machine.answers(MODEL, SERIAL);
+        machine.disk("sde", (8, 64), SIZE);
         machine.mounts(&[]);
+        let fake = &machine.fake;
         fake.file("proc/1/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n");
         fake.link("proc/self/ns/pid", "pid:[4026531836]");
+        let home = fake.path("").canonicalize().unwrap();
+        machine.own.store = Some(home.join("store/runs.db"));
+        machine.own.journal = Some(home.join("journal"));
         machine
     }
 
-    /// The same seen from a container: an overlay without the host's mounts, and no process of the
-    /// host. The kernel's claim, `/sys` and `/proc/swaps` know nothing of containers.
+    /// `sdb`, a drive that says who it is.
+    pub(super) fn sata_disk(&self) {
+        self.disk("sdb", (8, 16), SIZE);
+        self.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/vendor", "ATA     ");
+        self.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/model", MODEL);
+        self.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", SERIAL);
+        self.answers(MODEL, SERIAL);
+    }
+
+    /// The same seen from a container: an overlay without the host's mounts, but with volumes for what the
+    /// program keeps; no process of the host, and no database of udev. The kernel's claim, `/sys`,
+    /// `/proc/swaps`, `/proc/fs` and `/proc/spl` know nothing of containers.
     pub fn in_container(self) -> Self {
-        self.fake.mounts(&[
-            "1 0 0:50 / / rw - overlay overlay rw,lowerdir=/var/gate-absent/l,upperdir=/var/gate-absent/u",
-        ]);
-        let proc = &self.fake.roots.proc;
+        let proc = self.fake.roots.proc.clone();
         for process in super::super::users::processes(&self.fake.roots) {
             std::fs::remove_dir_all(proc.join(process)).unwrap();
         }
+        let _ = std::fs::remove_dir_all(&self.fake.roots.run);
+        self.cover_mounts();
+        std::fs::create_dir(proc.join("1")).unwrap();
+        std::fs::copy(proc.join("self/mountinfo"), proc.join("1/mountinfo")).unwrap();
         std::fs::remove_file(proc.join("self/ns/pid")).unwrap();
         self.fake.link("proc/self/ns/pid", "pid:[4026532201]");
         self
+    }
+
+    /// The same seen from a container that shares the processes of the host.
+    pub fn in_container_with_processes(self) -> Self {
+        let tables = ["proc/1/mountinfo", "proc/self/mountinfo"]
+            .map(|path| std::fs::read_to_string(self.fake.path(path)).unwrap());
+        self.fake.file("proc/1/mountinfo", tables.concat());
+        self.cover_mounts();
+        self
+    }
+
+    /// Leaves of the mounts of this program those of its own directories, on an overlay.
+    fn cover_mounts(&self) {
+        let table = std::fs::read_to_string(self.fake.path("proc/self/mountinfo")).unwrap();
+        let home = self.fake.path("").canonicalize().unwrap().display().to_string();
+        let mut lines = vec![
+            "1 0 0:50 / / rw - overlay overlay rw,lowerdir=/var/gate-absent/l,upperdir=/var/gate-absent/u",
+        ];
+        lines.extend(table.lines().filter(|line| line.contains(&home)));
+        self.fake.mounts(&lines);
     }
 
     /// `/` on `sda1`, and these lines.
@@ -187,9 +226,16 @@ impl Machine {
         self.node(name, number, size);
     }
 
+    /// A disk at this place of `sys/devices`.
+    pub fn disk_at(&self, place: &str, number: (u32, u32)) {
+        self.fake.disk(place, number, SIZE);
+        self.node(place.rsplit('/').next().unwrap(), number, SIZE);
+    }
+
     pub fn part(&self, disk: &str, index: u32, number: (u32, u32), (start, size): (u64, u64)) {
         self.fake.partition(disk, index, number, start / 512, size / 512);
-        self.node(&format!("{disk}{index}"), number, size);
+        let glue = if disk.ends_with(|c: char| c.is_ascii_digit()) { "p" } else { "" };
+        self.node(&format!("{disk}{glue}{index}"), number, size);
     }
 
     /// `sdb1`, as a part of the disk's own bytes where contents are looked for.

@@ -5,7 +5,12 @@
 
 mod claim;
 mod contents;
+mod kinds;
 mod machine;
 mod originals;
+mod pools;
 mod real;
+mod system;
+mod targets;
+mod use_table;
 mod uses;

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Says that a test did not run, or fails where it must run.
-fn skip_loudly(reason: &str) {
+pub fn skip_loudly(reason: &str) {
     const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
     let must_run = std::env::var_os(MUST_RUN).is_some_and(|value| !value.is_empty());
     assert!(!must_run, "{MUST_RUN} is set, but this test cannot run here: {reason}");

@@ -1,0 +1,126 @@
+//! Two targets of one call that share bytes: the second could not be claimed beside the first, or would be
+//! measured twice.
+
+use super::family::Family;
+use super::shared_bytes::{lower_device, same_file};
+use crate::roots::Roots;
+
+/// How two block devices share bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlap {
+    /// In words: `sda1 is a partition of sda`.
+    pub how: String,
+    /// Whether both are the same thing under two names: loop devices over the same bytes of one file.
+    pub is_same: bool,
+}
+
+/// How the block devices with these kernel names share bytes; `None` when they do not.
+pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
+    let [first, second] = [one, other].map(|name| Family::of(roots, name));
+    let of = |family: &Family, name: &str| {
+        if family.disk.as_deref() == Some(name) {
+            return Some(format!("{} is a partition of {name}", family.target));
+        }
+        let lower = family.above.get(name)?;
+        Some(match *lower == family.target {
+            true => format!("{name} is built on {lower}"),
+            false => {
+                format!("{name} is built on {lower}, which shares bytes with {}", family.target)
+            }
+        })
+    };
+    let is_same = same_file(roots, one).contains(other);
+    let how = match is_same {
+        true => Some(format!("{one} and {other} are loop devices over the same file")),
+        false => {
+            of(&first, other).or_else(|| of(&second, one)).or_else(|| twins(roots, &first, other))
+        }
+    };
+    Some(Overlap { how: how?, is_same })
+}
+
+/// Devices that are the same drive, or of which one lies straight on the other.
+fn twins(roots: &Roots, family: &Family, other: &str) -> Option<String> {
+    let one = &family.target;
+    let straight = [(one.as_str(), other), (other, one.as_str())]
+        .into_iter()
+        .find(|(upper, lower)| lower_device(roots, upper).as_deref() == Some(*lower));
+    match straight {
+        Some((upper, lower)) => Some(format!("{upper} lies straight on {lower}")),
+        None => family.has(other).then(|| format!("{one} and {other} have bytes in common")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roots::fake::Fake;
+
+    const GIB: u64 = 1 << 30;
+
+    /// Two disks with two partitions each, LVM on one, and loop devices.
+    fn machine() -> Fake {
+        let fake = Fake::new();
+        for (letter, minor) in [("a", 0), ("b", 16)] {
+            let name = format!("sd{letter}");
+            fake.disk(&format!("pci0000:00/block/{name}"), (8, minor), 8 * GIB);
+            fake.partition(&name, 1, (8, minor + 1), 2048, 2048);
+            fake.partition(&name, 2, (8, minor + 2), 4096, 2048);
+        }
+        fake.disk("virtual/block/dm-0", (253, 0), GIB);
+        fake.slaves("dm-0", &["sda1"]);
+        let files = ["/data/image", "/data/image", "/data/other", "/dev/sdb1"];
+        for (minor, file) in (0..).zip(files) {
+            fake.disk(&format!("virtual/block/loop{minor}"), (7, minor), GIB);
+            fake.attrs(&format!("loop{minor}"), &[("loop/backing_file", file)]);
+        }
+        fake
+    }
+
+    #[test]
+    fn what_shares_bytes_is_told_in_either_order() {
+        let fake = machine();
+        for (one, other, how, is_same) in [
+            ("sda", "sda1", "sda1 is a partition of sda", false),
+            ("dm-0", "sda1", "dm-0 is built on sda1", false),
+            ("dm-0", "sda", "dm-0 is built on sda1, which shares bytes with sda", false),
+            ("loop0", "loop1", "loop devices over the same file", true),
+            ("loop3", "sdb1", "loop3 is built on sdb1", false),
+            ("loop3", "sdb", "loop3 is built on sdb1, which shares bytes with sdb", false),
+        ] {
+            for (one, other) in [(one, other), (other, one)] {
+                let found = overlap(&fake.roots, one, other).unwrap();
+                assert!(
+                    found.how.contains(how) && found.is_same == is_same,
+                    "{one} {other}: {found:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn another_path_to_the_same_drive_shares_its_bytes() {
+        let fake = machine();
+        for name in ["sda", "sdb"] {
+            fake.attrs(name, &[("device/wwid", "naa.5000c500a")]);
+        }
+        let found = overlap(&fake.roots, "sda", "sdb").unwrap();
+        assert!(found.how.contains("have bytes in common") && !found.is_same, "{found:?}");
+    }
+
+    #[test]
+    fn neighbours_share_nothing() {
+        let fake = machine();
+        for (one, other) in [
+            ("sda", "sdb"),
+            ("sda1", "sda2"),
+            ("dm-0", "sda2"),
+            ("loop0", "loop2"),
+            ("sda", "loop0"),
+            ("sdb2", "loop3"),
+        ] {
+            assert_eq!(overlap(&fake.roots, one, other), None, "{one} {other}");
+            assert_eq!(overlap(&fake.roots, other, one), None, "{other} {one}");
+        }
+    }
+}

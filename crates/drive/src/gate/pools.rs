@@ -1,0 +1,85 @@
+//! ZFS pools: which one a device says that it belongs to, and whether that one is imported.
+//!
+//! The kernel shows no holders for them. What udev found is not there in a container, so the labels on the
+//! device are read too; the list of imported pools is the same everywhere.
+
+use super::checks::{Use, uses};
+use super::contents::parts;
+use super::family::{Family, pool_of};
+use crate::list::signatures::zfs_labels;
+use crate::roots::{Roots, list_dir};
+use drivescope_model::gate::Check;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// Within each label: where the description of the pool begins, and how long it is at most (`vdev_label_t` in
+/// OpenZFS, `include/sys/vdev_impl.h`).
+const DESCRIPTION: (u64, usize) = (16 * 1024, 112 * 1024);
+/// Of a pair of an nvlist whose value is a string.
+const STRING: usize = 9;
+
+/// A device that says to belong to a pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// Kernel name.
+    pub device: String,
+    /// Name of the pool.
+    pub pool: String,
+}
+
+/// What the labels on the device `name` of `size_bytes` and on its partitions say, read through `source`.
+pub(crate) fn members(roots: &Roots, name: &str, source: &File, size_bytes: u64) -> Vec<Member> {
+    let member = |(device, start, size)| {
+        let pool = zfs_labels(size).into_iter().find_map(|label| {
+            let mut bytes = vec![0; DESCRIPTION.1];
+            source.read_exact_at(&mut bytes, start + label + DESCRIPTION.0).ok()?;
+            pool_name(&bytes)
+        })?;
+        Some(Member { device, pool })
+    };
+    parts(roots, name, size_bytes).into_iter().filter_map(member).collect()
+}
+
+/// The check `pools`. A pool that is not imported shows as a signature only.
+pub(crate) fn check(roots: &Roots, family: &Family, labelled: &[Member]) -> Vec<Check> {
+    let imported = list_dir(&roots.proc.join("spl/kstat/zfs"));
+    let by_udev = family
+        .members()
+        .filter_map(|name| pool_of(roots, name).map(|pool| Member { device: name.clone(), pool }));
+    let all = by_udev.chain(labelled.iter().cloned());
+    let found =
+        all.filter(|member| imported.contains(&member.pool)).map(|Member { device, pool }| {
+            let evidence = format!("{device} belongs to the imported ZFS pool {pool}");
+            Use::new(evidence, format!("zpool status -L {pool}"))
+        });
+    uses("pools", found.collect(), "no imported ZFS pool known to have it")
+}
+
+/// The string `name` of an nvlist in XDR (OpenZFS, `module/nvpair/nvpair.c`): four bytes of encoding, version and
+/// flags; then pairs, each of its size, its decoded size, name, type, number of elements and value. Numbers
+/// have four bytes and the high ones first; texts have their length before them and are filled up to four.
+fn pool_name(list: &[u8]) -> Option<String> {
+    const XDR: u8 = 1;
+    let number = |bytes: &[u8], at: usize| -> Option<usize> {
+        let bytes = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
+        usize::try_from(u32::from_be_bytes(bytes)).ok()
+    };
+    let text = |bytes: &[u8], at: usize| -> Option<(Vec<u8>, usize)> {
+        let length = number(bytes, at)?;
+        let text = bytes.get(at + 4..(at + 4).checked_add(length)?)?;
+        Some((text.to_vec(), at + 4 + length.next_multiple_of(4)))
+    };
+    if *list.first()? != XDR {
+        return None;
+    }
+    let mut rest = list.get(12..)?;
+    loop {
+        let size = number(rest, 0).filter(|size| *size > 0)?;
+        let pair = rest.get(..size)?;
+        let (key, after) = text(pair, 8)?;
+        if key == b"name" && number(pair, after) == Some(STRING) {
+            return String::from_utf8(text(pair, after + 8)?.0).ok();
+        }
+        rest = &rest[size..];
+    }
+}

@@ -1,0 +1,152 @@
+//! The running system, what this program keeps, and what lies beside them on the same drive.
+
+use super::machine::{Machine, allowed, check, refused};
+use drivescope_model::WriteLevel;
+use drivescope_model::gate::Outcome;
+use rustix::io::Errno;
+
+#[test]
+fn the_disk_of_the_running_system_is_never_overwritten() {
+    for (place, name) in [("/", "sda"), ("/boot", "sdb"), ("/usr", "sdb")] {
+        let mut machine = Machine::new();
+        machine.target = name;
+        machine.sdb1();
+        machine.mounts(&[&format!("2 1 8:17 / {place} rw - ext4 /dev/sdb1 rw")]);
+        if place == "/" {
+            machine.mounts(&[]);
+        }
+        for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+            refused(&machine.confirmed(level), "system", "no override");
+            refused(&machine.confirmed(level), "places", place);
+        }
+    }
+}
+
+#[test]
+fn a_free_partition_beside_the_system_takes_only_its_own_bytes() {
+    let mut machine = Machine::new();
+    machine.target = "sda2";
+    let record = machine.examine(WriteLevel::SameBytes);
+    allowed(&record);
+    assert!(check(&record, "system").evidence.contains("carries the running system"));
+    assert_eq!(check(&record, "siblings").outcome, Outcome::Unknown);
+    assert!(check(&record, "siblings").evidence.contains("sda1"));
+    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+        refused(&machine.confirmed(level), "system", "sda carries the running system");
+    }
+}
+
+/// A target below which the system lies, as a container sees it: `sda2`, and a volume on it.
+fn beside_the_hidden_system(is_volume: bool) -> Machine {
+    let mut machine = Machine::new();
+    machine.target = "sda2";
+    if is_volume {
+        machine.upper("dm-0", (253, 0), &["sda2"], &[("dm/uuid", "LVM-x"), ("dm/name", "vg-free")]);
+        machine.target = "dm-0";
+    }
+    machine.in_container()
+}
+
+#[test]
+fn beside_a_system_that_cannot_be_seen_nothing_is_overwritten() {
+    for (is_volume, busy) in [(false, Errno::BUSY), (true, Errno::BUSY), (false, Errno::NOENT)] {
+        let machine = beside_the_hidden_system(is_volume);
+        // What hides the system shows other uses: swap of the host, and a volume of it.
+        machine.fake.file("proc/swaps", "Filename Type\n/dev/sdc partition 8 0 -2\n");
+        for name in ["sda", "sda1"] {
+            machine.change(name, |node| node.exclusive = Some(busy));
+        }
+        allowed(&machine.confirmed(WriteLevel::SameBytes));
+        for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+            refused(&machine.confirmed(level), "rest of the drive", "from the host");
+        }
+    }
+    for is_volume in [false, true] {
+        let machine = beside_the_hidden_system(is_volume);
+        allowed(&machine.confirmed(WriteLevel::Destroy));
+    }
+}
+
+#[test]
+fn without_the_mounts_of_the_first_process_the_system_is_hidden_too() {
+    let mut machine = Machine::new();
+    machine.sdb1();
+    machine.target = "sdb1";
+    machine.change("sdb", |node| node.exclusive = Some(Errno::BUSY));
+    allowed(&machine.confirmed(WriteLevel::Destroy));
+    std::fs::remove_file(machine.fake.path("proc/1/mountinfo")).unwrap();
+    refused(&machine.confirmed(WriteLevel::Destroy), "rest of the drive", "not root");
+}
+
+#[test]
+fn a_sibling_that_another_container_has_mounted_is_told() {
+    let machine = beside_the_hidden_system(false);
+    machine.fake.file("sys/fs/ext4/sda1/x", "1");
+    let record = machine.examine(WriteLevel::SameBytes);
+    assert!(check(&record, "siblings").evidence.contains("sda1"), "{record:#?}");
+    allowed(&record);
+}
+
+#[test]
+fn swap_and_the_running_program_are_part_of_the_system() {
+    let machine = Machine::new();
+    machine.fake.file("proc/swaps", "Filename Type\n/dev/sdb partition 8 0 -2\n");
+    refused(&machine.confirmed(WriteLevel::Destroy), "system", "sdb");
+    let machine = Machine::new();
+    let home = machine.fake.path("").canonicalize().unwrap();
+    machine.mounts(&[&format!("2 1 8:16 / {} rw - ext4 /dev/sdb rw", home.display())]);
+    machine.fake.file("program", "");
+    machine.fake.link("proc/self/exe", machine.fake.path("program"));
+    let record = machine.confirmed(WriteLevel::Restore);
+    refused(&record, "system", "sdb");
+    refused(&record, "places", "this program");
+}
+
+#[test]
+fn the_store_and_the_journal_must_lie_elsewhere() {
+    let mut machine = Machine::new();
+    let home = machine.fake.path("").canonicalize().unwrap();
+    machine.own.store = Some(home.join("not/yet/there/runs.db"));
+    machine.own.journal = Some(home.join("journal"));
+    allowed(&machine.examine(WriteLevel::Restore));
+    assert!(check(&machine.examine(WriteLevel::Restore), "journal").evidence.contains("sda1"));
+    machine.mounts(&[&format!("2 1 8:16 / {} rw - ext4 /dev/sdb rw", home.display())]);
+    let record = machine.confirmed(WriteLevel::Restore);
+    refused(&record, "places", "the store of runs");
+    refused(&record, "places", "the restore journal");
+    refused(&record, "journal", "lies on sdb too");
+}
+
+#[test]
+fn a_logical_volume_on_the_system_disk_is_part_of_it() {
+    let mut machine = Machine::new();
+    machine.upper("dm-0", (253, 0), &["sda2"], &[("dm/uuid", "LVM-x"), ("dm/name", "vg-free")]);
+    machine.target = "dm-0";
+    allowed(&machine.examine(WriteLevel::SameBytes));
+    refused(&machine.confirmed(WriteLevel::Destroy), "system", "carries the running system");
+}
+
+#[test]
+fn siblings_are_told_with_what_uses_them() {
+    type Case = (fn(&Machine), &'static str);
+    let cases: [Case; 5] = [
+        (|m| m.mounted("sdb1", "/data", "ext4"), "sdb1 is mounted"),
+        (|m| m.open_file_system("sdb1", "xfs"), "sdb1 has an open file system"),
+        (|m| m.swap("/dev/sdb1"), "sdb1 is swap in use"),
+        (
+            |m| m.upper("md0", (9, 0), &["sdb1"], &[("md/level", "raid1")]),
+            "sdb1 has something built on it",
+        ),
+        (|m| m.swap("/dev/sda2"), "no other partition of the disk is in use"),
+    ];
+    for (make, words) in cases {
+        let mut machine = Machine::new();
+        machine.with_part();
+        machine.target = "sdb2";
+        machine.with_second_part();
+        make(&machine);
+        let record = machine.examine(WriteLevel::SameBytes);
+        allowed(&record);
+        assert!(check(&record, "siblings").evidence.starts_with(words), "{record:#?}");
+    }
+}

@@ -1,0 +1,200 @@
+//! Free devices: every kind of device, in and out of containers, and what beside them does not matter.
+
+use super::kinds::{KINDS, Kind, nvme};
+use super::machine::{LEVELS, Machine, SIZE, allowed, check, refused};
+use drivescope_model::WriteLevel;
+use drivescope_model::gate::Outcome;
+use rustix::io::Errno;
+
+/// The target as the kernel gives it: what an array or a volume is made of, it holds itself.
+fn blank(kind: &Kind) -> Machine {
+    let machine = Machine::of(kind);
+    if machine.fake.roots.block_dir("sde").unwrap().join("holders").exists() {
+        machine.change("sde", |node| node.exclusive = Some(Errno::BUSY));
+    }
+    machine
+}
+
+type View = (&'static str, fn(Machine) -> Machine);
+
+/// From where a machine is looked at.
+const VIEWS: [View; 3] = [
+    ("the host", |machine| machine),
+    ("a container", Machine::in_container),
+    ("a container with the host's processes", Machine::in_container_with_processes),
+];
+
+#[test]
+fn a_blank_device_is_free_whatever_it_is_and_wherever_one_looks() {
+    for kind in &KINDS {
+        for (from, view) in VIEWS {
+            println!("{} from {from}", kind.disk);
+            let machine = view(blank(kind));
+            for level in LEVELS {
+                allowed(&machine.confirmed(level));
+            }
+            allowed(&machine.examine(WriteLevel::SameBytes));
+            allowed(&machine.examine(WriteLevel::Restore));
+            let record = machine.examine(WriteLevel::Destroy);
+            assert_eq!(record.refusals().count(), 1, "only the name is missing: {record:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_blank_partition_is_free_whatever_it_lies_on_and_wherever_one_looks() {
+    for kind in KINDS.iter().filter(|kind| kind.part != kind.disk) {
+        for (from, view) in VIEWS {
+            println!("{} from {from}", kind.part);
+            let mut machine = blank(kind);
+            machine.target = machine.with_part();
+            machine.with_second_part();
+            let machine = view(machine);
+            for level in LEVELS {
+                let record = machine.confirmed(level);
+                allowed(&record);
+                assert_eq!(check(&record, "siblings").outcome, Outcome::Ok);
+            }
+        }
+    }
+}
+
+/// A target beside which everything is in use.
+fn among_others(kind: &Kind) -> Machine {
+    let machine = blank(kind);
+    machine.with_part();
+    machine.part("sdc", 1, (8, 33), (1 << 20, 8 << 20));
+    machine.mounted("sdc1", "/data", "ext4");
+    machine.upper("md0", (9, 0), &["sdc"], &[("md/level", "raid1")]);
+    machine.upper("loop0", (7, 0), &[], &[("loop/backing_file", "/data/disk.img")]);
+    machine.fake.file("sys/fs/ext4/features/x", "1");
+    machine.fake.file("proc/fs/jbd2/sdc1-8/info", "1");
+    machine.fake.file("proc/fs/nfsd/pool_stats", "1");
+    machine.swap("/data/swap");
+    machine.fake.file("proc/spl/kstat/zfs/tank/state", "ONLINE");
+    machine.label_of_pool("dozer", true);
+    machine.fake.attrs("sdc", &[("wwid", "naa.2")]);
+    machine.fake.link("proc/812/fd/10", "/dev/sdc");
+    machine
+}
+
+#[test]
+fn what_others_use_does_not_make_a_device_busy() {
+    for kind in &KINDS {
+        for (from, view) in VIEWS {
+            println!("{} from {from}", kind.disk);
+            let machine = view(among_others(kind));
+            for level in LEVELS {
+                allowed(&machine.confirmed(level));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_loop_device_is_named_by_its_size_and_free_although_its_file_lies_on_the_system_disk() {
+    let machine = Machine::of(&KINDS[4]);
+    assert_eq!(machine.report(WriteLevel::Destroy).missing_phrase(), Some(format!("loop5:{SIZE}")));
+}
+
+#[test]
+fn a_file_that_another_loop_device_has_mounted_is_in_use_in_a_container_too() {
+    let machine = Machine::of(&KINDS[4]);
+    machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+    machine.mounted("loop6", "/data", "ext4");
+    let machine = machine.in_container();
+    let words = "ext4 on loop6 (same bytes as loop5)";
+    refused(&machine.confirmed(WriteLevel::SameBytes), "file systems", words);
+}
+
+#[test]
+fn another_namespace_of_the_same_drive_is_another_device() {
+    let machine = Machine::of(&KINDS[1]);
+    nvme(&machine, "nvme1n2", (259, 40), 2);
+    machine.mounted("nvme1n2", "/", "ext4");
+    for level in LEVELS {
+        allowed(&machine.confirmed(level));
+    }
+    let phrase = machine.report(WriteLevel::Destroy).missing_phrase();
+    assert_eq!(phrase.as_deref(), Some("S5TEST:nvme1n1"), "one serial number, two devices");
+}
+
+#[test]
+fn a_hidden_path_to_a_namespace_is_not_another_device() {
+    let machine = Machine::of(&KINDS[1]);
+    nvme(&machine, "nvme1c1n1", (259, 41), 1);
+    machine.fake.attrs("nvme1c1n1", &[("hidden", "1")]);
+    let phrase = machine.report(WriteLevel::Destroy).missing_phrase();
+    assert_eq!(phrase.as_deref(), Some("S5TEST"));
+    for level in LEVELS {
+        allowed(&machine.confirmed(level));
+    }
+}
+
+/// A volume or an array on `sda2`, beside the system, another volume of the same group, and one of a group on
+/// `sda3`. The kernel lets nobody claim what is held.
+fn beside_volumes(name: &'static str) -> Machine {
+    let mut machine = Machine::new();
+    machine.upper("dm-0", (253, 0), &["sda2"], &[("dm/uuid", "LVM-x"), ("dm/name", "vg-other")]);
+    match name {
+        "dm-5" => {
+            let attrs = [("dm/uuid", "LVM-y"), ("dm/name", "vg-free")];
+            machine.upper(name, (253, 5), &["sda2"], &attrs);
+        }
+        _ => machine.upper(name, (9, 5), &["dm-0"], &[("md/level", "raid0")]),
+    }
+    machine.part("sda", 3, (8, 3), (600 << 20, 16 << 20));
+    machine.upper("dm-9", (253, 9), &["sda3"], &[("dm/uuid", "LVM-z"), ("dm/name", "far-free")]);
+    for held in ["sda", "sda2", "sda3"] {
+        machine.change(held, |node| node.exclusive = Some(Errno::BUSY));
+    }
+    if name == "md5" {
+        machine.change("dm-0", |node| node.exclusive = Some(Errno::BUSY));
+    }
+    machine.target = name;
+    machine.in_container()
+}
+
+#[test]
+fn in_a_container_a_volume_is_free_unless_something_else_on_its_drive_is_in_use() {
+    for target in ["dm-5", "md5"] {
+        let machine = beside_volumes(target);
+        for level in LEVELS {
+            allowed(&machine.confirmed(level));
+        }
+        let others: &[&str] =
+            if target == "dm-5" { &["sda1", "dm-0", "dm-9"] } else { &["sda1", "dm-9"] };
+        for other in others {
+            let machine = beside_volumes(target);
+            machine.change(other, |node| node.exclusive = Some(Errno::BUSY));
+            allowed(&machine.confirmed(WriteLevel::SameBytes));
+            for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+                let words = format!("{other} on sda is in use");
+                refused(&machine.confirmed(level), "rest of the drive", &words);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_loop_device_straight_on_a_partition_is_free_beside_the_system_for_its_own_bytes() {
+    let mut machine = Machine::new();
+    machine.upper("loop9", (7, 9), &[], &[("loop/backing_file", "/dev/sda2")]);
+    machine.target = "loop9";
+    allowed(&machine.confirmed(WriteLevel::SameBytes));
+    let record = machine.confirmed(WriteLevel::Destroy);
+    refused(&record, "system", "sda carries the running system");
+}
+
+/// Loop devices hold nothing of what they lie straight on: its own claim decides.
+#[test]
+fn in_a_container_a_loop_device_straight_on_a_used_disk_gives_up_nothing() {
+    let mut machine = Machine::new();
+    machine.upper("loop9", (7, 9), &[], &[("loop/backing_file", "/dev/sda2")]);
+    machine.target = "loop9";
+    let machine = machine.in_container();
+    allowed(&machine.confirmed(WriteLevel::Destroy));
+    machine.change("sda", |node| node.exclusive = Some(Errno::BUSY));
+    let record = machine.confirmed(WriteLevel::Destroy);
+    refused(&record, "rest of the drive", "something else on sda is in use");
+}

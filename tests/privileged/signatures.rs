@@ -1,0 +1,176 @@
+//! Contents of real devices, made by the tools of each format, as `run --dry-run` tells them.
+
+use super::gate::{blank, opinion, refused};
+use super::guards::{Loop, image_with, tool};
+use super::is_privileged;
+use crate::support::{Scratch, skip_loudly};
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+/// All levels of a device that nobody uses and that carries `kind`.
+#[track_caller]
+fn expect_contents(scratch: &Scratch, device: &Loop, kind: &str, size: u64) {
+    let node = &device.node;
+    opinion(scratch, node, &["--write=same-bytes"], 0);
+    let gate = opinion(scratch, node, &["--write=restore"], 3);
+    refused(&gate, "signatures", kind);
+    refused(&gate, "confirmation", "needs the device's own name");
+    let phrase = format!("{}:{size}", device.name());
+    opinion(scratch, node, &["--write", &format!("restore:{phrase}")], 0);
+    opinion(scratch, node, &["--destroy", &phrase], 0);
+}
+
+#[test]
+fn what_mkfs_makes_is_recognised() {
+    if !is_privileged() {
+        return;
+    }
+    for (kind, mib, mkfs, options) in [
+        ("ext2", 64, "mkfs.ext2", &["-q", "-F"][..]),
+        ("ext3", 64, "mkfs.ext3", &["-q", "-F"]),
+        ("ext4", 64, "mkfs.ext4", &["-q", "-F"]),
+        ("xfs", 512, "mkfs.xfs", &["-q"]),
+        ("btrfs", 256, "mkfs.btrfs", &["-q"]),
+        ("vfat", 4, "mkfs.vfat", &["-F", "12"]),
+        ("vfat", 32, "mkfs.vfat", &["-F", "16"]),
+        ("vfat", 64, "mkfs.vfat", &["-F", "32"]),
+        ("swap", 64, "mkswap", &[]),
+    ] {
+        let scratch = Scratch::new();
+        let Some(image) = image_with(&scratch, mib, mkfs, options) else { continue };
+        let Some(device) = Loop::attach(&image, &[]) else { return };
+        expect_contents(&scratch, &device, &format!("{}: {kind}", device.name()), mib << 20);
+    }
+}
+
+/// Volume managers and the file systems of other systems, made by their own tools on the device.
+#[test]
+fn what_other_tools_make_is_recognised() {
+    if !is_privileged() {
+        return;
+    }
+    let keys = Scratch::new();
+    let key = keys.file("key", "not a secret");
+    let luks = |kind| vec!["luksFormat", "--batch-mode", "--key-file", &key, "--type", kind];
+    let luks2 = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"];
+    for (kind, name, options) in [
+        ("LVM2_member", "pvcreate", vec!["--yes", "--devicesfile", ""]),
+        ("crypto_LUKS", "cryptsetup", [&luks("luks1")[..], &["--iter-time", "10"]].concat()),
+        ("crypto_LUKS", "cryptsetup", [&luks("luks2")[..], &luks2].concat()),
+        ("ntfs", "mkntfs", vec!["--quick", "--force", "--quiet"]),
+        ("exfat", "mkfs.exfat", vec![]),
+    ] {
+        let scratch = Scratch::new();
+        let Some(image) = image_with(&scratch, 64, "true", &[]) else { return };
+        let Some(device) = Loop::attach(&image, &[]) else { return };
+        if let Err(why) = tool(name, &[&options[..], &[&device.node]].concat()) {
+            skip_loudly(&why);
+            continue;
+        }
+        expect_contents(&scratch, &device, &format!("{}: {kind}", device.name()), 64 << 20);
+    }
+}
+
+/// Superblocks as their formats describe them, for tools that a machine seldom has.
+#[test]
+fn members_of_volume_managers_are_recognised() {
+    if !is_privileged() {
+        return;
+    }
+    const SIZE: u64 = 64 << 20;
+    let luks = [b"LUKS\xBA\xBE\x00\x02".as_slice(), &[0; 504]].concat();
+    let lvm = [b"LABELONE".as_slice(), &1u64.to_le_bytes(), &[0; 8], b"LVM2 001"].concat();
+    let md = |minor: u32| [0xA92B_4EFCu32.to_le_bytes(), minor.to_le_bytes()].concat();
+    for (kind, at, bytes) in [
+        ("crypto_LUKS", 0, luks),
+        ("LVM2_member", 512, lvm),
+        ("linux_raid_member", 4096, md(1)),
+        ("linux_raid_member", SIZE - 8192, md(1)),
+        ("linux_raid_member", SIZE - 65536, md(0)),
+    ] {
+        let scratch = Scratch::new();
+        let Some(device) = blank(&scratch, SIZE >> 20, &[]) else { return };
+        let image = fs::OpenOptions::new().write(true).open(scratch.path("image")).unwrap();
+        image.write_all_at(&bytes, at).unwrap();
+        expect_contents(&scratch, &device, kind, SIZE);
+    }
+}
+
+/// What each format keeps elsewhere tells it when its beginning is gone, also where sectors have 4096 bytes.
+#[test]
+fn copies_are_found_when_the_beginning_is_wiped() {
+    if !is_privileged() {
+        return;
+    }
+    const MIB: u64 = 512;
+    for sector in [512u64, 4096] {
+        let bytes = sector.to_string();
+        for (kind, name, options, wiped) in [
+            ("ntfs", "mkntfs", vec!["--quick", "--force", "--quiet", "-s", &bytes], MIB << 19),
+            ("exfat", "mkfs.exfat", vec![], 12 * sector),
+            ("vfat", "mkfs.vfat", vec!["-F", "32", "-S", &bytes], 6 * sector),
+        ] {
+            let scratch = Scratch::new();
+            let sectors = format!("--sector-size={bytes}");
+            let Some(device) = blank(&scratch, MIB, &[&sectors]) else { return };
+            if let Err(why) = tool(name, &[&options[..], &[&device.node]].concat()) {
+                skip_loudly(&why);
+                continue;
+            }
+            wipe(&device, wiped);
+            expect_contents(&scratch, &device, kind, MIB << 20);
+        }
+    }
+}
+
+#[test]
+fn the_second_header_of_luks2_is_found_wherever_it_may_lie() {
+    if !is_privileged() {
+        return;
+    }
+    let keys = Scratch::new();
+    let key = keys.file("key", "not a secret");
+    for kib in (0..9).map(|power| 16u64 << power) {
+        let scratch = Scratch::new();
+        let Some(device) = blank(&scratch, 64, &[]) else { return };
+        let size = format!("{kib}k");
+        let format = ["luksFormat", "--batch-mode", "--key-file", &key, "--type", "luks2"];
+        let cheap = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"];
+        let own = ["--luks2-metadata-size", &size, &device.node];
+        if let Err(why) = tool("cryptsetup", &[&format[..], &cheap, &own].concat()) {
+            return skip_loudly(&why);
+        }
+        wipe(&device, kib << 10);
+        expect_contents(&scratch, &device, "crypto_LUKS", 64 << 20);
+    }
+}
+
+/// Swap areas of machines with other pages, and the name that takes their place when the system hibernates.
+#[test]
+fn swap_areas_and_images_of_all_page_sizes_are_found() {
+    if !is_privileged() {
+        return;
+    }
+    for kib in [4u64, 8, 16, 32, 64] {
+        let scratch = Scratch::new();
+        let Some(device) = blank(&scratch, 64, &[]) else { return };
+        let size = (kib << 10).to_string();
+        if let Err(why) = tool("mkswap", &["--pagesize", &size, &device.node]) {
+            return skip_loudly(&why);
+        }
+        expect_contents(&scratch, &device, "swap", 64 << 20);
+        write(&device, b"S1SUSPEND\0", (kib << 10) - 10);
+        expect_contents(&scratch, &device, "swsuspend", 64 << 20);
+    }
+}
+
+/// Writes to the device itself, so that nobody reads older bytes from its cache.
+fn write(device: &Loop, bytes: &[u8], at: u64) {
+    let node = fs::OpenOptions::new().write(true).open(&device.node).expect("it is ours");
+    node.write_all_at(bytes, at).expect("it lies within");
+    node.sync_all().expect("it is a file below");
+}
+
+fn wipe(device: &Loop, bytes: u64) {
+    write(device, &vec![0; usize::try_from(bytes).expect("fits in memory")], 0);
+}
