@@ -67,11 +67,14 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
     let what = if failure.write { "write" } else { "read" };
     let place = format!("{what} at byte {} ({})", failure.offset, Bytes(failure.offset));
     let why = match failure.errno {
-        0 => "was cut short".to_string(),
+        0 if failure.write => no_space(),
+        0 => "was cut short: the file or device ends there now; something made it smaller"
+            .to_string(),
         libc::EIO => "failed: I/O error; the kernel log (dmesg) says more".to_string(),
-        libc::ENOSPC | libc::EDQUOT => {
-            "failed: no space is left: the file system is full, or the device became smaller; free some \
-             space or use a smaller --size"
+        libc::ENOSPC | libc::EDQUOT => no_space(),
+        libc::EINVAL => {
+            "failed: the device does not take requests of this size or place; use multiples of \
+                         its sectors"
                 .to_string()
         }
         libc::ENODEV | libc::ENXIO => "failed: the device is gone; check its cable".to_string(),
@@ -81,6 +84,13 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
         0 | 1 => format!("{place} {why}"),
         _ => format!("{place} {why} ({count} requests failed)"),
     }
+}
+
+/// Where a file system is full, and so it is where a write of several pages found room for some of them.
+fn no_space() -> String {
+    "failed: no space is left: the file system is full, or the device became smaller; free some space or use \
+     a smaller --size"
+        .to_string()
 }
 
 impl From<JournalError> for BenchError {

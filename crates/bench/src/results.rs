@@ -136,16 +136,22 @@ impl TestRecord {
         is_new
     }
 
+    /// What was found about the metrics of `cell` holds for the metric `key` as well, which comes from them;
+    /// both without the test's name.
+    pub fn share_findings(&mut self, cell: &str, key: &str) {
+        let [cell, key] = [cell, key].map(|name| format!("{}.{name}", self.test));
+        let about = |finding: &&mut Finding| !finding.metrics.is_empty() && finding.concerns(&cell);
+        for finding in self.findings.iter_mut().filter(about) {
+            finding.metrics.push(key.clone());
+        }
+    }
+
     /// The result; status and time are the caller's.
     pub fn finish(mut self, rounds_planned: u32) -> TestResult {
         for cell in self.cells() {
             self.finish_cell(&cell);
         }
-        let few = rounds_planned < ROUNDS_MIN && !self.without_rounds;
-        if few && !self.metrics.is_empty() {
-            let evidence = format!("{rounds_planned} of the {ROUNDS_MIN} rounds a figure needs");
-            self.notice(Finding::new(FindingId::FewRounds, evidence).about(self.test.name()));
-        }
+        self.notice_few_rounds(rounds_planned);
         let mut result = TestResult::empty(self.test, TestStatus::Done, None);
         let record = |round: &Round| round.record(self.split_of(&round.cell));
         result.phases = self.rounds.iter().map(record).collect();
@@ -159,6 +165,32 @@ impl TestRecord {
             }
         }
         result
+    }
+
+    /// Fewer rounds than a figure needs: because no more were planned, or because the test ended before.
+    fn notice_few_rounds(&mut self, planned: u32) {
+        if self.without_rounds || self.metrics.is_empty() {
+            return;
+        }
+        if planned < ROUNDS_MIN {
+            let evidence = few_rounds(planned as usize);
+            self.notice(Finding::new(FindingId::FewRounds, evidence).about(self.test.name()));
+            return;
+        }
+        for cell in self.cells() {
+            self.notice_few_rounds_of(&cell);
+        }
+    }
+
+    /// Notices a cell that was meant to have several rounds and has fewer than a figure needs.
+    pub fn notice_few_rounds_of(&mut self, cell: &str) {
+        let of_cell = |round: &&Round| round.cell == cell && round.measured.recorder.ops > 0;
+        let rounds = self.rounds.iter().filter(of_cell).count();
+        if (1..ROUNDS_MIN as usize).contains(&rounds) {
+            let evidence = format!("{cell}: {}", few_rounds(rounds));
+            let about = format!("{}.{cell}", self.test);
+            self.notice(Finding::new(FindingId::FewRounds, evidence).about(about));
+        }
     }
 
     /// Cells in the order of their first round.
@@ -263,6 +295,10 @@ impl TestRecord {
             self.notice(finding.weighing((high - low) / median));
         }
     }
+}
+
+fn few_rounds(rounds: usize) -> String {
+    format!("{rounds} of the {ROUNDS_MIN} rounds a figure needs")
 }
 
 fn metric(key: String, rounds: Vec<f64>) -> Metric {

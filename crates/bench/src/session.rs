@@ -219,7 +219,7 @@ impl<'a> Session<'a> {
             Err(BenchError::Interrupted) => (TestStatus::Interrupted, None),
             Err(BenchError::Unsuitable(why)) => (TestStatus::Skipped, Some(why)),
             Err(error) => {
-                result.findings.extend(validity::of_error(&error));
+                result.findings.extend(validity::of_error(&error, self.target.info().kind));
                 (TestStatus::Failed, Some(error.to_string()))
             }
         };

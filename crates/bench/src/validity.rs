@@ -16,6 +16,7 @@ use crate::results::Round;
 use crate::session::Session;
 use drivescope_drive::counters::DeviceCounters;
 use drivescope_model::cell::Order;
+use drivescope_model::drive::Link;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::{Bytes, three_digits};
@@ -28,10 +29,15 @@ const OTHER_SHARE: f64 = 0.10;
 const OTHER_MIN_BYTES: f64 = 4e6;
 /// Less than this share of our bytes on the device means that something else answered.
 const SEEN_SHARE_MIN: f64 = 0.90;
-/// Below this many bytes the kernel's counters and ours need not agree.
+/// Below this many bytes the kernel's counters and ours need not agree: it counts a request shortly after its
+/// end. Of many small ones fewer bytes do, since one of them is a small part.
 const COUNTED_MIN_BYTES: f64 = 1e6;
+const COUNTED_MANY: u64 = 100;
+const COUNTED_MANY_BYTES: f64 = 256e3;
 /// A loop device whose file lies in memory by more than this share is answered by memory.
 const LOOP_CACHED_MAX: f64 = 0.5;
+/// Requests that a rate within a round rests on, on average.
+const DROP_REQUESTS_MIN: f64 = 16.0;
 /// Longest healthy silence of a drive.
 const STALL_NS: u64 = 1_000_000_000;
 /// Open loops that end with more of their requests undone than this share, and more than the few that
@@ -47,6 +53,8 @@ pub struct Facts {
     memory_backed: bool,
     file_system: bool,
     link_mb_s: Option<f64>,
+    /// The link carries data both ways at once.
+    duplex: bool,
     rpm: Option<f64>,
     capacity_bytes: u64,
     /// Bytes of the target that tests use.
@@ -76,6 +84,7 @@ impl Facts {
             memory_backed: session.target.memory_backed().is_some(),
             file_system: session.target.info().file_system.is_some(),
             link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
+            duplex: drive.and_then(|d| d.link.as_ref()).is_some_and(Link::is_duplex),
             rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
             capacity_bytes: drive.map_or(u64::MAX, |d| d.capacity_bytes),
             whole_bytes: session.whole_bytes(),
@@ -136,9 +145,12 @@ fn above_ceiling(round: &Round, facts: &Facts) -> Option<Finding> {
     }
     let rate = round.measured.mb_s();
     if let Some(link) = facts.link_mb_s {
-        let evidence = || format!("{}: {rate:.0} MB/s over a link of {link:.0} MB/s", round.cell);
-        return (rate > link * CEILING_SLACK)
-            .then(|| Finding::new(FindingId::AboveLink, evidence()).weighing(rate));
+        // PCIe and USB 3 carry reads and writes side by side, SATA one or the other.
+        let one_way = rate * if facts.duplex { busier_way(round) } else { 1.0 };
+        let evidence =
+            || format!("{}: {one_way:.0} MB/s over a link of {link:.0} MB/s", round.cell);
+        return (one_way > link * CEILING_SLACK)
+            .then(|| Finding::new(FindingId::AboveLink, evidence()).weighing(one_way));
     }
     let cores = copying_cores(round, facts);
     let ceiling = |copy_mb_s: f64| copy_mb_s * f64::from(cores);
@@ -150,6 +162,12 @@ fn above_ceiling(round: &Round, facts: &Facts) -> Option<Finding> {
     let evidence = || format!("{}: {rate:.0} MB/s; {of} can copy {memory:.0} MB/s", round.cell);
     (rate > memory * CEILING_SLACK)
         .then(|| Finding::new(FindingId::AboveMemory, evidence()).weighing(rate))
+}
+
+/// Share of a round's bytes that went the way that most of them went.
+fn busier_way(round: &Round) -> f64 {
+    let reads = round.load.as_ref().map_or(100, |load| load.mix.read_percent());
+    f64::from(reads.max(100 - reads)) / 100.0
 }
 
 /// Cores that can move a round's bytes through memory. With direct I/O the device does it, and several
@@ -187,6 +205,12 @@ fn above_rotation(round: &Round, facts: &Facts) -> Option<Finding> {
     None
 }
 
+/// Whether so many bytes must show in the kernel's counters.
+fn must_show(asked: f64, round: &Round) -> bool {
+    let many = round.measured.recorder.ops >= COUNTED_MANY;
+    asked > if many { COUNTED_MANY_BYTES } else { COUNTED_MIN_BYTES }
+}
+
 fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
     let (read, written) = round.asked?;
     if facts.several_devices {
@@ -205,7 +229,7 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
     for (asked, seen, what) in
         [(read, top.read_bytes as f64, "read"), (written, top.written_bytes as f64, "written")]
     {
-        if asked > COUNTED_MIN_BYTES && seen < asked * SEEN_SHARE_MIN {
+        if must_show(asked, round) && seen < asked * SEEN_SHARE_MIN {
             let id = if facts.direct { FindingId::BytesMissing } else { FindingId::PageCache };
             let missing = 1.0 - seen / asked;
             let (asked, seen) = (Bytes(asked as u64), Bytes(seen as u64));
@@ -226,7 +250,7 @@ fn missing_below_loop(
     for (asked, seen, what) in
         [(read, below.read_bytes, "read"), (written, below.written_bytes, "written")]
     {
-        if asked > COUNTED_MIN_BYTES && (seen as f64) < asked * SEEN_SHARE_MIN {
+        if must_show(asked, round) && (seen as f64) < asked * SEEN_SHARE_MIN {
             let missing = 1.0 - seen as f64 / asked;
             let (asked, seen) = (Bytes(asked as u64), Bytes(seen));
             let evidence = format!(
@@ -258,9 +282,25 @@ fn other_io(round: &Round, facts: &Facts) -> Option<Finding> {
     })
 }
 
-/// A lasting drop of the rate within the round.
+/// A lasting drop of the rate within the round; its index counts the round's intervals. Not of a round that
+/// others slowed: whose requests failed, or whose threads had to wait for a core.
+///
+/// Intervals are taken together until each has requests enough for a rate: of three or four, one more or less
+/// is a quarter.
 pub fn drop_of(round: &Round) -> Option<Drop> {
-    if round.cached_on_purpose() { None } else { lasting_drop(&round.rates_mb_s()) }
+    let recorder = &round.measured.recorder;
+    if round.cached_on_purpose()
+        || recorder.errors > 0
+        || processors::held_by_others(round).is_some()
+    {
+        return None;
+    }
+    let rates = round.rates_mb_s();
+    let each = recorder.ops as f64 / rates.len().max(1) as f64;
+    let together = (DROP_REQUESTS_MIN / each.max(0.01)).ceil().max(1.0) as usize;
+    let bins = rates.chunks_exact(together).map(|bin| bin.iter().sum::<f64>() / together as f64);
+    let drop = lasting_drop(&bins.collect::<Vec<f64>>())?;
+    Some(Drop { at_index: drop.at_index * together, ..drop })
 }
 
 fn stalled(round: &Round) -> Option<Finding> {

@@ -2,12 +2,15 @@
 //! drive.
 
 use super::*;
+use crate::error::BenchError;
+use crate::recorder::IoFailure;
 use crate::results::{Cache, CoresTaken};
 use crate::testing::{SECOND, round};
 use drivescope_drive::counters::DeviceCounters;
 use drivescope_model::cell::Mix;
 use drivescope_model::document::Limiter;
 use drivescope_model::options::Arrivals;
+use drivescope_model::target::TargetKind;
 
 fn facts() -> Facts {
     Facts {
@@ -16,6 +19,7 @@ fn facts() -> Facts {
         memory_backed: false,
         file_system: true,
         link_mb_s: Some(600.0),
+        duplex: false,
         rpm: None,
         capacity_bytes: 1 << 40,
         whole_bytes: 1 << 40,
@@ -281,4 +285,77 @@ fn others_that_hold_the_processors_are_named() {
     assert_eq!(ids(&stolen, &facts()), [FindingId::BusyProcessors]);
     let evidence = of_round(&stolen, &facts()).remove(0).evidence;
     assert_eq!(evidence, "rnd4k_q1t1.read: the hypervisor took 25 % of all cores");
+}
+
+#[test]
+fn links_with_lanes_each_way_carry_as_much_both_ways() {
+    let mix: Mix = "mix70".parse().unwrap();
+    // 720 MB/s in all, 504 of them read, over 600 MB/s each way.
+    let both = round("seq1m_q8t1.mix70", 720, 1 << 20, mix);
+    let rate = both.measured.mb_s();
+    assert!((700.0..800.0).contains(&rate), "{rate}");
+    assert_eq!(ids(&both, &facts()), [FindingId::AboveLink]);
+    assert_eq!(ids(&both, &Facts { duplex: true, ..facts() }), []);
+    let reads = round("seq1m_q8t1.read", 720, 1 << 20, Mix::READ);
+    assert_eq!(ids(&reads, &Facts { duplex: true, ..facts() }), [FindingId::AboveLink]);
+}
+
+#[test]
+fn many_small_requests_that_the_device_did_not_see_are_missed() {
+    // As `surface` reads single blocks: 0.8 MB in all.
+    let mut small = round("rnd4k_q1t1.read", 200, 4096, Mix::READ);
+    small.load = None;
+    if let Some(top) = &mut small.top {
+        top.read_bytes = 0;
+    }
+    assert_eq!(ids(&small, &facts()), [FindingId::BytesMissing]);
+    let few = Round { asked: Some((12.0 * 4096.0, 0.0)), ..small };
+    assert_eq!(ids(&few, &facts()), []);
+}
+
+/// 200 requests in a second come three or four in an interval of 20 ms, by chance fewer at its end.
+#[test]
+fn a_few_requests_more_or_less_are_no_drop() {
+    let mut slow = round("rnd4k_q32t1.read", 200, 4096, Mix::READ);
+    let recorder = &mut slow.measured.recorder;
+    let rates = [4u64, 4, 5, 4, 4, 4, 3, 4, 5, 2].iter().cycle().take(50);
+    for (index, (interval, &ops)) in recorder.intervals.iter_mut().zip(rates).enumerate() {
+        interval.ops = if index >= 40 { ops * 6 / 10 } else { ops };
+        interval.bytes = interval.ops * 4096;
+    }
+    assert!(slow.rates_mb_s().len() >= 49, "{}", slow.rates_mb_s().len());
+    assert!(lasting_drop(&slow.rates_mb_s()).is_some(), "the case must be one");
+    assert_eq!(drop_of(&slow), None);
+    // Where each interval has requests enough, the same share is a drop; not where some of them failed.
+    let recorder = &mut slow.measured.recorder;
+    recorder.ops *= 100;
+    for interval in &mut recorder.intervals {
+        (interval.ops, interval.bytes) = (interval.ops * 100, interval.bytes * 100);
+    }
+    assert!(drop_of(&slow).is_some_and(|drop| (35..=45).contains(&drop.at_index)));
+    slow.measured.recorder.errors = 1;
+    assert_eq!(drop_of(&slow), None);
+}
+
+#[test]
+fn only_the_drive_is_blamed_for_its_own_failures() {
+    let error = |errno, write| BenchError::Request {
+        failure: IoFailure { errno, offset: 4096, write },
+        count: 1,
+    };
+    for (errno, write, kind, blamed) in [
+        (libc::EIO, false, TargetKind::File, true),
+        (libc::EIO, true, TargetKind::Directory, true),
+        (libc::ENOSPC, true, TargetKind::Directory, false),
+        (libc::EINVAL, false, TargetKind::Block, false),
+        // Cut short: a file system that is full, a file that became smaller, a drive that ends early.
+        (0, true, TargetKind::Directory, false),
+        (0, false, TargetKind::File, false),
+        (0, false, TargetKind::Block, true),
+    ] {
+        let finding = of_error(&error(errno, write), kind);
+        assert_eq!(finding.is_some(), blamed, "{errno} {write} {kind:?}");
+    }
+    assert!(error(0, true).to_string().contains("no space is left"));
+    assert!(error(0, false).to_string().contains("something made it smaller"));
 }

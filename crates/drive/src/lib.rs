@@ -12,6 +12,7 @@ pub mod document_file;
 pub mod error;
 pub mod filesystem;
 pub mod gate;
+mod holes;
 pub mod host;
 pub mod io_file;
 pub mod journal;

@@ -4,6 +4,7 @@ use crate::counters::{self, DeviceCounters};
 use crate::error::{DEVICE_RULES, DriveError};
 use crate::filesystem::{FsClass, compression, file_system_of};
 use crate::gate::{self, Overlap};
+use crate::holes;
 use crate::io_file::IoFile;
 use crate::list::{ListOptions, drive_named};
 use crate::own_folder;
@@ -21,8 +22,6 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Unit of `st_blocks`, whatever the file system's blocks.
-const STAT_BLOCK_BYTES: u64 = 512;
 /// Holes in more than this share of a file show in its rates.
 const HOLES_SHARE_MAX: f64 = 0.02;
 
@@ -277,12 +276,13 @@ impl Target {
         if compression(&file_system, &file).is_some() {
             return None;
         }
-        let meta = std::fs::metadata(&file).ok()?;
-        let (size, stored) = (meta.len(), meta.blocks().saturating_mul(STAT_BLOCK_BYTES));
-        let missing = size.saturating_sub(stored);
+        let (size, missing) = holes::size_and_missing(&file)?;
         (missing as f64 > size as f64 * HOLES_SHARE_MAX).then(|| {
             let (size, missing) = (Bytes(size), Bytes(missing));
-            format!("{missing} of the {size} of {} are not stored anywhere", file.display())
+            format!(
+                "{missing} of the {size} of {} hold no data: holes, or never written",
+                file.display()
+            )
         })
     }
 

@@ -65,6 +65,15 @@ pub struct Link {
     pub possible: Option<String>,
 }
 
+impl Link {
+    /// Whether it carries data both ways at once, each at its full rate: SATA is half duplex, as is USB below
+    /// 5 Gb/s; PCIe, SAS and USB from 5 Gb/s on have lanes for each direction.
+    pub fn is_duplex(&self) -> bool {
+        let half = ["SATA", "USB 480", "USB 12", "USB 1.5"];
+        !half.iter().any(|name| self.name.starts_with(name))
+    }
+}
+
 /// A partition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Partition {

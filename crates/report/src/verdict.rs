@@ -2,7 +2,7 @@
 
 use crate::number::{latency_us, three, threshold};
 use crate::rules::{Demand, USES, Use};
-use drivescope_model::document::{Rule, Verdict};
+use drivescope_model::document::{Limiter, PhaseRecord, Rule, Verdict};
 use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::target::TargetKind;
 use drivescope_model::{FindingId, Metric, Run, Severity, TestKind, TestStatus};
@@ -16,10 +16,20 @@ pub fn judge(run: &Run) -> Vec<Verdict> {
     USES.iter().map(|a_use| judge_use(a_use, run)).collect()
 }
 
+/// Why a low figure is not held against a drive.
+const HELD: &str = "which other programs on this machine held back (F034)";
+
 /// What a run says about one demand.
 enum Answer<'a> {
-    Known { metric: &'a Metric, rule: Rule },
-    Invalid { metric: &'a Metric },
+    Known {
+        metric: &'a Metric,
+        rule: Rule,
+    },
+    Invalid {
+        metric: &'a Metric,
+    },
+    /// Too low for all points, and other programs made it so.
+    Held,
     Missing,
 }
 
@@ -62,11 +72,26 @@ fn judge_use(a_use: &Use, run: &Run) -> Verdict {
 fn answer<'a>(demand: &Demand, run: &'a Run) -> Answer<'a> {
     let found = || demand.keys.iter().filter_map(|key| run.metric(key));
     if let Some(metric) = found().find(|metric| metric.valid && metric.value.is_finite()) {
-        return Answer::Known { metric, rule: rule(demand, metric) };
+        let rule = rule(demand, metric);
+        let held = rule.points < 3 && held_by_others(&metric.key, run);
+        return if held { Answer::Held } else { Answer::Known { metric, rule } };
     }
     found()
         .find(|metric| !metric.valid)
         .map_or(Answer::Missing, |metric| Answer::Invalid { metric })
+}
+
+/// Whether other programs, not the drive, set the pace of most rounds of a metric's cell.
+fn held_by_others(key: &str, run: &Run) -> bool {
+    let Some((cell, _)) = key.rsplit_once('.') else { return false };
+    let phases = run.tests.iter().flat_map(|test| {
+        let name = move |phase: &&PhaseRecord| cell == format!("{}.{}", test.test, phase.cell);
+        test.phases.iter().filter(name)
+    });
+    let (held, all) = phases.fold((0, 0), |(held, all), phase| {
+        (held + usize::from(phase.limiter == Limiter::OtherPrograms), all + 1)
+    });
+    held * 2 > all
 }
 
 impl Answer<'_> {
@@ -150,6 +175,9 @@ fn decided(
         if let (Answer::Missing, Some(why)) = (answer, too_few_requests(demand, run)) {
             sentences.push(format!("Not judged: {}, {why}", demand.what));
         }
+        if matches!(answer, Answer::Held) {
+            sentences.push(format!("Not judged: {}, {HELD}", demand.what));
+        }
     }
     let qualifiers = qualifiers(&metric.key, run);
     if !qualifiers.is_empty() {
@@ -221,6 +249,7 @@ fn undecided(demand: &Demand, answer: &Answer<'_>, most: Option<u8>, run: &Run) 
                 format!("{}: the number is not the drive's ({})", demand.what, causes(metric));
             if remedy.is_empty() { text } else { format!("{text}. {}", trim_period(remedy)) }
         }
+        Answer::Held => format!("{}, {HELD}; stop them and run again", demand.what),
         _ => unmeasured(demand, run),
     };
     if let Some(points) = most.filter(|points| *points < 3) {
@@ -395,6 +424,23 @@ mod tests {
             "sequential reads: the number is not the drive's (F001). Use a file system that \
              accepts direct I/O, or name the block device itself"
         );
+    }
+
+    #[test]
+    fn what_other_programs_held_back_is_not_held_against_the_drive() {
+        let mut run = nvme();
+        for phase in run.tests.iter_mut().flat_map(|test| &mut test.phases) {
+            phase.limiter = Limiter::OtherPrograms;
+        }
+        assert!(points(&run).iter().all(|(_, points)| *points == Some(3)), "good in spite of it");
+        for metric in run.tests.iter_mut().flat_map(|test| &mut test.metrics) {
+            if metric.key == "transfer.rnd4k_q1t1.read.iops" {
+                metric.value = 231.0;
+            }
+        }
+        assert_eq!(points(&run)[1].1, None);
+        let text = because(&run, "database");
+        assert!(text.contains("held back (F034); stop them and run again"), "{text}");
     }
 
     #[test]

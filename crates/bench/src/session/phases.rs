@@ -57,7 +57,9 @@ impl Session<'_> {
         let mut kept = watch.end(self, measured, cell, round);
         let bytes = kept.measured.requests() * load.shape.block.0 as f64;
         let reads = f64::from(load.mix.read_percent()) / 100.0;
-        kept.asked = Some((bytes * reads, bytes * (1.0 - reads)));
+        // Of a request that failed nobody knows how much was moved.
+        let moved = kept.measured.recorder.errors == 0;
+        kept.asked = moved.then_some((bytes * reads, bytes * (1.0 - reads)));
         kept.load = Some(load.clone());
         self.keep(kept, record)
     }

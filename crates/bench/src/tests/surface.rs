@@ -76,6 +76,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     session.prepare_device()?;
     let suite = &session.plan.suite;
     let options = &suite.surface;
+    check_units(options, u64::from(session.open_device().align_bytes()))?;
     let size = session.span_bytes(session.open_device());
     let (mut rates, mut written): (Vec<Vec<Timed>>, Vec<Vec<Timed>>) = (Vec::new(), Vec::new());
     let mut accesses = Accesses::default();
@@ -108,10 +109,32 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
             break;
         }
     }
+    if suite.rounds > 1 && result.is_err() {
+        record.notice_few_rounds_of("read");
+    }
     rates::report(record, "read", &rates, size);
     rates::report(record, "write", &written, size);
     accesses.report(record);
     result
+}
+
+/// Errors: a size that direct I/O on this device does not move.
+fn check_units(options: &SurfaceOptions, unit: u64) -> Result<(), BenchError> {
+    let sizes = [
+        ("sample", options.sample),
+        ("chunk", options.chunk),
+        ("lead_in", options.lead_in),
+        ("access_block", options.access_block),
+    ];
+    match sizes.iter().find(|(_, size)| !size.0.is_multiple_of(unit)) {
+        None => Ok(()),
+        Some((name, size)) => Err(BenchError::Unsuitable(format!(
+            "direct I/O here moves multiples of {unit} bytes and surface.{name} is {}; use --set \
+             surface.{name}={}",
+            size.0,
+            size.0.next_multiple_of(unit)
+        ))),
+    }
 }
 
 /// Where a round reads, in the order it reads.
@@ -206,7 +229,8 @@ fn scan(
     }
     let measured = Measured { recorder, effort: worker.effort };
     let mut kept = watch.end(session, measured, cell, round);
-    kept.asked = Some((asked_bytes as f64, 0.0));
+    // Of a request that failed nobody knows how much was moved.
+    kept.asked = failures.is_empty().then_some((asked_bytes as f64, 0.0));
     if cell == "access" {
         let facts = validity::Facts::of(session, record.test());
         if let Some(finding) = validity::short_stroke(cell, &facts) {

@@ -123,7 +123,8 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     }
     // Counters of one of several devices tell nothing of what the others moved.
     let counted = session.target.stack().whole_disks.len() <= 1;
-    compare_with_drive(record, &span, counted);
+    let has_drive = session.target.memory_backed().is_none();
+    compare_with_drive(record, &span, counted, has_drive);
     Ok(())
 }
 
@@ -188,6 +189,9 @@ fn run_pattern(
         _ if pattern.mix.writes() => Cache::Writes,
         _ => Cache::Reads,
     };
+    if pattern.path == Path::Direct && kept.measured.recorder.errors == 0 {
+        kept.asked = Some(if pattern.mix.writes() { (0.0, bytes) } else { (bytes, 0.0) });
+    }
     if pattern.mix.writes() && !pattern.sync {
         // After the counters were read: what is not on the drive by then, the page cache still has.
         let flush_ns = flush(session, device, spec, &mut kept.measured.recorder)?;
@@ -270,7 +274,7 @@ fn block_of(
 
 /// Puts the drive's own figures and the page cache's share beside what a program sees; without the share
 /// where the kernel's counters do not show it.
-fn compare_with_drive(record: &mut TestRecord, span: &Range<u64>, counted: bool) {
+fn compare_with_drive(record: &mut TestRecord, span: &Range<u64>, counted: bool, has_drive: bool) {
     let mut metrics = Vec::new();
     for pattern in patterns() {
         let Some(drive_cell) = pattern.drive else { continue };
@@ -281,13 +285,16 @@ fn compare_with_drive(record: &mut TestRecord, span: &Range<u64>, counted: bool)
         };
         metrics.push((pattern.cell, "drive_iops", vec![drive.0]));
         metrics.push((pattern.cell, "drive_mb_s", vec![drive.1]));
+        for quantity in ["drive_iops", "drive_mb_s"] {
+            record.share_findings(drive_cell, &format!("{}.{quantity}", pattern.cell));
+        }
         let rounds = record.rounds().iter().filter(|round| round.cell == pattern.cell && counted);
         let shares: Option<Vec<f64>> =
             rounds.map(|round| cache_share_pct(pattern, round, span)).collect();
         let shares = shares.filter(|shares| !shares.is_empty());
         let share = shares.as_deref().and_then(summary::median);
         metrics.extend(shares.map(|shares| (pattern.cell, "cache_share_pct", shares)));
-        let unflushed = pattern.mix.writes() && !pattern.sync;
+        let unflushed = pattern.mix.writes() && !pattern.sync && has_drive;
         if unflushed && share.map_or(seen.0 > drive.0, |share| share > 0.0) {
             let kept = share.map_or(String::new(), |share| {
                 format!("; {share:.0} % were not yet on it at the end")

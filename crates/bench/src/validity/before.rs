@@ -1,11 +1,13 @@
 //! What is known without a round: of the target before the first request, of a test that failed.
 
 use crate::error::BenchError;
+use crate::recorder::IoFailure;
 use drivescope_drive::Target;
 use drivescope_drive::filesystem::FsClass;
 use drivescope_drive::journal::JournalError;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::target::TargetKind;
 
 /// What is known before the first request: for the whole run.
 pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
@@ -79,12 +81,22 @@ fn of_drive(drive: &Drive, stack: &[String], notice: &mut impl FnMut(FindingId, 
     }
 }
 
-/// What a failed test says about the drive.
-pub fn of_error(error: &BenchError) -> Option<Finding> {
+/// Whether a failed request is the drive's fault: not that a file system was full or a file became smaller, nor
+/// that a request was none that the device can do.
+fn blames_the_drive(failure: &IoFailure, kind: TargetKind) -> bool {
+    let of_a_file = matches!(kind, TargetKind::File | TargetKind::Directory);
+    match failure.errno {
+        libc::ENOSPC | libc::EDQUOT | libc::EINVAL => false,
+        // Cut short.
+        0 => !of_a_file,
+        _ => true,
+    }
+}
+
+/// What a failed test says about the drive of a target of this kind.
+pub fn of_error(error: &BenchError, kind: TargetKind) -> Option<Finding> {
     match error {
-        BenchError::Request { failure, .. }
-            if !matches!(failure.errno, libc::ENOSPC | libc::EDQUOT) =>
-        {
+        BenchError::Request { failure, .. } if blames_the_drive(failure, kind) => {
             Some(Finding::new(FindingId::IoError, error.to_string()))
         }
         BenchError::Mismatch { .. } => {

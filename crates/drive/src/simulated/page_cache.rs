@@ -1,7 +1,9 @@
 //! A fault between drive and program: a host that sends everything through its page cache and keeps what it has
 //! read, whatever the program asks for.
 
+use super::counted::Counted;
 use super::{AnyDrive, Served, SimulatedDrive};
+use crate::counters::DeviceCounters;
 use drivescope_sim::device::Device;
 use drivescope_sim::host::{HostParams, HostProblem, PAGE_BYTES, PageCache, Raw};
 
@@ -10,12 +12,16 @@ impl SimulatedDrive {
     ///
     /// Errors: none with the host's defaults.
     pub(super) fn behind_page_cache(drive: AnyDrive) -> Result<Self, HostProblem> {
-        let cache = PageCache::new(&HostParams::default(), Raw(drive))?;
+        let cache = PageCache::new(&HostParams::default(), Raw(Counted::new(drive)))?;
         Ok(Self::serving(Box::new(cache), 0))
     }
 }
 
-impl Served for PageCache<Raw<AnyDrive>> {
+impl Served for PageCache<Raw<Counted>> {
+    fn counters(&self) -> Option<DeviceCounters> {
+        Some(self.inner().0.counters())
+    }
+
     fn resident_share(&self) -> Option<f64> {
         let (held, _) = self.pages_held();
         Some(held as f64 / (self.capacity_bytes() / PAGE_BYTES).max(1) as f64)

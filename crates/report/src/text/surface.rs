@@ -7,7 +7,7 @@ use crate::number::three;
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::shorten;
-use drivescope_model::{Bytes, TestResult};
+use drivescope_model::{Bytes, Metric, TestResult};
 
 /// Groups of seek distances, by their ends in percent of the whole span.
 const DISTANCES_PCT: [f64; 5] = [0.0, 10.0, 33.0, 67.0, 100.0];
@@ -66,7 +66,10 @@ fn access_table(result: &TestResult, style: Style) -> String {
     let mut first = true;
     for (from, to, ms) in by_distance(&points(result, "surface.access.lat_ms")) {
         let head = format!("{}{from}-{to} %", if first { "seeks " } else { "" });
-        columns.push(vec![Cell::dim(head), Cell::plain(three(ms))]);
+        // The mean comes from the same accesses: what is said against it holds for these.
+        let mean = find(result, "access", "access_mean_ms");
+        let like_mean = mean.map(|metric| Metric { value: ms, ..metric.clone() });
+        columns.push(headed(&head, &[Figure::of(like_mean.as_ref(), three)]));
         first = false;
     }
     rendered(columns, whole, style)
