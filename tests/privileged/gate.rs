@@ -210,7 +210,7 @@ fn two_loop_devices_over_one_file_are_one_target_given_twice() {
     for options in [&["--dry-run"][..], &["--test=align", "--write=same-bytes"]] {
         let call = [&["run", &device.node, &twin.node], options].concat();
         let message = scratch.drivescope(&call).refused(2);
-        assert!(message.contains("loop devices over the same file"), "{message}");
+        assert!(message.contains("loop devices over the same bytes of a file"), "{message}");
     }
 }
 

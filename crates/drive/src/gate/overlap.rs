@@ -2,7 +2,7 @@
 //! measured twice.
 
 use super::family::Family;
-use super::shared_bytes::{lower_device, same_file};
+use super::shared_bytes::{range, same_file};
 use crate::roots::Roots;
 
 /// How two block devices share bytes.
@@ -29,26 +29,17 @@ pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
             }
         })
     };
-    let is_same = same_file(roots, one).contains(other);
-    let how = match is_same {
-        true => Some(format!("{one} and {other} are loop devices over the same file")),
-        false => {
-            of(&first, other).or_else(|| of(&second, one)).or_else(|| twins(roots, &first, other))
-        }
+    let share_file = same_file(roots, one).contains(other);
+    let shares = || {
+        let words = || format!("{one} and {other} are the same drive, or lie on the same bytes");
+        (first.has(other) || second.has(one)).then(words)
     };
+    let how = match share_file {
+        true => Some(format!("{one} and {other} are loop devices over the same bytes of a file")),
+        false => of(&first, other).or_else(|| of(&second, one)).or_else(shares),
+    };
+    let is_same = share_file && range(roots, one) == range(roots, other);
     Some(Overlap { how: how?, is_same })
-}
-
-/// Devices that are the same drive, or of which one lies straight on the other.
-fn twins(roots: &Roots, family: &Family, other: &str) -> Option<String> {
-    let one = &family.target;
-    let straight = [(one.as_str(), other), (other, one.as_str())]
-        .into_iter()
-        .find(|(upper, lower)| lower_device(roots, upper).as_deref() == Some(*lower));
-    match straight {
-        Some((upper, lower)) => Some(format!("{upper} lies straight on {lower}")),
-        None => family.has(other).then(|| format!("{one} and {other} have bytes in common")),
-    }
 }
 
 #[cfg(test)]
@@ -69,11 +60,12 @@ mod tests {
         }
         fake.disk("virtual/block/dm-0", (253, 0), GIB);
         fake.slaves("dm-0", &["sda1"]);
-        let files = ["/data/image", "/data/image", "/data/other", "/dev/sdb1"];
+        let files = ["/data/image", "/data/image", "/data/other", "/dev/sdb1", "/data/image"];
         for (minor, file) in (0..).zip(files) {
             fake.disk(&format!("virtual/block/loop{minor}"), (7, minor), GIB);
             fake.attrs(&format!("loop{minor}"), &[("loop/backing_file", file)]);
         }
+        fake.attrs("loop4", &[("loop/offset", "4096")]);
         fake
     }
 
@@ -84,7 +76,8 @@ mod tests {
             ("sda", "sda1", "sda1 is a partition of sda", false),
             ("dm-0", "sda1", "dm-0 is built on sda1", false),
             ("dm-0", "sda", "dm-0 is built on sda1, which shares bytes with sda", false),
-            ("loop0", "loop1", "loop devices over the same file", true),
+            ("loop0", "loop1", "loop devices over the same bytes of a file", true),
+            ("loop0", "loop4", "loop devices over the same bytes of a file", false),
             ("loop3", "sdb1", "loop3 is built on sdb1", false),
             ("loop3", "sdb", "loop3 is built on sdb1, which shares bytes with sdb", false),
         ] {
@@ -105,7 +98,7 @@ mod tests {
             fake.attrs(name, &[("device/wwid", "naa.5000c500a")]);
         }
         let found = overlap(&fake.roots, "sda", "sdb").unwrap();
-        assert!(found.how.contains("have bytes in common") && !found.is_same, "{found:?}");
+        assert!(found.how.contains("are the same drive") && !found.is_same, "{found:?}");
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 /// The part of its file that a loop device shows.
-fn range(roots: &Roots, name: &str) -> Range<u64> {
+pub(super) fn range(roots: &Roots, name: &str) -> Range<u64> {
     let number = |attribute: &str| {
         let text = roots.block_dir(name).and_then(|dir| read_text(dir.join(attribute)));
         text.and_then(|text| text.parse::<u64>().ok())
