@@ -155,8 +155,9 @@ fn by_kind(kinds: &Kinds, style: Style) -> String {
     let once = kinds.measurements();
     let share = 100.0 * once.passed as f64 / once.reachable as f64;
     let once = format!("without specifications, each pass once: {} ({share:.1} %)", of(once));
-    let text = format!("by kind: {}; {once}", parts.join(", "));
-    Flow::new().text(Role::Plain, &text).lines(0, style)
+    let by_kind = format!("by kind: {}", parts.join(", "));
+    let lines = [by_kind, once].map(|text| Flow::new().text(Role::Plain, &text).lines(0, style));
+    lines.concat()
 }
 
 /// What the models are held to on phybs, whose published passes of one drive differ by more than the
@@ -226,7 +227,7 @@ mod tests {
         let text = reproduction(&Reproduction::new(cells), Style::default()).replace('\n', " ");
         for words in [
             "7 of 8 reachable cells within tolerance (87.5 %)",
-            "by kind: specifications 1 of 1, passes of phybs 1 of 2 (3 cells each), other measurements 1 of 1;",
+            "by kind: specifications 1 of 1, passes of phybs 1 of 2 (3 cells each), other measurements 1 of 1",
             "without specifications, each pass once: 2 of 3 (66.7 %)",
         ] {
             assert!(text.contains(words), "no '{words}' in {text}");
