@@ -125,8 +125,8 @@ fn as_ssd_random() {
     hold("as-ssd-4k", figures::of_as_ssd_4k, &[("", 3.0)], &[]);
 }
 
-/// Other random places: a disk's best run of five, of some 700 accesses, has another 1 % of chance. Flash has less:
-/// that of its slower pages. Of a shorter run, what its buffer takes is a larger part.
+/// Other random places: a disk's best run of five, of some 700 accesses, has another 1 % of chance. Flash has
+/// less: that of its slower pages. Of a shorter run, what its buffer takes is a larger part.
 #[test]
 fn crystaldiskmark() {
     let tolerances = [("s3-wdblue", 3.0), ("", 1.5)];
@@ -151,9 +151,9 @@ fn transfer() {
     hold("transfer", figures::of_transfer, &[("", 1.0)], &[]);
 }
 
-/// Seed 001's instruments, below the host that the program simulates instead of the article's laptop. `dd` writes a
-/// new file and `tiny-writes` an old one, so only what they read can be compared; and that only where reading is not
-/// slowed by the tiny writes before, as on the shingled disk of the article. Writes meet other random places.
+/// Seed 001's instruments, below the host that the program simulates instead of the article's laptop. `dd` writes
+/// a new file and `tiny-writes` an old one, so only what they read can be compared; and that only where reading is
+/// not slowed by the tiny writes before, as on the shingled disk of the article. Writes meet other random places.
 #[test]
 fn small_blocks() {
     for (drive, tolerances) in [
