@@ -59,9 +59,10 @@ fn hold(
         let (_, tolerance_pct) = fits.unwrap_or_else(|| panic!("no tolerance for {id}"));
         let instrument = reproduced[id];
         let off_pct = (program / instrument - 1.0) * 100.0;
-        println!("{id}: {program:.6} by the program, {instrument:.6} reproduced: {off_pct:+.2} %");
         if off_pct.is_nan() || off_pct.abs() > *tolerance_pct {
-            wrong.push(format!("{id}: {program} by the program, {instrument} reproduced"));
+            wrong.push(format!(
+                "{id}: {program} by the program, {instrument} reproduced: {off_pct:+.2} %"
+            ));
         }
     }
     assert_eq!(without, missing, "cells that the program has no figure for");
@@ -166,7 +167,6 @@ fn small_blocks() {
         for &(name, tolerance_pct) in tolerances {
             let (seen, expected) = (program[name], instruments[name]);
             let off_pct = (seen / expected - 1.0) * 100.0;
-            println!("{drive} {name}: {seen:.3} by the program, {expected:.3}: {off_pct:+.2} %");
             assert!(off_pct.abs() <= tolerance_pct, "{drive} {name}: {seen} for {expected}");
         }
     }
