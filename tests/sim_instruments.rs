@@ -59,9 +59,10 @@ fn hold(
         let (_, tolerance_pct) = fits.unwrap_or_else(|| panic!("no tolerance for {id}"));
         let instrument = reproduced[id];
         let off_pct = (program / instrument - 1.0) * 100.0;
-        println!("{id}: {program:.6} by the program, {instrument:.6} reproduced: {off_pct:+.2} %");
         if off_pct.is_nan() || off_pct.abs() > *tolerance_pct {
-            wrong.push(format!("{id}: {program} by the program, {instrument} reproduced"));
+            wrong.push(format!(
+                "{id}: {program} by the program, {instrument} reproduced: {off_pct:+.2} %"
+            ));
         }
     }
     assert_eq!(without, missing, "cells that the program has no figure for");
@@ -125,8 +126,8 @@ fn as_ssd_random() {
     hold("as-ssd-4k", figures::of_as_ssd_4k, &[("", 3.0)], &[]);
 }
 
-/// Other random places: a disk's best run of five, of some 700 accesses, has another 1 % of chance. Flash has less:
-/// that of its slower pages. Of a shorter run, what its buffer takes is a larger part.
+/// Other random places: a disk's best run of five, of some 700 accesses, has another 1 % of chance. Flash has
+/// less: that of its slower pages. Of a shorter run, what its buffer takes is a larger part.
 #[test]
 fn crystaldiskmark() {
     let tolerances = [("s3-wdblue", 3.0), ("", 1.5)];
@@ -151,9 +152,9 @@ fn transfer() {
     hold("transfer", figures::of_transfer, &[("", 1.0)], &[]);
 }
 
-/// Seed 001's instruments, below the host that the program simulates instead of the article's laptop. `dd` writes a
-/// new file and `tiny-writes` an old one, so only what they read can be compared; and that only where reading is not
-/// slowed by the tiny writes before, as on the shingled disk of the article. Writes meet other random places.
+/// Seed 001's instruments, below the host that the program simulates instead of the article's laptop. `dd` writes
+/// a new file and `tiny-writes` an old one, so only what they read can be compared; and that only where reading is
+/// not slowed by the tiny writes before, as on the shingled disk of the article. Writes meet other random places.
 #[test]
 fn small_blocks() {
     for (drive, tolerances) in [
@@ -166,7 +167,6 @@ fn small_blocks() {
         for &(name, tolerance_pct) in tolerances {
             let (seen, expected) = (program[name], instruments[name]);
             let off_pct = (seen / expected - 1.0) * 100.0;
-            println!("{drive} {name}: {seen:.3} by the program, {expected:.3}: {off_pct:+.2} %");
             assert!(off_pct.abs() <= tolerance_pct, "{drive} {name}: {seen} for {expected}");
         }
     }

@@ -27,6 +27,29 @@ pub fn must_wrap(scratch: &Scratch, arguments: &[&str], code: i32) -> Ended {
     shown
 }
 
+/// The words of a text, without the signs of comments.
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().filter(|word| *word != "#").collect()
+}
+
+#[test]
+fn models_and_suites_end_between_words_on_narrow_terminals() {
+    let scratch = Scratch::new();
+    for arguments in [&["sim", "list"][..], &["sim", "show", "wd10ears"], &["suites"], &["tests"]] {
+        let piped = scratch.drivescope(arguments).code(0);
+        for columns in [60, 40] {
+            let call = scratch.call(arguments).env("NO_COLOR", "1");
+            let shown = OnTerminal::start_with(call, columns).end().code(0);
+            assert_eq!(words(&shown.stdout), words(&piped.stdout), "{shown}");
+            let width = |line: &str| line.trim_end().chars().count();
+            let fits = |line: &str| width(line) <= usize::from(columns);
+            assert!(shown.stdout.lines().all(fits), "{columns}: {shown}");
+        }
+    }
+    let wide = scratch.drivescope(&["sim", "show", "wd10ears"]).code(0).stdout;
+    assert!(wide.lines().any(|line| line.chars().count() > 100), "a pipe gets the file as it is");
+}
+
 #[test]
 fn messages_end_between_words() {
     let scratch = Scratch::new();

@@ -32,7 +32,7 @@ fn one(run: &Value, key: &str) -> f64 {
     rounds[0]
 }
 
-/// A curve over the drive: where each stretch begins, and its rate in bytes per second. The last one ends at `end`.
+/// A curve over the drive: its stretches, and the rate of each in bytes per second. The last one ends at `end`.
 fn curve(run: &Value, test: &str, key: &str, end: u64) -> Vec<(Range<f64>, f64)> {
     let series = array(&test_of(run, test)["series"]);
     let found = series.iter().find(|series| series["key"] == key).expect("the curve is there");

@@ -100,6 +100,17 @@ fn fitted(message: &str, hang: usize, to: &impl AsFd) -> String {
     }
 }
 
+/// Columns of the terminal on standard output; none of pipes, and of terminals that do not know.
+pub fn terminal_columns() -> Option<usize> {
+    let (Width(columns), _) = terminal_size_of(std::io::stdout())?;
+    Some(columns.into())
+}
+
+/// Columns that lines on standard output may have.
+pub fn columns() -> usize {
+    terminal_columns().map_or(WIDTH, |columns| WIDTH.min(columns))
+}
+
 /// Writes an error, in one line.
 pub fn complain(message: &str) {
     let lines = message.split('\n').map(str::trim).filter(|line| !line.is_empty());

@@ -1,6 +1,7 @@
 //! Published figures beside what simulated drives give: what `sim reproduce --json` prints.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The outcome of all cells asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +20,69 @@ impl Reproduction {
     pub fn new(cells: Vec<CellResult>) -> Self {
         let count = |pass: &[Option<bool>]| cells.iter().filter(|c| pass.contains(&c.pass)).count();
         Self { reachable: count(&[Some(true), Some(false)]), passed: count(&[Some(true)]), cells }
+    }
+}
+
+/// Cells with a figure, and those among them that pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Cells with a figure, or whose instrument broke.
+    pub reachable: usize,
+    /// Those that pass.
+    pub passed: usize,
+}
+
+impl Tally {
+    fn add(&mut self, pass: bool) {
+        self.reachable += 1;
+        self.passed += usize::from(pass);
+    }
+}
+
+/// How the cells with a figure divide. Some pass by construction and some say the same more than once, which the
+/// share of all hides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// Of data sheets, which the models take over: all but certain to pass.
+    pub specifications: Tally,
+    /// Passes of phybs, each printed as time, requests per second and rate: three cells, one measurement. Passes
+    /// count here, not cells; one passes if all its cells do.
+    pub phybs_passes: Tally,
+    /// All others, statements of an article about several passes of phybs among them.
+    pub measured: Tally,
+}
+
+impl Kinds {
+    /// Every measurement once, without specifications.
+    #[must_use]
+    pub fn measurements(&self) -> Tally {
+        let (phybs, measured) = (self.phybs_passes, self.measured);
+        Tally {
+            reachable: phybs.reachable + measured.reachable,
+            passed: phybs.passed + measured.passed,
+        }
+    }
+}
+
+impl Reproduction {
+    /// The cells by kind.
+    #[must_use]
+    pub fn kinds(&self) -> Kinds {
+        let mut kinds = Kinds::default();
+        let mut passes: BTreeMap<(&str, &str), bool> = BTreeMap::new();
+        for cell in &self.cells {
+            let Some(pass) = cell.pass else { continue };
+            match (cell.method.as_str(), cell.metric.as_str()) {
+                ("spec", _) => kinds.specifications.add(pass),
+                ("phybs", "msec" | "tps" | "kBps") if cell.op == "=" => {
+                    let whole = passes.entry((&cell.drive, &cell.condition)).or_insert(true);
+                    *whole &= pass;
+                }
+                _ => kinds.measured.add(pass),
+            }
+        }
+        passes.into_values().for_each(|pass| kinds.phybs_passes.add(pass));
+        kinds
     }
 }
 

@@ -64,7 +64,12 @@ impl Flow {
 
     /// The lines, each ended with a newline; all but the first begin with `hang` spaces.
     pub(crate) fn lines(&self, hang: usize, style: Style) -> String {
-        let mut pen = Pen { hang, style, fresh: true, ..Pen::default() };
+        self.lines_within(WIDTH, hang, style)
+    }
+
+    /// The same in lines of at most `columns`, which must be more than `hang`.
+    pub(crate) fn lines_within(&self, columns: usize, hang: usize, style: Style) -> String {
+        let mut pen = Pen { columns, hang, style, fresh: true, ..Pen::default() };
         for (role, text) in &self.lead {
             pen.print(*role, text);
         }
@@ -108,13 +113,14 @@ struct Pen {
     column: usize,
     /// Whether the line holds no word yet.
     fresh: bool,
+    columns: usize,
     hang: usize,
     style: Style,
 }
 
 impl Pen {
     fn word(&mut self, word: &Word) {
-        let room = WIDTH - self.hang;
+        let room = self.columns - self.hang;
         if width(&word.text) > room && word.text.contains(NO_BREAK) {
             let parts = word.text.split(NO_BREAK).filter(|part| !part.is_empty());
             for (i, part) in parts.enumerate() {
@@ -125,7 +131,7 @@ impl Pen {
         }
         let text = shorten(&word.text, room).replace(NO_BREAK, " ");
         let separator = if self.fresh { "" } else { word.separator };
-        if self.column > self.hang && self.column + width(separator) + width(&text) > WIDTH {
+        if self.column > self.hang && self.column + width(separator) + width(&text) > self.columns {
             self.paint();
             self.out.push('\n');
             self.spaces = self.hang;

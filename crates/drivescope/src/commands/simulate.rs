@@ -27,7 +27,7 @@ fn list() -> Result<Code, Failure> {
     let models = spec::built_in().map_err(DriveError::from)?;
     let pairs: Vec<(String, String)> =
         models.into_iter().map(|model| (model.name, model.summary)).collect();
-    output::print_line(&text::suites(&pairs, output::style()));
+    output::print_line(&text::suites(&pairs, output::columns(), output::style()));
     Ok(Code::Ok)
 }
 
@@ -37,7 +37,10 @@ fn show(name: &OsStr) -> Result<Code, Failure> {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     let text = model_file::text_of(name).map_err(DriveError::from)?;
     spec::model_of(name, &text).map_err(DriveError::from)?;
-    output::print_line(text.trim_end());
+    match output::terminal_columns() {
+        Some(columns) => output::print_line(&text::model_file(&text, columns)),
+        None => output::print_line(text.trim_end()),
+    }
     if model_file::is_file(name) {
         output::note(&format!(
             "drivescope: note: {name} is a model; drivescope run sim:{name} measures it"

@@ -1,4 +1,4 @@
-//! `suites` and `tests`: names with one line each.
+//! `suites`, `tests` and `sim list`: names with one line each, or more where the terminal is narrow.
 
 use crate::flow::Flow;
 use crate::style::{Role, Style};
@@ -7,25 +7,65 @@ use crate::width::{clean, shorten, width};
 /// Room for a name.
 const NAME_MAX: usize = 32;
 
-/// The suites: name and summary of each.
-pub fn suites(pairs: &[(String, String)], style: Style) -> String {
-    catalogue(pairs.iter().map(|(name, summary)| (name.as_str(), summary.as_str())), style)
+/// Columns that a summary needs beside the names; with fewer it goes below its name.
+const ABOUT_MIN: usize = 28;
+/// Columns by which it is indented there.
+const BELOW: usize = 4;
+/// No terminal in use is narrower; one that says so gets lines of this width.
+const COLUMNS_MIN: usize = 20;
+
+/// Names and a summary of each, in lines of at most `columns`.
+pub fn suites(pairs: &[(String, String)], columns: usize, style: Style) -> String {
+    let pairs = pairs.iter().map(|(name, summary)| (name.as_str(), summary.as_str()));
+    catalogue(pairs, columns, style)
 }
 
-/// The tests: name of each and the question it answers.
-pub fn tests(pairs: &[(&str, &str)], style: Style) -> String {
-    catalogue(pairs.iter().copied(), style)
+/// The tests: name of each and the question it answers, in lines of at most `columns`.
+pub fn tests(pairs: &[(&str, &str)], columns: usize, style: Style) -> String {
+    catalogue(pairs.iter().copied(), columns, style)
 }
 
-fn catalogue<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, style: Style) -> String {
+fn catalogue<'a>(
+    pairs: impl Iterator<Item = (&'a str, &'a str)>,
+    columns: usize,
+    style: Style,
+) -> String {
+    let columns = columns.max(COLUMNS_MIN);
+    let name_max = NAME_MAX.min(columns);
     let pairs: Vec<(String, &str)> =
-        pairs.map(|(name, about)| (shorten(&clean(name), NAME_MAX).into_owned(), about)).collect();
-    let room = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+        pairs.map(|(name, about)| (shorten(&clean(name), name_max).into_owned(), about)).collect();
+    let room = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;
+    let beside = columns >= room + ABOUT_MIN;
     let mut out = String::new();
     for (name, about) in &pairs {
-        let padding = " ".repeat(room - width(name) + 2);
-        let flow = Flow::new().lead(Role::Title, name).lead(Role::Plain, &padding);
-        out.push_str(&flow.text(Role::Plain, about).lines(room + 2, style));
+        let flow = Flow::new().lead(Role::Title, name);
+        if beside {
+            let padding = " ".repeat(room - width(name));
+            let flow = flow.lead(Role::Plain, &padding).text(Role::Plain, about);
+            out.push_str(&flow.lines_within(columns, room, style));
+        } else {
+            let below = Flow::new().lead(Role::Plain, &" ".repeat(BELOW)).text(Role::Plain, about);
+            out.push_str(&flow.lines_within(columns, 0, style));
+            out.push_str(&below.lines_within(columns, BELOW, style));
+        }
     }
     out
+}
+
+#[cfg(test)]
+mod catalogue_tests {
+    use super::*;
+
+    #[test]
+    fn narrow_terminals_get_whole_words() {
+        let about = "WD Caviar Green 2 TB (2010), 3.5-inch, 4096-byte sectors reported as 512";
+        let pairs = [("wd20ears".to_string(), about.to_string())];
+        for columns in [80, 60, 40, 30, 20, 3] {
+            let text = suites(&pairs, columns, Style::default());
+            let widest = columns.max(COLUMNS_MIN);
+            assert!(text.lines().all(|line| width(line) <= widest), "{columns}: {text}");
+            let words: Vec<&str> = text.split_whitespace().skip(1).collect();
+            assert_eq!(words.join(" "), about, "{columns}");
+        }
+    }
 }

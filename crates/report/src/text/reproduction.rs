@@ -4,7 +4,7 @@ use crate::flow::Flow;
 use crate::number::{MISSING, three};
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
-use drivescope_model::reproduction::{CellResult, Published, Reproduction};
+use drivescope_model::reproduction::{CellResult, Kinds, Published, Reproduction, Tally};
 use std::collections::BTreeMap;
 
 /// All cells by drive, what fails and why, what has no figure and why, and how many pass.
@@ -124,16 +124,40 @@ fn summary(result: &Reproduction, style: Style) -> String {
     let share = 100.0 * passed as f64 / reachable as f64;
     let text = format!("{passed} of {reachable} reachable cells within tolerance ({share:.1} %)");
     let mut lines = Flow::new().text(Role::Title, &text).lines(0, style);
+    lines.push_str(&by_kind(&result.kinds(), style));
     let of_phybs = |cell: &&CellResult| cell.method == "phybs" && cell.pass.is_some();
     let passes: Vec<&CellResult> = result.cells.iter().filter(of_phybs).collect();
     if !passes.is_empty() {
         let near = passes.iter().filter(|cell| is_near(cell)).count();
         let all = passes.len();
         let text = format!("of those of phybs, {near} of {all} lie within {PHYBS_PCT} %");
-        lines.push('\n');
         lines.push_str(&Flow::new().text(Role::Plain, &text).lines(0, style));
     }
     lines
+}
+
+/// How the count is made where cells are of several kinds.
+fn by_kind(kinds: &Kinds, style: Style) -> String {
+    let of = |tally: Tally| format!("{} of {}", tally.passed, tally.reachable);
+    let mut parts = Vec::new();
+    if kinds.specifications.reachable > 0 {
+        parts.push(format!("specifications {}", of(kinds.specifications)));
+    }
+    if kinds.phybs_passes.reachable > 0 {
+        parts.push(format!("passes of phybs {} (3 cells each)", of(kinds.phybs_passes)));
+    }
+    if kinds.measured.reachable > 0 {
+        parts.push(format!("other measurements {}", of(kinds.measured)));
+    }
+    if parts.len() < 2 {
+        return String::new();
+    }
+    let once = kinds.measurements();
+    let share = 100.0 * once.passed as f64 / once.reachable as f64;
+    let once = format!("without specifications, each pass once: {} ({share:.1} %)", of(once));
+    let by_kind = format!("by kind: {}", parts.join(", "));
+    let lines = [by_kind, once].map(|text| Flow::new().text(Role::Plain, &text).lines(0, style));
+    lines.concat()
 }
 
 /// What the models are held to on phybs, whose published passes of one drive differ by more than the
@@ -185,6 +209,29 @@ mod tests {
         let cells = vec![cell("s0-wdred-fill-start", Some(true), None), other, range, later];
         let text = reproduction(&Reproduction::new(cells), Style::default());
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn the_kinds_of_cells_are_counted_each_in_its_way() {
+        let of = |method: &str, metric: &str, condition: &str, pass: bool| CellResult {
+            method: method.into(),
+            metric: metric.into(),
+            condition: condition.into(),
+            ..cell("an-id", Some(pass), Some("a reason"))
+        };
+        let mut cells = vec![of("spec", "rpm", "-", true), of("fill", "write_rate", "-", true)];
+        for (condition, tps_passes) in [("size=4096 off=0", true), ("size=4096 off=512", false)] {
+            cells.extend(["msec", "kBps"].map(|metric| of("phybs", metric, condition, true)));
+            cells.push(of("phybs", "tps", condition, tps_passes));
+        }
+        let text = reproduction(&Reproduction::new(cells), Style::default()).replace('\n', " ");
+        for words in [
+            "7 of 8 reachable cells within tolerance (87.5 %)",
+            "by kind: specifications 1 of 1, passes of phybs 1 of 2 (3 cells each), other measurements 1 of 1",
+            "without specifications, each pass once: 2 of 3 (66.7 %)",
+        ] {
+            assert!(text.contains(words), "no '{words}' in {text}");
+        }
     }
 
     #[test]

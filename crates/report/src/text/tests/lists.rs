@@ -175,14 +175,14 @@ fn suites_and_tests() {
             "SEQ1M Q1T1 and RND4K Q1T1 as CrystalDiskMark 9 runs them".to_string(),
         ),
     ];
-    insta::assert_snapshot!(text::suites(&suites, PLAIN), @r"
+    insta::assert_snapshot!(text::suites(&suites, crate::WIDTH, PLAIN), @r"
     quick                      about a minute: transfers, latency, surface, tiny
                                writes
     crystaldiskmark-realworld  SEQ1M Q1T1 and RND4K Q1T1 as CrystalDiskMark 9 runs
                                them
     ");
     let tests = TestKind::ALL.map(|test| (test.name(), test.question()));
-    insta::assert_snapshot!(text::tests(&tests, PLAIN), @r"
+    insta::assert_snapshot!(text::tests(&tests, crate::WIDTH, PLAIN), @r"
     transfer     how fast are large and small transfers, at which depth
     latency      how long does one small request take, by span and by load
     surface      how do speed and access time vary over the drive

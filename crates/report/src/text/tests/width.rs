@@ -173,7 +173,7 @@ fn outputs(run: &Run, source: &mut Source) -> Vec<String> {
         text::list(&[drive], COLOUR),
         text::runs(&[row], COLOUR),
         text::saved(&run.id, COLOUR),
-        text::suites(&[(source.text(), source.text())], COLOUR),
+        text::suites(&[(source.text(), source.text())], WIDTH, COLOUR),
     ]
 }
 

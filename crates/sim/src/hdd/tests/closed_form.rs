@@ -16,18 +16,6 @@ fn without_caches() -> HddParams {
 }
 
 #[test]
-fn a_random_read_takes_command_seek_half_a_turn_and_transfer() {
-    let params = small_drive();
-    let mut host = Host::new(&params);
-    let capacity = host.disk.capacity_bytes();
-    let times = host.run(1, random(Op::Read, 0, capacity, 4 * KIB, 20_000));
-    let transfer = 4096.0 / 75e6 * 1e3;
-    let expected = params.read_miss_overhead_ms + host.disk.mean_seek_ms() + 5.0 + transfer;
-    let mean = mean_ms(&times);
-    assert!((mean / expected - 1.0).abs() < 0.02, "{mean} against {expected}");
-}
-
-#[test]
 fn a_random_write_through_settles_in_addition() {
     let mut params = without_caches();
     params.write_cache.gap_ms = 0.0;
@@ -41,21 +29,6 @@ fn a_random_write_through_settles_in_addition() {
         + 4096.0 / 75e6 * 1e3;
     let mean = mean_ms(&times);
     assert!((mean / expected - 1.0).abs() < 0.02, "{mean} against {expected}");
-}
-
-#[test]
-fn a_full_pass_takes_capacity_over_the_harmonic_mean_rate() {
-    let host = Host::new(&small_drive());
-    let zones = host.disk.zones();
-    let seconds: f64 = zones.iter().map(|z| z.len_bytes as f64 / z.rate_mb_s / 1e6).sum();
-    let real = host.disk.full_pass_s();
-    assert!((real / seconds - 1.0).abs() < 1e-3, "{real} against {seconds}");
-    // without skew the mean rate of the square-root law is the mean of its ends
-    let mut flat = small_drive();
-    (flat.skew.head_rev, flat.skew.cylinder_rev, flat.head_switch_ms) = (0.0, 0.0, 0.0);
-    let flat = Host::new(&flat);
-    let mean_mb_s = flat.disk.capacity_bytes() as f64 / flat.disk.full_pass_s() / 1e6;
-    assert!((mean_mb_s / 75.0 - 1.0).abs() < 0.01, "{mean_mb_s}");
 }
 
 #[test]
@@ -97,7 +70,7 @@ fn access_times_to_one_sector_repeat_with_the_rotation() {
 }
 
 #[test]
-fn queueing_gains_and_first_come_first_served_does_not() {
+fn first_come_first_served_gains_nothing_from_a_queue() {
     let rate = |depth: usize, fcfs: bool| {
         let mut host = Host::new(&small_drive());
         host.disk.set_faults(Faults { fcfs, ..Faults::default() });
@@ -106,8 +79,8 @@ fn queueing_gains_and_first_come_first_served_does_not() {
         4000.0 / (host.now as f64 / 1e9)
     };
     let single = rate(1, false);
-    let gain = rate(32, false) / single;
-    assert!((1.8..3.0).contains(&gain), "{gain}");
+    // on_paper.rs has what the queue gains without the fault
+    assert!(rate(32, false) / single > 1.8);
     let planted = rate(32, true) / single;
     assert!((0.95..1.1).contains(&planted), "{planted}");
 }

@@ -6,6 +6,7 @@ mod faults;
 mod host;
 mod measured_set;
 mod models;
+mod on_paper;
 mod phybs;
 mod stream;
 

@@ -1,13 +1,14 @@
 //! The model library against what is known of each drive.
 
 use super::host::{Host, mean_ms, random};
-use super::phybs;
+use super::phybs::{self, READ, WRITE};
 use crate::device::{Device, Op, Stream};
 use crate::hdd::{Faults, HddParams};
 
 const GB: u64 = 1_000_000_000;
 
-const FILES: [(&str, &str); 12] = [
+/// All models of disks, name and file.
+pub const FILES: [(&str, &str); 12] = [
     ("easystore-2tb", include_str!("../../../models/easystore-2tb.toml")),
     ("hds722020ala330", include_str!("../../../models/hds722020ala330.toml")),
     ("hgst-7k1000", include_str!("../../../models/hgst-7k1000.toml")),
@@ -66,11 +67,16 @@ fn an_unknown_field_is_refused() {
     assert!(error.to_string().contains("rpms"), "{error}");
 }
 
-/// The published phybs passes that a model misses by more than 10 %, without the model's figures.
-fn missed_passes(name: &str) -> Vec<(Op, u64, u64)> {
-    let missed = phybs::missed(&model(name), name, 0.10);
-    println!("{name}: {missed:?}");
-    missed.into_iter().map(|(op, size, offset, _)| (op, size, offset)).collect()
+/// The published passes of `drive` that a model misses by more than 10 %, without the model's figures.
+fn missed_by(params: &HddParams, drive: &str) -> Vec<(&'static [Op], u64, u64)> {
+    let missed = phybs::missed(params, drive, 0.10);
+    println!("{drive}: {missed:?}");
+    missed.into_iter().map(|(ops, size, offset, _)| (ops, size, offset)).collect()
+}
+
+/// The same of a drive's own model.
+fn missed_passes(name: &str) -> Vec<(&'static [Op], u64, u64)> {
+    missed_by(&model(name), name)
 }
 
 #[test]
@@ -84,14 +90,32 @@ fn phybs_on_the_drives_of_seed_004() {
 fn phybs_on_the_erratic_wd20eads_gives_only_its_regular_half() {
     // 886.9 and 654.0/s where offsets 0 and 512 give 1436.5 and 1675.9: with 512-byte sectors all four
     // offsets are whole sectors, so nothing in the pattern can make these two cost twice as much
-    assert_eq!(missed_passes("wd20eads"), [(Op::Write, 4096, 1024), (Op::Write, 4096, 2048)]);
+    assert_eq!(missed_passes("wd20eads"), [(WRITE, 4096, 1024), (WRITE, 4096, 2048)]);
 }
 
 #[test]
 fn phybs_on_the_wd15earx_misses_one_pass_that_differs_from_its_like() {
     // offsets 512, 1024 and 2048 read the same two sectors each, and gave 4991, 4158 and 3787/s: no one rate
     // is within 10 % of the first and of the last
-    assert_eq!(missed_passes("wd15earx"), [(Op::Read, 4096, 512)]);
+    assert_eq!(missed_passes("wd15earx"), [(READ, 4096, 512)]);
+}
+
+/// Jumper 7-8 shifts the alignment by one sector: offset 3584 is aligned then, offset 0 is not.
+#[test]
+fn phybs_on_the_wd10ears_with_its_jumper_misses_the_aligned_pass() {
+    let mut params = model("wd10ears");
+    params.alignment_shift_sectors = 1;
+    // the same writes of the same kind of drive gave 1418/s without the jumper, which the model has
+    assert_eq!(missed_by(&params, "wd10ears-jumper"), [(WRITE, 4096, 3584)]);
+    let aligned = phybs::pass(&mut Host::new(&params), WRITE, 4096, 3584);
+    near("as without the jumper", aligned, 1418.0, 0.10);
+}
+
+/// The article does not name this drive, so there is no model of it. The nearest gives none of its ten passes: 550
+/// to 610/s for 170 to 480 below 4 KiB, 91/s for 143 aligned, and 370 to 410/s for 118 to 128 misaligned.
+#[test]
+fn phybs_reading_and_writing_on_an_unnamed_drive_is_not_reproduced() {
+    assert_eq!(missed_by(&model("wd15earx"), "wd15gp").len(), 10);
 }
 
 #[test]
@@ -99,7 +123,8 @@ fn every_published_pass_is_checked() {
     let count = |name| phybs::PUBLISHED.iter().filter(|row| row.0 == name).count();
     let drives = ["wd20ears", "hds722020ala330", "wd4000aaks", "wd10ears", "wd20eads", "wd15earx"];
     assert_eq!(drives.map(count), [4, 4, 4, 4, 4, 24]);
-    assert_eq!(phybs::PUBLISHED.len(), 44);
+    assert_eq!(["wd10ears-jumper", "wd15gp"].map(count), [4, 10]);
+    assert_eq!(phybs::PUBLISHED.len(), 58);
 }
 
 #[test]
@@ -107,37 +132,27 @@ fn without_read_modify_write_misalignment_is_free() {
     let mut host = host("wd20ears");
     host.disk.set_faults(Faults { no_read_modify_write: true, ..Faults::default() });
     // two sectors are written where one would do, but none is waited for: 27 without the fault
-    let misaligned = phybs::pass(&mut host, Op::Write, 4096, 512);
+    let misaligned = phybs::pass(&mut host, WRITE, 4096, 512);
     assert!(misaligned > 1000.0, "{misaligned}");
 }
 
 #[test]
-fn the_jumper_shifts_the_alignment_by_one_sector() {
-    let mut params = model("wd10ears");
-    params.alignment_shift_sectors = 1;
-    let mut host = Host::new(&params);
-    near("offset 3584", phybs::pass(&mut host, Op::Write, 4096, 3584), 1166.0, 0.25);
-    near("offset 0", phybs::pass(&mut host, Op::Write, 4096, 0), 417.0, 0.10);
-}
-
-#[test]
-fn rates_at_both_ends() {
-    // MB/s of a fill at its start and at its end, over so much that what the write cache still holds is little
+fn rates_at_both_ends_are_those_of_the_zones() {
+    // so much that what the write cache still holds is little, and within the outermost and innermost zone
     let span: u64 = 8 << 30;
-    for (name, start, end) in [
-        ("wd40efrx", 181.4, 80.8),
-        ("hgst-7k1000", 148.3, 66.9),
-        ("wd40ezrz", 175.0, 78.0),
-        ("usb-16tb", 261.0, 133.0),
-    ] {
+    for name in ["wd40efrx", "hgst-7k1000", "wd40ezrz", "usb-16tb"] {
         let mut host = host(name);
         let capacity = host.disk.capacity_bytes();
+        let zones = host.disk.zones();
         let last = (capacity - 9 * GB) / (1 << 20) * (1 << 20);
-        for (offset, expected) in [(0, start), (last, end)] {
+        for (offset, zone) in [(0, zones[0]), (last, zones[zones.len() - 1])] {
+            assert!(
+                zone.offset_bytes <= offset && offset + span <= zone.offset_bytes + zone.len_bytes
+            );
             let begun = host.now;
             host.now = host.disk.stream(begun, Op::Write, offset, span, 1 << 20, 1).unwrap();
             let rate = span as f64 / ((host.now - begun) as f64 / 1e9) / 1e6;
-            near(&format!("{name} at {offset}"), rate, expected, 0.05);
+            near(&format!("{name} at {offset}"), rate, zone.rate_mb_s, 0.01);
             host.rest(10 * GB);
         }
     }
@@ -179,21 +194,6 @@ fn random_access_by_region() {
     }
     // 9.28 ms with the bridge, which takes 0.1 ms of it
     near("easystore", access_ms("easystore-2tb", 0, GB / 2) + 0.1, 9.28, 0.10);
-}
-
-#[test]
-fn queueing_gains_on_every_drive_that_queues() {
-    for name in ["wd40efrx", "hgst-7k1000", "usb-16tb", "wd20ears"] {
-        let rate = |depth| {
-            let mut host = host(name);
-            let capacity = host.disk.capacity_bytes();
-            host.run(depth, random(Op::Read, 0, capacity, 4096, 2000));
-            2000.0 / host.now as f64
-        };
-        let gain = rate(32) / rate(1);
-        // a 2.5-inch drive with its slow arm gains least
-        assert!((1.6..3.0).contains(&gain), "{name}: {gain}");
-    }
 }
 
 #[test]
