@@ -33,7 +33,8 @@ impl HardDisk {
         let (from, to) = self.sectors_of(&request);
         let byte = self.medium_byte(request.offset);
         if !request.fua {
-            if self.write_cache.holds(byte, byte + request.len) {
+            let end = byte + request.len;
+            if self.write_cache.holds(byte, end) || self.are_arriving(byte, end) {
                 return self.answer_from_cache(at, &request, 0);
             }
             if let Some(ahead) = self.read_ahead.filter(|a| a.from <= from && from <= a.limit) {

@@ -183,7 +183,7 @@ impl HardDisk {
             &mut self.electronics_free,
             &mut self.write_from,
             &mut self.last_activity,
-            &mut self.dirty_since,
+            &mut self.clock,
             &mut pass.now,
         ] {
             *moment += time;
