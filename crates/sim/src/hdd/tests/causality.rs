@@ -40,7 +40,6 @@ impl Watched {
             if event == Event::Destage {
                 self.check(at);
             }
-            self.disk.advance(at, &mut Vec::new());
         }
     }
 
@@ -57,6 +56,7 @@ impl Watched {
 
     fn submit(&mut self, now: Nanos, op: Op, offset: u64, len: u64) {
         self.live(now);
+        self.disk.advance(now, &mut Vec::new());
         if op == Op::Write {
             // 0.1 ms and 300 MB/s, as the small drive has them
             let crossing = 100_000 + len * 3333 / 1000;
