@@ -89,7 +89,7 @@ impl HardDisk {
             offer(free, Event::WritesDone);
             return next;
         }
-        let command = self.queue.ready().map(|ready| free.max(ready));
+        let command = self.command_due();
         let destage = self.destage_due();
         match (command, destage) {
             // under pressure the two take turns
@@ -110,6 +110,18 @@ impl HardDisk {
             }
         }
         next
+    }
+
+    /// When the mechanism can begin with the oldest command: once the electronics are done with it, or sooner if the
+    /// head comes to its sectors from those before and reads on anyway, as it would do without the command.
+    #[inline]
+    fn command_due(&self) -> Option<Nanos> {
+        let (oldest, free) = (self.queue.oldest()?, self.mechanism_free);
+        let comes_by = oldest.sector == self.mechanism.next_sector() && oldest.arrived <= free;
+        if comes_by && !oldest.writes() && self.reads_ahead() {
+            return Some(free);
+        }
+        Some(free.max(oldest.ready))
     }
 
     /// When destaging is due: now if a flush has nothing else to wait for or the cache is pressed, else

@@ -98,7 +98,7 @@ impl HardDisk {
     }
 
     /// The time from one media write to the next that does not continue it.
-    fn gap(&mut self, least: Nanos) -> Nanos {
+    pub(super) fn gap(&mut self, least: Nanos) -> Nanos {
         let jitter = self.times.gap_jitter;
         if jitter == 0 { least } else { least + self.random.random_range(0..=jitter) }
     }
@@ -200,12 +200,16 @@ impl HardDisk {
     }
 
     fn write_whole(&mut self, at: Nanos, chosen: Chosen) -> Nanos {
-        let continues = chosen.first == self.mechanism.next_sector();
-        let not_before = if continues { at } else { at.max(self.write_from) };
         self.write_cache.start(chosen.from, chosen.to);
-        let (first, count) = (chosen.first, chosen.count);
-        let end = self.mechanism.access_not_before(at, not_before, first, count, true);
-        end + self.delay_of(&chosen)
+        self.write_medium(at, chosen.first, chosen.count) + self.delay_of(&chosen)
+    }
+
+    /// Writes `count` sectors from `first` on, which needs no pause where it continues the last write. Returns the
+    /// end of the transfer.
+    pub(super) fn write_medium(&mut self, at: Nanos, first: u64, count: u64) -> Nanos {
+        let continues = first == self.mechanism.next_sector();
+        let not_before = if continues { at } else { at.max(self.write_from) };
+        self.mechanism.access_not_before(at, not_before, first, count, true)
     }
 
     /// Reads, merges and writes a partial stretch, together with as many others as one batch carries. One
@@ -262,9 +266,9 @@ impl HardDisk {
         step.not_before
     }
 
-    /// Reads what is partial of a stretch, then writes it whole.
+    /// Reads what is partial of a stretch, after the pause like destaging, then writes it whole.
     fn read_and_write(&mut self, at: Nanos, stretch: &Chosen) -> Nanos {
-        let mut step = Step { at, not_before: at };
+        let mut step = Step { at, not_before: at.max(self.write_from) };
         for piece in self.partial_ends(stretch).into_iter().flatten() {
             step = self.perform_step(step, piece, false);
         }
