@@ -274,7 +274,7 @@ impl HardDisk {
         }
         step = self.perform_step(step, (stretch.first, stretch.count), true);
         self.write_from = self.write_from.max(step.not_before);
-        step.not_before
+        step.at
     }
 
     /// One step of a read-modify-write: `count` sectors from `first` on. Returns when the next can begin.

@@ -104,7 +104,7 @@ fn the_read_of_a_partial_write_through_waits_for_the_pause_too() {
         let mut params = with_large_sectors(1);
         params.write_cache.enabled = false;
         params.write_cache.gap_ms = gap_ms;
-        // a whole track
+        // a whole track and more
         let second = |block: u64| {
             let writes = [(Op::Write, 0, 4096), (Op::Write, (1000 << 20) + block * 4096, 512)];
             Host::new(&params).run(1, writes)[1]
