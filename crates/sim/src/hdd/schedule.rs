@@ -133,6 +133,7 @@ impl HardDisk {
         let from = match &self.flush {
             Some(flush) if self.queue.is_empty() => flush.ready,
             _ if self.blocked_write.is_some() || self.write_cache.is_pressed() => 0,
+            _ if self.writes_on() => 0,
             _ => self.last_activity + self.times.destage_idle,
         };
         Some(self.mechanism_free.max(from))

@@ -97,6 +97,19 @@ impl HardDisk {
         self.write_from = end + self.gap(self.times.gap);
     }
 
+    /// Whether destaging has just ended before cached data that it can write on with, without a pause or a turn.
+    pub(super) fn writes_on(&self) -> bool {
+        let head = self.mechanism.next_sector() * self.sizes.physical;
+        let just_ended = self.destaged_last && self.clock <= self.mechanism_free;
+        just_ended
+            && self.shingles.is_none()
+            && self
+                .write_cache
+                .ascending_from(head)
+                .next()
+                .is_some_and(|(from, to)| from == head && !self.is_partial(&self.cut(from, to)))
+    }
+
     /// The time from one media write to the next that does not continue it.
     pub(super) fn gap(&mut self, least: Nanos) -> Nanos {
         let jitter = self.times.gap_jitter;
