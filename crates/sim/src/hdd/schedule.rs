@@ -112,8 +112,8 @@ impl HardDisk {
         next
     }
 
-    /// When the mechanism can begin with the oldest command: once the electronics are done with it, or sooner if the
-    /// head comes to its sectors from those before and reads on anyway, as it would do without the command.
+    /// When the mechanism can begin with the oldest command: once the electronics are done with it, or sooner
+    /// if the head comes to its sectors from those before and reads on anyway, as it would without the command.
     #[inline]
     fn command_due(&self) -> Option<Nanos> {
         let (oldest, free) = (self.queue.oldest()?, self.mechanism_free);
