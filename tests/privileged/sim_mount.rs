@@ -37,7 +37,7 @@ fn read_direct(file: &File, at: u64) -> std::io::Result<usize> {
 /// The flash model as a block device with an empty file system, which is mounted.
 fn with_new_file_system(scratch: &Scratch) -> (Served, Fs) {
     let served = Served::start(scratch, &[FLASH, "drive", "--block"]);
-    tool("mkfs.ext4", &["-q", &served.node()]).unwrap();
+    tool("mkfs.ext4", &["-q", &served.node()]).expect("mkfs is there");
     let fs = Fs::mount(scratch, &served.node());
     (served, fs)
 }

@@ -112,6 +112,10 @@ impl HardDisk {
             self.stop_read_ahead(at);
             let index = ahead.segment;
             let from = self.read_cache.end(index).unwrap_or(ahead.from);
+            if to <= from {
+                // what it read met a stretch that was there
+                return self.answer_from_cache(at, request, 0);
+            }
             return self.queue_command(at, *request, from, to, Some(index));
         }
         // a head that has stopped has passed all of it

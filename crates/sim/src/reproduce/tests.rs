@@ -140,7 +140,6 @@ fn a_twin_turns_faster_over_the_same_tracks() {
 /// breaks a cell must change this list.
 const FAILING: &[&str] = &[
     "s2-usb16-gd-256m-back-read",
-    "s2-usb16-gd-256m-back-access",
     "s2-usb16-gd-diff-read",
     "s3-mp510-cdm-seq-read",
     "s3-mp510-cdm-seq-write",
