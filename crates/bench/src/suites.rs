@@ -162,10 +162,19 @@ fn parse(path: &str, text: &str) -> Result<Suite, SuiteError> {
     let suite: Suite = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let before = &text[..at.min(text.len())];
-        broken(path, before, error.message().lines().collect::<Vec<_>>().join(" "))
+        broken(path, before, with_nearest(error.message()))
     })?;
     check(&suite)?;
     Ok(suite)
+}
+
+/// In one line, and with the nearest of the names that were expected, which stand in backticks behind the
+/// one that is unknown.
+fn with_nearest(message: &str) -> String {
+    let message = message.lines().collect::<Vec<_>>().join(" ");
+    let mut names = message.split('`').skip(1).step_by(2);
+    let meant = names.next().and_then(|name| nearest(name, names));
+    if message.starts_with("unknown") { message + &hint(meant.as_deref()) } else { message }
 }
 
 /// What the command line may change in a suite.
@@ -249,9 +258,12 @@ fn set(suite: Suite, settings: &[String]) -> Result<Suite, SuiteError> {
             let entry = inner.entry(key).or_insert_with(|| toml::Table::new().into());
             inner = entry.as_table_mut().ok_or_else(|| absurd("it has no options"))?;
         }
+        if inner.get(last).is_some_and(|known| known.is_table()) && !value.is_table() {
+            return Err(absurd("it has options of its own; write it like latency.time=2s"));
+        }
         inner.insert(last.to_string(), value);
         let checked = table.clone().try_into::<Suite>();
-        checked.map_err(|e| absurd(&e.message().lines().collect::<Vec<_>>().join(" ")))?;
+        checked.map_err(|e| absurd(&with_nearest(e.message())))?;
     }
     table.try_into().map_err(|e: toml::de::Error| SuiteError::Absurd(e.message().to_string()))
 }

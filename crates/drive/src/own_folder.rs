@@ -13,6 +13,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -277,6 +278,8 @@ fn remove_if_dead(path: &Path) -> Result<bool, String> {
         Found::Alive => return Ok(false),
         Found::Empty => rustix::fs::rmdir(path).map_err(|errno| errno.to_string())?,
         Found::Dead { dir, files, .. } => {
+            // All or nothing: without its manifest the folder would be nobody's.
+            refuse_foreign(path, &files)?;
             remove_listed(path, dir.as_fd(), &files).map_err(|error| error.to_string())?;
         }
     }
@@ -290,13 +293,17 @@ fn is_dead(path: &Path) -> Result<bool, String> {
         Found::Empty => Vec::new(),
         Found::Dead { files, .. } => files,
     };
-    for entry in std::fs::read_dir(path).map_err(|error| error.to_string())?.flatten() {
-        let name = entry.file_name();
-        if name != MANIFEST && !files.iter().any(|file| **file == *name) {
-            return Err(format!("{} in it is not drivescope's", name.to_string_lossy()));
-        }
+    refuse_foreign(path, &files).map(|()| true)
+}
+
+/// Names what lies in the folder and is in no manifest.
+fn refuse_foreign(path: &Path, files: &[String]) -> Result<(), String> {
+    let is_ours = |name: &OsStr| name == MANIFEST || files.iter().any(|file| **file == *name);
+    let entries = std::fs::read_dir(path).map_err(|error| error.to_string())?;
+    match entries.flatten().map(|entry| entry.file_name()).find(|name| !is_ours(name)) {
+        None => Ok(()),
+        Some(name) => Err(format!("{} in it is not drivescope's", name.to_string_lossy())),
     }
-    Ok(true)
 }
 
 fn parse_manifest(fd: BorrowedFd<'_>) -> Result<Vec<String>, String> {
@@ -398,99 +405,5 @@ pub(crate) fn no_room(parent: &Path, wanted: Option<Bytes>) -> DriveError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn scratch() -> tempfile::TempDir {
-        tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
-    }
-
-    fn entries(path: &Path) -> usize {
-        std::fs::read_dir(path).unwrap().count()
-    }
-
-    #[test]
-    fn a_folder_goes_with_everything_it_made() {
-        let parent = scratch();
-        let mut folder = OwnFolder::create(parent.path(), "a1").unwrap();
-        let file = folder.create_file("data", Bytes::mib(1)).unwrap();
-        assert!(file.writable());
-        assert_eq!(file.size_bytes(), 1 << 20);
-        assert_eq!(entries(folder.path()), 2);
-        drop(folder);
-        assert_eq!(entries(parent.path()), 0);
-    }
-
-    #[test]
-    fn a_living_run_is_left_alone_and_a_dead_one_is_cleaned() {
-        let parent = scratch();
-        let mut living = OwnFolder::create(parent.path(), "alive").unwrap();
-        living.create_file("data", Bytes(4096)).unwrap();
-        let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
-        dead.create_file("data", Bytes(4096)).unwrap();
-        // A killed run: its descriptors close, its folder stays.
-        let path = dead.path().to_path_buf();
-        dead.removed = true;
-        drop(dead);
-        let seen = look(parent.path()).unwrap();
-        assert_eq!(entries(&path), 2, "looking removes nothing");
-        let cleaned = clean(parent.path()).unwrap();
-        assert_eq!(seen, cleaned);
-        assert_eq!(cleaned.removed, [path]);
-        assert_eq!(cleaned.in_use, [living.path().to_path_buf()]);
-        assert_eq!(entries(living.path()), 2);
-    }
-
-    #[test]
-    fn cleaning_spares_what_is_not_ours() {
-        let parent = scratch();
-        let outside = parent.path().join("precious");
-        std::fs::write(&outside, "keep").unwrap();
-        for (name, manifest) in [
-            ("escape", r#"{"purpose":"x","files":["../precious"]}"#),
-            ("foreign", "not json"),
-            ("extra", r#"{"purpose":"x","files":[]}"#),
-        ] {
-            let folder = parent.path().join(format!("{PREFIX}{name}"));
-            std::fs::create_dir(&folder).unwrap();
-            std::fs::write(folder.join(MANIFEST), manifest).unwrap();
-            std::fs::write(folder.join("unknown"), "keep").unwrap();
-        }
-        let link = parent.path().join(format!("{PREFIX}link"));
-        std::os::unix::fs::symlink(parent.path(), &link).unwrap();
-        for cleaned in [look(parent.path()), clean(parent.path())].map(Result::unwrap) {
-            assert_eq!((cleaned.removed.len(), cleaned.kept.len()), (0, 4));
-        }
-        assert_eq!(std::fs::read_to_string(&outside).unwrap(), "keep");
-        assert!(parent.path().join(format!("{PREFIX}extra/unknown")).exists());
-    }
-
-    #[test]
-    fn a_run_killed_while_its_folder_was_made_is_cleaned_too() {
-        let parent = scratch();
-        std::fs::create_dir(parent.path().join(format!("{PREFIX}empty"))).unwrap();
-        let half = parent.path().join(format!("{PREFIX}half"));
-        std::fs::create_dir(&half).unwrap();
-        std::fs::write(half.join(MANIFEST), "").unwrap();
-        assert_eq!(clean(parent.path()).unwrap().removed.len(), 2);
-        assert_eq!(entries(parent.path()), 0);
-    }
-
-    #[test]
-    fn the_floor_is_kept() {
-        let parent = scratch();
-        let mut folder = OwnFolder::create(parent.path(), "floor").unwrap();
-        let room = room(parent.path()).unwrap();
-        let error = folder.create_file("data", Bytes(room.0 + (1 << 40))).unwrap_err();
-        assert!(matches!(error, DriveError::NoRoom { .. }), "{error}");
-        assert_eq!(entries(folder.path()), 1, "nothing but the manifest");
-    }
-
-    #[test]
-    fn a_missing_or_forbidden_parent_is_a_clear_error() {
-        let error = OwnFolder::create(Path::new("/nonexistent"), "x").unwrap_err();
-        assert!(matches!(error, DriveError::NotFound { .. }), "{error}");
-        let error = OwnFolder::create(Path::new("/proc"), "x").unwrap_err();
-        assert!(error.to_string().contains("/proc"), "{error}");
-    }
-}
+#[path = "own_folder_tests.rs"]
+mod tests;

@@ -123,7 +123,7 @@ pub struct RunArguments {
     #[arg(long, value_enum)]
     pub engine: Option<EngineName>,
     /// Seed of all random choices, to repeat exactly the same requests.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// Go on where the last full fill or verify of this device was ended: by Ctrl-C, kill or power cut.
     #[arg(long, conflicts_with_all = ["seed", "clean"])]

@@ -78,9 +78,18 @@ fn identity(drive: &Drive) -> Vec<String> {
 }
 
 fn layout(drive: &Drive) -> Vec<String> {
-    // The queue of memory and files says nothing about a drive.
-    if matches!(drive.kind, DriveKind::Memory | DriveKind::Loop) || drive.capacity_bytes == 0 {
+    if drive.capacity_bytes == 0 {
         return Vec::new();
+    }
+    let (logical, physical) = (drive.logical_sector_bytes, drive.physical_sector_bytes);
+    let sectors = if logical == physical {
+        format!("{logical} B sectors")
+    } else {
+        format!("{logical}/{physical} B sectors")
+    };
+    // The queue of memory and files says nothing about a drive.
+    if matches!(drive.kind, DriveKind::Memory | DriveKind::Loop) {
+        return vec![sectors];
     }
     let mut facts = Vec::new();
     match (drive.rpm, drive.kind, drive.rotational_hint) {
@@ -91,12 +100,7 @@ fn layout(drive: &Drive) -> Vec<String> {
         (None, _, true) => facts.push("claims to rotate".to_string()),
     }
     facts.extend(drive.zoned.map(|zoned| format!("{} zones", zoned.name())));
-    let (logical, physical) = (drive.logical_sector_bytes, drive.physical_sector_bytes);
-    facts.push(if logical == physical {
-        format!("{logical} B sectors")
-    } else {
-        format!("{logical}/{physical} B sectors")
-    });
+    facts.push(sectors);
     facts.extend(drive.write_cache.as_ref().map(|cache| format!("cache {cache}")));
     facts.extend(drive.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")));
     facts

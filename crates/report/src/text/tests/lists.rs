@@ -80,8 +80,10 @@ fn drives_with_partitions_and_things_that_are_no_drives() {
 
     loop0  a file shown as a drive · 2.15 GB
         file /var/lib/images/debian-13-generic-amd64-daily-20260801.raw
+        512 B sectors
 
     zram0  memory, not a drive · 8.59 GB
+        512 B sectors
         on [SWAP]
 
     sr0  optical drive · no medium

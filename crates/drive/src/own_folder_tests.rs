@@ -1,0 +1,97 @@
+//! The folder of a run: made, removed, and cleaned when a run was killed.
+
+use super::*;
+
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+fn entries(path: &Path) -> usize {
+    std::fs::read_dir(path).unwrap().count()
+}
+
+#[test]
+fn a_folder_goes_with_everything_it_made() {
+    let parent = scratch();
+    let mut folder = OwnFolder::create(parent.path(), "a1").unwrap();
+    let file = folder.create_file("data", Bytes::mib(1)).unwrap();
+    assert!(file.writable());
+    assert_eq!(file.size_bytes(), 1 << 20);
+    assert_eq!(entries(folder.path()), 2);
+    drop(folder);
+    assert_eq!(entries(parent.path()), 0);
+}
+
+#[test]
+fn a_living_run_is_left_alone_and_a_dead_one_is_cleaned() {
+    let parent = scratch();
+    let mut living = OwnFolder::create(parent.path(), "alive").unwrap();
+    living.create_file("data", Bytes(4096)).unwrap();
+    let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
+    dead.create_file("data", Bytes(4096)).unwrap();
+    // A killed run: its descriptors close, its folder stays.
+    let path = dead.path().to_path_buf();
+    dead.removed = true;
+    drop(dead);
+    let seen = look(parent.path()).unwrap();
+    assert_eq!(entries(&path), 2, "looking removes nothing");
+    let cleaned = clean(parent.path()).unwrap();
+    assert_eq!(seen, cleaned);
+    assert_eq!(cleaned.removed, [path]);
+    assert_eq!(cleaned.in_use, [living.path().to_path_buf()]);
+    assert_eq!(entries(living.path()), 2);
+}
+
+#[test]
+fn cleaning_spares_what_is_not_ours() {
+    let parent = scratch();
+    let outside = parent.path().join("precious");
+    std::fs::write(&outside, "keep").unwrap();
+    for (name, manifest) in [
+        ("escape", r#"{"purpose":"x","files":["../precious"]}"#),
+        ("foreign", "not json"),
+        ("extra", r#"{"purpose":"x","files":[]}"#),
+    ] {
+        let folder = parent.path().join(format!("{PREFIX}{name}"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join(MANIFEST), manifest).unwrap();
+        std::fs::write(folder.join("unknown"), "keep").unwrap();
+    }
+    let link = parent.path().join(format!("{PREFIX}link"));
+    std::os::unix::fs::symlink(parent.path(), &link).unwrap();
+    for cleaned in [look(parent.path()), clean(parent.path())].map(Result::unwrap) {
+        assert_eq!((cleaned.removed.len(), cleaned.kept.len()), (0, 4));
+    }
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "keep");
+    let extra = parent.path().join(format!("{PREFIX}extra"));
+    assert!(extra.join("unknown").exists() && extra.join(MANIFEST).exists());
+}
+
+#[test]
+fn a_run_killed_while_its_folder_was_made_is_cleaned_too() {
+    let parent = scratch();
+    std::fs::create_dir(parent.path().join(format!("{PREFIX}empty"))).unwrap();
+    let half = parent.path().join(format!("{PREFIX}half"));
+    std::fs::create_dir(&half).unwrap();
+    std::fs::write(half.join(MANIFEST), "").unwrap();
+    assert_eq!(clean(parent.path()).unwrap().removed.len(), 2);
+    assert_eq!(entries(parent.path()), 0);
+}
+
+#[test]
+fn the_floor_is_kept() {
+    let parent = scratch();
+    let mut folder = OwnFolder::create(parent.path(), "floor").unwrap();
+    let room = room(parent.path()).unwrap();
+    let error = folder.create_file("data", Bytes(room.0 + (1 << 40))).unwrap_err();
+    assert!(matches!(error, DriveError::NoRoom { .. }), "{error}");
+    assert_eq!(entries(folder.path()), 1, "nothing but the manifest");
+}
+
+#[test]
+fn a_missing_or_forbidden_parent_is_a_clear_error() {
+    let error = OwnFolder::create(Path::new("/nonexistent"), "x").unwrap_err();
+    assert!(matches!(error, DriveError::NotFound { .. }), "{error}");
+    let error = OwnFolder::create(Path::new("/proc"), "x").unwrap_err();
+    assert!(error.to_string().contains("/proc"), "{error}");
+}
