@@ -291,6 +291,7 @@ pub fn identity(start_bytes: u64) -> Identity {
         serial: Some("S-1".into()),
         wwn: None,
         place: "here".into(),
+        file: None,
         disk_bytes: DISK as u64 + start_bytes,
         start_bytes,
         size_bytes: DISK as u64,
@@ -313,6 +314,9 @@ impl Disk for SimDisk {
     }
     fn physical_sector_bytes(&self) -> u32 {
         self.physical_bytes
+    }
+    fn ready(&mut self) -> Result<(), String> {
+        Ok(())
     }
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let state = self.world.0.borrow();
