@@ -5,6 +5,7 @@ use super::journal::{contents, journals, leave_open};
 use super::list::add_partition;
 use crate::support::Scratch;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 /// What `restore` says when it leaves the device and its journals alone.
 #[track_caller]
@@ -70,4 +71,74 @@ fn a_read_only_drive_is_told_before_anything_is_written() {
     tool("blockdev", &["--setrw", &device.node]).unwrap();
     scratch.drivescope(&["restore"]).code(0);
     assert!(contents(&device, &image) == original);
+}
+
+/// The same bytes by way of another device: a fill there would be undone by the restore.
+#[test]
+fn while_a_journal_is_open_its_bytes_are_not_written_by_way_of_another_device() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
+    leave_open(&device, &journals(&scratch), 2, 1);
+    let journal = journals(&scratch).join("kill1-0.journal");
+    let refused = |node: &str| {
+        let destroy = format!("--destroy={}:1", node.trim_start_matches("/dev/"));
+        let fill = ["--test=fill", "--set=fill.mode=full", &destroy];
+        let message = scratch.run(node, &[&fill]).refused(3);
+        assert!(message.contains(journal.to_str().unwrap()), "{message}");
+    };
+    let window = "--offset=1048576";
+    for below in [&device.node, &image] {
+        let Some(other) = Loop::attach(below, &[window]) else { return };
+        refused(&other.node);
+    }
+    drop(device);
+    // The drive is gone, its file is not.
+    let renamed = scratch.text("renamed");
+    fs::rename(&image, &renamed).unwrap();
+    let Some(other) = Loop::attach(&renamed, &[window]) else { return };
+    refused(&other.node);
+    let free = scratch.file("free", vec![0; 4 << 20]);
+    let Some(free) = Loop::attach(&free, &[]) else { return };
+    scratch.run(&free.node, &[&["--dry-run"]]).code(0);
+}
+
+#[test]
+fn originals_do_not_go_to_another_file_of_the_same_name() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 2, 1);
+    drop(device);
+    let moved = scratch.text("moved");
+    fs::rename(&image, &moved).unwrap();
+    for bytes in [vec![3; 8 << 20], original.clone()] {
+        fs::write(&image, bytes).unwrap();
+        let Some(other) = Loop::attach(&image, &[]) else { return };
+        let message = not_restored(&scratch, &other, &image);
+        assert!(message.contains("another file that has taken that name"), "{message}");
+        drop(other);
+        fs::remove_file(&image).unwrap();
+    }
+    // The file itself, under any name.
+    let Some(device) = Loop::attach(&moved, &[]) else { return };
+    scratch.drivescope(&["restore"]).code(0);
+    assert!(contents(&device, &moved) == original);
+}
+
+/// The number of a file is free when it is removed; its time of birth tells the next one apart.
+#[test]
+fn originals_do_not_go_to_a_file_that_got_the_number_of_the_removed_one() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
+    leave_open(&device, &journals(&scratch), 2, 1);
+    drop(device);
+    let number = || fs::metadata(&image).unwrap().ino();
+    let first = number();
+    fs::remove_file(&image).unwrap();
+    let is_again = (0..50).any(|_| {
+        let _ = fs::remove_file(&image);
+        fs::write(&image, vec![3; 8 << 20]).unwrap();
+        number() == first
+    });
+    println!("the number was given again: {is_again}");
+    let Some(other) = Loop::attach(&image, &[]) else { return };
+    let message = not_restored(&scratch, &other, &image);
+    assert!(message.contains("another file that has taken that name"), "{message}");
 }
