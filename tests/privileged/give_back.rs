@@ -3,7 +3,9 @@
 use super::guards::{Loop, Mount, OnLoop, tool};
 use super::journal::{contents, journals, leave_open};
 use super::list::add_partition;
+use super::originals::{ENDLESS, Target};
 use crate::support::Scratch;
+use crate::support::json::{finding, text};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -11,11 +13,12 @@ use std::os::unix::fs::MetadataExt;
 #[track_caller]
 fn not_restored(scratch: &Scratch, device: &Loop, image: &str) -> String {
     let before = contents(device, image);
-    let open = fs::read_dir(journals(scratch)).unwrap().count();
+    let open = || fs::read_dir(journals(scratch)).expect("a journal is open").count();
+    let journals_before = open();
     let message = scratch.drivescope(&["restore"]).code(3).stderr;
     assert_eq!(message.lines().count(), 1, "{message}");
     assert!(contents(device, image) == before, "it was written: {message}");
-    assert_eq!(fs::read_dir(journals(scratch)).unwrap().count(), open);
+    assert_eq!(open(), journals_before);
     message
 }
 
@@ -141,4 +144,40 @@ fn originals_do_not_go_to_a_file_that_got_the_number_of_the_removed_one() {
     let Some(other) = Loop::attach(&image, &[]) else { return };
     let message = not_restored(&scratch, &other, &image);
     assert!(message.contains("another file that has taken that name"), "{message}");
+}
+
+/// The run tells in one range what did not go back, and `restore` what to do about it.
+#[test]
+fn a_drive_that_turns_read_only_in_the_middle_of_a_run_is_told_in_one_range() {
+    let Some(target) = Target::new() else { return };
+    let node = &target.device.node;
+    let running = target.call(&[ENDLESS]).start();
+    target.wait_for_patterns();
+    tool("blockdev", &["--setro", node]).unwrap();
+    let run = running.end().code(4).json();
+    let failed = text(&finding(&run, "F017")["evidence"]).to_string();
+    assert_eq!(failed.matches(" (writing failed: ").count(), 1, "{failed}");
+    assert!(failed.contains("did not take back bytes 25165824 to 41943039"), "{failed}");
+    let ended = target.scratch.drivescope(&["restore"]).code(3);
+    assert!(ended.stderr.contains(&format!("blockdev --setrw {node}")), "{ended}");
+    tool("blockdev", &["--setrw", node]).unwrap();
+    target.scratch.drivescope(&["restore"]).code(0);
+    target.must_be_whole("after the restore");
+}
+
+#[test]
+fn a_drive_that_became_smaller_is_told_as_such() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 2, 1);
+    let resize = |bytes: u64| {
+        fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(bytes).unwrap();
+        tool("losetup", &["--set-capacity", &device.node]).unwrap();
+    };
+    resize(4 << 20);
+    let message = not_restored(&scratch, &device, &image);
+    assert!(message.contains("its size is 4194304, not 8388608"), "{message}");
+    resize(8 << 20);
+    scratch.drivescope(&["restore"]).code(0);
+    assert!(contents(&device, &image)[..4 << 20] == original[..4 << 20]);
 }

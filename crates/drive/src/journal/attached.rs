@@ -211,18 +211,22 @@ pub(super) fn device_of(
     let path = journal.to_string();
     match devices.as_slice() {
         [device] => Ok(device.to_string()),
-        [] => Err(match attached.iter().find_map(|(name, id)| another_file(drive, name, id)) {
-            Some(what) => JournalError::WrongDrive { path, what },
-            None => JournalError::NotAttached { path, drive: drive.to_string() },
-        }),
+        [] => Err(
+            match attached.iter().find_map(|(name, id)| difference_of_namesake(drive, name, id)) {
+                Some(what) => JournalError::WrongDrive { path, what },
+                None => JournalError::NotAttached { path, drive: drive.to_string() },
+            },
+        ),
         devices => Err(JournalError::Ambiguous { path, devices: devices.join(", ") }),
     }
 }
 
-/// That a device is like the drive in all but its file, which has taken the name of another.
-fn another_file(drive: &Identity, name: &str, device: &Identity) -> Option<String> {
-    let named_alike = Identity { file: drive.file.clone(), ..device.clone() };
-    let is_alike = drive.difference(&named_alike).is_none() && drive.place == device.place;
-    let what = drive.difference(device).filter(|_| is_alike)?;
-    Some(format!("{name} is like it, but {what}"))
+/// In which way a device that says the same name as the drive, or is in its place, is another one.
+fn difference_of_namesake(drive: &Identity, name: &str, device: &Identity) -> Option<String> {
+    let what = drive.drive_difference(device)?;
+    let is_namesake = match &drive.serial {
+        Some(serial) => device.serial.as_ref() == Some(serial),
+        None => device.serial.is_none() && device.place == drive.place,
+    };
+    is_namesake.then(|| format!("{name} is like it, but {what}"))
 }

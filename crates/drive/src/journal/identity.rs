@@ -108,7 +108,7 @@ impl Identity {
     }
 
     /// The same without a look at the part.
-    fn drive_difference(&self, other: &Self) -> Option<String> {
+    pub(super) fn drive_difference(&self, other: &Self) -> Option<String> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
         let differs = |what: &str, own: String, others: String| {
             (own != others).then(|| format!("its {what} is {others}, not {own}"))
