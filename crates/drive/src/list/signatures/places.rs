@@ -67,8 +67,8 @@ const COPIES: &[Copy] = &[
     ("VMFS_volume_member", Place::At(1 << 20), b"\x0D\xD0\x01\xC0"),
 ];
 
-/// Where the superblock of UFS begins: on floppies, of UFS1, of UFS2, and behind larger boot blocks (`SBLOCKSEARCH`
-/// of FreeBSD's `ufs/ffs/fs.h`).
+/// Where the superblock of UFS begins: on floppies, of UFS1, of UFS2, and behind larger boot blocks
+/// (`SBLOCKSEARCH` of FreeBSD's `ufs/ffs/fs.h`).
 const UFS_SUPERBLOCKS: [u64; 4] = [0, 8 << 10, 64 << 10, 256 << 10];
 /// Where its magic lies in it: the last four bytes of `struct fs`.
 const UFS_MAGIC_AT: u64 = 1372;
