@@ -65,13 +65,28 @@ impl BackingFile {
         })
     }
 
-    /// Whether both are one file. Its number must be the same, and its time of birth where both tell it.
-    /// Numbers of file systems may change with a boot; then the time of birth decides.
-    pub fn is_same_file(&self, other: &Self) -> bool {
-        let born = self.born_unix_ns.zip(other.born_unix_ns).map(|(own, others)| own == others);
-        let is_other_boot = self.boot_id != other.boot_id;
-        let is_same_system = self.device == other.device || (is_other_boot && born == Some(true));
-        self.inode == other.inode && born != Some(false) && is_same_system
+    /// Whether both are one file for certain. In one boot of the machine its number and that of its file system
+    /// tell; in another the name must be the same too, and where the number of the file system is not, as it may
+    /// change then, so must the time of birth.
+    pub fn is_same_file(&self, other: &Self, has_same_name: bool) -> bool {
+        let is_same_system = self.device == other.device;
+        let is_known = match self.boot_id == other.boot_id {
+            true => is_same_system,
+            false => has_same_name && (is_same_system || self.is_born_with(other) == Some(true)),
+        };
+        is_known && self.may_be_same_file(other)
+    }
+
+    /// Whether both may be one file: looser, for refusing in doubt.
+    pub fn may_be_same_file(&self, other: &Self) -> bool {
+        let born = self.is_born_with(other);
+        let may_be_same_system = self.device == other.device || born == Some(true);
+        self.inode == other.inode && born != Some(false) && may_be_same_system
+    }
+
+    /// Whether both were made at one time, where both tell it.
+    fn is_born_with(&self, other: &Self) -> Option<bool> {
+        self.born_unix_ns.zip(other.born_unix_ns).map(|(own, others)| own == others)
     }
 
     /// The bytes of the file that a loop device of this size shows.
@@ -113,30 +128,47 @@ mod tests {
         }
     }
 
+    /// Whether the file and a changed copy are the same under another name, under the same, and perhaps.
+    fn compared(change: fn(&mut BackingFile)) -> [bool; 3] {
+        let mut other = file();
+        change(&mut other);
+        let compare = |one: &BackingFile, other: &BackingFile| {
+            let is_same = [false, true].map(|named| one.is_same_file(other, named));
+            [is_same[0], is_same[1], one.may_be_same_file(other)]
+        };
+        assert_eq!(compare(&file(), &other), compare(&other, &file()));
+        compare(&file(), &other)
+    }
+
     #[test]
     fn a_file_is_known_by_its_number_and_its_birth_and_not_by_its_name() {
-        let other = |change: fn(&mut BackingFile)| {
-            let mut other = file();
-            change(&mut other);
-            assert_eq!(file().is_same_file(&other), other.is_same_file(&file()));
-            file().is_same_file(&other)
-        };
-        assert!(other(|_| {}));
-        assert!(!other(|file| file.inode = 13));
-        assert!(!other(|file| file.born_unix_ns = Some(8)), "a number that was given again");
-        assert!(!other(|file| file.device = 3), "another file system of this boot");
-        assert!(other(|file| file.boot_id = Some("second".into())));
+        assert_eq!(compared(|_| {}), [true; 3]);
+        assert_eq!(compared(|file| file.inode = 13), [false; 3]);
+        assert_eq!(
+            compared(|file| file.born_unix_ns = Some(8)),
+            [false; 3],
+            "a number given again"
+        );
+        assert_eq!(compared(|file| file.born_unix_ns = None), [true; 3]);
+        // A copy of the file system, or its disk attached anew: nobody can tell.
+        assert_eq!(compared(|file| file.device = 3), [false, false, true]);
+    }
+
+    #[test]
+    fn in_another_boot_the_name_counts_too_and_the_number_of_the_file_system_may_change() {
+        let other_boot = |file: &mut BackingFile| file.boot_id = Some("second".into());
+        assert_eq!(compared(other_boot), [false, true, true]);
         let moved = |file: &mut BackingFile| {
             file.boot_id = Some("second".into());
             file.device = 3;
         };
-        assert!(other(moved), "the number of the file system changed with the boot");
-        let mut hidden = file();
-        moved(&mut hidden);
-        hidden.born_unix_ns = None;
-        assert!(!file().is_same_file(&hidden), "nothing tells that it is the same");
-        hidden.device = file().device;
-        assert!(file().is_same_file(&hidden));
+        assert_eq!(compared(moved), [false, true, true]);
+        let hidden = |file: &mut BackingFile| {
+            file.boot_id = Some("second".into());
+            file.device = 3;
+            file.born_unix_ns = None;
+        };
+        assert_eq!(compared(hidden), [false; 3], "nothing tells that it is the same");
     }
 
     #[test]
@@ -156,7 +188,7 @@ mod tests {
         assert_eq!(BackingFile::of(&fake.roots, "loop3"), None, "nobody can be asked");
         fs::write(&path, "y").unwrap();
         let second = BackingFile::of(&fake.roots, "loop3").unwrap();
-        assert!(!first.is_same_file(&second));
+        assert!(!first.may_be_same_file(&second));
         fake.disk("virtual/block/ram0", (1, 0), 1 << 20);
         assert_eq!(BackingFile::of(&fake.roots, "ram0"), None);
     }

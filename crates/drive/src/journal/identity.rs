@@ -80,7 +80,13 @@ impl Identity {
             own.as_ref().zip(others.as_ref()).is_some_and(|(own, others)| own != others)
         });
         let is_named = |id: &Self| id.serial.is_some() || id.wwn.is_some();
-        let is_told = is_named(self) || is_named(other) || self.place_difference(other).is_none();
+        let may_be_there = match self.file.as_ref().zip(other.file.as_ref()) {
+            Some((own, others)) => {
+                own.may_be_same_file(others) && own.offset_bytes == others.offset_bytes
+            }
+            None => self.place == other.place,
+        };
+        let is_told = is_named(self) || is_named(other) || may_be_there;
         self.disk_bytes == other.disk_bytes && is_told && !contradicts
     }
 
@@ -88,22 +94,26 @@ impl Identity {
     pub(super) fn shares_file_with(&self, other: &Self) -> bool {
         self.file.as_ref().zip(other.file.as_ref()).is_some_and(|(own, others)| {
             let (ours, theirs) = (own.bytes(self.disk_bytes), others.bytes(other.disk_bytes));
-            own.is_same_file(others) && ours.start < theirs.end && theirs.start < ours.end
+            own.may_be_same_file(others) && ours.start < theirs.end && theirs.start < ours.end
         })
     }
 
     /// In which way `other` is in another place: the file of a loop device counts more than its name.
     fn place_difference(&self, other: &Self) -> Option<String> {
-        let files = self.file.as_ref().zip(other.file.as_ref());
-        match files.map(|(own, others)| {
-            own.is_same_file(others) && own.offset_bytes == others.offset_bytes
-        }) {
-            Some(true) => None,
-            Some(false) if self.place == other.place => {
-                Some(format!("its {} is another file that has taken that name", self.place))
-            }
-            _ => (self.place != other.place)
-                .then(|| format!("its place is {}, not {}", other.place, self.place)),
+        let has_same_name = self.place == other.place;
+        let elsewhere = || format!("its place is {}, not {}", other.place, self.place);
+        let Some((own, others)) = self.file.as_ref().zip(other.file.as_ref()) else {
+            return (!has_same_name).then(elsewhere);
+        };
+        let is_same = own.is_same_file(others, has_same_name);
+        match is_same && own.offset_bytes == others.offset_bytes {
+            true => None,
+            false if !has_same_name => Some(elsewhere()),
+            false if own.may_be_same_file(others) => Some(format!(
+                "its {} lies on another device now (if its file system was only attached anew, restart this machine)",
+                self.place
+            )),
+            false => Some(format!("its {} is another file that has taken that name", self.place)),
         }
     }
 
