@@ -275,7 +275,7 @@ impl World {
         let Units { bytes, shift } = state.disk.units;
         let (shift, size) = (shift as u64, state.disk.now.len() as u64);
         let identity = Identity { size_bytes: size, disk_bytes: size + shift, ..identity(shift) };
-        SimDisk { world: self.clone(), identity, physical_bytes: bytes as u32 }
+        SimDisk { world: self.clone(), identity, used_by: None, physical_bytes: bytes as u32 }
     }
 
     /// The folder.
@@ -302,6 +302,8 @@ pub fn identity(start_bytes: u64) -> Identity {
 pub struct SimDisk {
     world: World,
     pub identity: Identity,
+    /// What keeps originals from going back, if anything.
+    pub used_by: Option<String>,
     physical_bytes: u32,
 }
 
@@ -316,7 +318,7 @@ impl Disk for SimDisk {
         self.physical_bytes
     }
     fn ready(&mut self) -> Result<(), String> {
-        Ok(())
+        self.used_by.clone().map_or(Ok(()), Err)
     }
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let state = self.world.0.borrow();
