@@ -51,6 +51,9 @@ impl Disk for LoopDisk {
     fn physical_sector_bytes(&self) -> u32 {
         4096
     }
+    fn ready(&mut self) -> Result<(), String> {
+        Ok(())
+    }
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(buffer, offset)
     }
@@ -65,7 +68,7 @@ impl Disk for LoopDisk {
     }
 }
 
-fn journals(scratch: &Scratch) -> PathBuf {
+pub(super) fn journals(scratch: &Scratch) -> PathBuf {
     scratch.path("home/state/drivescope/journals")
 }
 
@@ -144,7 +147,7 @@ fn moment(seed: u64) -> u64 {
     bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-fn contents(device: &Loop, image: &str) -> Vec<u8> {
+pub(super) fn contents(device: &Loop, image: &str) -> Vec<u8> {
     tool("blockdev", &["--flushbufs", &device.node]).expect("it is ours");
     fs::read(image).expect("it is ours")
 }
@@ -190,7 +193,7 @@ fn whenever_a_process_is_killed_the_device_comes_back() {
 }
 
 /// Leaves an open journal of `mib` MiB.
-fn leave_open(device: &Loop, folder: &Path, mib: usize, run: u64) {
+pub(super) fn leave_open(device: &Loop, folder: &Path, mib: usize, run: u64) {
     let mut disk = LoopDisk::open(&device.node);
     let mut journal =
         begin(folder, &device.node, &disk, (mib + 2) * MIB, run).expect("nothing is open");

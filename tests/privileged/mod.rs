@@ -10,6 +10,7 @@ mod failing;
 mod file_systems;
 mod fill_verify;
 mod gate;
+mod give_back;
 mod guards;
 mod journal;
 mod journal_room;

@@ -153,6 +153,12 @@ fn signals_end_the_run_with_the_contents_back() {
         &[Signal::INT][..],
         &[Signal::TERM],
         &[Signal::HUP],
+        // Whatever else ends a program that does not handle it.
+        &[Signal::QUIT],
+        &[Signal::USR1],
+        &[Signal::USR2, Signal::ALARM, Signal::VTALARM, Signal::PROF],
+        &[Signal::XCPU],
+        &[Signal::IO, Signal::POWER],
         &[Signal::INT, Signal::INT, Signal::TERM, Signal::INT],
     ] {
         let running = target.call(&[ENDLESS]).start();

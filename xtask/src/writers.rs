@@ -4,10 +4,9 @@
 use crate::workspace;
 
 /// Each file of `crates/drive/src` that may, and what it writes.
-const WRITERS: [(&str, &str); 7] = [
+const WRITERS: [(&str, &str); 6] = [
     ("document_file.rs", "the document of a run whose store cannot be written"),
     ("gate/kernel.rs", "block devices, for the gate alone"),
-    ("journal/claimed.rs", "a drive that a journal gives its own originals back"),
     ("journal/storage.rs", "journals, in their folder"),
     ("own_folder.rs", "files of its own in the folder it made"),
     ("serve/backing.rs", "the file of a simulated drive"),

@@ -5,6 +5,7 @@
 //! data folder). A writable [`io_file::IoFile`] comes from [`own_folder::OwnFolder`], a
 //! [`gate::RawDisk`] from [`gate::claim`], and neither from anywhere else.
 
+mod backing_file;
 pub mod cache;
 pub mod counters;
 pub mod direct;

@@ -1,9 +1,12 @@
-//! SIGINT, SIGTERM and SIGHUP end a run in order: the phase drains, contents are put back, files go, the
-//! run is kept.
+//! Signals end a run in order: the phase drains, contents are put back, files go, the run is kept.
 
 use crate::output;
 use drivescope_drive::own_folder;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use libc::c_int;
+use signal_hook::consts::{
+    SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM,
+    SIGXCPU, SIGXFSZ,
+};
 use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -17,12 +20,32 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long an abrupt end waits for the files of the run to go; a drive that hangs must not hold it up.
 const REMOVAL: Duration = Duration::from_secs(1);
 
+/// Signals that end a program that does not handle them, other than those that tell of a fault in the program
+/// itself (SIGABRT, SIGBUS, SIGSEGV and such), after which nothing can be put in order, and SIGPIPE, which is
+/// ignored.
+const ENDING: [c_int; 11] = [
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO,
+];
+
+/// Of these, the wish of somebody who does not want to wait.
+const URGENT: [c_int; 3] = [SIGINT, SIGTERM, SIGQUIT];
+
+/// All that [`ENDING`] tells, and those that only Linux has: real-time signals end a program too.
+fn ending() -> Vec<c_int> {
+    let mut all = ENDING.to_vec();
+    #[cfg(target_os = "linux")]
+    all.extend(
+        [libc::SIGPWR, libc::SIGSTKFLT].into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX()),
+    );
+    all
+}
+
 /// What signals do to the program.
 ///
 /// Before [`RunSignals::begin`] nothing has to be put in order, and the first one ends it. After that the
-/// first one asks the command to stop. A SIGINT or SIGTERM later than a second after it ends the program
-/// at once: the files of the run are removed, what is not stored is lost. But not while the contents of
-/// a drive lie in a journal only: then they are put back first.
+/// first one asks the command to stop. An urgent one later than a second after it ends the program at once:
+/// the files of the run are removed, what is not stored is lost. But not while the contents of a drive lie in
+/// a journal only: then they are put back first.
 pub struct RunSignals {
     /// Raised by the first signal.
     pub stop: Arc<AtomicBool>,
@@ -48,7 +71,7 @@ impl RunSignals {
             again: Arc::clone(&signals.again),
             begun: Arc::clone(&signals.begun),
         };
-        let coming = Signals::new([SIGINT, SIGTERM, SIGHUP]).expect("these signals can be handled");
+        let coming = Signals::new(ending()).expect("these signals can be handled");
         std::thread::spawn(move || seen.answer(coming));
         // Else a limit on file sizes would kill the run; so the write fails, and says why.
         signal_hook::flag::register(SIGXFSZ, Arc::default()).expect("this signal can be handled");
@@ -93,7 +116,7 @@ impl RunSignals {
                 tell(words);
             }
             let is_late = first.get_or_insert_with(Instant::now).elapsed() >= GRACE;
-            if is_late && signal != SIGHUP && !self.held.load(Ordering::Acquire) {
+            if is_late && URGENT.contains(&signal) && !self.held.load(Ordering::Acquire) {
                 end_at_once();
             }
         }

@@ -8,6 +8,7 @@ use crate::roots::{Roots, read_u64};
 use drivescope_model::gate::Check;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -16,6 +17,9 @@ use std::path::Path;
 const PIECES: u64 = 64;
 const PIECE_BYTES: u64 = 64 * 1024;
 const PIECE_BOUNDARY: u64 = 4096;
+/// What is read without a gap at both ends, where formats that are not known here keep what they are known by.
+const HEAD_BYTES: u64 = 2 << 20;
+const TAIL_BYTES: u64 = 1 << 20;
 
 /// What was found on a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,7 +42,7 @@ impl Contents {
 }
 
 /// Looks at the device `name` of `size_bytes` through `source`. Reads less than 1 MiB for each
-/// partition and 4 MiB for the sample.
+/// partition and 7 MiB for the sample.
 pub(crate) fn look(roots: &Roots, name: &str, source: &File, size_bytes: u64) -> Contents {
     let mut contents = Contents::default();
     let mut part = |name: &str, start: u64, size: u64| {
@@ -74,25 +78,37 @@ pub(crate) fn parts(roots: &Roots, name: &str, size_bytes: u64) -> Vec<(String, 
     std::iter::once((name.to_string(), 0, size_bytes)).chain(within).collect()
 }
 
-/// Pieces read, and where the first one that is not blank begins. A piece is blank when all its
-/// bytes are 00, or all FF: what flash and formatting leave.
+/// Pieces spread over the device, and where the first piece that is not blank begins, head and tail included.
+/// A piece is blank when all its bytes are 00, or all FF: what flash and formatting leave.
 fn sample(source: &File, size_bytes: u64) -> Result<(u64, Option<u64>), (u64, io::Error)> {
-    let length = PIECE_BYTES.min(size_bytes);
-    let last = size_bytes - length;
     let pieces = size_bytes.div_ceil(PIECE_BYTES).min(PIECES);
-    let mut bytes = vec![0u8; usize::try_from(length).unwrap_or(0)];
-    let blank = [0x00u8, 0xFF].map(|fill| vec![fill; bytes.len()]);
-    for piece in 0..pieces {
-        let spread = u128::from(last) * u128::from(piece) / u128::from((pieces - 1).max(1));
-        let spread = u64::try_from(spread).unwrap_or(last);
-        // The last piece ends with the device, wherever that is.
-        let at = if spread == last { last } else { spread / PIECE_BOUNDARY * PIECE_BOUNDARY };
-        source.read_exact_at(&mut bytes, at).map_err(|why| (at, why))?;
-        if !blank.contains(&bytes) {
+    let blank = [[0x00u8; PIECE_BYTES as usize], [0xFF; PIECE_BYTES as usize]];
+    let mut piece = [0u8; PIECE_BYTES as usize];
+    for at in unbroken(size_bytes).chain(spread(size_bytes, pieces)) {
+        let length = PIECE_BYTES.min(size_bytes - at) as usize;
+        source.read_exact_at(&mut piece[..length], at).map_err(|why| (at, why))?;
+        if !blank.iter().any(|fill| fill[..length] == piece[..length]) {
             return Ok((pieces, Some(at)));
         }
     }
     Ok((pieces, None))
+}
+
+/// Where pieces begin that cover head and tail without a gap.
+fn unbroken(size_bytes: u64) -> impl Iterator<Item = u64> {
+    let of = |range: Range<u64>| range.step_by(PIECE_BYTES as usize);
+    of(0..HEAD_BYTES.min(size_bytes)).chain(of(size_bytes.saturating_sub(TAIL_BYTES)..size_bytes))
+}
+
+/// Where `pieces` begin that are spread from the first byte to the last.
+fn spread(size_bytes: u64, pieces: u64) -> impl Iterator<Item = u64> {
+    let last = size_bytes.saturating_sub(PIECE_BYTES);
+    (0..pieces).map(move |piece| {
+        let spread = u128::from(last) * u128::from(piece) / u128::from((pieces - 1).max(1));
+        let spread = u64::try_from(spread).unwrap_or(last);
+        // The last piece ends with the device, wherever that is.
+        if spread == last { last } else { spread / PIECE_BOUNDARY * PIECE_BOUNDARY }
+    })
 }
 
 /// The checks `signatures` and `blankness`: they refuse where contents are in danger and nobody
@@ -108,7 +124,8 @@ pub(crate) fn check(contents: &Contents, node: &Path, consents: bool) -> Vec<Che
         (true, Some(unread)) => refused("signatures", unread, &wipefs),
         (true, None) => ok("signatures", "none at the head and tail of it and its partitions"),
     };
-    let pieces = format!("{} pieces of 64 KiB", contents.pieces);
+    let pieces =
+        format!("2 MiB at the head, 1 MiB at the tail and {} pieces of 64 KiB", contents.pieces);
     let blankness = match contents.data_at {
         Some(at) => {
             let evidence = format!("unknown data at byte {at}, so it is not taken for empty");
@@ -120,7 +137,7 @@ pub(crate) fn check(contents: &Contents, node: &Path, consents: bool) -> Vec<Che
             }
         }
         None if contents.pieces == 0 => unknown("blankness", "could not be sampled", &wipefs),
-        None => ok("blankness", format!("{pieces} from head to tail are all 00 or all FF")),
+        None => ok("blankness", format!("{pieces} between are all 00 or all FF")),
     };
     vec![signatures, blankness]
 }
@@ -158,12 +175,16 @@ mod tests {
     #[test]
     fn any_byte_within_the_sample_is_data() {
         const SIZE: u64 = 1 << 30;
-        for at in [0, 65535, SIZE - 1, SIZE - 65536] {
+        for at in [0, 65535, 65536 + 1372, (2 << 20) - 1, SIZE - (1 << 20), SIZE - 65537, SIZE - 1]
+        {
             let found = contents(SIZE, &[(at, b"x")]);
             assert!(
                 found.data_at.is_some_and(|piece| (piece..piece + 65536).contains(&at)),
                 "{at}"
             );
+        }
+        for at in (0..2 << 20).chain(SIZE - (1 << 20)..SIZE).step_by(65521) {
+            assert!(contents(SIZE, &[(at, b"x")]).data_at.is_some(), "{at}");
         }
         // A device of at most 4 MiB is read from end to end.
         for at in (0..4 << 20).step_by(65521) {

@@ -31,6 +31,15 @@ pub(crate) struct Inspection {
     pub held: Option<Held>,
 }
 
+/// What a device is looked at for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A test is to write to it.
+    Test,
+    /// Its own contents are to go back to it: what it carries is not looked at.
+    GiveBack,
+}
+
 /// Descriptors that keep a device claimed.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -47,6 +56,7 @@ pub(crate) fn inspect(
     roots: &Roots,
     request: &Request,
     access: Access,
+    purpose: Purpose,
 ) -> Inspection {
     let mut found = Inspection::default();
     let (place, reader, facts) = match open(kernel, roots, request) {
@@ -82,8 +92,10 @@ pub(crate) fn inspect(
     found.checks.extend(uses);
     found.checks.extend(processes::check(roots, &family));
     found.checks.push(siblings::check(roots, &family));
-    found.checks.extend(places::check(roots, &family, request.level, &request.own));
-    found.contents = contents::look(roots, &device.name, &reader, facts.size_bytes);
+    if purpose == Purpose::Test {
+        found.checks.extend(places::check(roots, &family, request.level, &request.own));
+        found.contents = contents::look(roots, &device.name, &reader, facts.size_bytes);
+    }
     found.checks.push(same_place(kernel, request, &place));
     found.device = Some(device);
     found

@@ -9,6 +9,7 @@ mod checks;
 mod confirm;
 mod contents;
 mod family;
+mod give_back;
 mod hidden;
 mod identify;
 mod identity;
@@ -29,13 +30,15 @@ pub use overlap::{Overlap, overlap};
 pub use places::OwnPlaces;
 pub use raw_disk::{RawDisk, WriteError};
 
+pub(crate) use family::{Family, partitions};
+pub(crate) use give_back::{claim_to_give_back, reason_against, reasons};
 pub(crate) use in_use::{mounts_on, uses_of};
 
 use crate::roots::Roots;
 use contents::Contents;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity, GateRecord};
-use inspect::Inspection;
+use inspect::{Inspection, Purpose};
 use kernel::{Access, Host, Kernel};
 use std::fmt;
 use std::ops::Range;
@@ -128,7 +131,7 @@ pub fn claim(
 
 fn examine_with(kernel: &dyn Kernel, roots: &Roots, request: Request) -> Report {
     let Inspection { checks, device, contents, .. } =
-        inspect::inspect(kernel, roots, &request, Access::ReadExclusive);
+        inspect::inspect(kernel, roots, &request, Access::ReadExclusive, Purpose::Test);
     Report { request, device, checks, contents }
 }
 
@@ -144,7 +147,7 @@ fn claim_with(
     }
     let Report { request, device: shown, .. } = report;
     let Inspection { mut checks, device, contents, held } =
-        inspect::inspect(&*kernel, roots, &request, Access::WriteExclusive);
+        inspect::inspect(&*kernel, roots, &request, Access::WriteExclusive, Purpose::Test);
     checks.push(inspect::is_as_shown(shown.as_ref(), device.as_ref()));
     let record = record(&request, device.clone(), &checks, &contents, confirmation);
     match (held, device) {

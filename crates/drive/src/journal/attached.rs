@@ -1,6 +1,7 @@
 //! From journals to the drives of this machine, and back.
 
-use super::claimed::ClaimedDisk;
+use super::claimed::Claimed;
+use super::concerned::{attached, shares_bytes};
 use super::give_back::Step;
 use super::place::check_place;
 use super::recover::{Recovered, cannot_open, damage, discard_if_settled, nameless, recover};
@@ -9,7 +10,8 @@ use super::storage::StateFolder;
 use super::writer::{Journal, Settings};
 use super::{Disk, Folder, Identity, JournalError};
 use crate::error::DriveError;
-use crate::roots::{Roots, list_dir, read_text};
+use crate::gate::{self, RawDisk};
+use crate::roots::Roots;
 use crate::stack::{Stack, stack_of_name};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -101,8 +103,8 @@ fn look(folder: &StateFolder, name: &str) -> Result<Option<OpenJournal>, Journal
     })
 }
 
-/// Refuses a target on a drive whose journal is open; `stack` is everything below the target. A journal
-/// of which nobody can tell the drive refuses every target.
+/// Refuses a target that shares bytes with a drive whose journal is open; `stack` is everything below the
+/// target. A journal of which nobody can tell the drive refuses every target.
 pub fn refuse_open(roots: &Roots, stack: &Stack, folder: &Path) -> Result<(), JournalError> {
     for journal in open_journals(folder)? {
         let path = journal.path.display().to_string();
@@ -110,8 +112,7 @@ pub fn refuse_open(roots: &Roots, stack: &Stack, folder: &Path) -> Result<(), Jo
             let what = "its header is gone, so it may belong to any drive".to_string();
             return Err(JournalError::Damaged { path, what });
         };
-        let mut below = stack.names.iter().filter_map(|name| Identity::of(roots, name));
-        if below.any(|other| drive.may_be_same_drive(&other)) {
+        if shares_bytes(roots, stack, &drive) {
             return Err(match journal.is_running {
                 true => JournalError::Running { path },
                 false => JournalError::StillOpen { drive: drive.to_string(), path },
@@ -176,8 +177,26 @@ pub fn restore(
         return Err(nameless(text, journal.records));
     };
     let device = device_of(roots, &drive, &text)?;
-    let mut disk = ClaimedDisk::claim(roots, &device)?;
-    recover(&mut folder, name, &mut disk, on)
+    let disk = claim(roots, &device)?;
+    let identity = identity_of(roots, &disk)?;
+    recover(&mut folder, name, &mut Claimed { disk: &disk, identity: &identity }, on)
+}
+
+/// Claims the device with this kernel name to write its originals back.
+fn claim(roots: &Roots, name: &str) -> Result<RawDisk, JournalError> {
+    let node = roots.node(name);
+    gate::claim_to_give_back(roots, node.clone()).map_err(|refusal| JournalError::NotFree {
+        device: node.display().to_string(),
+        why: gate::reasons(&refusal.record.checks).unwrap_or_default(),
+    })
+}
+
+/// Who a claimed device is.
+pub(super) fn identity_of(roots: &Roots, disk: &RawDisk) -> Result<Identity, JournalError> {
+    Identity::of(roots, &disk.device().name).ok_or_else(|| JournalError::NotFree {
+        device: disk.device().path.clone(),
+        why: "the kernel does not describe it any more".to_string(),
+    })
 }
 
 /// Kernel name of the one device that is this drive, or this partition of it.
@@ -186,25 +205,28 @@ pub(super) fn device_of(
     drive: &Identity,
     journal: &str,
 ) -> Result<String, JournalError> {
-    let mut devices = Vec::new();
-    for disk in list_dir(&roots.sys.join("block")) {
-        let Some(dir) = roots.block_dir(&disk) else { continue };
-        // A single path of a multipath NVMe drive, which nobody can open.
-        if read_text(dir.join("hidden")).as_deref() == Some("1") {
-            continue;
-        }
-        let partitions = list_dir(&dir);
-        let is_partition = |name: &String| name.starts_with(disk.as_str());
-        let parts = partitions.into_iter().filter(is_partition);
-        let same = |name: &String| {
-            Identity::of(roots, name).is_some_and(|id| drive.difference(&id).is_none())
-        };
-        devices.extend(std::iter::once(disk.clone()).chain(parts).filter(same));
-    }
+    let attached = attached(roots);
+    let same = |(_, id): &&(String, Identity)| drive.difference(id).is_none();
+    let devices: Vec<&str> = attached.iter().filter(same).map(|(name, _)| name.as_str()).collect();
     let path = journal.to_string();
     match devices.as_slice() {
-        [device] => Ok(device.clone()),
-        [] => Err(JournalError::NotAttached { path, drive: drive.to_string() }),
+        [device] => Ok(device.to_string()),
+        [] => Err(
+            match attached.iter().find_map(|(name, id)| difference_of_namesake(drive, name, id)) {
+                Some(what) => JournalError::WrongDrive { path, what },
+                None => JournalError::NotAttached { path, drive: drive.to_string() },
+            },
+        ),
         devices => Err(JournalError::Ambiguous { path, devices: devices.join(", ") }),
     }
+}
+
+/// In which way a device that says the same name as the drive, or is in its place, is another one.
+fn difference_of_namesake(drive: &Identity, name: &str, device: &Identity) -> Option<String> {
+    let what = drive.drive_difference(device)?;
+    let is_namesake = match &drive.serial {
+        Some(serial) => device.serial.as_ref() == Some(serial),
+        None => device.serial.is_none() && device.place == drive.place,
+    };
+    is_namesake.then(|| format!("{name} is like it, but {what}"))
 }

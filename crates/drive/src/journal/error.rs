@@ -130,12 +130,14 @@ pub enum JournalError {
         /// Their names.
         devices: String,
     },
-    /// Somebody uses the drive.
-    #[error("cannot restore {device}: {why}; end that use, then run drivescope restore")]
-    Busy {
-        /// The device node.
+    /// Somebody uses the drive, or it cannot be written; nothing was written.
+    #[error(
+        "cannot restore {device}: {why}; nothing was written: see to that, then run drivescope restore"
+    )]
+    NotFree {
+        /// The device.
         device: String,
-        /// Who, or what the kernel said.
+        /// Who, or what the kernel said, with the command that shows it.
         why: String,
     },
     /// The run that made it is alive.

@@ -207,6 +207,7 @@ mod tests {
             serial: Some("WD-1".into()),
             wwn: None,
             place: "devices/x".into(),
+            file: None,
             disk_bytes: 1 << 30,
             start_bytes: 0,
             size_bytes: 1 << 30,

@@ -2,10 +2,11 @@
 
 use super::Disk;
 use super::buffer::Aligned;
-use super::extent::Extent;
+use super::extent::{Extent, Extents};
 use super::format::BLOCK_BYTES;
 use super::scan::Saved;
 use super::storage::JournalFile;
+use std::collections::BTreeMap;
 
 /// What a restore does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,13 +137,46 @@ impl Work {
     }
 }
 
-/// What failed, in one line.
+/// What failed, in one line: ranges that touch and failed for one reason are one.
 pub(super) fn told(refused: &[Refused]) -> String {
     const SHOWN: usize = 4;
-    let part = |refused: &Refused| format!("{} ({})", refused.extent, refused.why);
-    let mut parts: Vec<String> = refused.iter().take(SHOWN).map(part).collect();
-    if refused.len() > SHOWN {
-        parts.push(format!("and {} more ranges", refused.len() - SHOWN));
+    let mut by_reason: BTreeMap<&str, Extents> = BTreeMap::new();
+    for refused in refused {
+        by_reason.entry(&refused.why).or_default().insert(refused.extent);
+    }
+    let ranges =
+        by_reason.iter().flat_map(|(why, set)| set.ranges().into_iter().map(move |e| (e, why)));
+    let mut ranges: Vec<_> = ranges.collect();
+    ranges.sort();
+    let parts = ranges.iter().take(SHOWN).map(|(extent, why)| format!("{extent} ({why})"));
+    let mut parts: Vec<String> = parts.collect();
+    if ranges.len() > SHOWN {
+        parts.push(format!("and {} more ranges", ranges.len() - SHOWN));
     }
     parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(first: u64, blocks: u64, why: &str) -> Refused {
+        Refused { extent: Extent::new(first * 4096, blocks * 4096), why: why.to_string() }
+    }
+
+    #[test]
+    fn ranges_that_touch_and_failed_for_one_reason_are_told_as_one() {
+        let mut all: Vec<Refused> =
+            (0..16384).map(|block| refused(block, 1, "read-only")).collect();
+        assert_eq!(told(&all), "bytes 0 to 67108863 (read-only)");
+        all.push(refused(16384, 1, "bad sector"));
+        all.push(refused(20000, 2, "read-only"));
+        assert_eq!(
+            told(&all),
+            "bytes 0 to 67108863 (read-only), bytes 67108864 to 67112959 (bad sector), \
+             bytes 81920000 to 81928191 (read-only)"
+        );
+        all.extend((0..4).map(|n| refused(30000 + 2 * n, 1, "bad sector")));
+        assert!(told(&all).ends_with("(bad sector), and 3 more ranges"), "{}", told(&all));
+    }
 }

@@ -1,5 +1,6 @@
 //! Who a drive is, so that originals go back to the drive they came from and to no other.
 
+use crate::backing_file::BackingFile;
 use crate::list::{ListOptions, drive_named};
 use crate::roots::{Roots, read_text, read_u64};
 use drivescope_model::units::Bytes;
@@ -18,6 +19,10 @@ pub struct Identity {
     /// Where it is attached. Only looked at when the drive has neither serial number nor world-wide name:
     /// the file of a loop device, the UUID of a device-mapper device, else the path in sysfs.
     pub place: String,
+    /// The file of a loop device, which is what counts then: another one may have taken its name. Journals of
+    /// earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<BackingFile>,
     /// Capacity of the whole drive.
     pub disk_bytes: u64,
     /// First byte of the part that is written: 0 for the whole drive.
@@ -40,6 +45,7 @@ impl Identity {
         let drive = drive_named(roots, &disk, &ListOptions { smart: false })?;
         Some(Self {
             place: place_of(roots, &disk)?,
+            file: BackingFile::of(roots, &disk),
             model: drive.model,
             serial: drive.serial,
             wwn: drive.wwn,
@@ -74,12 +80,45 @@ impl Identity {
             own.as_ref().zip(others.as_ref()).is_some_and(|(own, others)| own != others)
         });
         let is_named = |id: &Self| id.serial.is_some() || id.wwn.is_some();
-        let is_told = is_named(self) || is_named(other) || self.place == other.place;
+        let may_be_there = match self.file.as_ref().zip(other.file.as_ref()) {
+            Some((own, others)) => {
+                own.may_be_same_file(others) && own.offset_bytes == others.offset_bytes
+            }
+            None => self.place == other.place,
+        };
+        let is_told = is_named(self) || is_named(other) || may_be_there;
         self.disk_bytes == other.disk_bytes && is_told && !contradicts
     }
 
+    /// Whether both are loop devices over bytes of one file, and have some of them in common.
+    pub(super) fn shares_file_with(&self, other: &Self) -> bool {
+        self.file.as_ref().zip(other.file.as_ref()).is_some_and(|(own, others)| {
+            let (ours, theirs) = (own.bytes(self.disk_bytes), others.bytes(other.disk_bytes));
+            own.may_be_same_file(others) && ours.start < theirs.end && theirs.start < ours.end
+        })
+    }
+
+    /// In which way `other` is in another place: the file of a loop device counts more than its name.
+    fn place_difference(&self, other: &Self) -> Option<String> {
+        let has_same_name = self.place == other.place;
+        let elsewhere = || format!("its place is {}, not {}", other.place, self.place);
+        let Some((own, others)) = self.file.as_ref().zip(other.file.as_ref()) else {
+            return (!has_same_name).then(elsewhere);
+        };
+        let is_same = own.is_same_file(others, has_same_name);
+        match is_same && own.offset_bytes == others.offset_bytes {
+            true => None,
+            false if !has_same_name => Some(elsewhere()),
+            false if own.may_be_same_file(others) => Some(format!(
+                "its {} lies on another device now (if its file system was only attached anew, restart this machine)",
+                self.place
+            )),
+            false => Some(format!("its {} is another file that has taken that name", self.place)),
+        }
+    }
+
     /// The same without a look at the part.
-    fn drive_difference(&self, other: &Self) -> Option<String> {
+    pub(super) fn drive_difference(&self, other: &Self) -> Option<String> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
         let differs = |what: &str, own: String, others: String| {
             (own != others).then(|| format!("its {what} is {others}, not {own}"))
@@ -97,7 +136,7 @@ impl Identity {
             })
             .or_else(|| {
                 let unnamed = self.serial.is_none() && (self.wwn.is_none() || other.wwn.is_none());
-                unnamed.then(|| differs("place", self.place.clone(), other.place.clone())).flatten()
+                unnamed.then(|| self.place_difference(other)).flatten()
             })
     }
 }
@@ -151,6 +190,7 @@ mod tests {
             serial: serial.map(str::to_string),
             wwn: None,
             place: "port 1".into(),
+            file: None,
             disk_bytes: GIB,
             start_bytes: 0,
             size_bytes: GIB,
@@ -209,6 +249,51 @@ mod tests {
             assert_eq!(one.may_be_same_drive(other), expected, "{one:?} {other:?}");
             assert_eq!(other.may_be_same_drive(one), expected);
         }
+    }
+
+    #[test]
+    fn the_file_of_a_loop_device_counts_more_than_its_name() {
+        let file = |inode| BackingFile {
+            device: 1,
+            inode,
+            born_unix_ns: None,
+            boot_id: None,
+            offset_bytes: 4096,
+        };
+        let image = Identity { place: "file /x".into(), file: Some(file(7)), ..disk(None) };
+        let renamed = Identity { place: "file /y".into(), ..image.clone() };
+        let taken = Identity { file: Some(file(8)), ..image.clone() };
+        assert_eq!(image.difference(&renamed), None);
+        assert!(image.may_be_same_drive(&renamed) && !image.may_be_same_drive(&taken));
+        let difference = image.difference(&taken).unwrap();
+        assert!(difference.contains("file /x is another file"), "{difference}");
+        // Journals that were made before files were kept: the name decides.
+        let older = Identity { file: None, ..image.clone() };
+        assert_eq!(older.difference(&taken), None);
+        assert!(older.difference(&renamed).unwrap().contains("file /y"));
+        let text = serde_json::to_string(&older).unwrap();
+        assert!(!text.contains("\"file\":"), "{text}");
+        assert_eq!(serde_json::from_str::<Identity>(&text).unwrap(), older);
+    }
+
+    #[test]
+    fn bytes_of_a_file_are_shared_by_what_shows_any_of_them() {
+        let shows = |inode, offset_bytes, disk_bytes| {
+            let file =
+                BackingFile { device: 1, inode, born_unix_ns: None, boot_id: None, offset_bytes };
+            Identity { file: Some(file), disk_bytes, ..disk(None) }
+        };
+        let drive = shows(7, 4096, 8192);
+        for (inode, from, bytes, expected) in [
+            (7, 8192, 512, true),
+            (7, 0, 4096, false),
+            (7, 0, 4608, true),
+            (7, 12288, 512, false),
+            (8, 4096, 8192, false),
+        ] {
+            assert_eq!(drive.shares_file_with(&shows(inode, from, bytes)), expected, "{from}");
+        }
+        assert!(!drive.shares_file_with(&disk(None)));
     }
 
     #[test]

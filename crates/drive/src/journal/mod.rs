@@ -34,6 +34,7 @@
 mod attached;
 mod buffer;
 mod claimed;
+mod concerned;
 mod error;
 mod extent;
 mod format;
@@ -49,6 +50,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use crate::backing_file::BackingFile;
 pub use attached::{OpenJournal, begin, leftovers, open_journals, refuse_open, restore};
 pub use error::JournalError;
 pub use extent::Extent;
@@ -62,7 +64,7 @@ pub use writer::{Journal, Settings, WINDOW_BYTES};
 
 use std::io;
 
-/// What the journal needs of a drive. The gate's handle that writes is one; so is what `restore` opens.
+/// What the journal needs of a drive. The gate's handle that writes is one.
 ///
 /// Offsets and lengths are bytes and multiples of [`Disk::sector_bytes`]; buffers that the journal hands
 /// over are aligned to 4096 bytes, as direct I/O asks.
@@ -73,6 +75,9 @@ pub trait Disk {
     fn sector_bytes(&self) -> u32;
     /// What a torn write can take along with it: the physical sector, if it is known to be more.
     fn physical_sector_bytes(&self) -> u32;
+    /// The look right before the first original goes back in a program that did not save it itself; an error
+    /// says what keeps it from going back.
+    fn ready(&mut self) -> Result<(), String>;
     /// Fills `buffer` from `offset`; an error if less arrives.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
     /// Writes all of `bytes` at `offset`.

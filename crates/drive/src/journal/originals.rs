@@ -1,14 +1,14 @@
 //! The journal of a claimed device: a test's area is saved before it is opened for writing, and put back
 //! when the test is over.
 
-use super::attached::begin;
+use super::attached::{begin, identity_of};
+use super::claimed::Claimed;
 use super::format::{COMMIT_MAX, DATA_MAX, FIRST_RECORD, record_bytes};
 use super::give_back::Step;
 use super::storage::StateFolder;
 use super::writer::{COMMITTED_BYTES, Journal, Settings};
-use super::{Disk, Identity, JournalError};
-use crate::gate::{RawDisk, WriteError};
-use std::io;
+use super::{Identity, JournalError};
+use crate::gate::RawDisk;
 use std::ops::Range;
 use std::path::Path;
 
@@ -46,11 +46,7 @@ impl Originals {
         area_bytes: u64,
     ) -> Result<Self, JournalError> {
         let name = &disk.device().name;
-        let gone = || JournalError::Busy {
-            device: disk.device().path.clone(),
-            why: "the kernel does not describe it any more".to_string(),
-        };
-        let identity = Identity::of(disk.roots(), name).ok_or_else(gone)?;
+        let identity = identity_of(disk.roots(), disk)?;
         let settings =
             Settings { run_id: run_id.to_string(), window_bytes: file_bytes(area_bytes) };
         let claimed = Claimed { disk, identity: &identity };
@@ -98,50 +94,6 @@ impl Originals {
     ) -> Result<(), JournalError> {
         disk.open(0..0);
         self.journal.give_back(&mut Claimed { disk, identity: &self.identity }, on)
-    }
-}
-
-/// A claimed device as the journal sees it. The gate opens devices for writing past the page cache only.
-struct Claimed<'d> {
-    disk: &'d RawDisk,
-    identity: &'d Identity,
-}
-
-impl Disk for Claimed<'_> {
-    fn identity(&self) -> &Identity {
-        self.identity
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.disk.device().logical_sector_bytes
-    }
-
-    fn physical_sector_bytes(&self) -> u32 {
-        self.disk.device().physical_sector_bytes
-    }
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.disk.read_at(buffer, offset).map_err(cause)
-    }
-
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.disk.put_back(bytes, offset).map_err(cause)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.disk.sync().map_err(cause)
-    }
-
-    fn drop_cache(&mut self) -> io::Result<()> {
-        Ok(()) // every read comes from the drive
-    }
-}
-
-/// What the kernel said: the journal names drive and place itself.
-fn cause(error: WriteError) -> io::Error {
-    match error {
-        WriteError::Io { source, .. } => source,
-        refused => io::Error::other(refused.to_string()),
     }
 }
 

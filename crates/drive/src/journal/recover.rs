@@ -22,8 +22,8 @@ pub enum Recovered {
 
 /// Restores `disk` from the journal `name`, verifies, and removes it. May be cut short and repeated.
 ///
-/// Errors: another drive; a run that is alive; a damaged journal, of which all that is whole is restored
-/// first; a drive that does not take it back. The journal stays.
+/// Errors: another drive; one that is in use; a run that is alive; a damaged journal, of which all that is
+/// whole is restored first; a drive that does not take it back. The journal stays.
 pub fn recover<F: Folder>(
     folder: &mut F,
     name: &str,
@@ -43,6 +43,10 @@ pub fn recover<F: Folder>(
     };
     if let Some(what) = originals.header.drive.difference(disk.identity()) {
         return Err(JournalError::WrongDrive { path, what });
+    }
+    if let Err(why) = disk.ready() {
+        let device = originals.header.drive.to_string();
+        return Err(JournalError::NotFree { device, why });
     }
     let refused = give_back(disk, &mut file, &originals.saved, on);
     if !refused.is_empty() {

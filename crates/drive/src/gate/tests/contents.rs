@@ -91,6 +91,14 @@ const CASES: &[Case] = &[
     ("swsuspend", &[(Head(4086), b"LINHIB0001")]),
     ("swsuspend", &[(Head(0), b"\xED\xC3\x02\xE9\x98\x56\xE5\x0C")]),
     ("ceph_bluestore", &[(Head(0), b"bluestore block device\n")]),
+    ("reiser4", &[(Head(65536), b"ReIsEr4\x00")]),
+    ("gfs2", &[(Head(65536), b"\x01\x16\x19\x70\x00\x00\x00\x01")]),
+    ("VMFS_volume_member", &[(Head(1 << 20), b"\x0D\xD0\x01\xC0\x03\x00")]),
+    ("ufs", &[(Head(8192 + 1372), b"\x54\x19\x01\x00")]),
+    ("ufs", &[(Head(8192 + 1372), b"\x00\x01\x19\x54")]),
+    ("ufs", &[(Head(65536 + 1372), b"\x19\x01\x54\x19")]),
+    ("ufs", &[(Head(65536 + 1372), b"\x19\x54\x01\x19")]),
+    ("ufs", &[(Head(262144 + 1372), b"\x19\x01\x54\x19")]),
     ("BitLocker", &[(Head(3), b"-FVE-FS-")]),
 ];
 

@@ -5,6 +5,7 @@
 
 mod claim;
 mod contents;
+mod give_back;
 mod kinds;
 mod machine;
 mod originals;

@@ -96,6 +96,26 @@ fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
 }
 
 #[test]
+fn a_drive_that_is_used_right_before_the_first_write_is_left_alone() {
+    let world = World::new(Faults::default());
+    let original = world.contents();
+    let mut disk = world.disk();
+    let mut writer = journal(&world);
+    writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
+    drop(writer);
+    let before = world.contents();
+    disk.used_by = Some("loop7 is mounted on /mnt".to_string());
+    let mut folder = world.folder();
+    let error = crate::journal::recover(&mut folder, "run-0.journal", &mut disk, &mut |_| {});
+    let error = error.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(error.to_string().contains("loop7 is mounted on /mnt; nothing was written"), "{error}");
+    assert!(world.contents() == before && before != original);
+    recover_all(&world).unwrap();
+    assert!(world.contents() == original);
+}
+
+#[test]
 fn another_drive_is_refused_and_left_alone() {
     let world = World::new(Faults::default());
     let mut disk = world.disk();

@@ -96,6 +96,88 @@ fn a_journal_finds_its_drive_and_its_partition() {
     assert_eq!(find(&of("sda")).unwrap(), "sda");
 }
 
+/// A loop device over a real file, which is known by its number.
+fn add_loop(fake: &Fake, minor: u32, file: &std::path::Path, offset_bytes: u64, size_bytes: u64) {
+    let name = format!("loop{minor}");
+    fake.disk(&format!("virtual/block/{name}"), (7, minor), size_bytes);
+    let (file, offset) = (file.to_str().unwrap(), offset_bytes.to_string());
+    fake.attrs(&name, &[("loop/backing_file", file), ("loop/offset", &offset)]);
+}
+
+/// Whether a run on the device with this name is refused.
+fn is_refused(fake: &Fake, folder: &std::path::Path, name: &str) -> bool {
+    match refuse_open(&fake.roots, &stack_of_name(&fake.roots, name), folder) {
+        Ok(()) => false,
+        Err(JournalError::StillOpen { .. }) => true,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn whatever_shares_bytes_with_a_drive_is_refused_as_the_drive() {
+    const MIB: u64 = 1 << 20;
+    let fake = machine();
+    let (image, folder) = (fake.path("image"), fake.path("journals"));
+    std::fs::write(&image, "x").unwrap();
+    add_loop(&fake, 5, &image, MIB, 8 * MIB);
+    let drive = Identity::of(&fake.roots, "loop5").unwrap();
+    drop(open_journal(&folder, drive));
+    add_loop(&fake, 6, &image, 8 * MIB, MIB);
+    add_loop(&fake, 7, &image, 9 * MIB, MIB);
+    add_loop(&fake, 8, std::path::Path::new("/dev/loop5"), MIB, MIB);
+    fake.disk("virtual/block/dm-0", (253, 0), MIB);
+    fake.slaves("dm-0", &["loop6"]);
+    for name in ["loop5", "loop6", "loop8", "dm-0"] {
+        assert!(is_refused(&fake, &folder, name), "{name}");
+    }
+    for name in ["loop7", "sda", "sda1"] {
+        assert!(!is_refused(&fake, &folder, name), "{name}");
+    }
+    // The drive itself is detached: its file is what counts.
+    std::fs::remove_file(fake.path("sys/class/block/loop5")).unwrap();
+    std::fs::remove_file(fake.path("sys/block/loop5")).unwrap();
+    assert!(is_refused(&fake, &folder, "loop6") && !is_refused(&fake, &folder, "loop7"));
+}
+
+#[test]
+fn what_a_volume_lies_on_is_refused_as_the_volume() {
+    let fake = machine();
+    fake.partition("sda", 2, (8, 2), 8192, 4096);
+    fake.disk("virtual/block/dm-0", (253, 0), GIB / 2);
+    fake.slaves("dm-0", &["sda1"]);
+    fake.attrs("dm-0", &[("dm/uuid", "LVM-x")]);
+    let folder = fake.path("journals");
+    drop(open_journal(&folder, Identity::of(&fake.roots, "dm-0").unwrap()));
+    for (name, expected) in
+        [("dm-0", true), ("sda1", true), ("sda", true), ("sda2", false), ("sdb", false)]
+    {
+        assert_eq!(is_refused(&fake, &folder, name), expected, "{name}");
+    }
+}
+
+#[test]
+fn another_file_of_the_same_name_is_not_the_drive() {
+    let fake = machine();
+    let image = fake.path("image");
+    std::fs::write(&image, "x").unwrap();
+    add_loop(&fake, 5, &image, 0, GIB);
+    let drive = Identity::of(&fake.roots, "loop5").unwrap();
+    let find = || crate::journal::attached::device_of(&fake.roots, &drive, "j");
+    assert_eq!(find().unwrap(), "loop5");
+    let moved = fake.path("moved");
+    std::fs::rename(&image, &moved).unwrap();
+    std::fs::write(&image, "y").unwrap();
+    let error = find().unwrap_err();
+    assert!(matches!(error, JournalError::WrongDrive { .. }), "{error}");
+    assert!(error.to_string().contains("another file that has taken that name"), "{error}");
+    let shrunk = Identity { disk_bytes: 2 * GIB, ..Identity::of(&fake.roots, "loop5").unwrap() };
+    let error = crate::journal::attached::device_of(&fake.roots, &shrunk, "j").unwrap_err();
+    assert!(error.to_string().contains("loop5 is like it, but its size is"), "{error}");
+    // Under its new name it is the drive still.
+    add_loop(&fake, 6, &moved, 0, GIB);
+    assert_eq!(find().unwrap(), "loop6");
+}
+
 #[test]
 fn what_is_no_journal_is_never_removed() {
     let fake = machine();

@@ -275,7 +275,7 @@ impl World {
         let Units { bytes, shift } = state.disk.units;
         let (shift, size) = (shift as u64, state.disk.now.len() as u64);
         let identity = Identity { size_bytes: size, disk_bytes: size + shift, ..identity(shift) };
-        SimDisk { world: self.clone(), identity, physical_bytes: bytes as u32 }
+        SimDisk { world: self.clone(), identity, used_by: None, physical_bytes: bytes as u32 }
     }
 
     /// The folder.
@@ -291,6 +291,7 @@ pub fn identity(start_bytes: u64) -> Identity {
         serial: Some("S-1".into()),
         wwn: None,
         place: "here".into(),
+        file: None,
         disk_bytes: DISK as u64 + start_bytes,
         start_bytes,
         size_bytes: DISK as u64,
@@ -301,6 +302,8 @@ pub fn identity(start_bytes: u64) -> Identity {
 pub struct SimDisk {
     world: World,
     pub identity: Identity,
+    /// What keeps originals from going back, if anything.
+    pub used_by: Option<String>,
     physical_bytes: u32,
 }
 
@@ -313,6 +316,9 @@ impl Disk for SimDisk {
     }
     fn physical_sector_bytes(&self) -> u32 {
         self.physical_bytes
+    }
+    fn ready(&mut self) -> Result<(), String> {
+        self.used_by.clone().map_or(Ok(()), Err)
     }
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let state = self.world.0.borrow();

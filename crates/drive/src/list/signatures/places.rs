@@ -40,6 +40,8 @@ pub(super) const MAGICS: &[(&str, usize, &[u8])] = &[
     ("hfsplus", 1024, b"HX\0"),
     ("jfs", 32768, b"JFS1"),
     ("reiserfs", 65536 + 52, b"ReIsEr"),
+    ("reiser4", 65536, b"ReIsEr4"),
+    ("gfs2", 65536, b"\x01\x16\x19\x70"),
     ("squashfs", 0, b"hsqs"),
     ("erofs", 1024, b"\xE2\xE1\xF5\xE0"),
     ("iso9660", 32769, b"CD001"),
@@ -62,7 +64,17 @@ const COPIES: &[Copy] = &[
     ("isw_raid_member", Place::BeforeEnd(8192), b"Intel Raid ISM Cfg Sig. "),
     ("ddf_raid_member", Place::BeforeEnd(512), b"\xDE\x11\xDE\x11"),
     ("btrfs", Place::At((64 << 20) + 0x40), b"_BHRfS_M"),
+    ("VMFS_volume_member", Place::At(1 << 20), b"\x0D\xD0\x01\xC0"),
 ];
+
+/// Where the superblock of UFS begins: on floppies, of UFS1, of UFS2, and behind larger boot blocks
+/// (`SBLOCKSEARCH` of FreeBSD's `ufs/ffs/fs.h`).
+const UFS_SUPERBLOCKS: [u64; 4] = [0, 8 << 10, 64 << 10, 256 << 10];
+/// Where its magic lies in it: the last four bytes of `struct fs`.
+const UFS_MAGIC_AT: u64 = 1372;
+/// The magics of UFS1 and UFS2, each in the byte order of the machine that made it.
+const UFS: [&[u8]; 4] =
+    [b"\x54\x19\x01\x00", b"\x00\x01\x19\x54", b"\x19\x01\x54\x19", b"\x19\x54\x01\x19"];
 
 /// Type, place of its magic, magic.
 pub(super) type Copy = (&'static str, Place, &'static [u8]);
@@ -89,7 +101,11 @@ pub(super) fn copies() -> impl Iterator<Item = Copy> {
     };
     let luks2 = LUKS2_HEADERS_BYTES
         .map(|power| -> Copy { ("crypto_LUKS", Place::At(1 << power), b"SKUL\xBA\xBE") });
-    COPIES.iter().copied().chain(SECTORS_BYTES.into_iter().flat_map(in_sectors)).chain(luks2)
+    let ufs = UFS_SUPERBLOCKS.into_iter().flat_map(|superblock| {
+        UFS.map(|magic| -> Copy { ("ufs", Place::At(superblock + UFS_MAGIC_AT), magic) })
+    });
+    let in_sectors = SECTORS_BYTES.into_iter().flat_map(in_sectors);
+    COPIES.iter().copied().chain(in_sectors).chain(luks2).chain(ufs)
 }
 
 /// A place on a device, in bytes.

@@ -1,0 +1,90 @@
+//! A drive whose originals go back: whoever uses it keeps them away, what it carries does not.
+
+use super::machine::{Machine, PART, refused};
+use super::use_table::all;
+use crate::gate::give_back::claim_with;
+use crate::gate::kernel::Access;
+use crate::gate::{RawDisk, Refusal, reason_against, reasons};
+use rustix::io::Errno;
+use std::path::Path;
+use std::sync::Arc;
+
+fn claim(machine: &Machine) -> Result<RawDisk, Refusal> {
+    let kernel = Box::new(Arc::clone(&machine.kernel));
+    claim_with(kernel, &machine.fake.roots, Path::new("/dev").join(machine.target))
+}
+
+#[test]
+fn every_use_keeps_originals_away_and_nothing_is_opened_for_writing() {
+    for case in all() {
+        println!("{}", case.0);
+        let machine = Machine::new();
+        case.1(&machine);
+        let refusal = claim(&machine).unwrap_err();
+        let told = reasons(&refusal.record.checks).unwrap();
+        // What else lies there is not asked for: it is mounted, and that is told.
+        if case.2 != "places" {
+            refused(&refusal.record, case.2, &machine.named(case.3));
+            assert!(told.contains(&machine.named(case.3)) && !told.contains('\n'), "{told}");
+        }
+        let opened = machine.kernel.opened.lock().unwrap();
+        assert!(!opened.contains(&Access::WriteExclusive), "{opened:?}");
+    }
+}
+
+#[test]
+fn what_the_drive_carries_is_its_own() {
+    let machine = Machine::new();
+    machine.write("sdb", 1024 + 56, b"\x53\xEF");
+    machine.write("sdb", 40 << 20, &[7; 1 << 20]);
+    let disk = claim(&machine).unwrap();
+    assert_eq!(reason_against(&disk), None);
+    // Beside the running system too: the run that saved them was refused or had no reason to be.
+    let mut machine = Machine::new();
+    machine.target = "sda2";
+    claim(&machine).unwrap();
+}
+
+/// The claim of a loop device, or of what one lies on, does not keep others from using the same bytes.
+#[test]
+fn a_use_that_comes_after_the_claim_keeps_originals_away() {
+    let machine = Machine::new();
+    let disk = claim(&machine).unwrap();
+    assert_eq!(reason_against(&disk), None);
+    machine.upper("loop5", (7, 5), &[], &[("loop/backing_file", "/dev/sdb")]);
+    machine.mounts(&["2 1 7:5 / /mnt rw - ext4 /dev/loop5 rw"]);
+    let why = reason_against(&disk).unwrap();
+    assert!(why.contains("loop5 on sdb is mounted on /mnt"), "{why}");
+    let machine = Machine::new();
+    let disk = claim(&machine).unwrap();
+    machine.change("sdb", |node| node.facts.size_bytes /= 2);
+    let why = reason_against(&disk).unwrap();
+    assert!(why.contains("size"), "{why}");
+}
+
+#[test]
+fn a_drive_that_cannot_be_written_is_said_to_be_so_with_the_remedy() {
+    let machine = Machine::new();
+    machine.change("sdb", |node| node.facts.read_only = true);
+    let why = reasons(&claim(&machine).unwrap_err().record.checks).unwrap();
+    assert!(why.contains("/dev/sdb is read-only") && why.contains("blockdev --setrw"), "{why}");
+}
+
+#[test]
+fn a_hidden_user_is_told_by_the_claim_alone() {
+    let machine = Machine::new();
+    machine.change("sdb", |node| node.exclusive = Some(Errno::BUSY));
+    let why = reasons(&claim(&machine).unwrap_err().record.checks).unwrap();
+    assert!(why.contains("not visible here"), "{why}");
+}
+
+#[test]
+fn in_a_container_the_rest_of_the_drive_must_be_free() {
+    let mut machine = Machine::new();
+    machine.part("sdb", 1, (8, 17), PART);
+    machine.target = "sdb1";
+    let machine = machine.in_container();
+    claim(&machine).unwrap();
+    machine.change("sdb", |node| node.exclusive = Some(Errno::BUSY));
+    refused(&claim(&machine).unwrap_err().record, "rest of the drive", "in use");
+}

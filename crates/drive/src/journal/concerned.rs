@@ -1,0 +1,45 @@
+//! Which targets an open journal concerns: the drive whose contents it has, and all that shares bytes with it.
+
+use super::Identity;
+use crate::gate::{Family, partitions};
+use crate::roots::{Roots, list_dir, read_text};
+use crate::stack::Stack;
+
+/// Every block device of this machine that can be opened, and who it is.
+pub(super) fn attached(roots: &Roots) -> Vec<(String, Identity)> {
+    let mut found = Vec::new();
+    for disk in list_dir(&roots.sys.join("block")) {
+        let Some(dir) = roots.block_dir(&disk) else { continue };
+        // A single path of a multipath NVMe drive, which nobody can open.
+        if read_text(dir.join("hidden")).as_deref() == Some("1") {
+            continue;
+        }
+        let parts = partitions(roots, &disk);
+        let names = std::iter::once(disk).chain(parts);
+        found.extend(names.filter_map(|name| Some((name.clone(), Identity::of(roots, &name)?))));
+    }
+    found
+}
+
+/// Whether a target, `stack` being everything below it, may share bytes with this drive: it lies on it, it is
+/// what the drive lies on, or both show the same bytes by way of loop devices. In doubt it does.
+pub(super) fn shares_bytes(roots: &Roots, stack: &Stack, drive: &Identity) -> bool {
+    let mut below = stack.names.iter().filter_map(|name| Identity::of(roots, name));
+    if below.any(|other| drive.may_be_same_drive(&other) || drive.shares_file_with(&other)) {
+        return true;
+    }
+    let target = stack.names.first().map(|name| Family::of(roots, name));
+    let is_drive = |(_, other): &(String, Identity)| drive.may_be_same_drive(other);
+    attached(roots).into_iter().filter(is_drive).any(|(name, _)| {
+        let family = Family::of(roots, &name);
+        let lies_on_it = stack.names.iter().any(|below| family.has(below));
+        lies_on_it || target.as_ref().is_some_and(|target| lies_on(&family, target))
+    })
+}
+
+/// Whether the device of a family lies on a target, other than with its file: writing a file system's own
+/// files does not change the file of a loop device on it.
+fn lies_on(family: &Family, target: &Family) -> bool {
+    let shares = |name: &String| target.same.contains(name) || target.twins.contains(name);
+    target.has(&family.target) && family.below.iter().any(shares)
+}

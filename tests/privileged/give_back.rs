@@ -1,0 +1,183 @@
+//! What keeps originals from going back to a drive, and from being overwritten before they have.
+
+use super::guards::{Loop, Mount, OnLoop, tool};
+use super::journal::{contents, journals, leave_open};
+use super::list::add_partition;
+use super::originals::{ENDLESS, Target};
+use crate::support::Scratch;
+use crate::support::json::{finding, text};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+/// What `restore` says when it leaves the device and its journals alone.
+#[track_caller]
+fn not_restored(scratch: &Scratch, device: &Loop, image: &str) -> String {
+    let before = contents(device, image);
+    let open = || fs::read_dir(journals(scratch)).expect("a journal is open").count();
+    let journals_before = open();
+    let message = scratch.drivescope(&["restore"]).code(3).stderr;
+    assert_eq!(message.lines().count(), 1, "{message}");
+    assert!(contents(device, image) == before, "it was written: {message}");
+    assert_eq!(open(), journals_before);
+    message
+}
+
+/// The kernel's claim of a loop device does not see what is mounted beside it.
+#[test]
+fn originals_do_not_go_under_a_file_system_that_another_loop_device_has_mounted() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 2, 1);
+    for below in [&device.node, &image] {
+        let window = ["--offset=16777216", "--sizelimit=33554432"];
+        let Some(other) = Loop::attach(below, &window) else { return };
+        tool("mkfs.ext4", &["-q", "-F", &other.node]).unwrap();
+        let Some(mount) = Mount::new(&scratch, &other.node, &[]) else { return };
+        let message = not_restored(&scratch, &device, &image);
+        assert!(message.contains(&format!("mounted on {}", mount.point)), "{message}");
+        assert!(message.contains("run drivescope restore"), "{message}");
+        drop(mount);
+        tool("e2fsck", &["-f", "-n", &other.node]).unwrap();
+    }
+    scratch.drivescope(&["restore"]).code(0);
+    assert!(contents(&device, &image)[..2 << 20] == original[..2 << 20]);
+}
+
+#[test]
+fn originals_do_not_go_under_swap_or_a_program_that_writes() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
+    leave_open(&device, &journals(&scratch), 2, 1);
+    let writer = fs::OpenOptions::new().write(true).open(&device.node).unwrap();
+    let message = not_restored(&scratch, &device, &image);
+    assert!(message.contains("open for writing"), "{message}");
+    drop(writer);
+    let Some(_part) = add_partition(&device, 1, 65536, 32768) else { return };
+    let part = format!("{}p1", device.node);
+    tool("mkswap", &[&part]).unwrap();
+    tool("swapon", &[&part]).unwrap();
+    let message = scratch.drivescope(&["restore"]);
+    tool("swapoff", &[&part]).unwrap();
+    let message = message.code(3).stderr;
+    assert!(message.contains("is a swap area in use"), "{message}");
+    scratch.drivescope(&["restore"]).code(0);
+}
+
+#[test]
+fn a_read_only_drive_is_told_before_anything_is_written() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 2, 1);
+    tool("blockdev", &["--setro", &device.node]).unwrap();
+    let message = not_restored(&scratch, &device, &image);
+    let remedy = format!("blockdev --setrw {}", device.node);
+    assert!(message.contains("is read-only") && message.contains(&remedy), "{message}");
+    tool("blockdev", &["--setrw", &device.node]).unwrap();
+    scratch.drivescope(&["restore"]).code(0);
+    assert!(contents(&device, &image) == original);
+}
+
+/// The same bytes by way of another device: a fill there would be undone by the restore.
+#[test]
+fn while_a_journal_is_open_its_bytes_are_not_written_by_way_of_another_device() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(64) else { return };
+    leave_open(&device, &journals(&scratch), 2, 1);
+    let journal = journals(&scratch).join("kill1-0.journal");
+    let refused = |node: &str| {
+        let destroy = format!("--destroy={}:1", node.trim_start_matches("/dev/"));
+        let fill = ["--test=fill", "--set=fill.mode=full", &destroy];
+        let message = scratch.run(node, &[&fill]).refused(3);
+        assert!(message.contains(journal.to_str().unwrap()), "{message}");
+    };
+    let window = "--offset=1048576";
+    for below in [&device.node, &image] {
+        let Some(other) = Loop::attach(below, &[window]) else { return };
+        refused(&other.node);
+    }
+    drop(device);
+    // The drive is gone, its file is not.
+    let renamed = scratch.text("renamed");
+    fs::rename(&image, &renamed).unwrap();
+    let Some(other) = Loop::attach(&renamed, &[window]) else { return };
+    refused(&other.node);
+    let free = scratch.file("free", vec![0; 4 << 20]);
+    let Some(free) = Loop::attach(&free, &[]) else { return };
+    scratch.run(&free.node, &[&["--dry-run"]]).code(0);
+}
+
+#[test]
+fn originals_do_not_go_to_another_file_of_the_same_name() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 2, 1);
+    drop(device);
+    let moved = scratch.text("moved");
+    fs::rename(&image, &moved).unwrap();
+    for bytes in [vec![3; 8 << 20], original.clone()] {
+        fs::write(&image, bytes).unwrap();
+        let Some(other) = Loop::attach(&image, &[]) else { return };
+        let message = not_restored(&scratch, &other, &image);
+        assert!(message.contains("another file that has taken that name"), "{message}");
+        drop(other);
+        fs::remove_file(&image).unwrap();
+    }
+    // The file itself, under any name.
+    let Some(device) = Loop::attach(&moved, &[]) else { return };
+    scratch.drivescope(&["restore"]).code(0);
+    assert!(contents(&device, &moved) == original);
+}
+
+/// The number of a file is free when it is removed; its time of birth tells the next one apart.
+#[test]
+fn originals_do_not_go_to_a_file_that_got_the_number_of_the_removed_one() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
+    leave_open(&device, &journals(&scratch), 2, 1);
+    drop(device);
+    let number = || fs::metadata(&image).unwrap().ino();
+    let first = number();
+    fs::remove_file(&image).unwrap();
+    let is_again = (0..50).any(|_| {
+        let _ = fs::remove_file(&image);
+        fs::write(&image, vec![3; 8 << 20]).unwrap();
+        number() == first
+    });
+    println!("the number was given again: {is_again}");
+    let Some(other) = Loop::attach(&image, &[]) else { return };
+    let message = not_restored(&scratch, &other, &image);
+    assert!(message.contains("another file that has taken that name"), "{message}");
+}
+
+/// The run tells in one range what did not go back, and `restore` what to do about it.
+#[test]
+fn a_drive_that_turns_read_only_in_the_middle_of_a_run_is_told_in_one_range() {
+    let Some(target) = Target::new() else { return };
+    let node = &target.device.node;
+    let running = target.call(&[ENDLESS]).start();
+    target.wait_for_patterns();
+    tool("blockdev", &["--setro", node]).unwrap();
+    let run = running.end().code(4).json();
+    let failed = text(&finding(&run, "F017")["evidence"]).to_string();
+    assert_eq!(failed.matches(" (writing failed: ").count(), 1, "{failed}");
+    assert!(failed.contains("did not take back bytes 25165824 to 41943039"), "{failed}");
+    let ended = target.scratch.drivescope(&["restore"]).code(3);
+    assert!(ended.stderr.contains(&format!("blockdev --setrw {node}")), "{ended}");
+    tool("blockdev", &["--setrw", node]).unwrap();
+    target.scratch.drivescope(&["restore"]).code(0);
+    target.must_be_whole("after the restore");
+}
+
+#[test]
+fn a_drive_that_became_smaller_is_told_as_such() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 2, 1);
+    let resize = |bytes: u64| {
+        fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(bytes).unwrap();
+        tool("losetup", &["--set-capacity", &device.node]).unwrap();
+    };
+    resize(4 << 20);
+    let message = not_restored(&scratch, &device, &image);
+    assert!(message.contains("its size is 4194304, not 8388608"), "{message}");
+    resize(8 << 20);
+    scratch.drivescope(&["restore"]).code(0);
+    assert!(contents(&device, &image)[..4 << 20] == original[..4 << 20]);
+}
