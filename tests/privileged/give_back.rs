@@ -4,8 +4,8 @@ use super::guards::{Loop, Mount, OnLoop, tool};
 use super::journal::{contents, journals, leave_open};
 use super::list::add_partition;
 use super::originals::{ENDLESS, Target};
-use crate::support::Scratch;
 use crate::support::json::{finding, text};
+use crate::support::{Scratch, wait_for};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -20,6 +20,16 @@ fn not_restored(scratch: &Scratch, device: &Loop, image: &str) -> String {
     assert!(contents(device, image) == before, "it was written: {message}");
     assert_eq!(open(), journals_before);
     message
+}
+
+/// Detaches a device and waits until nobody who only looked at it keeps it.
+fn detach(device: Loop, image: &str) {
+    let file = format!("/sys/block/{}/loop/backing_file", device.name());
+    drop(device);
+    wait_for("the end of the device", || {
+        let is_there = fs::read_to_string(&file).is_ok_and(|path| path.trim_end() == image);
+        (!is_there).then_some(())
+    });
 }
 
 /// The kernel's claim of a loop device does not see what is mounted beside it.
@@ -93,7 +103,7 @@ fn while_a_journal_is_open_its_bytes_are_not_written_by_way_of_another_device() 
         let Some(other) = Loop::attach(below, &[window]) else { return };
         refused(&other.node);
     }
-    drop(device);
+    detach(device, &image);
     // The drive is gone, its file is not.
     let renamed = scratch.text("renamed");
     fs::rename(&image, &renamed).unwrap();
@@ -109,7 +119,7 @@ fn originals_do_not_go_to_another_file_of_the_same_name() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     let original = contents(&device, &image);
     leave_open(&device, &journals(&scratch), 2, 1);
-    drop(device);
+    detach(device, &image);
     let moved = scratch.text("moved");
     fs::rename(&image, &moved).unwrap();
     for bytes in [vec![3; 8 << 20], original.clone()] {
@@ -117,7 +127,7 @@ fn originals_do_not_go_to_another_file_of_the_same_name() {
         let Some(other) = Loop::attach(&image, &[]) else { return };
         let message = not_restored(&scratch, &other, &image);
         assert!(message.contains("another file that has taken that name"), "{message}");
-        drop(other);
+        detach(other, &image);
         fs::remove_file(&image).unwrap();
     }
     // The file itself, under any name.
@@ -131,7 +141,7 @@ fn originals_do_not_go_to_another_file_of_the_same_name() {
 fn originals_do_not_go_to_a_file_that_got_the_number_of_the_removed_one() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
     leave_open(&device, &journals(&scratch), 2, 1);
-    drop(device);
+    detach(device, &image);
     let number = || fs::metadata(&image).unwrap().ino();
     let first = number();
     fs::remove_file(&image).unwrap();
