@@ -19,7 +19,7 @@ use crate::session::Session;
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
-use drivescope_model::options::TestKind;
+use drivescope_model::options::{TestKind, TinyWritesOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_stats::summary;
@@ -161,12 +161,7 @@ fn run_pattern(
         sync: pattern.sync,
         final_sync: false,
         time_ns: options.time.nanos(),
-        ops_max: match (pattern.order, pattern.path) {
-            (Order::Rnd, _) => u64::from(options.writes),
-            // Behind the end it would go on at the start, which is in memory by then.
-            (Order::Seq, Path::Cold) => (span.end - span.start) / u64::from(block_bytes),
-            (Order::Seq, _) => u64::MAX,
-        },
+        ops_max: most(pattern, options, &span, block_bytes),
         control: &control,
     };
     // Where direct I/O is refused, a write to "the drive" is done when it has arrived there.
@@ -255,12 +250,18 @@ fn flush_lies(session: &Session<'_>, pattern: Pattern, iops: f64) -> Option<Find
     })
 }
 
+/// Requests of a pattern at most.
+fn most(pattern: Pattern, options: &TinyWritesOptions, span: &Range<u64>, block_bytes: u32) -> u64 {
+    match (pattern.order, pattern.path) {
+        (Order::Rnd, _) => u64::from(options.writes),
+        // Behind the end it would go on at the start, which is in memory by then.
+        (Order::Seq, Path::Cold) => (span.end - span.start) / u64::from(block_bytes),
+        (Order::Seq, _) => u64::MAX,
+    }
+}
+
 /// Bytes per request of a pattern.
-fn block_of(
-    pattern: Pattern,
-    options: &drivescope_model::options::TinyWritesOptions,
-    device: &Device,
-) -> u32 {
+fn block_of(pattern: Pattern, options: &TinyWritesOptions, device: &Device) -> u32 {
     match (pattern.path, pattern.order) {
         (Path::Direct, Order::Rnd) => DRIVE_BLOCK,
         // The smallest stream the drive itself takes: the asked block, or its own unit.
