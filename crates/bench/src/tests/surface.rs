@@ -196,7 +196,7 @@ fn scan(
     let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
-    let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error } = worker.output;
+    let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error, .. } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }

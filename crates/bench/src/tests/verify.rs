@@ -6,7 +6,7 @@ mod quick;
 
 use super::continuing::Need;
 use super::read_back::{ReadBack, ReadBackOutcome};
-use super::writing::{Manner, stretch, write, write_kept, written_bytes};
+use super::writing::{Manner, WrittenSum, stretch, write, write_kept, written_bytes};
 use super::{Context, continuing, no_overwriting, planned, skipped, written_mb_s};
 use crate::control::Control;
 use crate::device::WorkerOutcome;
@@ -188,15 +188,15 @@ fn write_all(
     let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
     let so_far = |timed: &[Timed]| {
         let mut record = TestRecord::new(TestKind::Verify);
-        report_written(&mut record, timed);
+        report_written(&mut record, timed, written_bytes(timed));
         let at = from + written_bytes(timed);
         record.remark(how_to_go_on(session, Phase::VerifyWrite, at));
         record
     };
-    let mut timed = Vec::new();
-    let end =
-        write_kept(session, record, "write", places, manner, Some(&so_far))?.into_timed(&mut timed);
-    report_written(record, &timed);
+    let mut sum = WrittenSum::default();
+    let end = write_kept(session, record, "write", places, manner, Some(&so_far))?.add_to(&mut sum);
+    let WrittenSum { timed, bytes } = sum;
+    report_written(record, &timed, bytes);
     let at = from + written_bytes(&timed);
     end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyWrite, at)))
 }
@@ -229,10 +229,10 @@ fn pieces(from: u64, to: u64) -> Vec<Place> {
     starts.map(|at| stretch(at, PIECE.min(to - at))).collect()
 }
 
-fn report_written(record: &mut TestRecord, timed: &[Timed]) {
-    let bytes = written_bytes(timed);
+/// `bytes`: of all requests completed, also in a piece that failed and has no time.
+fn report_written(record: &mut TestRecord, timed: &[Timed], bytes: u64) {
     let ns: u64 = timed.iter().filter_map(|t| t.ns).sum();
-    record.metric("write.mb_s", vec![bytes as f64 * 1e3 / ns.max(1) as f64]);
+    record.metric("write.mb_s", vec![written_bytes(timed) as f64 * 1e3 / ns.max(1) as f64]);
     record.metric("write.written_bytes", vec![bytes as f64]);
 }
 
