@@ -126,12 +126,20 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
     if let Some(source) = outcome.queue_error {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }
-    notice_failures(record, outcome.failed);
     let asked = (outcome.read_bytes as f64, outcome.written_bytes as f64);
     let measured = Measured { recorder: outcome.recorder, effort };
     keep(session, record, "capacity", watch, measured, asked)?;
-    let probed = outcome.probed.ok_or(BenchError::Interrupted)?;
-    judge::quick(record, &probed, u64::from(block_bytes), size, outcome.written_bytes);
+    let Some(probed) = outcome.probed else {
+        notice_failures(record, outcome.failed);
+        return Err(BenchError::Interrupted);
+    };
+    let looked = judge::Looked {
+        block_bytes: u64::from(block_bytes),
+        announced: size,
+        written: outcome.written_bytes,
+        failed: outcome.failed,
+    };
+    judge::quick(record, &probed, &looked);
     Ok(())
 }
 
@@ -164,7 +172,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     if wrote {
         record.metric("capacity.cache_bytes", vec![push_bytes(session, size) as f64]);
     }
-    let at = outcome.tally.first_bad.unwrap_or(outcome.reached).min(outcome.reached);
+    let at = outcome.tally.first_bad().unwrap_or(outcome.reached).min(outcome.reached);
     end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at)))
 }
 
@@ -246,7 +254,9 @@ fn read_back(
 ) -> Result<(ReadBackOutcome, Result<(), BenchError>), BenchError> {
     session.emit(Event::PhaseStarted { label: "verify read".into(), round: 1, rounds: 1 });
     let control = Control::default();
-    let task = ReadBack { span: start..size, chunk: CHUNK, depth: DEPTH, data, control: &control };
+    let unit = session.open_device().align_bytes().max(512);
+    let span = start..size;
+    let task = ReadBack { span, chunk: CHUNK, unit, depth: DEPTH, data, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
     let checkpoint = || {
         session.checkpoint(|| {
@@ -262,7 +272,6 @@ fn read_back(
     if let Some(source) = outcome.queue_error.take() {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }
-    notice_failures(record, outcome.failed);
     let measured = Measured { recorder: outcome.recorder.clone(), effort };
     record.metric("read.mb_s", vec![measured.mb_s()]);
     let asked = ((outcome.reached - start) as f64, 0.0);
