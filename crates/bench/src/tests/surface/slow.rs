@@ -31,6 +31,9 @@ const PLACES_MIN: usize = 16;
 /// Neighbours to each side: this part of all places, so that a fifth of the drive is looked at, of which a slow
 /// stretch is less than half.
 const REACH_PART: usize = 10;
+/// Neighbouring places that make a slow stretch. A single one may be where a shingled disk keeps what was just
+/// written, until it has moved it home.
+const STRETCH_MIN: usize = 2;
 /// Most places that are measured again.
 const AGAIN_MAX: usize = 16;
 /// Random accesses that a part of the drive needs to have a median, and most such parts.
@@ -112,6 +115,7 @@ pub(super) fn look_at_rates(
     let len = again_len(places);
     let stretches: Vec<Slow> = slow
         .chunk_by(|a, b| a.0 + 1 == b.0)
+        .filter(|run| run.len() >= STRETCH_MIN)
         .filter_map(|run| {
             let bytes = profile[run.first()?.0].0..profile[run.last()?.0].0 + len;
             let here = median_of(run.iter().map(|place| place.1))?;
