@@ -147,12 +147,37 @@ fn the_catalogues_say_what_they_promise() {
 }
 
 #[test]
-fn the_list_of_tests_shows_what_each_may_write() {
-    // The help of `tests` promises it, and every list of tests shows its level.
-    let scratch = Scratch::new();
-    let tests = scratch.drivescope(&["tests"]).code(0).stdout;
-    let levels = ["own-files", "files of its own", "nothing", "only reads"];
-    assert!(levels.iter().any(|level| tests.contains(level)), "no write level in:\n{tests}");
+fn the_list_of_tests_shows_what_each_does_to_directories_files_and_devices() {
+    let tests = Scratch::new().drivescope(&["tests"]).code(0).stdout;
+    assert!(tests.lines().all(|line| line.chars().count() <= 80), "{tests}");
+    // A description goes on in lines that are set in.
+    let mut described: Vec<String> = Vec::new();
+    for line in tests.lines() {
+        match (line.strip_prefix(' '), described.last_mut()) {
+            (Some(more), Some(last)) => *last += &format!(" {}", more.trim()),
+            _ => described.push(line.to_string()),
+        }
+    }
+    let of = |test: &str| described.iter().find(|line| line.starts_with(test)).expect("listed");
+    for (test, words) in [
+        ("transfer", "in a directory: writes a file of its own"),
+        ("latency", "on a file or a device: only reads"),
+        ("surface", "on a device: only reads, unless --write same-bytes"),
+        ("tiny-writes", "not on a file or a device"),
+        ("align", "on a device: writes back what is there"),
+        (
+            "fill",
+            "not in a directory or on a file; on a device: everything on it is lost (--destroy",
+        ),
+        ("verify", "not in a directory; on a file: reads back"),
+        (
+            "verify",
+            "on a device: everything on it is lost (--destroy SERIAL), with verify.phase=read",
+        ),
+    ] {
+        assert!(of(test).contains(words), "{test}: {words} is missing in\n{tests}");
+    }
+    assert!(!of("fill").contains("files of its own") && !of("verify").contains("of its own"));
 }
 
 #[test]

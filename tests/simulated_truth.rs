@@ -367,6 +367,14 @@ fn a_slow_region_shows_where_it_is() {
         }
     }
     assert!(slow >= 3, "{slow} places inside");
+    let finding = named(&run, "slow-region").expect("it is named");
+    assert_eq!(finding["severity"], "warning");
+    let evidence = text(&finding["evidence"]);
+    let bytes: Vec<u64> =
+        evidence.split(' ').filter_map(|word| word.parse().ok()).take(2).collect();
+    let beside = capacity / 64;
+    assert!((region.start - SAMPLE..region.start + beside).contains(&bytes[0]), "{evidence}");
+    assert!((region.end - beside..region.end + beside).contains(&bytes[1]), "{evidence}");
 }
 
 const TINY: [&str; 3] = ["--test=tiny-writes", "--rounds=1", "--set=tiny-writes.time=500ms"];

@@ -4,6 +4,7 @@ use crate::bad_input::can_run_by_nobody;
 use crate::support::json::{array, text};
 use crate::support::scratch::names;
 use crate::support::{Call, ONE_CELL, Running, Scratch, TINY, is_root, skip_loudly, wait_for};
+use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -256,6 +257,21 @@ fn rerun_does_the_same_again() {
     assert_eq!(plan, first["plan"]);
     scratch.drivescope(&["rerun", "last", "--no-save", "--quiet"]).code(0);
     assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
+}
+
+/// Leave to write is never taken from the earlier run: it is given anew.
+#[test]
+fn a_run_that_wrote_to_its_device_is_done_again_with_the_same_options() {
+    let scratch = Scratch::new();
+    let options = ["--test=surface", "--write=same-bytes", "--rounds=1", "--json"];
+    let first = scratch.run("sim:wd4000aaks", &[&options]).code(0).json();
+    let wrote = |run: &Value| text(&run["plan"]["tests"][0]["writes"]).to_string();
+    assert_eq!(wrote(&first), "same-bytes");
+    let again = ["rerun", "last", "--write=same-bytes", "--no-save", "--json"];
+    let second = scratch.drivescope(&again).code(0).json();
+    assert_eq!(first["plan"], second["plan"]);
+    let reads = scratch.drivescope(&["rerun", "last", "--dry-run", "--json"]).code(0).json();
+    assert_eq!(reads["tests"][0]["writes"], "read");
 }
 
 #[test]

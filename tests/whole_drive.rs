@@ -1,6 +1,6 @@
 //! `fill` and `verify`: simulated drives, and targets that they must leave alone.
 
-use crate::support::json::{findings, metrics, statuses, test_of, text};
+use crate::support::json::{finding, findings, metrics, statuses, test_of, text};
 use crate::support::{Scratch, noise, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -99,6 +99,43 @@ fn the_verdict_is_one_line_with_the_bytes_to_keep() {
     assert!(ended.stdout.contains("keep the first 21474836480 bytes"), "{ended}");
     let ended = scratch.run("sim:pm871b-128", &[VERIFY]).code(0);
     assert!(ended.stdout.contains("the capacity is real: 128 GB"), "{ended}");
+}
+
+#[test]
+fn a_drive_that_fails_in_the_middle_is_broken_and_no_fake() {
+    let scratch = Scratch::new();
+    let ended = scratch.run("sim:wd40efrx?fault=failing-region", &[VERIFY]).code(1);
+    assert!(ended.stdout.contains("not judged") && ended.stdout.contains("F017"), "{ended}");
+    for word in ["FAKE", "F031", "certain", "the capacity is real"] {
+        assert!(!ended.stdout.contains(word), "{word}: {ended}");
+    }
+}
+
+/// A small drive of which a thousandth in the middle answers with errors, to the sector.
+#[test]
+fn a_full_verify_says_which_sectors_cannot_be_read() {
+    let scratch = Scratch::new();
+    let shown = scratch.drivescope(&["sim", "show", "pm871b-128"]).code(0).stdout;
+    let small = |line: &str| match line.split_once(" =").map(|(field, _)| field) {
+        Some("capacity_bytes") => "capacity_bytes = 256901120".to_string(),
+        Some("spare_share") => "spare_share = 0.45".to_string(),
+        Some("pages_per_block") => "pages_per_block = 96".to_string(),
+        Some("static_gb") => "static_gb = 0.01".to_string(),
+        _ => line.to_string(),
+    };
+    let model: Vec<String> = shown.lines().map(small).collect();
+    scratch.file("small.toml", model.join("\n"));
+    let full = ["--set=verify.mode=full", "--json"];
+    let run = scratch.run("sim:./small.toml?fault=failing-region", &[VERIFY, &full]).code(1).json();
+    let (size, middle) = (256_901_120_u64, 256_901_120 / 2 / 4096 * 4096);
+    let end = (middle + size / 1000).next_multiple_of(512);
+    assert_eq!(value(&run, "verify.read.unreadable_bytes"), (end - middle) as f64);
+    assert_eq!(value(&run, "verify.read.intact_bytes"), (size - (end - middle)) as f64);
+    assert_eq!(value(&run, "verify.read.lost_bytes"), 0.0);
+    assert!(!findings(&run).iter().any(|id| ["F019", "F031"].contains(id)), "{:?}", findings(&run));
+    let evidence = text(&finding(&run, "F017")["evidence"]);
+    assert!(evidence.contains(&format!("read at byte {middle} ")), "{evidence}");
+    assert!(evidence.contains(&format!("the last at byte {}", end - 512)), "{evidence}");
 }
 
 #[test]

@@ -139,7 +139,9 @@ fn a_write_that_fails_in_the_middle_ends_the_test_and_is_told() {
             let reason = text(&test_of(&run, test)["reason"]);
             assert!(reason.contains("write at byte") && !reason.contains('\n'), "{reason}");
             let written = value(&run, &format!("{test}.write.written_bytes"));
-            assert!(written > 0.0 && written <= (96 * MIB) as f64, "{test} {written}");
+            // What fits, but for requests in flight at its end: also what a piece had before it failed.
+            let taken = ((88 * MIB) as f64..=(96 * MIB) as f64).contains(&written);
+            assert!(taken, "{test} {written}");
         }
         assert!(findings(&run).contains(&"F017"), "{:?}", findings(&run));
         let kept = scratch.drivescope(&["show", text(&run["id"]), "--json"]).code(0).json();

@@ -79,6 +79,8 @@ impl Pace {
 pub struct Mover<'q, Q: Queue> {
     /// Where requests go.
     pub queue: &'q mut Q,
+    /// Bytes of all requests that were completed.
+    pub moved: u64,
     chunk: u64,
     depth: usize,
     sent: Vec<(u64, Request)>,
@@ -93,6 +95,7 @@ impl<'q, Q: Queue> Mover<'q, Q> {
         let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
         Self {
             queue,
+            moved: 0,
             chunk: u64::from(chunk),
             depth: depth as usize,
             sent: vec![(0, none); usize::from(slots)],
@@ -139,6 +142,7 @@ impl<'q, Q: Queue> Mover<'q, Q> {
                 let (sent, request) = self.sent[usize::from(completion.slot)];
                 self.free.push(completion.slot);
                 if completion.result == request.len as i32 {
+                    self.moved += u64::from(request.len);
                     if let Cargo::Keep(memory) = &mut cargo {
                         keep(memory, self.queue.buffer(completion.slot), request, offset);
                     }

@@ -61,6 +61,8 @@ pub struct ScanOutcome {
     pub recorder: Recorder,
     /// Bytes asked for, lead-ins included.
     pub asked_bytes: u64,
+    /// Bytes of the requests that were completed, lead-ins and what lies before a failure included.
+    pub moved_bytes: u64,
     /// Every failure, by place.
     pub failures: Vec<IoFailure>,
     /// The queue itself failed.
@@ -78,6 +80,7 @@ impl Task for Scan<'_> {
             timed: Vec::with_capacity(self.places.len()),
             recorder: Recorder::new(EXPECTED_NS),
             asked_bytes: 0,
+            moved_bytes: 0,
             failures: Vec::new(),
             queue_error: None,
         };
@@ -123,6 +126,7 @@ impl Scan<'_> {
                 break;
             }
         }
+        outcome.moved_bytes = mover.moved;
         publisher.publish(&outcome.recorder);
         Ok(())
     }
@@ -196,6 +200,21 @@ mod tests {
             [Some(1_000), Some(1_000), None]
         );
         assert_eq!(control.times_ns(), [1_000, 1_000]);
+    }
+
+    #[test]
+    fn what_was_written_before_a_failure_counts_although_its_stretch_does_not() {
+        let control = Control::default();
+        let mut drive = VirtualQueue::new(2, 1, |request: &Request, _| {
+            if request.offset >= 5 << 20 { Err(libc::ENOSPC) } else { Ok(1_000) }
+        });
+        let lead_in = Place { lead_in_from: 0, lead_in_len: 1 << 20, ..place(1 << 20, 2 << 20) };
+        let places = vec![lead_in, place(3 << 20, 8 << 20)];
+        let data = Some(Payload::new(1, 1));
+        let scan = Scan { places, chunk: 1 << 20, depth: 1, data, control: &control };
+        let outcome = scan.run(&mut drive);
+        assert_eq!(outcome.moved_bytes, 5 << 20, "lead-in, stretch, and two of the next eight");
+        assert_eq!(outcome.timed.iter().filter(|timed| timed.ns.is_some()).count(), 1);
     }
 
     #[test]

@@ -64,14 +64,13 @@ impl Target {
             _ => Some(file_system_of(roots, &real)?),
         };
         check_access(&real, kind, file_system.as_ref())?;
-        let system = system_disks(roots);
         let info = TargetInfo {
             path: real.display().to_string(),
             kind,
             size_bytes: size_of(&real, kind, file_system.as_ref())?,
             file_system,
             stack: stack.names.clone(),
-            system_disk: stack.whole_disks.iter().any(|disk| system.contains(disk)),
+            system_disk: !shared_with_system(roots, &stack).is_empty(),
             io_mode: None,
             io_align_bytes: 0,
         };
@@ -232,6 +231,14 @@ impl Target {
             .then(|| format!("{} at {} keeps its files in memory", fs.kind, fs.mount_point))
     }
 
+    /// The drives at the bottom of the target that also hold the running system.
+    pub fn disks_of_the_system(&self) -> Vec<String> {
+        if !self.info.system_disk {
+            return Vec::new();
+        }
+        shared_with_system(&self.roots, &self.stack)
+    }
+
     /// The loop device in the path, if there is one.
     pub fn loop_device(&self) -> Option<&str> {
         self.stack.names.iter().map(String::as_str).find(|name| name.starts_with("loop"))
@@ -339,6 +346,12 @@ fn served_drive(stack: &Stack, file: &Path) -> Option<Drive> {
     let name = stack.served_model.as_ref().filter(|name| !name.contains(['/', '?', '.']))?;
     let drive = Spec::parse(name).ok()?.drive();
     Some(Drive { path: file.display().to_string(), ..drive })
+}
+
+/// The drives of a stack on which the running system lies, too.
+fn shared_with_system(roots: &Roots, stack: &Stack) -> Vec<String> {
+    let system = system_disks(roots);
+    stack.whole_disks.iter().filter(|disk| system.contains(disk)).cloned().collect()
 }
 
 fn kind_of(path: &Path, kind: std::fs::FileType) -> Result<TargetKind, DriveError> {

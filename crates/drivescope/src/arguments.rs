@@ -342,6 +342,9 @@ pub struct ShowArguments {
 pub struct RerunArguments {
     /// The beginning of a run's id, or `last`.
     pub run: String,
+    /// How block devices may be written: never as the earlier run was allowed to, always anew.
+    #[command(flatten)]
+    pub raw: RawArguments,
     /// What becomes of the result.
     #[command(flatten)]
     pub outcome: OutcomeArguments,

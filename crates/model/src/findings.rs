@@ -230,6 +230,10 @@ findings! {
         rule "random reads of a drive that turns (fewer than 400 per second, one at a time) are less than 1.2 times as fast with 16 or more in flight"
         cause "The drive, or the bridge or driver before it, serves requests in the order in which they arrive instead of the nearest first: its command queue is off, missing or not passed on."
         remedy "For SATA see /sys/block/NAME/device/queue_depth (1: the queue is off) and use AHCI; of USB enclosures only those with UAS pass queues on."
+    SlowRegion = "F040" "slow-region" Warning
+        rule "surface finds two or more neighbouring places that read at less than three quarters of the rate of the tenth of the drive to either side, or parts whose random reads take twice as long as elsewhere, and finds the same when it measures them again"
+        cause "The drive reads there several times before the data come, or has moved them elsewhere: worn or weak places. Steps between zones and the fall towards the inner edge of a disk are not meant."
+        remedy "Look at the drive's health (smartctl -a: pending and reallocated sectors); save what lies there, then let surface or verify write the drive and look again."
 }
 
 impl fmt::Display for FindingId {

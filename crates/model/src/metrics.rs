@@ -157,7 +157,13 @@ pub const QUANTITIES: &[Quantity] = &[
     more("intact_bytes", "bytes", "sectors that read back as written"),
     less("changed_bytes", "bytes", "sectors with at most seven wrong bits"),
     less("overwritten_bytes", "bytes", "sectors that hold what was written to another address"),
-    less("lost_bytes", "bytes", "sectors that hold anything else, or cannot be read"),
+    less("lost_bytes", "bytes", "sectors that hold anything else"),
+    less("unreadable_bytes", "bytes", "sectors that the drive could not read"),
+    more(
+        "silent_bytes",
+        "bytes",
+        "first byte behind which nothing that was looked at could be read back, because requests failed",
+    ),
 ];
 
 /// The quantity that ends `key` (its part after the last dot).

@@ -228,7 +228,8 @@ fn qualifiers(key: &str, run: &Run) -> Vec<&'static str> {
         .findings
         .iter()
         .filter(|f| f.severity == Severity::Warning || f.id == FindingId::VirtualDrive)
-        .filter(|f| f.concerns(key))
+        // A slow place is one of the drive, whichever test went by there.
+        .filter(|f| f.concerns(key) || f.id == FindingId::SlowRegion)
         .map(|f| f.id)
         .collect();
     ids.sort_unstable();
@@ -481,6 +482,16 @@ mod tests {
             text.ends_with(". To be read with F006, F013 in mind. The drive is a simulated one"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_slow_place_is_named_for_every_use_although_surface_found_it() {
+        let mut run = nvme();
+        run.findings = vec![Finding::new(FindingId::SlowRegion, "a third").about("surface.read")];
+        for verdict in judge(&run) {
+            let text = &verdict.because;
+            assert!(text.contains("To be read with F040 in mind"), "{}: {text}", verdict.suits);
+        }
     }
 
     #[test]

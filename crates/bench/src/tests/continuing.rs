@@ -49,7 +49,7 @@ pub(super) fn check(
     for span in spans(from).chain(spans(everything)) {
         session.check_stop()?;
         let outcome = read(session, data, span)?;
-        match (need, outcome.failed, outcome.tally.first_bad) {
+        match (need, outcome.failed, outcome.tally.first_bad()) {
             (Need::Any(_), ..) if outcome.tally.has_stamps() => return Ok(()),
             (Need::All, (count, Some(failure)), _) => {
                 return Err(BenchError::Request { failure, count });
@@ -93,7 +93,8 @@ fn read(
     span: Range<u64>,
 ) -> Result<ReadBackOutcome, BenchError> {
     let control = Control::default();
-    let task = ReadBack { span, chunk: CHUNK, depth: DEPTH, data, control: &control };
+    let unit = session.open_device().align_bytes().max(512);
+    let task = ReadBack { span, chunk: CHUNK, unit, depth: DEPTH, data, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
     let stop = || {
         if session.stopped() {

@@ -6,7 +6,7 @@ mod doubt;
 mod sampling;
 
 use super::continuing::Need;
-use super::writing::{Manner, stretch, write, write_kept, written_bytes};
+use super::writing::{Manner, WrittenSum, stretch, write, write_kept, written_bytes};
 use super::{Context, continuing, no_overwriting, planned, skipped, written_mb_s};
 use crate::error::BenchError;
 use crate::offsets::{derive_seed, shuffle};
@@ -144,16 +144,17 @@ impl Fill<'_> {
         }
         let before = self.before(from);
         let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
-        let mut timed: Vec<Timed> = Vec::new();
+        let mut sum = WrittenSum::default();
         let mut end = Ok(());
-        while end.is_ok() && from + written_bytes(&timed) < self.size {
-            let pieces = pieces(from + written_bytes(&timed), self.size, piece);
-            let so_far = |new: &[Timed]| self.so_far(from, &before, &[&timed, new].concat());
+        while end.is_ok() && from + written_bytes(&sum.timed) < self.size {
+            let pieces = pieces(from + written_bytes(&sum.timed), self.size, piece);
+            let so_far = |new: &[Timed]| self.so_far(from, &before, &[&sum.timed, new].concat());
             let written =
                 write_kept(self.session, record, "write", pieces, self.manner, Some(&so_far));
-            end = written.and_then(|written| written.into_timed(&mut timed));
+            end = written.and_then(|written| written.add_to(&mut sum));
         }
-        let curve = self.report(record, &before, &timed);
+        let WrittenSum { timed, bytes } = sum;
+        let curve = self.report(record, &before, &timed, bytes);
         if curve.first().is_some_and(|step| step.from == 0) && end.is_ok() {
             curve::report_whole(record, &curve);
         }
@@ -170,12 +171,13 @@ impl Fill<'_> {
     }
 
     /// What can be said of pieces in order: all of them, or those written by now, behind what an earlier run
-    /// had written.
+    /// had written. `bytes`: of all requests completed.
     fn report(
         &self,
         record: &mut TestRecord,
         before: &[curve::Step],
         timed: &[Timed],
+        bytes: u64,
     ) -> Vec<curve::Step> {
         let curve = [before, &curve::continuous(timed)].concat();
         // What was noticed of a part of the curve holds for the whole.
@@ -184,7 +186,7 @@ impl Fill<'_> {
             record.notice(finding.clone());
         }
         curve::report(record, &curve);
-        self.report_written(record, "write", written_bytes(timed));
+        self.report_written(record, "write", bytes);
         // Shingled disks have a cache that ends, too.
         curve::report_knee(record, &curve, self.fall_min());
         if self.disk.is_some() {
@@ -196,7 +198,7 @@ impl Fill<'_> {
     /// The record of a full fill as it would be if the program ended now.
     fn so_far(&self, from: u64, before: &[curve::Step], timed: &[Timed]) -> TestRecord {
         let mut record = TestRecord::new(TestKind::Fill);
-        self.report(&mut record, before, timed);
+        self.report(&mut record, before, timed, written_bytes(timed));
         record.remark(self.how_to_go_on(from + written_bytes(timed)));
         record
     }
@@ -210,7 +212,7 @@ impl Fill<'_> {
     fn sampled(&self, record: &mut TestRecord) -> Result<(), BenchError> {
         let sampling =
             Sampling::new(self.options(), self.size, self.disk).map_err(BenchError::Unsuitable)?;
-        let mut burst = Vec::new();
+        let mut burst = WrittenSum::default();
         let bound = burst_bytes(self.options(), self.size, self.disk.is_some());
         if bound > 0 {
             self.burst(record, bound, &mut burst)?;
@@ -221,22 +223,22 @@ impl Fill<'_> {
         let warm_up = vec![places[places.len() - 1]; sampling.warm_up as usize];
         places.splice(0..0, warm_up);
         let manner = Manner { chunk: sampling.chunk, ..self.manner };
-        let mut timed = Vec::new();
+        let mut sum = WrittenSum::default();
         let mut end = Ok(());
-        while end.is_ok() && timed.len() < places.len() {
-            let rest = places[timed.len()..].to_vec();
+        while end.is_ok() && sum.timed.len() < places.len() {
+            let rest = places[sum.timed.len()..].to_vec();
             end = write(self.session, record, "write", rest, manner)
-                .and_then(|written| written.into_timed(&mut timed));
+                .and_then(|written| written.add_to(&mut sum));
         }
-        let visits = written_bytes(&timed) / sampling.sample;
-        self.report_written(record, "write", sampling.bytes_of(visits));
+        let WrittenSum { mut timed, bytes } = sum;
+        self.report_written(record, "write", bytes);
         timed.drain(..timed.len().min(sampling.warm_up as usize));
         let reach = if self.disk.is_some() { 0 } else { FLASH_REACH };
-        let begun = curve::continuous(&burst);
+        let begun = curve::continuous(&burst.timed);
         let behind = begun.last().map_or(0, |step| step.to);
         let curve = [begun, curve::sampled(&timed, behind, self.size, reach)].concat();
         curve::report(record, &curve);
-        if let Some(why) = self.doubt(&curve, burst.is_empty()) {
+        if let Some(why) = self.doubt(&curve, burst.timed.is_empty()) {
             let finding = Finding::new(FindingId::SampledCache, why);
             let about = |finding: Finding, of| finding.about(format!("fill.write.{of}_mb_s"));
             let rates = ["start", "end", "min", "mean", "max"];
@@ -270,21 +272,21 @@ impl Fill<'_> {
         &self,
         record: &mut TestRecord,
         bound: u64,
-        timed: &mut Vec<Timed>,
+        sum: &mut WrittenSum,
     ) -> Result<(), BenchError> {
         let chunk = self.options().chunk.0;
         let piece = (bound / BURST_PIECES).max(BURST_PIECE_MIN).next_multiple_of(chunk);
         let mut end = Ok(());
         let mut left = pieces(0, bound, piece);
-        while end.is_ok() && !left.is_empty() && !self.has_knee(timed) {
+        while end.is_ok() && !left.is_empty() && !self.has_knee(&sum.timed) {
             let leg = left[..left.len().min(BURST_LEG)].to_vec();
-            let before = timed.len();
+            let before = sum.timed.len();
             end = write(self.session, record, "burst", leg, self.manner)
-                .and_then(|written| written.into_timed(timed));
-            left.drain(..timed.len() - before);
+                .and_then(|written| written.add_to(sum));
+            left.drain(..sum.timed.len() - before);
         }
-        let curve = curve::continuous(timed);
-        self.report_written(record, "burst", written_bytes(timed));
+        let curve = curve::continuous(&sum.timed);
+        self.report_written(record, "burst", sum.bytes);
         curve::staircase(record, "burst.burst_mb_s", &curve::merged(&curve));
         curve::report_knee(record, &curve, self.fall_min());
         end

@@ -1,5 +1,7 @@
 //! Reading everything back and sorting it, as f3read does (AltraMayor/f3): intact, changed, overwritten
-//! with what belongs elsewhere, or lost.
+//! with what belongs elsewhere, lost, or unreadable.
+
+mod second_look;
 
 use crate::control::{Control, Publisher};
 use crate::payload::{Held, Payload, SECTOR};
@@ -20,12 +22,18 @@ pub(super) struct Tally {
     pub changed: u64,
     /// What was written to another address.
     pub overwritten: u64,
-    /// Anything else, or unreadable.
+    /// Anything else.
     pub lost: u64,
-    /// Offsets of the first and of the last sector that is not intact.
-    pub first_bad: Option<u64>,
-    /// See `first_bad`.
-    pub last_bad: Option<u64>,
+    /// The drive answered with an error, so that nobody knows.
+    pub unreadable: u64,
+    /// Offsets of the first and of the last sector with wrong data.
+    pub first_wrong: Option<u64>,
+    /// See `first_wrong`.
+    pub last_wrong: Option<u64>,
+    /// Offset of the first unreadable sector.
+    pub first_unreadable: Option<u64>,
+    /// Where the last stretch of unreadable sectors ends.
+    pub unreadable_end: Option<u64>,
     /// Offset of the last sector that is intact.
     pub last_good: Option<u64>,
     /// Shortest distance between a sector and the one whose data it holds.
@@ -50,13 +58,33 @@ impl Tally {
                 self.module = Some(self.module.map_or(distance, |known| known.min(distance)));
             }
         }
-        self.first_bad = Some(self.first_bad.map_or(at, |known| known.min(at)));
-        self.last_bad = self.last_bad.max(Some(at));
+        self.first_wrong = Some(self.first_wrong.map_or(at, |known| known.min(at)));
+        self.last_wrong = self.last_wrong.max(Some(at));
     }
 
-    /// Bytes that did not read back as written.
-    pub(super) fn bad(&self) -> u64 {
+    fn add_unreadable(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        self.unreadable += range.end - range.start;
+        let first = self.first_unreadable.map_or(range.start, |known| known.min(range.start));
+        self.first_unreadable = Some(first);
+        self.unreadable_end = self.unreadable_end.max(Some(range.end));
+    }
+
+    /// Bytes of wrong data.
+    pub(super) fn wrong(&self) -> u64 {
         self.changed + self.overwritten + self.lost
+    }
+
+    /// Offset of the first sector that is not intact.
+    pub(super) fn first_bad(&self) -> Option<u64> {
+        self.first_wrong.into_iter().chain(self.first_unreadable).min()
+    }
+
+    /// Where the last intact sector ends.
+    pub(super) fn good_end(&self) -> u64 {
+        self.last_good.map_or(0, |last| last + SECTOR as u64)
     }
 
     /// Whether anything was written with the seed of this read.
@@ -80,6 +108,8 @@ pub(super) struct ReadBack<'c> {
     pub span: Range<u64>,
     /// Bytes per request.
     pub chunk: u32,
+    /// Bytes of the smallest request: in such pieces failed ones are read again.
+    pub unit: u32,
     /// Requests in flight.
     pub depth: u32,
     /// What was written.
@@ -95,25 +125,38 @@ pub(super) struct ReadBackOutcome {
     pub tally: Tally,
     /// Up to where everything was looked at.
     pub reached: u64,
-    /// All requests; failed ones count as lost sectors.
+    /// All requests but those of the second look.
     pub recorder: Recorder,
     /// Requests that failed, and the first.
     pub failed: (u64, Option<IoFailure>),
+    /// What failed and was not read again yet.
+    unsettled: Vec<Range<u64>>,
+    /// Some unreadable stretches were not looked at sector by sector, but counted whole.
+    pub is_coarse: bool,
     /// The queue itself failed.
     pub queue_error: Option<io::Error>,
+}
+
+impl ReadBackOutcome {
+    /// Nothing was looked at yet.
+    fn at(start: u64) -> Self {
+        Self {
+            tally: Tally::default(),
+            reached: start,
+            recorder: Recorder::new(EXPECTED_NS),
+            failed: (0, None),
+            unsettled: Vec::new(),
+            is_coarse: false,
+            queue_error: None,
+        }
+    }
 }
 
 impl Task for ReadBack<'_> {
     type Output = ReadBackOutcome;
 
     fn run<Q: Queue>(self, queue: &mut Q) -> ReadBackOutcome {
-        let mut outcome = ReadBackOutcome {
-            tally: Tally::default(),
-            reached: self.span.start,
-            recorder: Recorder::new(EXPECTED_NS),
-            failed: (0, None),
-            queue_error: None,
-        };
+        let mut outcome = ReadBackOutcome::at(self.span.start);
         outcome.recorder.start(queue.now());
         outcome.queue_error = self.read_all(queue, &mut outcome).err();
         outcome
@@ -152,19 +195,19 @@ impl ReadBack<'_> {
                 if good {
                     outcome.recorder.requests += 1;
                     outcome.recorder.complete(now, now - at, u64::from(request.len));
-                }
-                let data = queue.buffer(completion.slot);
-                self.sort(&data[..request.len as usize], request.offset, good, &mut outcome.tally);
-                if !good {
+                    let data = queue.buffer(completion.slot);
+                    self.sort(&data[..request.len as usize], request.offset, &mut outcome.tally);
+                } else {
                     stopping |= note_failure(outcome, request, (-completion.result).max(0));
                 }
             }
             if now >= publisher.at_ns() {
-                let first = self.unsettled(&sent, &free, next, &outcome.tally);
+                let first = self.unsettled(&sent, &free, next, outcome);
                 self.control.settle(first);
             }
             stopping |= publisher.tick(now, &outcome.recorder);
         }
+        second_look::settle(self, queue, outcome, &mut publisher, stopping)?;
         // Nothing is in flight: everything that was asked for has been looked at.
         outcome.reached = next;
         publisher.publish(&outcome.recorder);
@@ -173,18 +216,25 @@ impl ReadBack<'_> {
 
     /// Where a later read must begin so that nothing is missed: at the first request in flight, or at the
     /// first sector that is not intact, which must be found again.
-    fn unsettled(&self, sent: &[(u64, Request)], free: &[u16], next: u64, tally: &Tally) -> u64 {
+    fn unsettled(
+        &self,
+        sent: &[(u64, Request)],
+        free: &[u16],
+        next: u64,
+        outcome: &ReadBackOutcome,
+    ) -> u64 {
         let in_flight =
             sent.iter().filter(|(_, request)| request.len > 0 && !free.contains(&request.slot));
-        let first = in_flight.map(|(_, request)| request.offset).chain(tally.first_bad).min();
+        let failed = outcome.unsettled.iter().map(|range| range.start);
+        let bad = outcome.tally.first_bad().into_iter().chain(failed);
+        let first = in_flight.map(|(_, request)| request.offset).chain(bad).min();
         first.unwrap_or(next).min(next)
     }
 
-    fn sort(&self, data: &[u8], offset: u64, good: bool, tally: &mut Tally) {
+    fn sort(&self, data: &[u8], offset: u64, tally: &mut Tally) {
         let (sectors, _) = data.as_chunks::<SECTOR>();
         for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
-            let held = if good { self.data.held(sector, at) } else { Held::Lost };
-            tally.add(held, at);
+            tally.add(self.data.held(sector, at), at);
         }
     }
 }
@@ -194,6 +244,7 @@ fn note_failure(outcome: &mut ReadBackOutcome, request: Request, errno: i32) -> 
     let failure = IoFailure { errno, offset: request.offset, write: false };
     outcome.failed.0 += 1;
     outcome.failed.1.get_or_insert(failure);
+    outcome.unsettled.push(request.offset..request.offset + u64::from(request.len));
     let gone = matches!(errno, libc::ENODEV | libc::ENXIO);
     if gone {
         outcome.recorder.failed(failure);
@@ -202,21 +253,5 @@ fn note_failure(outcome: &mut ReadBackOutcome, request: Request, errno: i32) -> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_later_read_begins_where_this_one_is_not_done() {
-        let control = Control::default();
-        let data = Payload::new(1, 1);
-        let read = ReadBack { span: 0..1 << 20, chunk: 4096, depth: 2, data, control: &control };
-        let sent = |slot, offset, len| (0, Request { op: Op::Read, offset, len, slot });
-        let sent = [sent(0, 8192, 4096), sent(1, 4096, 4096), sent(2, 0, 0)];
-        let good = Tally::default();
-        assert_eq!(read.unsettled(&sent, &[2], 12288, &good), 4096, "the earlier one is slow");
-        assert_eq!(read.unsettled(&sent, &[2, 1], 12288, &good), 8192);
-        assert_eq!(read.unsettled(&sent, &[0, 2, 1], 12288, &good), 12288, "all is done");
-        let bad = Tally { first_bad: Some(512), ..good };
-        assert_eq!(read.unsettled(&sent, &[2], 12288, &bad), 512, "it must be found again");
-    }
-}
+#[path = "read_back/read_back_tests.rs"]
+mod tests;

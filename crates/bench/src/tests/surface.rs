@@ -1,6 +1,7 @@
 //! `surface`: how do speed and access time vary over the drive; where are slow or failing spots.
 
 mod rates;
+mod slow;
 mod writes;
 
 use super::{Context, planned, skipped};
@@ -79,18 +80,13 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     check_units(options, u64::from(session.open_device().align_bytes()))?;
     let size = session.span_bytes(session.open_device());
     let (mut rates, mut written): (Vec<Vec<Timed>>, Vec<Vec<Timed>>) = (Vec::new(), Vec::new());
-    let mut accesses = Accesses::default();
+    let (mut accesses, mut accessed) = (Accesses::default(), Vec::new());
+    let order = Order::of(options);
     let mut result = Ok(());
     for round in 1..=suite.rounds {
         session.pause(suite.pause)?;
         let places = places(options, size, session.plan.seed, round);
-        let depth = if options.preset == SurfacePreset::Sampled { SAMPLE_DEPTH } else { 1 };
-        // GNOME Disks reads a sample with one call; zcav and we read in chunks.
-        let chunk = match options.preset {
-            SurfacePreset::GnomeDisks => options.sample.0,
-            _ => options.chunk.0,
-        };
-        let (timed, end) = scan(session, record, "read", places, chunk as u32, depth, round)?;
+        let (timed, end) = scan(session, record, "read", places, order, round)?;
         rates.push(timed);
         result = result.and(end);
         if result.is_ok() && session.writes() >= WriteLevel::SameBytes {
@@ -100,9 +96,10 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
         }
         if result.is_ok() && options.accesses > 0 {
             let places = access_places(options, size, session.plan.seed, round);
-            let block = options.access_block.0 as u32;
-            let (timed, end) = scan(session, record, "access", places, block, 1, round)?;
+            let single = Order { chunk: options.access_block.0 as u32, depth: 1 };
+            let (timed, end) = scan(session, record, "access", places, single, round)?;
             accesses.add(&timed, size);
+            accessed.extend(timed);
             result = result.and(end);
         }
         if result.is_err() {
@@ -115,7 +112,31 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     rates::report(record, "read", &rates, size);
     rates::report(record, "write", &written, size);
     accesses.report(record);
-    result
+    result?;
+    let visited = places(options, size, session.plan.seed, 1);
+    slow::look_at_rates(session, record, &rates::medians(&rates), &visited, order)?;
+    slow::look_at_accesses(session, record, &accessed, size)
+}
+
+/// How places are read.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    /// Bytes per request.
+    chunk: u32,
+    /// Requests in flight.
+    depth: u32,
+}
+
+impl Order {
+    /// GNOME Disks reads a sample with one call; zcav and we read in chunks.
+    fn of(options: &SurfaceOptions) -> Self {
+        let chunk = match options.preset {
+            SurfacePreset::GnomeDisks => options.sample.0,
+            _ => options.chunk.0,
+        };
+        let depth = if options.preset == SurfacePreset::Sampled { SAMPLE_DEPTH } else { 1 };
+        Self { chunk: chunk as u32, depth }
+    }
 }
 
 /// Errors: a size that direct I/O on this device does not move.
@@ -209,8 +230,7 @@ fn scan(
     record: &mut TestRecord,
     cell: &'static str,
     places: Vec<Place>,
-    chunk: u32,
-    depth: u32,
+    Order { chunk, depth }: Order,
     round: u32,
 ) -> Result<(Vec<Timed>, Result<(), BenchError>), BenchError> {
     let rounds = session.plan.suite.rounds;
@@ -219,7 +239,7 @@ fn scan(
     let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
-    let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error } = worker.output;
+    let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error, .. } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }

@@ -6,7 +6,7 @@ mod quick;
 
 use super::continuing::Need;
 use super::read_back::{ReadBack, ReadBackOutcome};
-use super::writing::{Manner, stretch, write, write_kept, written_bytes};
+use super::writing::{Manner, WrittenSum, stretch, write, write_kept, written_bytes};
 use super::{Context, continuing, no_overwriting, planned, skipped, written_mb_s};
 use crate::control::Control;
 use crate::device::WorkerOutcome;
@@ -126,12 +126,20 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
     if let Some(source) = outcome.queue_error {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }
-    notice_failures(record, outcome.failed);
     let asked = (outcome.read_bytes as f64, outcome.written_bytes as f64);
     let measured = Measured { recorder: outcome.recorder, effort };
     keep(session, record, "capacity", watch, measured, asked)?;
-    let probed = outcome.probed.ok_or(BenchError::Interrupted)?;
-    judge::quick(record, &probed, u64::from(block_bytes), size, outcome.written_bytes);
+    let Some(probed) = outcome.probed else {
+        notice_failures(record, outcome.failed);
+        return Err(BenchError::Interrupted);
+    };
+    let looked = judge::Looked {
+        block_bytes: u64::from(block_bytes),
+        announced: size,
+        written: outcome.written_bytes,
+        failed: outcome.failed,
+    };
+    judge::quick(record, &probed, &looked);
     Ok(())
 }
 
@@ -164,7 +172,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     if wrote {
         record.metric("capacity.cache_bytes", vec![push_bytes(session, size) as f64]);
     }
-    let at = outcome.tally.first_bad.unwrap_or(outcome.reached).min(outcome.reached);
+    let at = outcome.tally.first_bad().unwrap_or(outcome.reached).min(outcome.reached);
     end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at)))
 }
 
@@ -188,15 +196,15 @@ fn write_all(
     let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
     let so_far = |timed: &[Timed]| {
         let mut record = TestRecord::new(TestKind::Verify);
-        report_written(&mut record, timed);
+        report_written(&mut record, timed, written_bytes(timed));
         let at = from + written_bytes(timed);
         record.remark(how_to_go_on(session, Phase::VerifyWrite, at));
         record
     };
-    let mut timed = Vec::new();
-    let end =
-        write_kept(session, record, "write", places, manner, Some(&so_far))?.into_timed(&mut timed);
-    report_written(record, &timed);
+    let mut sum = WrittenSum::default();
+    let end = write_kept(session, record, "write", places, manner, Some(&so_far))?.add_to(&mut sum);
+    let WrittenSum { timed, bytes } = sum;
+    report_written(record, &timed, bytes);
     let at = from + written_bytes(&timed);
     end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyWrite, at)))
 }
@@ -229,10 +237,10 @@ fn pieces(from: u64, to: u64) -> Vec<Place> {
     starts.map(|at| stretch(at, PIECE.min(to - at))).collect()
 }
 
-fn report_written(record: &mut TestRecord, timed: &[Timed]) {
-    let bytes = written_bytes(timed);
+/// `bytes`: of all requests completed, also in a piece that failed and has no time.
+fn report_written(record: &mut TestRecord, timed: &[Timed], bytes: u64) {
     let ns: u64 = timed.iter().filter_map(|t| t.ns).sum();
-    record.metric("write.mb_s", vec![bytes as f64 * 1e3 / ns.max(1) as f64]);
+    record.metric("write.mb_s", vec![written_bytes(timed) as f64 * 1e3 / ns.max(1) as f64]);
     record.metric("write.written_bytes", vec![bytes as f64]);
 }
 
@@ -246,7 +254,9 @@ fn read_back(
 ) -> Result<(ReadBackOutcome, Result<(), BenchError>), BenchError> {
     session.emit(Event::PhaseStarted { label: "verify read".into(), round: 1, rounds: 1 });
     let control = Control::default();
-    let task = ReadBack { span: start..size, chunk: CHUNK, depth: DEPTH, data, control: &control };
+    let unit = session.open_device().align_bytes().max(512);
+    let span = start..size;
+    let task = ReadBack { span, chunk: CHUNK, unit, depth: DEPTH, data, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
     let checkpoint = || {
         session.checkpoint(|| {
@@ -262,7 +272,6 @@ fn read_back(
     if let Some(source) = outcome.queue_error.take() {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }
-    notice_failures(record, outcome.failed);
     let measured = Measured { recorder: outcome.recorder.clone(), effort };
     record.metric("read.mb_s", vec![measured.mb_s()]);
     let asked = ((outcome.reached - start) as f64, 0.0);

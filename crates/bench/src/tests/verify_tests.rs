@@ -69,6 +69,29 @@ fn quick_leaves_honest_drives_alone() {
     }
 }
 
+/// A thousandth in the middle cannot be read: that is damage, whatever lies behind is there.
+#[test]
+fn quick_does_not_call_a_failing_drive_fake() {
+    for model in ["pm871b-128", "wd4000aaks", "hgst-7k1000", "wd40efrx", "samsung-860evo-1tb"] {
+        for seed in [1, 2, 3] {
+            let target = format!("sim:{model}?fault=failing-region");
+            let result = run_on(&target, quick(), seed, false);
+            assert!(!accused(done(&result)), "{target}");
+            assert_eq!(value(&result, "verify.capacity.real_bytes"), None, "{target}");
+            assert_eq!(value(&result, "verify.capacity.silent_bytes"), None, "{target}");
+            let announced = value(&result, "verify.capacity.announced_bytes").unwrap();
+            let error = result.findings.iter().find(|finding| finding.id == FindingId::IoError);
+            let evidence = &error.unwrap_or_else(|| panic!("{target}: nothing failed")).evidence;
+            let (_, places) = evidence.split_once("lie between bytes ").expect(evidence);
+            let numbers = places.split(|c: char| !c.is_ascii_digit());
+            let places: Vec<f64> = numbers.filter_map(|n| n.parse().ok()).take(2).collect();
+            assert!(evidence.ends_with("blocks behind came back"), "{evidence}");
+            let region = announced / 2.0 - 8192.0..announced * 0.501 + 8192.0;
+            assert!(places.iter().all(|at| region.contains(at)), "{target} {places:?}");
+        }
+    }
+}
+
 #[test]
 fn full_sorts_every_sector() {
     let size = Bytes::mib(96);

@@ -18,16 +18,28 @@ use drivescope_model::findings::{Finding, FindingId};
 pub(super) struct Written {
     /// One entry per stretch that was visited.
     pub timed: Vec<Timed>,
+    /// Bytes of all requests that were completed, also in a stretch that was not.
+    pub bytes: u64,
     /// How it ended.
     pub end: Result<(), BenchError>,
 }
 
 impl Written {
-    /// Whether the next phase may begin; the bytes of this one have been kept.
-    pub fn into_timed(self, into: &mut Vec<Timed>) -> Result<(), BenchError> {
-        into.extend(self.timed);
+    /// Whether the next phase may begin; what this one wrote has been kept.
+    pub fn add_to(self, sum: &mut WrittenSum) -> Result<(), BenchError> {
+        sum.timed.extend(self.timed);
+        sum.bytes += self.bytes;
         self.end
     }
+}
+
+/// What several phases wrote.
+#[derive(Debug, Default)]
+pub(super) struct WrittenSum {
+    /// See [`Written`].
+    pub timed: Vec<Timed>,
+    /// See [`Written`].
+    pub bytes: u64,
 }
 
 /// A place without a lead-in.
@@ -82,7 +94,7 @@ pub(super) fn write_kept(
         Some(streamed) => streamed,
         None => stepped(session, places, manner, so_far)?,
     };
-    let Outcome { timed, measured, asked, failures } = outcome;
+    let Outcome { timed, measured, asked, moved, failures } = outcome;
     for failure in &failures {
         let finding = Finding::new(FindingId::IoError, describe(failure, 1));
         record.notice(finding.about(record.test().name()));
@@ -91,7 +103,7 @@ pub(super) fn write_kept(
     kept.asked = failures.is_empty().then_some((0.0, asked as f64));
     kept.own_metrics = true;
     let end = session.keep(kept, record);
-    Ok(Written { timed, end })
+    Ok(Written { timed, bytes: moved, end })
 }
 
 /// What came of a phase.
@@ -100,6 +112,8 @@ struct Outcome {
     measured: Measured,
     /// Bytes asked for, lead-ins included.
     asked: u64,
+    /// Bytes of the requests that were completed, lead-ins included.
+    moved: u64,
     failures: Vec<IoFailure>,
 }
 
@@ -122,12 +136,19 @@ fn stepped(
     // One request is made while the others fly.
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, watch) = session.watched_by(session.open_device(), spec, &control, task, keep)?;
-    let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error } = worker.output;
+    let ScanOutcome {
+        timed,
+        recorder,
+        asked_bytes: asked,
+        moved_bytes: moved,
+        failures,
+        queue_error,
+    } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
     }
     let measured = Measured { recorder, effort: worker.effort };
-    Ok((watch, Outcome { timed, measured, asked: asked_bytes, failures }))
+    Ok((watch, Outcome { timed, measured, asked, moved, failures }))
 }
 
 /// The stretches that are done by now.
@@ -174,5 +195,5 @@ fn streamed(
     let wall_ns = session.now_ns() - start_ns;
     let measured = Measured { recorder, effort: Effort { wall_ns, ..Effort::default() } };
     let asked = measured.recorder.bytes;
-    Ok(Some((watch, Outcome { timed, measured, asked, failures: Vec::new() })))
+    Ok(Some((watch, Outcome { timed, measured, asked, moved: asked, failures: Vec::new() })))
 }

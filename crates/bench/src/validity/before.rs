@@ -32,11 +32,9 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     if let Some(evidence) = target.compression() {
         notice(FindingId::Compression, evidence);
     }
-    if info.system_disk {
-        notice(
-            FindingId::SystemDisk,
-            format!("{} holds the running system", info.stack.join(" on ")),
-        );
+    let shared = target.disks_of_the_system();
+    if !shared.is_empty() {
+        notice(FindingId::SystemDisk, system_disk(&shared, &info.stack, target.loop_device()));
     }
     if let Some(name) =
         info.stack.iter().find(|name| name.starts_with("dm-") || name.starts_with("md"))
@@ -57,6 +55,19 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
         notice(FindingId::PowerSave, evidence);
     }
     found
+}
+
+/// Which drives hold the system, and what of them the target is: the system need not lie in that part.
+fn system_disk(disks: &[String], stack: &[String], loop_device: Option<&str>) -> String {
+    let (disks_text, verb) = (disks.join(", "), if disks.len() == 1 { "holds" } else { "hold" });
+    let above: Vec<&str> =
+        stack.iter().filter(|name| !disks.contains(name)).map(String::as_str).collect();
+    let what = match (loop_device, &above[..]) {
+        (_, []) => return format!("{disks_text} {verb} the running system"),
+        (Some(name), _) => format!("the file of {name}"),
+        (None, above) => above.join(" on "),
+    };
+    format!("{disks_text} {verb} the running system, and {what} lies there")
 }
 
 fn of_drive(drive: &Drive, stack: &[String], notice: &mut impl FnMut(FindingId, String)) {
@@ -107,5 +118,31 @@ pub fn of_error(error: &BenchError, kind: TargetKind) -> Option<Finding> {
             ..
         } => Some(Finding::new(FindingId::IoError, error.to_string())),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drive_holds_the_system_and_not_what_is_made_of_its_files() {
+        let of = |stack: &[&str], disks: &[&str], loop_device| {
+            let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+            system_disk(&owned(disks), &owned(stack), loop_device)
+        };
+        assert_eq!(of(&["vda"], &["vda"], None), "vda holds the running system");
+        assert_eq!(
+            of(&["loop7", "vda"], &["vda"], Some("loop7")),
+            "vda holds the running system, and the file of loop7 lies there"
+        );
+        assert_eq!(
+            of(&["sda3", "sda"], &["sda"], None),
+            "sda holds the running system, and sda3 lies there"
+        );
+        assert_eq!(
+            of(&["md0", "sda1", "sda", "sdb1", "sdb"], &["sda", "sdb"], None),
+            "sda, sdb hold the running system, and md0 on sda1 on sdb1 lies there"
+        );
     }
 }

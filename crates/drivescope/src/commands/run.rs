@@ -22,7 +22,7 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
 use drivescope_report::{clean as clean_text, text};
 use drivescope_store::{Location, Store};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What the first signal is answered with.
 const STOPPING: &str =
@@ -108,8 +108,11 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
             format!("{path} is not UTF-8, so the run has it only in part; name it to `run`");
         return Err(Failure::usage(message));
     }
-    let target = Target::find(Path::new(path), &Roots::host())?;
-    restore::refuse_open(std::slice::from_ref(&target))?;
+    let allowed = Allowed::of(&arguments.raw);
+    let target = find_targets(&[PathBuf::from(path)], allowed.is_some())?.remove(0);
+    if let Some(allowed) = &allowed {
+        allowed.check_target(&target)?;
+    }
     let engine = engine_for(&target, Some(engine), outcome.quiet)?;
     if let (Some(then), Some(now), false) = (&earlier.drive, target.drive(), outcome.quiet)
         && (&then.model, &then.serial) != (&now.model, &now.serial)
@@ -122,9 +125,10 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
     if target.info().kind == TargetKind::Directory {
         suite.size = own_bytes;
     }
-    let plan = planner::plan(suite, seed, engine, &target, true, WriteLevel::Read)?;
+    let level = allowed.as_ref().map_or(WriteLevel::Read, Allowed::level);
+    let plan = planner::plan(suite, seed, engine, &target, true, level)?;
     let jobs = vec![Job { plan, target, claim: None, earlier: None }];
-    carry_out(jobs, outcome, earlier.label, earlier.price, None, signals)
+    carry_out(jobs, outcome, earlier.label, earlier.price, allowed, signals)
 }
 
 /// Prints the plans, or runs them.

@@ -30,14 +30,13 @@ fn verdict(result: &TestResult, style: Style) -> String {
     let capacity = |quantity| bytes(result, "capacity", quantity);
     let (Some(announced), Some(real)) = (capacity("announced_bytes"), capacity("real_bytes"))
     else {
-        let text = "the capacity is not judged: this run did not write and read all of it";
-        return flow.text(Role::Warn, text).lines(2, style);
+        return unjudged(capacity("announced_bytes"), capacity("silent_bytes"), flow, style);
     };
     let announced_text = Bytes(announced);
     if value(result, "fake", "module_bytes").is_none() {
         let sure = value(result, "capacity", "sure_pct").unwrap_or(0.0);
         let sure_text = if sure >= 100.0 {
-            "every sector was read back".to_string()
+            "every sector was looked at".to_string()
         } else {
             let sure = format!("{sure:.3}");
             format!("were one block in a hundred bad, it would have been seen with {sure} %")
@@ -76,8 +75,43 @@ fn verdict(result: &TestResult, style: Style) -> String {
         .lines(2, style)
 }
 
+/// Why nothing is said of the capacity: not all was done, or requests failed.
+fn unjudged(announced: Option<u64>, silent: Option<u64>, flow: Flow, style: Style) -> String {
+    let (role, text) = match (announced, silent) {
+        (None, _) => {
+            let text = "the capacity is not judged: this run did not write and read all of it";
+            (Role::Warn, text.to_string())
+        }
+        (Some(announced), None) => {
+            let announced = Bytes(announced);
+            let text = format!(
+                "the capacity is not judged: of {announced}, some blocks could not be read or written \
+                 (F017), and others behind them came back; --set verify.mode=full tells more"
+            );
+            (Role::Bad, text)
+        }
+        (Some(announced), Some(0)) => {
+            let text = format!(
+                "nothing of {} could be written and read back: a fake or a broken drive",
+                Bytes(announced)
+            );
+            (Role::Bad, text)
+        }
+        (Some(announced), Some(silent)) => {
+            let text = format!(
+                "nothing behind {} ({silent} bytes) of {} could be written and read back: a fake or a \
+                 broken drive; the capacity behind is not judged",
+                Bytes(silent),
+                Bytes(announced)
+            );
+            (Role::Bad, text)
+        }
+    };
+    flow.text(role, &text).lines(2, style)
+}
+
 /// The kinds of sectors that did not read back as written.
-const BAD: [&str; 3] = ["changed", "overwritten", "lost"];
+const BAD: [&str; 4] = ["changed", "overwritten", "lost", "unreadable"];
 
 fn held(result: &TestResult, kind: &str) -> u64 {
     bytes(result, "read", &format!("{kind}_bytes")).unwrap_or(0)
@@ -132,7 +166,7 @@ mod tests {
         assert!(quick.contains("the capacity is real: 64.0 GB · keep all of it"), "{quick}");
         assert!(quick.contains("99.997 %"), "{quick}");
         let full = verified(&[ANNOUNCED, real, ("verify.capacity.sure_pct", 100.0)]);
-        assert!(full.contains("every sector was read back"), "{full}");
+        assert!(full.contains("every sector was looked at"), "{full}");
     }
 
     #[test]
@@ -173,6 +207,20 @@ mod tests {
         let cache = ("verify.capacity.cache_bytes", f64::from(256 << 20));
         let text = verified(&[ANNOUNCED, real, ("verify.capacity.sure_pct", 99.9966), cache]);
         assert!(text.contains("caches up to 268 MB seen through"), "{text}");
+    }
+
+    #[test]
+    fn failed_requests_are_no_fraud() {
+        let text = verified(&[ANNOUNCED, ("verify.capacity.written_bytes", 1e6)]);
+        assert!(text.contains("not judged") && text.contains("F017"), "{text}");
+        let text = verified(&[ANNOUNCED, ("verify.capacity.silent_bytes", 8e9)]);
+        assert!(text.contains("nothing behind 8.00 GB (8000000000 bytes) of 64.0 GB"), "{text}");
+        assert!(text.contains("fake or a broken drive"), "{text}");
+        let none = verified(&[ANNOUNCED, ("verify.capacity.silent_bytes", 0.0)]);
+        assert!(none.contains("nothing of 64.0 GB could be written"), "{none}");
+        for text in [text, none] {
+            assert!(!text.contains("FAKE") && !text.contains("certain"), "{text}");
+        }
     }
 
     #[test]

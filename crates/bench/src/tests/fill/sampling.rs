@@ -82,13 +82,8 @@ impl Sampling {
         Ok(Self { count, lead_in: half, sample: half, chunk, warm_up })
     }
 
-    /// Bytes written by so many visits.
-    pub fn bytes_of(self, visits: u64) -> u64 {
-        visits * (self.lead_in + self.sample)
-    }
-
     pub fn bytes(self) -> u64 {
-        self.bytes_of(self.count + self.warm_up)
+        (self.count + self.warm_up) * (self.lead_in + self.sample)
     }
 
     /// Places from the first byte to the last, in order.

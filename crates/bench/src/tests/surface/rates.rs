@@ -8,7 +8,7 @@ use drivescope_stats::summary;
 const EDGE_SHARE: f64 = 0.05;
 
 /// Offset and rate of each place, in order of the offset.
-type Profile = Vec<(u64, f64)>;
+pub(super) type Profile = Vec<(u64, f64)>;
 
 fn values(profile: &[(u64, f64)]) -> Vec<f64> {
     profile.iter().map(|&(_, rate)| rate).collect()
@@ -25,18 +25,25 @@ fn edge(profile: &[(u64, f64)], size: u64, start: bool) -> f64 {
     summary::median(&values(&inside)).or(outermost.map(|&(_, rate)| rate)).unwrap_or(0.0)
 }
 
+fn profile_of(timed: &[Timed]) -> Profile {
+    let rate = |t: &Timed| Some((t.offset, t.len as f64 * 1e3 / t.ns?.max(1) as f64));
+    let mut rates: Profile = timed.iter().filter_map(rate).collect();
+    rates.sort_by_key(|&(offset, _)| offset);
+    rates
+}
+
+/// The median over rounds per place.
+pub(super) fn medians(rounds: &[Vec<Timed>]) -> Profile {
+    let all = profile_of(&rounds.concat());
+    let median =
+        |place: &[(u64, f64)]| (place[0].0, summary::median(&values(place)).unwrap_or(0.0));
+    all.chunk_by(|a, b| a.0 == b.0).map(median).collect()
+}
+
 /// Rates of a direction by position: the median over rounds per place, and the usual summaries per round.
 pub(super) fn report(record: &mut TestRecord, direction: &str, rounds: &[Vec<Timed>], size: u64) {
-    let rate = |t: &Timed| Some((t.offset, t.len as f64 * 1e3 / t.ns?.max(1) as f64));
-    let per_round: Vec<Profile> = rounds
-        .iter()
-        .map(|timed| {
-            let mut rates: Profile = timed.iter().filter_map(rate).collect();
-            rates.sort_by_key(|&(offset, _)| offset);
-            rates
-        })
-        .filter(|rates| !rates.is_empty())
-        .collect();
+    let per_round = rounds.iter().map(|timed| profile_of(timed));
+    let per_round: Vec<Profile> = per_round.filter(|rates| !rates.is_empty()).collect();
     if per_round.is_empty() {
         return;
     }
@@ -49,12 +56,6 @@ pub(super) fn report(record: &mut TestRecord, direction: &str, rounds: &[Vec<Tim
     add("mean_mb_s", &|profile| summary::harmonic_mean(&values(profile)).unwrap_or(0.0));
     add("max_mb_s", &|profile| summary::max(&values(profile)).unwrap_or(0.0));
     add("sample_mean_mb_s", &|profile| summary::mean(&values(profile)).unwrap_or(0.0));
-    let mut all: Profile = per_round.concat();
-    all.sort_by_key(|&(offset, _)| offset);
-    let (mut x, mut y) = (Vec::new(), Vec::new());
-    for place in all.chunk_by(|a, b| a.0 == b.0) {
-        x.push(place[0].0 as f64);
-        y.push(summary::median(&values(place)).unwrap_or(0.0));
-    }
+    let (x, y) = medians(rounds).into_iter().map(|(offset, rate)| (offset as f64, rate)).unzip();
     record.curve(&format!("{direction}.mb_s"), ("bytes", "MB/s"), x, y);
 }

@@ -1,7 +1,10 @@
-//! From what was read back to a statement: the real size, and how sure it is.
+//! From what was read back to a statement: the real size, and how sure it is; and what cannot be judged,
+//! because requests failed.
 
-use super::probe::{Probed, SAMPLES_MAX};
+use super::probe::{Failed, Probed, SAMPLES_MAX};
+use crate::error::describe;
 use crate::payload::SECTOR;
+use crate::recorder::IoFailure;
 use crate::results::TestRecord;
 use crate::tests::read_back::{ReadBackOutcome, Tally};
 use drivescope_model::findings::{Finding, FindingId};
@@ -12,17 +15,37 @@ const LONG_LOSS: u64 = 1 << 20;
 /// The share of bad blocks whose discovery `sure_pct` is about.
 const BAD_SHARE: f64 = 0.01;
 
-/// The outcome of a quick run over `announced` bytes in blocks of `block_bytes`.
-/// `written`: bytes written in all.
-pub(super) fn quick(
-    record: &mut TestRecord,
-    probed: &Probed,
-    block_bytes: u64,
-    announced: u64,
-    written: u64,
-) {
+/// What a quick run looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Looked {
+    /// Bytes of a block.
+    pub block_bytes: u64,
+    /// Bytes that the drive announces.
+    pub announced: u64,
+    /// Bytes written in all.
+    pub written: u64,
+    /// Requests that failed, and the first.
+    pub failed: (u64, Option<IoFailure>),
+}
+
+/// The outcome of a quick run. Where blocks failed and none has lost its data, the capacity is not judged.
+pub(super) fn quick(record: &mut TestRecord, probed: &Probed, looked: &Looked) {
+    let Looked { block_bytes, announced, written, .. } = *looked;
     let whole = announced / block_bytes;
     let honest = probed.real == whole && probed.module.is_none();
+    if let (count, Some(failure)) = &looked.failed {
+        let places = probed.failed.map(|failed| where_failed(&failed, looked, honest));
+        let evidence = describe(failure, *count) + &places.unwrap_or_default();
+        record.notice(Finding::new(FindingId::IoError, evidence).about("verify"));
+    }
+    if let Some(failed) = probed.failed.filter(|_| honest) {
+        record.metric("capacity.announced_bytes", vec![announced as f64]);
+        record.metric("capacity.written_bytes", vec![written as f64]);
+        if let Some(silent) = failed.silent_from {
+            record.metric("capacity.silent_bytes", vec![(silent * block_bytes) as f64]);
+        }
+        return;
+    }
     // A drive of fewer blocks than samples was looked at in whole.
     let missed = (1.0 - BAD_SHARE).powf(SAMPLES_MAX.min(whole) as f64);
     let sure_pct = if honest { 100.0 * (1.0 - missed) } else { 100.0 };
@@ -37,8 +60,31 @@ pub(super) fn quick(
     let module = probed.module.map(|module| module * block_bytes);
     accuse(record, announced, real, module);
     if probed.cut_short {
-        record.remark("the search for the real size: it would have written too much".to_string());
+        let why = if probed.failed.is_some() {
+            "too many requests failed"
+        } else {
+            "it would have written too much"
+        };
+        record.remark(format!("the search for the real size: {why}"));
     }
+}
+
+/// Between which places requests failed, and whether anything behind them is good.
+fn where_failed(failed: &Failed, looked: &Looked, honest: bool) -> String {
+    let byte = |block: u64| block * looked.block_bytes;
+    let (first, last) = (byte(failed.first), byte(failed.last + 1) - 1);
+    let behind = match failed.silent_from.map(byte) {
+        Some(silent) => format!("; {}", silence(silent)),
+        None if honest => "; blocks behind came back".to_string(),
+        None => String::new(),
+    };
+    format!("; failed blocks lie between bytes {first} and {last}{behind}")
+}
+
+/// Nothing good lies behind some byte.
+fn silence(from: u64) -> String {
+    let what = if from == 0 { "nothing".into() } else { format!("nothing behind byte {from}") };
+    format!("{what} could be read back: a fake or a broken drive")
 }
 
 /// What a full run did.
@@ -56,20 +102,23 @@ pub(super) struct Done {
 /// The outcome of reading `start..size` back.
 pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Done) {
     let Done { start, size, wrote } = done;
-    let Tally { intact, changed, overwritten, lost, .. } = outcome.tally;
+    let Tally { intact, changed, overwritten, lost, unreadable, .. } = outcome.tally;
     for (quantity, bytes) in [
         ("intact_bytes", intact),
         ("changed_bytes", changed),
         ("overwritten_bytes", overwritten),
         ("lost_bytes", lost),
+        ("unreadable_bytes", unreadable),
     ] {
         record.metric(&format!("read.{quantity}"), vec![bytes as f64]);
     }
     let complete = start == 0 && outcome.reached == size;
     let pattern = missing_capacity(&outcome.tally, size, complete);
     let missing = pattern.filter(|_| wrote || overwritten > 0);
-    if let Some(first) = outcome.tally.first_bad.filter(|_| missing.is_none()) {
-        let bad = Bytes(outcome.tally.bad());
+    let silent = silent_from(&outcome.tally, size, complete).filter(|_| missing.is_none());
+    unreadable_part(record, outcome, silent);
+    if let Some(first) = outcome.tally.first_wrong.filter(|_| missing.is_none()) {
+        let bad = Bytes(outcome.tally.wrong());
         let why = if pattern.is_some() {
             ": the drive keeps no more, or the run that wrote ended there; a run that also writes tells"
         } else {
@@ -81,17 +130,53 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Don
     if !complete || missing != pattern {
         return;
     }
+    if let Some(silent) = silent {
+        record.metric("capacity.announced_bytes", vec![size as f64]);
+        record.metric("capacity.silent_bytes", vec![silent as f64]);
+        return;
+    }
     capacity(record, size, missing.unwrap_or(size), 100.0);
     if let Some(real) = missing {
         accuse(record, size, real, outcome.tally.module);
     }
 }
 
+/// F017 with the place, if anything could not be read.
+fn unreadable_part(record: &mut TestRecord, outcome: &ReadBackOutcome, silent: Option<u64>) {
+    let (count, Some(failure)) = &outcome.failed else { return };
+    let Tally { unreadable, first_unreadable, unreadable_end, .. } = outcome.tally;
+    let offset = first_unreadable.unwrap_or(failure.offset);
+    let mut evidence = describe(&IoFailure { offset, ..*failure }, *count);
+    match unreadable_end {
+        None => evidence += "; all of it came when it was read again",
+        Some(end) => {
+            let bytes = Bytes(unreadable);
+            evidence +=
+                &format!("; {bytes} could not be read, the last at byte {}", end - SECTOR as u64);
+        }
+    }
+    if outcome.is_coarse {
+        evidence += "; of long stretches only the ends were looked at sector by sector";
+    }
+    if let Some(from) = silent {
+        evidence += &format!("; {}", silence(from));
+    }
+    record.notice(Finding::new(FindingId::IoError, evidence).about("verify"));
+}
+
+/// The first byte behind which nothing is good, where some of that could not be read: such a drive may be a
+/// fake or broken.
+fn silent_from(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
+    let good_end = tally.good_end();
+    let is_silent = tally.unreadable_end.is_some_and(|end| end > good_end);
+    (complete && is_silent && good_end < size).then_some(good_end)
+}
+
 /// The real size, if the pattern of what is wrong is that of missing capacity: data that belong
-/// elsewhere, nothing good up to the end, or one long stretch without anything good, with no more behind
+/// elsewhere, wrong data up to the end, or one long stretch without anything good, with no more behind
 /// it than a cache may have answered for. Single wrong sectors are another fault.
 fn missing_capacity(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
-    if !complete || tally.first_bad.is_none() {
+    if !complete || tally.first_wrong.is_none() {
         return None;
     }
     // Addresses repeat: of all that share a sector, the last written is intact.
@@ -99,12 +184,14 @@ fn missing_capacity(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
         return Some(tally.intact);
     }
     let sector = SECTOR as u64;
-    let behind = tally.last_good.map_or(0, |last| last + sector);
-    if behind < size {
-        return Some(behind);
+    if silent_from(tally, size, complete).is_some() {
+        return None;
     }
-    let (first, end) = (tally.first_bad?, tally.last_bad? + sector);
-    let in_one = tally.bad() == end - first;
+    if tally.good_end() < size {
+        return Some(tally.good_end());
+    }
+    let (first, end) = (tally.first_wrong?, tally.last_wrong? + sector);
+    let in_one = tally.wrong() == end - first;
     (in_one && end - first >= LONG_LOSS.max(size - end)).then_some(first)
 }
 
@@ -140,8 +227,8 @@ mod tests {
         Tally {
             intact: size - (to - from),
             lost: to - from,
-            first_bad: (to > from).then_some(from),
-            last_bad: (to > from).then(|| to - sector),
+            first_wrong: (to > from).then_some(from),
+            last_wrong: (to > from).then(|| to - sector),
             last_good,
             ..Tally::default()
         }
@@ -164,12 +251,50 @@ mod tests {
         let wrapped = Tally {
             intact: 3072,
             overwritten: 5120,
-            first_bad: Some(0),
-            last_bad: Some(4608),
+            first_wrong: Some(0),
+            last_wrong: Some(4608),
             last_good: Some(7680),
             module: Some(3072),
             ..Tally::default()
         };
         assert_eq!(missing_capacity(&wrapped, 8192, true), Some(3072));
+    }
+
+    /// The same drive, but it answers with errors where it had lost.
+    fn failing(from: u64, to: u64, size: u64) -> Tally {
+        let holed = holed(from, to, size);
+        Tally {
+            lost: 0,
+            first_wrong: None,
+            last_wrong: None,
+            unreadable: to - from,
+            first_unreadable: Some(from),
+            unreadable_end: Some(to),
+            ..holed
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_missing() {
+        let size = 64 * MIB;
+        for (from, to) in [(20 * MIB, 32 * MIB), (40 * MIB, 52 * MIB), (40 * MIB, size), (0, size)]
+        {
+            let tally = failing(from, to, size);
+            assert_eq!(missing_capacity(&tally, size, true), None);
+            let silent = (to == size).then_some(from);
+            assert_eq!(silent_from(&tally, size, true), silent, "{from} to {to}");
+            assert_eq!(silent_from(&tally, size, false), None);
+        }
+        // A cut with an unreadable spot before it is still a cut; with one in what is missing, nobody knows.
+        let cut = holed(40 * MIB, size, size);
+        let spot = |at| Tally {
+            unreadable: 512,
+            first_unreadable: Some(at),
+            unreadable_end: Some(at + 512),
+            ..cut
+        };
+        assert_eq!(missing_capacity(&spot(MIB), size, true), Some(40 * MIB));
+        assert_eq!(missing_capacity(&spot(50 * MIB), size, true), None);
+        assert_eq!(silent_from(&spot(50 * MIB), size, true), Some(40 * MIB));
     }
 }

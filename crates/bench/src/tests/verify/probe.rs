@@ -9,9 +9,15 @@
 //! R ≥ w blocks, some such block lies at R behind a landmark and shows its stamp, which names R exactly
 //! (the first one found, going up, is R itself and not a multiple). Two steps, of 128 blocks and then of
 //! 1/8192 of the drive, find every R from 128 blocks on.
+//!
+//! Blocks that cannot be read or written say nothing of the capacity: they are passed over, and at the end it is
+//! asked whether anything good lies behind them (`probe/silence.rs`).
+
+mod silence;
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeSet;
 
 /// Samples of the first and of the last attempt of a phase: half of the blocks bad are found by 8 with
 /// 99.6 %, one in a hundred bad by 1024 with 99.9966 %.
@@ -34,6 +40,9 @@ const PASS_CACHE: u64 = 1;
 const PASS_LANDMARK: u64 = 2;
 const PASS_SAMPLE: u64 = 3;
 
+/// Failed blocks after which a stage ends: each may take a dying drive many seconds.
+const FAILURES_MAX: u64 = 128;
+
 /// What a block that was read holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
@@ -46,8 +55,10 @@ pub enum Found {
         /// In which pass.
         pass: u64,
     },
-    /// Anything else, or it cannot be read.
+    /// Anything else.
     Lost,
+    /// The drive refuses to read it, or refused to write it before.
+    Unreadable,
 }
 
 /// Why a probe cannot go on: the drive is gone, or somebody asked to stop.
@@ -61,17 +72,31 @@ pub trait Blocks {
     /// Bytes of a block.
     fn block_bytes(&self) -> u64;
     /// Writes `count` blocks from `first` on, stamped with their place and `pass`. A write that fails
-    /// leaves blocks that are lost, which reading will show.
+    /// leaves blocks that are unreadable, which reading will show.
     fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped>;
     /// Reads one block.
     fn read(&mut self, block: u64) -> Result<Found, Stopped>;
 }
 
+/// Blocks that could not be read or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failed {
+    /// The first that was found.
+    pub first: u64,
+    /// The last that was found.
+    pub last: u64,
+    /// The first behind which none that was looked at could be used, if they reach to the end of a drive that
+    /// has lost nothing.
+    pub silent_from: Option<u64>,
+}
+
 /// What a probe found, in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probed {
-    /// Blocks from the start of the drive that keep data.
+    /// Blocks from the start of the drive that keep data, as far as those tell that can be read.
     pub real: u64,
+    /// What could not be read or written, if anything.
+    pub failed: Option<Failed>,
     /// Distance at which addresses repeat, if they do.
     pub module: Option<u64>,
     /// Most recently written blocks that a cache answered for, if any.
@@ -80,7 +105,8 @@ pub struct Probed {
     pub cache_max: u64,
     /// Blocks written, without those written again only to push others out of a cache.
     pub written: u64,
-    /// The bound on them was reached before the search had closed in: `real` is too high, if anything.
+    /// The bound on them was reached, or that on failed ones, before the search had closed in: `real` is too
+    /// high, if anything.
     pub cut_short: bool,
 }
 
@@ -123,6 +149,9 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
         written: 0,
         written_max: written_max(count, blocks.block_bytes()),
         cut_short: false,
+        failed: BTreeSet::new(),
+        failures_left: FAILURES_MAX,
+        last_good: None,
         random: Xoshiro256PlusPlus::seed_from_u64(seed),
         blocks,
     };
@@ -135,8 +164,9 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
     probe.find_first_bad()?;
     probe.look_above()?;
     let real = if probe.right <= probe.left + 1 { 0 } else { probe.right };
+    let failed = probe.look_behind_failed(real == count && module.is_none())?;
     let Probe { overwhelm, written, cut_short, cache_max, .. } = probe;
-    Ok(Probed { real, module, cache: overwhelm.1, cache_max, written, cut_short })
+    Ok(Probed { real, failed, module, cache: overwhelm.1, cache_max, written, cut_short })
 }
 
 struct Probe<'b, B> {
@@ -155,6 +185,12 @@ struct Probe<'b, B> {
     written: u64,
     written_max: u64,
     cut_short: bool,
+    /// Every block that could not be read or written.
+    failed: BTreeSet<u64>,
+    /// How many more may fail in this stage.
+    failures_left: u64,
+    /// The last block that was found good.
+    last_good: Option<u64>,
     random: Xoshiro256PlusPlus,
 }
 
@@ -191,10 +227,28 @@ impl<B: Blocks> Probe<'_, B> {
         chosen
     }
 
+    /// Reads a block and remembers whether it is good, and whether it failed.
+    fn look(&mut self, block: u64) -> Result<Found, Stopped> {
+        let found = self.blocks.read(block)?;
+        match found {
+            Found::Own => self.last_good = self.last_good.max(Some(block)),
+            Found::Unreadable => {
+                self.failed.insert(block);
+                self.failures_left = self.failures_left.saturating_sub(1);
+            }
+            Found::Other { .. } | Found::Lost => {}
+        }
+        Ok(found)
+    }
+
+    /// The first of these blocks that lost its data; those that cannot be read have lost nothing yet.
     fn first_bad(&mut self, blocks: &[u64]) -> Result<Option<u64>, Stopped> {
         for &block in blocks {
-            if self.blocks.read(block)? != Found::Own {
+            if !matches!(self.look(block)?, Found::Own | Found::Unreadable) {
                 return Ok(Some(block));
+            }
+            if self.failures_left == 0 {
+                break;
             }
         }
         Ok(None)
@@ -206,7 +260,7 @@ impl<B: Blocks> Probe<'_, B> {
         let end = self.right;
         let floor = end / 2 + 1;
         let (mut first, mut target) = (end, 1);
-        while target <= self.cache_max && first > floor {
+        while target <= self.cache_max && first > floor && self.failures_left > 0 {
             let next = first.saturating_sub(target).max(floor);
             self.write(next, first - next, PASS_CACHE)?;
             first = next;
@@ -228,6 +282,7 @@ impl<B: Blocks> Probe<'_, B> {
     /// The distance at which addresses repeat; see the head of this file.
     fn find_module(&mut self) -> Result<Option<u64>, Stopped> {
         let count = self.blocks.count();
+        self.failures_left = FAILURES_MAX;
         // From the first block on: where the last block alone has no place of its own, it lands there.
         let begin = self.left;
         let largest = LANDMARKS_MAX_BYTES / self.blocks.block_bytes();
@@ -243,7 +298,10 @@ impl<B: Blocks> Probe<'_, B> {
             let reads = if is_last { u64::MAX } else { READS };
             let places = (1..).map(|k| begin + k * landmarks).take_while(|&at| at < count);
             for at in places.take(reads.min(count) as usize).chain([count - 1]) {
-                let seen = self.blocks.read(at)?;
+                let seen = self.look(at)?;
+                if self.failures_left == 0 {
+                    return Ok(None);
+                }
                 if let Found::Other { block, pass: PASS_LANDMARK } = seen
                     && block < at
                 {
@@ -270,6 +328,7 @@ impl<B: Blocks> Probe<'_, B> {
     /// Moves `right` to the first bad block: f3's search, and then again if the blocks right before it
     /// are not all good.
     fn find_first_bad(&mut self) -> Result<(), Stopped> {
+        self.failures_left = FAILURES_MAX;
         let floor = self.left;
         loop {
             self.close_in()?;
@@ -326,7 +385,8 @@ impl<B: Blocks> Probe<'_, B> {
         if self.right <= self.left + 1 || self.cut_short {
             return Ok(false);
         }
-        if self.written + samples > self.written_max || self.overwhelms_left == 0 {
+        let no_more = self.overwhelms_left == 0 || self.failures_left == 0;
+        if self.written + samples > self.written_max || no_more {
             self.cut_short = true;
             return Ok(false);
         }

@@ -23,12 +23,34 @@ struct Memory {
     /// Blocks written, again and again, and each once.
     writes: u64,
     touched: HashSet<u64>,
+    /// Blocks that answer with errors: reads, or writes too.
+    failing: std::ops::Range<u64>,
+    refuses_writes: bool,
+    refused: HashSet<u64>,
+    failures: u64,
 }
 
 impl Memory {
     fn new(count: u64, fraud: Fraud, cache: usize) -> Self {
-        let (kept, recent, order, touched) = Default::default();
-        Self { count, fraud, cache, kept, recent, order, writes: 0, touched }
+        let (kept, recent, order, touched, refused) = Default::default();
+        Self {
+            count,
+            fraud,
+            cache,
+            kept,
+            recent,
+            order,
+            writes: 0,
+            touched,
+            failing: 0..0,
+            refuses_writes: false,
+            refused,
+            failures: 0,
+        }
+    }
+
+    fn failing(self, failing: std::ops::Range<u64>, refuses_writes: bool) -> Self {
+        Self { failing, refuses_writes, ..self }
     }
 
     fn place(&self, block: u64) -> Option<u64> {
@@ -52,6 +74,10 @@ impl Blocks for Memory {
         self.writes += count;
         self.touched.extend(first..first + count);
         for block in first..first + count {
+            if self.refuses_writes && self.failing.contains(&block) {
+                self.refused.insert(block);
+                continue;
+            }
             if let Some(place) = self.place(block) {
                 self.kept.insert(place, (block, pass));
             }
@@ -66,6 +92,11 @@ impl Blocks for Memory {
         Ok(())
     }
     fn read(&mut self, at: u64) -> Result<Found, Stopped> {
+        let is_refused = self.refused.contains(&at);
+        if is_refused || self.failing.contains(&at) && !self.refuses_writes {
+            self.failures += 1;
+            return Ok(Found::Unreadable);
+        }
         if self.recent.contains_key(&at) {
             return Ok(Found::Own);
         }
@@ -119,6 +150,56 @@ fn a_cache_is_seen_through() {
 fn a_drive_of_one_block_is_found() {
     let found = probed(&mut Memory::new(1 << 20, Fraud::Cut(1), 0), 1);
     assert_eq!(found.real, 0);
+}
+
+/// An honest drive with bad blocks is not accused, wherever they lie, and asked a bounded number of times.
+#[test]
+fn blocks_that_fail_are_no_fraud() {
+    let count = 7_812_500;
+    for refuses_writes in [false, true] {
+        for (from, to) in [
+            (count / 2, count / 2 + count / 1000),
+            (0, count / 1000),
+            (count / 4, count * 3 / 4),
+            (count - 3000, count - 1),
+            (count - count / 1000, count),
+            (count / 3, count),
+            (0, count),
+        ] {
+            for seed in 0..5 {
+                let drive = Memory::new(count, Fraud::None, 0);
+                let mut drive = drive.failing(from..to, refuses_writes);
+                let found = probe(&mut drive, CACHE_BYTES, seed).unwrap();
+                let case = format!("{from} to {to}, {refuses_writes}, seed {seed}: {found:?}");
+                assert_eq!((found.real, found.module), (count, None), "{case}");
+                let silent_from = (to == count).then_some(from);
+                // What few samples do not meet is not known; what was met lies where it is.
+                match found.failed {
+                    Some(failed) => {
+                        assert_eq!(failed.silent_from, silent_from, "{case}");
+                        assert!(from <= failed.first && failed.last < to, "{case}");
+                    }
+                    None => assert!(to < count && to - from <= count / 1000, "{case}"),
+                }
+                assert!(drive.failures < 1500, "{case}: {} failed", drive.failures);
+            }
+        }
+    }
+}
+
+/// Bad blocks do not hide a fraud that data were lost to.
+#[test]
+fn a_fake_with_bad_blocks_is_a_fake() {
+    let count = 1 << 24;
+    for fraud in [Fraud::Cut(5_000_000), Fraud::Wrap(5_000_001)] {
+        for failing in [1_000_000..1_010_000, 9_000_000..9_100_000] {
+            let mut drive = Memory::new(count, fraud, 0).failing(failing, false);
+            let found = probe(&mut drive, CACHE_BYTES, 1).unwrap();
+            let (Fraud::Cut(real) | Fraud::Wrap(real)) = fraud else { unreachable!() };
+            assert_eq!(found.real, real, "{found:?}");
+            assert_eq!(found.failed.and_then(|failed| failed.silent_from), None);
+        }
+    }
 }
 
 #[test]

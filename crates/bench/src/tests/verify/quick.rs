@@ -5,7 +5,9 @@ use crate::control::{Control, Publisher};
 use crate::payload::{Held, Payload, SECTOR};
 use crate::queue::{Completion, Op, Queue, Request, Task};
 use crate::recorder::{IoFailure, Recorder};
+use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 
 /// Longest write.
 pub(super) const CHUNK: u32 = 1 << 20;
@@ -34,7 +36,7 @@ pub(super) struct Quick<'c> {
 pub(super) struct QuickOutcome {
     /// What was found; `None` if the search did not come to its end.
     pub probed: Option<Probed>,
-    /// All requests. Failed ones are no errors of the search: their blocks count as lost.
+    /// All requests. Failed ones are no errors of the search: their blocks count as unreadable.
     pub recorder: Recorder,
     /// Bytes asked for.
     pub read_bytes: u64,
@@ -63,6 +65,7 @@ impl Task for Quick<'_> {
                 failed: (0, None),
                 queue_error: None,
             },
+            refused: Refused::default(),
             quick: &self,
             queue,
         };
@@ -79,7 +82,39 @@ struct QueueBlocks<'t, Q> {
     queue: &'t mut Q,
     done: Vec<Completion>,
     publisher: Publisher<'t>,
+    refused: Refused,
     outcome: QuickOutcome,
+}
+
+/// The bytes whose last write failed, as stretches that do not touch: start and end.
+#[derive(Debug, Default)]
+struct Refused(BTreeMap<u64, u64>);
+
+impl Refused {
+    /// Remembers how the write of a stretch ended.
+    fn note(&mut self, written: Range<u64>, good: bool) {
+        let before = self.0.range(..written.end).rev();
+        let touched: Vec<Range<u64>> = before
+            .map(|(&start, &end)| start..end)
+            .take_while(|known| known.end > written.start)
+            .collect();
+        for known in touched {
+            self.0.remove(&known.start);
+            if known.start < written.start {
+                self.0.insert(known.start, written.start);
+            }
+            if known.end > written.end {
+                self.0.insert(written.end, known.end);
+            }
+        }
+        if !good {
+            self.0.insert(written.start, written.end);
+        }
+    }
+
+    fn has(&self, at: u64) -> bool {
+        self.0.range(..=at).next_back().is_some_and(|(_, &end)| at < end)
+    }
 }
 
 impl<Q: Queue> QueueBlocks<'_, Q> {
@@ -129,7 +164,8 @@ impl<Q: Queue> Blocks for QueueBlocks<'_, Q> {
         while offset < end {
             let len = u64::from(CHUNK).min(end - offset) as u32;
             data.fill(&mut self.queue.buffer(0)[..len as usize], offset);
-            self.one(Request { op: Op::Write, offset, len, slot: 0 })?;
+            let good = self.one(Request { op: Op::Write, offset, len, slot: 0 })?;
+            self.refused.note(offset..offset + u64::from(len), good);
             self.outcome.written_bytes += u64::from(len);
             offset += u64::from(len);
         }
@@ -140,7 +176,7 @@ impl<Q: Queue> Blocks for QueueBlocks<'_, Q> {
         let (offset, len) = (block * self.block_bytes(), self.quick.block_bytes);
         self.outcome.read_bytes += u64::from(len);
         if !self.one(Request { op: Op::Read, offset, len, slot: 0 })? {
-            return Ok(Found::Lost);
+            return Ok(Found::Unreadable);
         }
         let data = Payload::new(self.quick.salt, 0);
         let (sectors, _) = self.queue.buffer(0)[..len as usize].as_chunks::<SECTOR>();
@@ -152,9 +188,38 @@ impl<Q: Queue> Blocks for QueueBlocks<'_, Q> {
                     let block = from / u64::from(len);
                     return Ok(Found::Other { block, pass });
                 }
+                // What the drive refused to write it cannot have lost.
+                Held::Changed | Held::Lost if self.refused.has(at) => return Ok(Found::Unreadable),
                 Held::Changed | Held::Lost => return Ok(Found::Lost),
             }
         }
         Ok(Found::Own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_is_refused_until_it_is_written() {
+        let mut refused = Refused::default();
+        refused.note(0..100, false);
+        refused.note(40..60, true);
+        let has = |refused: &Refused, places: &[u64]| {
+            places.iter().map(|&at| refused.has(at)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            has(&refused, &[0, 39, 40, 59, 60, 99, 100]),
+            [true, true, false, false, true, true, false]
+        );
+        refused.note(50..80, false);
+        refused.note(30..55, true);
+        assert_eq!(
+            has(&refused, &[29, 30, 54, 55, 79, 99]),
+            [true, false, false, true, true, true]
+        );
+        refused.note(0..200, true);
+        assert!(refused.0.is_empty());
     }
 }

@@ -1,0 +1,149 @@
+//! Reading back from a drive in memory whose bad sectors are known.
+
+use super::*;
+use crate::payload::Payload;
+
+const MIB: u64 = 1 << 20;
+
+/// Holds what was written; reads that touch a bad stretch fail.
+struct Memory {
+    contents: Vec<u8>,
+    bad: Vec<Range<u64>>,
+    errno: i32,
+    buffers: Vec<Vec<u8>>,
+    flying: Vec<Completion>,
+    now_ns: u64,
+    reads: usize,
+    failed_reads: usize,
+}
+
+impl Memory {
+    fn new(size: u64, bad: &[Range<u64>]) -> Self {
+        let mut contents = vec![0; size as usize];
+        Payload::new(1, 1).fill(&mut contents, 0);
+        Self {
+            contents,
+            bad: bad.to_vec(),
+            errno: libc::EIO,
+            buffers: vec![vec![0; MIB as usize]; 5],
+            flying: Vec::new(),
+            now_ns: 0,
+            reads: 0,
+            failed_reads: 0,
+        }
+    }
+
+    fn read_back(&mut self) -> ReadBackOutcome {
+        let control = Control::default();
+        let span = 0..self.contents.len() as u64;
+        let data = Payload::new(1, 1);
+        ReadBack { span, chunk: 1 << 20, unit: 512, depth: 4, data, control: &control }.run(self)
+    }
+}
+
+impl Queue for Memory {
+    fn slots(&self) -> u16 {
+        5
+    }
+    fn buffer(&mut self, slot: u16) -> &mut [u8] {
+        &mut self.buffers[usize::from(slot)]
+    }
+    fn submit(&mut self, Request { offset, len, slot, .. }: Request) {
+        let (from, to) = (offset, offset + u64::from(len));
+        let is_bad = self.bad.iter().any(|bad| bad.start < to && from < bad.end);
+        self.reads += 1;
+        self.failed_reads += usize::from(is_bad);
+        if !is_bad {
+            let bytes = &self.contents[from as usize..to as usize];
+            self.buffers[usize::from(slot)][..len as usize].copy_from_slice(bytes);
+        }
+        let result = if is_bad { -self.errno } else { len as i32 };
+        self.flying.push(Completion { slot, result });
+    }
+    fn kick(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.now_ns += 1000;
+        // The youngest first: nobody promises an order.
+        done.extend(self.flying.pop());
+        Ok(())
+    }
+    fn wait_until(&mut self, _: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.wait(done)
+    }
+    fn now(&self) -> u64 {
+        self.now_ns
+    }
+}
+
+#[test]
+fn bad_sectors_are_told_from_the_good_ones_of_their_requests() {
+    let size = 16 * MIB;
+    for bad in [
+        vec![],
+        vec![5 * MIB + 512..5 * MIB + 1024],
+        vec![0..512],
+        vec![size - 512..size],
+        vec![3 * MIB - 1024..3 * MIB + 1536],
+        vec![2_000_384..6_194_688],
+        vec![4 * MIB + 512..4 * MIB + 1024, 5 * MIB - 1024..5 * MIB - 512],
+        vec![7 * MIB..9 * MIB],
+    ] {
+        let mut drive = Memory::new(size, &bad);
+        let outcome = drive.read_back();
+        let tally = outcome.tally;
+        let bytes: u64 = bad.iter().map(|bad| bad.end - bad.start).sum();
+        assert_eq!((tally.unreadable, tally.intact), (bytes, size - bytes), "{bad:?}");
+        assert_eq!(tally.first_unreadable, bad.first().map(|bad| bad.start));
+        assert_eq!(tally.unreadable_end, bad.last().map(|bad| bad.end));
+        assert_eq!((tally.wrong(), tally.first_wrong), (0, None), "an error is no wrong data");
+        assert_eq!(outcome.failed.0 > 0, bytes > 0);
+        assert!(outcome.unsettled.is_empty());
+        assert_eq!(outcome.reached, size);
+    }
+}
+
+#[test]
+fn wrong_data_in_a_request_that_failed_are_found() {
+    let mut drive = Memory::new(4 * MIB, &[MIB + 4096..MIB + 4608]);
+    drive.contents[MIB as usize + 512] ^= 1;
+    drive.contents[2 * MIB as usize - 100..][..100].fill(0);
+    let tally = drive.read_back().tally;
+    assert_eq!((tally.changed, tally.lost, tally.unreadable), (512, 512, 512));
+    assert_eq!(tally.first_wrong, Some(MIB + 512));
+    assert_eq!(tally.last_wrong, Some(2 * MIB - 512));
+}
+
+#[test]
+fn a_dying_drive_is_not_read_for_days() {
+    let size = 256 * MIB;
+    let mut drive = Memory::new(size, &[MIB..size]);
+    let outcome = drive.read_back();
+    assert!(drive.failed_reads <= 255 + 2048, "{} reads failed", drive.failed_reads);
+    assert!(outcome.is_coarse);
+    assert_eq!((outcome.tally.intact, outcome.tally.unreadable), (MIB, size - MIB));
+    // A drive that is gone is not asked again.
+    let mut gone = Memory::new(size, &[MIB..size]);
+    gone.errno = libc::ENODEV;
+    let outcome = gone.read_back();
+    assert!(gone.reads <= 6, "{} reads", gone.reads);
+    assert_eq!(outcome.tally.first_unreadable, Some(MIB));
+}
+
+#[test]
+fn a_later_read_begins_where_this_one_is_not_done() {
+    let control = Control::default();
+    let (data, span) = (Payload::new(1, 1), 0..1 << 20);
+    let read = ReadBack { span, chunk: 4096, unit: 512, depth: 2, data, control: &control };
+    let sent = |slot, offset, len| (0, Request { op: Op::Read, offset, len, slot });
+    let sent = [sent(0, 8192, 4096), sent(1, 4096, 4096), sent(2, 0, 0)];
+    let mut outcome = ReadBackOutcome::at(0);
+    assert_eq!(read.unsettled(&sent, &[2], 12288, &outcome), 4096, "the earlier one is slow");
+    assert_eq!(read.unsettled(&sent, &[2, 1], 12288, &outcome), 8192);
+    assert_eq!(read.unsettled(&sent, &[0, 2, 1], 12288, &outcome), 12288, "all is done");
+    outcome.tally.first_wrong = Some(2048);
+    assert_eq!(read.unsettled(&sent, &[2], 12288, &outcome), 2048, "it must be found again");
+    outcome.unsettled.push(512..1024);
+    assert_eq!(read.unsettled(&sent, &[2], 12288, &outcome), 512, "it was not looked at again yet");
+}

@@ -1,0 +1,122 @@
+//! What seems slow, and what is.
+
+use super::*;
+use crate::testing::{run_on, suite_of};
+use drivescope_model::document::{TestResult, TestStatus};
+use drivescope_model::options::TestKind;
+
+/// A disk of so many places that falls to 45 % in ten zones.
+fn disk(places: usize) -> Vec<f64> {
+    (0..places).map(|i| 200.0 * (1.0 - 0.055 * (i * 10 / places) as f64)).collect()
+}
+
+#[test]
+fn zones_and_the_inner_edge_are_not_slow() {
+    for places in [16, 64, 100, 128, 512, 5000] {
+        assert_eq!(candidates(&disk(places)), [0; 0], "{places}");
+        let flash = vec![500.0; places];
+        assert_eq!(candidates(&flash), [0; 0]);
+    }
+    assert_eq!(candidates(&[200.0, 200.0, 200.0, 20.0, 200.0]), [0; 0], "too few");
+}
+
+#[test]
+fn a_slow_stretch_stands_out_from_its_neighbours() {
+    for places in [64, 128, 512] {
+        let mut rates = disk(places);
+        let slow = places / 2..places / 2 + places / 20;
+        rates[slow.clone()].iter_mut().for_each(|rate| *rate /= 3.0);
+        assert_eq!(candidates(&rates), slow.clone().collect::<Vec<_>>());
+        let again = again(&rates, &candidates(&rates));
+        assert!(again.len() <= AGAIN_MAX && again.keys().all(|i| slow.contains(i)));
+        assert!(again.values().all(|beside| *beside == [slow.start - 1, slow.end]));
+    }
+    // At the ends of the drive, too.
+    let mut rates = disk(64);
+    (rates[0], rates[63]) = (90.0, 40.0);
+    assert_eq!(candidates(&rates), [0, 63]);
+}
+
+/// A pause of the machine, or a drive that became slower as a whole: the second look tells them from a slow place.
+#[test]
+fn what_is_not_slow_again_is_not_slow() {
+    let usual = disk(64);
+    let mut first = usual.clone();
+    (first[20], first[50]) = (50.0, 10.0);
+    let seeming = again(&first, &candidates(&first));
+    assert_eq!(seeming.keys().copied().collect::<Vec<_>>(), [20, 50]);
+    assert_eq!(confirmed(&seeming, |&i| Some(usual[i])), []);
+    assert_eq!(confirmed(&seeming, |&i| Some(usual[i] / 4.0)), [], "all of it is slower");
+    assert_eq!(confirmed(&seeming, |_| None), [], "stopped, or unreadable now");
+    let slow = confirmed(&seeming, |&i| Some(if i == 50 { 10.0 } else { usual[i] }));
+    assert_eq!(slow, [(50, 10.0, usual[50])]);
+}
+
+#[test]
+fn slow_accesses_are_told_by_their_part_of_the_drive() {
+    let size = 1_000_000_000_000;
+    let accesses: Vec<Timed> = (0..200)
+        .map(|i| {
+            let offset = size / 200 * i;
+            let slow = (100..110).contains(&i);
+            // A turn of a disk more or less.
+            let ns = 8_000_000 + (i * 7919 % 8_000_000) + if slow { 22_000_000 } else { 0 };
+            Timed { offset, ns: Some(ns), steady_ns: None, len: 4096 }
+        })
+        .collect();
+    let parts = slow_parts(&accesses, size);
+    let overlaps = |part: &Range<u64>| part.start < size / 20 * 11 && part.end > size / 2;
+    assert!(!parts.is_empty() && parts.iter().all(|part| overlaps(part)));
+    let fast = |access: &Timed| access.ns < Some(20_000_000);
+    let healthy: Vec<Timed> = accesses.iter().copied().filter(fast).collect();
+    assert_eq!(slow_parts(&healthy, size), []);
+    assert_eq!(slow_parts(&accesses[..40], size), [], "too few");
+}
+
+fn surface(target: &str, seed: u64) -> TestResult {
+    let mut suite = suite_of(TestKind::Surface);
+    (suite.surface.samples, suite.surface.accesses) = (64, 200);
+    let result = run_on(target, suite, seed, false);
+    assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
+    result
+}
+
+fn evidence(result: &TestResult, about: &str) -> Option<String> {
+    let slow = result.findings.iter().find(|finding| finding.id == FindingId::SlowRegion)?;
+    assert!(slow.metrics.iter().all(|key| key.starts_with("surface.")), "{slow:?}");
+    let all = if slow.observations.is_empty() {
+        std::slice::from_ref(&slow.evidence)
+    } else {
+        &slow.observations[..]
+    };
+    all.iter().find(|evidence| evidence.contains(about)).cloned()
+}
+
+/// Five hundredths from the middle on, at a third of the rate of a disk, at ten times the latency of flash.
+#[test]
+fn a_slow_region_is_named_with_its_place() {
+    for (model, capacity, about) in [
+        ("wd40efrx", 4_000_787_030_016.0, "reads at"),
+        ("wd40efrx", 4_000_787_030_016.0, "random reads take"),
+        ("hgst-7k1000", 1_000_204_886_016.0, "reads at"),
+        ("pm871b-128", 128_035_676_160.0, "random reads take"),
+    ] {
+        let result = surface(&format!("sim:{model}?fault=slow-region"), 3);
+        let evidence = evidence(&result, about).unwrap_or_else(|| panic!("{model} {about}"));
+        let words = evidence.strip_prefix("between bytes ").expect(&evidence).split(' ');
+        let bytes: Vec<f64> = words.filter_map(|word| word.parse().ok()).take(2).collect();
+        let share = |byte: f64| byte / capacity;
+        assert!((0.45..0.54).contains(&share(bytes[0])), "{model}: {evidence}");
+        assert!((0.51..0.60).contains(&share(bytes[1])), "{model}: {evidence}");
+    }
+}
+
+#[test]
+fn healthy_drives_have_no_slow_places() {
+    for model in ["wd40efrx", "hgst-7k1000", "wd20ears", "pm871b-128", "corsair-mp510-240"] {
+        for seed in 1..4 {
+            let result = surface(&format!("sim:{model}"), seed);
+            assert_eq!(evidence(&result, ""), None, "{model}");
+        }
+    }
+}
