@@ -43,7 +43,8 @@ fn fits(pattern: &str, text: &str) -> bool {
 /// Whether a quantity is left out where nothing shows it: percentiles of few requests, what the kernel's
 /// counters do not tell.
 fn may_be_absent(quantity: &str) -> bool {
-    quantity == "cache_share_pct" || PERCENTILES.iter().any(|known| known.key == quantity)
+    ["cache_share_pct", "silent_bytes"].contains(&quantity)
+        || PERCENTILES.iter().any(|known| known.key == quantity)
 }
 
 /// The first pattern that a cell fits.

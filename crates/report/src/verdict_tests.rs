@@ -1,0 +1,219 @@
+//! Verdicts of runs whose figures are known.
+
+use super::*;
+use crate::testing::{hard_disk, memory, metric, nvme, with_metrics};
+use drivescope_model::Finding;
+use drivescope_model::document::Distribution;
+
+fn points(run: &Run) -> Vec<(String, Option<u8>)> {
+    judge(run).into_iter().map(|v| (v.suits, v.points)).collect()
+}
+
+fn because(run: &Run, suits: &str) -> String {
+    judge(run).into_iter().find(|v| v.suits == suits).unwrap().because
+}
+
+#[test]
+fn a_hard_disk_keeps_backups_and_films() {
+    let expected = [
+        ("system drive", Some(1)),
+        ("database", Some(0)),
+        ("virtual machines", Some(1)),
+        ("media library", Some(3)),
+        ("backup", Some(3)),
+    ]
+    .map(|(name, points)| (name.to_string(), points));
+    assert_eq!(points(&hard_disk()), expected);
+}
+
+#[test]
+fn an_nvme_drive_suits_everything() {
+    assert!(points(&nvme()).iter().all(|(_, points)| *points == Some(3)));
+}
+
+#[test]
+fn the_reason_names_the_value_and_the_thresholds() {
+    let run = with_metrics(&[
+        ("transfer.rnd4k_q1t1.read.iops", &[149.0]),
+        ("tiny-writes.rnd16_sync.iops", &[61.0]),
+    ]);
+    assert_eq!(
+        because(&run, "database"),
+        "149 random reads/s at depth 1; a database wants 5,000 or more (one point: 300)"
+    );
+    let run = with_metrics(&[
+        ("transfer.rnd4k_q1t1.read.iops", &[9_000.0]),
+        ("tiny-writes.rnd16_sync.iops", &[900.0]),
+        ("latency.span100.lat_p99_us", &[12_000.0]),
+    ]);
+    assert_eq!(
+        because(&run, "database"),
+        "one small read in a hundred takes over 12.0 ms; a database wants 1 ms or less \
+         (two points: 10 ms)"
+    );
+}
+
+#[test]
+fn a_percentile_that_too_few_requests_cannot_hold_is_not_judged_and_said_so() {
+    let mut run = with_metrics(&[
+        ("transfer.rnd4k_q1t1.read.iops", &[149.0]),
+        ("tiny-writes.rnd16_sync.iops", &[61.0]),
+    ]);
+    let count = |count| Distribution {
+        key: "latency.span100".to_string(),
+        encoding: "hdr-v2-deflate-base64".to_string(),
+        data: String::new(),
+        count,
+    };
+    run.tests[0].distributions = vec![count(84)];
+    let text = "Not judged: 99th percentile of a small read at depth 1, which 84 requests cannot \
+                hold (it takes 100; --time 30s)";
+    assert!(because(&run, "database").contains(text), "{}", because(&run, "database"));
+    run.tests[0].distributions = vec![count(100)];
+    assert!(!because(&run, "database").contains("Not judged"));
+}
+
+#[test]
+fn the_first_valid_key_answers() {
+    let mut run = with_metrics(&[
+        ("transfer.seq1m_q1t1.read.mb_s", &[900.0]),
+        ("transfer.seq1m_q8t1.read.mb_s", &[60.0]),
+    ]);
+    assert_eq!(points(&run)[3].1, Some(3));
+    run.tests[0].metrics[0].valid = false;
+    assert_eq!(points(&run)[3].1, Some(2));
+}
+
+#[test]
+fn what_is_missing_names_the_test_to_run() {
+    let run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[9_000.0])]);
+    let verdict = judge(&run).remove(1);
+    assert_eq!(verdict.points, None);
+    assert_eq!(verdict.because, "small synced writes not measured; run the tiny-writes test");
+    let run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[2_000.0])]);
+    assert_eq!(
+        because(&run, "database"),
+        "small synced writes not measured; run the tiny-writes test. What is known allows 2 of \
+         3 points at most"
+    );
+    let mut device = run;
+    device.target.kind = TargetKind::Block;
+    assert!(because(&device, "backup").contains("on a directory of this drive"));
+}
+
+#[test]
+fn nothing_missing_can_raise_a_verdict_of_no_points() {
+    let run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[80.0])]);
+    assert_eq!(points(&run)[1], ("database".to_string(), Some(0)));
+}
+
+#[test]
+fn a_failed_test_is_named() {
+    let mut run = with_metrics(&[]);
+    run.tests[0].status = TestStatus::Failed;
+    assert_eq!(
+        because(&run, "media library"),
+        "sequential reads: the transfer test failed; run it again"
+    );
+}
+
+#[test]
+fn invalid_numbers_are_left_out_and_said_so() {
+    let mut run = with_metrics(&[
+        ("transfer.seq1m_q1t1.read.mb_s", &[180.0]),
+        ("surface.read.end_mb_s", &[9_000.0]),
+    ]);
+    let end = &mut run.tests[0].metrics[1];
+    end.valid = false;
+    end.invalid_because = vec![FindingId::AboveLink];
+    assert_eq!(
+        because(&run, "media library"),
+        "sequential reads at 180 MB/s; a media library wants 100 MB/s or more. Left out, not \
+         the drive's: reads at the end of the drive (F003)"
+    );
+    let first = &mut run.tests[0].metrics[0];
+    first.valid = false;
+    first.invalid_because = vec![FindingId::PageCache];
+    let verdict = judge(&run).remove(3);
+    assert_eq!(verdict.points, None);
+    assert!(verdict.rules.is_empty());
+    assert_eq!(
+        verdict.because,
+        "sequential reads: the number is not the drive's (F001). Use a file system that \
+         accepts direct I/O, or name the block device itself"
+    );
+}
+
+#[test]
+fn what_other_programs_held_back_is_not_held_against_the_drive() {
+    let mut run = nvme();
+    for phase in run.tests.iter_mut().flat_map(|test| &mut test.phases) {
+        phase.limiter = Limiter::OtherPrograms;
+    }
+    assert!(points(&run).iter().all(|(_, points)| *points == Some(3)), "good in spite of it");
+    for metric in run.tests.iter_mut().flat_map(|test| &mut test.metrics) {
+        if metric.key == "transfer.rnd4k_q1t1.read.iops" {
+            metric.value = 231.0;
+        }
+    }
+    assert_eq!(points(&run)[1].1, None);
+    let text = because(&run, "database");
+    assert!(text.contains("held back (F034); stop them and run again"), "{text}");
+}
+
+#[test]
+fn memory_is_never_judged() {
+    for verdict in judge(&memory()) {
+        assert_eq!(verdict.points, None);
+        assert!(verdict.because.contains("F002"), "{}", verdict.because);
+    }
+}
+
+#[test]
+fn failed_requests_rule_out_every_use() {
+    let mut run = nvme();
+    run.findings.push(Finding::new(FindingId::IoError, "2 reads failed with EIO"));
+    assert!(points(&run).iter().all(|(_, points)| *points == Some(0)));
+    assert_eq!(
+        because(&run, "backup"),
+        "requests to it failed (F017): no use for it until the cause is found"
+    );
+    run.findings = vec![Finding::new(FindingId::FakeCapacity, "keeps 8 of 64 GB")];
+    assert!(points(&run).iter().all(|(_, points)| *points == Some(0)));
+    let text = "it holds less than it announces (F031): no use for it";
+    assert_eq!(because(&run, "backup"), text);
+}
+
+#[test]
+fn warnings_about_the_deciding_metric_qualify_it() {
+    let mut run = nvme();
+    run.simulated = true;
+    run.findings = vec![
+        Finding::new(FindingId::NetworkFs, "nfs4 from server:/export"),
+        Finding::new(FindingId::FewRounds, "1 round"),
+        Finding::new(FindingId::SystemDisk, "/ is on nvme0n1"),
+        Finding::new(FindingId::CpuBound, "97 %").about("transfer.rnd4k_q32t1"),
+    ];
+    let text = because(&run, "media library");
+    assert!(
+        text.ends_with(". To be read with F006, F013 in mind. The drive is a simulated one"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_slow_place_is_named_for_every_use_although_surface_found_it() {
+    let mut run = nvme();
+    run.findings = vec![Finding::new(FindingId::SlowRegion, "a third").about("surface.read")];
+    for verdict in judge(&run) {
+        let text = &verdict.because;
+        assert!(text.contains("To be read with F040 in mind"), "{}: {text}", verdict.suits);
+    }
+}
+
+#[test]
+fn a_value_that_is_no_number_counts_as_missing() {
+    let mut run = with_metrics(&[("transfer.seq1m_q1t1.read.mb_s", &[180.0])]);
+    run.tests[0].metrics[0] = metric("transfer.seq1m_q1t1.read.mb_s", &[f64::NAN]);
+    assert_eq!(points(&run)[3].1, None);
+}
