@@ -18,12 +18,13 @@ struct Memory {
 }
 
 impl Memory {
-    fn new(size: u64, bad: &[Range<u64>]) -> Self {
+    /// Bad stretches as start and end.
+    fn new(size: u64, bad: &[(u64, u64)]) -> Self {
         let mut contents = vec![0; size as usize];
         Payload::new(1, 1).fill(&mut contents, 0);
         Self {
             contents,
-            bad: bad.to_vec(),
+            bad: bad.iter().map(|&(from, to)| from..to).collect(),
             errno: libc::EIO,
             buffers: vec![vec![0; MIB as usize]; 5],
             flying: Vec::new(),
@@ -82,21 +83,21 @@ fn bad_sectors_are_told_from_the_good_ones_of_their_requests() {
     let size = 16 * MIB;
     for bad in [
         vec![],
-        vec![5 * MIB + 512..5 * MIB + 1024],
-        vec![0..512],
-        vec![size - 512..size],
-        vec![3 * MIB - 1024..3 * MIB + 1536],
-        vec![2_000_384..6_194_688],
-        vec![4 * MIB + 512..4 * MIB + 1024, 5 * MIB - 1024..5 * MIB - 512],
-        vec![7 * MIB..9 * MIB],
+        vec![(5 * MIB + 512, 5 * MIB + 1024)],
+        vec![(0, 512)],
+        vec![(size - 512, size)],
+        vec![(3 * MIB - 1024, 3 * MIB + 1536)],
+        vec![(2_000_384, 6_194_688)],
+        vec![(4 * MIB + 512, 4 * MIB + 1024), (5 * MIB - 1024, 5 * MIB - 512)],
+        vec![(7 * MIB, 9 * MIB)],
     ] {
         let mut drive = Memory::new(size, &bad);
         let outcome = drive.read_back();
         let tally = outcome.tally;
-        let bytes: u64 = bad.iter().map(|bad| bad.end - bad.start).sum();
+        let bytes: u64 = bad.iter().map(|(from, to)| to - from).sum();
         assert_eq!((tally.unreadable, tally.intact), (bytes, size - bytes), "{bad:?}");
-        assert_eq!(tally.first_unreadable, bad.first().map(|bad| bad.start));
-        assert_eq!(tally.unreadable_end, bad.last().map(|bad| bad.end));
+        assert_eq!(tally.first_unreadable, bad.first().map(|bad| bad.0));
+        assert_eq!(tally.unreadable_end, bad.last().map(|bad| bad.1));
         assert_eq!((tally.wrong(), tally.first_wrong), (0, None), "an error is no wrong data");
         assert_eq!(outcome.failed.0 > 0, bytes > 0);
         assert!(outcome.unsettled.is_empty());
@@ -106,7 +107,7 @@ fn bad_sectors_are_told_from_the_good_ones_of_their_requests() {
 
 #[test]
 fn wrong_data_in_a_request_that_failed_are_found() {
-    let mut drive = Memory::new(4 * MIB, &[MIB + 4096..MIB + 4608]);
+    let mut drive = Memory::new(4 * MIB, &[(MIB + 4096, MIB + 4608)]);
     drive.contents[MIB as usize + 512] ^= 1;
     drive.contents[2 * MIB as usize - 100..][..100].fill(0);
     let tally = drive.read_back().tally;
@@ -118,13 +119,13 @@ fn wrong_data_in_a_request_that_failed_are_found() {
 #[test]
 fn a_dying_drive_is_not_read_for_days() {
     let size = 256 * MIB;
-    let mut drive = Memory::new(size, &[MIB..size]);
+    let mut drive = Memory::new(size, &[(MIB, size)]);
     let outcome = drive.read_back();
     assert!(drive.failed_reads <= 255 + 2048, "{} reads failed", drive.failed_reads);
     assert!(outcome.is_coarse);
     assert_eq!((outcome.tally.intact, outcome.tally.unreadable), (MIB, size - MIB));
     // A drive that is gone is not asked again.
-    let mut gone = Memory::new(size, &[MIB..size]);
+    let mut gone = Memory::new(size, &[(MIB, size)]);
     gone.errno = libc::ENODEV;
     let outcome = gone.read_back();
     assert!(gone.reads <= 6, "{} reads", gone.reads);

@@ -66,7 +66,7 @@ fn slow_accesses_are_told_by_their_part_of_the_drive() {
         .collect();
     let parts = slow_parts(&accesses, size);
     let overlaps = |part: &Range<u64>| part.start < size / 20 * 11 && part.end > size / 2;
-    assert!(!parts.is_empty() && parts.iter().all(|part| overlaps(part)));
+    assert!(!parts.is_empty() && parts.iter().all(overlaps));
     let fast = |access: &Timed| access.ns < Some(20_000_000);
     let healthy: Vec<Timed> = accesses.iter().copied().filter(fast).collect();
     assert_eq!(slow_parts(&healthy, size), []);
