@@ -173,12 +173,16 @@ fn foreign_files_in_a_left_folder_are_kept_and_said() {
     assert!(folder.join("data").exists());
     let ended = scratch.drivescope(&["run", "--clean", "target"]).code(3);
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-    assert!(ended.stderr.contains(&name) && ended.stderr.contains("not empty"), "{ended}");
+    assert!(ended.stderr.contains(&name) && ended.stderr.contains("thesis.txt"), "{ended}");
     assert_eq!(std::fs::read_to_string(folder.join("thesis.txt")).unwrap(), "mine");
+    assert!(folder.join("data").exists(), "half a folder would be nobody's");
     // A later run says so too, and works.
     let ended = scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
     assert!(ended.stderr.contains("left "), "{ended}");
     assert_eq!(std::fs::read_to_string(folder.join("thesis.txt")).unwrap(), "mine");
+    std::fs::remove_file(folder.join("thesis.txt")).unwrap();
+    scratch.drivescope(&["run", "--clean", "target"]).code(0);
+    assert!(!folder.exists());
 }
 
 #[test]

@@ -13,6 +13,12 @@ pub enum DriveError {
         /// What was named.
         path: PathBuf,
     },
+    /// The folder of a run, or what was in it, was removed under it.
+    #[error("{path} is gone: something removed the folder of this run; run again")]
+    FolderGone {
+        /// What is not there any more.
+        path: PathBuf,
+    },
     /// A path that leads nowhere.
     #[error("cannot follow {path}: {why}; name the directory, file or device itself")]
     BadPath {

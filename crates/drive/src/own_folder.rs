@@ -121,7 +121,7 @@ impl OwnFolder {
         let path = self.path.join(name);
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())
-            .map_err(|e| DriveError::from_errno("write to", &path, e))?;
+            .map_err(|errno| self.write_error(&path, errno))?;
         IoFile::buffered(fd, &path, true)
     }
 
@@ -167,6 +167,7 @@ impl OwnFolder {
     fn write_error(&self, path: &Path, errno: Errno) -> DriveError {
         match errno {
             Errno::NOSPC | Errno::DQUOT => no_room(&self.parent, None),
+            Errno::NOENT => DriveError::FolderGone { path: path.to_path_buf() },
             _ => DriveError::from_errno("write to", path, errno),
         }
     }

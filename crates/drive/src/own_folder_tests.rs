@@ -95,3 +95,17 @@ fn a_missing_or_forbidden_parent_is_a_clear_error() {
     let error = OwnFolder::create(Path::new("/proc"), "x").unwrap_err();
     assert!(error.to_string().contains("/proc"), "{error}");
 }
+
+#[test]
+fn a_folder_that_somebody_removes_is_named_as_such() {
+    let parent = scratch();
+    let mut folder = OwnFolder::create(parent.path(), "gone").unwrap();
+    folder.create_file("data", Bytes(8192)).unwrap();
+    std::fs::remove_dir_all(folder.path()).unwrap();
+    for error in [
+        folder.open_file_buffered("data").map(drop).unwrap_err(),
+        folder.create_file("more", Bytes(8192)).map(drop).unwrap_err(),
+    ] {
+        assert!(matches!(error, DriveError::FolderGone { .. }), "{error}");
+    }
+}

@@ -118,6 +118,9 @@ pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
         let text = read(path)?;
         let runs = from_json(&text)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        if runs.is_empty() {
+            output::tell(&clean(&format!("no runs in {}", path.display())));
+        }
         for (run, added) in runs.iter().zip(store.add_all(&runs)?) {
             let (id, target) = (&run.id, &run.target.path);
             let line = match added {
