@@ -1,6 +1,5 @@
 //! Tests of the whole drive, and the drives they use.
 
-mod causality;
 mod closed_form;
 mod destaging;
 mod faults;
