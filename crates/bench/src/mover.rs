@@ -30,8 +30,6 @@ const PACE_COMPLETIONS_MIN: f64 = 8.0;
 /// The line through completions: bytes done over time, by least squares, from running sums.
 #[derive(Debug, Default)]
 pub struct Pace {
-    /// Bytes before it looks.
-    skip: f64,
     /// Time of the first completion.
     first_ns: u64,
     bytes: f64,
@@ -43,19 +41,11 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A pace behind the first `bytes`.
-    pub fn behind(bytes: u64) -> Self {
-        Self { skip: bytes as f64, ..Self::default() }
-    }
-
     fn add(&mut self, now_ns: u64, bytes: u64) {
-        self.bytes += bytes as f64;
-        if self.bytes <= self.skip {
-            return;
-        }
         if self.count == 0.0 {
             self.first_ns = now_ns;
         }
+        self.bytes += bytes as f64;
         let (x, y) = (self.bytes, (now_ns - self.first_ns) as f64);
         self.count += 1.0;
         self.sum_x += x;

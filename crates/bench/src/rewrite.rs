@@ -11,9 +11,6 @@ use std::io;
 /// Longest pass a series is kept for at full resolution; later intervals share the last.
 const EXPECTED_NS: u64 = 60_000_000_000;
 
-/// A flush shorter than this share of the second half of a stretch leaves no doubt that the cache was full.
-const FULL_SHARE: f64 = 0.9;
-
 /// Bytes that are read between two looks at whether to stop.
 const PIECE: u64 = 16 << 20;
 
@@ -36,7 +33,7 @@ pub struct Rewrite<'c> {
 /// What came of it.
 #[derive(Debug)]
 pub struct Rewritten {
-    /// One entry per place visited: the time its bytes take on the medium.
+    /// One entry per place visited: the time of its writes and of the flush behind them.
     pub timed: Vec<Timed>,
     /// Latencies and rates of the writes.
     pub recorder: Recorder,
@@ -98,8 +95,8 @@ impl Rewrite<'_> {
         Ok(())
     }
 
-    /// Writes one place; the time its bytes take on the medium, in ns. Nothing if a stop was asked for
-    /// meanwhile. A place that cannot be read is not written.
+    /// Writes one place; the time of its writes and of the flush behind them, in ns. Nothing if a stop was
+    /// asked for meanwhile. A place that cannot be read is not written.
     fn visit<Q: Queue>(
         &self,
         mover: &mut Mover<'_, Q>,
@@ -134,14 +131,12 @@ impl Rewrite<'_> {
         let start = mover.queue.now();
         // What was read meanwhile is no silence of the drive.
         outcome.recorder.last_ns = start;
-        let mut pace = Pace::behind(len / 2);
+        let mut pace = Pace::default();
         let mut done = mover.go(offset, len, cargo(), Some((&mut outcome.recorder, &mut pace)))?;
-        let written = mover.queue.now();
         if done.is_ok() {
             done = mover.sync()?;
         }
-        let now = mover.queue.now();
-        let ns = time_of(len, &pace, now - written, now - start);
+        let ns = mover.queue.now() - start;
         if done.is_err() && self.fresh.is_none() {
             // What the drive may have lost is still in memory: one more attempt, whatever it gives.
             let _ = mover.go(offset, len, cargo(), None)?;
@@ -149,18 +144,6 @@ impl Rewrite<'_> {
         }
         Ok(done.map(|()| Some(ns)))
     }
-}
-
-/// Time of `len` bytes on the medium, ns: all of it with the flush behind it, unless the pace of the second
-/// half tells more.
-///
-/// A drive may gather tens of MiB before it writes the first byte; once its cache is full, writes are done as
-/// fast as the medium takes them. It was full if the flush took less than that half did: otherwise a large
-/// cache took much of it, and only the whole tells.
-fn time_of(len: u64, second_half: &Pace, flush_ns: u64, all_ns: u64) -> u64 {
-    let paced =
-        second_half.ns_of(len).filter(|&ns| (flush_ns as f64) < FULL_SHARE * ns as f64 / 2.0);
-    paced.map_or(all_ns, |ns| ns.min(all_ns))
 }
 
 /// Whether bytes are all alike; where no data move, nobody knows.
