@@ -29,7 +29,12 @@ fn broken_files_are_named_with_line_and_column() {
     let head = "name = \"x\"\nsummary = \"y\"\ntests = [\"transfer\"]\n";
     for (text, line, column, word) in [
         ("name = \"x\"\nsummary = ", 2, 11, ""),
-        ("name = \"x\"\nsummary = \"y\"\ntests = [\"transfr\"]\n", 3, 10, "did you mean 'transfer'"),
+        (
+            "name = \"x\"\nsummary = \"y\"\ntests = [\"transfr\"]\n",
+            3,
+            10,
+            "did you mean 'transfer'",
+        ),
         (&format!("{head}roundz = 3\n"), 4, 1, "did you mean 'rounds'"),
         (&format!("{head}[transfer]\ntime = \"5 parsecs\"\n"), 5, 8, "parsecs"),
         (&format!("{head}[transfer]\nshapes = [\"rnd4k_q0t1\"]\n"), 5, 10, "depth"),
