@@ -51,13 +51,7 @@ mod tests {
 
     /// Two disks with two partitions each, LVM on one, and loop devices.
     fn machine() -> Fake {
-        let fake = Fake::new();
-        for (letter, minor) in [("a", 0), ("b", 16)] {
-            let name = format!("sd{letter}");
-            fake.disk(&format!("pci0000:00/block/{name}"), (8, minor), 8 * GIB);
-            fake.partition(&name, 1, (8, minor + 1), 2048, 2048);
-            fake.partition(&name, 2, (8, minor + 2), 4096, 2048);
-        }
+        let fake = Fake::two_disks();
         fake.disk("virtual/block/dm-0", (253, 0), GIB);
         fake.slaves("dm-0", &["sda1"]);
         let files = ["/data/image", "/data/image", "/data/other", "/dev/sdb1", "/data/image"];

@@ -110,13 +110,7 @@ mod tests {
 
     /// Two disks with a partition each, `sdb1` below dm-0; the folder of the test is on `on`.
     fn machine(on: &str, kind: &str) -> (Fake, PathBuf) {
-        let fake = Fake::new();
-        for (letter, minor) in [("a", 0), ("b", 16)] {
-            let name = format!("sd{letter}");
-            fake.disk(&format!("pci0000:00/block/{name}"), (8, minor), 8 * GIB);
-            fake.partition(&name, 1, (8, minor + 1), 2048, 2048);
-            fake.partition(&name, 2, (8, minor + 2), 4096, 2048);
-        }
+        let fake = Fake::two_disks();
         fake.disk("virtual/block/dm-0", (253, 0), GIB);
         fake.slaves("dm-0", &["sdb1"]);
         fake.disk("virtual/block/loop0", (7, 0), GIB);

@@ -14,6 +14,18 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
+    /// A machine with the disks `sda` and `sdb` of 8 GiB, two partitions of 1 MiB on each.
+    pub fn two_disks() -> Self {
+        let fake = Self::new();
+        for (letter, minor) in [("a", 0), ("b", 16)] {
+            let name = format!("sd{letter}");
+            fake.disk(&format!("pci0000:00/block/{name}"), (8, minor), 8 << 30);
+            fake.partition(&name, 1, (8, minor + 1), 2048, 2048);
+            fake.partition(&name, 2, (8, minor + 2), 4096, 2048);
+        }
+        fake
+    }
+
     /// A machine without any device; `/` is nowhere.
     pub fn new() -> Self {
         // In memory where there is a place for that: tables of machines make hundreds of thousands of files.

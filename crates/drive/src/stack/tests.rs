@@ -13,21 +13,9 @@ fn disks(stack: &Stack) -> Vec<&str> {
     stack.whole_disks.iter().map(String::as_str).collect()
 }
 
-/// Two disks with two partitions each.
-fn two_disks() -> Fake {
-    let fake = Fake::new();
-    for (letter, minor) in [("a", 0), ("b", 16)] {
-        let name = format!("sd{letter}");
-        fake.disk(&format!("pci0000:00/block/{name}"), (8, minor), 8 * GIB);
-        fake.partition(&name, 1, (8, minor + 1), 2048, 2048);
-        fake.partition(&name, 2, (8, minor + 2), 4096, 2048);
-    }
-    fake
-}
-
 #[test]
 fn a_partition_lies_on_its_disk() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     let stack = stack_of_device(&fake.roots, (8, 1));
     assert_eq!(names(&stack), ["sda1", "sda"]);
     assert_eq!(disks(&stack), ["sda"]);
@@ -38,7 +26,7 @@ fn a_partition_lies_on_its_disk() {
 
 #[test]
 fn md_over_two_partitions_reaches_both_disks() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     fake.disk("virtual/block/md0", (9, 0), GIB);
     fake.slaves("md0", &["sda1", "sdb1"]);
     let stack = stack_of_name(&fake.roots, "md0");
@@ -48,7 +36,7 @@ fn md_over_two_partitions_reaches_both_disks() {
 
 #[test]
 fn two_ways_to_one_disk_name_it_once() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     fake.disk("virtual/block/dm-0", (253, 0), GIB);
     fake.slaves("dm-0", &["sda1", "sda2"]);
     let stack = stack_of_name(&fake.roots, "dm-0");
@@ -58,7 +46,7 @@ fn two_ways_to_one_disk_name_it_once() {
 
 #[test]
 fn the_system_is_found_below_encryption_boot_and_swap() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     fake.disk("virtual/block/dm-0", (253, 0), GIB);
     fake.slaves("dm-0", &["sda2"]);
     fake.disk("pci0000:00/block/sdc", (8, 32), GIB);
@@ -77,7 +65,7 @@ fn the_system_is_found_below_encryption_boot_and_swap() {
 
 #[test]
 fn in_a_container_bind_mounts_and_the_first_process_show_the_system() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     fake.mounts(&[
         "1 0 0:50 / / rw - overlay overlay rw,lowerdir=/var/absent/l,upperdir=/var/absent/u",
         "2 1 8:2 /docker/hosts /etc/hosts rw - ext4 /dev/sda2 rw",
@@ -89,7 +77,7 @@ fn in_a_container_bind_mounts_and_the_first_process_show_the_system() {
 
 #[test]
 fn a_loop_device_lies_on_the_disk_that_holds_its_file() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     fake.disk("virtual/block/loop0", (7, 0), GIB);
     fake.attrs("loop0", &[("loop/backing_file", "/srv/disk image (deleted)")]);
     fake.mounts(&["1 0 8:1 / / rw - ext4 /dev/sda1 rw"]);
@@ -101,7 +89,7 @@ fn a_loop_device_lies_on_the_disk_that_holds_its_file() {
 
 #[test]
 fn a_loop_device_over_a_device_or_a_network_is_told_apart_from_memory() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     fake.disk("virtual/block/loop0", (7, 0), GIB);
     fake.disk("virtual/block/loop1", (7, 1), GIB);
     fake.attrs("loop0", &[("loop/backing_file", "/dev/sdb2")]);
@@ -161,7 +149,7 @@ fn names_that_only_begin_like_memory_are_not() {
 
 #[test]
 fn btrfs_is_found_by_its_source_with_all_its_devices() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     for device in ["sda1", "sdb2"] {
         let target = fake.roots.block_dir(device).unwrap();
         fake.link(&format!("sys/fs/btrfs/0b-1/devices/{device}"), target);
@@ -174,7 +162,7 @@ fn btrfs_is_found_by_its_source_with_all_its_devices() {
 
 #[test]
 fn zfs_and_bcachefs_name_their_devices_in_their_own_ways() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     let member = "E:ID_FS_TYPE=zfs_member\nE:ID_FS_LABEL=tank\n";
     fake.file("run/udev/data/b8:2", member);
     fake.file("run/udev/data/b8:18", member);
@@ -190,7 +178,7 @@ fn zfs_and_bcachefs_name_their_devices_in_their_own_ways() {
 
 #[test]
 fn bcache_lies_on_its_backing_and_its_caching_device() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     fake.disk("virtual/block/bcache0", (252, 0), GIB);
     fake.slaves("bcache0", &["sda1"]);
     fake.file("sys/devices/pci0000:00/block/sdb/sdb1/bcache/state", "");
@@ -202,7 +190,7 @@ fn bcache_lies_on_its_backing_and_its_caching_device() {
 
 #[test]
 fn an_overlay_is_as_volatile_as_its_upper_layer() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     let (upper, lower) = (fake.path("upper"), fake.path("lower"));
     fs::create_dir(&upper).unwrap();
     fs::create_dir(&lower).unwrap();
@@ -231,7 +219,7 @@ fn layers_are_split_at_colons_that_are_not_escaped() {
 
 #[test]
 fn a_path_leads_to_its_file_system() {
-    let fake = two_disks();
+    let fake = Fake::two_disks();
     let point = fake.path("").canonicalize().unwrap();
     fake.mounts(&[
         "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
