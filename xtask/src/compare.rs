@@ -7,12 +7,14 @@ mod fio;
 mod huge_pages;
 mod ours;
 mod precision;
+mod processors;
 mod ram_disk;
 mod served;
 mod table;
 
 use fio::Memory;
 use huge_pages::HugePages;
+use processors::Processors;
 use ram_disk::RamDisk;
 use served::Served;
 use std::path::{Path, PathBuf};
@@ -53,6 +55,8 @@ pub struct Pairs {
     pub cell: &'static str,
     /// Where it ran, for the table.
     pub place: &'static str,
+    /// On which processors.
+    pub processors: Processors,
     /// One after the other.
     pub pairs: Vec<Pair>,
 }
@@ -292,23 +296,35 @@ fn file_pairs(
         let pair = in_turn(first_ours, ours, fios)?;
         Ok(Pair { again: if luck { None } else { Some(fios()?) }, ..pair })
     })?;
-    Ok(Pairs { cell, place: if luck { "luck" } else { "file" }, pairs })
+    let place = if luck { "luck" } else { "file" };
+    Ok(Pairs { cell, place, processors: Processors::All, pairs })
 }
 
+/// As the kernel places programs and its own threads, and with all of them on one processor: which of
+/// the two a free run comes to is luck that can double a rate at depth 1.
 fn on_ram_disk(
     drivescope: &ours::Drivescope,
     disk: &RamDisk,
     options: &Options,
 ) -> Result<Vec<Pairs>, String> {
     let mut all = Vec::new();
-    for cell in RAM_CELLS {
-        let pairs = pairs(options, |first_ours| {
-            let ours = || drivescope.measure(disk.path(), cell, options.seconds, 0);
-            let fios = || fio::measure(disk.path(), cell, options.seconds, Memory::Malloc);
-            let pair = in_turn(first_ours, ours, fios)?;
-            Ok(Pair { again: Some(fios()?), ..pair })
-        })?;
-        all.push(Pairs { cell, place: disk.name(), pairs });
+    for processors in [Processors::All, Processors::One] {
+        let _kept = match processors.keep() {
+            Ok(kept) => kept,
+            Err(why) => {
+                eprintln!("SKIPPED: {} on one processor: {why}", disk.name());
+                continue;
+            }
+        };
+        for cell in RAM_CELLS {
+            let pairs = pairs(options, |first_ours| {
+                let ours = || drivescope.measure(disk.path(), cell, options.seconds, 0);
+                let fios = || fio::measure(disk.path(), cell, options.seconds, Memory::Malloc);
+                let pair = in_turn(first_ours, ours, fios)?;
+                Ok(Pair { again: Some(fios()?), ..pair })
+            })?;
+            all.push(Pairs { cell, place: disk.name(), processors, pairs });
+        }
     }
     Ok(all)
 }

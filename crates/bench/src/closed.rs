@@ -20,10 +20,13 @@ const ERRORS_MAX: u64 = 16;
 /// (it plugs the queue), so that the first ones start late and all end together.
 const SEND_TOGETHER: u32 = 2;
 
-/// How many reads to send with one system call. Where each goes to a thread of the kernel (`may_block`), none
-/// is held back by the others of its batch: all go with the wait that follows.
+/// The same where each goes to a thread of the kernel: none is held back by the others of its batch, but
+/// those threads should not wait for a large one to be filled in.
+const SEND_TOGETHER_BLOCKING: u32 = 4;
+
+/// How many reads to send with one system call; `may_block`: whether requests block who sends them.
 pub fn send_together(may_block: bool) -> u32 {
-    if may_block { u32::MAX } else { SEND_TOGETHER }
+    if may_block { SEND_TOGETHER_BLOCKING } else { SEND_TOGETHER }
 }
 
 /// Data made for coming writes before completions are looked at again: about 30 µs of work.

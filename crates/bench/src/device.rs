@@ -164,8 +164,8 @@ impl Device {
         mut watch: impl FnMut(),
     ) -> Result<Vec<WorkerOutcome<T::Output>>, BenchError> {
         let start = StartLine::default();
+        let may_block = self.may_block();
         let one_at_a_time = tasks.len() == 1 && spec.depth == 1;
-        let stay = one_at_a_time && self.may_block();
         std::thread::scope(|scope| {
             let workers: Vec<_> = tasks
                 .into_iter()
@@ -176,8 +176,10 @@ impl Device {
                         scope,
                         move || {
                             let _finish = finish;
-                            if stay {
-                                processor::stay_here();
+                            match (may_block, one_at_a_time) {
+                                (true, true) => processor::stay_here(),
+                                (true, false) => processor::let_workers_finish(),
+                                (false, _) => {}
                             }
                             self.work(spec, task, start)
                         },

@@ -16,10 +16,36 @@ pub fn stay_here() {
     }
 }
 
+/// Lets the calling thread, once woken, wait for what runs on its processor (`SCHED_BATCH`). For many
+/// requests in flight on a device to which requests may block: where the threads of the kernel share a
+/// processor with this one, each completion would interrupt them, and the switches would halve the rate
+/// (on zram with one processor 170 000 reads a second against 320 000). A refusal is no harm.
+pub fn let_workers_finish() {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: thread 0 is the caller; the parameters live through the call.
+    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use rustix::thread::sched_getaffinity;
+
+    fn policy() -> i32 {
+        // SAFETY: thread 0 is the caller.
+        unsafe { libc::sched_getscheduler(0) }
+    }
+
+    #[test]
+    fn only_the_thread_that_asks_lets_others_finish() {
+        let before = policy();
+        let inside = std::thread::spawn(|| {
+            let_workers_finish();
+            policy()
+        });
+        assert_eq!(inside.join().unwrap(), libc::SCHED_BATCH);
+        assert_eq!(policy(), before);
+    }
 
     #[test]
     fn the_thread_stays_on_one_processor_and_others_do_not() {
