@@ -21,8 +21,8 @@ fn plan(depth: u32, control: &Control) -> ClosedLoop<'_> {
 }
 
 #[test]
-fn reads_go_in_pairs_or_all_with_the_wait() {
-    for (may_block, most) in [(false, 2), (true, 8)] {
+fn reads_go_in_pairs_or_in_fours_where_they_block() {
+    for (may_block, most) in [(false, 2), (true, 4)] {
         let control = Control::default();
         let mut drive = VirtualQueue::new(9, 8, |_: &Request, _| Ok(100_000));
         let load = ClosedLoop { send_together: send_together(may_block), ..plan(8, &control) };
