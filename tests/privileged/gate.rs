@@ -7,6 +7,7 @@ use crate::support::json::{array, text};
 use crate::support::{Call, Running, Scratch, skip_loudly, wait_for};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 /// A blank image of `mib` MiB and a device on it.
 pub fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
@@ -201,6 +202,56 @@ fn a_loop_device_over_a_file_that_another_one_has_mounted_is_refused() {
     let gate = opinion(&scratch, &twin.node, &["--write=same-bytes"], 3);
     refused(&gate, "mounts", &mount.point);
     opinion(&scratch, &behind.node, &["--write=same-bytes"], 0);
+}
+
+/// The kernel names the file of a loop device by the path that it was attached by, which leads nowhere once that name
+/// is removed, or from another mount namespace.
+#[test]
+fn a_file_is_known_by_its_number_and_not_by_its_name() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])
+    else {
+        return;
+    };
+    let renamed = scratch.text("renamed");
+    fs::hard_link(&image, &renamed).unwrap();
+    fs::remove_file(&image).unwrap();
+    let Some(twin) = Loop::attach(&renamed, &[]) else { return };
+    let Some(mount) = Mount::new(&scratch, &twin.node, &[]) else { return };
+    let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
+    refused(&gate, "mounts", &mount.point);
+    let call = ["run", &device.node, &twin.node, "--dry-run"];
+    let message = scratch.drivescope(&call).refused(2);
+    assert!(message.contains("loop devices over the same bytes of a file"), "{message}");
+}
+
+/// A device node of any name, in any folder, is the device.
+#[test]
+fn a_loop_device_on_another_node_of_a_device_in_use_is_refused() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"]) else {
+        return;
+    };
+    let number = fs::metadata(&device.node).unwrap().rdev();
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    let node = scratch.text("node");
+    tool("mknod", &[&node, "b", &major.to_string(), &minor.to_string()]).unwrap();
+    let Some(upper) = Loop::attach(&node, &[]) else { return };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let gate = opinion(&scratch, &upper.node, &["--write=same-bytes"], 3);
+    refused(&gate, "mounts", &mount.point);
+}
+
+/// Only the bytes of the partition count.
+#[test]
+fn a_loop_device_over_the_neighbour_of_a_partition_does_not_hold_it() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::blank(64) else { return };
+    let Some(_first) = add_partition(&device, 1, 2048, 32768) else { return };
+    let options = ["--offset=33554432"];
+    let Some(behind) = Loop::attach(&image, &options) else { return };
+    tool("mkfs.ext4", &["-q", "-F", &behind.node]).unwrap();
+    let Some(mount) = Mount::new(&scratch, &behind.node, &[]) else { return };
+    opinion(&scratch, &format!("{}p1", device.node), &["--write=same-bytes"], 0);
+    let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
+    refused(&gate, "mounts", &mount.point);
 }
 
 #[test]

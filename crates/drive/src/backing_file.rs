@@ -53,7 +53,8 @@ impl BackingFile {
         let dir = roots.block_dir(name)?;
         let path = read_text(dir.join("loop/backing_file"))?;
         let named = fs::metadata(Path::new(&path)).ok();
-        let (device, inode) = asked(roots, name)
+        let (device, inode) = Kernels::of(roots, name)
+            .map(|kernels| kernels.file)
             .or_else(|| named.as_ref().map(|found| (found.dev(), found.ino())))?;
         let is_it = |found: &Metadata| (found.dev(), found.ino()) == (device, inode);
         Some(Self {
@@ -95,17 +96,39 @@ impl BackingFile {
     }
 }
 
-/// Device and number of the file, as the loop device itself tells whoever may open it.
-fn asked(roots: &Roots, name: &str) -> Option<(u64, u64)> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let device = rustix::fs::open(roots.node(name), flags, Mode::empty()).ok()?;
-    let number = split_dev(rustix::fs::fstat(&device).ok()?.st_rdev);
-    if roots.block_number(name) != Some(number) {
-        return None;
+/// The block device that a loop device lies straight on, by its number or, where the loop device cannot be asked,
+/// by the name of its file.
+pub(crate) fn lower_device(roots: &Roots, name: &str) -> Option<String> {
+    let path = read_text(roots.block_dir(name)?.join("loop/backing_file"))?;
+    let kernels = Kernels::of(roots, name).and_then(|kernels| kernels.block_device);
+    let numbered = kernels.and_then(|number| roots.block_name(number));
+    numbered.or_else(|| roots.block_of_node(Path::new(&path)))
+}
+
+/// What is behind a loop device, as it tells whoever may open it.
+pub(crate) struct Kernels {
+    /// `st_dev` and `st_ino` of its file.
+    pub file: (u64, u64),
+    /// Number of the block device, when it lies straight on one.
+    pub block_device: Option<(u32, u32)>,
+}
+
+impl Kernels {
+    /// Of the loop device with this kernel name; `None` where its node is missing or may not be opened.
+    pub fn of(roots: &Roots, name: &str) -> Option<Self> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let device = rustix::fs::open(roots.node(name), flags, Mode::empty()).ok()?;
+        let number = split_dev(rustix::fs::fstat(&device).ok()?.st_rdev);
+        if roots.block_number(name) != Some(number) {
+            return None;
+        }
+        // SAFETY: LOOP_GET_STATUS64 fills one `loop_info64`, whose layout LoopInfo64 has; other devices
+        // refuse it.
+        let info =
+            unsafe { ioctl(&device, Getter::<LOOP_GET_STATUS64, LoopInfo64>::new()) }.ok()?;
+        let block_device = (info.rdevice != 0).then(|| split_dev(info.rdevice));
+        Some(Self { file: (info.device, info.inode), block_device })
     }
-    // SAFETY: LOOP_GET_STATUS64 fills one `loop_info64`, whose layout LoopInfo64 has; other devices refuse it.
-    let info = unsafe { ioctl(&device, Getter::<LOOP_GET_STATUS64, LoopInfo64>::new()) }.ok()?;
-    Some((info.device, info.inode))
 }
 
 fn born_unix_ns(found: &Metadata) -> Option<u64> {

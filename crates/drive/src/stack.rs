@@ -1,6 +1,7 @@
 //! From what the user names down to the drives: partitions, device mapper, md, bcache, loop devices,
 //! and file systems on several devices.
 
+use crate::backing_file::lower_device;
 use crate::filesystem::FsClass;
 use crate::list::udev;
 use crate::mounts::{Mount, mount_at, mount_of, mounts, mounts_of_init, swaps};
@@ -254,7 +255,7 @@ impl<'a> Walk<'a> {
 
     /// The file behind a loop device: on a file system, or itself a block device.
     fn loop_file(&mut self, name: &str, file: &Path) -> bool {
-        if let Some(device) = self.roots.block_of_node(file) {
+        if let Some(device) = lower_device(self.roots, name) {
             return self.device(&device);
         }
         if let Some(mount) = mount_at(self.mounts, file)

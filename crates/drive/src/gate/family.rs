@@ -1,7 +1,8 @@
 //! Which devices are touched when one is written: its partitions, other paths to it, and everything
 //! built on any of them; and what it is built of itself.
 
-use super::shared_bytes::{lower_device, same_file};
+use super::shared_bytes::same_file;
+use crate::backing_file::lower_device;
 use crate::list::{same_drive_as, udev};
 use crate::roots::{Roots, file_name, list_dir, read_text};
 use crate::stack::{Below, FileTables, below};
@@ -37,7 +38,7 @@ impl Family {
             None => BTreeSet::new(),
         };
         let mut twins = twins(roots, target, disk.as_deref());
-        twins.extend(by_loops(roots, disk.as_deref().unwrap_or(target)));
+        twins.extend(by_loops(roots, target, disk.as_deref()));
         twins.retain(|name| !same.contains(name));
         let shared = same.union(&twins).cloned().collect();
         let above = above(roots, &shared);
@@ -118,14 +119,15 @@ fn twins(roots: &Roots, target: &str, disk: Option<&str>) -> BTreeSet<String> {
     found
 }
 
-/// Devices that have bytes in common with a disk by way of loop devices, with their partitions or disk: what
-/// it lies straight on, what that lies on, and others over the same file as any of these.
-fn by_loops(roots: &Roots, disk: &str) -> BTreeSet<String> {
+/// Devices that have bytes in common with the target by way of loop devices, with their partitions or disk: what
+/// its disk lies straight on, what that lies on, and others over the same file as any of these.
+fn by_loops(roots: &Roots, target: &str, disk: Option<&str>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut next = Some(disk.to_string());
+    let mut part = disk.map(|_| target);
+    let mut next = Some(disk.unwrap_or(target).to_string());
     while let Some(name) = next {
         let lower = lower_device(roots, &name).filter(|lower| !found.contains(lower));
-        for other in lower.iter().cloned().chain(same_file(roots, &name)) {
+        for other in lower.iter().cloned().chain(same_file(roots, &name, part.take())) {
             let (same, disk) = same(roots, &other);
             found.extend(twins(roots, &other, disk.as_deref()));
             found.extend(same);
@@ -173,7 +175,7 @@ fn directly_below(roots: &Roots, tables: &FileTables, name: &str) -> Vec<String>
     let Some(dir) = roots.block_dir(name) else { return Vec::new() };
     match below(&dir) {
         Below::Devices(names) => names,
-        Below::File(file) => match roots.block_of_node(&file) {
+        Below::File(file) => match lower_device(roots, name) {
             Some(device) => vec![device],
             None => tables.devices_of(roots, &file),
         },
@@ -187,11 +189,11 @@ fn built_of(roots: &Roots, name: &str) -> BTreeSet<String> {
     let mut waiting = vec![name.to_string()];
     while let Some(name) = waiting.pop() {
         if let Some(dir) = roots.block_dir(&name)
-            && found.insert(name)
+            && found.insert(name.clone())
         {
             match below(&dir) {
                 Below::Devices(lower) => waiting.extend(lower),
-                Below::File(file) => waiting.extend(roots.block_of_node(&file)),
+                Below::File(_) => waiting.extend(lower_device(roots, &name)),
                 Below::Nothing => {}
             }
         }

@@ -29,7 +29,7 @@ pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
             }
         })
     };
-    let share_file = same_file(roots, one).contains(other);
+    let share_file = same_file(roots, one, None).contains(other);
     let shares = || {
         let words = || format!("{one} and {other} are the same drive, or lie on the same bytes");
         (first.has(other) || second.has(one)).then(words)

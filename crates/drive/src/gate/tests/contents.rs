@@ -30,6 +30,8 @@ const CASES: &[Case] = &[
     ("ext2", &[(Head(1080), EXT)]),
     ("ext3", &[(Head(1080), EXT), (Head(1024 + 0x5C), b"\x04")]),
     ("ext4", &[(Head(1080), EXT), (Head(1024 + 0x60), b"\x40")]),
+    ("ext", &[(Head((8193 << 10) + 56), EXT)]),
+    ("ext", &[(Head((16384 << 11) + 56), EXT)]),
     ("xfs", &[(Head(0), b"XFSB")]),
     ("btrfs", &[(Head(65536 + 64), b"_BHRfS_M")]),
     ("btrfs", &[(Head((64 << 20) + 64), b"_BHRfS_M")]),

@@ -64,6 +64,11 @@ const COPIES: &[Copy] = &[
     ("isw_raid_member", Place::BeforeEnd(8192), b"Intel Raid ISM Cfg Sig. "),
     ("ddf_raid_member", Place::BeforeEnd(512), b"\xDE\x11\xDE\x11"),
     ("btrfs", Place::At((64 << 20) + 0x40), b"_BHRfS_M"),
+    // ext keeps copies of its superblock at the beginning of the second group, whose number of blocks is eight
+    // times their size in bytes (`ext2fs/ext2_fs.h`): blocks of 1, 2 and 4 KiB.
+    ("ext", Place::At((8 << 20) + (1 << 10) + 56), b"\x53\xEF"),
+    ("ext", Place::At((32 << 20) + 56), b"\x53\xEF"),
+    ("ext", Place::At((128 << 20) + 56), b"\x53\xEF"),
     ("VMFS_volume_member", Place::At(1 << 20), b"\x0D\xD0\x01\xC0"),
 ];
 

@@ -97,7 +97,7 @@ fn copies_are_found_when_the_beginning_is_wiped() {
         assert_eq!(found(&[at(0), at(1), at(2), at(3)]), Some("zfs_member"), "{label}");
     }
     for (kind, place, magic) in copies() {
-        let size = SIZE.max(65 << 20);
+        let size = SIZE.max(129 << 20);
         let image = image(&[]);
         image.set_len(size).unwrap();
         image.write_all_at(magic, place.within(size).unwrap()).unwrap();
