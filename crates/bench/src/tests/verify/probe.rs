@@ -201,14 +201,22 @@ impl<B: Blocks> Probe<'_, B> {
     }
 
     /// Makes a cache forget what was written before.
+    ///
+    /// In the order in which [`Probe::find_cache`] writes: a cache that holds most of these blocks and drops what
+    /// came first then misses each of them. In another order it would take nearly all in place, and keep the samples.
     fn overwhelm_cache(&mut self) -> Result<(), Stopped> {
-        match self.overwhelm {
-            (_, 0) => Ok(()),
-            (first, count) => {
-                self.overwhelms_left = self.overwhelms_left.saturating_sub(1);
-                self.blocks.write(first, count, PASS_CACHE)
-            }
+        let (first, count) = self.overwhelm;
+        if count == 0 {
+            return Ok(());
         }
+        self.overwhelms_left = self.overwhelms_left.saturating_sub(1);
+        let (mut end, mut target) = (first + count, 1);
+        while end > first {
+            let next = end.saturating_sub(target).max(first);
+            self.blocks.write(next, end - next, PASS_CACHE)?;
+            (end, target) = (next, target * 2);
+        }
+        Ok(())
     }
 
     /// Up to `wanted` different blocks of `from..to`, ascending; all of them where there are no more.

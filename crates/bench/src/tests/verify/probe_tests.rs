@@ -145,7 +145,22 @@ fn a_cache_is_seen_through() {
     assert_eq!((found.real, found.module), (5_000_001, Some(5_000_001)));
 }
 
-/// A drive whose blocks fail at random behind some address is found, if not to the block.
+/// One that is almost as large as what was written to find it holds nearly all of that when it is written again.
+/// It must be far larger than all samples, or these push each other out.
+#[test]
+fn a_cache_just_below_what_showed_it_is_seen_through() {
+    let (count, real) = (1 << 22, 1 << 21);
+    for fraud in [Fraud::Cut(real), Fraud::Wrap(real)] {
+        for cache in [30_000, 32_000, 32_700, 32_766] {
+            for seed in 0..2 {
+                let mut drive = Memory::new(count, fraud, cache);
+                let found = probe(&mut drive, 16 << 20, seed).unwrap();
+                assert_eq!(found.real, real, "{fraud:?}, cache {cache}, seed {seed}: {found:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_drive_of_one_block_is_found() {
     let found = probed(&mut Memory::new(1 << 20, Fraud::Cut(1), 0), 1);
