@@ -7,7 +7,7 @@ use drivescope_model::document::{Run, TestStatus};
 use drivescope_report::clean;
 use drivescope_report::text::{self, RunRow};
 use drivescope_store::{
-    Added, Filter, Location, RunSummary, Store, all_to_json, from_json, to_json,
+    Added, Filter, Location, RunSummary, Store, all_to_json, from_file, to_json,
 };
 use std::io::Read;
 use std::path::Path;
@@ -116,7 +116,7 @@ pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
     let mut store = Store::open(&Location::parse(arguments.store.store.as_deref())?)?;
     for path in &arguments.files {
         let text = read(path)?;
-        let runs = from_json(&text)
+        let runs = from_file(&text)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
         if runs.is_empty() {
             output::tell(&clean(&format!("no runs in {}", path.display())));
