@@ -235,7 +235,8 @@ fn what_is_no_run_is_not_imported() {
     let file = scratch.file("runs.json", [0xff, 0xfe]);
     let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
     assert!(message.contains("runs.json") && message.contains("UTF-8"), "{message}");
-    scratch.drivescope(&["import", "absent.json", "--store", &other]).refused(2);
+    let message = scratch.drivescope(&["import", "absent.json", "--store", &other]).refused(2);
+    assert!(message.contains("drivescope export"), "{message}");
 }
 
 #[test]

@@ -17,8 +17,7 @@ fn result_of(rounds: Vec<Round>) -> TestResult {
 /// A round of 1,000 requests whose processor time the kernel saw in these modes.
 fn used(user_ns: u64, sys_ns: u64) -> Round {
     let mut round = round(CELL, 1_000, 4096, Mix::READ);
-    round.measured.effort.usage =
-        Usage { cpu_ns: user_ns + sys_ns, user_ns, sys_ns, switches: 0 };
+    round.measured.effort.usage = Usage { cpu_ns: user_ns + sys_ns, user_ns, sys_ns, switches: 0 };
     round
 }
 

@@ -9,7 +9,7 @@ use drivescope_report::text::{self, RunRow};
 use drivescope_store::{
     Added, Filter, Location, RunSummary, Store, all_to_json, from_file, to_json,
 };
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// What `--table` says of a run that phybs would not print.
@@ -143,6 +143,13 @@ fn read(path: &Path) -> Result<String, Failure> {
     } else {
         std::fs::read_to_string(path).map(|read| text = read)
     };
-    result.map_err(|e| Failure::usage(format!("cannot read {}: {e}", path.display())))?;
+    result.map_err(|error| {
+        let remedy = match error.kind() {
+            ErrorKind::NotFound => "name a file that drivescope export or run --json wrote",
+            ErrorKind::PermissionDenied => "check its owner and mode",
+            _ => "import reads files of drivescope export and run --json",
+        };
+        Failure::usage(format!("cannot read {}: {error}; {remedy}", path.display()))
+    })?;
     Ok(text)
 }
