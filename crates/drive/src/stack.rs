@@ -74,8 +74,8 @@ pub fn stack_of_path(roots: &Roots, path: &Path) -> Stack {
     walk.stack
 }
 
-/// The same of the data of a path only: of an overlay, the one layer into which a directory's new files go, or that
-/// has a file. Nothing where that layer cannot be seen, as in a container.
+/// The same of the data of a path only: of an overlay, the one layer into which a directory's new files go, or
+/// that has a file. Nothing where that layer cannot be seen, as in a container.
 pub fn stack_of_data(roots: &Roots, path: &Path) -> Stack {
     let Ok(path) = fs::canonicalize(path) else { return Stack::default() };
     let Ok(meta) = fs::metadata(&path) else { return Stack::default() };
