@@ -113,11 +113,16 @@ pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
 
 /// Stores runs from files; all of a file or nothing of it. What is stored is not replaced.
 pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
-    let mut store = Store::open(&Location::parse(arguments.store.store.as_deref())?)?;
+    // Not made for files that have nothing for it.
+    let mut opened = None;
     for path in &arguments.files {
         let text = read(path)?;
         let runs = from_file(&text)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        let store = match &mut opened {
+            Some(store) => store,
+            none => none.insert(Store::open(&Location::parse(arguments.store.store.as_deref())?)?),
+        };
         if runs.is_empty() {
             output::tell(&clean(&format!("no runs in {}", path.display())));
         }
