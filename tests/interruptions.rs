@@ -281,6 +281,29 @@ fn a_signal_before_anything_is_done_ends_at_once() {
     assert!(ended.stderr.contains("drivescope: interrupted\n"), "{ended}");
 }
 
+#[test]
+fn from_its_first_moment_on_a_signal_leaves_nothing_half_made() {
+    for step in 0..20 {
+        let scratch = Scratch::new();
+        let running = scratch.run_call("target", &[TINY, ENDLESS]).start();
+        std::thread::sleep(Duration::from_millis(4 * step));
+        running.signal(Signal::TERM);
+        let ended = running.end();
+        let store = scratch.store();
+        let folder = store.parent().expect("a store lies in a folder");
+        let kept = if folder.exists() { names(folder) } else { Vec::new() };
+        assert!(kept.iter().all(|name| store.ends_with(name)), "{kept:?} {ended}");
+        assert_eq!(names(scratch.target()), [""; 0]);
+        // Before the program has looked at signals the kernel ends it.
+        if ended.signal() == Some(Signal::TERM.as_raw()) {
+            assert!(kept.is_empty() && ended.stderr.is_empty(), "{ended}");
+        } else {
+            let ended = ended.code(130);
+            assert!(ended.stderr.starts_with("drivescope: interrupted"), "{ended}");
+        }
+    }
+}
+
 /// A pipe into which nothing more can be written.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = pipe().expect("there are descriptors left");

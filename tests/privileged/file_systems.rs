@@ -1,10 +1,10 @@
 //! Directories on file systems of every kind.
 
-use super::guards::{Loop, Mount, OnLoop, image_with};
+use super::guards::{Loop, Mount, OnLoop, image_with, tool};
 use super::is_privileged;
 use crate::support::json::{finding, findings, statuses, text};
 use crate::support::scratch::names;
-use crate::support::{ONE_CELL, Scratch, TINY};
+use crate::support::{ONE_CELL, Scratch, TINY, skip_loudly};
 
 /// Every test that runs on a directory.
 const ALL_DONE: [(&str, &str); 4] =
@@ -50,7 +50,7 @@ fn a_compressing_file_system_is_noticed() {
     // A directory that is marked as not to be compressed does not count.
     let plain = mount.text("plain");
     std::fs::create_dir(&plain).unwrap();
-    super::guards::tool("chattr", &["+m", &plain]).unwrap();
+    tool("chattr", &["+m", &plain]).unwrap();
     let run = scratch.run(&plain, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
     assert!(!findings(&run).contains(&"F005"), "{:?}", findings(&run));
 }
@@ -105,4 +105,38 @@ fn the_floor_of_free_space_is_kept() {
     assert!(message.contains("must keep"), "{message}");
     assert_eq!(names(&mount.point), ["filler", "lost+found"]);
     assert_eq!(before, ["lost+found"]);
+}
+
+#[test]
+fn an_overlay_is_said_to_lie_above_the_drive_of_its_upper_layer() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.ext4", &["-q", "-F"])
+    else {
+        return;
+    };
+    let Some(below) = Mount::new(&scratch, &device.node, &[]) else { return };
+    for folder in ["lower", "upper", "work", "merged"] {
+        std::fs::create_dir(below.text(folder)).unwrap();
+    }
+    let merged = |base: &str| {
+        let names = format!("lowerdir={base}lower,upperdir={base}upper,workdir={base}work");
+        let script = format!("cd {} && mount -t overlay none -o {names} merged", below.point);
+        let mounted = tool("sh", &["-c", &script]).map_err(|why| skip_loudly(&why));
+        mounted.ok().map(|_| Mount { point: below.text("merged") })
+    };
+    // As layers are named by container engines: from the root, or from a folder of their own.
+    for names in [format!("{}/", below.point), String::new()] {
+        let Some(overlay) = merged(&names) else { return };
+        let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+        assert_eq!(run["target"]["stack"][0], device.name(), "{names}");
+        assert!(run["drive"].is_object(), "{names}");
+        let evidence = text(&finding(&run, "F025")["evidence"]).to_string();
+        assert!(evidence.contains(&below.text("upper")), "{evidence}");
+    }
+    // The same from where the layers cannot be seen.
+    let Some(overlay) = merged("") else { return };
+    std::fs::rename(below.text("upper"), below.text("hidden")).unwrap();
+    let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    assert!(run["drive"].is_null() && run["target"]["stack"].as_array().unwrap().is_empty());
+    let evidence = text(&finding(&run, "F025")["evidence"]).to_string();
+    assert!(evidence.contains("cannot be seen"), "{evidence}");
 }

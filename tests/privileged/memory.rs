@@ -2,8 +2,8 @@
 
 use super::guards::{Loop, Mount, Zram};
 use super::is_privileged;
-use crate::support::json::{array, finding, metrics, text};
-use crate::support::{Ended, Scratch, TINY, noise};
+use crate::support::json::{array, finding, findings, metrics, text};
+use crate::support::{Ended, ONE_CELL, Scratch, TINY, noise};
 
 /// Everything of a run on memory: F002, every number marked, no verdict.
 fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
@@ -51,6 +51,24 @@ fn tmpfs_is_memory() {
     };
     check_is_memory(&scratch, &mount.point, "tmpfs");
     assert_eq!(crate::support::scratch::names(&mount.point), [""; 0]);
+}
+
+#[test]
+fn memory_without_a_limit_is_refused_for_what_it_is() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(mount) = Mount::new(&scratch, "none", &["-t", "ramfs"]) else { return };
+    let message = scratch.run(&mount.point, &[TINY]).refused(2);
+    for part in [&mount.point, "is on ramfs", "without a limit", "a directory on a drive"] {
+        assert!(message.contains(part), "{message}");
+    }
+    // A file has a size.
+    let file = mount.text("data");
+    std::fs::write(&file, noise(4 << 20, 1)).unwrap();
+    let run = scratch.run(&file, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    assert!(findings(&run).contains(&"F002"), "{:?}", findings(&run));
 }
 
 #[test]

@@ -12,6 +12,15 @@ pub fn now_ns() -> u64 {
 /// Processor time of the calling thread in nanoseconds, exact: `CLOCK_THREAD_CPUTIME_ID` stands still
 /// while others hold the core.
 pub fn cpu_ns() -> u64 {
-    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
+    processor_ns(ClockId::ThreadCPUTime)
+}
+
+/// The same of all threads of the program.
+pub fn program_cpu_ns() -> u64 {
+    processor_ns(ClockId::ProcessCPUTime)
+}
+
+fn processor_ns(clock: ClockId) -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
     tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
 }

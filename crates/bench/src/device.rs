@@ -305,7 +305,7 @@ impl StartLine {
         let effort = Effort {
             usage: used(who).since(all_before),
             whole_program: who == Some(Who::Process),
-            busiest_cpu_ns: used(own).since(own_before).cpu_ns(),
+            busiest_cpu_ns: used(own).since(own_before).cpu_ns,
             wait_ns: waited().zip(waited_before).map(|(now, before)| now - before),
             wall_ns: queue.now() - start_ns,
         };

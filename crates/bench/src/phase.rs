@@ -90,7 +90,7 @@ impl Measured {
     }
     /// Processor time of both modes per request, in ns.
     pub fn cpu_ns_per_io(&self) -> f64 {
-        self.effort.usage.cpu_ns() as f64 / self.requests()
+        self.effort.usage.cpu_ns as f64 / self.requests()
     }
     /// Requests of the whole round, ramp included: what the processor time was spent on.
     pub fn requests(&self) -> f64 {

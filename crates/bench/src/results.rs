@@ -104,9 +104,11 @@ impl TestRecord {
     }
 
     /// Adds a metric whose 95 % interval a test computed itself from many requests: rounds add nothing
-    /// to it. `key` without the test's name.
+    /// to it. `key` without the test's name. Few resamples need not reach the value, and few rounds reach below
+    /// nothing; neither is a statement.
     pub fn estimate(&mut self, key: &str, value: f64, low: f64, high: f64) {
         let key = format!("{}.{key}", self.test);
+        let (low, high) = (low.min(value).max(0.0), high.max(value));
         self.metrics.push(Metric { low, high, ..metric(key, vec![value]) });
     }
 
@@ -211,19 +213,23 @@ impl TestRecord {
     }
 
     /// Processor time per request in user mode and in the kernel: each round's exact sum, divided as that
-    /// of all rounds, so that the two add up to it.
-    fn cpu_metrics(&self, cell: &str, rounds: &[&Round]) -> [Metric; 2] {
+    /// of all rounds, so that the two add up to it. Nothing where none was counted: on a simulated drive.
+    fn cpu_metrics(&self, cell: &str, rounds: &[&Round]) -> Vec<Metric> {
         let sums: Vec<f64> = rounds.iter().map(|round| round.measured.cpu_ns_per_io()).collect();
+        if sums.contains(&0.0) {
+            return Vec::new();
+        }
         let split = self.split_of(cell);
         let parts = [("cpu_user_ns_per_io", split), ("cpu_sys_ns_per_io", split.of_kernel())];
-        parts.map(|(quantity, part)| {
+        let metrics = parts.map(|(quantity, part)| {
             let key = format!("{}.{cell}.{quantity}", self.test);
             let of_all = metric(key.clone(), sums.clone());
             let Interval { low, high } =
                 part.interval_of(Interval { low: of_all.low, high: of_all.high });
             let values = sums.iter().map(|sum| sum * part.share).collect();
             Metric { low, high, ..metric(key, values) }
-        })
+        });
+        metrics.to_vec()
     }
 
     fn finish_cell(&mut self, cell: &str) {

@@ -1,9 +1,10 @@
-//! Metrics of rounds whose truth is known.
+//! Metrics of rounds whose truth is known, and that rounds of any kind give metrics that can be.
 
 use super::*;
 use crate::testing::{SECOND, round, value};
 use crate::usage::Usage;
 use drivescope_model::cell::Mix;
+use proptest::prelude::*;
 
 const CELL: &str = "rnd4k_q1t1.read";
 
@@ -16,7 +17,7 @@ fn result_of(rounds: Vec<Round>) -> TestResult {
 /// A round of 1,000 requests whose processor time the kernel saw in these modes.
 fn used(user_ns: u64, sys_ns: u64) -> Round {
     let mut round = round(CELL, 1_000, 4096, Mix::READ);
-    round.measured.effort.usage = Usage { user_ns, sys_ns, switches: 0 };
+    round.measured.effort.usage = Usage { cpu_ns: user_ns + sys_ns, user_ns, sys_ns, switches: 0 };
     round
 }
 
@@ -37,6 +38,26 @@ fn processor_time_adds_up_in_every_round_and_no_mode_had_none_of_it() {
     assert!(user.low <= user.value && user.value <= user.high);
     assert!((0.0..100.0).contains(&result.phases[0].cpu_user_pct));
     assert!(result.phases[0].cpu_user_pct > 0.05, "of a round of 0.3 %");
+}
+
+#[test]
+fn time_that_getrusage_does_not_know_of_yet_counts_and_divides_as_nobody_knows() {
+    let unseen = |cpu_ns| {
+        let mut round = used(0, 0);
+        round.measured.effort.usage.cpu_ns = cpu_ns;
+        round
+    };
+    let result = result_of(vec![unseen(1_000_000), unseen(3_000_000), unseen(2_000_000)]);
+    let [user, sys] = ["cpu_user_ns_per_io", "cpu_sys_ns_per_io"].map(|q| find(&result, q));
+    assert_eq!((user.value, sys.value), (1_000.0, 1_000.0));
+    assert!(user.low < 100.0 && user.high > 1_900.0, "{} to {}", user.low, user.high);
+}
+
+#[test]
+fn a_simulated_drive_has_no_processor_time_to_tell_of() {
+    let result = result_of(vec![used(0, 0); 3]);
+    assert!(result.metrics.iter().all(|metric| !metric.key.contains("cpu_")));
+    assert!(value(&result, &format!("transfer.{CELL}.iops")).is_some());
 }
 
 #[test]
@@ -88,4 +109,26 @@ fn of_the_rounds_of_a_cell_the_worst_is_told() {
     assert!(!record.notice(seen(0.95)));
     let findings = record.finish(3).findings;
     assert_eq!((findings[0].evidence.as_str(), findings[0].count()), ("0.99", 1));
+}
+
+proptest! {
+    #[test]
+    fn no_rounds_give_a_metric_that_cannot_be(
+        values in prop::collection::vec(0.0..1e12f64, 1..9),
+        (value, low, high) in (0.0..9.0f64, -9.0..9.0f64, -9.0..9.0f64),
+        ticks in prop::collection::vec((0..9u64, 0..9u64, 1..90_000_000u64), 3..5),
+    ) {
+        let mut record = TestRecord::new(TestKind::Transfer);
+        record.metric("a.iops", values);
+        record.estimate("a.penalty_ratio", value, low, high);
+        for (user, sys, cpu_ns) in ticks {
+            let mut round = used(user * 4_000_000, sys * 4_000_000);
+            round.measured.effort.usage.cpu_ns = cpu_ns;
+            record.add(round);
+        }
+        for metric in record.finish(3).metrics {
+            prop_assert_eq!(metric.impossible(), None, "{:?}", metric);
+            prop_assert!(metric.low >= 0.0, "{:?}", metric);
+        }
+    }
 }

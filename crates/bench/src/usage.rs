@@ -1,4 +1,6 @@
-//! Processor time and context switches, from `getrusage`, and time spent waiting for a core.
+//! Processor time and context switches, and time spent waiting for a core.
+
+use crate::clock;
 
 /// Whose usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,9 +14,13 @@ pub enum Who {
 /// Processor time and context switches since some beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// User mode.
+    /// Processor time of both modes, by the clock that the scheduler keeps: exact. Other threads of the program
+    /// may be behind by what they ran since the last tick of their core.
+    pub cpu_ns: u64,
+    /// User mode as `getrusage` has it, which may know of nothing since the last tick: it tells the modes apart,
+    /// not how long they took.
     pub user_ns: u64,
-    /// Kernel mode.
+    /// Kernel mode, the same.
     pub sys_ns: u64,
     /// Voluntary and involuntary switches.
     pub switches: u64,
@@ -23,9 +29,9 @@ pub struct Usage {
 impl Usage {
     /// Usage so far.
     pub fn of(who: Who) -> Self {
-        let who = match who {
-            Who::Thread => libc::RUSAGE_THREAD,
-            Who::Process => libc::RUSAGE_SELF,
+        let (cpu_ns, who) = match who {
+            Who::Thread => (clock::cpu_ns(), libc::RUSAGE_THREAD),
+            Who::Process => (clock::program_cpu_ns(), libc::RUSAGE_SELF),
         };
         // SAFETY: an all-zero rusage is valid, and getrusage fills it; with these constants it cannot
         // fail.
@@ -36,6 +42,7 @@ impl Usage {
         };
         let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
         Self {
+            cpu_ns,
             user_ns: ns(usage.ru_utime),
             sys_ns: ns(usage.ru_stime),
             switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
@@ -45,15 +52,11 @@ impl Usage {
     /// What was used since `before`.
     pub fn since(self, before: Self) -> Self {
         Self {
+            cpu_ns: self.cpu_ns.saturating_sub(before.cpu_ns),
             user_ns: self.user_ns.saturating_sub(before.user_ns),
             sys_ns: self.sys_ns.saturating_sub(before.sys_ns),
             switches: self.switches.saturating_sub(before.switches),
         }
-    }
-
-    /// Both modes.
-    pub fn cpu_ns(self) -> u64 {
-        self.user_ns + self.sys_ns
     }
 }
 
@@ -61,6 +64,7 @@ impl std::ops::Add for Usage {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self {
+            cpu_ns: self.cpu_ns + other.cpu_ns,
             user_ns: self.user_ns + other.user_ns,
             sys_ns: self.sys_ns + other.sys_ns,
             switches: self.switches + other.switches,
@@ -89,7 +93,7 @@ impl Effort {
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
         let all = self.whole_program || other.whole_program;
-        let larger = if self.usage.cpu_ns() < other.usage.cpu_ns() { other } else { self };
+        let larger = if self.usage.cpu_ns < other.usage.cpu_ns { other } else { self };
         Self {
             usage: if all { larger.usage } else { self.usage + other.usage },
             whole_program: all,
@@ -121,9 +125,21 @@ mod tests {
         assert_eq!(parse_wait(""), None);
     }
 
+    /// The wall clock tells when the work is done: the processor's would bring the others up to date.
+    #[test]
+    fn work_shorter_than_a_tick_is_seen() {
+        for who in [Who::Thread, Who::Process] {
+            for _ in 0..50 {
+                let (before, start) = (Usage::of(who), clock::now_ns());
+                while clock::now_ns() - start < 100_000 {}
+                assert!(Usage::of(who).since(before).cpu_ns > 0, "{who:?}");
+            }
+        }
+    }
+
     #[test]
     fn the_whole_programs_usage_counts_once() {
-        let usage = |user_ns| Usage { user_ns, sys_ns: 0, switches: 0 };
+        let usage = |cpu_ns| Usage { cpu_ns, user_ns: cpu_ns, sys_ns: 0, switches: 0 };
         let one = Effort { usage: usage(5), wait_ns: Some(3), wall_ns: 9, ..Effort::default() };
         let two = Effort { usage: usage(7), wait_ns: None, wall_ns: 8, ..Effort::default() };
         let both = one.beside(two);

@@ -67,11 +67,20 @@ pub enum DriveError {
         /// What was wanted.
         wanted: String,
     },
-    /// A file system of the kernel's own, such as /proc, or one without any space.
+    /// A file system of the kernel's own, such as /proc, or another that tells of no space.
     #[error(
-        "{path} is no place for files: its file system has no space at all; name a directory on a drive"
+        "{path} is no place for files: its file system tells of no space at all; name a directory on a drive"
     )]
     NoPlace {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A test file could take all memory there is.
+    #[error(
+        "{path} is on ramfs, which is memory without a limit: a test file could take all of it from other programs; \
+         name a directory on a drive, or one on tmpfs to measure memory"
+    )]
+    NoLimit {
         /// The directory.
         path: PathBuf,
     },

@@ -28,6 +28,8 @@ const MANIFEST_MAX_BYTES: usize = 64 << 10;
 
 /// Space that stays available: a tenth of the file system, and at least this.
 const FLOOR_MIN: u64 = 1 << 30;
+/// `RAMFS_MAGIC` of linux/magic.h, which rustix does not name.
+const RAMFS_MAGIC: u32 = 0x8584_58f6;
 
 /// Folders of this process that are still there, for an end that cannot wait for their owners.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -353,7 +355,11 @@ fn remove_listed(path: &Path, dir: BorrowedFd<'_>, files: &[String]) -> Result<(
             Ok(_) => rustix::fs::unlinkat(dir, name, AtFlags::empty()).map_err(fail)?,
         }
     }
-    rustix::fs::rmdir(path).map_err(fail)
+    match rustix::fs::rmdir(path) {
+        // Somebody was faster.
+        Err(Errno::NOENT) => Ok(()),
+        other => other.map_err(fail),
+    }
 }
 
 fn write_all(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
@@ -383,7 +389,14 @@ fn free_and_floor(parent: &Path) -> Result<(u64, u64), DriveError> {
     let vfs = rustix::fs::statvfs(parent)
         .map_err(|e| DriveError::from_errno("find the free space of", parent, e))?;
     if vfs.f_blocks == 0 {
-        return Err(DriveError::NoPlace { path: parent.to_path_buf() });
+        let path = parent.to_path_buf();
+        let kind = rustix::fs::statfs(parent).map(|fs| fs.f_type);
+        let is_ramfs = kind.is_ok_and(|kind| kind as u32 == RAMFS_MAGIC);
+        return Err(if is_ramfs {
+            DriveError::NoLimit { path }
+        } else {
+            DriveError::NoPlace { path }
+        });
     }
     let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
     let floor = (vfs.f_blocks * unit / 10).max(FLOOR_MIN);

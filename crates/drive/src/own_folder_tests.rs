@@ -108,4 +108,5 @@ fn a_folder_that_somebody_removes_is_named_as_such() {
     ] {
         assert!(matches!(error, DriveError::FolderGone { .. }), "{error}");
     }
+    folder.remove().unwrap();
 }

@@ -1,12 +1,15 @@
 //! From what the user names down to the drives: partitions, device mapper, md, bcache, loop devices,
 //! and file systems on several devices.
 
+mod overlay;
+
 use crate::backing_file::lower_device;
 use crate::filesystem::FsClass;
 use crate::list::udev;
 use crate::mounts::{Mount, mount_at, mount_of, mounts, mounts_of_init, swaps};
 use crate::roots::{Roots, file_name, list_dir, read_text, split_dev};
 use crate::serve::served_model;
+use overlay::Layers;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -28,6 +31,8 @@ pub struct Stack {
     /// Why a part of it lives in memory, when it does: `zram0 is compressed memory`,
     /// `loop3 is a file on tmpfs /dev/shm`.
     pub memory_backed: Option<String>,
+    /// What an overlay in between does with the data, when [`stack_of_data`] met one.
+    pub overlay: Option<String>,
     /// Name of the model, when a part of it is a simulated drive that `sim mount` serves.
     pub served_model: Option<String>,
 }
@@ -66,6 +71,22 @@ pub fn stack_of_path(roots: &Roots, path: &Path) -> Stack {
     let mut walk = Walk::new(roots, &table);
     if let Some(mount) = mount_of(&table, &path, split_dev(meta.dev())) {
         walk.mount(mount);
+    }
+    walk.stack
+}
+
+/// The same of the data of a path only: of an overlay, the one layer into which a directory's new files go, or
+/// that has a file. Nothing where that layer cannot be seen, as in a container.
+pub fn stack_of_data(roots: &Roots, path: &Path) -> Stack {
+    let Ok(path) = fs::canonicalize(path) else { return Stack::default() };
+    let Ok(meta) = fs::metadata(&path) else { return Stack::default() };
+    if meta.file_type().is_block_device() {
+        return stack_of_device(roots, split_dev(meta.rdev()));
+    }
+    let table = mounts(roots);
+    let mut walk = Walk::new(roots, &table);
+    if let Some(mount) = mount_of(&table, &path, split_dev(meta.dev())) {
+        walk.data(mount, &path, meta.is_dir());
     }
     walk.stack
 }
@@ -295,25 +316,43 @@ impl<'a> Walk<'a> {
             return false;
         }
         self.seen_mounts.push(mount.id);
-        let mut found = false;
-        if let Some(upper) = mount.option("upperdir") {
-            found |= self.layer(Path::new(&upper));
-        }
+        let Layers { upper, lower } = Layers::of(mount);
+        let mut found = upper.is_some_and(|upper| self.layer(&upper));
         let evidence = self.stack.memory_backed.clone();
-        let lower =
-            mount.options_named("lowerdir").into_iter().flat_map(|dirs| split_layers(&dirs));
-        for dir in lower.chain(mount.options_named("lowerdir+")) {
-            found |= self.layer(Path::new(&dir));
+        for dir in lower {
+            found |= self.layer(&dir);
         }
         // A lower layer in memory is only read from: it does not make the overlay memory.
         self.stack.memory_backed = evidence;
         found
     }
 
-    /// A layer that is here. A container's overlay names directories of the host, which are not; one
-    /// that may not be looked at may be. Names that were given relative at the mount lead nowhere.
     fn layer(&mut self, dir: &Path) -> bool {
-        dir.is_absolute() && !matches!(dir.try_exists(), Ok(false)) && self.file(dir)
+        overlay::is_seen(dir) && self.file(dir)
+    }
+
+    /// The devices below the data of `path` on `mount`: of overlays, below the layer that has them.
+    fn data(&mut self, mount: &Mount, path: &Path, is_directory: bool) {
+        if FsClass::of(&mount.kind) != FsClass::Overlay {
+            self.mount(mount);
+            return;
+        }
+        let is_new = !self.seen_mounts.contains(&mount.id);
+        self.seen_mounts.push(mount.id);
+        let layer = Layers::of(mount).holding(mount, path, is_directory).filter(|_| is_new);
+        let point = mount.mount_point.display();
+        let Some(layer) = layer else {
+            let unseen = "is an overlay whose layers cannot be seen from here, nor the drive below";
+            self.stack.overlay = Some(format!("{point} {unseen}"));
+            return;
+        };
+        if let Some(below) = mount_at(self.mounts, &layer) {
+            self.data(below, &layer, is_directory);
+        }
+        let on = self.stack.whole_disks.first().map_or(String::new(), |disk| format!(" on {disk}"));
+        let does = if is_directory { "new files go to" } else { "the file lies in" };
+        self.stack.overlay =
+            Some(format!("{point} is an overlay: {does} its layer {}{on}", layer.display()));
     }
 
     fn memory(&mut self, evidence: Option<String>) {
@@ -321,22 +360,6 @@ impl<'a> Walk<'a> {
             self.stack.memory_backed = evidence;
         }
     }
-}
-
-/// Directories joined with colons, of which those in a name are escaped with a backslash.
-fn split_layers(dirs: &str) -> Vec<String> {
-    let mut layers = vec![String::new()];
-    let mut chars = dirs.chars();
-    while let Some(c) = chars.next() {
-        let last = layers.last_mut().expect("starts with one and only grows");
-        match c {
-            ':' => layers.push(String::new()),
-            '\\' => last.extend(chars.next()),
-            _ => last.push(c),
-        }
-    }
-    layers.retain(|layer| !layer.is_empty());
-    layers
 }
 
 #[cfg(test)]

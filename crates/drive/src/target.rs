@@ -11,7 +11,7 @@ use crate::own_folder;
 use crate::roots::{Roots, read_text};
 use crate::simulated::SimulatedDrive;
 use crate::simulated::spec::{PREFIX, Spec, SpecError};
-use crate::stack::{Stack, stack_of_path, system_disks};
+use crate::stack::{Stack, stack_of_data, system_disks};
 use drivescope_model::document::GateCheck;
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::target::{FileSystem, TargetInfo, TargetKind};
@@ -58,7 +58,7 @@ impl Target {
         let real = std::fs::canonicalize(path).map_err(fail)?;
         let meta = std::fs::metadata(&real).map_err(fail)?;
         let kind = kind_of(path, meta.file_type())?;
-        let stack = stack_of_path(roots, &real);
+        let stack = stack_of_data(roots, &real);
         let file_system = match kind {
             TargetKind::Block | TargetKind::Simulated => None,
             _ => Some(file_system_of(roots, &real)?),

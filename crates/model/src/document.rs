@@ -3,6 +3,7 @@
 use crate::drive::Drive;
 use crate::findings::{Finding, FindingId, Severity};
 use crate::host::{Calibration, Host};
+use crate::metrics::quantity_of;
 use crate::options::TestKind;
 use crate::plan::Plan;
 use crate::target::TargetInfo;
@@ -57,6 +58,22 @@ pub struct Metric {
     /// Findings that made it invalid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid_because: Vec<FindingId>,
+}
+
+impl Metric {
+    /// What shows that no measurement gave this, if so. Of a quantity that this version does not know only the
+    /// interval is looked at: it may be a difference.
+    pub fn impossible(&self) -> Option<String> {
+        let Self { key, value, unit, low, high, rounds, .. } = self;
+        let possible = quantity_of(key).map(|quantity| quantity.possible());
+        let is_odd = |figure: &&f64| possible.as_ref().is_some_and(|range| !range.contains(figure));
+        if let Some(odd) = std::iter::once(value).chain(rounds).find(is_odd) {
+            return Some(format!("{odd} {unit}, which no measurement gives"));
+        }
+        // An end may be beyond what is possible: it says how little few rounds tell.
+        let within = low <= value && value <= high;
+        (!within).then(|| format!("{value} {unit}, outside its own interval from {low} to {high}"))
+    }
 }
 
 /// A curve: rate over time, rate over position, access time over distance.

@@ -1,5 +1,7 @@
 //! The closed list of quantities: the last part of every metric key.
 
+use std::ops::RangeInclusive;
+
 /// A quantity that metrics carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantity {
@@ -165,6 +167,13 @@ pub const QUANTITIES: &[Quantity] = &[
         "first byte behind which nothing that was looked at could be read back, because requests failed",
     ),
 ];
+
+impl Quantity {
+    /// What its figures can be: none of these counts, times, rates and shares is ever below nothing.
+    pub fn possible(&self) -> RangeInclusive<f64> {
+        0.0..=if self.unit == "%" { 100.0 } else { f64::MAX }
+    }
+}
 
 /// The quantity that ends `key` (its part after the last dot).
 pub fn quantity_of(key: &str) -> Option<&'static Quantity> {

@@ -88,6 +88,16 @@ pub enum FormatError {
         /// `NaN`, `inf`, `-inf`.
         value: String,
     },
+    /// A metric that no measurement gives.
+    #[error("run {id}: {key} is {what}; export the run again, or mend that metric")]
+    Impossible {
+        /// Which run.
+        id: String,
+        /// Key of the metric.
+        key: String,
+        /// What it has, and why that cannot be.
+        what: String,
+    },
 }
 
 /// The document of a run, indented. Numbers that are not finite become `null`: see [`check`].
@@ -133,6 +143,23 @@ pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
     }
     if begin == 0 {
         return Err(FormatError::Empty);
+    }
+    Ok(runs)
+}
+
+/// The same of a file that anything may have written or changed since: also refuses metrics that cannot be.
+///
+/// # Errors
+/// As [`from_json`]; [`FormatError::Impossible`].
+pub fn from_file(text: &str) -> Result<Vec<Run>, FormatError> {
+    let runs = from_json(text)?;
+    for run in &runs {
+        for metric in run.tests.iter().flat_map(|test| &test.metrics) {
+            if let Some(what) = metric.impossible() {
+                let (id, key) = (run.id.clone(), metric.key.clone());
+                return Err(FormatError::Impossible { id, key, what });
+            }
+        }
     }
     Ok(runs)
 }

@@ -25,7 +25,7 @@ mod summary;
 #[cfg(test)]
 mod testing;
 
-pub use document::{FormatError, all_to_json, check, from_json, to_json};
+pub use document::{FormatError, all_to_json, check, from_file, from_json, to_json};
 pub use error::{ErrorKind, StoreError};
 pub use location::Location;
 pub use store::{Added, Store};

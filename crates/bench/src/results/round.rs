@@ -92,7 +92,7 @@ impl Round {
     pub(super) fn record(&self, split: Split) -> PhaseRecord {
         let (measured, effort) = (&self.measured, &self.measured.effort);
         let percent = |ns: u64| ns as f64 / effort.wall_ns.max(1) as f64 * 100.0;
-        let cpu_pct = percent(effort.usage.cpu_ns());
+        let cpu_pct = percent(effort.usage.cpu_ns);
         PhaseRecord {
             cell: self.cell.clone(),
             round: self.round,
@@ -172,7 +172,7 @@ pub struct CoresTaken {
 impl CoresTaken {
     /// Of what all processors did and this program used meanwhile.
     pub fn of(all: CoreTimes, own: Usage) -> Self {
-        let others_ns = all.busy_ns.saturating_sub(own.cpu_ns());
+        let others_ns = all.busy_ns.saturating_sub(own.cpu_ns);
         Self { others_ns, steal_ns: all.steal_ns, total_ns: all.total_ns }
     }
 

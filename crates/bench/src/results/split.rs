@@ -2,8 +2,9 @@
 //!
 //! Of the two, only the sum is exact on most kernels: with tick-based accounting
 //! (CONFIG_TICK_CPU_ACCOUNTING) each tick of the clock goes to the mode it finds the thread in, and
-//! `getrusage` divides the exact sum in that ratio (`cputime_adjust` in kernel/sched/cputime.c). A round
-//! without a tick shows all of it in one mode. So the ticks of all rounds are pooled.
+//! `getrusage` divides what the thread had run by its last tick in that ratio (`cputime_adjust` in
+//! kernel/sched/cputime.c). A round without a tick shows all of it in one mode, or nothing at all. So the
+//! ticks of all rounds are pooled.
 
 use crate::usage::Usage;
 use drivescope_stats::interval::Interval;
@@ -26,7 +27,7 @@ impl Split {
     pub fn of(rounds: impl IntoIterator<Item = Usage>, confidence: f64) -> Self {
         let all = rounds.into_iter().fold(Usage::default(), std::ops::Add::add);
         let ticks = |ns: u64| ns as f64 / TICK_NS;
-        let (user, both) = (ticks(all.user_ns), ticks(all.cpu_ns()));
+        let (user, both) = (ticks(all.user_ns), ticks(all.user_ns + all.sys_ns));
         let share = succession(user, both).expect("a part is not more than the sum");
         let interval = wilson_interval(user, both, confidence);
         Self { share, interval: interval.expect("a part is not more than the sum") }
@@ -49,7 +50,8 @@ mod tests {
     use super::*;
 
     fn usage(user_ms: u64, sys_ms: u64) -> Usage {
-        Usage { user_ns: user_ms * 1_000_000, sys_ns: sys_ms * 1_000_000, switches: 0 }
+        let [user_ns, sys_ns] = [user_ms, sys_ms].map(|ms| ms * 1_000_000);
+        Usage { cpu_ns: user_ns + sys_ns, user_ns, sys_ns, switches: 0 }
     }
 
     #[test]

@@ -25,9 +25,11 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
         match FsClass::of(&fs.kind) {
             FsClass::Network => notice(FindingId::NetworkFs, at),
             FsClass::Fuse => notice(FindingId::FuseFs, at),
-            FsClass::Overlay => notice(FindingId::SharedDrive, at),
-            FsClass::Local | FsClass::Memory => {}
+            FsClass::Local | FsClass::Memory | FsClass::Overlay => {}
         }
+    }
+    if let Some(evidence) = &target.stack().overlay {
+        notice(FindingId::SharedDrive, evidence.clone());
     }
     if let Some(evidence) = target.compression() {
         notice(FindingId::Compression, evidence);

@@ -212,9 +212,49 @@ fn an_overlay_is_as_volatile_as_its_upper_layer() {
 }
 
 #[test]
-fn layers_are_split_at_colons_that_are_not_escaped() {
-    assert_eq!(split_layers(r"/a:/b\:c::/d"), ["/a", "/b:c", "/d"]);
-    assert_eq!(split_layers(""), Vec::<String>::new());
+fn of_an_overlay_the_layer_counts_that_has_the_data() {
+    let fake = Fake::two_disks();
+    for dir in ["upper", "lower", "merged"] {
+        fs::create_dir(fake.path(dir).join("")).unwrap();
+    }
+    // What the overlay shows is stood for by files of the same names.
+    for file in ["upper/new", "lower/old", "merged/new", "merged/old"] {
+        fs::write(fake.path(file), "x").unwrap();
+    }
+    let at = |dir: &str| fake.path("").canonicalize().unwrap().join(dir).display().to_string();
+    let overlay = |upper: &str| {
+        format!(
+            "2 1 0:50 / {} rw - overlay overlay rw,lowerdir={},upperdir={upper}",
+            at("merged"),
+            at("lower")
+        )
+    };
+    let upper = format!("3 1 8:18 / {} rw - ext4 /dev/sdb2 rw", at("upper"));
+    let memory = format!("3 1 0:51 / {} rw - tmpfs tmpfs rw", at("upper"));
+    let stack_at = |path: &str, lines: &[&str]| {
+        let root = "1 0 8:1 / / rw - ext4 /dev/sda1 rw";
+        fake.mounts(&[&[root], lines].concat());
+        stack_of_data(&fake.roots, &fake.path(path))
+    };
+    let seen = overlay(&at("upper"));
+    for (path, disk, words) in [
+        ("merged", "sdb", "new files go to its layer"),
+        ("merged/new", "sdb", "the file lies in its layer"),
+        ("merged/old", "sda", "the file lies in its layer"),
+    ] {
+        let stack = stack_at(path, &[&seen, &upper]);
+        assert_eq!((disks(&stack), &stack.memory_backed), (vec![disk], &None), "{path}");
+        let said = stack.overlay.unwrap();
+        assert!(said.contains(words) && said.ends_with(&format!(" on {disk}")), "{said}");
+    }
+    let stack = stack_at("merged", &[&seen, &memory]);
+    assert!(stack.names.is_empty() && stack.memory_backed.is_some(), "{stack:?}");
+    for path in ["merged", "merged/old"] {
+        let stack = stack_at(path, &[&overlay("/host/only/upper")]);
+        assert!(stack.names.is_empty(), "the drive of a lower layer only: {stack:?}");
+        assert!(stack.overlay.unwrap().contains("cannot be seen"));
+    }
+    assert_eq!(stack_at("lower", &[&seen]).overlay, None);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments, ShowOptio
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::signals::RunSignals;
+use drivescope_bench::error::BenchError;
 use drivescope_bench::suites::{self, Overrides};
 use drivescope_bench::{clock, engine, planner};
 use drivescope_drive::gate::OwnPlaces;
@@ -168,7 +169,7 @@ fn carry_out(
         originals::check(&jobs)?;
         claim_all(&mut jobs, allowed, &own, terminal.as_ref())?;
     }
-    let store = open_store(no_save, store.store.as_deref())?;
+    let store = open_store_whole(no_save, store.store.as_deref(), allowed.is_some(), signals)?;
     signals.begin(STOPPING);
     clean_leftovers(&jobs);
     measure(jobs, &options, store, signals)
@@ -241,6 +242,24 @@ fn find_targets(paths: &[PathBuf], are_written: bool) -> Result<Vec<Target>, Fai
     }
     restore::refuse_open(&targets)?;
     Ok(targets)
+}
+
+/// Opens the store; a signal meanwhile ends the run after it, so that no half of one is left behind. One that
+/// came before a claim is answered already.
+fn open_store_whole(
+    no_save: bool,
+    store: Option<&str>,
+    has_begun: bool,
+    signals: &RunSignals,
+) -> Result<Option<Store>, Failure> {
+    if !has_begun {
+        signals.begin("");
+    }
+    let opened = open_store(no_save, store)?;
+    if !has_begun && signals.was_signalled() {
+        return Err(BenchError::Interrupted.into());
+    }
+    Ok(opened)
 }
 
 fn open_store(no_save: bool, store: Option<&str>) -> Result<Option<Store>, Failure> {

@@ -7,9 +7,9 @@ use drivescope_model::document::{Run, TestStatus};
 use drivescope_report::clean;
 use drivescope_report::text::{self, RunRow};
 use drivescope_store::{
-    Added, Filter, Location, RunSummary, Store, all_to_json, from_json, to_json,
+    Added, Filter, Location, RunSummary, Store, all_to_json, from_file, to_json,
 };
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// What `--table` says of a run that phybs would not print.
@@ -113,11 +113,16 @@ pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
 
 /// Stores runs from files; all of a file or nothing of it. What is stored is not replaced.
 pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
-    let mut store = Store::open(&Location::parse(arguments.store.store.as_deref())?)?;
+    // Not made for files that have nothing for it.
+    let mut opened = None;
     for path in &arguments.files {
         let text = read(path)?;
-        let runs = from_json(&text)
+        let runs = from_file(&text)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        let store = match &mut opened {
+            Some(store) => store,
+            none => none.insert(Store::open(&Location::parse(arguments.store.store.as_deref())?)?),
+        };
         if runs.is_empty() {
             output::tell(&clean(&format!("no runs in {}", path.display())));
         }
@@ -143,6 +148,13 @@ fn read(path: &Path) -> Result<String, Failure> {
     } else {
         std::fs::read_to_string(path).map(|read| text = read)
     };
-    result.map_err(|e| Failure::usage(format!("cannot read {}: {e}", path.display())))?;
+    result.map_err(|error| {
+        let remedy = match error.kind() {
+            ErrorKind::NotFound => "name a file that drivescope export or run --json wrote",
+            ErrorKind::PermissionDenied => "check its owner and mode",
+            _ => "import reads files of drivescope export and run --json",
+        };
+        Failure::usage(format!("cannot read {}: {error}; {remedy}", path.display()))
+    })?;
     Ok(text)
 }

@@ -235,7 +235,49 @@ prop_compose! {
     }
 }
 
+#[test]
+fn a_metric_that_cannot_be_is_refused_in_a_file_and_read_in_the_store() {
+    type Spoil = fn(&mut Metric);
+    let cases: [(&str, Spoil); 5] = [
+        ("is -5 MB/s, which no measurement gives", |metric| metric.value = -5.0),
+        ("is -1 MB/s, which", |metric| metric.rounds[1] = -1.0),
+        ("outside its own interval", |metric| metric.low = metric.value * 2.0),
+        ("outside its own interval", |metric| metric.high = metric.value / 2.0),
+        ("is 101 MB/s, which", |metric| {
+            metric.key = "verify.capacity.sure_pct".into();
+            (metric.value, metric.high) = (101.0, 102.0);
+        }),
+    ];
+    assert_eq!(from_file(&to_json(&rich_run(ID))).unwrap(), [rich_run(ID)]);
+    for (words, spoil) in cases {
+        let mut run = rich_run(ID);
+        let metric = &mut run.tests[0].metrics[0];
+        spoil(metric);
+        let message = from_file(&to_json(&run)).unwrap_err().to_string();
+        let key = &run.tests[0].metrics[0].key;
+        assert!(message.starts_with(&format!("run {ID}: {key} ")), "{message}");
+        assert!(message.contains(words) && message.contains("; "), "{message}");
+        assert_eq!(from_stored(&to_json(&run)).unwrap(), run);
+    }
+}
+
 proptest! {
+    #[test]
+    fn a_file_is_taken_if_every_figure_of_it_can_be(
+        figures in prop::collection::vec(-9.0..9.0f64, 2..6), low in -9.0..9.0f64, high in -9.0..9.0f64,
+        known: bool,
+    ) {
+        let mut run = rich_run(ID);
+        let key = if known { "transfer.a.iops" } else { "transfer.a.drift_us" };
+        run.tests[0].metrics[0] = Metric {
+            key: key.into(), value: figures[0], low, high, rounds: figures[1..].to_vec(),
+            ..run.tests[0].metrics[0].clone()
+        };
+        let possible = !known || figures.iter().all(|&figure| figure >= 0.0);
+        let expected = possible && (low..=high).contains(&figures[0]);
+        prop_assert_eq!(from_file(&to_json(&run)).is_ok(), expected);
+    }
+
     #[test]
     fn every_run_reads_back(run in any_run()) {
         prop_assert_eq!(from_json(&to_json(&run)).unwrap(), vec![run.clone()]);
