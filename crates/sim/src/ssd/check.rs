@@ -6,6 +6,8 @@ use crate::numbers::{outside, plain};
 
 /// Ten seconds: no operation of a drive takes longer, and sums of such times stay far from overflow.
 const TIME_MAX_US: f64 = 1e7;
+/// Shorter than any access to a cell of flash, which takes microseconds.
+const CELL_TIME_MIN_US: f64 = 0.1;
 /// Slower than any link or flash bus.
 const RATE_MIN_MB_S: f64 = 0.01;
 /// Faster than any link or flash bus.
@@ -37,6 +39,10 @@ impl Problems {
     fn time(&mut self, field: &str, value_us: f64) {
         let unit = if field.ends_with("_ms") { "ms" } else { "µs" };
         self.range(field, value_us, (0.0, TIME_MAX_US), unit);
+    }
+
+    fn cell_time(&mut self, field: &str, value_us: f64) {
+        self.range(field, value_us, (CELL_TIME_MIN_US, TIME_MAX_US), "µs");
     }
 
     fn rate(&mut self, field: &str, value_mb_s: f64) {
@@ -128,6 +134,8 @@ impl SsdParams {
                 problems.add(field, format!("is {is}; give 0 to the capacity, {most} GB"));
             }
         }
+        problems.cell_time("flash.slc_read_us", self.flash.slc_read_us);
+        problems.cell_time("flash.slc_program_us", self.flash.slc_program_us);
         problems.share("slc.dynamic_free_share", slc.dynamic_free_share);
         problems.time("slc.idle_before_fold_ms", slc.idle_before_fold_ms);
         problems.expect(
@@ -211,11 +219,11 @@ fn check_flash(flash: &FlashParams, problems: &mut Problems) {
         "must have one value for each of bits_per_cell, lowest page first",
     );
     for &read_us in &flash.read_us {
-        problems.time("flash.read_us", read_us);
+        problems.cell_time("flash.read_us", read_us);
     }
     problems.rate("flash.channel_mb_s", flash.channel_mb_s);
-    problems.time("flash.program_us", flash.program_us);
-    problems.time("flash.erase_us", flash.erase_us);
+    problems.cell_time("flash.program_us", flash.program_us);
+    problems.cell_time("flash.erase_us", flash.erase_us);
     problems.time("flash.slc_read_us", flash.slc_read_us);
     problems.time("flash.slc_program_us", flash.slc_program_us);
     problems.time("flash.suspend_us", flash.suspend_us.unwrap_or(0.0));

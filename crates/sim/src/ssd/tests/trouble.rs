@@ -124,6 +124,9 @@ fn parameters_that_cannot_be_are_named() {
             p.thermal = Some(thermal());
             p.thermal.as_mut().unwrap().throttle_stop_c = 90.0;
         }),
+        ("flash.read_us", |p| p.flash.read_us[0] = 0.0),
+        ("flash.program_us", |p| p.flash.program_us = 0.0),
+        ("flash.erase_us", |p| p.flash.erase_us = 0.0),
     ];
     for (field, edit) in cases {
         let mut params = small();
