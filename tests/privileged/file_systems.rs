@@ -38,6 +38,23 @@ fn the_common_file_systems_are_measured_with_direct_io() {
 }
 
 #[test]
+fn a_file_system_that_releases_files_late_is_left_as_it_was() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 2048, "mkfs.ntfs", &["-q", "-F", "-f"]) else { return };
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(mount) = Mount::new(&scratch, &device.node, &["-t", "ntfs-3g"]) else { return };
+    for engine in ["uring", "threads"] {
+        let options = ["--json", "--engine", engine];
+        let run = scratch.run(&mount.point, &[TINY, ONE_CELL, &options]).code(0).json();
+        assert_eq!(statuses(&run), [("transfer", "done")], "{engine}");
+        assert_eq!(names(&mount.point), Vec::<String>::new(), "{engine}");
+    }
+}
+
+#[test]
 fn a_compressing_file_system_is_noticed() {
     let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
         return;

@@ -313,8 +313,10 @@ fn metric(key: String, rounds: Vec<f64>) -> Metric {
     let value = summary::median(&rounds).unwrap_or(0.0);
     let interval = interval::median_interval(&rounds, CONFIDENCE);
     // A rate or time below nothing is no statement; few, scattered rounds would make one.
-    let (low, high) = interval.map_or((value, value), |i| (i.low.max(0.0), i.high));
     let unit = quantity.map_or("", |q| q.unit).to_string();
+    // Nor is a share above the whole.
+    let most = if unit == "%" { 100.0 } else { f64::INFINITY };
+    let (low, high) = interval.map_or((value, value), |i| (i.low.max(0.0), i.high.min(most)));
     Metric { key, value, unit, low, high, rounds, valid: true, invalid_because: Vec::new() }
 }
 

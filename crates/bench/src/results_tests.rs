@@ -111,6 +111,17 @@ fn of_the_rounds_of_a_cell_the_worst_is_told() {
     assert_eq!((findings[0].evidence.as_str(), findings[0].count()), ("0.99", 1));
 }
 
+#[test]
+fn the_interval_of_a_share_ends_at_nothing_and_at_the_whole() {
+    let share = |rounds: &[f64]| metric("tiny-writes.x.cache_share_pct".into(), rounds.to_vec());
+    let near_the_whole = share(&[99.6, 97.0, 99.9]);
+    assert_eq!(near_the_whole.high, 100.0);
+    assert!(near_the_whole.low > 0.0);
+    assert_eq!(share(&[0.1, 3.0, 0.0]).low, 0.0);
+    let rate = metric("tiny-writes.x.iops".into(), vec![99.6, 97.0, 99.9]);
+    assert!(rate.high > 100.0, "only shares have a whole");
+}
+
 proptest! {
     #[test]
     fn no_rounds_give_a_metric_that_cannot_be(

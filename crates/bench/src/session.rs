@@ -60,7 +60,6 @@ pub struct Session<'a> {
     cpus: u32,
     /// What is known of the target before the first request.
     findings: Vec<Finding>,
-    folder: Option<OwnFolder>,
     /// The claim of a block device that may be written, until it is opened.
     claim: Option<RawDisk>,
     /// What it was claimed for.
@@ -68,6 +67,8 @@ pub struct Session<'a> {
     /// Where originals are kept while tests write patterns.
     keeping: Option<Keeping<'a>>,
     device: Option<Device>,
+    /// Behind the device, whose file must be closed before its folder goes.
+    folder: Option<OwnFolder>,
     /// The simulated drive in use, whose clock is the session's: the target, or a file on one like it.
     simulated: Option<Arc<SimulatedDrive>>,
     pass: u64,

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Beginning of the folder's name.
 const PREFIX: &str = ".drivescope-";
@@ -30,6 +31,12 @@ const MANIFEST_MAX_BYTES: usize = 64 << 10;
 const FLOOR_MIN: u64 = 1 << 30;
 /// `RAMFS_MAGIC` of linux/magic.h, which rustix does not name.
 const RAMFS_MAGIC: u32 = 0x8584_58f6;
+
+/// What FUSE and NFS call a file that was removed before its last descriptor was released.
+const LEAVING: [&str; 2] = [".fuse_hidden", ".nfs"];
+/// Both release a closed file a moment later: how long that is waited for, and how often it is looked.
+const LEAVING_TIME_MAX: Duration = Duration::from_secs(2);
+const LEAVING_LOOK: Duration = Duration::from_millis(10);
 
 /// Folders of this process that are still there, for an end that cannot wait for their owners.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -50,10 +57,9 @@ pub struct OwnFolder {
     parent: PathBuf,
     path: PathBuf,
     dir: OwnedFd,
-    /// Holds the lock until the folder is gone.
-    manifest: OwnedFd,
+    /// Holds the lock until the files are gone; `None` when the folder is.
+    manifest: Option<OwnedFd>,
     files: Vec<String>,
-    removed: bool,
 }
 
 impl OwnFolder {
@@ -78,8 +84,8 @@ impl OwnFolder {
             }
         };
         own().push(path.clone());
-        let parent = parent.to_path_buf();
-        let folder = Self { parent, path, dir, manifest, files: Vec::new(), removed: false };
+        let (parent, manifest) = (parent.to_path_buf(), Some(manifest));
+        let folder = Self { parent, path, dir, manifest, files: Vec::new() };
         folder.write_manifest()?;
         Ok(folder)
     }
@@ -147,23 +153,23 @@ impl OwnFolder {
     }
 
     fn remove_now(&mut self) -> Result<(), DriveError> {
-        if self.removed {
-            return Ok(());
-        }
-        self.removed = true;
+        let Some(manifest) = self.manifest.take() else { return Ok(()) };
         own().retain(|path| *path != self.path);
-        remove_listed(&self.path, self.dir.as_fd(), &self.files)
+        remove_listed(&self.path, self.dir.as_fd(), &self.files)?;
+        drop(manifest);
+        remove_emptied(&self.path, LEAVING_TIME_MAX)
     }
 
     fn write_manifest(&self) -> Result<(), DriveError> {
+        let Some(file) = &self.manifest else { return Ok(()) };
         let manifest = Manifest { purpose: PURPOSE.to_string(), files: self.files.clone() };
         let text = serde_json::to_vec_pretty(&manifest).expect("a list of names is valid JSON");
         let fail = |errno| self.write_error(&self.path.join(MANIFEST), errno);
         // Overwrite, then cut: a kill in between leaves trailing bytes of the longer old text, which
         // `parse_manifest` ignores by reading one JSON value only.
-        write_all(self.manifest.as_fd(), &text).map_err(fail)?;
-        rustix::fs::ftruncate(&self.manifest, text.len() as u64).map_err(fail)?;
-        rustix::fs::fdatasync(&self.manifest).map_err(fail)
+        write_all(file.as_fd(), &text).map_err(fail)?;
+        rustix::fs::ftruncate(file, text.len() as u64).map_err(fail)?;
+        rustix::fs::fdatasync(file).map_err(fail)
     }
 
     fn write_error(&self, path: &Path, errno: Errno) -> DriveError {
@@ -192,8 +198,10 @@ pub fn remove_all_own() {
             continue;
         };
         if let Ok(files) = parse_manifest(manifest.as_fd()) {
-            // There is nobody left to tell.
-            let _ = remove_listed(&path, dir.as_fd(), &files);
+            // There is nobody left to tell, and nothing to wait for: the owners' descriptors go with the
+            // process, and what then remains is an empty folder, which [`clean`] knows.
+            let removed = remove_listed(&path, dir.as_fd(), &files);
+            let _ = removed.and_then(|()| remove_emptied(&path, Duration::ZERO));
         }
     }
 }
@@ -250,7 +258,7 @@ enum Found {
     /// The lock on the manifest keeps others from cleaning it at the same time.
     Dead {
         dir: OwnedFd,
-        _lock: OwnedFd,
+        lock: OwnedFd,
         files: Vec<String>,
     },
 }
@@ -272,7 +280,7 @@ fn examine(path: &Path) -> Result<Found, String> {
         return Ok(Found::Alive);
     }
     let files = parse_manifest(manifest.as_fd())?;
-    Ok(Found::Dead { dir, _lock: manifest, files })
+    Ok(Found::Dead { dir, lock: manifest, files })
 }
 
 /// Removes the folder of a dead run; `Ok(false)` if the run is alive.
@@ -280,10 +288,12 @@ fn remove_if_dead(path: &Path) -> Result<bool, String> {
     match examine(path)? {
         Found::Alive => return Ok(false),
         Found::Empty => rustix::fs::rmdir(path).map_err(|errno| errno.to_string())?,
-        Found::Dead { dir, files, .. } => {
+        Found::Dead { dir, lock, files } => {
             // All or nothing: without its manifest the folder would be nobody's.
             refuse_foreign(path, &files)?;
             remove_listed(path, dir.as_fd(), &files).map_err(|error| error.to_string())?;
+            drop(lock);
+            remove_emptied(path, LEAVING_TIME_MAX).map_err(|error| error.to_string())?;
         }
     }
     Ok(true)
@@ -342,9 +352,13 @@ fn lock(fd: BorrowedFd<'_>) -> Result<(), Errno> {
     }
 }
 
-/// Deletes the named files, the manifest and the folder; fails if anything else is in it.
+fn cannot_clean(path: &Path, errno: Errno) -> DriveError {
+    DriveError::CannotClean { path: path.into(), why: errno.to_string() }
+}
+
+/// Deletes the named files and the manifest.
 fn remove_listed(path: &Path, dir: BorrowedFd<'_>, files: &[String]) -> Result<(), DriveError> {
-    let fail = |errno: Errno| DriveError::CannotClean { path: path.into(), why: errno.to_string() };
+    let fail = |errno| cannot_clean(path, errno);
     for name in files.iter().map(String::as_str).chain([MANIFEST]) {
         match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => continue,
@@ -355,11 +369,34 @@ fn remove_listed(path: &Path, dir: BorrowedFd<'_>, files: &[String]) -> Result<(
             Ok(_) => rustix::fs::unlinkat(dir, name, AtFlags::empty()).map_err(fail)?,
         }
     }
-    match rustix::fs::rmdir(path) {
-        // Somebody was faster.
-        Err(Errno::NOENT) => Ok(()),
-        other => other.map_err(fail),
+    Ok(())
+}
+
+/// Removes the folder whose files are deleted and closed; fails if anything else is in it. The manifest
+/// must be closed too: while it is open, its file system may keep it under another name.
+fn remove_emptied(path: &Path, patience: Duration) -> Result<(), DriveError> {
+    let start = Instant::now();
+    loop {
+        match rustix::fs::rmdir(path) {
+            Err(Errno::NOTEMPTY | Errno::EXIST)
+                if start.elapsed() < patience && holds_only_leaving(path) =>
+            {
+                std::thread::sleep(LEAVING_LOOK);
+            }
+            // Without its manifest it looks like one that was never finished: another run may remove it.
+            Err(Errno::NOENT) => return Ok(()),
+            other => return other.map_err(|errno| cannot_clean(path, errno)),
+        }
     }
+}
+
+/// Whether all that is still in the folder are removed files that somebody has yet to release.
+fn holds_only_leaving(path: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(path) else { return false };
+    let is_leaving = |name: &OsStr| {
+        LEAVING.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
+    };
+    entries.flatten().all(|entry| is_leaving(&entry.file_name()))
 }
 
 fn write_all(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {

@@ -31,7 +31,7 @@ fn a_living_run_is_left_alone_and_a_dead_one_is_cleaned() {
     dead.create_file("data", Bytes(4096)).unwrap();
     // A killed run: its descriptors close, its folder stays.
     let path = dead.path().to_path_buf();
-    dead.removed = true;
+    drop(dead.manifest.take());
     drop(dead);
     let seen = look(parent.path()).unwrap();
     assert_eq!(entries(&path), 2, "looking removes nothing");
@@ -40,6 +40,35 @@ fn a_living_run_is_left_alone_and_a_dead_one_is_cleaned() {
     assert_eq!(cleaned.removed, [path]);
     assert_eq!(cleaned.in_use, [living.path().to_path_buf()]);
     assert_eq!(entries(living.path()), 2);
+}
+
+#[test]
+fn files_that_are_released_late_are_waited_for() {
+    for name in [".fuse_hidden0000000700000001", ".nfs00000000003a2b1c00000001"] {
+        let parent = scratch();
+        let folder = OwnFolder::create(parent.path(), "late").unwrap();
+        let hidden = folder.path().join(name);
+        std::fs::write(&hidden, "").unwrap();
+        let releasing = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            std::fs::remove_file(hidden).unwrap();
+        });
+        folder.remove().unwrap();
+        releasing.join().unwrap();
+        assert_eq!(entries(parent.path()), 0);
+    }
+}
+
+#[test]
+fn somebody_elses_file_in_the_folder_is_kept_and_not_waited_for() {
+    let parent = scratch();
+    let folder = OwnFolder::create(parent.path(), "shared").unwrap();
+    let foreign = folder.path().join("precious");
+    std::fs::write(&foreign, "keep").unwrap();
+    let start = Instant::now();
+    let error = folder.remove().unwrap_err();
+    assert!(matches!(error, DriveError::CannotClean { .. }), "{error}");
+    assert!(start.elapsed() < LEAVING_TIME_MAX && foreign.exists());
 }
 
 #[test]

@@ -86,7 +86,8 @@ pub(crate) const FIND: &str = "SELECT id, COUNT(*) OVER () FROM runs WHERE id BE
 pub(crate) const NEWEST: &str =
     "SELECT id FROM runs ORDER BY started_unix_us DESC, id DESC LIMIT 1";
 
-/// Summaries, newest first: a pattern for the drive, a label in small letters or NULL, a limit.
+/// Summaries, newest first: a pattern for the drive, a label in small letters or NULL, a limit. The headline
+/// is the first number that says most of its test.
 pub(crate) const LIST: &str = "SELECT
         id, started_at, elapsed_s, label, suite, target,
         drive_name, drive_model, drive_serial, status, simulated, format,
@@ -96,8 +97,17 @@ pub(crate) const LIST: &str = "SELECT
             WHERE run_id = runs.id AND valid = 1 AND key LIKE 'transfer.seq%.write.mb!_s' ESCAPE '!'),
         (SELECT MAX(value) FROM metrics
             WHERE run_id = runs.id AND valid = 1 AND key = 'transfer.rnd4k_q1t1.read.iops'),
-        (SELECT COUNT(*) FROM metrics WHERE run_id = runs.id AND valid = 0)
-    FROM runs
+        (SELECT COUNT(*) FROM metrics WHERE run_id = runs.id AND valid = 0),
+        headline.key, headline.value, headline.unit
+    FROM runs LEFT JOIN metrics headline ON headline.run_id = runs.id AND headline.ordinal =
+        (SELECT MIN(ordinal) FROM metrics WHERE run_id = runs.id AND valid = 1 AND (
+            key LIKE 'transfer.%.mb!_s' ESCAPE '!'
+            OR key LIKE 'latency.%.lat!_p50!_us' ESCAPE '!'
+            OR key LIKE 'surface.%.mean!_mb!_s' ESCAPE '!'
+            OR key LIKE 'tiny-writes.%.iops' ESCAPE '!'
+            OR key LIKE 'align.%.sector!_bytes' ESCAPE '!'
+            OR key LIKE 'fill.%.mean!_mb!_s' ESCAPE '!'
+            OR key LIKE 'verify.%.real!_bytes' ESCAPE '!'))
     WHERE (LOWER(target) LIKE $1 ESCAPE '!'
         OR LOWER(drive_name) LIKE $1 ESCAPE '!'
         OR LOWER(drive_model) LIKE $1 ESCAPE '!'

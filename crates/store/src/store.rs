@@ -327,6 +327,9 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         seq_write_mb_s: row.get(13)?,
         rnd4k_q1t1_read_iops: row.get(14)?,
         invalid_metrics: row.get::<_, i64>(15)?.unsigned_abs(),
+        headline_key: row.get(16)?,
+        headline_value: row.get(17)?,
+        headline_unit: row.get(18)?,
     })
 }
 

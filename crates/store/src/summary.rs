@@ -79,6 +79,12 @@ pub struct RunSummary {
     pub rnd4k_q1t1_read_iops: Option<f64>,
     /// How many numbers of the run are marked invalid.
     pub invalid_metrics: u64,
+    /// Key of the first valid number that says most of a test, in the order of the document.
+    pub headline_key: Option<String>,
+    /// That number.
+    pub headline_value: Option<f64>,
+    /// Its unit.
+    pub headline_unit: Option<String>,
 }
 
 impl RunSummary {

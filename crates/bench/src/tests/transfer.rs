@@ -44,7 +44,11 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let options = &context.suite.transfer;
     let all = cells(options);
     if all.is_empty() {
-        return skipped(TestKind::Transfer, context, "the suite names no cells");
+        return skipped(
+            TestKind::Transfer,
+            context,
+            "names no cells: name some with --cells or --set transfer.preset",
+        );
     }
     let restores = restoring::of(context, options.area);
     let refused = no_writes(context, WriteLevel::Restore).map(String::from);
@@ -232,6 +236,9 @@ pub(super) fn leave_the_cache(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planner;
+    use crate::testing::{run_target, suite_of};
+    use drivescope_model::plan::Engine;
 
     #[test]
     fn cells_run_reads_first_then_writes_then_mixes() {
@@ -252,6 +259,16 @@ mod tests {
                 "rnd4k_q1t1.mix70"
             ]
         );
+    }
+
+    #[test]
+    fn a_suite_without_cells_is_told_so_in_a_sentence() {
+        let mut suite = suite_of(TestKind::Transfer);
+        (suite.transfer.preset, suite.transfer.shapes) = (None, Vec::new());
+        let target = run_target("sim:wd40efrx");
+        let plan = planner::plan(suite, 1, Engine::Sim, &target, false, WriteLevel::Read);
+        let message = plan.unwrap_err().to_string();
+        assert!(message.contains("sim:wd40efrx: transfer names no cells: "), "{message}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::arguments::{ExportArguments, ImportArguments, RunsArguments, ShowArgu
 use crate::exit::{Code, Failure};
 use crate::output;
 use drivescope_model::document::{Run, TestStatus};
+use drivescope_model::units::{Bytes, three_digits};
 use drivescope_report::clean;
 use drivescope_report::text::{self, RunRow};
 use drivescope_store::{
@@ -49,6 +50,9 @@ fn row(summary: &RunSummary) -> RunRow {
     if let Some(rate) = summary.rnd4k_q1t1_read_iops {
         headline.push(format!("{rate:.0} IOPS"));
     }
+    if headline.is_empty() {
+        headline.extend(first_figure(summary));
+    }
     if headline.is_empty() && summary.invalid_metrics > 0 {
         headline.push("no valid figures".to_string());
     }
@@ -68,6 +72,19 @@ fn row(summary: &RunSummary) -> RunRow {
         status,
         headline: headline.join(" · "),
     }
+}
+
+/// The main figure of a run without the reads that others are known by: `span100 85.1 µs`.
+fn first_figure(summary: &RunSummary) -> Option<String> {
+    let (_, rest) = summary.headline_key.as_deref()?.split_once('.')?;
+    let (cell, quantity) = rest.rsplit_once('.')?;
+    let value = summary.headline_value?;
+    let figure = match (summary.headline_unit.as_deref()?, quantity) {
+        ("bytes", _) => Bytes(value as u64).to_string(),
+        (_, "iops") => format!("{} IOPS", three_digits(value)),
+        (unit, _) => format!("{} {unit}", three_digits(value)),
+    };
+    Some(format!("{cell} {figure}"))
 }
 
 /// Shows one run.

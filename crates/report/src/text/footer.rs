@@ -72,15 +72,10 @@ fn intervals(result: &TestResult, shown: bool) -> Option<String> {
 /// The common limiter, and the phases that had another: `limited by the drive;`, `by one CPU in …`.
 fn limits(result: &TestResult) -> Vec<String> {
     let mut groups: Vec<(Limiter, Vec<&str>)> = Vec::new();
-    // The rate of an open loop is asked for; saying that it limits would only confuse.
-    for phase in result.phases.iter().filter(|phase| phase.limiter != Limiter::Schedule) {
-        let at = groups.iter().position(|(limiter, _)| *limiter == phase.limiter);
-        let at = at.unwrap_or_else(|| {
-            groups.push((phase.limiter, Vec::new()));
-            groups.len() - 1
-        });
-        if !groups[at].1.contains(&phase.cell.as_str()) {
-            groups[at].1.push(&phase.cell);
+    for (cell, limiter) in common_limiters(result) {
+        match groups.iter_mut().find(|(known, _)| *known == limiter) {
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((limiter, vec![cell])),
         }
     }
     groups.sort_by_key(|(_, cells)| std::cmp::Reverse(cells.len()));
@@ -96,6 +91,28 @@ fn limits(result: &TestResult) -> Vec<String> {
         }
     }
     texts
+}
+
+/// Each cell with the limiter of most of its rounds; of the first such, where they are even.
+fn common_limiters(result: &TestResult) -> Vec<(&str, Limiter)> {
+    let mut cells: Vec<(&str, Vec<(Limiter, usize)>)> = Vec::new();
+    // The rate of an open loop is asked for; saying that it limits would only confuse.
+    for phase in result.phases.iter().filter(|phase| phase.limiter != Limiter::Schedule) {
+        let at = cells.iter().position(|(cell, _)| *cell == phase.cell);
+        let at = at.unwrap_or_else(|| {
+            cells.push((&phase.cell, Vec::new()));
+            cells.len() - 1
+        });
+        match cells[at].1.iter_mut().find(|(limiter, _)| *limiter == phase.limiter) {
+            Some((_, rounds)) => *rounds += 1,
+            None => cells[at].1.push((phase.limiter, 1)),
+        }
+    }
+    let common = |counts: &[(Limiter, usize)]| {
+        let most = counts.iter().map(|(_, rounds)| *rounds).max()?;
+        counts.iter().find(|(_, rounds)| *rounds == most).map(|(limiter, _)| *limiter)
+    };
+    cells.iter().filter_map(|(cell, counts)| Some((*cell, common(counts)?))).collect()
 }
 
 fn by(limiter: Limiter) -> &'static str {

@@ -26,18 +26,18 @@ pub struct RunRow {
     pub headline: String,
 }
 
-/// A table of runs, in the order given. Where it is too wide, the time of day goes first, then the suite,
-/// then the drive: never a digit of a figure.
+/// A table of runs, in the order given. Where it is too wide, the year goes first, then the suite, then the
+/// drive: never a digit of a figure, nor the time of day, which alone tells the runs of a day apart.
 pub fn runs(rows: &[RunRow], style: Style) -> String {
     if rows.is_empty() {
         let text = "no runs stored yet; drivescope run . makes one";
         return Flow::new().text(Role::Dim, text).lines(0, style);
     }
-    let whole = table(rows, Columns { time: true, suite: true, drive: true });
+    let whole = table(rows, Columns { year: true, suite: true, drive: true });
     let narrower = [
-        Columns { time: false, suite: true, drive: true },
-        Columns { time: false, suite: false, drive: true },
-        Columns { time: false, suite: false, drive: false },
+        Columns { year: false, suite: true, drive: true },
+        Columns { year: false, suite: false, drive: true },
+        Columns { year: false, suite: false, drive: false },
     ];
     let fitting = narrower.into_iter().fold(whole, |known, columns| match known.fits() {
         true => known,
@@ -49,8 +49,8 @@ pub fn runs(rows: &[RunRow], style: Style) -> String {
 /// What of a run is shown besides the rest.
 #[derive(Clone, Copy)]
 struct Columns {
-    /// The time of day.
-    time: bool,
+    /// Of the start.
+    year: bool,
     suite: bool,
     drive: bool,
 }
@@ -87,10 +87,10 @@ fn table(rows: &[RunRow], columns: Columns) -> Table {
             TestStatus::Interrupted => Cell::new(Role::Warn, "interrupted"),
         };
         let started = minute(&row.started_at);
-        let day = started.split(' ').next().unwrap_or(&started);
+        let of_year = of_year(&started);
         table.row(vec![
             Cell::title(&row.id),
-            Cell::dim(if columns.time { &started } else { day }),
+            Cell::dim(if columns.year { &started } else { of_year }),
             Cell::plain(if_wanted(columns.suite, &row.suite)),
             Cell::plain(row.label.as_deref().unwrap_or_default()),
             Cell::plain(if_wanted(columns.drive, row.drive.as_deref().unwrap_or("-"))),
@@ -109,14 +109,24 @@ pub(super) fn minute(rfc3339: &str) -> String {
     }
 }
 
+/// `2026-08-01 14:02` as `08-01 14:02`; another form stays as it is.
+fn of_year(minute: &str) -> &str {
+    match minute.split_once('-') {
+        Some((year, rest)) if year.len() == 4 && rest.len() == 11 => rest,
+        _ => minute,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::minute;
+    use super::{minute, of_year};
 
     #[test]
     fn times_are_shown_to_the_minute() {
         assert_eq!(minute("2026-08-01T14:02:11+02:00"), "2026-08-01 14:02");
         assert_eq!(minute("yesterday"), "yesterday");
+        assert_eq!(of_year("2026-08-01 14:02"), "08-01 14:02");
+        assert_eq!(of_year("long-ago"), "long-ago");
         assert_eq!(minute("2026-08-01ä14:02:11"), "2026-08-01ä14:02:11");
     }
 }

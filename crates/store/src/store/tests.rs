@@ -320,6 +320,9 @@ fn summaries_carry_the_best_valid_numbers() {
         seq_write_mb_s: Some(95.5),
         rnd4k_q1t1_read_iops: Some(72.5),
         invalid_metrics: 1,
+        headline_key: Some("transfer.seq1m_q8t1.read.mb_s".into()),
+        headline_value: Some(110.1),
+        headline_unit: Some("MB/s".into()),
     };
     assert_eq!(list, [expected]);
     assert_eq!(list[0].drive(), Some("WDC WD20EARS-00MVWB0"));
@@ -332,7 +335,7 @@ fn summaries_carry_the_best_valid_numbers() {
     let list = store.list(&Filter::default()).unwrap();
     assert_eq!((list[0].drive(), list[0].simulated), (Some("sda"), false));
     assert_eq!((list[0].seq_read_mb_s, list[0].rnd4k_q1t1_read_iops), (None, None));
-    assert_eq!(list[0].invalid_metrics, 0);
+    assert_eq!((list[0].invalid_metrics, &list[0].headline_key), (0, &None));
 }
 
 #[test]

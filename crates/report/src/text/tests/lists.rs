@@ -91,6 +91,23 @@ fn drives_with_partitions_and_things_that_are_no_drives() {
     assert_eq!(text::list(&[], PLAIN), "no drives found\n");
 }
 
+#[test]
+fn the_time_of_day_tells_the_runs_of_a_day_apart() {
+    let long = |id: &str| RunRow {
+        suite: "crystaldiskmark-peak-nvme".into(),
+        ..row(
+            id,
+            "WDC WD40EFRX-68N32N0",
+            "/media/me/a disk with a long name",
+            "143100 MB/s · 1022400 IOPS",
+        )
+    };
+    let morning = RunRow { started_at: "2026-08-01T09:41:00+02:00".into(), ..long("7c2f00112233") };
+    let out = text::runs(&[long("91b000112233"), morning], PLAIN);
+    assert!(out.contains("08-01 14:02") && out.contains("08-01 09:41"), "{out}");
+    assert!(out.lines().all(|line| crate::width(line) <= crate::WIDTH), "{out}");
+}
+
 fn row(id: &str, drive: &str, target: &str, headline: &str) -> RunRow {
     RunRow {
         id: id.into(),
@@ -117,10 +134,10 @@ fn runs_take_a_line_each() {
         RunRow { drive: None, ..row("03aa", "", "/tmp/x", "no drive (F002)") },
     ];
     insta::assert_snapshot!(text::runs(&rows, PLAIN), @r"
-    run   started     suite  label  drive             target     result
-    7c2f  2026-08-01  quick         WD40EFRX-68N32N0  /mnt/data  178 MB/s · 149 IOPS
-    91b0  2026-08-01  quick  red-A  WD40EFRX-68N32N0  /dev/sda   interrupted
-    03aa  2026-08-01  quick         -                 /tmp/x     no drive (F002)
+    run   started      suite  label  drive            target     result
+    7c2f  08-01 14:02  quick         WD40EFR…68N32N0  /mnt/data  178 MB/s · 149 IOPS
+    91b0  08-01 14:02  quick  red-A  WD40EFR…68N32N0  /dev/sda   interrupted
+    03aa  08-01 14:02  quick         -                /tmp/x     no drive (F002)
     ");
     insta::assert_snapshot!(text::runs(&rows[..1], PLAIN), @r"
     run   started           suite  drive             target     result
@@ -145,14 +162,14 @@ fn a_wide_list_of_runs_loses_columns_before_digits() {
         shown(&[long(Some("second of a pair"), suite, figures)]),
     ];
     insta::assert_snapshot!(tables.join("\n"), @r"
-    run           started     drive             target           result
-    7c2f00112233  2026-08-01  WDC WD40…68N32N0  /media/…ng name  178 MB/s · 149 IOPS
+    run           started      drive            target           result
+    7c2f00112233  08-01 14:02  WDC WD4…68N32N0  /media/…ng name  178 MB/s · 149 IOPS
 
-    run           started     drive          target          result
-    7c2f00112233  2026-08-01  WDC WD…8N32N0  /media/…g name  14310 MB/s · 10224 IOPS
+    run           started      drive         target          result
+    7c2f00112233  08-01 14:02  WDC WD…N32N0  /media/…g name  14310 MB/s · 10224 IOPS
 
-    run           started     label          target          result
-    7c2f00112233  2026-08-01  second…a pair  /media/…g name  14310 MB/s · 10224 IOPS
+    run           started      label         target          result
+    7c2f00112233  08-01 14:02  second… pair  /media/…g name  14310 MB/s · 10224 IOPS
     ");
     for figures in ["1 MB/s · 10224 IOPS", "143100 MB/s · 1022400 IOPS"] {
         for label in [None, Some("before"), Some("a label of many words, as people write")] {

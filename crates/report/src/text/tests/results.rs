@@ -6,6 +6,7 @@ use crate::testing::{
     memory, metric, nvme, result,
 };
 use crate::text::{limiters, test_result};
+use drivescope_model::document::Limiter;
 use drivescope_model::{TestKind, TestResult, TestStatus};
 
 #[test]
@@ -41,6 +42,22 @@ fn transfer_of_an_nvme_drive_that_one_cpu_cannot_fill() {
       median of 3 rounds ± 95 % interval · limited by the drive;
       by one CPU in rnd4k_q32t16.read, rnd4k_q32t16.write
     ");
+}
+
+#[test]
+fn a_cell_stands_under_the_limiter_of_most_of_its_rounds() {
+    let metrics = ["seq1m_q8t1.read", "rnd4k_q1t1.read", "rnd4k_q32t1.read"]
+        .map(|cell| metric(&format!("transfer.{cell}.iops"), &[100.0, 101.0, 102.0]));
+    let mut result = result(TestKind::Transfer, metrics.to_vec());
+    let limiters = [Limiter::FileSystem, Limiter::OtherPrograms, Limiter::FileSystem];
+    let rounds = result.phases.iter_mut().filter(|phase| phase.cell == "rnd4k_q1t1.read");
+    for (phase, limiter) in rounds.zip(limiters) {
+        phase.limiter = limiter;
+    }
+    let text = test_result(&result, PLAIN);
+    let (_, limited) = text.split_once("limited by ").unwrap();
+    let words: Vec<&str> = limited.split_whitespace().collect();
+    assert_eq!(words.join(" "), "the drive; by the file system in rnd4k_q1t1.read");
 }
 
 #[test]

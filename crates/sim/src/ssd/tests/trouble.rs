@@ -108,7 +108,7 @@ fn impossible_requests_are_refused() {
 #[test]
 fn parameters_that_cannot_be_are_named() {
     type Edit = fn(&mut SsdParams);
-    let cases: [(&str, Edit); 12] = [
+    let cases: [(&str, Edit); 15] = [
         ("sector_bytes", |p| p.sector_bytes = 520),
         ("mapping_unit_bytes", |p| p.mapping_unit_bytes = 3000),
         ("mapping_unit_bytes", |p| p.mapping_unit_bytes = 65_536),
