@@ -12,6 +12,7 @@ pub mod layout;
 pub mod mover;
 pub mod offsets;
 pub mod open;
+pub mod pace;
 pub mod payload;
 pub mod phase;
 pub mod planner;

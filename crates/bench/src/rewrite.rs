@@ -1,7 +1,8 @@
 //! Timed stretches of writes at given places: of the bytes that are there, or of fresh data.
 
 use crate::control::{Control, Publisher};
-use crate::mover::{Cargo, Mover, Pace};
+use crate::mover::{Cargo, Mover};
+use crate::pace::Pace;
 use crate::payload::Payload;
 use crate::queue::{Queue, Task};
 use crate::recorder::{IoFailure, Recorder};
