@@ -11,6 +11,7 @@ mod fall;
 pub mod layout;
 pub mod mover;
 pub mod offsets;
+pub mod onset;
 pub mod open;
 pub mod pace;
 pub mod payload;
