@@ -65,7 +65,7 @@ impl<'q, Q: Queue> Mover<'q, Q> {
         offset: u64,
         len: u64,
         mut cargo: Cargo<'_>,
-        mut recorded: Option<(&mut Recorder, &mut Pace)>,
+        mut recorded: Option<(&mut Recorder, Option<&mut Pace>)>,
     ) -> io::Result<Result<(), IoFailure>> {
         let (mut next, end) = (offset, offset + len);
         let mut in_flight = 0;
@@ -97,7 +97,9 @@ impl<'q, Q: Queue> Mover<'q, Q> {
                         keep(memory, self.queue.buffer(completion.slot), request, offset);
                     }
                     if let Some((recorder, pace)) = &mut recorded {
-                        pace.add(now, u64::from(request.len));
+                        if let Some(pace) = pace {
+                            pace.add(now, u64::from(request.len));
+                        }
                         recorder.requests += 1;
                         recorder.complete(now, now - sent, u64::from(request.len));
                     }

@@ -3,7 +3,6 @@
 use crate::control::{Control, Publisher};
 use crate::mover::{Cargo, Mover};
 use crate::onset::{Parts, onset_ns};
-use crate::pace::Pace;
 use crate::payload::Payload;
 use crate::queue::{Queue, Task};
 use crate::recorder::{IoFailure, Recorder};
@@ -182,7 +181,7 @@ impl Rewrite<'_> {
             let start = mover.queue.now();
             // What was read meanwhile is no silence of the drive.
             outcome.recorder.last_ns = start;
-            let recorded = Some((&mut outcome.recorder, &mut Pace::default()));
+            let recorded = Some((&mut outcome.recorder, None));
             done = mover.go(offset + at, part, cargo(at, at + part), recorded)?;
             if done.is_ok() {
                 done = mover.sync()?;

@@ -107,7 +107,7 @@ impl Scan<'_> {
             }
             let start = mover.queue.now();
             if failure.is_none() {
-                let recorded = Some((&mut outcome.recorder, &mut pace));
+                let recorded = Some((&mut outcome.recorder, Some(&mut pace)));
                 failure = mover.go(offset, len, cargo(), recorded)?.err();
             }
             let now = mover.queue.now();
