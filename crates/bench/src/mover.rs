@@ -1,5 +1,6 @@
 //! Moving a stretch of the target in requests of equal size, with a sustained depth.
 
+use crate::pace::Pace;
 use crate::payload::Payload;
 use crate::queue::{Completion, Op, Queue, Request};
 use crate::recorder::{IoFailure, Recorder};
@@ -21,47 +22,6 @@ pub enum Cargo<'d> {
 impl Cargo<'_> {
     fn writes(&self) -> bool {
         matches!(self, Self::Fresh(_) | Self::Kept(_))
-    }
-}
-
-/// Fewest completions that have a pace.
-const PACE_COMPLETIONS_MIN: f64 = 8.0;
-
-/// The line through completions: bytes done over time, by least squares, from running sums.
-#[derive(Debug, Default)]
-pub struct Pace {
-    /// Time of the first completion.
-    first_ns: u64,
-    bytes: f64,
-    count: f64,
-    sum_x: f64,
-    sum_y: f64,
-    sum_xx: f64,
-    sum_xy: f64,
-}
-
-impl Pace {
-    fn add(&mut self, now_ns: u64, bytes: u64) {
-        if self.count == 0.0 {
-            self.first_ns = now_ns;
-        }
-        self.bytes += bytes as f64;
-        let (x, y) = (self.bytes, (now_ns - self.first_ns) as f64);
-        self.count += 1.0;
-        self.sum_x += x;
-        self.sum_y += y;
-        self.sum_xx += x * x;
-        self.sum_xy += x * y;
-    }
-
-    /// Time of `len` bytes at this pace, ns.
-    pub fn ns_of(&self, len: u64) -> Option<u64> {
-        if self.count < PACE_COMPLETIONS_MIN {
-            return None;
-        }
-        let spread = self.count * self.sum_xx - self.sum_x * self.sum_x;
-        let slope = (self.count * self.sum_xy - self.sum_x * self.sum_y) / spread;
-        (slope > 0.0).then_some((slope * len as f64) as u64)
     }
 }
 
@@ -105,7 +65,7 @@ impl<'q, Q: Queue> Mover<'q, Q> {
         offset: u64,
         len: u64,
         mut cargo: Cargo<'_>,
-        mut recorded: Option<(&mut Recorder, &mut Pace)>,
+        mut recorded: Option<(&mut Recorder, Option<&mut Pace>)>,
     ) -> io::Result<Result<(), IoFailure>> {
         let (mut next, end) = (offset, offset + len);
         let mut in_flight = 0;
@@ -137,7 +97,9 @@ impl<'q, Q: Queue> Mover<'q, Q> {
                         keep(memory, self.queue.buffer(completion.slot), request, offset);
                     }
                     if let Some((recorder, pace)) = &mut recorded {
-                        pace.add(now, u64::from(request.len));
+                        if let Some(pace) = pace {
+                            pace.add(now, u64::from(request.len));
+                        }
                         recorder.requests += 1;
                         recorder.complete(now, now - sent, u64::from(request.len));
                     }

@@ -1,7 +1,8 @@
 //! Timed stretches of writes at given places: of the bytes that are there, or of fresh data.
 
 use crate::control::{Control, Publisher};
-use crate::mover::{Cargo, Mover, Pace};
+use crate::mover::{Cargo, Mover};
+use crate::onset::{Parts, onset_ns};
 use crate::payload::Payload;
 use crate::queue::{Queue, Task};
 use crate::recorder::{IoFailure, Recorder};
@@ -10,6 +11,13 @@ use std::io;
 
 /// Longest pass a series is kept for at full resolution; later intervals share the last.
 const EXPECTED_NS: u64 = 60_000_000_000;
+
+/// Of a shorter stretch, the flush behind each part would take more time than the parts.
+const IN_PARTS_MIN: u64 = 64 << 20;
+/// The shorter part of a stretch.
+const SHORT_PART: u64 = 4;
+/// Parts end between pages.
+const PAGE: u64 = 4096;
 
 /// Bytes that are read between two looks at whether to stop.
 const PIECE: u64 = 16 << 20;
@@ -24,6 +32,9 @@ pub struct Rewrite<'c> {
     pub chunk: u32,
     /// Requests in flight within a stretch.
     pub depth: u32,
+    /// Whether long stretches are written in two parts of different length, each with its flush: their times
+    /// tell what does not depend on the length.
+    pub in_parts: bool,
     /// What is written; `None` reads each stretch first and writes the same bytes back.
     pub fresh: Option<Payload>,
     /// The outside.
@@ -33,8 +44,11 @@ pub struct Rewrite<'c> {
 /// What came of it.
 #[derive(Debug)]
 pub struct Rewritten {
-    /// One entry per place visited: the time of its writes and of the flush behind them.
+    /// One entry per place visited: the time of its writes and of the flushes behind them; its steady time
+    /// is without the onsets of its parts.
     pub timed: Vec<Timed>,
+    /// What a part costs beside its bytes, ns, where that can be known.
+    pub onset_ns: Option<f64>,
     /// Latencies and rates of the writes.
     pub recorder: Recorder,
     /// Bytes read.
@@ -55,6 +69,7 @@ impl Task for Rewrite<'_> {
     fn run<Q: Queue>(self, queue: &mut Q) -> Rewritten {
         let mut outcome = Rewritten {
             timed: Vec::with_capacity(self.places.len()),
+            onset_ns: None,
             recorder: Recorder::new(EXPECTED_NS),
             read_bytes: 0,
             written_bytes: 0,
@@ -63,21 +78,39 @@ impl Task for Rewrite<'_> {
             queue_error: None,
         };
         outcome.recorder.start(queue.now());
-        outcome.queue_error = self.visit_all(queue, &mut outcome).err();
+        let mut stretches = Vec::with_capacity(self.places.len());
+        outcome.queue_error = self.visit_all(queue, &mut outcome, &mut stretches).err();
+        outcome.onset_ns = onset_ns(&stretches);
+        if let Some(onset) = outcome.onset_ns {
+            for timed in &mut outcome.timed {
+                let parts = self.parts(0, timed.len).len() as f64;
+                timed.steady_ns = timed.ns.map(|ns| (ns as f64 - parts * onset) as u64);
+            }
+        }
         outcome
     }
 }
 
 impl Rewrite<'_> {
-    fn visit_all<Q: Queue>(&self, queue: &mut Q, outcome: &mut Rewritten) -> io::Result<()> {
+    fn visit_all<Q: Queue>(
+        &self,
+        queue: &mut Q,
+        outcome: &mut Rewritten,
+        stretches: &mut Vec<Parts>,
+    ) -> io::Result<()> {
         let mut publisher = Publisher::new(self.control);
         let mut mover = Mover::new(queue, self.chunk, self.depth);
         let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0) as usize;
         let keeps = self.fresh.is_none() && mover.moves_data();
         let mut memory = vec![0; if keeps { longest } else { 0 }];
-        for place in &self.places {
-            let visited = self.visit(&mut mover, *place, &mut memory, outcome)?;
-            let ns = visited.as_ref().ok().copied().flatten();
+        for (index, place) in self.places.iter().enumerate() {
+            let lens = self.parts(index, place.len);
+            let visited = self.visit(&mut mover, *place, &lens, &mut memory, outcome)?;
+            let parts_ns = visited.as_ref().ok().and_then(Option::as_deref);
+            if let (Some(&[a, b]), &[a_len, b_len]) = (parts_ns, &lens[..]) {
+                stretches.push(Parts { first: (a_len, a), second: (b_len, b) });
+            }
+            let ns = parts_ns.map(|parts| parts.iter().sum());
             outcome.timed.push(Timed { offset: place.offset, ns, steady_ns: None, len: place.len });
             if let Err(failure) = visited {
                 outcome.recorder.failed(failure);
@@ -95,15 +128,26 @@ impl Rewrite<'_> {
         Ok(())
     }
 
-    /// Writes one place; the time of its writes and of the flush behind them, in ns. Nothing if a stop was
-    /// asked for meanwhile. A place that cannot be read is not written.
+    /// Lengths of the parts of a stretch; the shorter one comes first at every second place.
+    fn parts(&self, index: usize, len: u64) -> Vec<u64> {
+        let short = len / SHORT_PART / PAGE * PAGE;
+        match (self.in_parts && len >= IN_PARTS_MIN, index.is_multiple_of(2)) {
+            (false, _) => vec![len],
+            (true, true) => vec![short, len - short],
+            (true, false) => vec![len - short, short],
+        }
+    }
+
+    /// Writes one place; the time of each part's writes and of the flush behind them, in ns. Nothing if a
+    /// stop was asked for meanwhile. A place that cannot be read is not written.
     fn visit<Q: Queue>(
         &self,
         mover: &mut Mover<'_, Q>,
         place: Place,
+        parts: &[u64],
         memory: &mut [u8],
         outcome: &mut Rewritten,
-    ) -> io::Result<Result<Option<u64>, IoFailure>> {
+    ) -> io::Result<Result<Option<Vec<u64>>, IoFailure>> {
         let Place { offset, len, lead_in_from, lead_in_len } = place;
         let here = memory.len().min(len as usize);
         let mut read = if self.fresh.is_some() { len } else { 0 };
@@ -127,22 +171,33 @@ impl Rewrite<'_> {
         let kept = &memory[..here];
         outcome.blank += usize::from(is_blank(kept));
         outcome.written_bytes += len;
-        let cargo = || self.fresh.map_or(Cargo::Kept(kept), Cargo::Fresh);
-        let start = mover.queue.now();
-        // What was read meanwhile is no silence of the drive.
-        outcome.recorder.last_ns = start;
-        let mut pace = Pace::default();
-        let mut done = mover.go(offset, len, cargo(), Some((&mut outcome.recorder, &mut pace)))?;
-        if done.is_ok() {
-            done = mover.sync()?;
+        let cargo = |from: u64, to: u64| {
+            let (from, to) = (here.min(from as usize), here.min(to as usize));
+            self.fresh.map_or(Cargo::Kept(&kept[from..to]), Cargo::Fresh)
+        };
+        let mut done = Ok(());
+        let (mut times, mut at) = (Vec::with_capacity(parts.len()), 0);
+        for &part in parts {
+            let start = mover.queue.now();
+            // What was read meanwhile is no silence of the drive.
+            outcome.recorder.last_ns = start;
+            let recorded = Some((&mut outcome.recorder, None));
+            done = mover.go(offset + at, part, cargo(at, at + part), recorded)?;
+            if done.is_ok() {
+                done = mover.sync()?;
+            }
+            if done.is_err() {
+                break;
+            }
+            times.push(mover.queue.now() - start);
+            at += part;
         }
-        let ns = mover.queue.now() - start;
         if done.is_err() && self.fresh.is_none() {
             // What the drive may have lost is still in memory: one more attempt, whatever it gives.
-            let _ = mover.go(offset, len, cargo(), None)?;
+            let _ = mover.go(offset, len, cargo(0, len), None)?;
             let _ = mover.sync()?;
         }
-        Ok(done.map(|()| Some(ns)))
+        Ok(done.map(|()| Some(times)))
     }
 }
 

@@ -13,7 +13,7 @@ fn place(offset: u64, len: u64) -> Place {
 }
 
 fn task(places: Vec<Place>, fresh: Option<Payload>, control: &Control) -> Rewrite<'_> {
-    Rewrite { places, chunk: 1 << 20, depth: 2, fresh, control }
+    Rewrite { places, chunk: 1 << 20, depth: 2, in_parts: false, fresh, control }
 }
 
 /// A drive that reads a request in 1 ms, writes one in 2 ms and flushes in 5 ms.
@@ -55,6 +55,77 @@ fn cached(cache_bytes: u64) -> impl FnMut(&Request, u64) -> Result<u64, i32> {
             }
         })
     }
+}
+
+/// A drive that gathers so many bytes before it begins to write them, 1 MiB in 10 ms, and then takes what fits
+/// into its cache in 1 ms for each MiB.
+fn gathering(gather: u64, cache: u64) -> impl FnMut(&Request, u64) -> Result<u64, i32> {
+    let medium_ns = |bytes: u64| (bytes * 10_000_000) >> 20;
+    let (mut gathered, mut clear_ns) = (0, 0);
+    move |request, now| {
+        let takes_ns = 1_000_000;
+        Ok(match request.op {
+            Op::Read => takes_ns,
+            Op::Sync => {
+                clear_ns = std::cmp::max(clear_ns, now) + medium_ns(gathered);
+                gathered = 0;
+                clear_ns - now
+            }
+            Op::Write if clear_ns > now => {
+                clear_ns += medium_ns(u64::from(request.len));
+                (clear_ns - now).saturating_sub(medium_ns(cache)).max(takes_ns)
+            }
+            Op::Write => {
+                gathered += u64::from(request.len);
+                if gathered >= gather {
+                    clear_ns = now + takes_ns + medium_ns(gathered);
+                    gathered = 0;
+                }
+                takes_ns
+            }
+        })
+    }
+}
+
+/// Ten stretches in parts: their times with the flushes, and without onsets, in ms.
+fn in_parts(len: u64, gather: u64, cache: u64) -> Vec<(u64, Option<u64>)> {
+    let control = Control::default();
+    let places = (0..10).map(|i| place(i << 30, len)).collect();
+    let mut drive = VirtualQueue::new(3, 1, gathering(gather, cache));
+    let outcome = Rewrite { in_parts: true, ..task(places, None, &control) }.run(&mut drive);
+    assert_eq!(outcome.written_bytes, 10 * len);
+    let ms = |ns: u64| ns / 1_000_000;
+    outcome.timed.iter().map(|t| (ms(t.ns.unwrap()), t.steady_ns.map(ms))).collect()
+}
+
+#[test]
+fn what_a_drive_gathers_first_is_not_the_time_of_the_medium_whether_its_cache_fills_or_not() {
+    let medium = 1280;
+    for gather in [1 << 20, 16 << 20, 32 << 20] {
+        for cache in [32 << 20, 100 << 20, 1 << 30] {
+            for (whole, steady) in in_parts(128 << 20, gather, cache) {
+                assert_eq!(whole, medium + 2 * (gather >> 20), "{gather} {cache}");
+                assert!(steady.unwrap().abs_diff(medium) <= 2, "{gather} {cache}: {steady:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn where_the_onset_cannot_be_known_the_whole_time_stays() {
+    // More than the shorter part is gathered: less of it is seen.
+    for (whole, steady) in in_parts(128 << 20, 64 << 20, 1 << 30) {
+        assert!((1280..whole).contains(&steady.unwrap()), "{steady:?}");
+    }
+    // More than either part: nothing is.
+    let all = in_parts(128 << 20, 200 << 20, 1 << 30);
+    assert!(
+        all.iter().all(|&(whole, steady)| whole > 1280 && steady.is_none_or(|t| t >= 1280)),
+        "{all:?}"
+    );
+    // Too short for parts.
+    let short = in_parts(32 << 20, 16 << 20, 1 << 30);
+    assert!(short.iter().all(|&(whole, steady)| whole == 336 && steady.is_none()), "{short:?}");
 }
 
 /// A stop while a long stretch is read leaves it unwritten.

@@ -1,7 +1,8 @@
 //! Scans: timed stretches of reads or writes at given places, and single accesses one after the other.
 
 use crate::control::{Control, Publisher};
-use crate::mover::{Cargo, Mover, Pace};
+use crate::mover::{Cargo, Mover};
+use crate::pace::Pace;
 use crate::payload::Payload;
 use crate::queue::{Queue, Task};
 use crate::recorder::{IoFailure, Recorder};
@@ -95,15 +96,18 @@ impl Scan<'_> {
         let mut publisher = Publisher::new(self.control);
         let mut mover = Mover::new(queue, self.chunk, self.depth);
         let cargo = || self.data.map_or(Cargo::Read, Cargo::Fresh);
+        let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0);
+        let mut pace = Pace::of(longest.div_ceil(u64::from(self.chunk)) as usize);
         for (index, place) in self.places.iter().enumerate() {
             let Place { offset, len, lead_in_from, lead_in_len } = *place;
-            let (mut failure, mut pace) = (None, Pace::default());
+            let mut failure = None;
+            pace.restart();
             if lead_in_len > 0 {
                 failure = mover.go(lead_in_from, lead_in_len, cargo(), None)?.err();
             }
             let start = mover.queue.now();
             if failure.is_none() {
-                let recorded = Some((&mut outcome.recorder, &mut pace));
+                let recorded = Some((&mut outcome.recorder, Some(&mut pace)));
                 failure = mover.go(offset, len, cargo(), recorded)?.err();
             }
             let now = mover.queue.now();

@@ -107,6 +107,12 @@ pub const QUANTITIES: &[Quantity] = &[
     ),
     more("start_mb_s", "MB/s", "median rate over the first twentieth of the positions"),
     more("end_mb_s", "MB/s", "median rate over the last twentieth of the positions"),
+    less(
+        "onset_ms",
+        "ms",
+        "what writing a part of a stretch and its flush cost beside the bytes: a turn, the filling of a cache \
+         that a drive gathers before it begins; rates are without it, or it is not known and not there",
+    ),
     less("access_mean_ms", "ms", "mean access time of random reads over the whole surface"),
     less("access_min_ms", "ms", "shortest access"),
     less("access_max_ms", "ms", "longest access"),

@@ -218,21 +218,22 @@ impl Fill<'_> {
             self.burst(record, bound, &mut burst)?;
         }
         let mut places = sampling.places(self.size);
+        let mut tried = WrittenSum::default();
+        let size = match self.disk {
+            Some(_) => self.size_of_requests(record, sampling, places[0], &mut tried),
+            None => Ok(sampling.chunk),
+        };
         shuffle(&mut places, derive_seed(self.session.plan.seed, "fill", 1, 0));
-        // The write cache of a hard disk is empty before the first visit, and never again.
-        let warm_up = vec![places[places.len() - 1]; sampling.warm_up as usize];
-        places.splice(0..0, warm_up);
-        let manner = Manner { chunk: sampling.chunk, ..self.manner };
+        let manner = Manner { chunk: *size.as_ref().unwrap_or(&sampling.chunk), ..self.manner };
         let mut sum = WrittenSum::default();
-        let mut end = Ok(());
+        let mut end = size.map(drop);
         while end.is_ok() && sum.timed.len() < places.len() {
             let rest = places[sum.timed.len()..].to_vec();
             end = write(self.session, record, "write", rest, manner)
                 .and_then(|written| written.add_to(&mut sum));
         }
-        let WrittenSum { mut timed, bytes } = sum;
-        self.report_written(record, "write", bytes);
-        timed.drain(..timed.len().min(sampling.warm_up as usize));
+        let WrittenSum { timed, bytes } = sum;
+        self.report_written(record, "write", tried.bytes + bytes);
         let reach = if self.disk.is_some() { 0 } else { FLASH_REACH };
         let begun = curve::continuous(&burst.timed);
         let behind = begun.last().map_or(0, |step| step.to);
@@ -252,6 +253,26 @@ impl Fill<'_> {
             curve::report_sampled_zones(record, &curve);
         }
         end
+    }
+
+    /// Bytes per request on a disk, found at its fastest place: where the electronics keep up there, they do
+    /// everywhere.
+    fn size_of_requests(
+        &self,
+        record: &mut TestRecord,
+        sampling: Sampling,
+        place: Place,
+        tried: &mut WrittenSum,
+    ) -> Result<u64, BenchError> {
+        let trials = sampling.trials();
+        // The write cache is empty before the first visit, and never again.
+        for &chunk in [sampling.chunk].iter().chain(&trials) {
+            let manner = Manner { chunk, ..self.manner };
+            write(self.session, record, "write", vec![place], manner)?.add_to(tried)?;
+        }
+        let times = tried.timed[1..].iter().filter_map(curve::steady_ns);
+        let times: Vec<(u64, u64)> = trials.into_iter().zip(times).collect();
+        Ok(sampling::shortest_as_fast(&times).unwrap_or(sampling.chunk))
     }
 
     /// Why the samples do not show the medium, if so.

@@ -80,6 +80,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     check_units(options, u64::from(session.open_device().align_bytes()))?;
     let size = session.span_bytes(session.open_device());
     let (mut rates, mut written): (Vec<Vec<Timed>>, Vec<Vec<Timed>>) = (Vec::new(), Vec::new());
+    let mut onsets_ms = Vec::new();
     let (mut accesses, mut accessed) = (Accesses::default(), Vec::new());
     let order = Order::of(options);
     let mut result = Ok(());
@@ -90,9 +91,10 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
         rates.push(timed);
         result = result.and(end);
         if result.is_ok() && session.writes() >= WriteLevel::SameBytes {
-            let (timed, end) = writes::pass(session, record, size, round)?;
-            written.push(timed);
-            result = result.and(end);
+            let pass = writes::pass(session, record, size, round)?;
+            written.push(pass.timed);
+            onsets_ms.push(pass.onset_ms);
+            result = result.and(pass.end);
         }
         if result.is_ok() && options.accesses > 0 {
             let places = access_places(options, size, session.plan.seed, round);
@@ -111,6 +113,11 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     }
     rates::report(record, "read", &rates, size);
     rates::report(record, "write", &written, size);
+    if let Some(onsets_ms) = onsets_ms.into_iter().collect::<Option<Vec<f64>>>()
+        && !onsets_ms.is_empty()
+    {
+        record.metric("write.onset_ms", onsets_ms);
+    }
     accesses.report(record);
     result?;
     let visited = places(options, size, session.plan.seed, 1);

@@ -34,8 +34,10 @@ pub struct HardDisk {
     pub(super) shingles: Option<Shingles>,
     pub(super) faults: Faults,
     pub(super) random: Xoshiro256PlusPlus,
-    /// Writes that are not done before destaging makes room; only the first one's data is in the cache.
-    pub(super) blocked_writes: VecDeque<BlockedWrite>,
+    /// Writes whose data is on its way to the write cache, in order of arrival.
+    pub(super) arriving: VecDeque<ArrivingWrite>,
+    /// The write that has arrived, but is not answered before destaging makes room.
+    pub(super) blocked_write: Option<u64>,
     pub(super) flush: Option<PendingFlush>,
     /// Requests that found no free tag, or came after a flush that is still running.
     pub(super) waiting: VecDeque<(Nanos, Request)>,
@@ -52,8 +54,8 @@ pub struct HardDisk {
     pub(super) write_from: Nanos,
     /// When the host last asked for something.
     pub(super) last_activity: Nanos,
-    /// When data began to arrive in a write cache that was empty.
-    pub(super) dirty_since: Nanos,
+    /// When the last event took place: the next cannot come before.
+    pub(super) clock: Nanos,
     /// Whether the mechanism's last work was destaging; reads and destaging alternate under pressure.
     pub(super) destaged_last: bool,
     /// Whether the last command that moved data was a write.
@@ -101,15 +103,15 @@ pub(super) struct Sizes {
     pub write_caching: bool,
 }
 
-/// A write whose answer waits for room in the write cache.
+/// A write into the cache whose data crosses the interface.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct BlockedWrite {
+pub(super) struct ArrivingWrite {
     pub id: u64,
     /// Bytes from the start of the medium.
     pub from: u64,
     pub to: u64,
-    /// When its data has crossed the interface.
-    pub arrived: Nanos,
+    /// When all its data will be there.
+    pub at: Nanos,
 }
 
 /// A FLUSH that is not answered yet.
@@ -161,7 +163,8 @@ impl HardDisk {
             }),
             faults: Faults::default(),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
-            blocked_writes: VecDeque::new(),
+            arriving: VecDeque::new(),
+            blocked_write: None,
             flush: None,
             waiting: VecDeque::new(),
             admit_from: 0,
@@ -171,7 +174,7 @@ impl HardDisk {
             electronics_free: 0,
             write_from: 0,
             last_activity: 0,
-            dirty_since: 0,
+            clock: 0,
             destaged_last: false,
             wrote_last: false,
         })
@@ -245,7 +248,8 @@ impl HardDisk {
     #[inline]
     pub(super) fn tags(&self) -> usize {
         let answered = self.completions.len() - self.retired;
-        self.queue.len() + self.blocked_writes.len() + usize::from(self.flush.is_some()) + answered
+        let unanswered = self.arriving.len() + usize::from(self.blocked_write.is_some());
+        self.queue.len() + unanswered + usize::from(self.flush.is_some()) + answered
     }
 
     /// Takes a request into the drive at `at`.
@@ -271,8 +275,8 @@ impl HardDisk {
         let (ready, _) = self.electronics(at, self.overhead_without_data(), 0);
         let from = self.medium_byte(request.offset);
         let to = from + request.len;
-        // a blocked write's data must stay, its answer depends on it
-        if self.blocked_writes.is_empty() {
+        // what the cache is promised must stay, the answers to its writes depend on it
+        if self.all_writes_answered() {
             self.write_cache.remove(from, to);
         }
         if let Some(shingles) = &mut self.shingles {

@@ -63,13 +63,13 @@ impl CommandQueue {
         self.commands.push(command);
     }
 
-    /// When the oldest command is ready.
+    /// The oldest command.
     #[inline]
-    pub fn ready(&self) -> Option<Nanos> {
-        self.commands.first().map(|c| c.ready)
+    pub fn oldest(&self) -> Option<&Command> {
+        self.commands.first()
     }
 
-    /// Takes the command to serve at `at`, when the oldest must be ready: the one whose transfer could
+    /// Takes the command to serve at `at`, when the oldest can be served: the one whose transfer could
     /// start first, unless the oldest has starved or `in_order` asks for the oldest. Returns it with the
     /// start of its transfer. `write_from` is the earliest start of a write that does not continue the last one;
     /// the arm may move before it, as in destaging.

@@ -33,7 +33,8 @@ impl HardDisk {
         let (from, to) = self.sectors_of(&request);
         let byte = self.medium_byte(request.offset);
         if !request.fua {
-            if self.write_cache.holds(byte, byte + request.len) {
+            let end = byte + request.len;
+            if self.write_cache.holds(byte, end) || self.are_arriving(byte, end) {
                 return self.answer_from_cache(at, &request, 0);
             }
             if let Some(ahead) = self.read_ahead.filter(|a| a.from <= from && from <= a.limit) {
@@ -221,7 +222,7 @@ impl HardDisk {
         let end = moved_end + effect.delay;
         self.mechanism_free = end;
         let outcome = if effect.fails { Outcome::MediaError } else { Outcome::Done };
-        self.complete(command.request.id, end, outcome);
+        self.complete(command.request.id, end.max(command.ready), outcome);
         if !command.writes() && !effect.fails {
             self.keep_and_read_on(end, &command, effect.delay > 0);
         }
@@ -265,6 +266,11 @@ impl HardDisk {
         {
             self.read_ahead = Some(ReadAhead { segment, from: to, since: end, limit, promised: 0 });
         }
+    }
+
+    /// Whether the drive reads on by itself at all.
+    pub(super) fn reads_ahead(&self) -> bool {
+        !self.read_cache.is_off() && self.sizes.read_ahead_sectors > 0
     }
 
     /// Whether reading by itself may go on over these sectors: it follows the order of addresses, so they

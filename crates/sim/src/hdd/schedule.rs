@@ -6,6 +6,8 @@ use crate::hdd::disk::HardDisk;
 /// One step of the drive's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
+    /// A write's data is all in the write cache.
+    Arrival,
     /// The writes under way are on the medium and give back their room.
     WritesDone,
     /// The cache is empty: the flush is done.
@@ -26,7 +28,7 @@ impl Event {
     /// Whether this only ends something. What ends at a moment is seen at that moment; what begins then
     /// can still be influenced by requests of the same moment.
     fn ends_something(self) -> bool {
-        matches!(self, Event::WritesDone | Event::FlushDone | Event::TagFree | Event::Admit)
+        !matches!(self, Event::Command | Event::Destage | Event::Clean)
     }
 }
 
@@ -35,7 +37,7 @@ impl HardDisk {
     #[inline]
     pub(super) fn nothing_pending(&self) -> bool {
         self.queue.is_empty()
-            && self.blocked_writes.is_empty()
+            && self.all_writes_answered()
             && self.flush.is_none()
             && self.waiting.is_empty()
     }
@@ -62,10 +64,12 @@ impl HardDisk {
         }
     }
 
-    /// The next event, unless a request comes first.
+    /// The next event, unless a request comes first. It follows from what the last one left behind, and so cannot
+    /// come before that: what is destaged has arrived.
     pub(super) fn next_event(&self) -> Option<(Nanos, Event)> {
         let mut next: Option<(Nanos, Event)> = None;
         let mut offer = |at: Nanos, event: Event| {
+            let at = at.max(self.clock);
             if next.is_none_or(|(earliest, _)| at < earliest) {
                 next = Some((at, event));
             }
@@ -77,12 +81,15 @@ impl HardDisk {
                 offer(answer.at, Event::TagFree);
             }
         }
+        if let Some(write) = self.arriving.front().filter(|_| self.blocked_write.is_none()) {
+            offer(write.at, Event::Arrival);
+        }
         let free = self.mechanism_free;
         if self.write_cache.is_writing() {
             offer(free, Event::WritesDone);
             return next;
         }
-        let command = self.queue.ready().map(|ready| free.max(ready));
+        let command = self.command_due();
         let destage = self.destage_due();
         match (command, destage) {
             // under pressure the two take turns
@@ -95,7 +102,7 @@ impl HardDisk {
             (Some(c), _) => offer(c, Event::Command),
             (None, Some(d)) => offer(d, Event::Destage),
             (None, None) => {
-                if let Some(flush) = self.flush.filter(|_| self.blocked_writes.is_empty()) {
+                if let Some(flush) = self.flush.filter(|_| self.all_writes_answered()) {
                     offer(free.max(flush.ready), Event::FlushDone);
                 } else if self.shingles.as_ref().is_some_and(|s| !s.is_clean()) {
                     offer(free.max(self.last_activity + self.times.clean_idle), Event::Clean);
@@ -103,6 +110,18 @@ impl HardDisk {
             }
         }
         next
+    }
+
+    /// When the mechanism can begin with the oldest command: once the electronics are done with it, or sooner
+    /// if the head comes to its sectors from those before and reads on anyway, as it would without the command.
+    #[inline]
+    fn command_due(&self) -> Option<Nanos> {
+        let (oldest, free) = (self.queue.oldest()?, self.mechanism_free);
+        let comes_by = oldest.sector == self.mechanism.next_sector() && oldest.arrived <= free;
+        if comes_by && !oldest.writes() && self.reads_ahead() {
+            return Some(free);
+        }
+        Some(free.max(oldest.ready))
     }
 
     /// When destaging is due: now if a flush has nothing else to wait for or the cache is pressed, else
@@ -113,9 +132,8 @@ impl HardDisk {
         }
         let from = match &self.flush {
             Some(flush) if self.queue.is_empty() => flush.ready,
-            _ if !self.blocked_writes.is_empty() || self.write_cache.is_pressed() => {
-                self.dirty_since
-            }
+            _ if self.blocked_write.is_some() || self.write_cache.is_pressed() => 0,
+            _ if self.writes_on() => 0,
             _ => self.last_activity + self.times.destage_idle,
         };
         Some(self.mechanism_free.max(from))
@@ -127,10 +145,12 @@ impl HardDisk {
             self.lose_everything(at);
             return;
         }
+        self.clock = at;
         match event {
+            Event::Arrival => self.take_into_cache(at),
             Event::WritesDone => {
                 self.write_cache.finish();
-                self.release_blocked_writes(at);
+                self.answer_blocked_write(at);
             }
             Event::FlushDone => {
                 if let Some(flush) = self.flush.take() {
@@ -163,7 +183,8 @@ impl HardDisk {
     /// Answers all that is outstanding with "gone" and forgets the rest.
     fn lose_everything(&mut self, at: Nanos) {
         let mut ids: Vec<u64> = self.queue.drain().iter().map(|c| c.request.id).collect();
-        ids.extend(self.blocked_writes.drain(..).map(|write| write.id));
+        ids.extend(self.blocked_write.take());
+        ids.extend(self.arriving.drain(..).map(|write| write.id));
         ids.extend(self.flush.take().map(|flush| flush.id));
         ids.extend(self.waiting.drain(..).map(|(_, request)| request.id));
         for id in ids {

@@ -50,7 +50,7 @@ impl HardDisk {
             if let Some(shingles) = &mut self.shingles {
                 shingles.write_direct(from, to);
             }
-            return self.mechanism.access(at, from, to - from, true);
+            return self.write_medium(at, from, to - from);
         }
         let total: u64 = pieces.iter().map(|(from, to)| to - from).sum();
         let mut at = at;
@@ -69,7 +69,8 @@ impl HardDisk {
             shingles.append(from, to, next);
             next += to - from;
         }
-        self.mechanism.access(at.max(self.write_from), place, total, true)
+        // also behind the last append, so that each takes about a turn
+        self.mechanism.access_not_before(at, self.write_from, place, total, true)
     }
 
     /// Cleans one band while the drive is otherwise idle.
@@ -90,7 +91,8 @@ impl HardDisk {
             end = self.mechanism.access(end, piece.sector, piece.count, false);
         }
         end = self.mechanism.access(end, band.sector, band.count, false);
-        end = self.mechanism.access(end, band.sector, band.count, true);
+        end = self.write_medium(end, band.sector, band.count);
+        self.write_from = end + self.gap(self.times.gap);
         Some(end)
     }
 }

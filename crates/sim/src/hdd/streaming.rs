@@ -69,7 +69,7 @@ impl HardDisk {
     fn can_stream(&self, op: Op, offset: u64, end: u64, chunk: u64) -> bool {
         let sector = u64::from(self.sizes.logical);
         let caches = match op {
-            Op::Read => !self.read_cache.is_off() && self.sizes.read_ahead_sectors > 0,
+            Op::Read => self.reads_ahead(),
             Op::Write => self.sizes.write_caching,
             Op::Flush | Op::Trim => false,
         };
@@ -183,7 +183,7 @@ impl HardDisk {
             &mut self.electronics_free,
             &mut self.write_from,
             &mut self.last_activity,
-            &mut self.dirty_since,
+            &mut self.clock,
             &mut pass.now,
         ] {
             *moment += time;

@@ -150,6 +150,12 @@ impl WriteCache {
         !self.in_flight.is_empty()
     }
 
+    /// The writes under way, as first byte and behind-last.
+    #[cfg(test)]
+    pub fn under_way(&self) -> &[(u64, u64)] {
+        &self.in_flight
+    }
+
     /// The writes under way are done.
     pub fn finish(&mut self) {
         self.in_flight.clear();

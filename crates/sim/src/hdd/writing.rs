@@ -1,7 +1,7 @@
 //! Writes: into the cache, out of the cache onto the medium, and through it.
 
 use crate::device::{Nanos, Outcome, Request};
-use crate::hdd::disk::{BlockedWrite, HardDisk};
+use crate::hdd::disk::{ArrivingWrite, HardDisk};
 use crate::hdd::queue::Command;
 use rand::RngExt;
 
@@ -33,47 +33,41 @@ impl HardDisk {
             return self.queue_command(at, request, from, to, None);
         }
         let overhead = self.overhead(true, false);
-        let (ready, arrived) = self.electronics(at, overhead, request.len);
-        if self.write_cache.is_clean() {
-            self.dirty_since = ready;
-        }
+        let (_, arrived) = self.electronics(at, overhead, request.len);
         let from = self.medium_byte(request.offset);
-        let write = BlockedWrite { id: request.id, from, to: from + request.len, arrived };
-        if self.blocked_writes.is_empty() {
-            self.take_into_cache(arrived, write);
-        } else {
-            self.blocked_writes.push_back(write);
-        }
+        let to = from + request.len;
+        self.arriving.push_back(ArrivingWrite { id: request.id, from, to, at: arrived });
     }
 
-    /// Puts a write's data into the cache, and answers it if all fits. Data flows in as room appears, so
-    /// the first write that does not fit counts as held, but is answered only when it does. Returns
-    /// whether it was answered.
-    fn take_into_cache(&mut self, at: Nanos, write: BlockedWrite) -> bool {
-        self.write_cache.insert(write.from, write.to, at);
-        let fits = self.write_cache.fits();
-        if fits {
-            self.complete(write.id, at.max(write.arrived), Outcome::Done);
-        } else {
-            self.blocked_writes.push_front(write);
-        }
-        fits
+    /// Whether no write into the cache is still unanswered.
+    #[inline]
+    pub(super) fn all_writes_answered(&self) -> bool {
+        self.arriving.is_empty() && self.blocked_write.is_none()
     }
 
-    /// Answers the blocked writes that fit at `at`.
-    pub(super) fn release_blocked_writes(&mut self, at: Nanos) {
-        let Some(first) = self.blocked_writes.front().copied() else {
+    /// Whether a write that is on its way to the cache brings all of these bytes.
+    #[inline]
+    pub(super) fn are_arriving(&self, from: u64, to: u64) -> bool {
+        self.arriving.iter().any(|write| write.from <= from && to <= write.to)
+    }
+
+    /// Puts the data of the write that has arrived first into the cache, and answers it if all fits. Data
+    /// flows in as room appears, so a write that does not fit counts as held, but is answered only when it does.
+    pub(super) fn take_into_cache(&mut self, at: Nanos) {
+        let Some(write) = self.arriving.pop_front() else {
             return;
         };
-        if !self.write_cache.fits() {
-            return;
-        }
-        self.blocked_writes.pop_front();
-        self.complete(first.id, at.max(first.arrived), Outcome::Done);
-        while let Some(next) = self.blocked_writes.pop_front() {
-            if !self.take_into_cache(at, next) {
-                return;
-            }
+        self.write_cache.insert(write.from, write.to, at);
+        self.blocked_write = Some(write.id);
+        self.answer_blocked_write(at);
+    }
+
+    /// Answers the write that waited for room if it fits at `at`.
+    pub(super) fn answer_blocked_write(&mut self, at: Nanos) {
+        if self.write_cache.fits()
+            && let Some(id) = self.blocked_write.take()
+        {
+            self.complete(id, at, Outcome::Done);
         }
     }
 
@@ -103,8 +97,21 @@ impl HardDisk {
         self.write_from = end + self.gap(self.times.gap);
     }
 
+    /// Whether destaging has just ended before cached data that it can write on with, without a pause or a turn.
+    pub(super) fn writes_on(&self) -> bool {
+        let head = self.mechanism.next_sector() * self.sizes.physical;
+        let just_ended = self.destaged_last && self.clock <= self.mechanism_free;
+        just_ended
+            && self.shingles.is_none()
+            && self
+                .write_cache
+                .ascending_from(head)
+                .next()
+                .is_some_and(|(from, to)| from == head && !self.is_partial(&self.cut(from, to)))
+    }
+
     /// The time from one media write to the next that does not continue it.
-    fn gap(&mut self, least: Nanos) -> Nanos {
+    pub(super) fn gap(&mut self, least: Nanos) -> Nanos {
         let jitter = self.times.gap_jitter;
         if jitter == 0 { least } else { least + self.random.random_range(0..=jitter) }
     }
@@ -206,12 +213,16 @@ impl HardDisk {
     }
 
     fn write_whole(&mut self, at: Nanos, chosen: Chosen) -> Nanos {
-        let continues = chosen.first == self.mechanism.next_sector();
-        let not_before = if continues { at } else { at.max(self.write_from) };
         self.write_cache.start(chosen.from, chosen.to);
-        let (first, count) = (chosen.first, chosen.count);
-        let end = self.mechanism.access_not_before(at, not_before, first, count, true);
-        end + self.delay_of(&chosen)
+        self.write_medium(at, chosen.first, chosen.count) + self.delay_of(&chosen)
+    }
+
+    /// Writes `count` sectors from `first` on, which needs no pause where it continues the last write. Returns the
+    /// end of the transfer.
+    pub(super) fn write_medium(&mut self, at: Nanos, first: u64, count: u64) -> Nanos {
+        let continues = first == self.mechanism.next_sector();
+        let not_before = if continues { at } else { at.max(self.write_from) };
+        self.mechanism.access_not_before(at, not_before, first, count, true)
     }
 
     /// Reads, merges and writes a partial stretch, together with as many others as one batch carries. One
@@ -268,15 +279,15 @@ impl HardDisk {
         step.not_before
     }
 
-    /// Reads what is partial of a stretch, then writes it whole.
+    /// Reads what is partial of a stretch, after the pause like destaging, then writes it whole.
     fn read_and_write(&mut self, at: Nanos, stretch: &Chosen) -> Nanos {
-        let mut step = Step { at, not_before: at };
+        let mut step = Step { at, not_before: at.max(self.write_from) };
         for piece in self.partial_ends(stretch).into_iter().flatten() {
             step = self.perform_step(step, piece, false);
         }
         step = self.perform_step(step, (stretch.first, stretch.count), true);
         self.write_from = self.write_from.max(step.not_before);
-        step.not_before
+        step.at
     }
 
     /// One step of a read-modify-write: `count` sectors from `first` on. Returns when the next can begin.
@@ -298,7 +309,7 @@ impl HardDisk {
     pub(super) fn write_through(&mut self, at: Nanos, start: Nanos, command: &Command) -> Nanos {
         let from = self.medium_byte(command.request.offset);
         let to = from + command.request.len;
-        if self.blocked_writes.is_empty() {
+        if self.all_writes_answered() {
             self.write_cache.remove(from, to);
         }
         let chosen = Chosen { from, to, first: command.sector, count: command.count };

@@ -50,10 +50,14 @@ pub(super) fn continuous(timed: &[Timed]) -> Vec<Step> {
     timed.iter().filter_map(step).collect()
 }
 
-/// Rate of a sample, MB/s: its steady pace where it has one.
+/// Time of a sample, ns: at its steady pace where it has one.
+pub(super) fn steady_ns(timed: &Timed) -> Option<u64> {
+    timed.ns.and(timed.steady_ns.or(timed.ns))
+}
+
+/// Its rate, MB/s.
 fn steady_rate(timed: &Timed) -> Option<f64> {
-    let ns = timed.ns.and(timed.steady_ns.or(timed.ns))?;
-    Some(timed.len as f64 * 1e3 / ns.max(1) as f64)
+    Some(timed.len as f64 * 1e3 / steady_ns(timed)?.max(1) as f64)
 }
 
 /// The curve over `from..to` that samples stand for: each for the part nearer to it than to any other.

@@ -4,6 +4,7 @@ use super::PAGE;
 use crate::scan::Place;
 use drivescope_model::units::Bytes;
 use drivescope_model::whole_drive::FillOptions;
+use std::iter;
 
 /// Fewest places that give a curve.
 pub(crate) const PLACES_MIN: u32 = 16;
@@ -15,6 +16,10 @@ const SAMPLE_CHUNKS: u64 = 32;
 /// cache, and what of that is no whole request makes the rate of a short sample uncertain.
 const DISK_SAMPLE_CHUNKS: u64 = 64;
 const DISK_CHUNK: u64 = 256 << 10;
+/// Shorter ones make it more certain, where the drive takes them as fast. Below this, few drives do.
+const DISK_CHUNK_MIN: u64 = 64 << 10;
+/// Times of requests of one size differ by so much, by what of a track is no whole request.
+const AS_FAST: f64 = 1.01;
 /// Longest lead-in and longest sample of a place: longer ones say nothing more, they only take time.
 const SAMPLE_MAX: u64 = 128 << 20;
 /// Places on flash: fewer and longer ones, because the rate there hardly follows the position, while it
@@ -32,8 +37,26 @@ pub(super) struct Sampling {
     pub sample: u64,
     /// Bytes per request.
     pub chunk: u64,
-    /// Visits before the first that counts.
+    /// Visits of the first place before all that count, on a disk: one that fills the write cache, and one for
+    /// each of [`Sampling::trials`].
     pub warm_up: u64,
+}
+
+/// Sizes of requests on a disk, the longest first.
+fn sizes(longest: u64) -> Vec<u64> {
+    let half = |size: &u64| {
+        let half = size / 2;
+        (half >= DISK_CHUNK_MIN && half.is_multiple_of(PAGE)).then_some(half)
+    };
+    iter::successors(Some(longest), half).collect()
+}
+
+/// The shortest requests that the drive takes as fast as any, by their sizes and the times of one sample of each.
+/// Requests that keep the electronics busy longer than the medium would show the electronics.
+pub(super) fn shortest_as_fast(times: &[(u64, u64)]) -> Option<u64> {
+    let fastest = times.iter().map(|&(_, ns)| ns).min()? as f64;
+    let as_fast = times.iter().filter(|&&(_, ns)| ns as f64 <= fastest * AS_FAST);
+    as_fast.map(|&(size, _)| size).min()
 }
 
 impl Sampling {
@@ -49,7 +72,6 @@ impl Sampling {
             None => (asked, SAMPLE_CHUNKS),
         };
         let shortest = SAMPLE_MIN.max(chunk).next_multiple_of(chunk);
-        let warm_up = u64::from(disk.is_some());
         // Rather fewer places than samples so short that chance decides; but not too few.
         // A part is sampled with the samples of the whole: what averages out depends on the drive.
         let of_whole = disk.map_or(0, |capacity| {
@@ -57,6 +79,12 @@ impl Sampling {
             (budget / (u64::from(options.places) + 1) / 2).min(SAMPLE_MAX) / chunk * chunk
         });
         let long = shortest.max(chunks * chunk).max(of_whole);
+        let with_trials = 1 + sizes(chunk).len() as u64;
+        let warm_up = match disk {
+            Some(_) if budget / (2 * long) >= with_trials + u64::from(PLACES_MIN) => with_trials,
+            Some(_) => 1,
+            None => 0,
+        };
         let long_enough = (budget / (2 * long)).saturating_sub(warm_up).max(u64::from(PLACES_MIN));
         let most = if disk.is_some() { long_enough } else { long_enough.min(FLASH_PLACES) };
         let count = u64::from(options.places).min(most);
@@ -80,6 +108,12 @@ impl Sampling {
             ));
         }
         Ok(Self { count, lead_in: half, sample: half, chunk, warm_up })
+    }
+
+    /// Sizes of requests to choose from, the longest first; none where only the longest is left because a
+    /// small disk has no bytes for more.
+    pub fn trials(self) -> Vec<u64> {
+        if self.warm_up > 1 { sizes(self.chunk) } else { Vec::new() }
     }
 
     pub fn bytes(self) -> u64 {

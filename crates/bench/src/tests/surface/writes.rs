@@ -1,8 +1,8 @@
 //! The writing pass: the same bytes back, or fresh data, each stretch timed with the flush behind it, as
 //! GNOME Disks does: the one time that no write cache can shorten. It includes what comes before the first
-//! byte is on the medium (up to a turn of a disk; longer where a drive gathers writes first), which the length
-//! of the stretch must outweigh: 256 MiB come out about 1 % below the rate of the medium, the 10 MiB of
-//! GNOME Disks a tenth to a half.
+//! byte is on the medium: up to a turn of a disk, longer where a drive gathers tens of MiB first. The 10 MiB of
+//! GNOME Disks come out a tenth to a half below the rate of the medium. Our own stretches are longer, and written
+//! in two parts with a flush each, which tell that onset; where they do, the rates are without it.
 
 use super::{Context, PAGE, SAMPLE_DEPTH, places};
 use crate::control::Control;
@@ -84,6 +84,16 @@ fn targets(session: &Session<'_>, size: u64, round: u32) -> Vec<Place> {
     places
 }
 
+/// What a round of writes gives.
+pub(super) struct Pass {
+    /// One entry per place, without onsets where they are known.
+    pub timed: Vec<Timed>,
+    /// What a part of a stretch costs beside its bytes, ms, where it can be known.
+    pub onset_ms: Option<f64>,
+    /// How it ended.
+    pub end: Result<(), BenchError>,
+}
+
 /// One round of writes, kept as a phase. Failures come back as the inner error, after everything that was
 /// measured was kept.
 pub(super) fn pass(
@@ -91,7 +101,7 @@ pub(super) fn pass(
     record: &mut TestRecord,
     size: u64,
     round: u32,
-) -> Result<(Vec<Timed>, Result<(), BenchError>), BenchError> {
+) -> Result<Pass, BenchError> {
     let (rounds, pass) = (session.plan.suite.rounds, session.next_pass());
     session.emit(Event::PhaseStarted { label: "surface write".to_string(), round, rounds });
     let options = &session.plan.suite.surface;
@@ -102,7 +112,8 @@ pub(super) fn pass(
     let fresh = is_fresh.then(|| Payload::new(session.plan.seed, pass));
     let control = Control::default();
     let places = targets(session, size, round);
-    let task = Rewrite { places, chunk, depth, fresh, control: &control };
+    let in_parts = options.preset == SurfacePreset::Sampled;
+    let task = Rewrite { places, chunk, depth, in_parts, fresh, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
     let outcome: Rewritten = worker.output;
@@ -123,5 +134,7 @@ pub(super) fn pass(
     kept.asked = complete.then_some((outcome.read_bytes as f64, outcome.written_bytes as f64));
     kept.own_metrics = true;
     let end = session.keep(kept, record);
-    Ok((outcome.timed, end))
+    let without_onset = |t: Timed| Timed { ns: t.steady_ns.or(t.ns), ..t };
+    let timed = outcome.timed.into_iter().map(without_onset).collect();
+    Ok(Pass { timed, onset_ms: outcome.onset_ns.map(|ns| ns / 1e6), end })
 }

@@ -3,7 +3,7 @@
 use super::host::Host;
 use super::{mechanism_of, small_drive};
 use crate::device::{Nanos, Op};
-use crate::hdd::params::{HddParams, RmwParams};
+use crate::hdd::params::{HddParams, RmwParams, SmrParams};
 
 const KIB: u64 = 1024;
 /// A turn of the small drive, ms.
@@ -95,4 +95,80 @@ fn the_arm_moves_during_the_pause_of_a_write_through_as_well() {
         let least = (overhead_ms + move_ms).max(gap_ms);
         assert!((least..least + 2.0 * block_ms).contains(&seen), "gap {gap_ms}: {seen}, {least}");
     }
+}
+
+#[test]
+fn the_read_of_a_partial_write_through_waits_for_the_pause_too() {
+    let (overhead_ms, block_ms) = (0.1, 4096.0 / 50e3);
+    for gap_ms in [0.0, 1.5, 9.0, 30.0] {
+        let mut params = with_large_sectors(1);
+        params.write_cache.enabled = false;
+        params.write_cache.gap_ms = gap_ms;
+        // a whole track and more
+        let second = |block: u64| {
+            let writes = [(Op::Write, 0, 4096), (Op::Write, (1000 << 20) + block * 4096, 512)];
+            Host::new(&params).run(1, writes)[1]
+        };
+        let seen = (0..250).map(second).min().unwrap() as f64 / 1e6;
+        let parts = mechanism_of(&params);
+        let far = f64::from(parts.layout().locate((1000 << 20) / 4096).cylinder);
+        let move_ms = 1.0 + 15.0 * (far / f64::from(parts.layout().stroke())).sqrt();
+        let least = (overhead_ms + move_ms).max(gap_ms) + TURN_MS;
+        assert!((least..least + 2.0 * block_ms).contains(&seen), "gap {gap_ms}: {seen}, {least}");
+    }
+}
+
+/// A shingled drive without a write cache, and a pause of four turns.
+fn shingled() -> HddParams {
+    let mut params = small_drive();
+    params.write_cache.enabled = false;
+    params.write_cache.gap_ms = 4.0 * TURN_MS;
+    params.smr = Some(SmrParams {
+        band_mib: 4,
+        cache_gib: 0.0625,
+        map_extents: 64,
+        clean_idle_ms: 1000.0,
+        append_kib: 512,
+        append_extents: 6,
+    });
+    params
+}
+
+#[test]
+fn the_arm_moves_during_the_pause_before_an_append() {
+    let mut host = Host::new(&shingled());
+    host.one(Op::Write, 1000 << 20, 4096);
+    let ended = host.now;
+    host.one(Op::Read, 3000 << 20, 4096);
+    host.one(Op::Write, 2000 << 20, 4096);
+    // whole turns later the head is just behind the first append, where the second one goes
+    let seen = (host.now - ended) as f64 / 1e6 - 4.0 * TURN_MS;
+    assert!((0.0..0.1).contains(&seen), "{seen}");
+}
+
+#[test]
+fn a_stream_into_a_band_waits_for_the_pause_unless_it_continues() {
+    let mut host = Host::new(&shingled());
+    host.one(Op::Write, 1000 << 20, 4096);
+    let first = host.one(Op::Write, 2000 << 20, 1 << 20) as f64 / 1e6;
+    let media_ms = f64::from(1 << 20) / 100e3;
+    assert!((4.0 * TURN_MS + media_ms..8.0 * TURN_MS).contains(&first), "{first}");
+    let next = host.one(Op::Write, 2001 << 20, 1 << 20) as f64 / 1e6;
+    assert!(next < 4.0 * TURN_MS, "{next}");
+}
+
+#[test]
+fn cleaning_a_band_is_a_write_to_the_medium_with_its_pause() {
+    let mut host = Host::new(&shingled());
+    host.one(Op::Write, 1000 << 20, 4096);
+    // the band is read and written back: more than a second and a tenth
+    let began = host.now;
+    while !host.disk.is_idle() {
+        host.rest(100_000);
+    }
+    let cleaned = host.disk.mechanism_free;
+    assert!(cleaned > began + 1_000_000_000, "no cleaning");
+    host.one(Op::Write, 2000 << 20, 4096);
+    let since = (host.now - cleaned) as f64 / 1e6;
+    assert!((4.0 * TURN_MS..5.5 * TURN_MS).contains(&since), "{since}");
 }

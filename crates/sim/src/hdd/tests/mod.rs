@@ -1,5 +1,6 @@
 //! Tests of the whole drive, and the drives they use.
 
+mod causality;
 mod closed_form;
 mod destaging;
 mod faults;

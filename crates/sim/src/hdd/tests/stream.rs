@@ -76,6 +76,31 @@ fn commands_slower_than_the_medium_limit_a_pass() {
 }
 
 #[test]
+fn reads_in_a_queue_become_a_stream_as_well() {
+    let params = small_drive();
+    for (chunk, len) in [(512, 40 * MIB), (4096, 600 * MIB), (16 << 10, 600 * MIB)] {
+        // one after the other: at the pace of the medium or of the electronics
+        let (_, alone, _) = compare(&params, Op::Read, 0, len, chunk, 1);
+        for depth in [2, 8, 32] {
+            let (difference, _, stepped) = compare(&params, Op::Read, 0, len, chunk, depth);
+            assert!(difference.abs() < 0.01, "{chunk} at depth {depth}: {difference}");
+            let slower = stepped.now as f64 / alone.now as f64 - 1.0;
+            assert!(slower.abs() < 0.01, "{chunk} at depth {depth}, beside depth 1: {slower}");
+        }
+    }
+}
+
+#[test]
+fn without_read_ahead_the_head_passes_what_the_electronics_have_not_understood() {
+    let mut params = small_drive();
+    params.read_cache.read_ahead_kib = 0;
+    let mut host = Host::new(&params);
+    host.run(2, (0..100).map(|i| (Op::Read, i * 4096, 4096)));
+    // at most the two that are inside at once in a turn of 10 ms
+    assert!(host.now > 49 * 10_000_000, "{}", host.now);
+}
+
+#[test]
 fn the_state_after_a_pass_is_the_same() {
     let params = small_drive();
     for op in [Op::Read, Op::Write] {

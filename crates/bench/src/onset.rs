@@ -1,0 +1,120 @@
+//! What a stretch of writes costs beside its bytes.
+//!
+//! A write and its flush take the time of the bytes on the medium, and a time that does not depend on them: a
+//! turn of a disk, the filling of a cache that a drive gathers before it begins, the flush command. Of parts
+//! of different length that lie side by side, each written and flushed, two times tell both: T = onset + len / rate.
+//! No cache can make the rest look faster than the medium, as each time ends with a flush, whether the
+//! cache was full or never is. A drive that gathers more than a part has shows less of its onset, and the
+//! rates come out too low, as with the whole time.
+
+use drivescope_stats::summary::median;
+
+/// Stretches of each order that a median needs.
+const STRETCHES_MIN: usize = 4;
+/// Where onsets take more of the time of a stretch, what is left of it is not its rate.
+const SHARE_MAX: f64 = 0.5;
+
+/// A stretch written in two parts, each with the flush behind it.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts {
+    /// Bytes and ns of the part written first.
+    pub first: (u64, u64),
+    /// The same of the other one.
+    pub second: (u64, u64),
+}
+
+impl Parts {
+    fn ns(&self) -> f64 {
+        (self.first.1 + self.second.1) as f64
+    }
+
+    /// The onset if both parts have the same, ns.
+    fn onset_ns(&self) -> f64 {
+        let [(a, a_ns), (b, b_ns)] =
+            [self.first, self.second].map(|(bytes, ns)| (bytes as f64, ns as f64));
+        (a * b_ns - b * a_ns) / (a - b)
+    }
+}
+
+/// The onset of a part, ns. `None` where it cannot be known, and only the whole times are to be trusted: few
+/// stretches, parts of equal length, a drive that is faster at first than later, or onsets that take most of the time.
+///
+/// What only the first part of a stretch has, such as the way from elsewhere, would count too much where that
+/// is the shorter part, and too little where it is the longer one: with both orders, the mean is right.
+pub fn onset_ns(stretches: &[Parts]) -> Option<f64> {
+    let of_order = |short_first: bool| {
+        let is_one = |parts: &&Parts| (parts.first.0 < parts.second.0) == short_first;
+        let onsets: Vec<f64> = stretches.iter().filter(is_one).map(Parts::onset_ns).collect();
+        let onset = median(&onsets).filter(|_| onsets.len() >= STRETCHES_MIN)?;
+        (onset.is_finite() && onset > 0.0).then_some(onset)
+    };
+    let onset = f64::midpoint(of_order(true)?, of_order(false)?);
+    stretches.iter().all(|parts| 2.0 * onset < parts.ns() * SHARE_MAX).then_some(onset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// 32 stretches of 256 MiB at a rate that falls from 200 MiB/s by half; `part_ns` says what a part takes, by
+    /// its length, the rate in bytes per ns, and whether it is the first.
+    fn written(part_ns: impl Fn(f64, f64, bool) -> f64) -> Vec<Parts> {
+        let stretch = |i: u32| {
+            let rate = 0.2 * MIB as f64 / 1e6 * (1.0 - f64::from(i) / 62.0);
+            let lens = if i.is_multiple_of(2) { [64, 192] } else { [192, 64] };
+            let [first, second] = [0, 1]
+                .map(|k| (lens[k] * MIB, part_ns((lens[k] * MIB) as f64, rate, k == 0) as u64));
+            Parts { first, second }
+        };
+        (0..32).map(stretch).collect()
+    }
+
+    #[test]
+    fn what_does_not_depend_on_the_length_is_found() {
+        let known = written(|len, rate, _| 120e6 + len / rate);
+        assert!((onset_ns(&known).unwrap() / 120e6 - 1.0).abs() < 1e-6);
+    }
+
+    /// The way from elsewhere, 10 ms before the first part only: the sum over a stretch is right.
+    #[test]
+    fn what_only_the_first_part_has_counts_once() {
+        let known = written(|len, rate, first| if first { 18e6 } else { 8e6 } + len / rate);
+        assert!((2.0 * onset_ns(&known).unwrap() / 26e6 - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_drive_that_gathers_more_than_a_part_never_looks_faster_than_it_is() {
+        for gathered in [0.0, 32.0, 64.0, 100.0, 192.0, 1000.0] {
+            // What is gathered comes at 600 MiB/s, then the medium begins.
+            let interface = 0.6 * MIB as f64 / 1e6;
+            let drive =
+                |len: f64, rate: f64, _| len.min(gathered * MIB as f64) / interface + len / rate;
+            let stretches = written(drive);
+            let onset = onset_ns(&stretches).unwrap_or(0.0);
+            for (i, parts) in stretches.iter().enumerate() {
+                let medium =
+                    (256 * MIB) as f64 / (0.2 * MIB as f64 / 1e6 * (1.0 - i as f64 / 62.0));
+                let seen = parts.ns() - 2.0 * onset;
+                assert!(seen > 0.999 * medium, "{gathered}: {seen} for {medium} at {i}");
+                assert!(
+                    gathered > 64.0 || seen < 1.001 * medium,
+                    "{gathered}: {seen} for {medium}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn where_it_cannot_be_known_nothing_is_said() {
+        let steady = |len: f64, rate: f64, _| 10e6 + len / rate;
+        assert!(onset_ns(&written(steady)[..6]).is_none(), "three of each order");
+        assert!(onset_ns(&[]).is_none());
+        let fast_at_first = |len: f64, rate: f64, _| len / rate + (len - 96e6).max(0.0) / rate;
+        assert!(onset_ns(&written(fast_at_first)).is_none());
+        assert!(onset_ns(&written(|len, rate, _| 2e9 + len / rate)).is_none(), "little else");
+        let equal = Parts { first: (MIB, 1000), second: (MIB, 2000) };
+        assert!(onset_ns(&[equal; 20]).is_none());
+    }
+}

@@ -1,0 +1,80 @@
+//! The steady pace of a stretch, from the times of its completions.
+//!
+//! A disk with a full write cache answers in bursts: when a track has left the cache, as many requests are
+//! answered as its room takes, then nothing until the next track has. How much of a burst a short stretch
+//! has at either end is left to chance, so a line through all completions is, too. The end of a pause is
+//! what the medium sets; the bytes done by then differ from what it took by less than a request.
+
+/// Fewest points of a line.
+const POINTS_MIN: usize = 8;
+
+/// So many bytes were done when the next were answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Answer {
+    before: f64,
+    at_ns: u64,
+}
+
+/// The completions of a stretch.
+#[derive(Debug, Default)]
+pub struct Pace {
+    answers: Vec<Answer>,
+    bytes: u64,
+}
+
+impl Pace {
+    /// For so many completions, which then cost no memory.
+    pub fn of(completions: usize) -> Self {
+        Self { answers: Vec::with_capacity(completions), bytes: 0 }
+    }
+
+    /// Forgets everything, and keeps the memory.
+    pub fn restart(&mut self) {
+        self.answers.clear();
+        self.bytes = 0;
+    }
+
+    /// `bytes` were done at `now_ns`. What comes at one moment is one answer.
+    pub fn add(&mut self, now_ns: u64, bytes: u64) {
+        if self.answers.last().is_none_or(|last| last.at_ns < now_ns) {
+            self.answers.push(Answer { before: self.bytes as f64, at_ns: now_ns });
+        }
+        self.bytes += bytes;
+    }
+
+    /// Time of `len` bytes at this pace, ns: the slope of the straight line through the ends of pauses,
+    /// which are the answers that come no sooner than the mean one. `None` below eight answers.
+    pub fn ns_of(&self, len: u64) -> Option<u64> {
+        let (first, last) = (self.answers.first()?, self.answers.last()?);
+        let mean = (last.at_ns - first.at_ns) / (self.answers.len() as u64 - 1).max(1);
+        let after_pause = |pair: &[Answer]| pair[1].at_ns - pair[0].at_ns >= mean;
+        let ends: Vec<Answer> =
+            self.answers.windows(2).filter(|pair| after_pause(pair)).map(|pair| pair[1]).collect();
+        // Few long pauses are the bursts of nothing in particular.
+        let points = if ends.len() < POINTS_MIN { &self.answers } else { &ends };
+        if points.len() < POINTS_MIN {
+            return None;
+        }
+        let slope = slope(points);
+        (slope > 0.0).then_some((slope * len as f64) as u64)
+    }
+}
+
+/// ns per byte, by least squares.
+fn slope(points: &[Answer]) -> f64 {
+    let (count, first) = (points.len() as f64, points[0].at_ns);
+    let y = |answer: &Answer| (answer.at_ns - first) as f64;
+    let mean_x = points.iter().map(|answer| answer.before).sum::<f64>() / count;
+    let mean_y = points.iter().map(y).sum::<f64>() / count;
+    let (mut xx, mut xy) = (0.0, 0.0);
+    for answer in points {
+        let x = answer.before - mean_x;
+        xx += x * x;
+        xy += x * (y(answer) - mean_y);
+    }
+    xy / xx
+}
+
+#[cfg(test)]
+#[path = "pace_tests.rs"]
+mod tests;

@@ -1,0 +1,120 @@
+//! Nothing is written to the medium before it is there.
+
+use super::small_drive;
+use crate::device::{Device, Nanos, Op, Request};
+use crate::hdd::HardDisk;
+use crate::hdd::params::{HddParams, RmwParams, SmrParams};
+use crate::hdd::schedule::Event;
+use proptest::prelude::*;
+
+const KIB: u64 = 1024;
+
+/// Bytes from the start of the medium, and the earliest time at which they can have crossed the interface.
+struct Arrival {
+    from: u64,
+    to: u64,
+    at: Nanos,
+}
+
+/// A drive whose every step is looked at.
+struct Watched {
+    disk: HardDisk,
+    /// Since when the interface is free, by the drive's overhead and rate alone.
+    interface_free: Nanos,
+    arrivals: Vec<Arrival>,
+    seen: Nanos,
+}
+
+impl Watched {
+    fn new(params: &HddParams) -> Self {
+        let disk = HardDisk::new(params, 1).unwrap();
+        Self { disk, interface_free: 0, arrivals: Vec::new(), seen: 0 }
+    }
+
+    /// Lets the drive live until `to`.
+    fn live(&mut self, to: Nanos) {
+        while let Some((at, event)) = self.disk.next_event().filter(|(at, _)| *at < to) {
+            assert!(at >= self.seen, "{event:?} at {at}, after an event at {}", self.seen);
+            self.seen = at;
+            self.disk.perform(at, event);
+            if event == Event::Destage {
+                self.check(at);
+            }
+        }
+    }
+
+    /// All that the mechanism has begun to write at `at` had arrived.
+    fn check(&self, at: Nanos) {
+        let under_way = self.disk.write_cache.under_way();
+        assert!(!under_way.is_empty(), "destaging without data");
+        for &(from, to) in under_way {
+            for data in self.arrivals.iter().filter(|data| data.from < to && from < data.to) {
+                assert!(data.at <= at, "written from {at}, arrived at {}", data.at);
+            }
+        }
+    }
+
+    fn submit(&mut self, now: Nanos, op: Op, offset: u64, len: u64) {
+        self.live(now);
+        self.disk.advance(now, &mut Vec::new());
+        if op == Op::Write {
+            // 0.1 ms and 300 MB/s, as the small drive has them
+            let crossing = 100_000 + len * 3333 / 1000;
+            self.interface_free = now.max(self.interface_free) + crossing;
+            let from = self.disk.medium_byte(offset);
+            self.arrivals.push(Arrival { from, to: from + len, at: self.interface_free });
+        }
+        self.disk.submit(now, Request { id: now, op, offset, len, fua: false });
+    }
+}
+
+/// Drives that destage for different reasons: a full cache, no patience, partial sectors, shingles.
+fn drives() -> Vec<HddParams> {
+    let mut tight = small_drive();
+    tight.write_cache.dirty_limit_kib = 256;
+    let mut few = small_drive();
+    few.write_cache.dirty_extents = 4;
+    let mut impatient = small_drive();
+    impatient.write_cache.idle_ms = 0.0;
+    let mut partial = few.clone();
+    partial.physical_sector_bytes = 4096;
+    partial.read_modify_write = Some(RmwParams { batch_sectors: 8, gap_ms: 0.4 });
+    let mut shingled = tight.clone();
+    shingled.smr = Some(SmrParams {
+        band_mib: 4,
+        cache_gib: 0.0625,
+        map_extents: 64,
+        clean_idle_ms: 20.0,
+        append_kib: 512,
+        append_extents: 6,
+    });
+    vec![tight, few, impatient, partial, shingled]
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_destaged_before_it_arrived(
+        drive in 0usize..5,
+        stride in prop_oneof![Just(1u64), Just(37)],
+        steps in proptest::collection::vec((0u32..12, 0u64..40, 1u64..=128), 1..120),
+    ) {
+        let params = &drives()[drive];
+        let mut watched = Watched::new(params);
+        let mut now = 1;
+        for (index, (kind, wait, sectors)) in steps.into_iter().enumerate() {
+            // waits from nothing to 1.6 ms and, rarely, longer than the drive's patience
+            now += if kind == 0 { 100_000_000 } else { 1 + wait * wait * 1000 };
+            // each place is written once; every second write of a sequence touches the one before
+            let place = index as u64 * stride * 64 * KIB;
+            let len = if sectors % 2 == 0 { 64 * KIB } else { sectors * 512 };
+            match kind {
+                1 => watched.submit(now, Op::Flush, 0, 0),
+                2 => watched.submit(now, Op::Read, place, len),
+                _ => watched.submit(now, Op::Write, place, len),
+            }
+        }
+        watched.submit(now + 1, Op::Flush, 0, 0);
+        watched.live(now + 3_600_000_000_000);
+        prop_assert_eq!(watched.disk.dirty_bytes(), 0);
+    }
+}
