@@ -21,6 +21,8 @@ mod interruptions;
 mod list;
 /// What needs root: loop and memory devices, file systems, failing devices.
 mod privileged;
+/// Stored runs done again.
+mod rerun;
 /// `restore` where there is nothing to restore, or something else than a journal.
 mod restore;
 /// `run` on a directory.
@@ -35,7 +37,7 @@ mod sim_reproduce;
 mod simulated_targets;
 /// Simulated drives: each test finds their truth.
 mod simulated_truth;
-/// `runs`, `show`, `rerun`, `export`, `import`, and stores that cannot be used.
+/// `runs`, `show`, `export`, `import`, and stores that cannot be used.
 mod store;
 /// Messages on a terminal: lines that end between words.
 mod terminal;

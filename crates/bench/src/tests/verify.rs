@@ -194,19 +194,22 @@ fn write_all(
 ) -> Result<(), BenchError> {
     let places = pieces(from, size);
     let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
+    // Stopped behind the last piece, what is left is to read.
+    let go_on = |timed: &[Timed]| match from + written_bytes(timed) {
+        at if at < size => how_to_go_on(session, Phase::VerifyWrite, at),
+        _ => how_to_go_on(session, Phase::VerifyRead { is_whole: true }, 0),
+    };
     let so_far = |timed: &[Timed]| {
         let mut record = TestRecord::new(TestKind::Verify);
         report_written(&mut record, timed, written_bytes(timed));
-        let at = from + written_bytes(timed);
-        record.remark(how_to_go_on(session, Phase::VerifyWrite, at));
+        record.remark(go_on(timed));
         record
     };
     let mut sum = WrittenSum::default();
     let end = write_kept(session, record, "write", places, manner, Some(&so_far))?.add_to(&mut sum);
     let WrittenSum { timed, bytes } = sum;
     report_written(record, &timed, bytes);
-    let at = from + written_bytes(&timed);
-    end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyWrite, at)))
+    end.inspect_err(|_| record.remark(go_on(&timed)))
 }
 
 /// What is written again before everything is read back.

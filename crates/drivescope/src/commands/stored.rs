@@ -42,6 +42,14 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
     Ok(Code::Ok)
 }
 
+/// A simulated drive names itself, unless it is served: then its node and name are like those of a real one.
+fn target(summary: &RunSummary) -> String {
+    match summary.simulated && !summary.target.starts_with("sim:") {
+        true => format!("{} (simulated)", summary.target),
+        false => summary.target.clone(),
+    }
+}
+
 fn row(summary: &RunSummary) -> RunRow {
     let mut headline = Vec::new();
     if let Some(rate) = summary.seq_read_mb_s {
@@ -68,7 +76,7 @@ fn row(summary: &RunSummary) -> RunRow {
         label: summary.label.clone(),
         suite: summary.suite.clone(),
         drive: summary.drive().map(str::to_string),
-        target: summary.target.clone(),
+        target: target(summary),
         status,
         headline: headline.join(" · "),
     }

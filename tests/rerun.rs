@@ -1,0 +1,50 @@
+//! Stored runs done again.
+
+use crate::store::{add_run, with_a_run};
+use crate::support::Scratch;
+use crate::support::json::{array, text};
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn rerun_does_the_same_again() {
+    let scratch = Scratch::new();
+    let options = ["--seed=99", "--label=again", "--price=105USD", "--engine=threads"];
+    let first = add_run(&scratch, &options);
+    let second = scratch.drivescope(&["rerun", &first, "--json"]).code(0).json();
+    let first = scratch.drivescope(&["show", &first, "--json"]).code(0).json();
+    assert_ne!(first["id"], second["id"]);
+    assert_eq!(first["plan"], second["plan"]);
+    for key in ["label", "price"] {
+        assert_eq!(first[key], second[key], "{key}");
+    }
+    assert_eq!(first["target"]["path"], second["target"]["path"]);
+    assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
+    let plan = scratch.drivescope(&["rerun", "last", "--dry-run", "--json"]).code(0).json();
+    assert_eq!(plan, first["plan"]);
+    scratch.drivescope(&["rerun", "last", "--no-save", "--quiet"]).code(0);
+    assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
+}
+
+/// Leave to write is never taken from the earlier run: it is given anew.
+#[test]
+fn a_run_that_wrote_to_its_device_is_done_again_with_the_same_options() {
+    let scratch = Scratch::new();
+    let options = ["--test=surface", "--write=same-bytes", "--rounds=1", "--json"];
+    let first = scratch.run("sim:wd4000aaks", &[&options]).code(0).json();
+    let wrote = |run: &Value| text(&run["plan"]["tests"][0]["writes"]).to_string();
+    assert_eq!(wrote(&first), "same-bytes");
+    let again = ["rerun", "last", "--write=same-bytes", "--no-save", "--json"];
+    let second = scratch.drivescope(&again).code(0).json();
+    assert_eq!(first["plan"], second["plan"]);
+    let reads = scratch.drivescope(&["rerun", "last", "--dry-run", "--json"]).code(0).json();
+    assert_eq!(reads["tests"][0]["writes"], "read");
+}
+
+#[test]
+fn rerun_without_its_target_says_so() {
+    let (scratch, id) = with_a_run();
+    fs::remove_dir(scratch.target()).unwrap();
+    let message = scratch.drivescope(&["rerun", &id]).refused(2);
+    assert!(message.contains("no such path"), "{message}");
+}
