@@ -2,9 +2,10 @@
 
 use super::guards::{Loop, Mount, OnLoop, image_with};
 use super::is_privileged;
-use crate::support::json::{finding, findings, statuses, text};
+use crate::support::json::{array, finding, findings, keys, statuses, test_of, text};
 use crate::support::scratch::names;
 use crate::support::{ONE_CELL, Scratch, TINY};
+use serde_json::Value;
 
 /// Every test that runs on a directory.
 const ALL_DONE: [(&str, &str); 4] =
@@ -35,6 +36,34 @@ fn the_common_file_systems_are_measured_with_direct_io() {
         assert!(!findings(&run).contains(&"F005"), "{kind}");
         assert!(!findings(&run).contains(&"F019"), "{kind}: data were not read back as written");
     }
+}
+
+/// btrfs takes requests of 512 bytes with O_DIRECT, and answers them from the page cache.
+#[test]
+fn parts_of_a_block_of_btrfs_are_no_direct_io() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let cells = "--cells=rnd512_q1t1.read,rnd4k_q1t1.read";
+    let options = ["--test=transfer,tiny-writes", cells, "--json"];
+    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    assert_eq!(run["target"]["io_mode"], "direct");
+    assert_eq!(run["target"]["io_align_bytes"], 4096);
+    let reason = text(&test_of(&run, "transfer")["reason"]);
+    assert!(
+        reason.contains("rnd512_q1t1.read") && reason.contains("multiples of 4096"),
+        "{reason}"
+    );
+    assert!(keys(&run).iter().all(|key| !key.contains("rnd512")), "{:?}", keys(&run));
+    let own = |phase: &&Value| text(&phase["cell"]).starts_with("seq_direct");
+    let phases: Vec<&Value> =
+        array(&test_of(&run, "tiny-writes")["phases"]).iter().filter(own).collect();
+    for phase in &phases {
+        let [bytes, ops] = ["bytes", "ops"].map(|key| phase[key].as_u64().unwrap());
+        assert_eq!(bytes, ops * 4096, "the drive's own stream is one of whole blocks: {phase}");
+    }
+    assert_eq!(phases.len(), 2);
 }
 
 #[test]
