@@ -1,10 +1,10 @@
 //! Directories on file systems of every kind.
 
-use super::guards::{Loop, Mount, OnLoop, image_with};
+use super::guards::{Loop, Mount, OnLoop, image_with, tool};
 use super::is_privileged;
 use crate::support::json::{array, finding, findings, keys, statuses, test_of, text};
 use crate::support::scratch::names;
-use crate::support::{ONE_CELL, Scratch, TINY};
+use crate::support::{ONE_CELL, Scratch, TINY, noise};
 use serde_json::Value;
 
 /// Every test that runs on a directory.
@@ -79,7 +79,7 @@ fn a_compressing_file_system_is_noticed() {
     // A directory that is marked as not to be compressed does not count.
     let plain = mount.text("plain");
     std::fs::create_dir(&plain).unwrap();
-    super::guards::tool("chattr", &["+m", &plain]).unwrap();
+    tool("chattr", &["+m", &plain]).unwrap();
     let run = scratch.run(&plain, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
     assert!(!findings(&run).contains(&"F005"), "{:?}", findings(&run));
 }
@@ -91,7 +91,7 @@ fn a_read_only_file_system_has_files_to_read_and_no_directory_to_write() {
     };
     {
         let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
-        std::fs::write(mount.text("data"), crate::support::noise(1 << 20, 2)).unwrap();
+        std::fs::write(mount.text("data"), noise(1 << 20, 2)).unwrap();
     }
     let Some(mount) = Mount::new(&scratch, &device.node, &["-o", "ro"]) else { return };
     for options in [&["--no-save"][..], &["--dry-run"]] {
@@ -129,9 +129,26 @@ fn the_floor_of_free_space_is_kept() {
     assert!(message.contains("must keep 1.07 GB") && message.contains("--size"), "{message}");
     // Nearly full: not even the smallest file fits.
     let filler = mount.text("filler");
-    super::guards::tool("fallocate", &["-l", "256M", &filler]).unwrap();
+    tool("fallocate", &["-l", "256M", &filler]).unwrap();
     let message = scratch.run(&mount.point, &[&[]]).refused(3);
     assert!(message.contains("must keep"), "{message}");
     assert_eq!(names(&mount.point), ["filler", "lost+found"]);
     assert_eq!(before, ["lost+found"]);
+}
+
+/// The trees that it writes for each flush are many times what was asked.
+#[test]
+fn nobody_else_is_blamed_for_what_btrfs_writes() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let longer = ["--set=tiny-writes.time=500ms", "--set=tiny-writes.writes=500", "--size=64M"];
+    let options = [&longer[..], &["--test=tiny-writes", "--json"]].concat();
+    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    let phases = array(&test_of(&run, "tiny-writes")["phases"]);
+    let synced = phases.iter().find(|phase| phase["cell"] == "rnd4k_direct_sync").unwrap();
+    let [asked, written] = ["bytes", "device_written_bytes"].map(|key| synced[key].as_u64());
+    assert!(written.unwrap() > asked.unwrap() + 4_000_000, "the case must be one: {synced}");
+    assert!(!findings(&run).contains(&"F010"), "{:?}", findings(&run));
 }

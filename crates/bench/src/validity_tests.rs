@@ -18,6 +18,7 @@ fn facts() -> Facts {
         direct: true,
         memory_backed: false,
         file_system: true,
+        writes_its_own: false,
         link_mb_s: Some(600.0),
         duplex: false,
         rpm: None,
@@ -147,6 +148,17 @@ fn other_users_of_the_drive_are_seen() {
     shared.disk =
         Some(DeviceCounters { read_bytes: ours + ours / 20, ..DeviceCounters::default() });
     assert_eq!(ids(&shared, &facts()), [], "five percent are the file system's own");
+}
+
+#[test]
+fn what_a_file_system_writes_for_our_requests_is_no_other_program() {
+    let mut synced = round("rnd4k_q1t1.write", 107, 4096, Mix::WRITE);
+    synced.disk = Some(DeviceCounters { written_bytes: 20_100_000, ..DeviceCounters::default() });
+    assert_eq!(ids(&synced, &facts()), [FindingId::OtherIo]);
+    let btrfs = Facts { writes_its_own: true, ..facts() };
+    assert_eq!(ids(&synced, &btrfs), []);
+    synced.disk.as_mut().unwrap().read_bytes = 20_000_000;
+    assert_eq!(ids(&synced, &btrfs), [FindingId::OtherIo], "we read nothing");
 }
 
 #[test]

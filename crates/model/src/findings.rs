@@ -111,7 +111,7 @@ findings! {
         cause "The processor, not the drive, set the pace."
         remedy "Use more threads (t4 instead of t1), --engine uring, or a faster machine."
     OtherIo = "F010" "other-io" Warning
-        rule "the kernel counted over 10 % more bytes on the drive than drivescope moved, and over 4 MB"
+        rule "the kernel counted over 10 % more bytes on the drive than drivescope moved, and over 4 MB; below a directory on a file system that copies on write (btrfs, bcachefs, zfs, f2fs, nilfs2) only bytes read count, since its own trees follow every write"
         cause "Another program used the drive during the phase."
         remedy "Stop other users of the drive (iotop shows them) and run again."
     DirectRefused = "F011" "direct-io-refused" Warning
