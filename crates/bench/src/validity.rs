@@ -52,6 +52,8 @@ pub struct Facts {
     direct: bool,
     memory_backed: bool,
     file_system: bool,
+    /// No counters, and something between that may cache.
+    unproven: bool,
     /// The file system writes more than it is asked to, some of it later.
     writes_its_own: bool,
     link_mb_s: Option<f64>,
@@ -85,6 +87,7 @@ impl Facts {
             direct: session.is_direct(),
             memory_backed: session.target.memory_backed().is_some(),
             file_system: session.target.info().file_system.is_some(),
+            unproven: session.target.is_unproven(),
             writes_its_own: session.target.writes_its_own(),
             link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
             duplex: drive.and_then(|d| d.link.as_ref()).is_some_and(Link::is_duplex),

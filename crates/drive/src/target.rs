@@ -216,6 +216,12 @@ impl Target {
         self.info.file_system.as_ref().map(|fs| FsClass::of(&fs.kind))
     }
 
+    /// Whether nothing shows that a drive answers: a program or a network does, and no device is below.
+    pub fn is_unproven(&self) -> bool {
+        let hidden = matches!(self.fs_class(), Some(FsClass::Fuse | FsClass::Network));
+        hidden && !self.is_simulated() && self.top_counters().is_none()
+    }
+
     /// Whether the file system itself writes for what is written in this directory, at any time.
     pub fn writes_its_own(&self) -> bool {
         let copies = self.info.file_system.as_ref().is_some_and(|fs| copies_on_write(&fs.kind));
