@@ -2,9 +2,10 @@
 
 use super::guards::{Loop, Mount, OnLoop, image_with, tool};
 use super::is_privileged;
-use crate::support::json::{finding, findings, statuses, text};
+use crate::support::json::{array, finding, findings, keys, metrics, statuses, test_of, text};
 use crate::support::scratch::names;
-use crate::support::{ONE_CELL, Scratch, TINY, skip_loudly};
+use crate::support::{ONE_CELL, Scratch, TINY, noise, skip_loudly};
+use serde_json::Value;
 
 /// Every test that runs on a directory.
 const ALL_DONE: [(&str, &str); 4] =
@@ -156,4 +157,103 @@ fn an_overlay_is_said_to_lie_above_the_drive_of_its_upper_layer() {
     assert!(run["drive"].is_null() && run["target"]["stack"].as_array().unwrap().is_empty());
     let evidence = text(&finding(&run, "F025")["evidence"]).to_string();
     assert!(evidence.contains("cannot be seen"), "{evidence}");
+}
+
+/// btrfs takes requests of 512 bytes with O_DIRECT, and answers them from the page cache.
+#[test]
+fn parts_of_a_block_of_btrfs_are_no_direct_io() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let cells = "--cells=rnd512_q1t1.read,rnd4k_q1t1.read";
+    let options = ["--test=transfer,tiny-writes", cells, "--json"];
+    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    assert_eq!(run["target"]["io_mode"], "direct");
+    assert_eq!(run["target"]["io_align_bytes"], 4096);
+    let reason = text(&test_of(&run, "transfer")["reason"]);
+    assert!(
+        reason.contains("rnd512_q1t1.read") && reason.contains("multiples of 4096"),
+        "{reason}"
+    );
+    assert!(keys(&run).iter().all(|key| !key.contains("rnd512")), "{:?}", keys(&run));
+    let own = |phase: &&Value| text(&phase["cell"]).starts_with("seq_direct");
+    let phases: Vec<&Value> =
+        array(&test_of(&run, "tiny-writes")["phases"]).iter().filter(own).collect();
+    for phase in &phases {
+        let [bytes, ops] = ["bytes", "ops"].map(|key| phase[key].as_u64().unwrap());
+        assert_eq!(bytes, ops * 4096, "the drive's own stream is one of whole blocks: {phase}");
+    }
+    assert_eq!(phases.len(), 2);
+}
+
+/// The trees that it writes for each flush are many times what was asked.
+#[test]
+fn nobody_else_is_blamed_for_what_btrfs_writes() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let longer = ["--set=tiny-writes.time=500ms", "--set=tiny-writes.writes=500", "--size=64M"];
+    let options = [&longer[..], &["--test=tiny-writes", "--json"]].concat();
+    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    let phases = array(&test_of(&run, "tiny-writes")["phases"]);
+    let synced = phases.iter().find(|phase| phase["cell"] == "rnd4k_direct_sync").unwrap();
+    let [asked, written] = ["bytes", "device_written_bytes"].map(|key| synced[key].as_u64());
+    assert!(written.unwrap() > asked.unwrap() + 4_000_000, "the case must be one: {synced}");
+    assert!(!findings(&run).contains(&"F010"), "{:?}", findings(&run));
+}
+
+#[test]
+fn a_drive_that_no_counter_shows_gets_no_verdict() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let options = ["--force", "--quick", "--quiet"];
+    let Some(image) = image_with(&scratch, 2048, "mkntfs", &options) else { return };
+    let point = scratch.text("mounted");
+    std::fs::create_dir(&point).unwrap();
+    // On the file itself, not through a loop device: the kernel knows of no device below.
+    if let Err(why) = tool("ntfs-3g", &[&image, &point]) {
+        return skip_loudly(&why);
+    }
+    let mount = Mount { point };
+    let file = mount.text("data");
+    std::fs::write(&file, noise(16 << 20, 3)).unwrap();
+    let run = scratch.run(&file, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    assert!(findings(&run).contains(&"F008"), "{:?}", findings(&run));
+    let evidence = text(&finding(&run, "F041")["evidence"]);
+    assert!(evidence.contains(&mount.point), "{evidence}");
+    for verdict in array(&run["verdict"]) {
+        let because = text(&verdict["because"]);
+        assert!(verdict["points"].is_null() && because.contains("F041"), "{verdict}");
+    }
+    for phase in array(&test_of(&run, "transfer")["phases"]) {
+        assert_ne!(phase["limiter"], "drive", "{phase}");
+    }
+}
+
+/// The file behind the loop device was just written, and nothing evicts it.
+#[test]
+fn what_a_loop_device_answers_from_memory_is_no_uncached_read() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.ext4", &["-q", "-F"])
+    else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let options = ["--test=transfer,tiny-writes", "--cells=seq1m_q1t1.read", "--json"];
+    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    let cold = |quantity: &str| {
+        let key = format!("tiny-writes.seq512_read_cold.{quantity}");
+        metrics(&run).find(|metric| text(&metric["key"]) == key).unwrap()
+    };
+    let share = cold("cache_share_pct")["value"].as_f64().unwrap();
+    assert!(share > 50.0, "{share}");
+    assert_eq!(cold("mb_s")["valid"], false);
+    let remedy = text(&finding(&run, "F001")["remedy"]);
+    assert!(remedy.contains("losetup --direct-io=on"), "{remedy}");
+    for phase in array(&test_of(&run, "transfer")["phases"]) {
+        assert_eq!(phase["limiter"], "memory", "{phase}");
+    }
 }

@@ -52,6 +52,10 @@ pub struct Facts {
     direct: bool,
     memory_backed: bool,
     file_system: bool,
+    /// No counters, and something between that may cache.
+    unproven: bool,
+    /// The file system writes more than it is asked to, some of it later.
+    writes_its_own: bool,
     link_mb_s: Option<f64>,
     /// The link carries data both ways at once.
     duplex: bool,
@@ -83,6 +87,8 @@ impl Facts {
             direct: session.is_direct(),
             memory_backed: session.target.memory_backed().is_some(),
             file_system: session.target.info().file_system.is_some(),
+            unproven: session.target.is_unproven(),
+            writes_its_own: session.target.writes_its_own(),
             link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
             duplex: drive.and_then(|d| d.link.as_ref()).is_some_and(Link::is_duplex),
             rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
@@ -273,7 +279,10 @@ fn other_io(round: &Round, facts: &Facts) -> Option<Finding> {
         return None; // read-ahead and write-back of our own file look the same
     }
     let ours = read + written;
-    let others = disk.read_bytes as f64 + disk.written_bytes as f64 - ours;
+    let others_read = disk.read_bytes as f64 - read;
+    let others_written = disk.written_bytes as f64 - written;
+    // What such a file system writes is for our own requests, of this round or one before.
+    let others = others_read + if facts.writes_its_own { 0.0 } else { others_written };
     let share = others / ours.max(1.0);
     (share > OTHER_SHARE && others > OTHER_MIN_BYTES).then(|| {
         let others = Bytes(others as u64);

@@ -18,6 +18,8 @@ fn facts() -> Facts {
         direct: true,
         memory_backed: false,
         file_system: true,
+        unproven: false,
+        writes_its_own: false,
         link_mb_s: Some(600.0),
         duplex: false,
         rpm: None,
@@ -109,10 +111,49 @@ fn a_loop_device_that_answers_from_memory_is_found_out_below_it() {
     cached.disk = None;
     cached.below_loop = Some(DeviceCounters::default());
     assert_eq!(ids(&cached, &facts), [FindingId::PageCache]);
+    assert_eq!(limiter(&cached, &facts), Limiter::Memory, "however busy the loop device was");
     cached.below_loop = cached.top;
     assert_eq!(ids(&cached, &facts), []);
+    assert_eq!(limiter(&cached, &facts), Limiter::Drive);
     let in_memory = Facts { loop_cached_share: Some(0.98), ..facts };
     assert_eq!(ids(&cached, &in_memory), [FindingId::PageCache]);
+    // A program's reads from a loop device that is busy while the drive below it is not.
+    cached.cache = Cache::Reads;
+    cached.below_loop = Some(DeviceCounters::default());
+    assert_eq!(limiter(&cached, &in_memory), Limiter::Memory);
+}
+
+#[test]
+fn what_no_counter_shows_was_not_set_by_the_drive() {
+    let mut hidden = round("seq1m_q8t1.read", 500, 1 << 20, Mix::READ);
+    (hidden.top, hidden.disk) = (None, None);
+    let unproven = Facts { unproven: true, link_mb_s: None, ..facts() };
+    assert_eq!(limiter(&hidden, &unproven), Limiter::FileSystem);
+    assert_eq!(limiter(&hidden, &facts()), Limiter::Drive, "a kernel file system takes it there");
+    hidden.cache = Cache::SyncedWrites;
+    assert_eq!(limiter(&hidden, &unproven), Limiter::FileSystem);
+}
+
+#[test]
+fn a_layer_that_answers_is_named_as_what_set_the_pace() {
+    let mut cached = round("rnd4k_q1t1.read", 10_000, 4096, Mix::READ);
+    cached.top.as_mut().unwrap().read_bytes = 1 << 20;
+    assert_eq!(ids(&cached, &facts()), [FindingId::BytesMissing]);
+    assert_eq!(limiter(&cached, &facts()), Limiter::FileSystem);
+    assert_eq!(limiter(&cached, &Facts { file_system: false, ..facts() }), Limiter::Host);
+    let buffered = Facts { direct: false, ..facts() };
+    assert_eq!(limiter(&cached, &buffered), Limiter::Memory);
+}
+
+#[test]
+fn what_a_file_system_writes_for_our_requests_is_no_other_program() {
+    let mut synced = round("rnd4k_q1t1.write", 107, 4096, Mix::WRITE);
+    synced.disk = Some(DeviceCounters { written_bytes: 20_100_000, ..DeviceCounters::default() });
+    assert_eq!(ids(&synced, &facts()), [FindingId::OtherIo]);
+    let btrfs = Facts { writes_its_own: true, ..facts() };
+    assert_eq!(ids(&synced, &btrfs), []);
+    synced.disk.as_mut().unwrap().read_bytes = 20_000_000;
+    assert_eq!(ids(&synced, &btrfs), [FindingId::OtherIo], "we read nothing");
 }
 
 #[test]

@@ -1,25 +1,55 @@
 //! Direct I/O, proved by a real transfer: some file systems accept `O_DIRECT` at open and refuse the
-//! transfer, others need 4096-byte units on a 512-byte drive.
+//! transfer, others need 4096-byte units on a 512-byte drive. A transfer alone does not prove it: some
+//! serve units that are too small for it through the page cache, without a word.
 
 use rustix::fd::BorrowedFd;
+use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::io::IoSliceMut;
 
 /// Units to try, smallest first.
 const UNITS: [u32; 2] = [512, 4096];
+/// `BTRFS_SUPER_MAGIC` of linux/magic.h.
+const BTRFS: u64 = 0x9123_683E;
 
-/// The smallest unit in which `fd`, opened with `O_DIRECT`, really transfers; `None` if none does.
+/// The smallest unit in which `fd`, opened with `O_DIRECT`, really transfers past the page cache; `None` if
+/// none does.
 ///
 /// An empty file proves nothing, so a fresh one must be given its first block before this is asked.
 pub fn proven_alignment(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {
     let page = AlignedPage::new()?;
-    UNITS.into_iter().find(|&unit| {
+    let least = least_unit(unit_told(fd), block_of_btrfs(fd))?;
+    UNITS.into_iter().filter(|&unit| unit >= least).find(|&unit| {
         size_bytes >= u64::from(unit) && {
             let offset = (size_bytes / u64::from(unit) - 1) * u64::from(unit);
             page.read(fd, unit as usize, offset)
         }
     })
+}
+
+/// The least unit that can pass the page cache, by what the kernel tells; `None` where it says that none
+/// does. `told` counts from Linux 6.1 on, and not on every file system.
+fn least_unit(told: Option<u32>, block_of_btrfs: Option<u32>) -> Option<u32> {
+    match told {
+        Some(0) => None,
+        Some(unit) => Some(unit),
+        // btrfs tells nothing, takes any multiple of 512, and reads parts of its blocks through the cache.
+        None => Some(block_of_btrfs.unwrap_or(0)),
+    }
+}
+
+/// The unit of direct I/O that the kernel tells for this file; 0 where it does none.
+fn unit_told(fd: BorrowedFd<'_>) -> Option<u32> {
+    let told = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let is_told = told.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
+    is_told.then_some(told.stx_dio_offset_align)
+}
+
+/// The block of a btrfs that holds this file.
+fn block_of_btrfs(fd: BorrowedFd<'_>) -> Option<u32> {
+    let system = rustix::fs::fstatfs(fd).ok()?;
+    (system.f_type as u64 & 0xFFFF_FFFF == BTRFS).then_some(system.f_bsize as u32)
 }
 
 /// Whether requests to `fd`, opened with `O_DIRECT`, may block the one who sends them (`RWF_NOWAIT` is
@@ -73,5 +103,20 @@ impl Drop for AlignedPage {
         // SAFETY: the mapping was made by `new` with this length and nothing borrows it any more.
         // A failure could only mean a corrupt address space; there is nothing to do about it here.
         let _ = unsafe { rustix::mm::munmap(self.0, Self::LEN) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_unit_is_smaller_than_what_passes_the_page_cache() {
+        assert_eq!(least_unit(Some(512), None), Some(512));
+        assert_eq!(least_unit(Some(4096), None), Some(4096));
+        assert_eq!(least_unit(Some(0), None), None, "the kernel says that it would be cached");
+        assert_eq!(least_unit(None, Some(4096)), Some(4096), "btrfs tells nothing");
+        assert_eq!(least_unit(Some(512), Some(4096)), Some(512), "what is told counts");
+        assert_eq!(least_unit(None, None), Some(0), "whatever transfers");
     }
 }

@@ -46,6 +46,12 @@ impl FsClass {
     }
 }
 
+/// Whether a file system of this type puts what is overwritten elsewhere, and writes trees of its own anew
+/// for it: with a flush at once, else seconds later.
+pub fn copies_on_write(kind: &str) -> bool {
+    matches!(kind, "btrfs" | "bcachefs" | "zfs" | "f2fs" | "nilfs2")
+}
+
 /// The file system that holds an existing path.
 ///
 /// `available_bytes` is what a user without privileges may still use, also for root: the reserve

@@ -2,7 +2,7 @@
 
 use crate::counters::{self, DeviceCounters};
 use crate::error::{DEVICE_RULES, DriveError};
-use crate::filesystem::{FsClass, compression, file_system_of};
+use crate::filesystem::{FsClass, compression, copies_on_write, file_system_of};
 use crate::gate::{self, Overlap};
 use crate::holes;
 use crate::io_file::IoFile;
@@ -214,6 +214,18 @@ impl Target {
     /// Class of the file system that holds a directory or file.
     pub fn fs_class(&self) -> Option<FsClass> {
         self.info.file_system.as_ref().map(|fs| FsClass::of(&fs.kind))
+    }
+
+    /// Whether nothing shows that a drive answers: a program or a network does, and no device is below.
+    pub fn is_unproven(&self) -> bool {
+        let hidden = matches!(self.fs_class(), Some(FsClass::Fuse | FsClass::Network));
+        hidden && !self.is_simulated() && self.top_counters().is_none()
+    }
+
+    /// Whether the file system itself writes for what is written in this directory, at any time.
+    pub fn writes_its_own(&self) -> bool {
+        let copies = self.info.file_system.as_ref().is_some_and(|fs| copies_on_write(&fs.kind));
+        copies && self.info.kind == TargetKind::Directory
     }
 
     /// Evidence that data may shrink on their way to the drive.

@@ -77,7 +77,7 @@ findings! {
     PageCache = "F001" "page-cache" Invalid
         rule "a phase that should reach the drive went through the page cache and found data there"
         cause "The kernel kept the data in memory, so the number is memory's, not the drive's."
-        remedy "Use a file system that accepts direct I/O, or name the block device itself."
+        remedy "Through a loop device: losetup --direct-io=on NODE. Else use a file system that accepts direct I/O, or name the block device itself."
     MemoryBacked = "F002" "memory-backed" Invalid
         rule "the target is tmpfs, ramfs, zram, a RAM disk, or a loop device over one of them"
         cause "There is no drive below this target: its contents live in memory."
@@ -111,7 +111,7 @@ findings! {
         cause "The processor, not the drive, set the pace."
         remedy "Use more threads (t4 instead of t1), --engine uring, or a faster machine."
     OtherIo = "F010" "other-io" Warning
-        rule "the kernel counted over 10 % more bytes on the drive than drivescope moved, and over 4 MB"
+        rule "the kernel counted over 10 % more bytes on the drive than drivescope moved, and over 4 MB; below a directory on a file system that copies on write (btrfs, bcachefs, zfs, f2fs, nilfs2) only bytes read count, since its own trees follow every write"
         cause "Another program used the drive during the phase."
         remedy "Stop other users of the drive (iotop shows them) and run again."
     DirectRefused = "F011" "direct-io-refused" Warning
@@ -234,6 +234,10 @@ findings! {
         rule "surface finds two or more neighbouring places that read at less than three quarters of the rate of the tenth of the drive to either side, or parts whose random reads take twice as long as elsewhere, and finds the same when it measures them again"
         cause "The drive reads there several times before the data come, or has moved them elsewhere: worn or weak places. Steps between zones and the fall towards the inner edge of a disk are not meant."
         remedy "Look at the drive's health (smartctl -a: pending and reallocated sectors); save what lies there, then let surface or verify write the drive and look again."
+    Unproven = "F041" "unproven-drive" Warning
+        rule "the target's file system is FUSE or behind a network, and the kernel shows no device below it whose counters tell what a drive did"
+        cause "Nothing shows whether a drive answered, or a cache of the program in between, of this machine or of the server."
+        remedy "Read the numbers as those of this mount; for the drive's own, measure the directory or device below it, or run drivescope on the server."
 }
 
 impl fmt::Display for FindingId {

@@ -48,6 +48,9 @@ fn judge_use(a_use: &Use, run: &Run) -> Verdict {
     if let Some(because) = faulty(run) {
         return verdict(Some(0), because);
     }
+    if let Some(because) = unproven(run) {
+        return verdict(None, because);
+    }
     let deciding = answers
         .iter()
         .filter_map(|(demand, answer)| answer.known().map(|(metric, rule)| (demand, metric, rule)))
@@ -133,6 +136,15 @@ fn no_drive(run: &Run) -> Option<String> {
     run.findings.iter().any(|f| f.id == FindingId::MemoryBacked).then(|| {
         "there is no drive below this target, it lives in memory (F002); choose a directory or \
          device on a real drive"
+            .to_string()
+    })
+}
+
+/// Why nobody knows whether the numbers are a drive's, if so.
+fn unproven(run: &Run) -> Option<String> {
+    run.findings.iter().any(|f| f.id == FindingId::Unproven).then(|| {
+        "nothing shows that a drive answered and not a cache (F041); measure the directory or \
+         device below this file system, or on its server"
             .to_string()
     })
 }

@@ -139,8 +139,9 @@ fn invalid_numbers_are_left_out_and_said_so() {
     assert!(verdict.rules.is_empty());
     assert_eq!(
         verdict.because,
-        "sequential reads: the number is not the drive's (F001). Use a file system that \
-         accepts direct I/O, or name the block device itself"
+        "sequential reads: the number is not the drive's (F001). Through a loop device: \
+         losetup --direct-io=on NODE. Else use a file system that accepts direct I/O, or name \
+         the block device itself"
     );
 }
 
@@ -167,6 +168,19 @@ fn memory_is_never_judged() {
         assert_eq!(verdict.points, None);
         assert!(verdict.because.contains("F002"), "{}", verdict.because);
     }
+}
+
+#[test]
+fn what_no_drive_is_proved_to_have_answered_is_not_judged() {
+    let mut run = nvme();
+    run.findings = vec![Finding::new(FindingId::Unproven, "no device below fuse.bindfs at /mnt")];
+    for verdict in judge(&run) {
+        assert_eq!(verdict.points, None, "{}", verdict.suits);
+        assert!(verdict.because.contains("F041"), "{}", verdict.because);
+    }
+    // Wrong data are wrong data, whoever gave them.
+    run.findings.push(Finding::new(FindingId::DataMismatch, "1 block"));
+    assert!(points(&run).iter().all(|(_, points)| *points == Some(0)));
 }
 
 #[test]

@@ -123,14 +123,6 @@ impl Round {
         self.top.map(|top| (top.busy_ms as f64 / self.window_s / 10.0).min(100.0))
     }
 
-    /// Share (0–1) of the round in which the device did what was asked, flushes included: they count as
-    /// no work in the kernel's busy time.
-    pub fn device_share(&self) -> Option<f64> {
-        let flush_ms = self.disk.or(self.top).map_or(0, |device| device.flush_wait_ms);
-        let busy_ms = self.top?.busy_ms + flush_ms;
-        Some((busy_ms as f64 / self.window_s / 1e3).min(1.0))
-    }
-
     /// Whether the page cache is in the path because that is what the cell shows.
     pub fn cached_on_purpose(&self) -> bool {
         self.cache != Cache::Past

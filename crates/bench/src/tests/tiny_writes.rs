@@ -16,6 +16,7 @@ use crate::recorder::Recorder;
 use crate::results::{Cache, Round, TestRecord};
 use crate::serial::{SerialLoop, SerialOutcome};
 use crate::session::Session;
+use drivescope_drive::Target;
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
@@ -27,6 +28,8 @@ use std::ops::Range;
 
 /// The unit in which the drive itself does a tiny write: a page of the file system.
 const DRIVE_BLOCK: u32 = 4096;
+/// More of a read that begins with an empty page cache than this comes from the drive, or it is none.
+const COLD_CACHED_MAX_PCT: f64 = 10.0;
 
 /// Through which path a pattern goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,27 @@ enum Path {
     Warm,
     /// Direct I/O: the drive itself.
     Direct,
+}
+
+/// Whose counters show what passed the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    /// Those of the uppermost device.
+    Top,
+    /// Those of the drive below a loop device, which the page cache answers.
+    BelowLoop,
+    /// Nobody's: one of several devices tells nothing of what the others moved.
+    Nowhere,
+}
+
+impl Counted {
+    fn on(target: &Target) -> Self {
+        match target.stack().whole_disks.len() {
+            2.. => Self::Nowhere,
+            _ if target.loop_caches() => Self::BelowLoop,
+            _ => Self::Top,
+        }
+    }
 }
 
 /// One pattern of access.
@@ -121,8 +145,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
             run_pattern(session, device, pattern, round, span.clone(), record)?;
         }
     }
-    // Counters of one of several devices tell nothing of what the others moved.
-    let counted = session.target.stack().whole_disks.len() <= 1;
+    let counted = Counted::on(session.target);
     let has_drive = session.target.memory_backed().is_none();
     compare_with_drive(record, &span, counted, has_drive);
     Ok(())
@@ -275,7 +298,12 @@ fn block_of(pattern: Pattern, options: &TinyWritesOptions, device: &Device) -> u
 
 /// Puts the drive's own figures and the page cache's share beside what a program sees; without the share
 /// where the kernel's counters do not show it.
-fn compare_with_drive(record: &mut TestRecord, span: &Range<u64>, counted: bool, has_drive: bool) {
+fn compare_with_drive(
+    record: &mut TestRecord,
+    span: &Range<u64>,
+    counted: Counted,
+    has_drive: bool,
+) {
     let mut metrics = Vec::new();
     for pattern in patterns() {
         let Some(drive_cell) = pattern.drive else { continue };
@@ -289,12 +317,16 @@ fn compare_with_drive(record: &mut TestRecord, span: &Range<u64>, counted: bool,
         for quantity in ["drive_iops", "drive_mb_s"] {
             record.share_findings(drive_cell, &format!("{}.{quantity}", pattern.cell));
         }
-        let rounds = record.rounds().iter().filter(|round| round.cell == pattern.cell && counted);
+        let rounds = record.rounds().iter().filter(|round| round.cell == pattern.cell);
         let shares: Option<Vec<f64>> =
-            rounds.map(|round| cache_share_pct(pattern, round, span)).collect();
+            rounds.map(|round| cache_share_pct(pattern, round, span, counted)).collect();
         let shares = shares.filter(|shares| !shares.is_empty());
         let share = shares.as_deref().and_then(summary::median);
         metrics.extend(shares.map(|shares| (pattern.cell, "cache_share_pct", shares)));
+        if let Some(finding) = share.filter(|_| has_drive).and_then(|s| cold_in_memory(pattern, s))
+        {
+            record.notice(finding);
+        }
         let unflushed = pattern.mix.writes() && !pattern.sync && has_drive;
         if unflushed && share.map_or(seen.0 > drive.0, |share| share > 0.0) {
             let kept = share.map_or(String::new(), |share| {
@@ -313,11 +345,34 @@ fn compare_with_drive(record: &mut TestRecord, span: &Range<u64>, counted: bool,
     }
 }
 
+/// A read that was to come from the drive and came from memory: from a cache below the emptied one.
+fn cold_in_memory(pattern: Pattern, share_pct: f64) -> Option<Finding> {
+    let cold = pattern.path == Path::Cold && !pattern.mix.writes();
+    (cold && share_pct > COLD_CACHED_MAX_PCT).then(|| {
+        let evidence = format!(
+            "{}: memory answered {share_pct:.0} % although the file's pages were evicted before",
+            pattern.cell
+        );
+        let about = format!("tiny-writes.{}", pattern.cell);
+        Finding::new(FindingId::PageCache, evidence).weighing(share_pct).about(about)
+    })
+}
+
 /// Percent of what a round asked that had not passed the device at the end of its measured time: reads that
 /// memory answered, writes that it still held. The page cache moves whole pages, so a small request
 /// anywhere takes one; a span has only so many. `None` without the device's counters.
-fn cache_share_pct(pattern: Pattern, round: &Round, span: &Range<u64>) -> Option<f64> {
-    let (device, recorder) = (round.top?, &round.measured.recorder);
+fn cache_share_pct(
+    pattern: Pattern,
+    round: &Round,
+    span: &Range<u64>,
+    counted: Counted,
+) -> Option<f64> {
+    let device = match counted {
+        Counted::Top => round.top,
+        Counted::BelowLoop => round.below_loop,
+        Counted::Nowhere => None,
+    }?;
+    let recorder = &round.measured.recorder;
     let passed = if pattern.mix.writes() { device.written_bytes } else { device.read_bytes };
     let asked = match pattern.order {
         Order::Seq => recorder.bytes,
@@ -365,7 +420,27 @@ mod tests {
 
     fn share(cell: &str, round: &Round) -> Option<f64> {
         let pattern = patterns().find(|pattern| pattern.cell == cell).unwrap();
-        cache_share_pct(pattern, round, &(0..1 << 30))
+        cache_share_pct(pattern, round, &(0..1 << 30), Counted::Top)
+    }
+
+    #[test]
+    fn what_a_loop_device_took_from_memory_did_not_come_from_the_drive() {
+        let pattern = |cell| patterns().find(|pattern| pattern.cell == cell).unwrap();
+        let cold = pattern("seq512_read_cold");
+        let mut round = counted(512, 512_000, 0);
+        let share = |round: &Round, by| cache_share_pct(cold, round, &(0..1 << 30), by);
+        assert_eq!(share(&round, Counted::BelowLoop), None, "nobody knows");
+        round.below_loop = Some(DeviceCounters { read_bytes: 51_200, ..Default::default() });
+        assert_eq!(share(&round, Counted::BelowLoop), Some(90.0));
+        assert_eq!(share(&round, Counted::Top), Some(0.0));
+        assert_eq!(share(&round, Counted::Nowhere), None);
+        let found = cold_in_memory(cold, 90.0).unwrap();
+        assert_eq!(found.id, FindingId::PageCache);
+        assert!(found.concerns("tiny-writes.seq512_read_cold.mb_s"));
+        assert!(!found.concerns("tiny-writes.seq512_read_warm.mb_s"));
+        assert_eq!(cold_in_memory(cold, 5.0), None);
+        assert_eq!(cold_in_memory(pattern("seq512_read_warm"), 100.0), None);
+        assert_eq!(cold_in_memory(pattern("rnd16_buffered"), 100.0), None);
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     if let Some(evidence) = &target.stack().overlay {
         notice(FindingId::SharedDrive, evidence.clone());
     }
+    if let Some(fs) = info.file_system.as_ref().filter(|_| target.is_unproven()) {
+        notice(FindingId::Unproven, format!("no device below {} at {}", fs.kind, fs.mount_point));
+    }
     if let Some(evidence) = target.compression() {
         notice(FindingId::Compression, evidence);
     }
