@@ -40,7 +40,7 @@ pub struct Cost {
     pub seconds: f64,
     /// Bytes read from the target, at most by order of magnitude.
     pub read_bytes: u64,
-    /// Bytes written to the target.
+    /// Bytes written to the target, at most.
     pub written_bytes: u64,
 }
 
