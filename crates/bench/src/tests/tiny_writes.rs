@@ -104,7 +104,7 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     test.cost = Cost {
         seconds: (phases * options.time.0 + flush.min(60.0)) * rounds,
         read_bytes: (3.0 * stream) as u64,
-        written_bytes: round_bytes(context) * u64::from(context.suite.rounds),
+        written_bytes: round_bytes(context).saturating_mul(context.suite.rounds.into()),
     };
     test
 }
@@ -121,9 +121,9 @@ fn round_bytes(context: &Context<'_>) -> u64 {
             Order::Seq => volume::stream_requests(cached, block.into(), options, most),
         };
         let page = if cached && pattern.order == Order::Rnd { DRIVE_BLOCK } else { 0 };
-        requests * u64::from(block + page)
+        requests.saturating_mul(u64::from(block) + u64::from(page))
     };
-    patterns().filter(|pattern| pattern.mix.writes()).map(of).sum()
+    patterns().filter(|pattern| pattern.mix.writes()).map(of).fold(0, u64::saturating_add)
 }
 
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
@@ -172,7 +172,8 @@ fn run_pattern(
     if let Some(most) = volume::most(session.target).filter(|_| pattern.mix.writes()) {
         let cached = pattern.path != Path::Direct;
         ops_max = ops_max.min(volume::stream_requests(cached, block_bytes.into(), options, most));
-        session.check_room_to_overwrite(ops_max * u64::from(block_bytes.max(DRIVE_BLOCK)))?;
+        let taken = ops_max.saturating_mul(block_bytes.max(DRIVE_BLOCK).into());
+        session.check_room_to_overwrite(taken)?;
     }
     let rounds = session.plan.suite.rounds;
     session.emit(Event::PhaseStarted { label: pattern.cell.to_string(), round, rounds });

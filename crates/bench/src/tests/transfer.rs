@@ -129,7 +129,9 @@ fn cell_cost(cell: &Cell, context: &Context<'_>) -> Cost {
     let bytes = rate * (options.time.0 + options.ramp.0) * rounds;
     let reads = f64::from(cell.mix.read_percent()) / 100.0;
     let written_bytes = match context.most.filter(|_| cell.mix.writes()) {
-        Some(most) => volume::round_bytes(cell, options, most) * u64::from(context.suite.rounds),
+        Some(most) => {
+            volume::round_bytes(cell, options, most).saturating_mul(context.suite.rounds.into())
+        }
         None => (bytes * (1.0 - reads)) as u64,
     };
     Cost { seconds, read_bytes: (bytes * reads) as u64, written_bytes }

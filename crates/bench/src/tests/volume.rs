@@ -54,10 +54,10 @@ pub fn round_requests(cell: &Cell, options: &TransferOptions, most: Assumed) -> 
 
 /// Bytes that all threads write at most in such a round.
 pub fn round_bytes(cell: &Cell, options: &TransferOptions, most: Assumed) -> u64 {
-    let requests = round_requests(cell, options, most) * u64::from(cell.shape.threads);
+    let requests = round_requests(cell, options, most).saturating_mul(cell.shape.threads.into());
     let (all, share) = (requests as f64, 1.0 - f64::from(cell.mix.read_percent()) / 100.0);
     let spread = SIGMAS * (all * share * (1.0 - share)).sqrt();
-    ((all * share + spread).ceil() as u64).min(requests) * cell.shape.block.0
+    ((all * share + spread).ceil() as u64).min(requests).saturating_mul(cell.shape.block.0)
 }
 
 /// Requests of `block_bytes` that a round of a stream of tiny writes sends at most.
