@@ -26,6 +26,7 @@ mod signatures;
 mod sim_mount;
 mod stamps;
 mod typed;
+mod volume;
 
 use crate::support::{is_root, skip_loudly};
 

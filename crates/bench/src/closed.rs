@@ -62,7 +62,7 @@ pub struct ClosedLoop<'c> {
     pub ramp_ns: u64,
     /// Measured time.
     pub time_ns: u64,
-    /// Requests at most, the ramp's included.
+    /// Requests at most, the ramp's included, which are as large a part of them as of the time.
     pub ops_max: u64,
     /// The outside.
     pub control: &'c Control,
@@ -94,6 +94,8 @@ struct Running<'c, 'q, Q: Queue> {
     issued: u64,
     measure_from_ns: u64,
     deadline_ns: u64,
+    /// The ramp is over with so many requests, if it is not before: lest nothing be left to measure.
+    ramp_ops_max: u64,
     publisher: Publisher<'c>,
     stopping: bool,
 }
@@ -118,6 +120,8 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
         let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
         let recorder = Recorder::new(plan.time_ns);
         let publisher = Publisher::new(plan.control);
+        let ramp_share = plan.ramp_ns as f64 / (plan.ramp_ns + plan.time_ns).max(1) as f64;
+        let ramp_ops_max = (plan.ops_max as f64 * ramp_share) as u64;
         Self {
             queue,
             plan,
@@ -131,6 +135,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
             issued: 0,
             measure_from_ns: 0,
             deadline_ns: 0,
+            ramp_ops_max,
             publisher,
             stopping: false,
         }
@@ -142,9 +147,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
             self.stage();
         }
         let mut now = self.queue.now();
-        self.measure_from_ns = now + self.plan.ramp_ns;
-        self.deadline_ns = self.measure_from_ns.saturating_add(self.plan.time_ns);
-        self.recorder.start(self.measure_from_ns);
+        self.measure_from(now + self.plan.ramp_ns);
         self.refill(now)?;
         while self.in_flight > 0 {
             if self.prepare() {
@@ -157,6 +160,9 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
             for completion in done.drain(..) {
                 self.take(completion, now);
             }
+            if now < self.measure_from_ns && self.issued >= self.ramp_ops_max {
+                self.measure_from(now);
+            }
             self.stopping |= self.publisher.tick(now, &self.recorder) || now >= self.deadline_ns;
             if self.stopping {
                 self.recorder.stop(now.min(self.deadline_ns));
@@ -164,6 +170,12 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
             self.refill(now)?;
         }
         Ok(())
+    }
+
+    fn measure_from(&mut self, at_ns: u64) {
+        self.measure_from_ns = at_ns;
+        self.deadline_ns = at_ns.saturating_add(self.plan.time_ns);
+        self.recorder.start(at_ns);
     }
 
     /// Stages a few of the missing requests while the others fly; whether none is missing now.

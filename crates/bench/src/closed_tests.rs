@@ -191,3 +191,15 @@ fn writes_that_end_together_are_replaced_together() {
         watched.steps.split('f').map(str::len).filter(|&together| together > 0).collect();
     assert_eq!(sent, [4; 10]);
 }
+
+#[test]
+fn a_drive_that_is_through_with_its_requests_in_the_ramp_is_measured_all_the_same() {
+    let control = Control::default();
+    let mut drive = VirtualQueue::new(9, 8, |_: &Request, _| Ok(10_000));
+    let load = ClosedLoop { ops_max: 11_000, ..plan(8, &control) };
+    let record = load.run(&mut drive).recorder;
+    assert_eq!(record.requests, 11_000);
+    assert!((9_900..=10_000).contains(&record.ops), "{}", record.ops);
+    let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
+    assert!((790_000.0..810_000.0).contains(&iops), "{iops}");
+}

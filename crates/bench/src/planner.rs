@@ -1,17 +1,19 @@
 //! From a suite and a target to a plan that can be printed before anything runs.
 
 use crate::error::BenchError;
-use crate::tests::{self, Assumed, Context};
+use crate::tests::{self, Assumed, Context, volume};
 use drivescope_drive::{DriveError, Target};
 use drivescope_model::options::Suite;
 use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, WriteLevel};
-use drivescope_model::target::TargetKind;
+use drivescope_model::target::{FileSystem, TargetKind};
 use drivescope_model::units::Bytes;
 
 /// The test file is a whole number of these, the block in which it is written.
 const FILE_UNIT: u64 = 1 << 20;
 /// Smallest test file that is made when the asked size does not fit.
 const FILE_MIN: u64 = 64 << 20;
+/// A file that is made to fit leaves such a part of the room to the file system's own blocks.
+const METADATA_SHARE: u64 = 64;
 /// Laying out the test file is charged to the first test that needs it.
 const LAYOUT_SHARE_OF_RATE: f64 = 0.8;
 
@@ -43,8 +45,9 @@ pub fn plan(
     };
     let drive = target.drive();
     let zoned = target.zoned();
+    let most = volume::most(target);
     let context =
-        Context { suite: &suite, target: info, assumed, span_bytes, allowed, drive, zoned };
+        Context { suite: &suite, target: info, assumed, most, span_bytes, allowed, drive, zoned };
     let mut planned: Vec<PlannedTest> =
         suite.tests.iter().map(|&test| tests::plan(test, &context)).collect();
     let Some(first) = planned.iter_mut().find(|test| test.skip.is_none()) else {
@@ -64,13 +67,17 @@ pub fn plan(
 /// Size of the test file: as asked, or what fits.
 fn file_size(suite: &Suite, target: &Target, asked: bool) -> Result<Bytes, DriveError> {
     let wanted = suite.size.0.next_multiple_of(FILE_UNIT);
-    let room = target.room()?;
-    if wanted <= room.0 {
+    let room = target.room()?.0;
+    // The old blocks of a file that is overwritten may stay beside the new ones.
+    let file_system = target.info().file_system.as_ref();
+    let copies = if file_system.is_some_and(FileSystem::copies_on_write) { 2 } else { 1 };
+    if wanted.saturating_mul(copies) <= room {
         return Ok(Bytes(wanted));
     }
-    let fitting = room.0 / FILE_MIN * FILE_MIN;
+    let fitting = (room - room / METADATA_SHARE) / copies / FILE_MIN * FILE_MIN;
     if asked || fitting < FILE_MIN {
-        return Err(target.no_room(Bytes(if asked { wanted } else { FILE_MIN })));
+        let size = if asked { wanted } else { FILE_MIN };
+        return Err(target.no_room(Bytes(size.saturating_mul(copies))));
     }
     Ok(Bytes(fitting))
 }

@@ -23,7 +23,7 @@ use drivescope_model::findings::Finding;
 use drivescope_model::host::Calibration;
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Engine, Plan, PlannedTest, Restores, WriteLevel};
-use drivescope_model::target::{IoMode, TargetKind};
+use drivescope_model::target::{FileSystem, IoMode, TargetKind};
 use drivescope_model::units::{Bytes, Secs};
 use std::ops::Range;
 use std::sync::Arc;
@@ -354,6 +354,25 @@ impl<'a> Session<'a> {
     /// Whether `wanted` more bytes fit above the floor of free space.
     pub fn check_room(&self, wanted: Bytes) -> Result<(), BenchError> {
         self.folder.as_ref().map_or(Ok(()), |folder| Ok(folder.check_room(wanted)?))
+    }
+
+    /// Whether `bytes` may be written over own files, which takes space where the file system copies on
+    /// write, as much as the file at most; and whether the floor was kept until now.
+    pub fn check_room_to_overwrite(&self, bytes: u64) -> Result<(), BenchError> {
+        let taken = if self.copies_on_write() { bytes.min(self.plan.own_bytes.0) } else { 0 };
+        self.check_room(Bytes(taken))
+    }
+
+    /// After own files were overwritten: has a file system that copies on write free what was replaced.
+    pub fn give_back_replaced(&self) -> Result<(), BenchError> {
+        match self.folder.as_ref().filter(|_| self.copies_on_write()) {
+            Some(folder) => Ok(folder.sync_file_system()?),
+            None => Ok(()),
+        }
+    }
+
+    fn copies_on_write(&self) -> bool {
+        self.target.info().file_system.as_ref().is_some_and(FileSystem::copies_on_write)
     }
 
     /// The data file twice: through the page cache, as an ordinary program opens it, and in its effective

@@ -147,6 +147,11 @@ impl OwnFolder {
         check_room(&self.parent, wanted)
     }
 
+    /// Has the file system finish what it holds back, such as space that it has yet to free.
+    pub fn sync_file_system(&self) -> Result<(), DriveError> {
+        rustix::fs::syncfs(&self.dir).map_err(|errno| self.write_error(&self.path, errno))
+    }
+
     /// Removes the folder and says so if that fails; otherwise done silently on drop.
     pub fn remove(mut self) -> Result<(), DriveError> {
         self.remove_now()
@@ -441,7 +446,10 @@ fn free_and_floor(parent: &Path) -> Result<(u64, u64), DriveError> {
 }
 
 fn check_room(parent: &Path, wanted: Bytes) -> Result<(), DriveError> {
-    if room(parent)? >= wanted { Ok(()) } else { Err(no_room(parent, Some(wanted))) }
+    let (free, floor) = free_and_floor(parent)?;
+    // Not by the room, which is 0 also far below the floor: there not even 0 bytes fit.
+    let fits = free >= floor.saturating_add(wanted.0);
+    if fits { Ok(()) } else { Err(no_room(parent, Some(wanted))) }
 }
 
 /// The error for `wanted` bytes that do not fit into `parent`.

@@ -40,7 +40,7 @@ pub struct Cost {
     pub seconds: f64,
     /// Bytes read from the target, at most by order of magnitude.
     pub read_bytes: u64,
-    /// Bytes written to the target.
+    /// Bytes written to the target, at most.
     pub written_bytes: u64,
 }
 
@@ -49,8 +49,9 @@ impl std::ops::Add for Cost {
     fn add(self, other: Self) -> Self {
         Self {
             seconds: self.seconds + other.seconds,
-            read_bytes: self.read_bytes + other.read_bytes,
-            written_bytes: self.written_bytes + other.written_bytes,
+            // Times and rounds may be absurd; that is refused elsewhere, in words.
+            read_bytes: self.read_bytes.saturating_add(other.read_bytes),
+            written_bytes: self.written_bytes.saturating_add(other.written_bytes),
         }
     }
 }

@@ -35,6 +35,15 @@ pub struct FileSystem {
     pub read_only: bool,
 }
 
+impl FileSystem {
+    /// Whether it may write new data to a new place and free the old one later, so that overwriting a file
+    /// takes space.
+    pub fn copies_on_write(&self) -> bool {
+        ["btrfs", "bcachefs", "nilfs2", "zfs"].contains(&self.kind.as_str())
+            && !self.options.split(',').any(|option| option == "nodatacow")
+    }
+}
+
 /// How the data path was found to work, by a real transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -11,6 +11,7 @@ mod surface;
 mod tiny_writes;
 mod transfer;
 mod verify;
+pub(crate) mod volume;
 mod writing;
 
 use crate::error::BenchError;
@@ -33,6 +34,8 @@ pub struct Context<'a> {
     pub target: &'a TargetInfo,
     /// Speeds assumed for estimates.
     pub assumed: Assumed,
+    /// Speeds that bound what is written; see [`volume`].
+    pub most: Option<Assumed>,
     /// Bytes that tests work on: the test file, or the used part of a file or device.
     pub span_bytes: u64,
     /// How a block device may be written.

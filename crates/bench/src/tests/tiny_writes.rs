@@ -4,7 +4,7 @@
 //! Every pattern runs as such a program would run it: one `pwrite` or `pread` at a time through the
 //! page cache, which is empty at the start of each round (except where the cell is called warm).
 
-use super::{Context, no_writes, planned, skipped};
+use super::{Context, no_writes, planned, skipped, volume};
 use crate::control::Control;
 use crate::device::Device;
 use crate::error::BenchError;
@@ -128,9 +128,26 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     test.cost = Cost {
         seconds: (phases * options.time.0 + flush.min(60.0)) * rounds,
         read_bytes: (3.0 * stream) as u64,
-        written_bytes: (2.0 * stream) as u64 + u64::from(options.writes) * 4096,
+        written_bytes: round_bytes(context).saturating_mul(context.suite.rounds.into()),
     };
     test
+}
+
+/// Bytes that all patterns of a round write at most. A small write anywhere takes a page, and sometimes two.
+fn round_bytes(context: &Context<'_>) -> u64 {
+    let options = &context.suite.tiny_writes;
+    let most = context.most.unwrap_or(context.assumed);
+    let of = |pattern: Pattern| {
+        let block = block_of(pattern, options, context.target.io_align_bytes);
+        let cached = pattern.path != Path::Direct;
+        let requests = match pattern.order {
+            Order::Rnd => u64::from(options.writes),
+            Order::Seq => volume::stream_requests(cached, block.into(), options, most),
+        };
+        let page = if cached && pattern.order == Order::Rnd { DRIVE_BLOCK } else { 0 };
+        requests.saturating_mul(u64::from(block) + u64::from(page))
+    };
+    patterns().filter(|pattern| pattern.mix.writes()).map(of).fold(0, u64::saturating_add)
 }
 
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
@@ -161,7 +178,7 @@ fn run_pattern(
 ) -> Result<(), BenchError> {
     let pass = session.next_pass();
     let options = &session.plan.suite.tiny_writes;
-    let block_bytes = block_of(pattern, options, device);
+    let block_bytes = block_of(pattern, options, device.align_bytes());
     let seed = derive_seed(session.plan.seed, pattern.cell, round, 0);
     // Small writes go anywhere, not to multiples of their size; direct I/O needs whole blocks.
     let anywhere = pattern.order == Order::Rnd && pattern.path != Path::Direct;
@@ -174,6 +191,13 @@ fn run_pattern(
     if pattern.path == Path::Cold {
         device.evict()?;
     }
+    let mut ops_max = most(pattern, options, &span, block_bytes);
+    if let Some(most) = volume::most(session.target).filter(|_| pattern.mix.writes()) {
+        let cached = pattern.path != Path::Direct;
+        ops_max = ops_max.min(volume::stream_requests(cached, block_bytes.into(), options, most));
+        let taken = ops_max.saturating_mul(block_bytes.max(DRIVE_BLOCK).into());
+        session.check_room_to_overwrite(taken)?;
+    }
     let rounds = session.plan.suite.rounds;
     session.emit(Event::PhaseStarted { label: pattern.cell.to_string(), round, rounds });
     let control = Control::default();
@@ -184,7 +208,7 @@ fn run_pattern(
         sync: pattern.sync,
         final_sync: false,
         time_ns: options.time.nanos(),
-        ops_max: most(pattern, options, &span, block_bytes),
+        ops_max,
         control: &control,
     };
     // Where direct I/O is refused, a write to "the drive" is done when it has arrived there.
@@ -217,7 +241,8 @@ fn run_pattern(
         kept.extra.push(("flushed_iops", ops / flushed_s.max(1e-9)));
         kept.extra.push(("flushed_mb_s", bytes / flushed_s.max(1e-9) / 1e6));
     }
-    session.keep(kept, record)
+    session.keep(kept, record)?;
+    if pattern.mix.writes() { session.give_back_replaced() } else { Ok(()) }
 }
 
 /// Bytes that the stream of writes of this round wrote: what the page cache has for the reads that follow.
@@ -284,12 +309,12 @@ fn most(pattern: Pattern, options: &TinyWritesOptions, span: &Range<u64>, block_
 }
 
 /// Bytes per request of a pattern.
-fn block_of(pattern: Pattern, options: &TinyWritesOptions, device: &Device) -> u32 {
+fn block_of(pattern: Pattern, options: &TinyWritesOptions, align_bytes: u32) -> u32 {
     match (pattern.path, pattern.order) {
         (Path::Direct, Order::Rnd) => DRIVE_BLOCK,
         // The smallest stream the drive itself takes: the asked block, or its own unit.
         (Path::Direct, Order::Seq) => {
-            (options.stream_block.0 as u32).next_multiple_of(device.align_bytes())
+            (options.stream_block.0 as u32).next_multiple_of(align_bytes.max(1))
         }
         (_, Order::Rnd) => options.write.0 as u32,
         (_, Order::Seq) => options.stream_block.0 as u32,

@@ -1,6 +1,6 @@
 //! `transfer`: how fast are large transfers and small random ones, at which depth.
 
-use super::{Context, no_writes, planned, queueing, restoring, skipped};
+use super::{Context, no_writes, planned, queueing, restoring, skipped, volume};
 use crate::device::Device;
 use crate::error::BenchError;
 use crate::layout;
@@ -128,11 +128,13 @@ fn cell_cost(cell: &Cell, context: &Context<'_>) -> Cost {
     let rate = context.assumed.rate(order == Order::Rnd, block.0, depth * threads);
     let bytes = rate * (options.time.0 + options.ramp.0) * rounds;
     let reads = f64::from(cell.mix.read_percent()) / 100.0;
-    Cost {
-        seconds,
-        read_bytes: (bytes * reads) as u64,
-        written_bytes: (bytes * (1.0 - reads)) as u64,
-    }
+    let written_bytes = match context.most.filter(|_| cell.mix.writes()) {
+        Some(most) => {
+            volume::round_bytes(cell, options, most).saturating_mul(context.suite.rounds.into())
+        }
+        None => (bytes * (1.0 - reads)) as u64,
+    };
+    Cost { seconds, read_bytes: (bytes * reads) as u64, written_bytes }
 }
 
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
@@ -197,18 +199,24 @@ fn run_cell(
     (load.ramp, load.time) = (options.ramp, options.time);
     if cell.mix.writes() {
         load.pass = session.next_pass();
+        if let Some(most) = volume::most(session.target) {
+            load.ops_max = volume::round_requests(cell, options, most);
+            session.check_room_to_overwrite(volume::round_bytes(cell, options, most))?;
+        }
     }
     let device = session.open_device();
     if !device.is_direct() {
         load.ramp.0 = 0.0;
         let blocks = (load.span.end - load.span.start) / cell.shape.block.0;
         let part = if cell.shape.order == Order::Seq { 1 } else { BUFFERED_PART };
-        load.ops_max = (blocks / part / u64::from(cell.shape.threads)).max(1);
+        let once = (blocks / part / u64::from(cell.shape.threads)).max(1);
+        load.ops_max = load.ops_max.min(once);
         leave_the_cache(device, &name, record)?;
     }
     session.measure(&load, &name, round, record)?;
     if cell.mix.writes() {
         session.open_device().sync()?;
+        session.give_back_replaced()?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ fn planned_on(zoned: Option<Zoned>, suite: &Suite) -> PlannedTest {
         suite,
         target: &info,
         assumed: Assumed::of(Some(&drive)),
+        most: None,
         span_bytes: info.size_bytes,
         allowed: WriteLevel::Destroy,
         drive: Some(&drive),

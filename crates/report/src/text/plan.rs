@@ -5,10 +5,11 @@ use crate::number::MISSING;
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::{clean, shorten};
+use drivescope_model::plan::PlannedTest;
 use drivescope_model::target::{TargetInfo, TargetKind};
-use drivescope_model::{Bytes, Plan, Secs, WriteLevel};
+use drivescope_model::{Bytes, Plan, Secs, TestKind, WriteLevel};
 
-/// `5 tests · about 70 s · writes 1.07 GB into a folder of its own and removes it · your files are
+/// `5 tests · about 70 s · writes up to 1.07 GB into its own folder and removes it · your files are
 /// not touched`.
 pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let count = plan.active().count();
@@ -29,13 +30,13 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
             .item(Role::Good, "nothing of this machine is read or written", DOT)
             .lines(0, style);
     }
-    let up_to = if is_bound { "up to " } else { "" };
+    let up_to = if plan.active().any(is_up_to) { "up to " } else { "" };
     let written = format!("{up_to}{}", Bytes(cost.written_bytes));
     let level = level(plan);
     let writes = match level {
         WriteLevel::Read => "only reads".to_string(),
         WriteLevel::OwnFiles => {
-            format!("writes {written} into a folder of its own and removes it")
+            format!("writes {written} into its own folder and removes it")
         }
         WriteLevel::SameBytes => format!("writes {written} of the bytes it read back in place"),
         WriteLevel::Restore => format!("writes {written} of patterns and restores the contents"),
@@ -56,6 +57,12 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
         .item(role, &writes, DOT)
         .item(Role::Good, promise, DOT)
         .lines(0, style)
+}
+
+/// Whether the bytes that a test writes are a bound: its rounds end there, and mostly before.
+fn is_up_to(test: &PlannedTest) -> bool {
+    let timed = matches!(test.test, TestKind::Transfer | TestKind::TinyWrites);
+    test.at_most.is_some() || (timed && test.cost.written_bytes > 0)
 }
 
 /// The most that any test which runs may write.
@@ -95,12 +102,12 @@ fn costs(plan: &Plan, style: Style) -> String {
     );
     let heads = ["time", "reads", "writes", "may write"].map(Cell::dim);
     table.row([vec![Cell::title("test")], heads.to_vec()].concat());
-    let costs = |cost: drivescope_model::Cost, is_bound: bool| {
-        let up_to = if is_bound { "up to " } else { "" };
+    let costs = |cost: drivescope_model::Cost, is_bound: bool, is_up_to: bool| {
+        let up_to = |is_so: bool| if is_so { "up to " } else { "" };
         [
-            Cell::plain(format!("{up_to}{}", Secs(cost.seconds))),
+            Cell::plain(format!("{}{}", up_to(is_bound), Secs(cost.seconds))),
             Cell::plain(amount(cost.read_bytes)),
-            Cell::plain(format!("{up_to}{}", amount(cost.written_bytes))),
+            Cell::plain(format!("{}{}", up_to(is_up_to), amount(cost.written_bytes))),
         ]
     };
     for test in &plan.tests {
@@ -108,14 +115,15 @@ fn costs(plan: &Plan, style: Style) -> String {
         if test.skip.is_some() {
             row.push(Cell::dim("skip"));
         } else {
-            row.extend(costs(test.cost, test.at_most.is_some()));
+            row.extend(costs(test.cost, test.at_most.is_some(), is_up_to(test)));
             row.push(Cell::plain(words(test.writes)));
         }
         table.row(row);
     }
     if plan.active().count() > 1 {
         let mut row = vec![Cell::title("together")];
-        row.extend(costs(plan.cost(), plan.active().any(|test| test.at_most.is_some())));
+        let is_bound = plan.active().any(|test| test.at_most.is_some());
+        row.extend(costs(plan.cost(), is_bound, plan.active().any(is_up_to)));
         table.row(row);
     }
     table.render(style)
@@ -141,10 +149,9 @@ fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let path = shorten(&clean(&target.path), 60).into_owned();
     let (role, text) = match (level(plan), &plan.own_folder) {
         (WriteLevel::Read, _) => (Role::Good, format!("nothing is written to {path}")),
-        (WriteLevel::OwnFiles, Some(folder)) => (
-            Role::Plain,
-            format!("only in {folder}, at most {} at a time, removed at the end", plan.own_bytes),
-        ),
+        (WriteLevel::OwnFiles, Some(folder)) => {
+            (Role::Plain, format!("only in {folder}, {}, removed at the end", space(plan, target)))
+        }
         (WriteLevel::OwnFiles, None) => {
             (Role::Plain, format!("only in a folder of its own in {path}, removed at the end"))
         }
@@ -155,6 +162,17 @@ fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
         (WriteLevel::Destroy, _) => (Role::Bad, format!("all over {path}; its contents are lost")),
     };
     Flow::new().lead(Role::Dim, "writes    ").text(role, &text).lines(10, style)
+}
+
+/// The space that files of its own take.
+fn space(plan: &Plan, target: &TargetInfo) -> String {
+    match target.file_system.as_ref().filter(|fs| fs.copies_on_write()) {
+        None => format!("at most {} at a time", plan.own_bytes),
+        Some(fs) => format!(
+            "{} and, as {} copies on write, about as much again while they are overwritten",
+            plan.own_bytes, fs.kind
+        ),
+    }
 }
 
 /// What is overwritten and put back, and where it lies meanwhile.

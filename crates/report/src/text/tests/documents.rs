@@ -80,26 +80,35 @@ fn a_plan_in_one_sentence() {
         text::plan(&nothing, &target, PLAIN),
     ];
     insta::assert_snapshot!(out.concat(), @r"
-    3 tests · about 70 s · writes 2.66 GB into a folder of its own and removes it
+    3 tests · about 70 s · writes up to 2.66 GB into its own folder and removes it
     your files are not touched
     1 test · about 38 s · only reads · the device is opened read-only
-    1 test · about 38 s · writes 2.10 GB of the bytes it read back in place
-    1 test · about 38 s · writes 2.10 GB of patterns and restores the contents
-    1 test · about 38 s · writes 2.10 GB over the contents, which are LOST
+    1 test · about 38 s · writes up to 2.10 GB of the bytes it read back in place
+    1 test · about 38 s · writes up to 2.10 GB of patterns and restores the contents
+    1 test · about 38 s · writes up to 2.10 GB over the contents, which are LOST
     no test of this suite can run on this target; --dry-run shows why
     ");
+}
+
+#[test]
+fn space_taken_by_copies_is_said() {
+    let target = directory("/mnt/data", "btrfs", &["sda1", "sda"]);
+    let text = text::dry_run(&plan(), &target, PLAIN);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let expected = "1.07 GB and, as btrfs copies on write, about as much again while they are";
+    assert!(words.join(" ").contains(expected), "{text}");
 }
 
 #[test]
 fn a_dry_run_says_everything() {
     let target = directory("/mnt/data", "ext4", &["sda1", "sda"]);
     insta::assert_snapshot!(text::dry_run(&plan(), &target, PLAIN), @r"
-    test         time    reads   writes  may write
-    transfer     38 s  4.20 GB  2.10 GB  files of its own
-    latency      16 s  12.0 MB        -  nothing
+    test         time    reads         writes  may write
+    transfer     38 s  4.20 GB  up to 2.10 GB  files of its own
+    latency      16 s  12.0 MB              -  nothing
     surface      skip
-    tiny-writes  16 s  52.0 MB   564 MB  files of its own
-    together     70 s  4.26 GB  2.66 GB
+    tiny-writes  16 s  52.0 MB   up to 564 MB  files of its own
+    together     70 s  4.26 GB  up to 2.66 GB
 
     writes    only in /mnt/data/.drivescope-7c2f01a9be44, at most 1.07 GB at a time,
               removed at the end

@@ -1,0 +1,79 @@
+//! How much is written where: not more than the plan says, and never into the floor of free space.
+
+use super::guards::{Loop, Mount, OnLoop, tool};
+use crate::support::json::{statuses, test_of, text};
+use crate::support::scratch::names;
+use crate::support::wait_for;
+use std::fs;
+
+const SECTOR_BYTES: u64 = 512;
+
+/// Bytes that a device was made to write so far.
+fn written_bytes(device: &Loop) -> u64 {
+    let stat = fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
+    stat.split_whitespace().nth(6).unwrap().parse::<u64>().unwrap() * SECTOR_BYTES
+}
+
+#[test]
+fn a_device_takes_no_more_than_the_plan_says() {
+    let Some(OnLoop { scratch, device, .. }) =
+        OnLoop::with(2048, "mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0"])
+    else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let before = written_bytes(&device);
+    let options = ["--size=64M", "--time=100ms", "--test=transfer,tiny-writes", "--json"];
+    let run = scratch.run(&mount.point, &[&options]).code(0).json();
+    let written = written_bytes(&device) - before;
+    let planned = |test: &str| {
+        let tests = run["plan"]["tests"].as_array().unwrap();
+        let test = tests.iter().find(|planned| planned["test"] == test).unwrap();
+        test["cost"]["written_bytes"].as_u64().unwrap()
+    };
+    let most = planned("transfer") + planned("tiny-writes");
+    // The journal of the file system and its other blocks are not the plan's.
+    assert!(written <= most + most / 20, "{written} of {most}");
+    assert!(written > 64 << 20, "{written}: the counter was not read");
+}
+
+#[test]
+fn who_fills_the_file_system_ends_the_run_before_the_floor_is_eaten() {
+    let Some(OnLoop { scratch, device, .. }) =
+        OnLoop::with(3072, "mkfs.ext4", &["-q", "-F", "-m", "0"])
+    else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let options = ["--size=512M", "--test=transfer", "--cells=rnd4k_q1t1.write", "--time=1s"];
+    let running = scratch.run_call(&mount.point, &[&options, &["--json"]]).start();
+    let own = wait_for("the test file", || {
+        let names =
+            names(&mount.point).into_iter().find(|name| name.starts_with(".drivescope-"))?;
+        Some(mount.text(&names)).filter(|folder| fs::exists(format!("{folder}/data")).unwrap())
+    });
+    // What is left is less than the floor of 1 GiB.
+    tool("fallocate", &["-l", "1700M", &mount.text("filler")]).unwrap();
+    let ended = running.end();
+    assert!(!fs::exists(own).unwrap());
+    let run = ended.code(4).json();
+    assert_eq!(statuses(&run), [("transfer", "failed")]);
+    let reason = text(&test_of(&run, "transfer")["reason"]).to_string();
+    assert!(reason.contains("must keep 1.07 GB"), "{reason}");
+    assert_eq!(names(&mount.point), ["filler", "lost+found"]);
+}
+
+#[test]
+fn a_file_system_that_copies_on_write_needs_room_for_the_copies() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let message = scratch.run(&mount.point, &[&["--size=512M"]]).refused(3);
+    assert!(message.contains("1.07 GB"), "{message}");
+    let plan = scratch.run(&mount.point, &[&["--size=128M", "--dry-run"]]).code(0).stdout;
+    assert!(plan.contains("btrfs copies on write"), "{plan}");
+    let options = ["--size=128M", "--test=transfer", "--cells=rnd4k_q32t1.write", "--time=300ms"];
+    let run = scratch.run(&mount.point, &[&options, &["--json"]]).code(0).json();
+    assert_eq!(statuses(&run), [("transfer", "done")]);
+}
