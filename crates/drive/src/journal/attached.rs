@@ -6,7 +6,7 @@ use super::give_back::Step;
 use super::place::check_place;
 use super::recover::{Recovered, cannot_open, damage, discard_if_settled, nameless, recover};
 use super::scan::{Contents, scan};
-use super::storage::StateFolder;
+use super::storage::{StateFolder, is_made};
 use super::writer::{Journal, Settings};
 use super::{Disk, Folder, Identity, JournalError};
 use crate::error::DriveError;
@@ -76,7 +76,8 @@ fn look(folder: &StateFolder, name: &str) -> Result<Option<OpenJournal>, Journal
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None), // just removed
         Err(error) => return Err(cannot_open(&text, error)),
     };
-    let contents = scan(&mut file).map_err(|e| JournalError::of_file("read", text.as_str(), e))?;
+    let contents = scan(&mut file, is_made(name))
+        .map_err(|e| JournalError::of_file("read", text.as_str(), e))?;
     let nobody = |records, damage| OpenJournal {
         path: path.clone(),
         drive: None,
@@ -89,8 +90,8 @@ fn look(folder: &StateFolder, name: &str) -> Result<Option<OpenJournal>, Journal
     };
     Ok(match contents {
         Contents::NeverUsed | Contents::Done => None,
-        Contents::Nameless { records } => {
-            Some(nobody(records, Some(nameless(text, records).to_string())))
+        Contents::Nameless { records, required } => {
+            Some(nobody(records, Some(nameless(records, required.as_ref()))))
         }
         Contents::Open(originals) => Some(OpenJournal {
             run_id: originals.header.run_id.clone(),
@@ -174,7 +175,8 @@ pub fn restore(
     }
     let journal = look(&folder, name)?.ok_or_else(|| no_journal("it has just been removed"))?;
     let Some(drive) = journal.drive else {
-        return Err(nameless(text, journal.records));
+        let what = journal.damage.unwrap_or_default();
+        return Err(JournalError::Damaged { path: text, what });
     };
     let device = device_of(roots, &drive, &text)?;
     let disk = claim(roots, &device)?;

@@ -65,14 +65,14 @@ fn open_journals_are_described_and_leftovers_are_not_open() {
     let folder = fake.path("journals");
     assert_eq!(open_journals(&folder).unwrap(), []);
     drop(open_journal(&folder, identity(0)));
-    std::fs::write(folder.join("torn.journal"), vec![0; 5000]).unwrap();
+    std::fs::write(folder.join("torn.journal.new"), vec![0; 5000]).unwrap();
     let open = open_journals(&folder).unwrap();
     let [journal] = open.as_slice() else { panic!("{open:?}") };
     assert_eq!((journal.bytes, journal.records), (UNIT as u64, 1));
     assert_eq!((journal.run_id.as_str(), journal.is_running), ("r1", false));
     assert_eq!(journal.drive.as_ref().unwrap().serial.as_deref(), Some("S-1"));
     assert_eq!(journal.damage, None);
-    assert_eq!(leftovers(&folder).unwrap(), [folder.join("torn.journal")]);
+    assert_eq!(leftovers(&folder).unwrap(), [folder.join("torn.journal.new")]);
 }
 
 #[test]

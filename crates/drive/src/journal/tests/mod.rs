@@ -6,4 +6,5 @@ mod failing;
 mod found;
 mod medium;
 mod syncs;
+mod tail;
 mod world;
