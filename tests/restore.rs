@@ -73,3 +73,23 @@ fn a_journal_that_lost_its_header_is_told_and_kept() {
         assert_eq!(names(&folder), ["cut.journal"]);
     }
 }
+
+#[test]
+fn what_cannot_be_looked_at_is_told_and_does_not_hold_up_the_others() {
+    let scratch = Scratch::new();
+    let folder = scratch.path("home/state/drivescope/journals");
+    fs::create_dir_all(folder.join("1.journal")).unwrap();
+    let letter = scratch.file("letter", "Dear reader");
+    std::os::unix::fs::symlink(&letter, folder.join("0.journal")).unwrap();
+    fs::write(folder.join("torn.journal.new"), "").unwrap();
+    let ended = scratch.drivescope(&["restore"]).code(4);
+    for words in ["0.journal is the restore journal of a drive: it is a symbolic link", "1.journal"]
+    {
+        assert!(ended.stderr.contains(words), "{words}: {ended}");
+    }
+    assert!(ended.stdout.contains("nothing to get back"), "{ended}");
+    assert_eq!(names(&folder), ["0.journal", "1.journal"]);
+    let again = scratch.drivescope(&["restore"]).code(4);
+    assert!(!again.stdout.contains("nothing to restore"), "{again}");
+    assert_eq!(fs::read_to_string(&letter).unwrap(), "Dear reader");
+}

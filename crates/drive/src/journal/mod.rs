@@ -57,7 +57,7 @@ mod writer;
 mod tests;
 
 pub use crate::backing_file::BackingFile;
-pub use attached::{OpenJournal, begin, leftovers, open_journals, refuse_open, restore};
+pub use attached::{Listed, OpenJournal, begin, list, refuse_open, restore};
 pub use error::JournalError;
 pub use extent::Extent;
 pub use give_back::{Stage, Step};

@@ -110,6 +110,9 @@ pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
     match error.kind() {
         io::ErrorKind::WouldBlock => JournalError::Running { path: path.to_string() },
         io::ErrorKind::PermissionDenied => JournalError::Foreign { path: path.to_string() },
+        io::ErrorKind::Unsupported => {
+            JournalError::NotAJournal { path: path.to_string(), why: error.to_string() }
+        }
         _ => JournalError::of_file("open", path, error),
     }
 }

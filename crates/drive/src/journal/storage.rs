@@ -2,7 +2,7 @@
 
 use crate::error::DriveError;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
@@ -102,10 +102,24 @@ impl StateFolder {
 
     /// Opens a file to read it, and whether another process has it locked.
     pub(super) fn look(&self, name: &str) -> io::Result<(OpenFile, bool)> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())?;
+        let fd = self.opened(name, OFlags::RDONLY)?;
         let shared = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockShared);
         Ok((OpenFile(fd.into()), shared == Err(Errno::WOULDBLOCK)))
+    }
+
+    /// Opens a file, and nothing else that may have its name: `Unsupported`.
+    fn opened(&self, name: &str, access: OFlags) -> io::Result<OwnedFd> {
+        let other = |what| io::Error::new(io::ErrorKind::Unsupported, what);
+        let flags = access | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let fd = match rustix::fs::openat(&self.dir, name, flags, Mode::empty()) {
+            Err(Errno::LOOP) => return Err(other("it is a symbolic link")),
+            Err(Errno::ISDIR | Errno::NXIO) => return Err(other("it is no regular file")),
+            opened => opened?,
+        };
+        match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
+            FileType::RegularFile => Ok(fd),
+            _ => Err(other("it is no regular file")),
+        }
     }
 
     fn open(path: &Path) -> Result<Self, Errno> {
@@ -156,8 +170,7 @@ impl Folder for StateFolder {
     }
 
     fn open(&mut self, name: &str) -> io::Result<OpenFile> {
-        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())?;
+        let fd = self.opened(name, OFlags::RDWR)?;
         if !is_own(&fd)? {
             // Whoever can make up a journal could write to the drive through us.
             return Err(io::ErrorKind::PermissionDenied.into());
