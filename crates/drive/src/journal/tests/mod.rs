@@ -3,6 +3,7 @@
 mod crash;
 mod damage;
 mod failing;
+mod faults;
 mod found;
 mod medium;
 mod syncs;
