@@ -287,7 +287,10 @@ impl<T: JournalFile> Window<T> {
         let (first, id) = (self.next, self.header.id);
         let mark = Mark::new(first + batch.len() as u64, &held).encode(&id);
         self.file.write_at(INTENDED_AT, &mark).map_err(|source| fail("write", source))?;
-        let (mut saved, ranges) = self.append_records(disk, batch, path, drive)?;
+        let mut saved = self.append_records(disk, batch, path, drive)?;
+        let sector = u64::from(self.header.sector_bytes);
+        let ranges = saved.iter().map(|it| (it.extent.offset / sector, it.extent.len as u32));
+        let ranges: Vec<(u64, u32)> = ranges.collect();
         let commit = format::commit(&id, first, &ranges);
         self.append(&commit).map_err(|source| fail("write", source))?;
         self.file.sync().map_err(|source| fail("sync", source))?;
@@ -299,16 +302,15 @@ impl<T: JournalFile> Window<T> {
         Ok(())
     }
 
-    /// Reads originals and appends them; where they are, and what their commit names.
+    /// Reads originals and appends them; where they are.
     fn append_records(
         &mut self,
         disk: &mut dyn Disk,
         batch: &[Extent],
         path: &str,
         drive: &str,
-    ) -> Result<(Vec<Saved>, Vec<(u64, u32)>), JournalError> {
+    ) -> Result<Vec<Saved>, JournalError> {
         let sector = u64::from(self.header.sector_bytes);
-        let mut ranges = Vec::with_capacity(batch.len());
         let mut saved = Vec::with_capacity(batch.len());
         let largest = batch.iter().map(|extent| extent.len).max().unwrap_or(0);
         let mut original = Aligned::new(largest as usize);
@@ -333,10 +335,9 @@ impl<T: JournalFile> Window<T> {
             let data_at = self.end + HEAD_BYTES as u64;
             self.append(&record).map_err(|source| JournalError::of_file("write", path, source))?;
             self.next += 1;
-            ranges.push((head.lba, head.data_bytes));
             saved.push(Saved { extent, data_at, crc: head.data_crc });
         }
-        Ok((saved, ranges))
+        Ok(saved)
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
