@@ -53,9 +53,43 @@ fn what_a_cut_left_before_anything_was_saved_is_removed() {
     let scratch = Scratch::new();
     let folder = scratch.path("home/state/drivescope/journals");
     fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("torn.journal"), vec![0; 5000]).unwrap();
+    fs::write(folder.join("torn.journal.new"), vec![0; 5000]).unwrap();
     fs::write(folder.join("notes.txt"), "not a journal").unwrap();
     let ended = scratch.drivescope(&["restore"]).code(0);
     assert!(ended.stdout.contains("nothing to get back"), "{ended}");
     assert_eq!(names(&folder), ["notes.txt"]);
+}
+
+/// A journal gets its name when its header is durable: without one it has been damaged.
+#[test]
+fn a_journal_that_lost_its_header_is_told_and_kept() {
+    let scratch = Scratch::new();
+    let folder = scratch.path("home/state/drivescope/journals");
+    fs::create_dir_all(&folder).unwrap();
+    for bytes in [0, 1, 100, 8192, 16384, 300_000] {
+        fs::write(folder.join("cut.journal"), vec![0; bytes]).unwrap();
+        let ended = scratch.drivescope(&["restore"]).code(1);
+        assert!(ended.stderr.contains("cut.journal is damaged: its header is gone"), "{ended}");
+        assert_eq!(names(&folder), ["cut.journal"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_told_and_does_not_hold_up_the_others() {
+    let scratch = Scratch::new();
+    let folder = scratch.path("home/state/drivescope/journals");
+    fs::create_dir_all(folder.join("1.journal")).unwrap();
+    let letter = scratch.file("letter", "Dear reader");
+    std::os::unix::fs::symlink(&letter, folder.join("0.journal")).unwrap();
+    fs::write(folder.join("torn.journal.new"), "").unwrap();
+    let ended = scratch.drivescope(&["restore"]).code(4);
+    for words in ["0.journal is the restore journal of a drive: it is a symbolic link", "1.journal"]
+    {
+        assert!(ended.stderr.contains(words), "{words}: {ended}");
+    }
+    assert!(ended.stdout.contains("nothing to get back"), "{ended}");
+    assert_eq!(names(&folder), ["0.journal", "1.journal"]);
+    let again = scratch.drivescope(&["restore"]).code(4);
+    assert!(!again.stdout.contains("nothing to restore"), "{again}");
+    assert_eq!(fs::read_to_string(&letter).unwrap(), "Dear reader");
 }

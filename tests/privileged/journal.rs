@@ -362,3 +362,47 @@ fn a_damaged_journal_restores_the_rest_and_names_what_is_lost() {
     fs::remove_file(&path).unwrap();
     scratch.run(&device.node, &[&["--dry-run"]]).code(0);
 }
+
+#[test]
+fn a_journal_that_lost_its_end_is_not_taken_for_whole() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 3, 1);
+    let path = journals(&scratch).join("kill1-0.journal");
+    let whole = fs::read(&path).unwrap();
+    let zeroed = |from: usize| [&whole[..from], &vec![0; whole.len() - from][..]].concat();
+    for from in [2 * MIB, 100_000, 16384, 8192, 100, 0] {
+        for damaged in [whole[..from].to_vec(), zeroed(from)] {
+            fs::write(&path, &damaged).unwrap();
+            let ended = scratch.drivescope(&["restore"]).code(1);
+            assert!(ended.stderr.contains("kill1-0.journal is damaged"), "{from}: {ended}");
+            let is_named = ended.stderr.contains("to 3145727 are lost");
+            assert_eq!(is_named, from >= 100_000, "{from}: {ended}");
+            assert!(path.exists() && contents(&device, &image) != original);
+            scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+        }
+    }
+    fs::write(&path, &whole).unwrap();
+    scratch.drivescope(&["restore"]).code(0);
+    assert!(contents(&device, &image) == original);
+}
+
+#[test]
+fn a_link_beside_a_journal_does_not_keep_it_from_being_restored() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
+    let original = contents(&device, &image);
+    let link = journals(&scratch).join("0.journal");
+    for chosen in [&["restore"][..], &["restore", "--journal", &device.node]] {
+        leave_open(&device, &journals(&scratch), 2, 1);
+        std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
+        let ended = scratch.drivescope(chosen).code(4);
+        assert!(ended.stdout.contains("restored and verified 2"), "{ended}");
+        assert!(ended.stderr.contains("0.journal is the restore journal of a drive"), "{ended}");
+        assert!(contents(&device, &image) == original);
+        // It may be the journal of this drive.
+        let message = scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+        assert!(message.contains("it is a symbolic link"), "{message}");
+        fs::remove_file(&link).unwrap();
+    }
+    scratch.run(&device.node, &[&["--dry-run"]]).code(0);
+}

@@ -6,7 +6,7 @@ use super::give_back::Step;
 use super::place::check_place;
 use super::recover::{Recovered, cannot_open, damage, discard_if_settled, nameless, recover};
 use super::scan::{Contents, scan};
-use super::storage::StateFolder;
+use super::storage::{StateFolder, is_made};
 use super::writer::{Journal, Settings};
 use super::{Disk, Folder, Identity, JournalError};
 use crate::error::DriveError;
@@ -37,46 +37,60 @@ pub struct OpenJournal {
     pub is_running: bool,
 }
 
-/// All open journals in a folder, which need not be there. What a cut left before anything was saved,
-/// or after all was given back, is not open and is removed by [`restore`].
-pub fn open_journals(folder: &Path) -> Result<Vec<OpenJournal>, JournalError> {
-    let path = folder.display().to_string();
-    let Some(mut folder) = find(folder)? else { return Ok(Vec::new()) };
-    let names = folder.names().map_err(|e| JournalError::of_file("list", path, e))?;
-    let mut open = Vec::new();
-    for name in names {
-        open.extend(look(&folder, &name)?);
-    }
-    Ok(open)
+/// What lies in a folder of journals.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// Journals whose drive may not have its original contents.
+    pub open: Vec<OpenJournal>,
+    /// Files that only a cut in the making or removing of a journal has left; [`restore`] removes them.
+    pub leftovers: Vec<PathBuf>,
+    /// What could not be looked at, each with its reason. It may be a journal, of any drive.
+    pub unknown: Vec<JournalError>,
 }
 
-/// Files in a folder that only a cut in the making or removing of a journal has left; by path.
-pub fn leftovers(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
+/// Everything in a folder, which need not be there. What cannot be looked at does not hide the others.
+/// Errors: the folder itself cannot be read.
+pub fn list(folder: &Path) -> Result<Listed, JournalError> {
     let path = folder.display().to_string();
-    let Some(mut folder) = find(folder)? else { return Ok(Vec::new()) };
+    let mut listed = Listed::default();
+    let Some(mut folder) = find(folder)? else { return Ok(listed) };
     let names = folder.names().map_err(|e| JournalError::of_file("list", path, e))?;
-    let mut left = Vec::new();
     for name in names {
-        if look(&folder, &name)?.is_none() {
-            left.push(folder.path(&name));
+        match look(&folder, &name) {
+            Ok(Entry::Open(journal)) => listed.open.push(*journal),
+            Ok(Entry::Settled) => listed.leftovers.push(folder.path(&name)),
+            Ok(Entry::Gone) => {}
+            Err(error) => listed.unknown.push(error),
         }
     }
-    Ok(left)
+    Ok(listed)
+}
+
+/// A file in a folder of journals.
+enum Entry {
+    Open(Box<OpenJournal>),
+    Settled,
+    /// It has just been removed.
+    Gone,
 }
 
 fn find(folder: &Path) -> Result<Option<StateFolder>, JournalError> {
     StateFolder::find(folder).map_err(|error| cannot_use(folder, error))
 }
 
-fn look(folder: &StateFolder, name: &str) -> Result<Option<OpenJournal>, JournalError> {
+fn look(folder: &StateFolder, name: &str) -> Result<Entry, JournalError> {
     let path = folder.path(name);
     let text = path.display().to_string();
+    let unknown = |error: io::Error| match error.kind() {
+        io::ErrorKind::PermissionDenied => JournalError::Foreign { path: text.clone() },
+        _ => JournalError::Unknown { path: text.clone(), why: error.to_string() },
+    };
     let (mut file, is_running) = match folder.look(name) {
         Ok(opened) => opened,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None), // just removed
-        Err(error) => return Err(cannot_open(&text, error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entry::Gone),
+        Err(error) => return Err(unknown(error)),
     };
-    let contents = scan(&mut file).map_err(|e| JournalError::of_file("read", text.as_str(), e))?;
+    let contents = scan(&mut file, is_made(name)).map_err(unknown)?;
     let nobody = |records, damage| OpenJournal {
         path: path.clone(),
         drive: None,
@@ -87,26 +101,28 @@ fn look(folder: &StateFolder, name: &str) -> Result<Option<OpenJournal>, Journal
         damage,
         is_running,
     };
-    Ok(match contents {
-        Contents::NeverUsed | Contents::Done => None,
-        Contents::Nameless { records } => {
-            Some(nobody(records, Some(nameless(text, records).to_string())))
+    Ok(Entry::Open(Box::new(match contents {
+        Contents::NeverUsed | Contents::Done => return Ok(Entry::Settled),
+        Contents::Nameless { records, required } => {
+            nobody(records, Some(nameless(records, required.as_ref())))
         }
-        Contents::Open(originals) => Some(OpenJournal {
+        Contents::Open(originals) => OpenJournal {
             run_id: originals.header.run_id.clone(),
             made_at_unix_s: originals.header.made_at_unix_s,
             bytes: originals.bytes(),
             damage: originals.is_damaged().then(|| damage(&originals)),
             drive: Some(originals.header.drive),
             ..nobody(originals.saved.len(), None)
-        }),
-    })
+        },
+    })))
 }
 
 /// Refuses a target that shares bytes with a drive whose journal is open; `stack` is everything below the
-/// target. A journal of which nobody can tell the drive refuses every target.
+/// target. A journal of which nobody can tell the drive refuses every target, and so does what cannot be
+/// looked at.
 pub fn refuse_open(roots: &Roots, stack: &Stack, folder: &Path) -> Result<(), JournalError> {
-    for journal in open_journals(folder)? {
+    let listed = list(folder)?;
+    for journal in listed.open {
         let path = journal.path.display().to_string();
         let Some(drive) = journal.drive else {
             let what = "its header is gone, so it may belong to any drive".to_string();
@@ -119,7 +135,7 @@ pub fn refuse_open(roots: &Roots, stack: &Stack, folder: &Path) -> Result<(), Jo
             });
         }
     }
-    Ok(())
+    listed.unknown.into_iter().next().map_or(Ok(()), Err)
 }
 
 /// A journal in `folder` for the claimed device `target` (kernel name). Nothing is made before something
@@ -172,9 +188,12 @@ pub fn restore(
     if discard_if_settled(&mut folder, name)? {
         return Ok(Recovered::NothingToDo);
     }
-    let journal = look(&folder, name)?.ok_or_else(|| no_journal("it has just been removed"))?;
+    let Entry::Open(journal) = look(&folder, name)? else {
+        return Err(no_journal("it has just been removed"));
+    };
     let Some(drive) = journal.drive else {
-        return Err(nameless(text, journal.records));
+        let what = journal.damage.unwrap_or_default();
+        return Err(JournalError::Damaged { path: text, what });
     };
     let device = device_of(roots, &drive, &text)?;
     let disk = claim(roots, &device)?;

@@ -164,6 +164,16 @@ pub enum JournalError {
         /// Why.
         why: String,
     },
+    /// Something in the folder of journals that cannot be looked at.
+    #[error(
+        "nobody can tell whether {path} is the restore journal of a drive: {why}; see to that file, or move it away if it is none"
+    )]
+    Unknown {
+        /// What lies there.
+        path: String,
+        /// What keeps it from being looked at.
+        why: String,
+    },
     /// Parts of the journal are gone.
     #[error("{path} is damaged: {what}; put those parts back from a backup, then remove that file")]
     Damaged {

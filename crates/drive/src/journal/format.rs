@@ -2,6 +2,7 @@
 
 use super::extent::Extent;
 use super::identity::Identity;
+use super::mark::{Mark, RANGES_MAX};
 use serde::{Deserialize, Serialize};
 
 /// Everything begins at a multiple of this; nothing smaller is ever written.
@@ -13,21 +14,26 @@ pub(super) const HEADERS_BYTES: u64 = 2 * HEADER_BYTES as u64;
 /// Nothing is written so near behind what a sync has made durable: a torn write can take along the physical
 /// sector, the flash page or the stripe that it shares, which nobody tells a file.
 pub(super) const APART_BYTES: u64 = 64 << 10;
+/// Where the mark is that is synced with the records; it names them too.
+pub(super) const INTENDED_AT: u64 = HEADERS_BYTES + APART_BYTES;
+/// Where the mark is that is synced after them.
+pub(super) const COMMITTED_AT: u64 = INTENDED_AT + BLOCK_BYTES as u64 + APART_BYTES;
 /// Where the first record is.
-pub(super) const FIRST_RECORD: u64 = HEADERS_BYTES + APART_BYTES;
+pub(super) const FIRST_RECORD: u64 = COMMITTED_AT + BLOCK_BYTES as u64 + APART_BYTES;
 /// Bytes of a record before its data.
 pub(super) const HEAD_BYTES: usize = 64;
 /// Most data of one record: small enough that damage costs little, large enough for full speed.
 pub(super) const DATA_MAX: u64 = 1 << 20;
 /// Most records that one commit can name.
 pub(super) const COMMIT_MAX: usize = (BLOCK_BYTES - 44) / 16;
-/// Version of the layout.
-const VERSION: u32 = 1;
+/// Version of the layout. Version 1 had no marks.
+pub(super) const VERSION: u32 = 2;
 
 const HEADER_MAGIC: &[u8; 8] = b"DSJRNL01";
 const RECORD_MAGIC: &[u8; 8] = b"DSRECORD";
 const COMMIT_MAGIC: &[u8; 8] = b"DSCOMMIT";
 const DONE_MAGIC: &[u8; 8] = b"DSALLBAK";
+const MARK_MAGIC: &[u8; 8] = b"DSAMOUNT";
 
 /// Tells the blocks of one journal from those of any other.
 pub(super) type Id = [u8; 16];
@@ -45,6 +51,9 @@ pub(super) struct Header {
     pub made_at_unix_s: u64,
     /// Stands in every block.
     pub id: Id,
+    /// Version of the layout; it stands before the JSON.
+    #[serde(skip)]
+    pub version: u32,
 }
 
 /// The head of a record.
@@ -77,7 +86,7 @@ impl Header {
         let json = serde_json::to_vec(self).ok()?;
         let mut copy = vec![0; HEADER_BYTES];
         copy[..8].copy_from_slice(HEADER_MAGIC);
-        copy[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        copy[8..12].copy_from_slice(&self.version.to_le_bytes());
         copy[12..16].copy_from_slice(&u32::try_from(json.len()).ok()?.to_le_bytes());
         copy.get_mut(16..16 + json.len())
             .filter(|_| json.len() <= HEADER_BYTES - 20)?
@@ -88,11 +97,19 @@ impl Header {
 
     /// One copy; `None` if it is not whole.
     pub(super) fn decode(copy: &[u8]) -> Option<Self> {
-        if !is_sealed(copy) || &copy[..8] != HEADER_MAGIC || u32_at(copy, 8) != VERSION {
+        let version = u32_at(copy, 8);
+        let is_known = (1..=VERSION).contains(&version);
+        if !is_sealed(copy) || &copy[..8] != HEADER_MAGIC || !is_known {
             return None;
         }
         let json = copy.get(16..16 + u32_at(copy, 12) as usize)?;
-        serde_json::from_slice(json).ok().filter(|header: &Self| header.sector_bytes >= 512)
+        let header = serde_json::from_slice(json).ok();
+        header.filter(|it: &Self| it.sector_bytes >= 512).map(|it| Self { version, ..it })
+    }
+
+    /// Whether marks say what the journal must hold.
+    pub(super) fn has_marks(&self) -> bool {
+        self.version >= 2
     }
 
     /// The bytes that a record is about; `None` if they lie beyond every drive.
@@ -139,6 +156,35 @@ pub(super) fn done(id: &Id) -> Vec<u8> {
     let mut block = started(DONE_MAGIC, id);
     seal(&mut block);
     block
+}
+
+/// A block that says how much the journal must hold.
+pub(super) fn mark(id: &Id, mark: &Mark) -> Vec<u8> {
+    let mut block = started(MARK_MAGIC, id);
+    block[24..32].copy_from_slice(&mark.records.to_le_bytes());
+    block[32..36].copy_from_slice(&mark.ranges_count.to_le_bytes());
+    for (entry, range) in block[40..].chunks_exact_mut(16).zip(&mark.ranges) {
+        entry[..8].copy_from_slice(&range.offset.to_le_bytes());
+        entry[8..].copy_from_slice(&range.len.to_le_bytes());
+    }
+    seal(&mut block);
+    block
+}
+
+/// Reads such a block; `None` if it is none, or not whole.
+pub(super) fn parse_mark(block: &[u8]) -> Option<(Id, Mark)> {
+    if &block[..8] != MARK_MAGIC || !is_sealed(block) {
+        return None;
+    }
+    let ranges_count = u32_at(block, 32);
+    let entries = block[40..].chunks_exact(16).take(RANGES_MAX.min(ranges_count as usize));
+    let ranges = entries.map(|entry| {
+        let (offset, len) = (u64_at(entry, 0), u64_at(entry, 8));
+        offset.checked_add(len).map(|_| Extent::new(offset, len))
+    });
+    let ranges = ranges.collect::<Option<_>>()?;
+    let mark = Mark { records: u64_at(block, 24), ranges, ranges_count };
+    Some((block[8..24].try_into().ok()?, mark))
 }
 
 /// What a block of 4096 bytes is; `None` if it is none of these, or not whole.
@@ -212,7 +258,14 @@ mod tests {
             start_bytes: 0,
             size_bytes: 1 << 30,
         };
-        Header { drive, sector_bytes: 512, run_id: "r1".into(), made_at_unix_s: 7, id: ID }
+        Header {
+            drive,
+            sector_bytes: 512,
+            run_id: "r1".into(),
+            made_at_unix_s: 7,
+            id: ID,
+            version: VERSION,
+        }
     }
 
     #[test]
@@ -228,6 +281,10 @@ mod tests {
         let (one, two) = both.split_at(HEADER_BYTES);
         assert_eq!(Header::decode(one), Some(header()));
         assert_eq!(Header::decode(two), Some(header()));
+        let older = Header { version: 1, ..header() };
+        assert_eq!(Header::decode(&older.encode().unwrap()[..HEADER_BYTES]), Some(older));
+        let later = Header { version: VERSION + 1, ..header() };
+        assert_eq!(Header::decode(&later.encode().unwrap()[..HEADER_BYTES]), None);
         let mut long = header();
         long.drive.place = "x".repeat(HEADER_BYTES);
         assert_eq!(long.encode(), None);
@@ -257,27 +314,28 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_wrong_bit_is_noticed(kind in 0usize..4, at in 0usize..BLOCK_BYTES, bit in 0u8..8) {
+        fn one_wrong_bit_is_noticed(kind in 0usize..5, at in 0usize..BLOCK_BYTES, bit in 0u8..8) {
             let mut record = vec![0; BLOCK_BYTES];
             let head = Head { number: 3, lba: 77, data_bytes: 512, data_crc: 9 };
             finish_record(&mut record, &ID, &head);
             let header = header().encode().unwrap()[..HEADER_BYTES].to_vec();
-            let mut bytes = [record, commit(&ID, 5, &[(1, 2)]), done(&ID), header][kind].clone();
+            let mut bytes = [record, commit(&ID, 5, &[(1, 2)]), done(&ID), header, mark(&ID, &Mark::default())][kind].clone();
             let at = if kind == 0 { at % HEAD_BYTES } else { at };
             bytes[at] ^= 1 << bit;
             match kind {
                 3 => prop_assert_eq!(Header::decode(&bytes), None),
+                4 => prop_assert_eq!(parse_mark(&bytes), None),
                 _ => prop_assert_eq!(parse(&bytes), None),
             }
         }
 
         #[test]
-        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), BLOCK_BYTES), kind in 0usize..4) {
+        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), BLOCK_BYTES), kind in 0usize..5) {
             let mut bytes = bytes;
-            if let Some(magic) = [RECORD_MAGIC, COMMIT_MAGIC, DONE_MAGIC].get(kind) {
+            if let Some(magic) = [RECORD_MAGIC, COMMIT_MAGIC, DONE_MAGIC, MARK_MAGIC].get(kind) {
                 bytes[..8].copy_from_slice(*magic);
             }
-            let _ = parse(&bytes);
+            let _ = (parse(&bytes), parse_mark(&bytes));
             let _ = Header::decode(&bytes);
         }
     }

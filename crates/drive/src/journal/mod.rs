@@ -2,9 +2,9 @@
 //!
 //! # The protocol
 //!
-//! 1. [`Journal::protect`] reads the originals of a range, appends them to a file of its own, and
-//!    syncs. Then it appends a *commit* that names what was saved, and syncs again. Only when both
-//!    syncs succeeded may the caller write to that range.
+//! 1. [`Journal::protect`] reads the originals of a range, appends them to a file of its own with a *commit*
+//!    that names them, and syncs. Then it notes in a *mark* how much was saved, and syncs again. Only when
+//!    both syncs succeeded may the caller write to that range.
 //! 2. [`Journal::give_back`] writes the originals back, syncs the drive, drops caches, reads all of it
 //!    again and compares. Then it appends *done*, syncs, removes the file and syncs its folder.
 //!
@@ -16,20 +16,25 @@
 //!
 //! # The file
 //!
-//! Whole blocks of 4096 bytes, little-endian, never written twice; behind the header and behind each commit
-//! 64 KiB are left out. So a torn sector, page or stripe of up to 64 KiB can only hurt what was not synced
-//! yet, wherever the file begins. `crc` is CRC-32C (Castagnoli, RFC 3720).
+//! Whole blocks of 4096 bytes, little-endian. Only the two marks are ever written again; behind the header,
+//! each mark and each commit 64 KiB are left out. So a torn sector, page or stripe of up to 64 KiB can only
+//! hurt what was not synced yet, wherever the file begins. `crc` is CRC-32C (Castagnoli, RFC 3720).
 //!
 //! | part | contents |
 //! |---|---|
 //! | header, twice | 8192 bytes: magic `DSJRNL01`, version, length, JSON, zeros, crc |
+//! | mark, twice | magic `DSAMOUNT`, id, records, ranges, (offset, length) of each, zeros, crc |
 //! | record | magic `DSRECORD`, id, number, LBA, length, crc of data, crc of head; data; zeros |
 //! | commit | magic `DSCOMMIT`, id, first number, count, (LBA, length) of each, zeros, crc |
 //! | done | magic `DSALLBAK`, id, zeros, crc |
 //!
-//! Each range stands in its record and in its commit, so that a damaged record is reported with the range
-//! that is lost. A record that no commit follows was never followed by a write to the drive: one that
-//! is torn is nothing to worry about, one that is whole is restored all the same.
+//! Each range stands in its record, in its commit and in the marks, so that damaged records are reported
+//! with the ranges that are lost, and the end of the file cannot go unnoticed. A record that no mark counts
+//! was never followed by a write to the drive: one that is torn is nothing to worry about, one that is whole
+//! is restored all the same.
+//!
+//! A file has another name until its header and marks are durable. One that has its name and no header is
+//! damaged, however short it is.
 
 mod attached;
 mod buffer;
@@ -40,6 +45,7 @@ mod extent;
 mod format;
 mod give_back;
 mod identity;
+mod mark;
 mod originals;
 mod place;
 mod recover;
@@ -51,7 +57,7 @@ mod writer;
 mod tests;
 
 pub use crate::backing_file::BackingFile;
-pub use attached::{OpenJournal, begin, leftovers, open_journals, refuse_open, restore};
+pub use attached::{Listed, OpenJournal, begin, list, refuse_open, restore};
 pub use error::JournalError;
 pub use extent::Extent;
 pub use give_back::{Stage, Step};

@@ -3,8 +3,9 @@
 use super::extent::listed;
 use super::format::{self, Id};
 use super::give_back::{Step, give_back, told};
+use super::mark::Mark;
 use super::scan::{Contents, Originals, scan};
-use super::storage::{Folder, JournalFile};
+use super::storage::{Folder, JournalFile, is_made};
 use super::{Disk, JournalError};
 use std::io;
 
@@ -32,13 +33,17 @@ pub fn recover<F: Folder>(
 ) -> Result<Recovered, JournalError> {
     let path = folder.path(name).display().to_string();
     let mut file = folder.open(name).map_err(|error| cannot_open(&path, error))?;
-    let contents = scan(&mut file).map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
+    let contents = scan(&mut file, is_made(name))
+        .map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
     let originals = match contents {
         Contents::NeverUsed | Contents::Done => {
             remove(folder, name)?;
             return Ok(Recovered::NothingToDo);
         }
-        Contents::Nameless { records } => return Err(nameless(path, records)),
+        Contents::Nameless { records, required } => {
+            let what = nameless(records, required.as_ref());
+            return Err(JournalError::Damaged { path, what });
+        }
         Contents::Open(originals) => originals,
     };
     if let Some(what) = originals.header.drive.difference(disk.identity()) {
@@ -71,7 +76,8 @@ pub(super) fn discard_if_settled<F: Folder>(
 ) -> Result<bool, JournalError> {
     let path = folder.path(name).display().to_string();
     let mut file = folder.open(name).map_err(|error| cannot_open(&path, error))?;
-    let contents = scan(&mut file).map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
+    let contents = scan(&mut file, is_made(name))
+        .map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
     let is_settled = matches!(contents, Contents::NeverUsed | Contents::Done);
     if is_settled {
         remove(folder, name)?;
@@ -104,15 +110,19 @@ pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
     match error.kind() {
         io::ErrorKind::WouldBlock => JournalError::Running { path: path.to_string() },
         io::ErrorKind::PermissionDenied => JournalError::Foreign { path: path.to_string() },
+        io::ErrorKind::Unsupported => {
+            JournalError::NotAJournal { path: path.to_string(), why: error.to_string() }
+        }
         _ => JournalError::of_file("open", path, error),
     }
 }
 
-pub(super) fn nameless(path: String, records: usize) -> JournalError {
-    let what = format!(
-        "its header is gone, so nobody can tell to which drive its {records} whole records belong"
-    );
-    JournalError::Damaged { path, what }
+/// What is wrong with a journal without a header.
+pub(super) fn nameless(records: usize, required: Option<&Mark>) -> String {
+    let held = required.map_or(String::new(), |mark| format!("; it held {}", mark.told()));
+    format!(
+        "its header is gone, so nobody can tell to which drive its {records} whole records belong{held}"
+    )
 }
 
 /// What of a journal is lost, and what is not.
@@ -122,7 +132,13 @@ pub(super) fn damage(originals: &Originals) -> String {
         parts.push(format!("the originals of {} are lost", listed(&originals.lost)));
     }
     if originals.unknown > 0 {
-        parts.push(format!("{} records are lost with their ranges", originals.unknown));
+        parts.push(format!(
+            "{} records are lost, not all of whose ranges are known",
+            originals.unknown
+        ));
+    }
+    if originals.is_uncounted {
+        parts.push("nothing tells any more how much it held".to_string());
     }
     let count = originals.saved.len();
     parts.push(format!("the other {} bytes in {count} records are restored", originals.bytes()));

@@ -1,9 +1,10 @@
 //! Reading a journal, also one that is torn or damaged.
 
-use super::extent::Extent;
+use super::extent::{Extent, Extents};
 use super::format::{
     self, APART_BYTES, BLOCK_BYTES, Block, HEAD_BYTES, HEADER_BYTES, HEADERS_BYTES, Header, Id,
 };
+use super::mark::{Mark, Marks};
 use super::storage::JournalFile;
 use std::collections::BTreeMap;
 use std::io;
@@ -28,10 +29,12 @@ pub(super) enum Contents {
     Done,
     /// The drive may have been written.
     Open(Box<Originals>),
-    /// It was used, but neither copy of the header tells for which drive.
+    /// Neither copy of the header tells for which drive it is.
     Nameless {
         /// Records that are whole.
         records: usize,
+        /// What must have been in it, if that is known.
+        required: Option<Mark>,
     },
 }
 
@@ -44,8 +47,10 @@ pub(super) struct Originals {
     pub saved: Vec<Saved>,
     /// Ranges that were saved and whose record is damaged.
     pub lost: Vec<Extent>,
-    /// Records of which not even the range is known any more.
+    /// Records that are lost, and not all of their ranges are known any more.
     pub unknown: u64,
+    /// Nothing tells how many records there must be.
+    pub is_uncounted: bool,
     /// Where the next block may be written.
     pub end: u64,
 }
@@ -58,7 +63,7 @@ impl Originals {
 
     /// Whether something that was saved cannot be restored.
     pub(super) fn is_damaged(&self) -> bool {
-        !self.lost.is_empty() || self.unknown > 0
+        !self.lost.is_empty() || self.unknown > 0 || self.is_uncounted
     }
 }
 
@@ -71,47 +76,80 @@ struct Found {
     done: bool,
 }
 
-/// Reads a journal. A block that cannot be read counts as damaged. Errors: its length is unknown.
-pub(super) fn scan(file: &mut impl JournalFile) -> io::Result<Contents> {
+impl Found {
+    /// What had to be there by the commits: in version 1 they were synced alone, after their records.
+    fn committed(&self) -> Mark {
+        let last = self.committed.last_key_value();
+        Mark::of_unknown_ranges(last.map_or(0, |(number, _)| number + 1))
+    }
+
+    /// Ranges of those of the first `records` that are not whole, by number.
+    fn damaged(&self, records: u64) -> BTreeMap<u64, (u64, u32)> {
+        let mut damaged = self.broken.clone();
+        damaged.extend(&self.committed);
+        damaged.retain(|number, _| *number < records && !self.whole.contains_key(number));
+        damaged
+    }
+}
+
+/// Reads a journal. `is_made` is whether it had its name, and so whole headers and marks. A block that
+/// cannot be read counts as damaged. Errors: its length is unknown.
+pub(super) fn scan(file: &mut impl JournalFile, is_made: bool) -> io::Result<Contents> {
     let size = file.size_bytes()?;
     let header = (0..2).find_map(|copy| read_header(file, copy * HEADER_BYTES as u64));
-    let found = walk(file, size, header.as_ref().map(|header| header.id));
-    if found.done {
+    let marks = Marks::read(file, header.as_ref().map(|header| header.id));
+    let id = header.as_ref().map(|header| header.id).or(marks.as_ref().map(|marks| marks.id));
+    let found = walk(file, size, id);
+    // Whose block it is must be known: what it saved may have blocks of other journals in it.
+    if found.done && id.is_some() {
         return Ok(Contents::Done);
     }
-    let Some(header) = header else {
-        return Ok(match found.whole.len() {
-            0 if found.committed.is_empty() => Contents::NeverUsed,
-            records => Contents::Nameless { records },
-        });
-    };
-    if found.whole.is_empty() && found.committed.is_empty() {
+    if !is_made && found.whole.is_empty() {
         return Ok(Contents::NeverUsed);
     }
-    Ok(Contents::Open(Box::new(weigh(header, found, size))))
+    let required = marks.map(|marks| marks.required);
+    let Some(header) = header else {
+        return Ok(Contents::Nameless { records: found.whole.len(), required });
+    };
+    let required = if header.has_marks() { required } else { Some(found.committed()) };
+    if found.whole.is_empty() && required.as_ref().is_some_and(|mark| mark.records == 0) {
+        return Ok(Contents::NeverUsed);
+    }
+    Ok(Contents::Open(Box::new(weigh(header, found, required, size))))
 }
 
 /// Tells apart what can be restored, what is lost, and what was never needed.
-fn weigh(header: Header, found: Found, size: u64) -> Originals {
-    let mut originals =
-        Originals { header, saved: Vec::new(), lost: Vec::new(), unknown: 0, end: 0 };
-    originals.end = size.next_multiple_of(BLOCK_BYTES as u64) + APART_BYTES;
+fn weigh(header: Header, found: Found, required: Option<Mark>, size: u64) -> Originals {
+    let (mut saved, mut unknown) = (Vec::new(), 0);
+    let (mut known, mut lost) = (Extents::default(), Extents::default());
     for (lba, data_bytes, data_at, crc) in found.whole.values().copied() {
-        match originals.header.extent(lba, data_bytes) {
-            Some(extent) => originals.saved.push(Saved { extent, data_at, crc }),
-            None => originals.unknown += 1,
+        match header.extent(lba, data_bytes) {
+            Some(extent) => {
+                known.insert(extent);
+                saved.push(Saved { extent, data_at, crc });
+            }
+            None => unknown += 1,
         }
     }
-    // Numbers up to the last commit were synced; what is missing among them is damaged.
-    let end = found.committed.last_key_value().map_or(0, |(number, _)| number + 1);
-    for number in (0..end).filter(|number| !found.whole.contains_key(number)) {
-        let range = found.committed.get(&number).or_else(|| found.broken.get(&number));
-        match range.and_then(|(lba, bytes)| originals.header.extent(*lba, *bytes)) {
-            Some(extent) => originals.lost.push(extent),
-            None => originals.unknown += 1,
+    // So many records were synced; what is missing is damaged. Without a mark the commits tell of some.
+    let is_uncounted = required.is_none();
+    let required = required.unwrap_or_else(|| found.committed());
+    let damaged = found.damaged(required.records);
+    for (lba, bytes) in damaged.values() {
+        match header.extent(*lba, *bytes) {
+            Some(extent) => lost.insert(extent),
+            None => unknown += 1,
         }
     }
-    originals
+    for gap in required.ranges.iter().flat_map(|range| known.gaps(*range)) {
+        lost.insert(gap);
+    }
+    if !required.is_complete() {
+        let whole = found.whole.range(..required.records).count();
+        unknown += required.records - (whole + damaged.len()) as u64;
+    }
+    let end = size.next_multiple_of(BLOCK_BYTES as u64) + APART_BYTES;
+    Originals { header, saved, lost: lost.ranges(), unknown, is_uncounted, end }
 }
 
 /// Whether a file begins as a journal does.

@@ -2,7 +2,7 @@
 
 use crate::error::DriveError;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
@@ -11,6 +11,23 @@ use std::path::{Path, PathBuf};
 
 /// Ending of a journal's name.
 pub(super) const ENDING: &str = ".journal";
+/// Ending while it is made: what has lost its header under its own name is damaged, not unfinished.
+const UNFINISHED: &str = ".journal.new";
+
+/// The name of a journal while it is made.
+pub(super) fn unfinished(name: &str) -> String {
+    format!("{}{UNFINISHED}", name.strip_suffix(ENDING).unwrap_or(name))
+}
+
+/// Whether a file was given its name: then its header and marks were durable.
+pub(super) fn is_made(name: &str) -> bool {
+    !name.ends_with(UNFINISHED)
+}
+
+/// Whether a file's name is that of a journal, made or not.
+pub(super) fn is_journal(name: &str) -> bool {
+    name.ends_with(ENDING) || name.ends_with(UNFINISHED)
+}
 
 /// A folder of journals. The real one is [`StateFolder`]; tests have one that loses power.
 pub trait Folder {
@@ -22,11 +39,13 @@ pub trait Folder {
     /// Opens a file and locks it; `WouldBlock` if another process has it, `PermissionDenied` if it is
     /// another user's.
     fn open(&mut self, name: &str) -> io::Result<Self::File>;
+    /// Gives a file another name, which is free; durable after [`Folder::sync`].
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file; durable after [`Folder::sync`].
     fn remove(&mut self, name: &str) -> io::Result<()>;
     /// Makes additions and removals durable.
     fn sync(&mut self) -> io::Result<()>;
-    /// Names of all journals, sorted.
+    /// Names of all journals, made or not, sorted.
     fn names(&mut self) -> io::Result<Vec<String>>;
     /// How people name a file of it.
     fn path(&self, name: &str) -> PathBuf;
@@ -83,10 +102,24 @@ impl StateFolder {
 
     /// Opens a file to read it, and whether another process has it locked.
     pub(super) fn look(&self, name: &str) -> io::Result<(OpenFile, bool)> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())?;
+        let fd = self.opened(name, OFlags::RDONLY)?;
         let shared = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockShared);
         Ok((OpenFile(fd.into()), shared == Err(Errno::WOULDBLOCK)))
+    }
+
+    /// Opens a file, and nothing else that may have its name: `Unsupported`.
+    fn opened(&self, name: &str, access: OFlags) -> io::Result<OwnedFd> {
+        let other = |what| io::Error::new(io::ErrorKind::Unsupported, what);
+        let flags = access | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let fd = match rustix::fs::openat(&self.dir, name, flags, Mode::empty()) {
+            Err(Errno::LOOP) => return Err(other("it is a symbolic link")),
+            Err(Errno::ISDIR | Errno::NXIO) => return Err(other("it is no regular file")),
+            opened => opened?,
+        };
+        match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
+            FileType::RegularFile => Ok(fd),
+            _ => Err(other("it is no regular file")),
+        }
     }
 
     fn open(path: &Path) -> Result<Self, Errno> {
@@ -137,14 +170,22 @@ impl Folder for StateFolder {
     }
 
     fn open(&mut self, name: &str) -> io::Result<OpenFile> {
-        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())?;
+        let fd = self.opened(name, OFlags::RDWR)?;
         if !is_own(&fd)? {
             // Whoever can make up a journal could write to the drive through us.
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         lock(&fd)?;
         Ok(OpenFile(fd.into()))
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        let (dir, flags) = (&self.dir, RenameFlags::NOREPLACE);
+        match rustix::fs::renameat_with(dir, from, dir, to, flags) {
+            // Some file systems cannot promise that the name is free: no other run has it.
+            Err(Errno::INVAL | Errno::NOSYS) => Ok(rustix::fs::renameat(dir, from, dir, to)?),
+            other => Ok(other?),
+        }
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {
@@ -158,7 +199,7 @@ impl Folder for StateFolder {
     fn names(&mut self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&self.path)? {
-            names.extend(entry?.file_name().into_string().ok().filter(|n| n.ends_with(ENDING)));
+            names.extend(entry?.file_name().into_string().ok().filter(|name| is_journal(name)));
         }
         names.sort();
         Ok(names)

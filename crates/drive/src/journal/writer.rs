@@ -3,12 +3,14 @@
 use super::buffer::Aligned;
 use super::extent::{Extent, Extents};
 use super::format::{
-    self, APART_BYTES, BLOCK_BYTES, COMMIT_MAX, DATA_MAX, FIRST_RECORD, HEAD_BYTES, Head, Header,
+    self, APART_BYTES, BLOCK_BYTES, COMMIT_MAX, COMMITTED_AT, DATA_MAX, FIRST_RECORD, HEAD_BYTES,
+    Head, Header, INTENDED_AT,
 };
 use super::give_back::{Step, give_back, told};
+use super::mark::{self, Mark};
 use super::recover::remove_done;
 use super::scan::Saved;
-use super::storage::{ENDING, Folder, JournalFile};
+use super::storage::{ENDING, Folder, JournalFile, unfinished};
 use super::{Disk, Identity, JournalError};
 use std::io::{self, Read};
 use std::ops::Range;
@@ -220,18 +222,24 @@ impl<F: Folder> Journal<F> {
             run_id: self.settings.run_id.clone(),
             made_at_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
             id: fresh_id().map_err(|source| fail("name", source))?,
+            version: format::VERSION,
         };
         let too_long = || io::Error::other("the drive's names do not fit into the header");
         let bytes = header.encode().ok_or_else(|| fail("write", too_long()))?;
+        let making = unfinished(&name);
         let mut file = self
             .folder
-            .create(&name, self.settings.window_bytes)
+            .create(&making, self.settings.window_bytes)
             .map_err(|source| fail("make", source))?;
-        let written =
-            file.write_at(0, &bytes).and_then(|()| file.sync()).and_then(|()| self.folder.sync());
+        // It gets its name when header and marks are durable: without them it is damaged from then on.
+        let written = mark::write_first(&mut file, &header.id)
+            .and_then(|()| file.write_at(0, &bytes))
+            .and_then(|()| file.sync())
+            .and_then(|()| self.folder.rename(&making, &name))
+            .and_then(|()| self.folder.sync());
         if let Err(source) = written {
             // Nothing was committed: it would count as never used.
-            let _ = self.folder.remove(&name);
+            let _ = self.folder.remove(&making).or_else(|_| self.folder.remove(&name));
             return Err(fail("write", source));
         }
         self.windows += 1;
@@ -256,16 +264,14 @@ impl<F: Folder> Journal<F> {
         for batch in pieces.chunks(COMMIT_MAX) {
             window.save(disk, batch, &path, &drive).inspect_err(|_| window.failed = true)?;
         }
-        for extent in missing {
-            window.held.insert(*extent);
-        }
         Ok(())
     }
 }
 
 impl<T: JournalFile> Window<T> {
-    /// Appends records, syncs, appends their commit, syncs. The commit may tear the records: until both
-    /// are durable nothing is written to the drive. What comes next may tear neither.
+    /// Appends records and their commit, syncs, marks them as saved, syncs. Until both are durable nothing is
+    /// written to the drive. What comes next may tear neither. The other mark, synced with the records, tells
+    /// of them if the last one is torn or lost.
     fn save(
         &mut self,
         disk: &mut dyn Disk,
@@ -273,14 +279,42 @@ impl<T: JournalFile> Window<T> {
         path: &str,
         drive: &str,
     ) -> Result<(), JournalError> {
-        let first = self.next;
+        let fail = |what, source| JournalError::of_file(what, path, source);
+        let mut held = self.held.clone();
+        for extent in batch {
+            held.insert(*extent);
+        }
+        let (first, id) = (self.next, self.header.id);
+        let mark = Mark::new(first + batch.len() as u64, &held).encode(&id);
+        self.file.write_at(INTENDED_AT, &mark).map_err(|source| fail("write", source))?;
+        let mut saved = self.append_records(disk, batch, path, drive)?;
         let sector = u64::from(self.header.sector_bytes);
-        let mut ranges = Vec::with_capacity(batch.len());
+        let ranges = saved.iter().map(|it| (it.extent.offset / sector, it.extent.len as u32));
+        let ranges: Vec<(u64, u32)> = ranges.collect();
+        let commit = format::commit(&id, first, &ranges);
+        self.append(&commit).map_err(|source| fail("write", source))?;
+        self.file.sync().map_err(|source| fail("sync", source))?;
+        self.file.write_at(COMMITTED_AT, &mark).map_err(|source| fail("write", source))?;
+        self.file.sync().map_err(|source| fail("sync", source))?;
+        self.end += APART_BYTES;
+        self.saved.append(&mut saved);
+        self.held = held;
+        Ok(())
+    }
+
+    /// Reads originals and appends them; where they are.
+    fn append_records(
+        &mut self,
+        disk: &mut dyn Disk,
+        batch: &[Extent],
+        path: &str,
+        drive: &str,
+    ) -> Result<Vec<Saved>, JournalError> {
+        let sector = u64::from(self.header.sector_bytes);
         let mut saved = Vec::with_capacity(batch.len());
         let largest = batch.iter().map(|extent| extent.len).max().unwrap_or(0);
         let mut original = Aligned::new(largest as usize);
         let mut record = Vec::new();
-        let fail = |what, source| JournalError::of_file(what, path, source);
         for &extent in batch {
             let data = &mut original[..extent.len as usize];
             disk.read_at(extent.offset, data).map_err(|source| JournalError::Unreadable {
@@ -299,18 +333,11 @@ impl<T: JournalFile> Window<T> {
             record[HEAD_BYTES..HEAD_BYTES + data.len()].copy_from_slice(data);
             format::finish_record(&mut record, &self.header.id, &head);
             let data_at = self.end + HEAD_BYTES as u64;
-            self.append(&record).map_err(|source| fail("write", source))?;
+            self.append(&record).map_err(|source| JournalError::of_file("write", path, source))?;
             self.next += 1;
-            ranges.push((head.lba, head.data_bytes));
             saved.push(Saved { extent, data_at, crc: head.data_crc });
         }
-        self.file.sync().map_err(|source| fail("sync", source))?;
-        let commit = format::commit(&self.header.id, first, &ranges);
-        self.append(&commit).map_err(|source| fail("write", source))?;
-        self.file.sync().map_err(|source| fail("sync", source))?;
-        self.end += APART_BYTES;
-        self.saved.append(&mut saved);
-        Ok(())
+        Ok(saved)
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {

@@ -6,7 +6,7 @@ use crate::signals::RunSignals;
 use crate::{output, progress};
 use drivescope_drive::Roots;
 use drivescope_drive::journal::{
-    self, Identity, JournalError, OpenJournal, Recovered, Stage, Step,
+    self, Identity, JournalError, Listed, OpenJournal, Recovered, Stage, Step,
 };
 use drivescope_drive::target::Target;
 use drivescope_model::target::TargetKind;
@@ -19,15 +19,16 @@ use std::time::Instant;
 pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Code, Failure> {
     signals.begin_held();
     let roots = Roots::host();
-    let chosen = match &arguments.journal {
+    let (chosen, mut code) = match &arguments.journal {
         None => all()?,
         Some(path) => named(&roots, path)?,
     };
     if chosen.is_empty() {
-        output::print_line("no open restore journal; nothing to restore");
-        return Ok(Code::Ok);
+        if code == Code::Ok {
+            output::print_line("no open restore journal; nothing to restore");
+        }
+        return Ok(code);
     }
-    let mut code = Code::Ok;
     for (index, path) in chosen.iter().enumerate() {
         match restore_one(&roots, path, signals) {
             Ok(()) => {}
@@ -77,34 +78,45 @@ pub fn refuse_open(targets: &[Target]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every journal of this user, also what only has to be removed.
-fn all() -> Result<Vec<PathBuf>, Failure> {
-    let folder = journal::state_folder()?;
-    let open = journal::open_journals(&folder)?;
-    let mut paths = Vec::new();
-    for journal in open {
-        output::tell(&clean(&described(&journal)));
-        paths.push(journal.path);
-    }
-    paths.extend(journal::leftovers(&folder)?);
-    Ok(paths)
+/// Every journal of this user, also what only has to be removed; and what else there is comes to.
+fn all() -> Result<(Vec<PathBuf>, Code), Failure> {
+    let listed = journal::list(&journal::state_folder()?)?;
+    let code = complained(&listed);
+    let mut paths = told(listed.open);
+    paths.extend(listed.leftovers);
+    Ok((paths, code))
 }
 
 /// The journal with this path, or those of the device with this path.
-fn named(roots: &Roots, path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let Some(name) = roots.block_of_node(path) else { return Ok(vec![path.to_path_buf()]) };
-    let folder = journal::state_folder()?;
+fn named(roots: &Roots, path: &Path) -> Result<(Vec<PathBuf>, Code), Failure> {
+    let Some(name) = roots.block_of_node(path) else {
+        return Ok((vec![path.to_path_buf()], Code::Ok));
+    };
+    let mut listed = journal::list(&journal::state_folder()?)?;
+    // One that cannot be looked at may be of this device.
+    let code = complained(&listed);
     let device = Identity::of(roots, &name);
-    let is_its = |journal: &OpenJournal| {
+    listed.open.retain(|journal| {
         let pair = journal.drive.as_ref().zip(device.as_ref());
         pair.is_some_and(|(drive, device)| drive.is_same_drive(device))
-    };
-    let open: Vec<OpenJournal> =
-        journal::open_journals(&folder)?.into_iter().filter(is_its).collect();
+    });
+    Ok((told(listed.open), code))
+}
+
+/// Says what could not be looked at. The others are restored all the same.
+fn complained(listed: &Listed) -> Code {
+    for error in &listed.unknown {
+        output::complain(&error.to_string());
+    }
+    if listed.unknown.is_empty() { Code::Ok } else { Code::Device }
+}
+
+/// Says which journals are open; their paths.
+fn told(open: Vec<OpenJournal>) -> Vec<PathBuf> {
     for journal in &open {
         output::tell(&clean(&described(journal)));
     }
-    Ok(open.into_iter().map(|journal| journal.path).collect())
+    open.into_iter().map(|journal| journal.path).collect()
 }
 
 /// One line about an open journal.

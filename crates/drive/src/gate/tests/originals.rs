@@ -2,7 +2,7 @@
 
 use super::machine::{Machine, SERIAL, SIZE};
 use crate::gate::{RawDisk, WriteError};
-use crate::journal::{JournalError, Originals, file_bytes, open_journals};
+use crate::journal::{JournalError, Originals, file_bytes, list};
 use drivescope_model::WriteLevel;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -41,9 +41,9 @@ fn only_what_is_saved_may_be_written_and_it_comes_back() {
     let result = disk.write_at(WriteLevel::Restore, &[9; 512], middle);
     assert!(matches!(result, Err(WriteError::Unsaved { .. })), "{result:?}");
     let mut originals = begin(&disk, &folder).unwrap();
-    assert!(open_journals(&folder).unwrap().is_empty());
+    assert!(list(&folder).unwrap().open.is_empty());
     assert!(originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap());
-    let [open] = open_journals(&folder).unwrap().try_into().unwrap();
+    let [open] = list(&folder).unwrap().open.try_into().unwrap();
     assert_eq!((open.bytes, open.is_running), (AREA.end - AREA.start, true));
     assert!(std::fs::metadata(open.path).unwrap().len() <= file_bytes(AREA.end - AREA.start));
     assert!(disk.allows(512, AREA.start) && disk.allows(AREA.end - AREA.start, AREA.start));

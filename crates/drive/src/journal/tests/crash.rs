@@ -27,13 +27,13 @@ const CUTS: [(Left, u64); 14] = [
 pub const SEED: u64 = 99;
 
 /// Nothing special below.
-const PLAIN: Below =
+pub const PLAIN: Below =
     Below { drive: Units { bytes: UNIT, shift: 0 }, journal: Units { bytes: UNIT, shift: 0 } };
 
 /// Writes of many kinds through a journal whose window is filled several times.
 pub fn run(world: &World, seed: u64) -> Result<(), JournalError> {
     let mut disk = world.disk();
-    let settings = Settings { run_id: "run".into(), window_bytes: 90 * UNIT as u64 };
+    let settings = Settings { run_id: "run".into(), window_bytes: 124 * UNIT as u64 };
     let mut journal = Journal::new(world.folder(), &disk, settings);
     let mut dice = Dice(seed);
     let sectors = (DISK / SECTOR) as u64;
@@ -63,7 +63,7 @@ pub fn run(world: &World, seed: u64) -> Result<(), JournalError> {
 }
 
 /// A world whose power fails at the n-th step of a run, if the run has so many.
-fn cut_run(below: Below, faults: Faults, seed: u64, n: u64) -> World {
+pub fn cut_run(below: Below, faults: Faults, seed: u64, n: u64) -> World {
     let world = World::over(below, faults);
     world.cut_at(Some(n));
     let ended = run(&world, seed);

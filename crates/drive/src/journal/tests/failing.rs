@@ -33,7 +33,7 @@ fn a_full_disk_is_noticed_before_the_drive_is_written() {
 fn a_disk_that_fills_up_later_stops_the_next_write_and_gives_back_the_others() {
     // Wherever the space ends: in the header, a record, a commit, or the last block.
     let original = World::new(Faults::default()).contents();
-    for room in (0..150).map(|blocks| blocks * UNIT as u64) {
+    for room in (0..190).map(|blocks| blocks * UNIT as u64) {
         let world = World::new(Faults { journal_room: Some(room), ..Faults::default() });
         let mut disk = world.disk();
         let mut journal = journal(&world);

@@ -3,7 +3,7 @@
 use super::world::{Faults, UNIT, World, identity};
 use crate::journal::storage::{Folder, JournalFile, StateFolder};
 use crate::journal::{Identity, Journal, JournalError, Settings};
-use crate::journal::{leftovers, open_journals, refuse_open, restore};
+use crate::journal::{list, refuse_open, restore};
 use crate::roots::fake::Fake;
 use crate::stack::stack_of_name;
 
@@ -63,16 +63,49 @@ fn a_drive_with_an_open_journal_is_refused_and_others_are_not() {
 fn open_journals_are_described_and_leftovers_are_not_open() {
     let fake = machine();
     let folder = fake.path("journals");
-    assert_eq!(open_journals(&folder).unwrap(), []);
+    assert_eq!(list(&folder).unwrap().open, []);
     drop(open_journal(&folder, identity(0)));
-    std::fs::write(folder.join("torn.journal"), vec![0; 5000]).unwrap();
-    let open = open_journals(&folder).unwrap();
-    let [journal] = open.as_slice() else { panic!("{open:?}") };
+    std::fs::write(folder.join("torn.journal.new"), vec![0; 5000]).unwrap();
+    let listed = list(&folder).unwrap();
+    let [journal] = listed.open.as_slice() else { panic!("{listed:?}") };
     assert_eq!((journal.bytes, journal.records), (UNIT as u64, 1));
     assert_eq!((journal.run_id.as_str(), journal.is_running), ("r1", false));
     assert_eq!(journal.drive.as_ref().unwrap().serial.as_deref(), Some("S-1"));
     assert_eq!(journal.damage, None);
-    assert_eq!(leftovers(&folder).unwrap(), [folder.join("torn.journal")]);
+    assert_eq!(listed.leftovers, [folder.join("torn.journal.new")]);
+    assert!(listed.unknown.is_empty());
+}
+
+/// One that cannot be looked at may belong to any drive; it does not hide the others.
+#[test]
+fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
+    let fake = machine();
+    let folder = fake.path("journals");
+    drop(open_journal(&folder, Identity { disk_bytes: GIB, ..identity(0) }));
+    let other = fake.path("other.journal");
+    std::fs::write(&other, "text").unwrap();
+    std::os::unix::fs::symlink(&other, folder.join("0.journal")).unwrap();
+    std::fs::create_dir(folder.join("1.journal")).unwrap();
+    let listed = list(&folder).unwrap();
+    assert_eq!((listed.open.len(), listed.unknown.len()), (1, 2), "{listed:?}");
+    let refusal = |name: &str| {
+        refuse_open(&fake.roots, &stack_of_name(&fake.roots, name), &folder).unwrap_err()
+    };
+    assert!(matches!(refusal("sda"), JournalError::StillOpen { .. }), "the repair comes first");
+    let error = refusal("sdb");
+    assert_eq!(error.kind(), crate::error::ErrorKind::Refused);
+    let error = error.to_string();
+    assert!(
+        error.contains("0.journal is the restore journal") && error.contains("link"),
+        "{error}"
+    );
+    for name in ["0.journal", "1.journal"] {
+        let error = restore(&fake.roots, &folder.join(name), &mut |_| {}).unwrap_err();
+        assert!(matches!(error, JournalError::NotAJournal { .. }), "{error}");
+    }
+    std::fs::remove_file(folder.join("0.journal")).unwrap();
+    std::fs::remove_dir(folder.join("1.journal")).unwrap();
+    refuse_open(&fake.roots, &stack_of_name(&fake.roots, "sdb"), &folder).unwrap();
 }
 
 #[test]

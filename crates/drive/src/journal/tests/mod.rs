@@ -3,7 +3,9 @@
 mod crash;
 mod damage;
 mod failing;
+mod faults;
 mod found;
 mod medium;
 mod syncs;
+mod tail;
 mod world;

@@ -20,6 +20,7 @@ fn every_sync_that_is_missing_alone_is_noticed_or_has_another_behind_it() {
     run(&world, SEED).unwrap();
     let syncs = world.syncs();
     assert!(syncs.len() > 40, "{} syncs", syncs.len());
+    let mut commits = 0;
     for (step, what) in syncs {
         let mut noticed = None;
         for n in step + 1..=step + STEPS_AFTER {
@@ -29,11 +30,17 @@ fn every_sync_that_is_missing_alone_is_noticed_or_has_another_behind_it() {
                 break;
             }
         }
+        // A mark that is pending still when the next save begins can be torn together with the other.
+        if what == Synced::Commit {
+            commits += u64::from(noticed.is_some());
+            continue;
+        }
         // What the others are for has tests of its own below.
         let is_needed =
             matches!(what, Synced::Header | Synced::Made | Synced::Records | Synced::Drive);
         assert_eq!(noticed.is_some(), is_needed, "{what:?} at step {step}: {noticed:?}");
     }
+    assert!(commits > 5, "only {commits} commits were missed");
 }
 
 /// A journal that may be written to one range, with a sync that lies.

@@ -6,6 +6,7 @@
 
 use super::super::storage::{Folder, JournalFile};
 use super::super::{Disk, Identity};
+pub use super::faults::{Below, Faults, Synced};
 use super::medium::Medium;
 pub use super::medium::{Dice, Left, SECTOR, UNIT, Units};
 use crate::journal::recover;
@@ -18,55 +19,11 @@ use std::rc::Rc;
 /// Size of the drive, not a whole number of physical sectors.
 pub const DISK: usize = 48 * UNIT + SECTOR;
 
-/// What lies below the drive and the journals.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Below {
-    /// Of the drive; it tells their size, as a drive should.
-    pub drive: Units,
-    /// Of each journal; nobody knows of them.
-    pub journal: Units,
-}
-
-/// What a sync of the protocol makes durable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Synced {
-    /// The header of a new journal.
-    Header,
-    /// The name of a new journal.
-    Made,
-    /// Originals.
-    Records,
-    /// That the drive may be written.
-    Commit,
-    /// What was given back to the drive.
-    Drive,
-    /// That all is back.
-    Done,
-    /// That a journal is gone.
-    Removed,
-}
-
-/// What is broken on purpose.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Faults {
-    /// The sync that is this step of the run, counted from 1, says yes and does nothing.
-    pub lying_step: Option<u64>,
-    /// Removing a journal fails.
-    pub removal_fails: bool,
-    /// Journals take so many bytes and no more.
-    pub journal_room: Option<u64>,
-    /// Making a journal fails where its space is not there.
-    pub reserves: bool,
-    /// Writes that touch this byte of the drive fail.
-    pub bad_byte: Option<u64>,
-    /// Writes that touch this byte of the drive say yes and do nothing.
-    pub deaf_byte: Option<u64>,
-}
-
 /// A change of the folder.
 #[derive(Debug, Clone)]
 enum Change {
     Made(String, usize),
+    Renamed(String, String, usize),
     Removed(String),
 }
 
@@ -124,6 +81,10 @@ impl State {
 fn apply(names: &mut BTreeMap<String, usize>, change: &Change) {
     match change {
         Change::Made(name, file) => names.insert(name.clone(), *file),
+        Change::Renamed(from, to, file) => {
+            names.remove(from);
+            names.insert(to.clone(), *file)
+        }
         Change::Removed(name) => names.remove(name),
     };
 }
@@ -269,6 +230,15 @@ impl World {
         medium.durable = medium.now.clone();
     }
 
+    /// Cuts off the end of a journal.
+    pub fn cut_off(&self, name: &str, bytes: usize) {
+        let mut state = self.0.borrow_mut();
+        let file = state.names[name];
+        let medium = &mut state.files[file];
+        medium.now.truncate(bytes);
+        medium.durable = medium.now.clone();
+    }
+
     /// The drive.
     pub fn disk(&self) -> SimDisk {
         let state = self.0.borrow();
@@ -395,11 +365,25 @@ impl Folder for SimFolder {
         Ok(SimFile { world: self.0.clone(), file })
     }
 
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.0.0.borrow_mut();
+        let is_cut = state.step()?;
+        let file = *state.names.get(from).ok_or(io::ErrorKind::NotFound)?;
+        assert!(!state.names.contains_key(to), "{to} is made twice");
+        let change = Change::Renamed(from.to_string(), to.to_string(), file);
+        apply(&mut state.names, &change);
+        state.changes.push(change);
+        if is_cut { state.still_on() } else { Ok(()) }
+    }
+
     fn remove(&mut self, name: &str) -> io::Result<()> {
         let mut state = self.0.0.borrow_mut();
         let is_cut = state.step()?;
         if state.faults.removal_fails {
             return Err(io::Error::other("no removal"));
+        }
+        if !state.names.contains_key(name) {
+            return Err(io::ErrorKind::NotFound.into());
         }
         let change = Change::Removed(name.to_string());
         apply(&mut state.names, &change);
@@ -410,7 +394,7 @@ impl Folder for SimFolder {
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.0.0.borrow_mut();
         let what = match state.changes.last() {
-            Some(Change::Made(..)) => Synced::Made,
+            Some(Change::Made(..) | Change::Renamed(..)) => Synced::Made,
             _ => Synced::Removed,
         };
         if state.sync_step(what)? {
@@ -463,8 +447,8 @@ impl JournalFile for SimFile {
         let what = state.files[self.file].pending.last().map(|(_, bytes)| &bytes[..8]);
         let what = match what {
             Some(b"DSJRNL01") => Synced::Header,
-            Some(b"DSRECORD") => Synced::Records,
-            Some(b"DSCOMMIT") => Synced::Commit,
+            Some(b"DSCOMMIT") => Synced::Records,
+            Some(b"DSAMOUNT") => Synced::Commit,
             Some(b"DSALLBAK") => Synced::Done,
             other => panic!("a sync after {other:?}"),
         };

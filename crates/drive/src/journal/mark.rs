@@ -1,0 +1,105 @@
+//! How much a journal must hold: two blocks at its beginning that say so, so that a lost end is noticed.
+//!
+//! Each save rewrites both. The first is written and synced with the records, and names them too; the second
+//! is written and synced after them. So the second is right unless it is being written, and then the first
+//! is: its records are durable. Whoever loses one block and the end of the file as well still finds the other.
+
+use super::extent::{Extent, Extents, listed};
+use super::format::{self, BLOCK_BYTES, COMMITTED_AT, INTENDED_AT, Id};
+use super::storage::JournalFile;
+use std::io;
+
+/// Most ranges that a mark can name.
+pub(super) const RANGES_MAX: usize = (BLOCK_BYTES - 44) / 16;
+
+/// How much was saved up to some moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// Number of records.
+    pub records: u64,
+    /// Their bytes on the drive, in order; no more than [`RANGES_MAX`].
+    pub ranges: Vec<Extent>,
+    /// How many ranges they are.
+    pub ranges_count: u32,
+}
+
+impl Mark {
+    /// Of so many records, which hold `held`.
+    pub(super) fn new(records: u64, held: &Extents) -> Self {
+        let mut ranges = held.ranges();
+        let ranges_count = u32::try_from(ranges.len()).unwrap_or(u32::MAX);
+        ranges.truncate(RANGES_MAX);
+        Self { records, ranges, ranges_count }
+    }
+
+    /// Whether it names all ranges.
+    pub(super) fn is_complete(&self) -> bool {
+        self.ranges.len() == self.ranges_count as usize
+    }
+
+    /// So many records, of which it names none.
+    pub(super) fn of_unknown_ranges(records: u64) -> Self {
+        Self { records, ranges: Vec::new(), ranges_count: u32::MAX }
+    }
+
+    /// The block.
+    pub(super) fn encode(&self, id: &Id) -> Vec<u8> {
+        format::mark(id, self)
+    }
+
+    /// What was saved, in words.
+    pub(super) fn told(&self) -> String {
+        let more = if self.is_complete() { "" } else { ", and others" };
+        format!("{} records, of {}{more}", self.records, listed(&self.ranges))
+    }
+}
+
+/// What a journal says that it must hold.
+#[derive(Debug)]
+pub(super) struct Marks {
+    /// The journal of which these are.
+    pub id: Id,
+    /// What has to be there.
+    pub required: Mark,
+}
+
+impl Marks {
+    /// Reads those of the journal `id`, or of any; `None` if neither is whole.
+    pub(super) fn read(file: &mut impl JournalFile, id: Option<Id>) -> Option<Self> {
+        let mut block = vec![0; BLOCK_BYTES];
+        [COMMITTED_AT, INTENDED_AT].into_iter().find_map(|at| {
+            file.read_at(at, &mut block).ok()?;
+            let (its, required) = format::parse_mark(&block)?;
+            id.is_none_or(|id| id == its).then_some(Self { id: its, required })
+        })
+    }
+}
+
+/// Both marks of a journal that holds nothing yet.
+pub(super) fn write_first(file: &mut impl JournalFile, id: &Id) -> io::Result<()> {
+    let block = Mark::default().encode(id);
+    file.write_at(INTENDED_AT, &block).and_then(|()| file.write_at(COMMITTED_AT, &block))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: Id = *b"0123456789abcdef";
+
+    #[test]
+    fn a_mark_reads_back_and_says_when_it_names_only_some() {
+        for count in [0, 1, RANGES_MAX, RANGES_MAX + 1] {
+            let mut held = Extents::default();
+            for number in 0..count as u64 {
+                held.insert(Extent::new(number * 8192, 4096));
+            }
+            let mark = Mark::new(7, &held);
+            let block = mark.encode(&ID);
+            assert_eq!(block.len(), BLOCK_BYTES);
+            assert_eq!(format::parse_mark(&block), Some((ID, mark.clone())));
+            assert_eq!(mark.is_complete(), count <= RANGES_MAX);
+            assert_eq!(mark.told().ends_with(", and others"), count > RANGES_MAX);
+        }
+    }
+}
