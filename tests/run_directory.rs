@@ -408,3 +408,16 @@ fn another_program_on_the_drive_is_noticed() {
     }
     assert!(findings(&run).contains(&"F010"), "{:?} {}", findings(&run), run["tests"][0]["phases"]);
 }
+
+#[test]
+fn a_run_without_reads_is_listed_with_what_it_measured() {
+    for (options, figure) in [
+        (["--test=transfer", "--cells=rnd4k_q1t1.write"], "rnd4k_q1t1.write "),
+        (["--test=latency", "--rounds=1"], "span100 "),
+    ] {
+        let scratch = Scratch::new();
+        scratch.run("target", &[TINY, &options]).code(0);
+        let table = scratch.drivescope(&["runs"]).code(0).stdout;
+        assert!(table.contains(figure), "{table}");
+    }
+}

@@ -119,19 +119,6 @@ fn runs_are_listed_and_filtered() {
 }
 
 #[test]
-fn a_run_without_reads_is_listed_with_what_it_measured() {
-    for (options, figure) in [
-        (["--test=transfer", "--cells=rnd4k_q1t1.write"], "rnd4k_q1t1.write "),
-        (["--test=latency", "--rounds=1"], "span100 "),
-    ] {
-        let scratch = Scratch::new();
-        scratch.run("target", &[TINY, &options]).code(0);
-        let table = scratch.drivescope(&["runs"]).code(0).stdout;
-        assert!(table.contains(figure), "{table}");
-    }
-}
-
-#[test]
 fn the_last_run_is_the_newest_also_within_one_second() {
     let scratch = Scratch::new();
     let mut ids: Vec<String> = (0..6).map(|_| add_run(&scratch, &[])).collect();

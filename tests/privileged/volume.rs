@@ -10,8 +10,10 @@ const SECTOR_BYTES: u64 = 512;
 
 /// Bytes that a device was made to write so far.
 fn written_bytes(device: &Loop) -> u64 {
-    let stat = fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
-    stat.split_whitespace().nth(6).unwrap().parse::<u64>().unwrap() * SECTOR_BYTES
+    let stat = fs::read_to_string(format!("/sys/block/{}/stat", device.name()));
+    let stat = stat.expect("a loop device has counters");
+    let sectors = stat.split_whitespace().nth(6).and_then(|field| field.parse::<u64>().ok());
+    sectors.expect("the seventh field is sectors written") * SECTOR_BYTES
 }
 
 #[test]

@@ -160,6 +160,9 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
             session.pause(suite.pause)?;
             let device = if pattern.path == Path::Direct { &direct } else { &buffered };
             run_pattern(session, device, pattern, round, span.clone(), record)?;
+            if pattern.mix.writes() {
+                session.give_back_replaced()?;
+            }
         }
     }
     let counted = Counted::on(session.target);
@@ -191,10 +194,8 @@ fn run_pattern(
     if pattern.path == Path::Cold {
         device.evict()?;
     }
-    let mut ops_max = most(pattern, options, &span, block_bytes);
-    if let Some(most) = volume::most(session.target).filter(|_| pattern.mix.writes()) {
-        let cached = pattern.path != Path::Direct;
-        ops_max = ops_max.min(volume::stream_requests(cached, block_bytes.into(), options, most));
+    let ops_max = most(pattern, session, &span, block_bytes);
+    if pattern.mix.writes() {
         let taken = ops_max.saturating_mul(block_bytes.max(DRIVE_BLOCK).into());
         session.check_room_to_overwrite(taken)?;
     }
@@ -225,12 +226,7 @@ fn run_pattern(
     }
     let measured = Measured { recorder, effort: worker.effort };
     let mut kept = watch.end(session, measured, pattern.cell, round);
-    kept.cache = match pattern {
-        Pattern { path: Path::Direct, .. } => Cache::Past,
-        Pattern { sync: true, .. } => Cache::SyncedWrites,
-        _ if pattern.mix.writes() => Cache::Writes,
-        _ => Cache::Reads,
-    };
+    kept.cache = cache_of(pattern);
     if pattern.path == Path::Direct && kept.measured.recorder.errors == 0 {
         kept.asked = Some(if pattern.mix.writes() { (0.0, bytes) } else { (bytes, 0.0) });
     }
@@ -241,8 +237,17 @@ fn run_pattern(
         kept.extra.push(("flushed_iops", ops / flushed_s.max(1e-9)));
         kept.extra.push(("flushed_mb_s", bytes / flushed_s.max(1e-9) / 1e6));
     }
-    session.keep(kept, record)?;
-    if pattern.mix.writes() { session.give_back_replaced() } else { Ok(()) }
+    session.keep(kept, record)
+}
+
+/// How the page cache takes part in a pattern.
+fn cache_of(pattern: Pattern) -> Cache {
+    match pattern {
+        Pattern { path: Path::Direct, .. } => Cache::Past,
+        Pattern { sync: true, .. } => Cache::SyncedWrites,
+        _ if pattern.mix.writes() => Cache::Writes,
+        _ => Cache::Reads,
+    }
 }
 
 /// Bytes that the stream of writes of this round wrote: what the page cache has for the reads that follow.
@@ -299,12 +304,18 @@ fn flush_lies(session: &Session<'_>, pattern: Pattern, iops: f64) -> Option<Find
 }
 
 /// Requests of a pattern at most.
-fn most(pattern: Pattern, options: &TinyWritesOptions, span: &Range<u64>, block_bytes: u32) -> u64 {
+fn most(pattern: Pattern, session: &Session<'_>, span: &Range<u64>, block_bytes: u32) -> u64 {
+    let options = &session.plan.suite.tiny_writes;
+    let speeds = volume::most(session.target).filter(|_| pattern.mix.writes());
+    let bound = speeds.map_or(u64::MAX, |most| {
+        let cached = pattern.path != Path::Direct;
+        volume::stream_requests(cached, block_bytes.into(), options, most)
+    });
     match (pattern.order, pattern.path) {
         (Order::Rnd, _) => u64::from(options.writes),
         // Behind the end it would go on at the start, which is in memory by then.
-        (Order::Seq, Path::Cold) => (span.end - span.start) / u64::from(block_bytes),
-        (Order::Seq, _) => u64::MAX,
+        (Order::Seq, Path::Cold) => ((span.end - span.start) / u64::from(block_bytes)).min(bound),
+        (Order::Seq, _) => bound,
     }
 }
 
