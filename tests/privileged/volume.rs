@@ -11,9 +11,9 @@ const SECTOR_BYTES: u64 = 512;
 /// Bytes that a device was made to write so far.
 fn written_bytes(device: &Loop) -> u64 {
     let stat = fs::read_to_string(format!("/sys/block/{}/stat", device.name()));
-    let stat = stat.expect("a loop device has counters");
+    let stat = stat.expect("the kernel counts what an attached device writes");
     let sectors = stat.split_whitespace().nth(6).and_then(|field| field.parse::<u64>().ok());
-    sectors.expect("the seventh field is sectors written") * SECTOR_BYTES
+    sectors.expect("the seventh number counts sectors") * SECTOR_BYTES
 }
 
 #[test]
