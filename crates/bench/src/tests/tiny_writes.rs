@@ -359,8 +359,7 @@ fn compare_with_drive(
         let shares = shares.filter(|shares| !shares.is_empty());
         let share = shares.as_deref().and_then(summary::median);
         metrics.extend(shares.map(|shares| (pattern.cell, "cache_share_pct", shares)));
-        if let Some(finding) = share.filter(|_| has_drive).and_then(|s| cold_in_memory(pattern, s))
-        {
+        if let Some(finding) = cold_in_memory(pattern, share, counted).filter(|_| has_drive) {
             record.notice(finding);
         }
         let unflushed = pattern.mix.writes() && !pattern.sync && has_drive;
@@ -381,16 +380,23 @@ fn compare_with_drive(
     }
 }
 
-/// A read that was to come from the drive and came from memory: from a cache below the emptied one.
-fn cold_in_memory(pattern: Pattern, share_pct: f64) -> Option<Finding> {
-    let cold = pattern.path == Path::Cold && !pattern.mix.writes();
-    (cold && share_pct > COLD_CACHED_MAX_PCT).then(|| {
-        let evidence = format!(
-            "{}: memory answered {share_pct:.0} % although the file's pages were evicted before",
-            pattern.cell
-        );
-        let about = format!("tiny-writes.{}", pattern.cell);
-        Finding::new(FindingId::PageCache, evidence).weighing(share_pct).about(about)
+/// A read that was to come from the drive and came from memory: from a cache below the emptied one. Counters
+/// below a loop device cannot excuse it: they are those of all programs that use the drive.
+fn cold_in_memory(pattern: Pattern, share_pct: Option<f64>, counted: Counted) -> Option<Finding> {
+    let is_cold = pattern.path == Path::Cold && !pattern.mix.writes();
+    let share_pct = share_pct.filter(|&share| share > COLD_CACHED_MAX_PCT);
+    let evidence = match (share_pct, counted) {
+        (_, Counted::BelowLoop) => {
+            "the page cache below the loop device, which nothing evicts, had it".to_string()
+        }
+        (share, _) => {
+            format!("memory answered {:.0} % although its pages were evicted before", share?)
+        }
+    };
+    is_cold.then(|| {
+        Finding::new(FindingId::PageCache, format!("{}: {evidence}", pattern.cell))
+            .weighing(share_pct.unwrap_or(0.0))
+            .about(format!("tiny-writes.{}", pattern.cell))
     })
 }
 
@@ -470,13 +476,17 @@ mod tests {
         assert_eq!(share(&round, Counted::BelowLoop), Some(90.0));
         assert_eq!(share(&round, Counted::Top), Some(0.0));
         assert_eq!(share(&round, Counted::Nowhere), None);
-        let found = cold_in_memory(cold, 90.0).unwrap();
+        let found = cold_in_memory(cold, Some(90.0), Counted::Top).unwrap();
         assert_eq!(found.id, FindingId::PageCache);
         assert!(found.concerns("tiny-writes.seq512_read_cold.mb_s"));
         assert!(!found.concerns("tiny-writes.seq512_read_warm.mb_s"));
-        assert_eq!(cold_in_memory(cold, 5.0), None);
-        assert_eq!(cold_in_memory(pattern("seq512_read_warm"), 100.0), None);
-        assert_eq!(cold_in_memory(pattern("rnd16_buffered"), 100.0), None);
+        for share in [Some(5.0), None] {
+            assert_eq!(cold_in_memory(cold, share, Counted::Top), None);
+            assert!(cold_in_memory(cold, share, Counted::BelowLoop).is_some(), "{share:?}");
+        }
+        for other in ["seq512_read_warm", "rnd16_buffered"].map(pattern) {
+            assert_eq!(cold_in_memory(other, Some(100.0), Counted::BelowLoop), None);
+        }
     }
 
     #[test]
