@@ -11,17 +11,25 @@ const MIB: u64 = 1 << 20;
 const VERIFY: &[&str] = &["--test=verify", "--set=verify.mode=full", "--json"];
 
 /// Kills a run as soon as the store has something of it that is not at its very beginning and whose
-/// reason contains `words`.
+/// reason contains `words`. It stands still while the store is looked at, or a fast drive would be through.
 fn kill_after_a_checkpoint(scratch: &Scratch, running: Running, words: &str) {
     let last = || {
         let kept = scratch.drivescope(&["show", "last", "--json"]);
         kept.exit_code().filter(|code| *code == 0).map(|_| kept.json())
     };
     let before = last().map(|run| run["id"].clone());
-    wait_for("a checkpoint", || {
+    let is_there = || {
         let run = last().filter(|run| Some(&run["id"]) != before.as_ref())?;
         let reason = text(&run["tests"][0]["reason"]).to_string();
         (reason.contains(words) && !reason.ends_with("from=0")).then_some(())
+    };
+    wait_for("a checkpoint", || {
+        running.signal(Signal::STOP);
+        let found = is_there();
+        if found.is_none() {
+            running.signal(Signal::CONT);
+        }
+        found
     });
     let running = running.must_be_alive();
     running.signal(Signal::KILL);

@@ -42,14 +42,6 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
     Ok(Code::Ok)
 }
 
-/// A simulated drive names itself, unless it is served: then its node and name are like those of a real one.
-fn target(summary: &RunSummary) -> String {
-    match summary.simulated && !summary.target.starts_with("sim:") {
-        true => format!("{} (simulated)", summary.target),
-        false => summary.target.clone(),
-    }
-}
-
 fn row(summary: &RunSummary) -> RunRow {
     let mut headline = Vec::new();
     if let Some(rate) = summary.seq_read_mb_s {
@@ -64,6 +56,10 @@ fn row(summary: &RunSummary) -> RunRow {
     if headline.is_empty() && summary.invalid_metrics > 0 {
         headline.push("no valid figures".to_string());
     }
+    // A target that does not say so itself is a served drive, with the node and name of a real one.
+    if summary.simulated && !summary.target.starts_with("sim:") {
+        headline.push("simulated".to_string());
+    }
     let status = match summary.status.as_str() {
         "done" => TestStatus::Done,
         "failed" => TestStatus::Failed,
@@ -76,7 +72,7 @@ fn row(summary: &RunSummary) -> RunRow {
         label: summary.label.clone(),
         suite: summary.suite.clone(),
         drive: summary.drive().map(str::to_string),
-        target: target(summary),
+        target: summary.target.clone(),
         status,
         headline: headline.join(" · "),
     }
