@@ -204,8 +204,8 @@ fn a_loop_device_over_a_file_that_another_one_has_mounted_is_refused() {
     opinion(&scratch, &behind.node, &["--write=same-bytes"], 0);
 }
 
-/// The kernel names the file of a loop device by the path that it was attached by, which leads nowhere once that name
-/// is removed, or from another mount namespace.
+/// The kernel names the file of a loop device by the path that it was attached by, which leads nowhere once
+/// that name is removed, or from another mount namespace.
 #[test]
 fn a_file_is_known_by_its_number_and_not_by_its_name() {
     let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])

@@ -41,9 +41,9 @@ fn fits(pattern: &str, text: &str) -> bool {
 }
 
 /// Whether a quantity is left out where nothing shows it: percentiles of few requests, what the kernel's
-/// counters do not tell.
+/// counters do not tell, onsets that the two orders of parts do not agree on.
 fn may_be_absent(quantity: &str) -> bool {
-    ["cache_share_pct", "silent_bytes"].contains(&quantity)
+    ["cache_share_pct", "onset_ms", "silent_bytes"].contains(&quantity)
         || PERCENTILES.iter().any(|known| known.key == quantity)
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A write and its flush take the time of the bytes on the medium, and a time that does not depend on them: a
 //! turn of a disk, the filling of a cache that a drive gathers before it begins, the flush command. Of parts
-//! of different length that lie side by side, each written and flushed, two times tell both: T = onset + len / rate.
+//! of different length that lie side by side, each written and flushed, two times tell both:
+//! T = onset + len / rate.
 //! No cache can make the rest look faster than the medium, as each time ends with a flush, whether the
 //! cache was full or never is. A drive that gathers more than a part has shows less of its onset, and the
 //! rates come out too low, as with the whole time.
@@ -37,7 +38,8 @@ impl Parts {
 }
 
 /// The onset of a part, ns. `None` where it cannot be known, and only the whole times are to be trusted: few
-/// stretches, parts of equal length, a drive that is faster at first than later, or onsets that take most of the time.
+/// stretches, parts of equal length, a drive that is faster at first than later, or onsets that take most of
+/// the time.
 ///
 /// What only the first part of a stretch has, such as the way from elsewhere, would count too much where that
 /// is the shorter part, and too little where it is the longer one: with both orders, the mean is right.

@@ -319,7 +319,8 @@ mod tests {
             let head = Head { number: 3, lba: 77, data_bytes: 512, data_crc: 9 };
             finish_record(&mut record, &ID, &head);
             let header = header().encode().unwrap()[..HEADER_BYTES].to_vec();
-            let mut bytes = [record, commit(&ID, 5, &[(1, 2)]), done(&ID), header, mark(&ID, &Mark::default())][kind].clone();
+            let mark = mark(&ID, &Mark::default());
+            let mut bytes = [record, commit(&ID, 5, &[(1, 2)]), done(&ID), header, mark][kind].clone();
             let at = if kind == 0 { at % HEAD_BYTES } else { at };
             bytes[at] ^= 1 << bit;
             match kind {

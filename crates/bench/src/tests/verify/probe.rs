@@ -203,7 +203,8 @@ impl<B: Blocks> Probe<'_, B> {
     /// Makes a cache forget what was written before.
     ///
     /// In the order in which [`Probe::find_cache`] writes: a cache that holds most of these blocks and drops what
-    /// came first then misses each of them. In another order it would take nearly all in place, and keep the samples.
+    /// came first then misses each of them. In another order it would take nearly all in place, and keep the
+    /// samples.
     fn overwhelm_cache(&mut self) -> Result<(), Stopped> {
         let (first, count) = self.overwhelm;
         if count == 0 {
