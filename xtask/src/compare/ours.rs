@@ -28,6 +28,31 @@ impl Drivescope {
         seconds: f64,
         size_mib: u64,
     ) -> Result<Figures, String> {
+        let metrics = self.metrics(target, cell, seconds, size_mib)?;
+        let value = |quantity| value(&metrics, cell, quantity);
+        Ok(Figures {
+            mb_s: value("mb_s")?,
+            iops: value("iops")?,
+            lat_p50_us: value("lat_p50_us")?,
+            lat_p99_us: value("lat_p99_us")?,
+            user_ns: value("cpu_user_ns_per_io")?,
+            sys_ns: value("cpu_sys_ns_per_io")?,
+        })
+    }
+
+    /// Median latency of one round of one cell on a simulated drive, which takes no processor time.
+    pub fn simulated_p50_us(&self, model: &str, cell: &str, seconds: f64) -> Result<f64, String> {
+        let target = format!("sim:{model}");
+        value(&self.metrics(Path::new(&target), cell, seconds, 0)?, cell, "lat_p50_us")
+    }
+
+    fn metrics(
+        &self,
+        target: &Path,
+        cell: &str,
+        seconds: f64,
+        size_mib: u64,
+    ) -> Result<Vec<Value>, String> {
         let mut command = Command::new(&self.0);
         command.arg("run").arg(target).args(["--test", "transfer", "--rounds", "1"]);
         command.args(["--engine", "uring", "--json", "--no-save", "--quiet"]);
@@ -40,19 +65,12 @@ impl Drivescope {
         let run: Value = serde_json::from_slice(&output.stdout).map_err(|e| {
             format!("drivescope gave no document: {e}: {}", String::from_utf8_lossy(&output.stderr))
         })?;
-        let metrics = run["tests"][0]["metrics"].as_array().cloned().unwrap_or_default();
-        let value = |quantity: &str| {
-            let key = format!("transfer.{cell}.{quantity}");
-            let found = metrics.iter().find(|metric| metric["key"] == key.as_str());
-            found.and_then(|metric| metric["value"].as_f64()).ok_or(format!("no metric {key}"))
-        };
-        Ok(Figures {
-            mb_s: value("mb_s")?,
-            iops: value("iops")?,
-            lat_p50_us: value("lat_p50_us")?,
-            lat_p99_us: value("lat_p99_us")?,
-            user_ns: value("cpu_user_ns_per_io")?,
-            sys_ns: value("cpu_sys_ns_per_io")?,
-        })
+        Ok(run["tests"][0]["metrics"].as_array().cloned().unwrap_or_default())
     }
+}
+
+fn value(metrics: &[Value], cell: &str, quantity: &str) -> Result<f64, String> {
+    let key = format!("transfer.{cell}.{quantity}");
+    let found = metrics.iter().find(|metric| metric["key"] == key.as_str());
+    found.and_then(|metric| metric["value"].as_f64()).ok_or(format!("no metric {key}"))
 }

@@ -5,7 +5,6 @@ use super::ours::Drivescope;
 use super::served::Served;
 use super::{fio, table};
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::Command;
 
 /// The flash model that takes part, and of which the drive of 8 ms is made.
@@ -28,8 +27,7 @@ pub fn section(drivescope: &Drivescope, seconds: f64) -> Result<String, String> 
         let served = Served::start(drivescope.path(), model)?;
         for depth in DEPTHS {
             let cell = format!("rnd4k_q{depth}t1.read");
-            let target = format!("sim:{model}");
-            let truth = drivescope.measure(Path::new(&target), &cell, seconds, 0)?.lat_p50_us;
+            let truth = drivescope.simulated_p50_us(model, &cell, seconds)?;
             for (through, place) in
                 [("file", served.file()), ("block device", served.device().into())]
             {
