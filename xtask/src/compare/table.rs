@@ -127,8 +127,9 @@ fn on_ram_disks(all: &[Pairs], made: &str) -> String {
         text,
         "Asked: I/O per second not lower than fio's, and user CPU per I/O of at most the share given. The \
          last\ncolumn is again fio against itself. zram cannot take a request without blocking, so io_uring \
-         hands each to\na thread of the kernel; drivescope sees that and keeps both threads on one \
-         processor at depth 1.\nA loop device is served by a thread of the kernel too, and on which \
+         hands each to\na thread of the kernel; drivescope sees that, keeps both threads on one \
+         processor at\ndepth 1, and at depth is woken for up to four completions together, 5 µs apart at \
+         most.\nA loop device is served by a thread of the kernel too, and on which \
          processor that wakes is the scheduler's\nluck: the same program gives 20,000 or 40,000 reads a \
          second. So everything is measured a second time\nwith both programs and the kernel's workers \
          on one processor: what is left then is the programs' own cost.\n"
