@@ -32,7 +32,7 @@ pub(super) fn check(kernel: &dyn Kernel, roots: &Roots, family: &Family) -> Vec<
     uses("same bytes", found.collect(), none)
 }
 
-/// Who keeps a device from being claimed, as far as that is known. One without a drive behind it is used by nobody.
+/// Why a device cannot be claimed, as far as that is known. One without a drive behind it is used by nobody.
 fn held(kernel: &dyn Kernel, roots: &Roots, name: &str) -> Option<String> {
     let node = roots.node(name);
     let mut errno = Errno::BUSY;

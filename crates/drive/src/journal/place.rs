@@ -51,8 +51,8 @@ pub fn check_place(roots: &Roots, folder: &Path, target: &str) -> Result<(), Jou
     }
 }
 
-/// Refuses a folder in which this user cannot make a journal: what is there is no folder, is another user's, or lies
-/// on a file system that takes no files. What else can keep one from being made is only known when it is.
+/// Refuses a folder in which this user cannot make a journal: what is there is no folder, is another user's,
+/// or lies on a file system that takes no files. What else can keep one from being made is only known when it is.
 pub fn check_writable(folder: &Path) -> Result<(), JournalError> {
     let here = existing(folder);
     let shown = here.display();

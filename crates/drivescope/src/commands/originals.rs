@@ -17,8 +17,8 @@ fn restores(plan: &Plan) -> Option<&Restores> {
     plan.active().find_map(|planned| planned.restores.as_ref())
 }
 
-/// Refuses plans whose journal would lie on the drive itself, in memory, or where it cannot be made or has no room:
-/// all before anything is claimed.
+/// Refuses plans whose journal would lie on the drive itself, in memory, or where it cannot be made or has
+/// no room: all before anything is claimed.
 pub fn check(jobs: &[Job]) -> Result<(), Failure> {
     let roots = Roots::host();
     for job in jobs {
