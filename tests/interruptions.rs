@@ -139,6 +139,9 @@ fn what_a_killed_run_leaves_clean_removes() {
     }
     let ended = scratch.drivescope(&["run", "--clean", "target"]).code(0);
     assert_eq!(ended.stdout, "nothing to clean\n");
+    let file = scratch.file("file", "");
+    let message = scratch.drivescope(&["run", "--clean", &file]).refused(2);
+    assert!(message.contains("is no directory"), "{message}");
     let message = scratch.drivescope(&["run", "--clean", "target", "--json"]).refused(2);
     assert!(message.contains("--clean") && message.contains("--json"), "{message}");
 }

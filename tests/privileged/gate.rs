@@ -204,6 +204,26 @@ fn a_loop_device_over_a_file_that_another_one_has_mounted_is_refused() {
     opinion(&scratch, &behind.node, &["--write=same-bytes"], 0);
 }
 
+/// The log of a mounted XFS stands in no list of what is mounted: only the kernel's claim of its device tells.
+#[test]
+fn a_loop_device_over_the_log_of_a_mounted_file_system_is_refused() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::blank(400) else { return };
+    let log = scratch.file("log", "");
+    fs::OpenOptions::new().write(true).open(&log).unwrap().set_len(100 << 20).unwrap();
+    let (Some(held), Some(twin)) = (Loop::attach(&log, &[]), Loop::attach(&log, &[])) else {
+        return;
+    };
+    let place = format!("logdev={}", held.node);
+    if let Err(why) = tool("mkfs.xfs", &["-q", "-f", "-l", &place, &device.node]) {
+        return skip_loudly(&why);
+    }
+    opinion(&scratch, &twin.node, &["--write=same-bytes"], 0);
+    let Some(_mount) = Mount::new(&scratch, &device.node, &["-o", &place]) else { return };
+    let gate = opinion(&scratch, &twin.node, &["--write=same-bytes"], 3);
+    let words = format!("{} (same bytes as {}) is in use", held.name(), twin.name());
+    refused(&gate, "same bytes", &words);
+}
+
 /// The kernel names the file of a loop device by the path that it was attached by, which leads nowhere once
 /// that name is removed, or from another mount namespace.
 #[test]

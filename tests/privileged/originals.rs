@@ -297,10 +297,13 @@ fn a_journal_that_cannot_be_kept_refuses_the_run_before_anything_is_claimed() {
     let Some(image) = image_with(&small, 8, "mkfs.ext4", &["-q", "-F"]) else { return };
     let Some(other) = Loop::attach(&image, &[]) else { return };
     let Some(mount) = Mount::new(&small, &other.node, &[]) else { return };
-    for (state, words) in [
-        (mount.text("state"), "no room for the restore journal"),
-        ("/dev/shm/drivescope-state".to_string(), "power cut"),
+    let remount = |how| tool("mount", &["-o", how, &mount.point]).unwrap();
+    for (how, state, words) in [
+        ("remount,rw", mount.text("state"), "no room for the restore journal"),
+        ("remount,ro", mount.text("state"), "takes no files"),
+        ("remount,rw", "/dev/shm/drivescope-state".to_string(), "power cut"),
     ] {
+        remount(how);
         let ended = target.call(&[]).env("XDG_STATE_HOME", &state).end();
         let message = ended.refused(3);
         assert!(message.contains(words) && message.contains("XDG_STATE_HOME"), "{message}");

@@ -62,33 +62,35 @@ pub fn stack_of_mount(roots: &Roots, mount: &Mount) -> Stack {
 /// What lies below an existing path: a block device itself, or what holds a directory or file.
 /// Empty when the path cannot be looked at.
 pub fn stack_of_path(roots: &Roots, path: &Path) -> Stack {
-    let Ok(path) = fs::canonicalize(path) else { return Stack::default() };
-    let Ok(meta) = fs::metadata(&path) else { return Stack::default() };
-    if meta.file_type().is_block_device() {
-        return stack_of_device(roots, split_dev(meta.rdev()));
-    }
-    let table = mounts(roots);
-    let mut walk = Walk::new(roots, &table);
-    if let Some(mount) = mount_of(&table, &path, split_dev(meta.dev())) {
+    stack_below(roots, path, |walk, mount, _, _| {
         walk.mount(mount);
-    }
-    walk.stack
+    })
 }
 
 /// The same of the data of a path only: of an overlay, the one layer into which a directory's new files go, or
 /// that has a file. Nothing where that layer cannot be seen, as in a container.
 pub fn stack_of_data(roots: &Roots, path: &Path) -> Stack {
+    stack_below(roots, path, |walk, mount, path, is_dir| walk.data(mount, path, is_dir))
+}
+
+/// What lies below an existing path; `walk` goes on from the mount that holds a directory or file, given its path
+/// with links resolved and whether it is a directory.
+fn stack_below(
+    roots: &Roots,
+    path: &Path,
+    walk: impl FnOnce(&mut Walk<'_>, &Mount, &Path, bool),
+) -> Stack {
     let Ok(path) = fs::canonicalize(path) else { return Stack::default() };
     let Ok(meta) = fs::metadata(&path) else { return Stack::default() };
     if meta.file_type().is_block_device() {
         return stack_of_device(roots, split_dev(meta.rdev()));
     }
     let table = mounts(roots);
-    let mut walk = Walk::new(roots, &table);
+    let mut below = Walk::new(roots, &table);
     if let Some(mount) = mount_of(&table, &path, split_dev(meta.dev())) {
-        walk.data(mount, &path, meta.is_dir());
+        walk(&mut below, mount, &path, meta.is_dir());
     }
-    walk.stack
+    below.stack
 }
 
 /// The drives at the bottom of `/`, `/boot`, `/usr` and the swap areas, sorted; what the first

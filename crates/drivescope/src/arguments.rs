@@ -2,6 +2,7 @@
 
 use crate::exit::Code;
 use crate::output;
+use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use drivescope_bench::suites::ROUNDS_MAX;
@@ -149,7 +150,7 @@ pub struct RawArguments {
     #[arg(long, value_name = "LEVEL", conflicts_with = "destroy")]
     pub write: Option<WriteName>,
     /// Let the block device with this serial number lose its contents (without one: MODEL:BYTES).
-    #[arg(long, value_name = "SERIAL")]
+    #[arg(long, value_name = "SERIAL", value_parser = NonEmptyStringValueParser::new())]
     pub destroy: Vec<String>,
 }
 
@@ -173,6 +174,9 @@ impl FromStr for WriteName {
         match (name, serial) {
             ("same-bytes", None) => Ok(Self { level: WriteLevel::SameBytes, serial: None }),
             ("same-bytes", Some(_)) => Err("same-bytes needs no serial number".to_string()),
+            ("restore", Some(serial)) if serial.is_empty() => {
+                Err("no serial number follows restore:".to_string())
+            }
             ("restore", serial) => Ok(Self { level: WriteLevel::Restore, serial }),
             ("destroy", None) => Ok(Self { level: WriteLevel::Destroy, serial: None }),
             ("destroy", Some(_)) => Err("with a serial number it is --destroy SERIAL".to_string()),
@@ -443,6 +447,9 @@ mod tests {
             (&["drivescope", "run", ".", "--write", "destroy:S"][..], "--destroy SERIAL"),
             (&["drivescope", "run", ".", "--write", "same-bytes:S1"][..], "no serial number"),
             (&["drivescope", "run", ".", "--write", "restore", "--destroy", "S"][..], "--destroy"),
+            // As shells leave of a variable that is not set.
+            (&["drivescope", "run", ".", "--write", "restore:"][..], "no serial number follows"),
+            (&["drivescope", "run", ".", "--destroy", ""][..], "--destroy <SERIAL>"),
         ] {
             let line = wrong(args);
             assert!(line.contains(words) && !line.contains('\n'), "{line}");

@@ -62,8 +62,8 @@ pub(crate) fn check(
     };
     let phrase = device.phrase();
     let flag = match level {
-        WriteLevel::Destroy => format!("--destroy '{phrase}'"),
-        level => format!("--write '{}:{phrase}'", level.name()),
+        WriteLevel::Destroy => format!("--destroy {}", quoted(&phrase)),
+        level => format!("--write {}", quoted(&format!("{}:{phrase}", level.name()))),
     };
     let command = format!("lsblk --nodeps --output NAME,MODEL,SERIAL,SIZE {}", device.path);
     checks.push(if is_named {
@@ -82,9 +82,28 @@ pub(crate) fn check(
     checks
 }
 
+/// One word for a shell, whatever the device says of itself: people paste it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 fn why_not_needed(level: WriteLevel) -> &'static str {
     match level {
         WriteLevel::Restore => "there is nothing to lose",
         _ => "the contents stay as they are",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_word_for_a_shell() {
+        for name in ["S1 2", "'; touch /tmp/x; '", "a'b", "$(id)`id`\\"] {
+            let script = format!("printf %s {}", quoted(name));
+            let shell = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert_eq!(String::from_utf8(shell.stdout).unwrap(), name);
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::inspect::{self, Inspection, Purpose};
 use super::kernel::{Access, Host, Kernel};
-use super::{Family, OwnPlaces, RawDisk, Refusal, Request, pools, processes, users};
+use super::{Family, OwnPlaces, RawDisk, Refusal, Request, pools, processes, twins, users};
 use crate::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, GateRecord, Outcome};
@@ -56,6 +56,7 @@ pub(crate) fn reason_against(disk: &RawDisk) -> Option<String> {
     let mut checks = users::check(roots, &family);
     checks.extend(pools::check(roots, &family, &[]));
     checks.extend(processes::check(roots, &family));
+    checks.extend(twins::check(disk.kernel(), roots, &family));
     reasons(&checks)
 }
 

@@ -5,7 +5,7 @@ use super::contents::{self, Contents};
 use super::family::Family;
 use super::identity;
 use super::kernel::{Access, Facts, Kernel, Place};
-use super::{Request, answer, hidden, places, pools, processes, siblings, users};
+use super::{Request, answer, hidden, places, pools, processes, siblings, twins, users};
 use crate::error::DEVICE_RULES;
 use crate::roots::{Roots, read_text};
 use drivescope_model::WriteLevel;
@@ -85,6 +85,7 @@ pub(crate) fn inspect(
     let is_explained = uses.iter().any(|check| check.outcome == Outcome::Refused);
     // Before the target is claimed: a claimed partition makes its disk busy.
     found.checks.extend(hidden::check(kernel, roots, &family, request.level));
+    found.checks.extend(twins::check(kernel, roots, &family));
     let held = take(kernel, &mut found.checks, &place, &facts, access, is_explained);
     if let Some(device_file) = held {
         found.held = lock(kernel, roots, &mut found.checks, &family, device_file);

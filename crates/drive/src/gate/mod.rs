@@ -23,6 +23,7 @@ mod processes;
 mod raw_disk;
 mod shared_bytes;
 mod siblings;
+mod twins;
 mod users;
 
 pub use confirm::Confirmation;

@@ -164,6 +164,11 @@ impl RawDisk {
         Ok(())
     }
 
+    /// Who is asked about it.
+    pub(super) fn kernel(&self) -> &dyn Kernel {
+        &*self.kernel
+    }
+
     /// Lets engines write there and nowhere else. Only the journal calls it.
     pub(crate) fn open(&self, area: Range<u64>) {
         self.open.set(area);

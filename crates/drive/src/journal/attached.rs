@@ -102,7 +102,7 @@ fn look(folder: &StateFolder, name: &str) -> Result<Entry, JournalError> {
         is_running,
     };
     Ok(Entry::Open(Box::new(match contents {
-        Contents::NeverUsed | Contents::Done => return Ok(Entry::Settled),
+        Contents::NeverUsed { .. } | Contents::Done => return Ok(Entry::Settled),
         Contents::Nameless { records, required } => {
             nobody(records, Some(nameless(records, required.as_ref())))
         }
@@ -185,8 +185,8 @@ pub fn restore(
     {
         return Err(no_journal("it does not begin like one"));
     }
-    if discard_if_settled(&mut folder, name)? {
-        return Ok(Recovered::NothingToDo);
+    if let Some(settled) = discard_if_settled(&mut folder, name)? {
+        return Ok(settled);
     }
     let Entry::Open(journal) = look(&folder, name)? else {
         return Err(no_journal("it has just been removed"));

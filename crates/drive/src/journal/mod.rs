@@ -63,7 +63,7 @@ pub use extent::Extent;
 pub use give_back::{Stage, Step};
 pub use identity::Identity;
 pub use originals::{Originals, file_bytes};
-pub use place::{check_place, check_room, state_folder};
+pub use place::{check_place, check_room, check_writable, state_folder};
 pub use recover::{Recovered, recover};
 pub use storage::{Folder, JournalFile, StateFolder};
 pub use writer::{Journal, Settings, WINDOW_BYTES};

@@ -5,6 +5,7 @@ use crate::filesystem::FsClass;
 use crate::mounts::{mount_of, mounts};
 use crate::roots::{Roots, split_dev};
 use crate::stack::{Below, below, stack_of_path};
+use rustix::fs::Access;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,25 @@ pub fn check_place(roots: &Roots, folder: &Path, target: &str) -> Result<(), Jou
     match stack.names.into_iter().find(|name| written.contains(name)) {
         Some(disk) => Err(JournalError::SameDisk { folder: folder.to_path_buf(), disk }),
         None => Ok(()),
+    }
+}
+
+/// Refuses a folder in which this user cannot make a journal: what is there is no folder, is another user's,
+/// or lies on a file system that takes no files. What else can keep one from being made is only known when it is.
+pub fn check_writable(folder: &Path) -> Result<(), JournalError> {
+    let here = existing(folder);
+    let shown = here.display();
+    let bad = |why: String| Err(JournalError::BadPlace { folder: folder.to_path_buf(), why });
+    let Ok(found) = std::fs::metadata(here) else { return Ok(()) };
+    if !found.is_dir() {
+        return bad(format!("{shown} is no folder"));
+    }
+    if here == folder && found.uid() != rustix::process::geteuid().as_raw() {
+        return bad("it belongs to another user".to_string());
+    }
+    match rustix::fs::access(here, Access::WRITE_OK | Access::EXEC_OK) {
+        Ok(()) => Ok(()),
+        Err(errno) => bad(format!("{shown} takes no files: {}", std::io::Error::from(errno))),
     }
 }
 
@@ -142,6 +162,20 @@ mod tests {
                 }
                 (other, _) => panic!("{target} with a journal on {on}: {other:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("file"), "x").unwrap();
+        let told = |folder: &Path| check_writable(folder).map_err(|error| error.to_string());
+        assert_eq!(told(dir.path()), Ok(()));
+        assert_eq!(told(&path("not/there/yet")), Ok(()));
+        for name in ["file", "file/drivescope/journals"] {
+            let why = told(&path(name)).unwrap_err();
+            assert!(why.contains("file is no folder") && why.contains("XDG_STATE_HOME"), "{why}");
         }
     }
 

@@ -9,15 +9,21 @@ use super::storage::{Folder, JournalFile, is_made};
 use super::{Disk, JournalError};
 use std::io;
 
-/// What became of a journal.
+/// What became of a journal. `is_counted` is whether it said how much it held, so that nothing of it can have been
+/// lost unnoticed: those of version 1 do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovered {
     /// The drive was never written, or had everything back already; the file is removed.
-    NothingToDo,
+    NothingToDo {
+        /// See above.
+        is_counted: bool,
+    },
     /// So many bytes are back and verified; the file is removed.
     Restored {
         /// Bytes.
         bytes: u64,
+        /// See above.
+        is_counted: bool,
     },
 }
 
@@ -36,10 +42,7 @@ pub fn recover<F: Folder>(
     let contents = scan(&mut file, is_made(name))
         .map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
     let originals = match contents {
-        Contents::NeverUsed | Contents::Done => {
-            remove(folder, name)?;
-            return Ok(Recovered::NothingToDo);
-        }
+        Contents::NeverUsed { .. } | Contents::Done => return settle(folder, name, &contents),
         Contents::Nameless { records, required } => {
             let what = nameless(records, required.as_ref());
             return Err(JournalError::Damaged { path, what });
@@ -66,23 +69,34 @@ pub fn recover<F: Folder>(
         return Err(JournalError::Damaged { path, what: damage(&originals) });
     }
     remove_done(folder, file, name, &originals.header.id, originals.end)?;
-    Ok(Recovered::Restored { bytes: originals.bytes() })
+    let is_counted = originals.header.has_marks();
+    Ok(Recovered::Restored { bytes: originals.bytes(), is_counted })
 }
 
-/// Removes a journal that needs no restore; whether it was one.
+/// Removes a journal that needs no restore; `None` if it needs one.
 pub(super) fn discard_if_settled<F: Folder>(
     folder: &mut F,
     name: &str,
-) -> Result<bool, JournalError> {
+) -> Result<Option<Recovered>, JournalError> {
     let path = folder.path(name).display().to_string();
     let mut file = folder.open(name).map_err(|error| cannot_open(&path, error))?;
     let contents = scan(&mut file, is_made(name))
         .map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
-    let is_settled = matches!(contents, Contents::NeverUsed | Contents::Done);
-    if is_settled {
-        remove(folder, name)?;
+    match contents {
+        Contents::NeverUsed { .. } | Contents::Done => settle(folder, name, &contents).map(Some),
+        _ => Ok(None),
     }
-    Ok(is_settled)
+}
+
+/// Removes a journal with these contents, which need no restore.
+fn settle<F: Folder>(
+    folder: &mut F,
+    name: &str,
+    contents: &Contents,
+) -> Result<Recovered, JournalError> {
+    remove(folder, name)?;
+    let is_counted = !matches!(contents, Contents::NeverUsed { is_counted: false });
+    Ok(Recovered::NothingToDo { is_counted })
 }
 
 /// Says in the journal that all is back, and removes it.

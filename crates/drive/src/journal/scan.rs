@@ -23,8 +23,11 @@ pub(super) struct Saved {
 /// What a journal holds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Contents {
-    /// Nothing was ever committed: the drive was not written.
-    NeverUsed,
+    /// Nothing was ever committed, as far as it tells: the drive was not written.
+    NeverUsed {
+        /// Whether a lost end would show.
+        is_counted: bool,
+    },
     /// Everything was given back, and verified.
     Done,
     /// The drive may have been written.
@@ -105,7 +108,7 @@ pub(super) fn scan(file: &mut impl JournalFile, is_made: bool) -> io::Result<Con
         return Ok(Contents::Done);
     }
     if !is_made && found.whole.is_empty() {
-        return Ok(Contents::NeverUsed);
+        return Ok(Contents::NeverUsed { is_counted: true });
     }
     let required = marks.map(|marks| marks.required);
     let Some(header) = header else {
@@ -113,7 +116,7 @@ pub(super) fn scan(file: &mut impl JournalFile, is_made: bool) -> io::Result<Con
     };
     let required = if header.has_marks() { required } else { Some(found.committed()) };
     if found.whole.is_empty() && required.as_ref().is_some_and(|mark| mark.records == 0) {
-        return Ok(Contents::NeverUsed);
+        return Ok(Contents::NeverUsed { is_counted: header.has_marks() });
     }
     Ok(Contents::Open(Box::new(weigh(header, found, required, size))))
 }

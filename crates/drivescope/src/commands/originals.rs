@@ -17,8 +17,8 @@ fn restores(plan: &Plan) -> Option<&Restores> {
     plan.active().find_map(|planned| planned.restores.as_ref())
 }
 
-/// Refuses plans whose journal would lie on the drive itself, in memory, or where it has no room:
-/// all before anything is claimed.
+/// Refuses plans whose journal would lie on the drive itself, in memory, or where it cannot be made or has
+/// no room: all before anything is claimed.
 pub fn check(jobs: &[Job]) -> Result<(), Failure> {
     let roots = Roots::host();
     for job in jobs {
@@ -27,6 +27,7 @@ pub fn check(jobs: &[Job]) -> Result<(), Failure> {
         if let Some(name) = roots.block_of_node(job.target.path()) {
             journal::check_place(&roots, folder, &name)?;
         }
+        journal::check_writable(folder)?;
         journal::check_room(folder, restores.journal_bytes)?;
     }
     Ok(())

@@ -135,6 +135,10 @@ fn described(journal: &OpenJournal) -> String {
     format!("{}: {bytes} of {drive}{run}{made}", journal.path.display())
 }
 
+/// What is said of a journal of version 1.
+const UNCOUNTED: &str = "drivescope: note: that journal was of an older version, which did not keep how much it \
+                         held: whether it had lost its end cannot be known";
+
 fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), Failure> {
     let bar = progress::RestoreBar::new();
     let start = Instant::now();
@@ -145,16 +149,22 @@ fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), F
         }
     });
     bar.clear();
-    match recovered? {
-        Recovered::Restored { bytes } => output::tell(&format!(
+    let recovered = recovered?;
+    let (Recovered::Restored { is_counted, .. } | Recovered::NothingToDo { is_counted }) =
+        recovered;
+    match recovered {
+        Recovered::Restored { bytes, .. } => output::tell(&format!(
             "restored and verified {}; the journal {} is removed",
             Bytes(bytes),
             path.display()
         )),
-        Recovered::NothingToDo => output::tell(&format!(
+        Recovered::NothingToDo { .. } => output::tell(&format!(
             "the drive of {} had nothing to get back; the journal is removed",
             path.display()
         )),
+    }
+    if !is_counted {
+        output::note(UNCOUNTED);
     }
     Ok(())
 }

@@ -312,6 +312,12 @@ fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
     let mut code = Code::Ok;
     let mut found = false;
     for path in paths {
+        if path.metadata().is_ok_and(|found| !found.is_dir()) {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "{path} is no directory; runs leave nothing there"
+            )));
+        }
         let (cleaned, removed, left) = match only_look {
             true => (own_folder::look(path)?, "would remove", "would leave"),
             false => (own_folder::clean(path)?, "removed", "left"),

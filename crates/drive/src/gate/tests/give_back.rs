@@ -56,6 +56,14 @@ fn a_use_that_comes_after_the_claim_keeps_originals_away() {
     let why = reason_against(&disk).unwrap();
     assert!(why.contains("loop5 on sdb is mounted on /mnt"), "{why}");
     let machine = Machine::new();
+    machine.fake.attrs("sdb", &[("device/wwid", "naa.1")]);
+    machine.upper("sdk", (8, 160), &[], &[("device/wwid", "naa.1")]);
+    let disk = claim(&machine).unwrap();
+    assert_eq!(reason_against(&disk), None);
+    machine.change("sdk", |node| node.exclusive = Some(Errno::BUSY));
+    let why = reason_against(&disk).unwrap();
+    assert!(why.contains("sdk, which reports to be the same drive as sdb is in use"), "{why}");
+    let machine = Machine::new();
     let disk = claim(&machine).unwrap();
     machine.change("sdb", |node| node.facts.size_bytes /= 2);
     let why = reason_against(&disk).unwrap();

@@ -107,6 +107,27 @@ fn a_file_that_another_loop_device_has_mounted_is_in_use_in_a_container_too() {
     refused(&machine.confirmed(WriteLevel::SameBytes), "file systems", words);
 }
 
+/// The claim of one loop device says nothing of another one, and nothing else shows this use.
+#[test]
+fn the_same_bytes_claimed_by_way_of_another_device_are_in_use_at_every_level() {
+    let machine = Machine::of(&KINDS[4]);
+    machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+    allowed(&machine.confirmed(WriteLevel::Destroy));
+    for (errno, words) in [(Errno::BUSY, "is in use"), (Errno::PERM, "device rules")] {
+        machine.change("loop6", |node| node.exclusive = Some(errno));
+        for level in LEVELS {
+            let record = machine.confirmed(level);
+            refused(&record, "same bytes", "loop6 (same bytes as loop5) ");
+            refused(&record, "same bytes", words);
+        }
+    }
+    // A path that has lost its drive is used by nobody, and a moment's look passes.
+    machine.change("loop6", |node| node.exclusive = Some(Errno::NXIO));
+    allowed(&machine.confirmed(WriteLevel::Destroy));
+    machine.change("loop6", |node| (node.exclusive, node.busy_for) = (Some(Errno::BUSY), Some(2)));
+    allowed(&machine.confirmed(WriteLevel::Destroy));
+}
+
 #[test]
 fn another_namespace_of_the_same_drive_is_another_device() {
     let machine = Machine::of(&KINDS[1]);
