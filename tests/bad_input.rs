@@ -275,6 +275,19 @@ fn broken_suites_are_refused_with_line_and_column() {
 }
 
 #[test]
+fn a_latency_test_without_a_span_says_what_is_missing() {
+    let scratch = Scratch::new();
+    let tiny = ["--test=latency", "--size=1MiB", "--set=latency.spans_pct=[0.001]"];
+    let ended = scratch.run("target", &[&tiny]).code(2);
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(said.contains("span0_001: too few blocks"), "{ended}");
+    let scratch = Scratch::new();
+    let share = "--set=latency.rates=[{ percent = 50 }]";
+    let none = ["target", "--test=latency", "--set=latency.spans_pct=[]", share];
+    refuse(&scratch, &none, 2, &["neither spans nor rates in requests per second"]);
+}
+
+#[test]
 fn messages_name_cause_and_remedy() {
     let scratch = Scratch::new();
     let say =

@@ -204,7 +204,8 @@ fn the_environment_names_a_store_and_the_option_wins() {
     let (scratch, id) = with_a_run();
     let store = scratch.store();
     let elsewhere = scratch.call(&["runs"]).env("DRIVESCOPE_STORE", scratch.path("none.db"));
-    assert!(!elsewhere.end().code(0).stdout.contains(&id));
+    let elsewhere = elsewhere.end().code(0).stdout;
+    assert!(!elsewhere.contains(&id) && elsewhere.contains("none.db"), "{elsewhere}");
     let call = scratch.call(&["runs", "--store", store.to_str().unwrap()]);
     let listed = call.env("DRIVESCOPE_STORE", scratch.path("none.db")).end().code(0);
     assert!(listed.stdout.contains(&id), "{listed}");

@@ -120,9 +120,22 @@ fn the_floor_of_free_space_is_kept() {
     let filler = mount.text("filler");
     super::guards::tool("fallocate", &["-l", "256M", &filler]).unwrap();
     let message = scratch.run(&mount.point, &[&[]]).refused(3);
-    assert!(message.contains("must keep"), "{message}");
+    assert!(message.contains("must keep") && !message.contains("--size"), "{message}");
     assert_eq!(names(&mount.point), ["filler", "lost+found"]);
     assert_eq!(before, ["lost+found"]);
+}
+
+/// Small writes leave the old extents of btrfs in place, so that the file takes twice its size, and more.
+#[test]
+fn what_a_small_btrfs_is_given_fits_to_the_end() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(2048, "mkfs.btrfs", &["-q"]) else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let cells = "--cells=seq1m_q8t1.write,rnd4k_q32t1.write";
+    let options = ["--test=transfer", cells, "--time=60ms", "--rounds=3", "--json"];
+    let run = scratch.run(&mount.point, &[&options]).code(0).json();
+    assert_eq!(test_of(&run, "transfer")["status"], "done");
 }
 
 #[test]

@@ -185,6 +185,10 @@ impl<Q: Queue> Running<'_, '_, Q> {
             } else {
                 self.recorder.drained(now, latency, u64::from(request.len));
             }
+        } else if now > self.measure_from_ns && now <= self.deadline_ns {
+            // Under overload most of what is done was due in the ramp: it counts for the rate alone.
+            self.recorder.overdue += 1;
+            self.recorder.moved(now, u64::from(request.len));
         }
     }
 

@@ -56,6 +56,21 @@ fn a_stall_shows_in_every_request_that_waited() {
     assert!(record.latencies.value_at_quantile(0.999) > 950_000_000);
 }
 
+/// The ramp leaves a backlog that lasts for all of the measured time: the drive is busy nevertheless.
+#[test]
+fn overload_from_the_ramp_on_has_the_drives_rate() {
+    let control = Control::default();
+    let mut drive = VirtualQueue::new(129, 1, |_: &Request, _| Ok(10_000_000));
+    let ramp_ns = 2 * SECOND;
+    let load = OpenLoop { ramp_ns, ..plan(Arrivals::Fixed, 1_000.0, 5, &control) };
+    let record = load.run(&mut drive).recorder;
+    assert!(record.ops.abs_diff(500) <= 2, "{}", record.ops);
+    assert_eq!(record.overdue, record.ops, "nothing that was due in the measured time was done");
+    assert_eq!(record.bytes, record.ops * 4096);
+    assert!(record.latencies.len() >= 4_990, "{}", record.latencies.len());
+    assert!(record.latencies.value_at_quantile(0.5) > 2 * SECOND);
+}
+
 #[test]
 fn overload_counts_those_that_never_got_a_turn() {
     let control = Control::default();

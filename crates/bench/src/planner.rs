@@ -14,6 +14,9 @@ const FILE_UNIT: u64 = 1 << 20;
 const FILE_MIN: u64 = 64 << 20;
 /// A file that is made to fit leaves such a part of the room to the file system's own blocks.
 const METADATA_SHARE: u64 = 64;
+/// Where the file system copies on write, a file takes so many times its size: the old extents stay as long
+/// as a part of one is in use, and what replaces them counts once more until it is committed.
+const COW_COPIES: u64 = 3;
 /// Laying out the test file is charged to the first test that needs it.
 const LAYOUT_SHARE_OF_RATE: f64 = 0.8;
 
@@ -68,9 +71,8 @@ pub fn plan(
 fn file_size(suite: &Suite, target: &Target, asked: bool) -> Result<Bytes, DriveError> {
     let wanted = suite.size.0.next_multiple_of(FILE_UNIT);
     let room = target.room()?.0;
-    // The old blocks of a file that is overwritten may stay beside the new ones.
     let file_system = target.info().file_system.as_ref();
-    let copies = if file_system.is_some_and(FileSystem::copies_on_write) { 2 } else { 1 };
+    let copies = if file_system.is_some_and(FileSystem::copies_on_write) { COW_COPIES } else { 1 };
     if wanted.saturating_mul(copies) <= room {
         return Ok(Bytes(wanted));
     }

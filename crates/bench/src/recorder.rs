@@ -51,8 +51,10 @@ pub struct Recorder {
     pub due: u64,
     /// Requests completed within the measured time.
     pub ops: u64,
-    /// Their bytes.
+    /// Bytes of these.
     pub bytes: u64,
+    /// Requests among them that had been due before it.
+    pub overdue: u64,
     /// Requests that failed, at any time.
     pub errors: u64,
     /// The first of them.
@@ -95,6 +97,7 @@ impl Recorder {
             due: 0,
             ops: 0,
             bytes: 0,
+            overdue: 0,
             errors: 0,
             first_error: None,
             gap_max_ns: 0,
@@ -116,6 +119,12 @@ impl Recorder {
     #[inline]
     pub fn complete(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
         self.latencies.saturating_record(latency_ns);
+        self.moved(now_ns, bytes);
+    }
+
+    /// The same without its latency.
+    #[inline]
+    pub fn moved(&mut self, now_ns: u64, bytes: u64) {
         self.ops += 1;
         self.bytes += bytes;
         self.gap_max_ns = self.gap_max_ns.max(now_ns - self.last_ns);
@@ -196,6 +205,7 @@ impl Recorder {
         self.due += other.due;
         self.ops += other.ops;
         self.bytes += other.bytes;
+        self.overdue += other.overdue;
         self.errors += other.errors;
         self.first_error = self.first_error.or(other.first_error);
         self.gap_max_ns = self.gap_max_ns.min(other.gap_max_ns);

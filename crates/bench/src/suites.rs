@@ -5,6 +5,7 @@ use drivescope_model::nearest::nearest;
 use drivescope_model::options::{Rate, Suite, TestKind};
 use drivescope_model::units::{Bytes, Secs};
 use drivescope_model::whole_drive::{FillMode, VerifyMode, VerifyPhase};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The suites that come with the program, by name.
@@ -22,6 +23,8 @@ const BUILT_IN: [(&str, &str); 11] = [
     ("phybs", include_str!("../suites/phybs.toml")),
 ];
 
+/// Longest file of a suite: a thousand times what all options take, and far below what memory holds.
+const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Shortest measured time: ten intervals of a series.
 const TIME_MIN_S: f64 = 0.01;
 /// Longest request of a scan.
@@ -138,7 +141,12 @@ fn names_in(folder: &Path) -> Vec<String> {
 
 fn read(path: &Path) -> Result<Suite, SuiteError> {
     let unreadable = |source| SuiteError::Unreadable { path: path.to_path_buf(), source };
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(FILE_MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_MAX_BYTES {
+        return Err(unreadable(std::io::Error::other("it is too long to be one")));
+    }
     let name = path.display().to_string();
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();

@@ -25,6 +25,12 @@ fn a_typing_error_gets_a_suggestion() {
 }
 
 #[test]
+fn what_never_ends_is_no_suite() {
+    let error = find("/dev/zero", None).unwrap_err().to_string();
+    assert_eq!(error, "cannot read the suite /dev/zero: it is too long to be one");
+}
+
+#[test]
 fn broken_files_are_named_with_line_and_column() {
     let head = "name = \"x\"\nsummary = \"y\"\ntests = [\"transfer\"]\n";
     for (text, line, column, word) in [

@@ -321,7 +321,7 @@ fn stalled(round: &Round) -> Option<Finding> {
 fn rate_missed(round: &Round) -> Option<Finding> {
     let Some(Load { pace: Pace::Open { rate, .. }, .. }) = round.load else { return None };
     let recorder = &round.measured.recorder;
-    let undone = recorder.due.saturating_sub(recorder.ops);
+    let undone = recorder.due.saturating_sub(recorder.ops - recorder.overdue);
     let share = undone as f64 / recorder.due.max(1) as f64;
     (share > LATE_SHARE_MAX && undone > LATE_MIN).then(|| {
         let [due, done] = [recorder.due, recorder.ops].map(|n| n as f64 / round.measured.elapsed_s());

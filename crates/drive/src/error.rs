@@ -55,7 +55,7 @@ pub enum DriveError {
     },
     /// Writing would leave too little free space.
     #[error(
-        "{path} has {free} free and must keep {floor} (10 %, at least 1 GiB): {wanted} do not fit; free some space or use a smaller --size"
+        "{path} has {free} free and must keep {floor} (10 %, at least 1 GiB): {wanted} do not fit; {remedy}"
     )]
     NoRoom {
         /// The directory.
@@ -66,6 +66,8 @@ pub enum DriveError {
         floor: String,
         /// What was wanted.
         wanted: String,
+        /// What helps.
+        remedy: &'static str,
     },
     /// A file system of the kernel's own, such as /proc, or another that tells of no space.
     #[error(

@@ -455,11 +455,22 @@ fn check_room(parent: &Path, wanted: Bytes) -> Result<(), DriveError> {
 /// The error for `wanted` bytes that do not fit into `parent`.
 pub(crate) fn no_room(parent: &Path, wanted: Option<Bytes>) -> DriveError {
     let (free, floor) = free_and_floor(parent).unwrap_or((0, FLOOR_MIN));
+    too_full(parent, (free, floor), wanted)
+}
+
+fn too_full(parent: &Path, (free, floor): (u64, u64), wanted: Option<Bytes>) -> DriveError {
+    let wanted = wanted.filter(|wanted| wanted.0 > 0);
     DriveError::NoRoom {
         path: parent.to_path_buf(),
         free: Bytes(free).to_string(),
         floor: Bytes(floor).to_string(),
-        wanted: wanted.map_or_else(|| "more bytes".to_string(), |w| w.to_string()),
+        wanted: wanted.map_or_else(|| "more bytes".to_string(), |wanted| wanted.to_string()),
+        // Below the floor not even the smallest file fits.
+        remedy: if free > floor {
+            "free some space or use a smaller --size"
+        } else {
+            "free some space, or name a directory of another file system"
+        },
     }
 }
 

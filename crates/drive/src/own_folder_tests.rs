@@ -118,6 +118,22 @@ fn the_floor_is_kept() {
 }
 
 #[test]
+fn a_smaller_size_is_only_advised_where_it_helps() {
+    let say =
+        |free: u64, wanted| too_full(Path::new("/mnt"), (free, 1_074_000_000), wanted).to_string();
+    let above = say(1_500_000_000, Some(Bytes(4_000_000_000)));
+    assert!(
+        above.ends_with("4.00 GB do not fit; free some space or use a smaller --size"),
+        "{above}"
+    );
+    for wanted in [Some(Bytes(0)), None] {
+        let below = say(357_000_000, wanted);
+        assert!(below.contains("more bytes do not fit; free some space, or name"), "{below}");
+        assert!(!below.contains("--size"), "{below}");
+    }
+}
+
+#[test]
 fn a_missing_or_forbidden_parent_is_a_clear_error() {
     let error = OwnFolder::create(Path::new("/nonexistent"), "x").unwrap_err();
     assert!(matches!(error, DriveError::NotFound { .. }), "{error}");

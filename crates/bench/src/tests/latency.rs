@@ -22,8 +22,9 @@ const RATE_MIN: f64 = 1.0;
 pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     let options = &context.suite.latency;
     let block = options.block.0;
-    if options.spans_pct.is_empty() && options.rates.is_empty() {
-        return skipped(TestKind::Latency, context, "names neither spans nor rates");
+    if options.spans_pct.is_empty() && !has_own_rate(options) {
+        let reason = "names neither spans nor rates in requests per second";
+        return skipped(TestKind::Latency, context, reason);
     }
     if context.span_bytes < block * BLOCKS_MIN {
         let reason = format!("needs {} or more", Bytes(block * BLOCKS_MIN).binary());
@@ -39,6 +40,11 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
         written_bytes: 0,
     };
     test
+}
+
+/// Whether a rate says by itself how many requests a second that is.
+fn has_own_rate(options: &LatencyOptions) -> bool {
+    options.rates.iter().any(|rate| matches!(rate, Rate::Iops(_)))
 }
 
 /// `100` becomes `span100`, `12.5` becomes `span12_5`.
@@ -81,6 +87,15 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
             spans.push((span_cell(percent), span));
         } else {
             record.remark(format!("{}: too few blocks", span_cell(percent)));
+        }
+    }
+    if spans.is_empty() {
+        if !has_own_rate(options) {
+            return Err(BenchError::Unsuitable(record.remarks().join("; ")));
+        }
+        for rate in options.rates.iter().filter(|rate| matches!(rate, Rate::Share { .. })) {
+            let cell = rate_cell(options.arrivals, *rate);
+            record.remark(format!("{cell}: no span whose rate it is a share of"));
         }
     }
     for round in 1..=suite.rounds {

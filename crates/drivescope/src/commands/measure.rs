@@ -50,6 +50,8 @@ pub struct Options {
     pub verbose: bool,
     /// Only phybs' own table.
     pub table: bool,
+    /// What names the store to another command; see [`super::stored::store_words`].
+    pub store_words: String,
 }
 
 /// The machine, as all runs of this call see it.
@@ -194,7 +196,7 @@ fn conclude(run: &Run, options: &Options, kept: Kept) {
         output::print_line(&format!("\n{}", text::verbose(run, style)));
     }
     if kept == Kept::Stored && !options.quiet {
-        output::print_line(&format!("\n{}", text::saved(&run.id, style)));
+        output::print_line(&format!("\n{}", text::saved(&run.id, &options.store_words, style)));
     }
 }
 

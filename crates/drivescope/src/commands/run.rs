@@ -3,7 +3,7 @@
 use super::ask::Terminal;
 use super::measure::{Job, Options, measure};
 use super::raw::{self, Allowed};
-use super::stored::{NO_PASSES, open_existing};
+use super::stored::{NO_PASSES, open_existing, store_words};
 use super::{length, originals, restore, resume};
 use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments, ShowOptions};
 use crate::exit::{Code, Failure};
@@ -160,7 +160,8 @@ fn carry_out(
     if table && !jobs.iter().all(|job| makes_passes(&job.plan)) {
         return Err(Failure::usage(NO_PASSES));
     }
-    let options = Options { label, price, quiet, json, verbose, table };
+    let store_words = store_words(store.store.as_deref());
+    let options = Options { label, price, quiet, json, verbose, table, store_words };
     if let Some(allowed) = &allowed {
         signals.begin(STOPPING);
         let store = Location::parse(store.store.as_deref()).ok().filter(|_| !no_save);

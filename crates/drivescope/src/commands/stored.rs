@@ -22,6 +22,23 @@ pub fn open_existing(store: Option<&str>) -> Result<Store, Failure> {
     Ok(Store::open_existing(&Location::parse(store)?)?)
 }
 
+/// What the next command must be told to find the store that this one used: nothing where the environment or
+/// the default names it.
+pub fn store_words(store: Option<&str>) -> String {
+    let named = store.filter(|&store| std::env::var("DRIVESCOPE_STORE").as_deref() != Ok(store));
+    named.map_or_else(String::new, |store| format!(" --store {}", quoted(store)))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
+    if word.chars().all(is_plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// Lists runs.
 pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
     let filter = Filter {
@@ -29,12 +46,20 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
         label: arguments.label.clone(),
         limit: arguments.limit,
     };
-    let summaries = open_existing(arguments.store.store.as_deref())?.list(&filter)?;
+    let store = open_existing(arguments.store.store.as_deref())?;
+    let summaries = store.list(&filter)?;
     if arguments.json {
         let json = serde_json::to_string_pretty(&summaries).expect("summaries are plain data");
         output::print_json(&json);
     } else if summaries.is_empty() && filter != Filter::default() {
         output::print_line("no stored run passes these filters; drivescope runs lists all");
+    } else if summaries.is_empty() && arguments.store.store.is_some() {
+        // Perhaps the name is mistyped.
+        let path = store.path().display().to_string();
+        output::print_line(&format!(
+            "no runs stored in {} yet; drivescope run . makes one",
+            clean(&path)
+        ));
     } else {
         let rows: Vec<RunRow> = summaries.iter().map(row).collect();
         output::print_line(&text::runs(&rows, output::style()));
@@ -178,4 +203,16 @@ fn read(path: &Path) -> Result<String, Failure> {
         Failure::usage(format!("cannot read {}: {error}; {remedy}", path.display()))
     })?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_store_of_the_next_command_is_named_as_a_shell_takes_it() {
+        assert_eq!(store_words(None), "");
+        assert_eq!(store_words(Some("/mnt/usb/runs.db")), " --store /mnt/usb/runs.db");
+        assert_eq!(store_words(Some("my run's.db")), r" --store 'my run'\''s.db'");
+    }
 }

@@ -61,8 +61,13 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
 
 /// Whether the bytes that a test writes are a bound: its rounds end there, and mostly before.
 fn is_up_to(test: &PlannedTest) -> bool {
-    let timed = matches!(test.test, TestKind::Transfer | TestKind::TinyWrites);
-    test.at_most.is_some() || (timed && test.cost.written_bytes > 0)
+    let writes_for_a_time = is_timed(test) && test.test != TestKind::Latency;
+    test.at_most.is_some() || (writes_for_a_time && test.cost.written_bytes > 0)
+}
+
+/// Whether its rounds last for a time: how much they read in it is the drive's to say.
+fn is_timed(test: &PlannedTest) -> bool {
+    matches!(test.test, TestKind::Transfer | TestKind::Latency | TestKind::TinyWrites)
 }
 
 /// The most that any test which runs may write.
@@ -102,11 +107,12 @@ fn costs(plan: &Plan, style: Style) -> String {
     );
     let heads = ["time", "reads", "writes", "may write"].map(Cell::dim);
     table.row([vec![Cell::title("test")], heads.to_vec()].concat());
-    let costs = |cost: drivescope_model::Cost, is_bound: bool, is_up_to: bool| {
+    let costs = |cost: drivescope_model::Cost, is_bound: bool, is_up_to: bool, is_guess: bool| {
         let up_to = |is_so: bool| if is_so { "up to " } else { "" };
+        let about = if is_guess && cost.read_bytes > 0 { "about " } else { "" };
         [
             Cell::plain(format!("{}{}", up_to(is_bound), Secs(cost.seconds))),
-            Cell::plain(amount(cost.read_bytes)),
+            Cell::plain(format!("{about}{}", amount(cost.read_bytes))),
             Cell::plain(format!("{}{}", up_to(is_up_to), amount(cost.written_bytes))),
         ]
     };
@@ -115,7 +121,7 @@ fn costs(plan: &Plan, style: Style) -> String {
         if test.skip.is_some() {
             row.push(Cell::dim("skip"));
         } else {
-            row.extend(costs(test.cost, test.at_most.is_some(), is_up_to(test)));
+            row.extend(costs(test.cost, test.at_most.is_some(), is_up_to(test), is_timed(test)));
             row.push(Cell::plain(words(test.writes)));
         }
         table.row(row);
@@ -123,7 +129,8 @@ fn costs(plan: &Plan, style: Style) -> String {
     if plan.active().count() > 1 {
         let mut row = vec![Cell::title("together")];
         let is_bound = plan.active().any(|test| test.at_most.is_some());
-        row.extend(costs(plan.cost(), is_bound, plan.active().any(is_up_to)));
+        let (is_up_to, is_guess) = (plan.active().any(is_up_to), plan.active().any(is_timed));
+        row.extend(costs(plan.cost(), is_bound, is_up_to, is_guess));
         table.row(row);
     }
     table.render(style)

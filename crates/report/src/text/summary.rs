@@ -59,12 +59,13 @@ fn closing(run: &Run, style: Style) -> String {
         .lines(0, style)
 }
 
-/// The last line of a run that was stored; `id` may be any beginning that names it.
-pub fn saved(id: &str, style: Style) -> String {
-    let id = short(id);
+/// The last line of a run that was stored; `id` may be any beginning that names it. `store` is what a command
+/// that is to find it there is told besides, such as ` --store runs.db`.
+pub fn saved(id: &str, store: &str, style: Style) -> String {
+    let (id, store) = (short(id), clean(store));
     Flow::new()
         .item(Role::Dim, &format!("saved as run {id}"), DOT)
-        .item(Role::Dim, &format!("show it: drivescope show {id}"), DOT)
+        .item(Role::Dim, &format!("show it: drivescope show {id}{store}"), DOT)
         .lines(0, style)
 }
 

@@ -103,12 +103,12 @@ fn space_taken_by_copies_is_said() {
 fn a_dry_run_says_everything() {
     let target = directory("/mnt/data", "ext4", &["sda1", "sda"]);
     insta::assert_snapshot!(text::dry_run(&plan(), &target, PLAIN), @r"
-    test         time    reads         writes  may write
-    transfer     38 s  4.20 GB  up to 2.10 GB  files of its own
-    latency      16 s  12.0 MB              -  nothing
+    test         time          reads         writes  may write
+    transfer     38 s  about 4.20 GB  up to 2.10 GB  files of its own
+    latency      16 s  about 12.0 MB              -  nothing
     surface      skip
-    tiny-writes  16 s  52.0 MB   up to 564 MB  files of its own
-    together     70 s  4.26 GB  up to 2.66 GB
+    tiny-writes  16 s  about 52.0 MB   up to 564 MB  files of its own
+    together     70 s  about 4.26 GB  up to 2.66 GB
 
     writes    only in /mnt/data/.drivescope-7c2f01a9be44, at most 1.07 GB at a time,
               removed at the end
@@ -358,7 +358,14 @@ fn an_interrupted_run() {
 
 #[test]
 fn the_last_line() {
-    assert_eq!(text::saved("7c2f", PLAIN), "saved as run 7c2f · show it: drivescope show 7c2f\n");
+    assert_eq!(
+        text::saved("7c2f", "", PLAIN),
+        "saved as run 7c2f · show it: drivescope show 7c2f\n"
+    );
+    assert_eq!(
+        text::saved("7c2f", " --store a.db", PLAIN),
+        "saved as run 7c2f · show it: drivescope show 7c2f --store a.db\n"
+    );
 }
 
 #[test]

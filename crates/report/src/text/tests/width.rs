@@ -172,7 +172,7 @@ fn outputs(run: &Run, source: &mut Source) -> Vec<String> {
         text::dry_run(&run.plan, &run.target, COLOUR),
         text::list(&[drive], COLOUR),
         text::runs(&[row], COLOUR),
-        text::saved(&run.id, COLOUR),
+        text::saved(&run.id, &run.target.path, COLOUR),
         text::suites(&[(source.text(), source.text())], WIDTH, COLOUR),
     ]
 }
