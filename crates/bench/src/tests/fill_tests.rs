@@ -214,6 +214,36 @@ fn shingled_disks_are_not_estimated_by_samples() {
     }
 }
 
+/// A built-in model with one of its lines changed: a file that is a target as long as the folder lives.
+fn changed(model: &str, line: &str, to: &str) -> (tempfile::TempDir, String) {
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models/");
+    let text = std::fs::read_to_string(format!("{models}{model}.toml")).unwrap();
+    let is_it = |read: &&str| read.starts_with(line);
+    assert_eq!(text.lines().filter(is_it).count(), 1, "{line}");
+    let put = |read: &str| if is_it(&read) { to.to_string() } else { read.to_string() };
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let path = folder.path().join("changed.toml");
+    std::fs::write(&path, text.lines().map(|read| put(read) + "\n").collect::<String>()).unwrap();
+    (folder, format!("sim:{}", path.display()))
+}
+
+/// Without a cache and a queue every request loses a turn, so that short ones take twice the time.
+#[test]
+fn a_disk_that_loses_turns_is_sampled_with_the_requests_of_a_full_fill() {
+    let (_folder, target) = changed("wd20ears", "enabled = true", "enabled = false");
+    let run = |mode| {
+        let mut suite = suite_of(TestKind::Fill);
+        (suite.fill.mode, suite.fill.depth) = (mode, 1);
+        run_on(&target, suite, 1, false)
+    };
+    let [full, sampled] = [FillMode::Full, FillMode::Sampled].map(run);
+    let time = |result| value(result, "fill.whole.time_s").unwrap();
+    assert!((time(&sampled) / time(&full) - 1.0).abs() < 0.02, "{}", time(&sampled));
+    let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
+    let difference = rms(&curves[0], &curves[1], 100);
+    assert!(difference < 0.02, "{difference}");
+}
+
 /// Parts of disks: either sampled as well as in whole, or refused.
 #[test]
 fn parts_of_disks_are_sampled_well_or_not_at_all() {
@@ -290,11 +320,16 @@ fn requests_are_the_shortest_that_a_disk_takes_as_fast_as_any() {
         assert_eq!(sampling::shortest_as_fast(&times(of)), Some(shortest * KIB), "{of:?}");
     }
     assert_eq!(sampling::shortest_as_fast(&[]), None);
+    for (long, size) in [(950, 64), (880, 1024)] {
+        let with_long = [vec![(1024 * KIB, long)], times([1000, 1000, 1000])].concat();
+        assert_eq!(sampling::shortest_as_fast(&with_long), Some(size * KIB), "{long}");
+    }
     let sampling = |gb: u64, chunk| {
         let options = FillOptions { chunk: Bytes(chunk), ..FillOptions::default() };
         Sampling::new(&options, gb * 1_000_000_000, Some(gb * 1_000_000_000)).unwrap().trials()
     };
-    assert_eq!(sampling(1000, 1 << 20), [256 * KIB, 128 * KIB, 64 * KIB]);
+    assert_eq!(sampling(1000, 1 << 20), [1024 * KIB, 256 * KIB, 128 * KIB, 64 * KIB]);
+    assert_eq!(sampling(1000, 64 << 20), [256 * KIB, 128 * KIB, 64 * KIB], "a sample has few such");
     assert_eq!(sampling(1000, 72 * KIB), [72 * KIB], "no half page, and none below 64 KiB");
     assert!(sampling(115, 1 << 20).is_empty(), "no bytes for trials");
 }
