@@ -227,6 +227,16 @@ fn changed(model: &str, line: &str, to: &str) -> (tempfile::TempDir, String) {
     (folder, format!("sim:{}", path.display()))
 }
 
+/// Such a sample still goes at the rate at which the place before leaves the cache.
+#[test]
+fn disks_whose_cache_is_larger_than_the_lead_in_are_not_estimated() {
+    for (model, kib) in [("wd40ezrz", 88 << 10), ("wd40ezrz", 96 << 10), ("usb-16tb", 160 << 10)] {
+        let to = format!("dirty_limit_kib = {kib}");
+        let (_folder, target) = changed(model, "dirty_limit_kib", &to);
+        is_doubted(&fill(&target, FillMode::Sampled));
+    }
+}
+
 /// Without a cache and a queue every request loses a turn, so that short ones take twice the time.
 #[test]
 fn a_disk_that_loses_turns_is_sampled_with_the_requests_of_a_full_fill() {
