@@ -7,6 +7,7 @@ use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::units::Bytes;
 use drivescope_sim::hdd::{HardDisk, ZoneRate};
 use drivescope_sim::ssd::SsdParams;
+use std::io::Write;
 
 /// A fill; what its plan said is held against what was done. Every model of the library comes by here.
 fn fill(target: &str, mode: FillMode) -> TestResult {
@@ -214,17 +215,17 @@ fn shingled_disks_are_not_estimated_by_samples() {
     }
 }
 
-/// A built-in model with one of its lines changed: a file that is a target as long as the folder lives.
-fn changed(model: &str, line: &str, to: &str) -> (tempfile::TempDir, String) {
+/// A built-in model with one of its lines changed: a file that is a target as long as it is kept.
+fn changed(model: &str, line: &str, to: &str) -> (tempfile::NamedTempFile, String) {
     let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models/");
     let text = std::fs::read_to_string(format!("{models}{model}.toml")).unwrap();
     let is_it = |read: &&str| read.starts_with(line);
     assert_eq!(text.lines().filter(is_it).count(), 1, "{line}");
-    let put = |read: &str| if is_it(&read) { to.to_string() } else { read.to_string() };
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let path = folder.path().join("changed.toml");
-    std::fs::write(&path, text.lines().map(|read| put(read) + "\n").collect::<String>()).unwrap();
-    (folder, format!("sim:{}", path.display()))
+    let put = |read: &str| if is_it(&read) { format!("{to}\n") } else { format!("{read}\n") };
+    let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    file.write_all(text.lines().map(put).collect::<String>().as_bytes()).unwrap();
+    let target = format!("sim:{}", file.path().display());
+    (file, target)
 }
 
 /// Such a sample still goes at the rate at which the place before leaves the cache.
@@ -232,7 +233,7 @@ fn changed(model: &str, line: &str, to: &str) -> (tempfile::TempDir, String) {
 fn disks_whose_cache_is_larger_than_the_lead_in_are_not_estimated() {
     for (model, kib) in [("wd40ezrz", 88 << 10), ("wd40ezrz", 96 << 10), ("usb-16tb", 160 << 10)] {
         let to = format!("dirty_limit_kib = {kib}");
-        let (_folder, target) = changed(model, "dirty_limit_kib", &to);
+        let (_file, target) = changed(model, "dirty_limit_kib", &to);
         is_doubted(&fill(&target, FillMode::Sampled));
     }
 }
@@ -240,7 +241,7 @@ fn disks_whose_cache_is_larger_than_the_lead_in_are_not_estimated() {
 /// Without a cache and a queue every request loses a turn, so that short ones take twice the time.
 #[test]
 fn a_disk_that_loses_turns_is_sampled_with_the_requests_of_a_full_fill() {
-    let (_folder, target) = changed("wd20ears", "enabled = true", "enabled = false");
+    let (_file, target) = changed("wd20ears", "enabled = true", "enabled = false");
     let run = |mode| {
         let mut suite = suite_of(TestKind::Fill);
         (suite.fill.mode, suite.fill.depth) = (mode, 1);
