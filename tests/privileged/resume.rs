@@ -88,6 +88,23 @@ fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
     assert!(!findings(&run).contains(&"F031"), "{:?}", findings(&run));
 }
 
+/// What the stopped run had not been asked to write is neither written nor missed.
+#[test]
+fn a_verify_of_a_part_is_resumed_as_one_of_that_part() {
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::blank(2560) else { return };
+    let part = ["--size=2GiB", &destroy];
+    let running = scratch.run_call(&device.node, &[VERIFY, &part]).start();
+    kill_after_a_checkpoint(&scratch, running, "read phase, all before it intact");
+    let resume = ["--test=verify", "--json", "--resume", &destroy];
+    let message = scratch.run(&device.node, &[&resume, &["--size=2304MiB"]]).refused(2);
+    assert!(message.contains("wrote 2.15 GB and no more"), "{message}");
+    let run = scratch.run(&device.node, &[&resume]).code(0).json();
+    assert_eq!(value(&run, "verify.read.intact_bytes"), (2048 * MIB) as f64);
+    assert!(!findings(&run).contains(&"F031"), "{:?}", findings(&run));
+    let sectors = stamped(&image);
+    assert!(sectors[(2048 * MIB / 512) as usize..].iter().all(|is_stamped| !is_stamped));
+}
+
 #[test]
 fn only_what_was_ended_on_this_device_is_resumed() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };

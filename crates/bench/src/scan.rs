@@ -106,6 +106,8 @@ impl Scan<'_> {
                 failure = mover.go(lead_in_from, lead_in_len, cargo(), None)?.err();
             }
             let start = mover.queue.now();
+            // The lead-in is not recorded, and no silence of the drive.
+            outcome.recorder.last_ns = start;
             if failure.is_none() {
                 let recorded = Some((&mut outcome.recorder, Some(&mut pace)));
                 failure = mover.go(offset, len, cargo(), recorded)?.err();
@@ -172,6 +174,23 @@ mod tests {
         assert_eq!(outcome.timed[0].ns, Some(1_000_000));
         assert_eq!(drive.served.len(), 2);
         assert_eq!(outcome.recorder.ops, 1);
+    }
+
+    #[test]
+    fn a_long_lead_in_is_no_stall() {
+        let control = Control::default();
+        let mut drive = VirtualQueue::new(5, 1, |_: &Request, _| Ok(10_000_000));
+        let len = 1 << 20;
+        let at = |from| Place {
+            offset: from + 200 * len,
+            len,
+            lead_in_from: from,
+            lead_in_len: 200 * len,
+        };
+        let places = vec![at(0), at(1 << 40)];
+        let scan = Scan { places, chunk: 1 << 20, depth: 4, data: None, control: &control };
+        let gap_ns = scan.run(&mut drive).recorder.gap_max_ns;
+        assert!(gap_ns <= 40_000_000, "{gap_ns}: lead-ins of 2 s were answered all the time");
     }
 
     #[test]

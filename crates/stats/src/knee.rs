@@ -70,6 +70,9 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
             // The level may begin with pieces of the one before.
             let begin = level.start * stride;
             let at = begin + rates[begin..].iter().position(|rate| rate.ln() < threshold)?;
+            // Or the one before, which is not shorter than so many, ends with pieces of this one.
+            let of_this = rates[..at].iter().rev().take(LEVEL_LEN_MIN - 1);
+            let at = at - of_this.take_while(|rate| at == begin && rate.ln() < threshold).count();
             let is_behind = |level: &&Segment| level.end * stride >= at + LEVEL_LEN_MIN * stride;
             let last = levels[i..].iter().find(is_behind).or(levels.last())?;
             let end = (last.end * stride).min(rates.len());
@@ -153,6 +156,16 @@ mod tests {
         let rates: Vec<f64> = [vec![1013.0; 7], vec![700.0], vec![497.0; 1000]].concat();
         let found = knee(&rates, &[0.4; 1008]).unwrap();
         assert!(found.at <= 8 && found.before == 1013.0 && found.after < 701.0, "{found:?}");
+    }
+
+    /// A level has three pieces at least, a cache may end after one.
+    #[test]
+    fn a_cache_of_one_piece_has_its_own_rate_before_it() {
+        for pieces in 1..=4 {
+            let rates = [vec![440.0; pieces], vec![300.0; 900]].concat();
+            let found = knee(&rates, &[0.9; 904][..rates.len()]).unwrap();
+            assert_eq!((found.at, found.before, found.after), (pieces, 440.0, 300.0));
+        }
     }
 
     #[test]

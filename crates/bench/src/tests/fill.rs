@@ -239,7 +239,7 @@ impl Fill<'_> {
         let behind = begun.last().map_or(0, |step| step.to);
         let curve = [begun, curve::sampled(&timed, behind, self.size, reach)].concat();
         curve::report(record, &curve);
-        if let Some(why) = self.doubt(&curve, burst.timed.is_empty()) {
+        if let Some(why) = self.doubt(&curve, &timed, burst.timed.is_empty()) {
             let finding = Finding::new(FindingId::SampledCache, why);
             let about = |finding: Finding, of| finding.about(format!("fill.write.{of}_mb_s"));
             let rates = ["start", "end", "min", "mean", "max"];
@@ -276,11 +276,14 @@ impl Fill<'_> {
     }
 
     /// Why the samples do not show the medium, if so.
-    fn doubt(&self, curve: &[curve::Step], no_burst: bool) -> Option<String> {
+    fn doubt(&self, curve: &[curve::Step], timed: &[Timed], no_burst: bool) -> Option<String> {
         let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
+        let visit = |t: &Timed| Some((t.offset, curve::steady_rate(t)?));
+        let visits: Vec<(u64, f64)> = timed.iter().filter_map(visit).collect();
         match self.disk {
             Some(capacity) if capacity > 0 => {
                 doubt::of_disk(&rates, self.size as f64 / capacity as f64)
+                    .or_else(|| doubt::of_visits(&visits))
             }
             None if no_burst => Some(doubt::NO_BURST.to_string()),
             _ => None,

@@ -7,8 +7,9 @@ use drivescope_bench::suites::{self, Overrides};
 use drivescope_drive::Target;
 use drivescope_model::document::{Run, TestResult, TestStatus};
 use drivescope_model::options::{Suite, TestKind};
-use drivescope_model::stopped::Stopped;
+use drivescope_model::stopped::{Phase, Stopped};
 use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
 use drivescope_model::whole_drive::{FillMode, VerifyMode, VerifyPhase};
 use drivescope_store::{Filter, Location, Store};
 
@@ -21,6 +22,8 @@ const RUNS_MAX: u32 = 200;
 pub struct Unfinished {
     run_id: String,
     stopped: Stopped,
+    /// How much of the device it was about; 0 for all.
+    span: Bytes,
     /// What it had found.
     pub result: TestResult,
 }
@@ -42,7 +45,7 @@ pub fn find(
     Ok(found.and_then(|(run, result)| {
         let stopped: Option<Stopped> = result.reason.as_ref().and_then(|r| r.parse().ok());
         let stopped = stopped.filter(Stopped::is_worthwhile)?;
-        Some(Unfinished { run_id: run.id, stopped, result })
+        Some(Unfinished { run_id: run.id, stopped, span: run.plan.suite.span, result })
     }))
 }
 
@@ -111,8 +114,20 @@ fn is_same_device(run: &Run, target: &Target) -> bool {
 }
 
 impl Unfinished {
-    /// The suite with what goes on there, and the seed that belongs to it.
-    pub fn apply(&self, suite: Suite) -> Result<(Suite, u64), Failure> {
+    /// The suite with what goes on there, and the seed that belongs to it. Where no size is asked for, it is the
+    /// one of then.
+    pub fn apply(&self, mut suite: Suite, target: &Target) -> Result<(Suite, u64), Failure> {
+        if suite.span.0 == 0 {
+            suite.span = self.span;
+        }
+        let bytes = |span| bytes_of(span, target);
+        // What was never written cannot be read back, and an honest device would pass for a fake.
+        let only_reads = matches!(self.stopped.phase, Phase::VerifyRead { .. });
+        if only_reads && bytes(suite.span) > bytes(self.span) {
+            let written = Bytes(bytes(self.span));
+            let message = format!("{} wrote {written} and no more: leave --size away", self.run_id);
+            return Err(Failure::usage(format!("cannot resume: run {message}")));
+        }
         let overrides = Overrides { settings: self.stopped.settings(), ..Overrides::default() };
         Ok((suites::adapt(suite, &overrides)?, self.stopped.seed))
     }
@@ -120,7 +135,8 @@ impl Unfinished {
     /// `a fill of /dev/sdb was ended at 34 % (run 4f2a…)`.
     fn described(&self, target: &Target) -> String {
         let info = target.info();
-        let percent = self.stopped.at_bytes as f64 * 100.0 / info.size_bytes.max(1) as f64;
+        let percent =
+            self.stopped.at_bytes as f64 * 100.0 / bytes_of(self.span, target).max(1) as f64;
         let (test, path, id) = (self.stopped.test(), &info.path, &self.run_id);
         format!("a {test} of {path} was ended at {percent:.0} % (run {id})")
     }
@@ -141,6 +157,14 @@ impl Unfinished {
             let what = self.described(target);
             output::note(&format!("drivescope: note: {what}; --resume goes on there"));
         }
+    }
+}
+
+/// What a span comes to on a target.
+fn bytes_of(span: Bytes, target: &Target) -> u64 {
+    match (span.0, target.info().size_bytes) {
+        (0, all) => all,
+        (some, all) => some.min(all),
     }
 }
 

@@ -85,10 +85,10 @@ fn begin_or_resume(
     let found = resume::find(outcome.store.store.as_deref(), target, &suite);
     if resume {
         let unfinished = found?.ok_or_else(|| resume::nothing(target))?;
+        let (suite, seed) = unfinished.apply(suite, target)?;
         if !outcome.quiet {
             unfinished.note_resumed(target);
         }
-        let (suite, seed) = unfinished.apply(suite)?;
         return Ok((suite, seed, Some(unfinished.result)));
     }
     // Without it, a store that cannot be read is no matter yet.

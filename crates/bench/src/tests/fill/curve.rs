@@ -56,7 +56,7 @@ pub(super) fn steady_ns(timed: &Timed) -> Option<u64> {
 }
 
 /// Its rate, MB/s.
-fn steady_rate(timed: &Timed) -> Option<f64> {
+pub(super) fn steady_rate(timed: &Timed) -> Option<f64> {
     Some(timed.len as f64 * 1e3 / steady_ns(timed)?.max(1) as f64)
 }
 

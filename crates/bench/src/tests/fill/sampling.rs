@@ -20,6 +20,11 @@ const DISK_CHUNK: u64 = 256 << 10;
 const DISK_CHUNK_MIN: u64 = 64 << 10;
 /// Times of requests of one size differ by so much, by what of a track is no whole request.
 const AS_FAST: f64 = 1.01;
+/// A disk loses something with each of its requests, a turn where nothing is cached or queued, if those of a full
+/// fill are so much faster: then they are used here, too, however uncertain they make a sample.
+const LOSS_MIN: f64 = 1.1;
+/// Requests of a full fill that a sample must hold to be compared at all.
+const ASKED_MIN: u64 = 16;
 /// Longest lead-in and longest sample of a place: longer ones say nothing more, they only take time.
 const SAMPLE_MAX: u64 = 128 << 20;
 /// Places on flash: fewer and longer ones, because the rate there hardly follows the position, while it
@@ -37,6 +42,8 @@ pub(super) struct Sampling {
     pub sample: u64,
     /// Bytes per request.
     pub chunk: u64,
+    /// The same of a full fill, where a disk has to be asked whether it needs longer ones.
+    pub asked: Option<u64>,
     /// Visits of the first place before all that count, on a disk: one that fills the write cache, and one for
     /// each of [`Sampling::trials`].
     pub warm_up: u64,
@@ -52,10 +59,16 @@ fn sizes(longest: u64) -> Vec<u64> {
 }
 
 /// The shortest requests that the drive takes as fast as any, by their sizes and the times of one sample of each.
-/// Requests that keep the electronics busy longer than the medium would show the electronics.
+/// Requests that keep the electronics busy longer than the medium would show the electronics. Those of a full fill
+/// only where all others lose.
 pub(super) fn shortest_as_fast(times: &[(u64, u64)]) -> Option<u64> {
-    let fastest = times.iter().map(|&(_, ns)| ns).min()? as f64;
-    let as_fast = times.iter().filter(|&&(_, ns)| ns as f64 <= fastest * AS_FAST);
+    let (long, short): (Vec<_>, Vec<_>) = times.iter().partition(|&&(size, _)| size > DISK_CHUNK);
+    let fastest = short.iter().map(|&(_, ns)| ns).min()? as f64;
+    let loses = |&&(_, ns): &&(u64, u64)| ns as f64 * LOSS_MIN < fastest;
+    if let Some(&(asked, _)) = long.iter().find(loses) {
+        return Some(asked);
+    }
+    let as_fast = short.iter().filter(|&&(_, ns)| ns as f64 <= fastest * AS_FAST);
     as_fast.map(|&(size, _)| size).min()
 }
 
@@ -79,7 +92,9 @@ impl Sampling {
             (budget / (u64::from(options.places) + 1) / 2).min(SAMPLE_MAX) / chunk * chunk
         });
         let long = shortest.max(chunks * chunk).max(of_whole);
-        let with_trials = 1 + sizes(chunk).len() as u64;
+        let is_long = disk.is_some() && asked > chunk && asked * ASKED_MIN <= long;
+        let asked = is_long.then_some(asked);
+        let with_trials = (1 + sizes(chunk).len() + asked.iter().len()) as u64;
         let warm_up = match disk {
             Some(_) if budget / (2 * long) >= with_trials + u64::from(PLACES_MIN) => with_trials,
             Some(_) => 1,
@@ -107,13 +122,14 @@ impl Sampling {
                 Bytes(capacity)
             ));
         }
-        Ok(Self { count, lead_in: half, sample: half, chunk, warm_up })
+        Ok(Self { count, lead_in: half, sample: half, chunk, asked, warm_up })
     }
 
     /// Sizes of requests to choose from, the longest first; none where only the longest is left because a
     /// small disk has no bytes for more.
     pub fn trials(self) -> Vec<u64> {
-        if self.warm_up > 1 { sizes(self.chunk) } else { Vec::new() }
+        let all = self.asked.into_iter().chain(sizes(self.chunk));
+        if self.warm_up > 1 { all.collect() } else { Vec::new() }
     }
 
     pub fn bytes(self) -> u64 {
