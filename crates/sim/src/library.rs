@@ -1,6 +1,7 @@
 //! Models as data: one TOML file per drive, the built-in ones and a user's own.
 
 mod built_in;
+mod culprit;
 mod data_sheet;
 mod drive;
 mod lines;

@@ -1,15 +1,17 @@
 //! What the reader of model files says of a mistake, in the words of someone who writes one.
 
+use super::culprit::{self, Culprit};
 use crate::numbers::plain;
 
 /// Where a mistake stands in `text` (first byte of the value, or of the table), and what it is, in one line.
 pub(super) fn mistake(text: &str, error: &toml::de::Error) -> (usize, String) {
     let at = error.span().map_or(0, |span| span.start);
     let message = in_words(error.message());
-    match key_before(text, at) {
-        Some(key) => (at, format!("{key}: {message}")),
-        None => match value_below(text, at, error.message()) {
-            Some((at, key)) => (at, format!("{key}: {message}")),
+    match culprit::find(text, at, error.message()) {
+        Some(Culprit { at, .. }) if message.starts_with("unknown field ") => (at, message),
+        Some(Culprit { at, field }) => (at, format!("{field}: {message}")),
+        None => match key_before(text, at) {
+            Some(key) => (at, format!("{key}: {message}")),
             None => (at, message),
         },
     }
@@ -91,26 +93,4 @@ fn key_before(text: &str, at: usize) -> Option<&str> {
     let part_of_key = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let key = &before[before.trim_end_matches(part_of_key).len()..];
     (!key.is_empty()).then_some(key)
-}
-
-/// The first value below the table header at byte `at` that is what the reader complains of, and its key: of
-/// tables with variants (`curve`, `profile`, `order`) the reader only names the table.
-fn value_below<'t>(text: &'t str, at: usize, message: &str) -> Option<(usize, &'t str)> {
-    let found =
-        ["invalid type: ", "invalid value: "].iter().find_map(|b| message.strip_prefix(b))?;
-    let found = match found.strip_prefix("string ") {
-        Some(quoted) => quoted.rsplit_once(", expected ")?.0,
-        None => found.split('`').nth(1)?,
-    };
-    let begin = at + text.get(at..)?.find('\n')? + 1;
-    let mut offset = begin;
-    for line in text[begin..].split_inclusive('\n').take_while(|line| !line.starts_with('[')) {
-        if let Some((key, value)) = line.split_once('=')
-            && value.trim_start().starts_with(found)
-        {
-            return Some((offset + line.len() - value.trim_start().len(), key.trim()));
-        }
-        offset += line.len();
-    }
-    None
 }

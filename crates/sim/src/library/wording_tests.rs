@@ -58,3 +58,54 @@ fn mistakes_are_told_in_the_words_of_the_file() {
         assert!(!message.contains('\n'), "{message}");
     }
 }
+
+#[test]
+fn in_tables_with_variants_mistakes_are_told_with_their_own_line_and_field() {
+    for (from, to, words) in [
+        // the same text stands in another field above
+        ("count = 30", "count = 207.1", ":37:9: count: is 207.1; give a whole number"),
+        ("count = 30", "count = nan", ":37:9: count: is NaN; give a whole number"),
+        ("count = 30", "count = []", ":37:9: count: is a list; give a whole number"),
+        ("count = 30", "count = [3]", ":37:9: count: is a list; give a whole number"),
+        ("count = 30", "count = {}", ":37:9: count: is a table; give a whole number"),
+        ("count = 30", "cuont = 30", ":37:1: unknown field `cuont`, expected"),
+        ("count = 30", "", ":33:1: the field count is missing"),
+        (
+            "near_root_ms = 11.78",
+            "near_root_ms = true",
+            ":51:16: near_root_ms: is true; give a num",
+        ),
+        ("near_root_ms = 11.78", "near_rot_ms = 11.78", ":51:1: unknown field `near_rot_ms`, exp"),
+        (
+            "band_cylinders = 128",
+            "band_cylinders = 1e3",
+            ":41:18: band_cylinders: is 1000.0; give a",
+        ),
+    ] {
+        let message = said("wd40efrx", from, to);
+        assert!(message.contains(words), "{to:?}: {message}");
+    }
+}
+
+#[test]
+fn mistakes_in_a_measured_list_are_told_with_their_place_in_it() {
+    let model = BUILT_IN.iter().find(|(name, _)| *name == "wd40efrx").unwrap().1;
+    let begin = model.find("[hdd.zones]").unwrap();
+    let end = begin + model[begin + 1..].find("\n[").unwrap() + 1;
+    for (second, words) in [
+        (
+            "{ cylinders = 1, sectors_per_track = \"x\" }",
+            ":37:40: list[1].sectors_per_track: is the",
+        ),
+        ("{ sectors_per_track = 8 }", ":37:3: list[1]: the field cylinders is missing"),
+        ("{ cylinders = 1, sectors_per_track = 8, skew = 1 }", ":37:43: unknown field `skew`"),
+        ("7", ":37:3: list[1]: is 7; give a table"),
+    ] {
+        let zones = format!(
+            "[hdd.zones]\nprofile = \"table\"\nlist = [\n  {{ cylinders = 9, sectors_per_track = 8 }},\n  {second},\n]\n"
+        );
+        let text = format!("{}{zones}{}", &model[..begin], &model[end..]);
+        let message = Model::parse("my.toml", &text).expect_err(second).to_string();
+        assert!(message.contains(words), "{second}: {message}");
+    }
+}

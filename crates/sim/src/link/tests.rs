@@ -74,6 +74,18 @@ fn large_requests_are_split_and_end_with_their_last_part() {
 }
 
 #[test]
+fn force_unit_access_reaches_the_drive_with_every_part() {
+    let params = LinkParams { max_transfer_bytes: Some(122_880), ..LinkParams::usb3_bulk_only() };
+    for fua in [true, false] {
+        let mut link = Link::new(&params, parallel(4)).unwrap();
+        link.submit(0, Request { fua, ..request(7, Op::Write, 4096, 1 << 20) });
+        run_all(&mut link);
+        assert_eq!(link.inner().log.len(), 9);
+        assert!(link.inner().log.iter().all(|(_, part)| part.fua == fua), "{fua}");
+    }
+}
+
+#[test]
 fn a_command_pays_controller_latency_and_status_once() {
     let params = LinkParams::usb3_uas();
     for op in [Op::Read, Op::Write] {

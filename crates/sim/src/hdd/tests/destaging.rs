@@ -1,6 +1,6 @@
 //! What a flush takes: whole sectors, partial ones, and the pause between.
 
-use super::host::Host;
+use super::host::{Host, random};
 use super::{mechanism_of, small_drive};
 use crate::device::{Nanos, Op};
 use crate::hdd::params::{HddParams, RmwParams, SmrParams};
@@ -116,6 +116,31 @@ fn the_read_of_a_partial_write_through_waits_for_the_pause_too() {
         let least = (overhead_ms + move_ms).max(gap_ms) + TURN_MS;
         assert!((least..least + 2.0 * block_ms).contains(&seen), "gap {gap_ms}: {seen}, {least}");
     }
+}
+
+#[test]
+fn what_is_too_old_goes_before_what_is_near() {
+    // far away, while the cache stays above its mark with writes to the first tracks
+    let far = 3000 << 20;
+    let waits = |age_limit_ms: f64| {
+        let mut params = small_drive();
+        params.write_cache.age_limit_ms = age_limit_ms;
+        let mut host = Host::new(&params);
+        host.one(Op::Write, far, 4096);
+        for near in random(Op::Write, 0, 64 << 20, 4096, 3000) {
+            host.run(1, [near]);
+            if host.disk.write_cache.ascending_from(far).next() != Some((far, far + 4096)) {
+                return host.now as f64 / 1e6;
+            }
+        }
+        assert!(host.now > 4_000_000_000);
+        f64::INFINITY
+    };
+    for limit_ms in [1000.0, 2000.0] {
+        let seen = waits(limit_ms);
+        assert!((limit_ms..limit_ms + 20.0 * TURN_MS).contains(&seen), "{limit_ms}: {seen}");
+    }
+    assert!(waits(30_000.0).is_infinite(), "else it would have gone without the limit");
 }
 
 /// A shingled drive without a write cache, and a pause of four turns.
