@@ -236,6 +236,9 @@ fn what_is_no_run_is_not_imported() {
     let file = scratch.file("runs.json", [0xff, 0xfe]);
     let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
     assert!(message.contains("runs.json") && message.contains("UTF-8"), "{message}");
+    // It has no end.
+    let message = scratch.drivescope(&["import", "/dev/zero", "--store", &other]).refused(2);
+    assert!(message.contains("cannot read /dev/zero: it is not JSON"), "{message}");
 }
 
 /// A Python program that holds the store until it is killed.

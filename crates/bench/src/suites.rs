@@ -176,10 +176,11 @@ fn parse(path: &str, text: &str) -> Result<Suite, SuiteError> {
     Ok(suite)
 }
 
-/// In one line, and with the nearest of the names that were expected, which stand in backticks behind the
-/// one that is unknown.
+/// In one line, in the words of a suite file, and with the nearest of the names that were expected, which stand
+/// in backticks behind the one that is unknown.
 fn with_nearest(message: &str) -> String {
     let message = message.lines().collect::<Vec<_>>().join(" ");
+    let message = message.replace("expected a sequence", "expected a list, like [100, 200]");
     let mut names = message.split('`').skip(1).step_by(2);
     let meant = names.next().and_then(|name| nearest(name, names));
     if message.starts_with("unknown") { message + &hint(meant.as_deref()) } else { message }

@@ -44,6 +44,7 @@ fn broken_files_are_named_with_line_and_column() {
         (&format!("{head}roundz = 3\n"), 4, 1, "did you mean 'rounds'"),
         (&format!("{head}[transfer]\ntime = \"5 parsecs\"\n"), 5, 8, "parsecs"),
         (&format!("{head}[transfer]\nshapes = [\"rnd4k_q0t1\"]\n"), 5, 10, "depth"),
+        (&format!("{head}[latency]\nrates = 100\n"), 5, 9, "expected a list, like [100, 200]"),
     ] {
         match parse("mine.toml", text).unwrap_err() {
             SuiteError::Broken { line: l, column: c, message, .. } => {

@@ -124,7 +124,7 @@ pub struct RunArguments {
     #[arg(long, value_enum)]
     pub engine: Option<EngineName>,
     /// Seed of all random choices, to repeat exactly the same requests.
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub seed: Option<u64>,
     /// Go on where the last full fill or verify of this device was ended: by Ctrl-C, kill or power cut.
     #[arg(long, conflicts_with_all = ["seed", "clean"])]
@@ -380,6 +380,11 @@ pub struct ImportArguments {
 fn rounds(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
     number.ok_or(format!("it must be a whole number between 1 and {ROUNDS_MAX}"))
+}
+
+/// Reads a seed.
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("it must be a whole number between 0 and {}", u64::MAX))
 }
 
 /// Parses the command line; help and mistakes are answered here.

@@ -18,7 +18,8 @@ drivescope against fio, made by `cargo xtask compare fio --write`; each section 
 figures it was made with. Medians of alternating pairs; ratios are drivescope / fio. fio: io_uring, fixed
 buffers, registered file, direct, `lat` percentiles. drivescope: io_uring, one round, no ramp. Reads are
 of one file of 1 GiB (512 MiB on the served disk); for writes each program lays out a file of its own in
-the same folder just before, and drivescope makes fresh data for every request, which fio does not.
+the same folder just before; drivescope makes fresh data for every request, fio changes a part of its own
+(`scramble_buffers`, its default; with `refill_buffers` it may make them more slowly than a drive takes them).
 What needs no fio is made by `cargo xtask compare budgets --write`.
 ";
 

@@ -152,9 +152,8 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     continuing::check(session, data, from, need)?;
     if wrote {
         write_all(session, record, from, size, data)?;
-        push_out(session, record, size, data).inspect_err(|_| {
-            record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole: true }, 0))
-        })?;
+        push_out(session, record, size, data)
+            .inspect_err(|_| record.remark(go_on_writing(session, size, size)))?;
         session.open_device().sync()?;
         session.open_device().evict()?;
     }
@@ -194,11 +193,7 @@ fn write_all(
 ) -> Result<(), BenchError> {
     let places = pieces(from, size);
     let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
-    // Stopped behind the last piece, what is left is to read.
-    let go_on = |timed: &[Timed]| match from + written_bytes(timed) {
-        at if at < size => how_to_go_on(session, Phase::VerifyWrite, at),
-        _ => how_to_go_on(session, Phase::VerifyRead { is_whole: true }, 0),
-    };
+    let go_on = |timed: &[Timed]| go_on_writing(session, from + written_bytes(timed), size);
     let so_far = |timed: &[Timed]| {
         let mut record = TestRecord::new(TestKind::Verify);
         report_written(&mut record, timed, written_bytes(timed));
@@ -210,6 +205,13 @@ fn write_all(
     let WrittenSum { timed, bytes } = sum;
     report_written(record, &timed, bytes);
     end.inspect_err(|_| record.remark(go_on(&timed)))
+}
+
+/// How to go on after a stop of the writing at `at`. Behind the last piece that is written once more: then a
+/// cache still has to be pushed out before anything is read back.
+fn go_on_writing(session: &Session<'_>, at: u64, size: u64) -> String {
+    let last = size.saturating_sub(1) / PIECE * PIECE;
+    how_to_go_on(session, Phase::VerifyWrite, at.min(last))
 }
 
 /// What is written again before everything is read back.

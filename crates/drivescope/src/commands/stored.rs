@@ -10,12 +10,15 @@ use drivescope_report::text::{self, RunRow};
 use drivescope_store::{
     Added, Filter, Location, RunSummary, Store, all_to_json, from_file, to_json,
 };
-use std::io::{ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 /// What `--table` says of a run that phybs would not print.
 pub const NO_PASSES: &str =
     "--table prints passes of phybs and this run has none; run --suite phybs makes them";
+
+/// More than any store's runs need, a megabyte each at most.
+const DOCUMENT_MAX_BYTES: u64 = 1 << 30;
 
 /// The store named by `--store`, without making one.
 pub fn open_existing(store: Option<&str>) -> Result<Store, Failure> {
@@ -188,11 +191,10 @@ pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
     let result = if path == Path::new("-") {
-        std::io::stdin().lock().read_to_string(&mut text).map(drop)
+        document(std::io::stdin().lock())
     } else {
-        std::fs::read_to_string(path).map(|read| text = read)
+        std::fs::File::open(path).and_then(|file| document(BufReader::new(file)))
     };
     result.map_err(|error| {
         let remedy = match error.kind() {
@@ -201,7 +203,19 @@ fn read(path: &Path) -> Result<String, Failure> {
             _ => "import reads files of drivescope export and run --json",
         };
         Failure::usage(format!("cannot read {}: {error}; {remedy}", path.display()))
-    })?;
+    })
+}
+
+/// A whole document; what does not begin as one is not read to its end, which it may not have.
+fn document(mut source: impl BufRead) -> std::io::Result<String> {
+    let first = source.fill_buf()?.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first.is_some_and(|byte| !b"{[".contains(byte)) {
+        return Err(std::io::Error::other("it is not JSON in UTF-8"));
+    }
+    let mut text = String::new();
+    if source.take(DOCUMENT_MAX_BYTES).read_to_string(&mut text)? as u64 == DOCUMENT_MAX_BYTES {
+        return Err(std::io::Error::other("it is too long to be one"));
+    }
     Ok(text)
 }
 
