@@ -98,8 +98,31 @@ impl CommandQueue {
                     best = (index, start);
                 }
             }
+            let first = self.first_of_run(best.0, at);
+            if first != best.0 {
+                best = (first, start(&self.commands[first]));
+            }
         }
         Some((self.commands.remove(best.0), best.1))
+    }
+
+    /// The command that begins the run of adjoining ones in which `index` stands. They go in the order of their
+    /// sectors: one that was left out would wait for a turn, and beside a stream until it starves.
+    fn first_of_run(&self, index: usize, at: Nanos) -> usize {
+        let mut first = index;
+        loop {
+            let command = &self.commands[first];
+            let precedes = |other: &Command| {
+                other.sector < command.sector
+                    && other.sector + other.count == command.sector
+                    && other.writes() == command.writes()
+                    && other.ready <= at
+            };
+            match self.commands.iter().take(self.window).position(precedes) {
+                Some(other) => first = other,
+                None => return first,
+            }
+        }
     }
 
     /// Removes and returns everything.
@@ -137,6 +160,20 @@ mod tests {
                 queue.push(command(&mechanism, id, sector, 0));
             }
             assert_eq!(order(&mut queue, &mechanism, 0, fcfs), expected);
+        }
+    }
+
+    #[test]
+    fn adjoining_commands_go_in_the_order_of_their_sectors() {
+        let mechanism = mechanism_of(&small_drive());
+        // The head has just missed the first of them.
+        let at = mechanism.layout().locate(300).angle + 1;
+        for (fcfs, expected) in [(false, [1, 3, 2, 4]), (true, [1, 2, 3, 4])] {
+            let mut queue = CommandQueue::new(32, 1_000_000_000);
+            for (id, sector) in [(1, 300), (2, 302), (3, 301), (4, 100)] {
+                queue.push(command(&mechanism, id, sector, 0));
+            }
+            assert_eq!(order(&mut queue, &mechanism, at, fcfs), expected);
         }
     }
 

@@ -173,6 +173,17 @@ fn reads_that_skip_forward_ride_on_read_ahead_but_do_not_carry_it_on() {
 }
 
 #[test]
+fn of_a_queue_of_adjoining_reads_none_is_left_behind() {
+    let mut host = Host::new(&small_drive());
+    let (chunk, file) = (1024 * KIB, 64);
+    // Again and again over the same file: at its end the head has to go back.
+    let times = host.run(8, (0..400).map(|i| (Op::Read, i % file * chunk, chunk)));
+    let longest = times.iter().max().unwrap();
+    // Eight of them, each 10 ms and a crossing, and one seek.
+    assert!(*longest < 150_000_000, "{longest} ns");
+}
+
+#[test]
 fn a_force_unit_access_write_reaches_the_medium() {
     let mut host = Host::new(&small_drive());
     let request =
