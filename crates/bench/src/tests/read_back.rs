@@ -144,7 +144,7 @@ pub(super) struct ReadBackOutcome {
 
 impl ReadBackOutcome {
     /// Nothing was looked at yet.
-    fn at(start: u64) -> Self {
+    pub(super) fn at(start: u64) -> Self {
         Self {
             tally: Tally::default(),
             reached: start,
