@@ -187,6 +187,9 @@ impl Fill<'_> {
         }
         curve::report(record, &curve);
         self.report_written(record, "write", bytes);
+        if let Some(last) = before.last() {
+            record.metric("write.start_bytes", vec![last.to as f64]);
+        }
         // Shingled disks have a cache that ends, too.
         curve::report_knee(record, &curve, self.fall_min());
         if self.disk.is_some() {

@@ -125,7 +125,10 @@ fn what_an_earlier_pass_wrote_is_lost() {
     Payload::new(1, 0).fill(&mut drive.contents[MIB as usize..][..4096], MIB);
     let tally = drive.read_back().tally;
     assert_eq!((tally.intact, tally.lost), (4 * MIB - 4096, 4096));
-    assert_eq!((tally.first_wrong, tally.last_wrong), (Some(dropped.start), Some(dropped.end - 512)));
+    assert_eq!(
+        (tally.first_wrong, tally.last_wrong),
+        (Some(dropped.start), Some(dropped.end - 512))
+    );
     assert_eq!(tally.newest_pass, Some(1));
 }
 
