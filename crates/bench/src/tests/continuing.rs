@@ -85,6 +85,14 @@ pub(super) fn newest_pass(
     Ok(newest)
 }
 
+/// How something ended that was done in whole: a stop that came meanwhile has nothing left to go on with.
+pub(super) fn unless_too_late(end: Result<(), BenchError>) -> Result<(), BenchError> {
+    match end {
+        Err(BenchError::Interrupted) => Ok(()),
+        end => end,
+    }
+}
+
 /// Nothing that was read back was written with this seed.
 pub(super) fn no_stamps(seed: u64) -> BenchError {
     BenchError::Unsuitable(format!(

@@ -173,6 +173,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
         record.metric("capacity.cache_bytes", vec![push_bytes(session, size) as f64]);
     }
     let at = outcome.tally.first_bad().unwrap_or(outcome.reached).min(outcome.reached);
+    let end = if at == size { continuing::unless_too_late(end) } else { end };
     end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at)))
 }
 
@@ -282,7 +283,9 @@ fn read_back(
     let checkpoint = || {
         session.checkpoint(|| {
             let mut record = TestRecord::new(TestKind::Verify);
-            let at = control.settled().max(start);
+            // A run that is killed with only its end before it must leave something to go on with.
+            let last = size.saturating_sub(1) / u64::from(CHUNK) * u64::from(CHUNK);
+            let at = control.settled().max(start).min(last);
             record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at));
             record
         });
