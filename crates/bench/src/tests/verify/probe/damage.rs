@@ -1,7 +1,7 @@
 //! Behind the first block that lost its data: is anything kept there?
 //!
-//! Where capacity is missing, nothing is. A drive that lost what lies in the middle, or drops one write in a hundred,
-//! is damaged, and what it announces may all be there.
+//! Where capacity is missing, nothing is. A drive that lost what lies in the middle, or drops one write in a
+//! hundred, is damaged, and what it announces may all be there.
 
 use super::{Blocks, Found, PASS_SAMPLE, Probe, Stopped};
 
