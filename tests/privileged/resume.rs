@@ -1,8 +1,9 @@
 //! `--resume`: one word goes on with a full fill or verify that was killed, and the result is about all of it.
 
 use super::fill_verify::SLOW_FILL;
-use super::guards::{Loop, OnLoop, image_of_noise};
-use super::stamps::{stamped, value};
+use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
+use super::is_privileged;
+use super::stamps::{stamped, value, wait_for_writes};
 use crate::support::json::{array, findings, statuses, test_of, text};
 use crate::support::{Running, Scratch, wait_for};
 use rustix::process::Signal;
@@ -64,7 +65,10 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
     let x: Vec<f64> = array(&curve["x"]).iter().map(|x| x.as_f64().unwrap()).collect();
     assert_eq!((x[0], x[x.len() - 1]), (0.0, (256 * MIB) as f64));
     assert!(x.windows(2).all(|pair| pair[0] < pair[1]), "{x:?}");
+    assert_eq!(value(&run, "fill.write.start_bytes"), from as f64);
     assert!(value(&run, "fill.whole.time_s") > 0.0);
+    let shown = scratch.drivescope(&["show", text(&run["id"])]).code(0).stdout;
+    assert!(shown.contains("a whole fill took") && !shown.contains("samples"), "{shown}");
     assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap");
     // It has come to its end: there is nothing more to go on with, and nothing to tell.
     let again = ["--test=fill", "--resume", &destroy];
@@ -103,6 +107,83 @@ fn a_verify_of_a_part_is_resumed_as_one_of_that_part() {
     assert!(!findings(&run).contains(&"F031"), "{:?}", findings(&run));
     let sectors = stamped(&image);
     assert!(sectors[(2048 * MIB / 512) as usize..].iter().all(|is_stamped| !is_stamped));
+}
+
+/// A stop that comes while the last piece is written: everything is done, and nothing is left to go on with.
+#[test]
+fn a_fill_stopped_in_its_last_piece_is_complete() {
+    let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::of_noise(256) else { return };
+    let in_one_piece = ["--test=fill", "--set=fill.mode=full", "--set=fill.chunk=256MiB", "--json"];
+    let stopped = (0..20).find_map(|_| {
+        let running = scratch.run_call(&device.node, &[&in_one_piece, &[&destroy]]).start();
+        wait_for_writes(&running, 1 << 20);
+        running.signal(Signal::INT);
+        let ended = running.end();
+        (ended.exit_code() == Some(130)).then_some(ended)
+    });
+    let run = stopped.expect("one of twenty is stopped while it writes").json();
+    assert_eq!(statuses(&run), [("fill", "done")]);
+    assert!(value(&run, "fill.whole.time_s") > 0.0);
+    assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap");
+}
+
+/// Stopped while the beginning is written once more to push the end out of a cache: that is done again, or a cache
+/// could answer for what a drive has not kept.
+#[test]
+fn a_verify_stopped_before_its_reading_pushes_the_cache_out_again() {
+    let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::of_noise(256) else { return };
+    let pushing = [VERIFY, &["--set=verify.cache=128MiB"]].concat();
+    let written_once = |run: &serde_json::Value| {
+        let written = array(&test_of(run, "verify")["metrics"]).iter();
+        let mut written = written.filter(|metric| metric["key"] == "verify.write.written_bytes");
+        let reads = text(&test_of(run, "verify")["reason"]).contains("of the read phase");
+        written.next().is_some_and(|metric| metric["value"] == (256 * MIB) as f64) && !reads
+    };
+    let stopped = (0..20).find_map(|_| {
+        let running = scratch.run_call(&device.node, &[&pushing, &[&destroy]]).start();
+        wait_for_writes(&running, 260 * MIB);
+        running.signal(Signal::INT);
+        let ended = running.end();
+        let run = (ended.exit_code() == Some(130)).then(|| ended.json());
+        run.filter(written_once)
+    });
+    let stopped = stopped.expect("one of twenty is stopped before it reads");
+    let reason = text(&test_of(&stopped, "verify")["reason"]);
+    let again = format!("--set verify.phase=write --set verify.from={}", 192 * MIB);
+    assert!(reason.ends_with(&again), "{reason}");
+    let resume = ["--test=verify", "--json", "--resume", &destroy];
+    let run = scratch.run(&device.node, &[&resume]).code(0).json();
+    assert_eq!(value(&run, "verify.write.written_bytes"), (64 * MIB) as f64);
+    assert_eq!(value(&run, "verify.capacity.real_bytes"), (256 * MIB) as f64);
+}
+
+/// Writes fail from some byte on, as behind a cable that came off; then the device takes them again.
+#[test]
+fn a_fill_and_a_verify_that_failed_are_resumed() {
+    if !is_privileged() {
+        return;
+    }
+    let fill = ["--test=fill", "--set=fill.mode=full", "--json"];
+    for (test, options) in [("fill", &fill[..]), ("verify", VERIFY)] {
+        let scratch = Scratch::new();
+        let room = ["-t", "tmpfs", "-o", "size=160M"];
+        let Some(mount) = Mount::new(&scratch, "drivescope-test", &room) else { return };
+        let image = mount.text("image");
+        std::fs::File::create(&image).unwrap().set_len(256 * MIB).unwrap();
+        let Some(device) = Loop::attach(&image, &[]) else { return };
+        let destroy = format!("--destroy={}:{}", device.name(), 256 * MIB);
+        let failed = scratch.run(&device.node, &[options, &[&destroy]]).code(4).json();
+        let reason = text(&test_of(&failed, test)["reason"]);
+        assert!(reason.contains("write at byte") && reason.contains("--resume goes"), "{reason}");
+        tool("mount", &["-o", "remount,size=300M", &mount.point]).unwrap();
+        let options = [&format!("--test={test}"), "--json", "--resume", &destroy];
+        // The failure before belongs to a curve that begins with what was written then.
+        let code = if test == "fill" { 1 } else { 0 };
+        let run = scratch.run(&device.node, &[&options]).code(code).json();
+        assert_eq!(statuses(&run), [(test, "done")]);
+        assert!(run["plan"]["suite"][test]["from"].as_u64() > Some(0), "{run}");
+        assert!(stamped(&image).iter().all(|&is_stamped| is_stamped), "a gap");
+    }
 }
 
 #[test]

@@ -22,7 +22,10 @@ const CHANGED_BITS_MAX: u32 = 7;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
     /// What some pass of this seed wrote there.
-    Own,
+    Own {
+        /// In which pass.
+        pass: u64,
+    },
     /// What some pass of this seed wrote elsewhere.
     Other {
         /// Byte offset to which it was written.
@@ -53,6 +56,11 @@ impl Payload {
     /// Data of one pass; another pass over the same offset gives other data.
     pub fn new(seed: u64, pass: u64) -> Self {
         Self { seed, pass }
+    }
+
+    /// Which pass.
+    pub fn pass(self) -> u64 {
+        self.pass
     }
 
     #[inline]
@@ -99,7 +107,8 @@ impl Payload {
         let mut expected = [0; SECTOR];
         Self::new(self.seed, pass).fill_sector(&mut expected, stamp);
         if *sector == expected {
-            return if stamp == offset { Held::Own } else { Held::Other { offset: stamp, pass } };
+            let is_own = stamp == offset;
+            return if is_own { Held::Own { pass } } else { Held::Other { offset: stamp, pass } };
         }
         self.fill_sector(&mut expected, offset);
         let wrong_bits: u32 =
@@ -150,8 +159,8 @@ mod tests {
             sector
         };
         let (data, earlier) = (Payload::new(7, 3), Payload::new(7, 1));
-        assert_eq!(data.held(&sector(data, 512), 512), Held::Own);
-        assert_eq!(data.held(&sector(earlier, 512), 512), Held::Own);
+        assert_eq!(data.held(&sector(data, 512), 512), Held::Own { pass: 3 });
+        assert_eq!(data.held(&sector(earlier, 512), 512), Held::Own { pass: 1 });
         let other = Held::Other { offset: 512, pass: 1 };
         assert_eq!(data.held(&sector(earlier, 512), 8192), other);
         let mut damaged = sector(data, 512);

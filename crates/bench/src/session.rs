@@ -23,6 +23,7 @@ use drivescope_model::findings::Finding;
 use drivescope_model::host::Calibration;
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Engine, Plan, PlannedTest, Restores, WriteLevel};
+use drivescope_model::stopped::Stopped;
 use drivescope_model::target::{FileSystem, IoMode, TargetKind};
 use drivescope_model::units::{Bytes, Secs};
 use std::ops::Range;
@@ -221,7 +222,7 @@ impl<'a> Session<'a> {
             Err(BenchError::Unsuitable(why)) => (TestStatus::Skipped, Some(why)),
             Err(error) => {
                 result.findings.extend(validity::of_error(&error, self.target.info().kind));
-                (TestStatus::Failed, Some(error.to_string()))
+                (TestStatus::Failed, Some(with_a_way_on(&error, &remarks)))
             }
         };
         if result.reason.is_none() && !remarks.is_empty() {
@@ -423,6 +424,16 @@ impl<'a> Session<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Why a test failed and, where that is known, how to go on: a cable that came off is no reason to begin anew.
+fn with_a_way_on(error: &BenchError, remarks: &[String]) -> String {
+    let is_way = |remark: &&String| {
+        let stopped: Result<Stopped, ()> = remark.parse();
+        stopped.is_ok_and(|stopped| stopped.is_worthwhile())
+    };
+    let way = remarks.iter().rfind(is_way).map(|remark| format!("; {remark}"));
+    format!("{error}{}", way.unwrap_or_default())
 }
 
 /// Distinguishes folders of runs that share a directory.

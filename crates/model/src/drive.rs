@@ -92,6 +92,14 @@ pub struct Partition {
     pub mounts: Vec<String>,
 }
 
+impl Partition {
+    /// Whether it is an extended one, which begins wherever the table of those within it has room: the kernel
+    /// shows a page of it at most, too little for anything that is read or written.
+    pub fn is_extended(&self) -> bool {
+        (1..=4096).contains(&self.size_bytes)
+    }
+}
+
 /// Health as SMART tells it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Health {

@@ -135,7 +135,7 @@ pub const QUANTITIES: &[Quantity] = &[
     less("reported_bytes", "bytes", "physical sector that the drive reports"),
     less("shift_bytes", "bytes", "where the first physical sector begins, behind the first byte"),
     less("penalty_ratio", "1", "time of a misaligned write by that of an aligned one"),
-    less("start_bytes", "bytes", "first byte of a partition"),
+    less("start_bytes", "bytes", "first byte of a partition, or of what a resumed run wrote"),
     less("misaligned_bytes", "bytes", "how far it lies behind a boundary of physical sectors"),
     less("pass_ms", "ms", "wall time of one pass of phybs"),
     more("tps", "1/s", "requests per second of a pass of phybs"),

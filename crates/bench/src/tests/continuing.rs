@@ -71,6 +71,28 @@ pub(super) fn check(
     )))
 }
 
+/// The newest pass of `data`'s seed that wrote anything before `to`, as far as a few pieces tell.
+pub(super) fn newest_pass(
+    session: &Session<'_>,
+    data: Payload,
+    to: u64,
+) -> Result<Option<u64>, BenchError> {
+    let mut newest = None;
+    for span in pieces(to).chain((to > 0).then_some(to.saturating_sub(PIECE)..to)) {
+        session.check_stop()?;
+        newest = newest.max(read(session, data, span)?.tally.newest_pass);
+    }
+    Ok(newest)
+}
+
+/// How something ended that was done in whole: a stop that came meanwhile has nothing left to go on with.
+pub(super) fn unless_too_late(end: Result<(), BenchError>) -> Result<(), BenchError> {
+    match end {
+        Err(BenchError::Interrupted) => Ok(()),
+        end => end,
+    }
+}
+
 /// Nothing that was read back was written with this seed.
 pub(super) fn no_stamps(seed: u64) -> BenchError {
     BenchError::Unsuitable(format!(
@@ -82,9 +104,13 @@ pub(super) fn no_stamps(seed: u64) -> BenchError {
 /// What is looked at: the last part before `from`, and pieces of all before; nothing before 0.
 fn spans(from: u64) -> impl Iterator<Item = Range<u64>> {
     let tail = from.saturating_sub(TAIL);
-    let step = (tail / PIECES).next_multiple_of(PIECE).max(PIECE);
-    let pieces = (0..tail).step_by(step as usize).map(move |at| at..tail.min(at + PIECE));
-    pieces.chain((from > 0).then_some(tail..from))
+    pieces(tail).chain((from > 0).then_some(tail..from))
+}
+
+/// Pieces of all before `to`.
+fn pieces(to: u64) -> impl Iterator<Item = Range<u64>> {
+    let step = (to / PIECES).next_multiple_of(PIECE).max(PIECE);
+    (0..to).step_by(step as usize).map(move |at| at..to.min(at + PIECE))
 }
 
 fn read(
@@ -94,7 +120,8 @@ fn read(
 ) -> Result<ReadBackOutcome, BenchError> {
     let control = Control::default();
     let unit = session.open_device().align_bytes().max(512);
-    let task = ReadBack { span, chunk: CHUNK, unit, depth: DEPTH, data, control: &control };
+    let (chunk, depth, any_pass) = (CHUNK, DEPTH, true);
+    let task = ReadBack { span, chunk, unit, depth, data, any_pass, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
     let stop = || {
         if session.stopped() {

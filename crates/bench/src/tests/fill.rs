@@ -154,6 +154,9 @@ impl Fill<'_> {
             end = written.and_then(|written| written.add_to(&mut sum));
         }
         let WrittenSum { timed, bytes } = sum;
+        if from + written_bytes(&timed) >= self.size {
+            end = continuing::unless_too_late(end);
+        }
         let curve = self.report(record, &before, &timed, bytes);
         if curve.first().is_some_and(|step| step.from == 0) && end.is_ok() {
             curve::report_whole(record, &curve);
@@ -187,6 +190,9 @@ impl Fill<'_> {
         }
         curve::report(record, &curve);
         self.report_written(record, "write", bytes);
+        if let Some(last) = before.last() {
+            record.metric("write.start_bytes", vec![last.to as f64]);
+        }
         // Shingled disks have a cache that ends, too.
         curve::report_knee(record, &curve, self.fall_min());
         if self.disk.is_some() {
@@ -195,9 +201,12 @@ impl Fill<'_> {
         curve
     }
 
-    /// The record of a full fill as it would be if the program ended now.
+    /// The record of a full fill as it would be if the program ended now. After its last piece, without that: a
+    /// killed run that had only its end before it must leave something to go on with.
     fn so_far(&self, from: u64, before: &[curve::Step], timed: &[Timed]) -> TestRecord {
         let mut record = TestRecord::new(TestKind::Fill);
+        let is_all = from + written_bytes(timed) >= self.size;
+        let timed = &timed[..timed.len() - usize::from(is_all && !timed.is_empty())];
         self.report(&mut record, before, timed, written_bytes(timed));
         record.remark(self.how_to_go_on(from + written_bytes(timed)));
         record

@@ -36,6 +36,8 @@ pub(super) struct Tally {
     pub unreadable_end: Option<u64>,
     /// Offset of the last sector that is intact.
     pub last_good: Option<u64>,
+    /// The newest pass of this seed that was met anywhere.
+    pub newest_pass: Option<u64>,
     /// Shortest distance between a sector and the one whose data it holds.
     pub module: Option<u64>,
 }
@@ -44,7 +46,7 @@ impl Tally {
     fn add(&mut self, held: Held, at: u64) {
         let bytes = SECTOR as u64;
         match held {
-            Held::Own => {
+            Held::Own { .. } => {
                 self.intact += bytes;
                 // Requests are answered in any order.
                 self.last_good = self.last_good.max(Some(at));
@@ -114,6 +116,9 @@ pub(super) struct ReadBack<'c> {
     pub depth: u32,
     /// What was written.
     pub data: Payload,
+    /// Whether what another pass of its seed wrote will do, too. If not, that is lost: a drive that dropped the
+    /// last write still has the one before.
+    pub any_pass: bool,
     /// The outside.
     pub control: &'c Control,
 }
@@ -139,7 +144,7 @@ pub(super) struct ReadBackOutcome {
 
 impl ReadBackOutcome {
     /// Nothing was looked at yet.
-    fn at(start: u64) -> Self {
+    pub(super) fn at(start: u64) -> Self {
         Self {
             tally: Tally::default(),
             reached: start,
@@ -234,7 +239,14 @@ impl ReadBack<'_> {
     fn sort(&self, data: &[u8], offset: u64, tally: &mut Tally) {
         let (sectors, _) = data.as_chunks::<SECTOR>();
         for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
-            tally.add(self.data.held(sector, at), at);
+            let held = self.data.held(sector, at);
+            let (Held::Own { pass } | Held::Other { pass, .. }) = held else {
+                tally.add(held, at);
+                continue;
+            };
+            tally.newest_pass = tally.newest_pass.max(Some(pass));
+            let is_stale = !self.any_pass && pass != self.data.pass();
+            tally.add(if is_stale { Held::Lost } else { held }, at);
         }
     }
 }

@@ -38,8 +38,9 @@ const SIMULATED_MAX: Bytes = Bytes::gib(4);
 const DEPTH: u32 = 4;
 /// Pieces in which everything is written: short, so that it can be stopped at any time.
 const PIECE: u64 = 64 << 20;
-/// The pass of a full run. It stays the same when the run is continued.
-const FULL_PASS: u64 = 1;
+/// The first pass of full runs; no other test comes so far. What an earlier one of the same seed wrote, as a rerun
+/// meets it, must not pass for what a drive was told to write last.
+const FULL_PASS: u64 = 1 << 32;
 /// Single reads of a quick run on an honest drive: landmarks and samples.
 const QUICK_READS: f64 = 12_000.0;
 
@@ -145,9 +146,9 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
 
 fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result<(), BenchError> {
     let options = &session.plan.suite.verify;
-    let data = Payload::new(session.plan.seed, FULL_PASS);
     let from = options.from.0 / u64::from(CHUNK) * u64::from(CHUNK);
     let wrote = options.phase == VerifyPhase::Write;
+    let data = data_of(session, from, size)?;
     let need = if wrote { Need::All } else { Need::Any(size) };
     continuing::check(session, data, from, need)?;
     if wrote {
@@ -172,7 +173,22 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
         record.metric("capacity.cache_bytes", vec![push_bytes(session, size) as f64]);
     }
     let at = outcome.tally.first_bad().unwrap_or(outcome.reached).min(outcome.reached);
+    let end = if at == size { continuing::unless_too_late(end) } else { end };
     end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at)))
+}
+
+/// What is written, or was: the pass behind all that left stamps here, or that of the run that goes on.
+fn data_of(session: &Session<'_>, from: u64, size: u64) -> Result<Payload, BenchError> {
+    let seed = session.plan.seed;
+    let writes = session.plan.suite.verify.phase == VerifyPhase::Write;
+    let (begins, before) = (writes && from == 0, if writes && from > 0 { from } else { size });
+    let newest = continuing::newest_pass(session, Payload::new(seed, FULL_PASS), before)?;
+    let pass = match newest {
+        Some(pass) if begins => FULL_PASS.max(pass.saturating_add(1)),
+        Some(pass) => pass,
+        None => FULL_PASS,
+    };
+    Ok(Payload::new(seed, pass))
 }
 
 /// Whether the run that this one goes on with has read everything before `from` and found it intact.
@@ -261,12 +277,15 @@ fn read_back(
     let control = Control::default();
     let unit = session.open_device().align_bytes().max(512);
     let span = start..size;
-    let task = ReadBack { span, chunk: CHUNK, unit, depth: DEPTH, data, control: &control };
+    let (chunk, depth, any_pass) = (CHUNK, DEPTH, false);
+    let task = ReadBack { span, chunk, unit, depth, data, any_pass, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
     let checkpoint = || {
         session.checkpoint(|| {
             let mut record = TestRecord::new(TestKind::Verify);
-            let at = control.settled().max(start);
+            // A run that is killed with only its end before it must leave something to go on with.
+            let last = size.saturating_sub(1) / u64::from(CHUNK) * u64::from(CHUNK);
+            let at = control.settled().max(start).min(last);
             record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at));
             record
         });

@@ -161,6 +161,37 @@ fn a_full_run_is_continued() {
     assert!(result.findings.is_empty());
 }
 
+/// The pass of the stamp at a byte of a simulated drive that keeps its contents.
+fn pass_at(drive: &drivescope_drive::Target, at: u64) -> u64 {
+    let mut sector = [0; 512];
+    drive.simulated().unwrap().fetch(at, &mut sector);
+    u64::from_le_bytes(sector[8..16].try_into().unwrap())
+}
+
+/// A rerun has the same seed: if the drive drops its writes, what the run before left must not look like them.
+#[test]
+fn a_full_run_writes_what_no_earlier_one_of_its_seed_has_written() {
+    let drive = run_target("sim:pm871b-128");
+    let places = [0, 32 << 20, (96 << 20) - 512];
+    let mut before = [0; 3];
+    for size in [96, 32, 96] {
+        done(&run_at(&drive, full(Bytes::mib(size)), 7, false));
+        let written = places.map(|at| pass_at(&drive, at));
+        assert!(written[0] > before[0].max(FULL_PASS - 1) && written[0] > before[2], "{written:?}");
+        assert!(size == 32 || written == [written[0]; 3], "{written:?}");
+        before = written;
+    }
+    // One that goes on writes the same, and one that only reads knows it.
+    let mut suite = full(Bytes::mib(96));
+    suite.verify.from = Bytes::mib(32);
+    let went_on = run_at(&drive, suite, 7, false);
+    let read = run_at(&drive, reading(full(Bytes::mib(96))), 7, false);
+    for result in [went_on, read] {
+        assert_eq!(value(done(&result), "verify.read.intact_bytes"), Some((96 << 20) as f64));
+    }
+    assert_eq!(places.map(|at| pass_at(&drive, at)), before);
+}
+
 /// Another seed, or a drive that was never written: no reason to accuse it.
 #[test]
 fn a_read_accuses_nobody_without_the_stamps_of_its_seed() {

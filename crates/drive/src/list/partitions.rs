@@ -21,19 +21,21 @@ pub(crate) fn partitions(disk: &Device, usage: &Usage) -> Vec<Partition> {
 fn partition(disk: &Device, part: &Device, usage: &Usage) -> Partition {
     // sysfs counts 512-byte sectors whatever the sector of the drive.
     let start_bytes = part.number_attr::<u64>("start").unwrap_or(0).saturating_mul(512);
-    Partition {
+    let behind = misaligned_bytes(
+        start_bytes,
+        disk.number_attr("queue/physical_block_size").unwrap_or(512),
+        // -1, which is no u64, means that the kernel could not align the layers: no offset.
+        disk.number_attr("alignment_offset").unwrap_or(0),
+    );
+    let found = Partition {
         name: part.name.clone(),
         start_bytes,
         size_bytes: part.size_bytes(),
-        misaligned_bytes: misaligned_bytes(
-            start_bytes,
-            disk.number_attr("queue/physical_block_size").unwrap_or(512),
-            // -1, which is no u64, means that the kernel could not align the layers: no offset.
-            disk.number_attr("alignment_offset").unwrap_or(0),
-        ),
+        misaligned_bytes: 0,
         content: content(part, usage),
         mounts: usage.places(&part.name),
-    }
+    };
+    if found.is_extended() { found } else { Partition { misaligned_bytes: behind, ..found } }
 }
 
 /// How far a start lies behind a boundary of physical sectors.
@@ -84,6 +86,22 @@ mod tests {
         assert_eq!((second.name.as_str(), second.misaligned_bytes), ("nvme0n1p1", 0));
         assert_eq!(second.content.as_deref(), Some("ext4"));
         assert_eq!(second.mounts, ["/"]);
+    }
+
+    /// As many installers make them: two sectors before the logical one, which is aligned.
+    #[test]
+    fn an_extended_partition_has_nothing_to_align() {
+        let fake = Fake::new();
+        fake.disk("pci0000:00/block/sda", (8, 0), 1 << 30);
+        fake.attrs("sda", &[("queue/physical_block_size", "4096")]);
+        fake.partition("sda", 2, (8, 2), 501_758, 2);
+        fake.partition("sda", 5, (8, 5), 501_760, 1_000_000);
+        fake.partition("sda", 6, (8, 6), 1_501_761, 8192);
+        let disk = Device::open(&fake.roots, "sda").unwrap();
+        let found = partitions(&disk, &Usage::default());
+        let behind: Vec<u64> = found.iter().map(|part| part.misaligned_bytes).collect();
+        assert_eq!(behind, [0, 0, 512], "{found:?}");
+        assert_eq!(found.iter().filter(|part| part.is_extended()).count(), 1);
     }
 
     #[test]

@@ -80,9 +80,7 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     let written: f64 =
         ["write", "burst"].iter().filter_map(|cell| value(cell, "written_bytes")).sum();
     if let Some(seconds) = value("whole", "time_s") {
-        let (from, to) = ends(curve);
-        let whole = written >= (to - from) * WHOLE_SHARE;
-        let text = if whole {
+        let text = if !is_sampled(result, curve) {
             format!("a whole fill took {}", Secs(seconds))
         } else if value("burst", "written_bytes").is_some() {
             let seconds = Secs(seconds);
@@ -106,7 +104,7 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         let least = smallest_fall(result, "fill.burst.burst_mb_s");
         let text = format!("no fall of the rate{least} within {} in one go", Bytes(burst as u64));
         flow = flow.item(Role::Dim, &text, DOT);
-    } else if written > 0.0 && is_sampled(result) {
+    } else if written > 0.0 && is_sampled(result, curve) {
         flow = flow.item(Role::Dim, "samples cannot show where a fast cache ends", DOT);
     }
     flow.lines(2, style)
@@ -133,10 +131,13 @@ fn smallest_fall(result: &TestResult, key: &str) -> String {
     resolution.map_or(String::new(), |share| format!(" by {} % or more", percent(share * 100.0)))
 }
 
-/// Whether the curve was estimated from places.
-fn is_sampled(result: &TestResult) -> bool {
-    let (from, to) = ends(&staircase(result, "fill.write.mb_s"));
-    let written = find(result, "write", "written_bytes").map_or(0.0, |metric| metric.value);
+/// Whether the curve was estimated from places: less was written than it is long, by this run or the one that it
+/// goes on with.
+fn is_sampled(result: &TestResult, curve: &[(f64, f64)]) -> bool {
+    let (from, to) = ends(curve);
+    let bytes = |cell, quantity| find(result, cell, quantity).map_or(0.0, |metric| metric.value);
+    let before = (bytes("write", "start_bytes") - from).max(0.0);
+    let written = before + bytes("write", "written_bytes") + bytes("burst", "written_bytes");
     written < (to - from) * WHOLE_SHARE
 }
 
@@ -199,6 +200,15 @@ mod tests {
         let text = table(&filled(4e12), Style::default());
         assert!(text.contains("a whole fill took 8 h 20 min"), "{text}");
         assert!(!text.contains("cannot show"), "{text}");
+    }
+
+    #[test]
+    fn what_was_written_before_a_resumed_run_is_no_estimate() {
+        let mut resumed = filled(1e12);
+        resumed.metrics.push(metric("fill.write.start_bytes", &[3e12]));
+        let text = table(&resumed, Style::default());
+        assert!(text.contains("a whole fill took 8 h 20 min · 1.00 TB written"), "{text}");
+        assert!(!text.contains("samples"), "{text}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::metrics::find;
 use crate::flow::{DOT, Flow};
 use crate::number::{percent, three};
 use crate::style::{Role, Style};
+use drivescope_model::findings::FindingId;
 use drivescope_model::{Bytes, TestResult};
 
 pub(super) fn table(result: &TestResult, style: Style) -> String {
@@ -30,7 +31,7 @@ fn verdict(result: &TestResult, style: Style) -> String {
     let capacity = |quantity| bytes(result, "capacity", quantity);
     let (Some(announced), Some(real)) = (capacity("announced_bytes"), capacity("real_bytes"))
     else {
-        return unjudged(capacity("announced_bytes"), capacity("silent_bytes"), flow, style);
+        return unjudged(result, flow, style);
     };
     let announced_text = Bytes(announced);
     if value(result, "fake", "module_bytes").is_none() {
@@ -76,11 +77,21 @@ fn verdict(result: &TestResult, style: Style) -> String {
 }
 
 /// Why nothing is said of the capacity: not all was done, or requests failed.
-fn unjudged(announced: Option<u64>, silent: Option<u64>, flow: Flow, style: Style) -> String {
-    let (role, text) = match (announced, silent) {
+fn unjudged(result: &TestResult, flow: Flow, style: Style) -> String {
+    let capacity = |quantity| bytes(result, "capacity", quantity);
+    let has_lost = result.findings.iter().any(|finding| finding.id == FindingId::DataMismatch);
+    let (role, text) = match (capacity("announced_bytes"), capacity("silent_bytes")) {
         (None, _) => {
             let text = "the capacity is not judged: this run did not write and read all of it";
             (Role::Warn, text.to_string())
+        }
+        (Some(announced), None) if has_lost => {
+            let announced = Bytes(announced);
+            let text = format!(
+                "the drive loses data: of {announced}, some blocks did not keep what was written (F019), and \
+                 others behind them did; the capacity is not judged"
+            );
+            (Role::Bad, text)
         }
         (Some(announced), None) => {
             let announced = Bytes(announced);
@@ -151,6 +162,7 @@ mod tests {
     use super::*;
     use crate::testing::{metric, result};
     use drivescope_model::TestKind;
+    use drivescope_model::findings::Finding;
 
     fn verified(metrics: &[(&str, f64)]) -> String {
         let metrics = metrics.iter().map(|(key, value)| metric(key, &[*value])).collect();
@@ -221,6 +233,15 @@ mod tests {
         for text in [text, none] {
             assert!(!text.contains("FAKE") && !text.contains("certain"), "{text}");
         }
+    }
+
+    #[test]
+    fn lost_data_with_good_ones_behind_are_no_fraud() {
+        let mut lost = result(TestKind::Verify, vec![metric(ANNOUNCED.0, &[ANNOUNCED.1])]);
+        lost.findings.push(Finding::new(FindingId::DataMismatch, "blocks lost".to_string()));
+        let text = table(&lost, Style::default());
+        assert!(text.contains("the drive loses data: of 64.0 GB"), "{text}");
+        assert!(!text.contains("FAKE") && !text.contains("F017"), "{text}");
     }
 
     #[test]

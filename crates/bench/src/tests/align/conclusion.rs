@@ -121,7 +121,10 @@ fn of_partitions(record: &mut TestRecord, drive: &Drive, found: Option<(u64, u64
     let (sector, shift) = found.filter(|&(sector, _)| sector >= reported).unwrap_or((reported, 0));
     let mut astray = Vec::new();
     for part in &drive.partitions {
-        let behind = misaligned(part.start_bytes, sector.max(1), shift);
+        let behind = match part.is_extended() {
+            true => 0,
+            false => misaligned(part.start_bytes, sector.max(1), shift),
+        };
         record.metric(&format!("{}.start_bytes", part.name), vec![part.start_bytes as f64]);
         record.metric(&format!("{}.misaligned_bytes", part.name), vec![behind as f64]);
         if behind > 0 {
@@ -134,5 +137,27 @@ fn of_partitions(record: &mut TestRecord, drive: &Drive, found: Option<(u64, u64
     }
     if !astray.is_empty() {
         record.notice(Finding::new(FindingId::Misaligned, astray.join("; ")).about("align"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::run_target;
+    use drivescope_model::options::TestKind;
+
+    /// The container of logical partitions is wherever its table has room.
+    #[test]
+    fn an_extended_partition_is_not_called_misaligned() {
+        let target = run_target("sim:wd20ears?partition=63,2048");
+        let mut drive = target.drive().unwrap().clone();
+        let findings = |drive: &Drive| {
+            let mut record = TestRecord::new(TestKind::Align);
+            of_partitions(&mut record, drive, Some((4096, 0)));
+            record.finish(3).findings.len()
+        };
+        assert_eq!(findings(&drive), 1);
+        drive.partitions[0].size_bytes = 1024;
+        assert_eq!(findings(&drive), 0);
     }
 }

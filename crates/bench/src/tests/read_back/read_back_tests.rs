@@ -38,7 +38,8 @@ impl Memory {
         let control = Control::default();
         let span = 0..self.contents.len() as u64;
         let data = Payload::new(1, 1);
-        ReadBack { span, chunk: 1 << 20, unit: 512, depth: 4, data, control: &control }.run(self)
+        let (chunk, unit, any_pass) = (1 << 20, 512, false);
+        ReadBack { span, chunk, unit, depth: 4, data, any_pass, control: &control }.run(self)
     }
 }
 
@@ -116,6 +117,21 @@ fn wrong_data_in_a_request_that_failed_are_found() {
     assert_eq!(tally.last_wrong, Some(2 * MIB - 512));
 }
 
+/// A drive that drops a write still has what was there, which the same seed may have written.
+#[test]
+fn what_an_earlier_pass_wrote_is_lost() {
+    let mut drive = Memory::new(4 * MIB, &[]);
+    let dropped = MIB..MIB + 4096;
+    Payload::new(1, 0).fill(&mut drive.contents[MIB as usize..][..4096], MIB);
+    let tally = drive.read_back().tally;
+    assert_eq!((tally.intact, tally.lost), (4 * MIB - 4096, 4096));
+    assert_eq!(
+        (tally.first_wrong, tally.last_wrong),
+        (Some(dropped.start), Some(dropped.end - 512))
+    );
+    assert_eq!(tally.newest_pass, Some(1));
+}
+
 #[test]
 fn a_dying_drive_is_not_read_for_days() {
     let size = 256 * MIB;
@@ -136,7 +152,8 @@ fn a_dying_drive_is_not_read_for_days() {
 fn a_later_read_begins_where_this_one_is_not_done() {
     let control = Control::default();
     let (data, span) = (Payload::new(1, 1), 0..1 << 20);
-    let read = ReadBack { span, chunk: 4096, unit: 512, depth: 2, data, control: &control };
+    let (chunk, unit, any_pass) = (4096, 512, false);
+    let read = ReadBack { span, chunk, unit, depth: 2, data, any_pass, control: &control };
     let sent = |slot, offset, len| (0, Request { op: Op::Read, offset, len, slot });
     let sent = [sent(0, 8192, 4096), sent(1, 4096, 4096), sent(2, 0, 0)];
     let mut outcome = ReadBackOutcome::at(0);

@@ -46,6 +46,10 @@ pub(super) fn quick(record: &mut TestRecord, probed: &Probed, looked: &Looked) {
         }
         return;
     }
+    if !honest && probed.module.is_none() && (probed.keeps_behind || probed.real == 0) {
+        lost(record, probed, looked);
+        return;
+    }
     // A drive of fewer blocks than samples was looked at in whole.
     let missed = (1.0 - BAD_SHARE).powf(SAMPLES_MAX.min(whole) as f64);
     let sure_pct = if honest { 100.0 * (1.0 - missed) } else { 100.0 };
@@ -67,6 +71,20 @@ pub(super) fn quick(record: &mut TestRecord, probed: &Probed, looked: &Looked) {
         };
         record.remark(format!("the search for the real size: {why}"));
     }
+}
+
+/// Data were lost, which missing capacity does not explain: more is kept behind, or nothing anywhere.
+fn lost(record: &mut TestRecord, probed: &Probed, looked: &Looked) {
+    record.metric("capacity.announced_bytes", vec![looked.announced as f64]);
+    record.metric("capacity.written_bytes", vec![looked.written as f64]);
+    let evidence = if probed.keeps_behind {
+        let first = probed.real * looked.block_bytes;
+        format!("blocks from byte {first} on lost what was written, and others behind came back")
+    } else {
+        record.metric("capacity.silent_bytes", vec![0.0]);
+        format!("blocks lost what was written; {}", silence(0))
+    };
+    record.notice(Finding::new(FindingId::DataMismatch, evidence).about("verify"));
 }
 
 /// Between which places requests failed, and whether anything behind them is good.
@@ -119,10 +137,13 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Don
     unreadable_part(record, outcome, silent);
     if let Some(first) = outcome.tally.first_wrong.filter(|_| missing.is_none()) {
         let bad = Bytes(outcome.tally.wrong());
-        let why = if pattern.is_some() {
-            ": the drive keeps no more, or the run that wrote ended there; a run that also writes tells"
-        } else {
-            ""
+        let why = match (pattern, silent) {
+            (Some(_), _) => {
+                ": the drive keeps no more, or the run that wrote ended there; a run that also writes tells"
+                    .to_string()
+            }
+            (None, Some(from)) => format!("; {}", silence(from)),
+            (None, None) => String::new(),
         };
         let evidence = format!("{bad} read back wrong, the first at byte {first}{why}");
         record.notice(Finding::new(FindingId::DataMismatch, evidence).about("verify"));
@@ -133,6 +154,10 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Don
     if let Some(silent) = silent {
         record.metric("capacity.announced_bytes", vec![size as f64]);
         record.metric("capacity.silent_bytes", vec![silent as f64]);
+        return;
+    }
+    if missing.is_none() && outcome.tally.good_end() < size {
+        record.metric("capacity.announced_bytes", vec![size as f64]);
         return;
     }
     capacity(record, size, missing.unwrap_or(size), 100.0);
@@ -164,12 +189,12 @@ fn unreadable_part(record: &mut TestRecord, outcome: &ReadBackOutcome, silent: O
     record.notice(Finding::new(FindingId::IoError, evidence).about("verify"));
 }
 
-/// The first byte behind which nothing is good, where some of that could not be read: such a drive may be a
-/// fake or broken.
+/// The first byte behind which nothing is good, where some of that could not be read, or where there is nothing
+/// before: such a drive may be a fake or broken.
 fn silent_from(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
     let good_end = tally.good_end();
     let is_silent = tally.unreadable_end.is_some_and(|end| end > good_end);
-    (complete && is_silent && good_end < size).then_some(good_end)
+    (complete && (is_silent || good_end == 0) && good_end < size).then_some(good_end)
 }
 
 /// The real size, if the pattern of what is wrong is that of missing capacity: data that belong
@@ -188,7 +213,9 @@ fn missing_capacity(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
         return None;
     }
     if tally.good_end() < size {
-        return Some(tally.good_end());
+        // Where as much is wrong before, the end is one of the places where the drive loses data.
+        let at_end = size - tally.good_end();
+        return (2 * at_end > tally.wrong()).then(|| tally.good_end());
     }
     let (first, end) = (tally.first_wrong?, tally.last_wrong? + sector);
     let in_one = tally.wrong() == end - first;
@@ -258,6 +285,36 @@ mod tests {
             ..Tally::default()
         };
         assert_eq!(missing_capacity(&wrapped, 8192, true), Some(3072));
+    }
+
+    /// A drive that loses what it likes, the last of it too, or everything, need not be a fake.
+    #[test]
+    fn losses_everywhere_are_no_missing_end() {
+        let size = 64 * MIB;
+        let dropping = |elsewhere: u64, at_end: u64| Tally {
+            lost: elsewhere + at_end,
+            first_wrong: Some(MIB),
+            ..holed(size - at_end, size, size)
+        };
+        assert_eq!(missing_capacity(&dropping(5 * MIB, MIB), size, true), None);
+        assert_eq!(missing_capacity(&dropping(MIB, 5 * MIB), size, true), Some(59 * MIB));
+        let mut record = TestRecord::new(drivescope_model::options::TestKind::Verify);
+        let read = |tally| {
+            let mut outcome = ReadBackOutcome::at(0);
+            (outcome.tally, outcome.reached) = (tally, size);
+            outcome
+        };
+        let done = Done { start: 0, size, wrote: true };
+        full(&mut record, &read(dropping(5 * MIB, MIB)), done);
+        full(&mut record, &read(holed(0, size, size)), done);
+        let result = record.finish(3);
+        assert_eq!(result.findings.len(), 1, "{:?}", result.findings);
+        assert_eq!(result.findings[0].id, FindingId::DataMismatch);
+        let named = |key: &str| result.metrics.iter().filter(|m| m.key.ends_with(key)).count();
+        assert_eq!(
+            (named("announced_bytes"), named("real_bytes"), named("silent_bytes")),
+            (2, 0, 1)
+        );
     }
 
     /// The same drive, but it answers with errors where it had lost.

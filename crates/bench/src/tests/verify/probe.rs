@@ -13,6 +13,7 @@
 //! Blocks that cannot be read or written say nothing of the capacity: they are passed over, and at the end it is
 //! asked whether anything good lies behind them (`probe/silence.rs`).
 
+mod damage;
 mod silence;
 
 use rand::{Rng, SeedableRng};
@@ -99,6 +100,8 @@ pub struct Probed {
     pub failed: Option<Failed>,
     /// Distance at which addresses repeat, if they do.
     pub module: Option<u64>,
+    /// Blocks behind `real` keep data, too: what was lost is damage, and no missing capacity.
+    pub keeps_behind: bool,
     /// Most recently written blocks that a cache answered for, if any.
     pub cache: u64,
     /// The largest cache that would have been seen through.
@@ -165,8 +168,10 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
     probe.look_above()?;
     let real = if probe.right <= probe.left + 1 { 0 } else { probe.right };
     let failed = probe.look_behind_failed(real == count && module.is_none())?;
+    let keeps_behind = module.is_none() && probe.keeps_behind(real)?;
     let Probe { overwhelm, written, cut_short, cache_max, .. } = probe;
-    Ok(Probed { real, failed, module, cache: overwhelm.1, cache_max, written, cut_short })
+    let cache = overwhelm.1;
+    Ok(Probed { real, failed, module, keeps_behind, cache, cache_max, written, cut_short })
 }
 
 struct Probe<'b, B> {

@@ -23,11 +23,15 @@ struct Memory {
     /// Blocks written, again and again, and each once.
     writes: u64,
     touched: HashSet<u64>,
+    asked: u64,
     /// Blocks that answer with errors: reads, or writes too.
     failing: std::ops::Range<u64>,
     refuses_writes: bool,
     refused: HashSet<u64>,
     failures: u64,
+    /// Blocks that take writes and forget them; every so many-th write is dropped, too (0: none).
+    forgets: std::ops::Range<u64>,
+    drops: u64,
 }
 
 impl Memory {
@@ -42,10 +46,13 @@ impl Memory {
             order,
             writes: 0,
             touched,
+            asked: 0,
             failing: 0..0,
             refuses_writes: false,
             refused,
             failures: 0,
+            forgets: 0..0,
+            drops: 0,
         }
     }
 
@@ -78,7 +85,10 @@ impl Blocks for Memory {
                 self.refused.insert(block);
                 continue;
             }
-            if let Some(place) = self.place(block) {
+            self.asked += 1;
+            let is_dropped = self.drops > 0 && self.asked.is_multiple_of(self.drops);
+            let is_forgotten = is_dropped || self.forgets.contains(&block);
+            if let Some(place) = self.place(block).filter(|_| !is_forgotten) {
                 self.kept.insert(place, (block, pass));
             }
             if self.cache > 0 && self.recent.insert(block, pass).is_none() {
@@ -217,6 +227,43 @@ fn a_fake_with_bad_blocks_is_a_fake() {
     }
 }
 
+/// A drive that loses data is no fake, wherever it loses them, and however much.
+#[test]
+fn lost_blocks_with_good_ones_behind_are_damage() {
+    let count = 7_812_500;
+    let part = |from: u64, parts| from..from + count / parts;
+    let mut found_any = 0;
+    for (forgets, drops) in [
+        (part(count / 2, 100), 0),
+        (part(count / 3, 1000), 0),
+        (part(0, 100), 0),
+        (part(count * 9 / 10, 20), 0),
+        (0..0, 100),
+        (0..0, 20),
+        (part(count / 2, 100), 50),
+    ] {
+        for seed in 0..5 {
+            let mut drive = Memory { forgets: forgets.clone(), drops, ..honest(count) };
+            let found = probe(&mut drive, CACHE_BYTES, seed).unwrap();
+            let case = format!("{forgets:?}, {drops}, seed {seed}: {found:?}");
+            assert_eq!(found.module, None, "{case}");
+            assert!(found.real == count || found.keeps_behind, "{case}");
+            found_any += u32::from(found.real < count);
+            let most = written_with_pushing_max(count, 512, CACHE_BYTES);
+            assert!(drive.writes <= most, "{} of {most}: {case}", drive.writes);
+        }
+    }
+    assert!(found_any > 25, "{found_any} of 40 drives were found to lose data");
+    // Nothing is kept at all: by a drive that has become read-only, too.
+    let mut drive = Memory { forgets: 0..count, ..honest(count) };
+    let found = probe(&mut drive, CACHE_BYTES, 1).unwrap();
+    assert_eq!((found.real, found.keeps_behind), (0, false), "{found:?}");
+}
+
+fn honest(count: u64) -> Memory {
+    Memory::new(count, Fraud::None, 0)
+}
+
 #[test]
 fn a_stop_ends_the_probe() {
     struct Gone(u64);
@@ -261,6 +308,7 @@ proptest! {
         let found = probed(&mut Memory::new(count, fraud, cache), seed);
         prop_assert_eq!(found.real, real, "{:?} of {}: {:?}", fraud, count, found);
         prop_assert_eq!(found.module, wraps.then_some(real));
+        prop_assert!(!found.keeps_behind, "{:?}", found);
     }
 
     #[test]

@@ -182,7 +182,7 @@ impl<Q: Queue> Blocks for QueueBlocks<'_, Q> {
         let (sectors, _) = self.queue.buffer(0)[..len as usize].as_chunks::<SECTOR>();
         for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
             match data.held(sector, at) {
-                Held::Own => {}
+                Held::Own { .. } => {}
                 // Blocks are moved as a whole: the distance of a sector is that of its block.
                 Held::Other { offset: from, pass } => {
                     let block = from / u64::from(len);
