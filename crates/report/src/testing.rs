@@ -3,17 +3,16 @@
 #[path = "testing/drives.rs"]
 mod drives;
 
-pub use drives::{directory, drive, hard_disk_drive, nvme_drive, partition};
+pub use drives::{directory, drive, hard_disk_drive, nvme_drive};
+
 use drivescope_model::document::{FORMAT, GateCheck, Limiter};
 use drivescope_model::document::{Metric, PhaseRecord, Run, Series, Tool};
-use drivescope_model::drive::{DriveKind, Link};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::options::{
     AlignOptions, LatencyOptions, SurfaceOptions, TinyWritesOptions, TransferOptions,
 };
 use drivescope_model::plan::Engine;
-use drivescope_model::target::{FileSystem, TargetInfo, TargetKind};
 use drivescope_model::whole_drive::{FillOptions, VerifyOptions};
 use drivescope_model::{
     Bytes, Cost, Finding, FindingId, Plan, PlannedTest, Secs, Suite, TestKind, TestResult,

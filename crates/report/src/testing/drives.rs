@@ -51,7 +51,7 @@ pub fn hard_disk_drive() -> Drive {
     }
 }
 
-pub fn partition(
+fn partition(
     name: &str,
     start_bytes: u64,
     size_bytes: u64,
