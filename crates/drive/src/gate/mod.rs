@@ -27,7 +27,7 @@ mod twins;
 mod users;
 
 pub use confirm::Confirmation;
-pub use overlap::{Overlap, overlap};
+pub use overlap::{Overlap, common_disk, overlap};
 pub use places::OwnPlaces;
 pub use raw_disk::{RawDisk, WriteError};
 
