@@ -6,7 +6,7 @@ use super::family::Family;
 use super::identity;
 use super::kernel::{Access, Facts, Kernel, Place};
 use super::twins::Twin;
-use super::{Request, answer, hidden, places, pools, processes, siblings, twins, users};
+use super::{Request, answer, flush, hidden, places, pools, processes, siblings, twins, users};
 use crate::error::DEVICE_RULES;
 use crate::roots::{Roots, read_text};
 use drivescope_model::WriteLevel;
@@ -98,6 +98,9 @@ pub(crate) fn inspect(
     if let Some(device_file) = held {
         found.held = lock(kernel, roots, &mut found.checks, &family, device_file)
             .map(|held| Held { twins, ..held });
+    }
+    if access == Access::WriteExclusive && found.held.is_some() {
+        found.checks.extend(flush::check(kernel, roots, &family));
     }
     found.checks.extend(uses);
     found.checks.extend(processes::check(roots, &family));

@@ -9,6 +9,7 @@ mod checks;
 mod confirm;
 mod contents;
 mod family;
+mod flush;
 mod give_back;
 mod hidden;
 mod identify;
