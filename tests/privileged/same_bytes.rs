@@ -24,8 +24,8 @@ fn is_free(node: &str) -> bool {
     }
 }
 
-/// The kernel keeps what is written to a disk apart from what is written to its partitions. If it went to the drive
-/// while patterns are there, the originals would replace it.
+/// The kernel keeps what is written to a disk apart from what is written to its partitions. If it went to the
+/// drive while patterns are there, the originals would replace it.
 #[test]
 fn what_was_written_through_the_disk_before_is_not_lost_with_the_patterns_on_its_partition() {
     if !is_privileged() {

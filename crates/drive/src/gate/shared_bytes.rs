@@ -1,5 +1,6 @@
-//! Bytes that devices have in common though neither holds the other: partitions that overlap, the block device that a
-//! loop device lies straight on, loop devices over the same file. The kernel's claim of one says nothing of the others.
+//! Bytes that devices have in common though neither holds the other: partitions that overlap, the block device
+//! that a loop device lies straight on, loop devices over the same file. The kernel's claim of one says nothing
+//! of the others.
 
 use super::family::partitions;
 use crate::backing_file::{Kernels, lower_device};

@@ -20,9 +20,9 @@ pub(crate) struct Twin {
     _claim: File,
 }
 
-/// The check `same bytes`, and the claims it was given: one for each of them that is not `held` already. It finds uses
-/// that nothing shows, such as the log of a mounted XFS, or a mount outside a container. Nothing where there is no
-/// such device.
+/// The check `same bytes`, and the claims it was given: one for each of them that is not `held` already. It finds
+/// uses that nothing shows, such as the log of a mounted XFS, or a mount outside a container. Nothing where there
+/// is no such device.
 ///
 /// A disk of which only some partitions are concerned is asked for by these: others may use the rest of it.
 pub(super) fn claim(

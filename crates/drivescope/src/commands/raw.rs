@@ -67,7 +67,8 @@ impl Allowed {
     }
 }
 
-/// Refuses two partitions of one disk: each claim takes the lock of the whole, so the call would be in its own way.
+/// Refuses two partitions of one disk: each claim takes the lock of the whole, so the call would be in its own
+/// way.
 pub fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure> {
     let name = |target: &Target| {
         let is_block = target.info().kind == TargetKind::Block;
