@@ -36,6 +36,21 @@ fn a_free_partition_beside_the_system_takes_only_its_own_bytes() {
     }
 }
 
+/// The kernel names it so when it mounts the root itself, and a btrfs has no number of its own in the table.
+#[test]
+fn a_btrfs_that_the_kernel_mounted_as_its_root_is_the_system() {
+    let mut machine = Machine::new();
+    machine.target = "sda2";
+    let table = "1 0 0:30 / / rw - btrfs /dev/root rw,subvolid=5\n";
+    machine.fake.mounts(&[table.trim_end()]);
+    machine.fake.file("proc/1/mountinfo", table);
+    machine.fake.file("sys/fs/btrfs/features/x", "1");
+    machine.fake.file("sys/fs/btrfs/0b-1/devices/sda1/size", "1");
+    refused(&machine.confirmed(WriteLevel::Destroy), "system", "sda carries the running system");
+    machine.target = "sda1";
+    refused(&machine.confirmed(WriteLevel::SameBytes), "mounts", "sda1 is mounted on /");
+}
+
 /// A machine without multipath, where the drive of the system has another name as well.
 fn on_another_path() -> Machine {
     let mut machine = Machine::new();
