@@ -306,6 +306,26 @@ fn a_disk_and_its_partition_are_not_written_by_one_call() {
     }
 }
 
+/// The lock is that of the disk, and the call itself would be the other program.
+#[test]
+fn two_partitions_of_a_disk_are_not_written_by_one_call() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
+    let Some(_first) = add_partition(&device, 1, 2048, 32768) else { return };
+    let Some(_second) = add_partition(&device, 2, 34816, 32768) else { return };
+    let [first, second] = [1, 2].map(|n| format!("{}p{n}", device.node));
+    for options in [&["--dry-run"][..], &["--quiet"]] {
+        let call = ["run", &first, &second, "--test=align", "--write=same-bytes"];
+        let message = scratch.drivescope(&[&call, options].concat()).refused(2);
+        let words = format!("are partitions of {}, and a claim locks the whole", device.name());
+        assert!(message.contains(&words), "{message}");
+    }
+    scratch.drivescope(&["run", &first, &second, "--dry-run"]).code(0);
+}
+
 #[test]
 fn swap_beside_the_target_is_told() {
     if !is_privileged() {

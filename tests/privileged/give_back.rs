@@ -1,11 +1,14 @@
 //! What keeps originals from going back to a drive, and from being overwritten before they have.
 
-use super::guards::{Loop, Mount, OnLoop, tool};
+use super::guards::{Loop, Mount, OnLoop, Zram, tool};
+use super::is_privileged;
 use super::journal::{contents, journals, leave_open};
 use super::list::add_partition;
-use super::originals::{ENDLESS, Target};
+use super::originals::{ENDLESS, Target, WRITES};
+use super::stamps::{wait_for_writes, wait_until_free};
 use crate::support::json::{finding, text};
-use crate::support::{Scratch, wait_for};
+use crate::support::{Scratch, noise, wait_for};
+use rustix::process::Signal;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -154,6 +157,33 @@ fn originals_do_not_go_to_a_file_that_got_the_number_of_the_removed_one() {
     let Some(other) = Loop::attach(&image, &[]) else { return };
     let message = not_restored(&scratch, &other, &image);
     assert!(message.contains("another file that has taken that name"), "{message}");
+}
+
+/// The kernel gives the number of a device that is gone to the next one.
+#[test]
+fn originals_do_not_go_to_another_device_that_got_the_number_of_the_removed_one() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(zram) = Zram::new("64M") else { return };
+    let node = zram.node.clone();
+    fs::write(&node, noise(64 << 20, 3)).unwrap();
+    let level = format!("--write=restore:{}:{}", node.trim_start_matches("/dev/"), 64 << 20);
+    let running = scratch.run_call(&node, &[WRITES, ENDLESS, &[&level]]).start();
+    wait_for_writes(&running, 40 << 20);
+    running.signal(Signal::KILL);
+    running.end();
+    wait_until_free(&node);
+    drop(zram);
+    // Other tests may take the number meanwhile, and leave it again.
+    let other = wait_for("the number", || Zram::new("64M").filter(|zram| zram.node == node));
+    let bytes = noise(64 << 20, 4);
+    fs::write(&other.node, &bytes).unwrap();
+    let message = scratch.drivescope(&["restore"]).code(3).stderr;
+    assert!(message.contains("is another device that has taken that number"), "{message}");
+    assert!(fs::read(&other.node).unwrap() == bytes, "it was written: {message}");
+    assert_eq!(fs::read_dir(journals(&scratch)).unwrap().count(), 1);
 }
 
 /// The run tells in one range what did not go back, and `restore` what to do about it.

@@ -20,6 +20,7 @@ mod originals;
 mod power_cut;
 mod raw;
 mod resume;
+mod same_bytes;
 mod served;
 mod sharing;
 mod signatures;

@@ -144,6 +144,7 @@ pub(crate) fn devices_of_mount(roots: &Roots, mount: &Mount) -> Vec<String> {
         .collect();
     match named.as_slice() {
         [name] if mount.kind == "btrfs" => btrfs_devices(roots, name),
+        [] if mount.kind == "btrfs" => only_btrfs(roots),
         _ => named,
     }
 }
@@ -231,6 +232,15 @@ fn btrfs_devices(roots: &Roots, name: &str) -> Vec<String> {
         .map(|uuid| list_dir(&all.join(uuid).join("devices")))
         .find(|devices| devices.iter().any(|d| d == name))
         .unwrap_or_else(|| vec![name.to_string()])
+}
+
+/// All devices of the one btrfs that the kernel has open, for a mount whose source names none: a root file system
+/// that the kernel mounted itself says `/dev/root`. Empty where there are others.
+fn only_btrfs(roots: &Roots) -> Vec<String> {
+    let all = roots.sys.join("fs/btrfs");
+    let devices = list_dir(&all).into_iter().map(|uuid| list_dir(&all.join(uuid).join("devices")));
+    let mut open: Vec<Vec<String>> = devices.filter(|devices| !devices.is_empty()).collect();
+    if open.len() == 1 { open.remove(0) } else { Vec::new() }
 }
 
 /// A walk downwards that collects a [`Stack`].

@@ -1,12 +1,17 @@
 //! Which devices are touched when one is written: its partitions, other paths to it, and everything
 //! built on any of them; and what it is built of itself.
 
-use super::shared_bytes::same_file;
+use super::shared_bytes::{
+    bytes_below, disk_of, file_of, on_disk, partitions_in, same_file, span, straight_on,
+};
 use crate::backing_file::lower_device;
 use crate::list::{same_drive_as, udev};
 use crate::roots::{Roots, file_name, list_dir, read_text};
 use crate::stack::{Below, FileTables, below};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 
 /// The devices around a target, by kernel name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,8 +22,8 @@ pub(crate) struct Family {
     pub disk: Option<String>,
     /// Devices that share bytes with the target: itself, its partitions or its disk.
     pub same: BTreeSet<String>,
-    /// Other devices with the same bytes: disks that report to be the same drive, with the partitions
-    /// concerned; for loop devices what they lie straight on, and others over the same file.
+    /// Other devices with the same bytes: partitions that overlap it; disks that report to be the same drive,
+    /// with the partitions concerned; for loop devices what they lie straight on, and others over the same file.
     pub twins: BTreeSet<String>,
     /// Built on any of these, with what each lies on directly.
     pub above: BTreeMap<String, String>,
@@ -27,23 +32,29 @@ pub(crate) struct Family {
     pub below: BTreeSet<String>,
     /// Partitions of the same disk that are not touched.
     pub siblings: BTreeSet<String>,
+    /// Files behind the loop devices among all these, by `st_dev` and `st_ino`: the target's bytes too.
+    pub files: BTreeSet<(u64, u64)>,
 }
 
 impl Family {
     /// The family of the device with this kernel name; only itself when sysfs does not know it.
     pub fn of(roots: &Roots, target: &str) -> Self {
         let (same, disk) = same(roots, target);
-        let siblings = match &disk {
-            Some(disk) => partitions(roots, disk).into_iter().filter(|p| p != target).collect(),
-            None => BTreeSet::new(),
-        };
-        let mut twins = twins(roots, target, disk.as_deref());
-        twins.extend(by_loops(roots, target, disk.as_deref()));
+        let below = built_of(roots, target);
+        let bytes = span(roots, target);
+        let mut twins = other_paths(roots, disk.as_deref().unwrap_or(target), &bytes);
+        twins.extend(by_loops(roots, target));
+        twins.extend(past_holders(roots, &below));
+        let parts = disk.as_ref().map(|disk| partitions(roots, disk)).unwrap_or_default();
+        twins.extend(disk.iter().flat_map(|disk| partitions_in(roots, disk, &bytes)));
         twins.retain(|name| !same.contains(name));
+        let is_sibling = |part: &String| part != target && !twins.contains(part);
+        let siblings = parts.into_iter().filter(is_sibling).collect();
         let shared = same.union(&twins).cloned().collect();
         let above = above(roots, &shared);
-        let below = built_of(roots, target);
-        Self { target: target.to_string(), disk, same, twins, above, below, siblings }
+        let shown = same.iter().chain(&twins).chain(&below);
+        let files = shown.filter_map(|name| file_of(roots, name)).collect();
+        Self { target: target.to_string(), disk, same, twins, above, below, siblings, files }
     }
 
     /// Whether a use of this device is a use of the target.
@@ -51,11 +62,22 @@ impl Family {
         self.same.contains(name) || self.twins.contains(name) || self.above.contains_key(name)
     }
 
+    /// Whether this is the file behind the target.
+    pub fn has_file(&self, found: &Metadata) -> bool {
+        found.is_file() && self.files.contains(&(found.dev(), found.ino()))
+    }
+
     /// Whether only some partitions of a disk share bytes with the target, so that what is on the others is not
-    /// concerned.
+    /// concerned. Where none does, the bytes lie between them, and only the disk can tell.
     pub fn is_shared_in_part(&self, roots: &Roots, disk: &str) -> bool {
-        let shares = |name: &str| self.same.contains(name) || self.twins.contains(name);
-        shares(disk) && partitions(roots, disk).iter().any(|part| !shares(part))
+        let shares = |name: &String| self.same.contains(name) || self.twins.contains(name);
+        let parts = partitions(roots, disk);
+        shares(&disk.to_string()) && parts.iter().any(shares) && !parts.iter().all(shares)
+    }
+
+    /// What lies on the drives that are written: the target, what it is built of, and what else shows its bytes.
+    pub fn on_same_drives(&self) -> impl Iterator<Item = &String> {
+        self.below.iter().chain(&self.twins)
     }
 
     /// All devices of which [`Family::has`] is true.
@@ -71,7 +93,8 @@ impl Family {
             Some(lower) => format!("{name}{label} on {lower}"),
             None if self.twins.contains(name) => {
                 let target = &self.target;
-                match name.starts_with("loop") || target.starts_with("loop") {
+                let is_loop = name.starts_with("loop") || target.starts_with("loop");
+                match is_loop || self.disk.as_deref() == Some(&disk_of(roots, name)) {
                     true => format!("{name}{label} (same bytes as {target})"),
                     false => {
                         format!("{name}{label}, which reports to be the same drive as {target}")
@@ -105,37 +128,56 @@ pub(crate) fn partitions(roots: &Roots, disk: &str) -> Vec<String> {
     names
 }
 
-/// Other disks that are the same drive on another path; of these the partition that begins where a
-/// target partition does, or all.
-fn twins(roots: &Roots, target: &str, disk: Option<&str>) -> BTreeSet<String> {
-    let start = |name: &str| roots.block_dir(name).and_then(|dir| read_text(dir.join("start")));
+/// Other disks that are the same drive as `disk` on another path, and of their partitions those that have any of
+/// these bytes.
+fn other_paths(roots: &Roots, disk: &str, bytes: &Range<u64>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for twin in same_drive_as(roots, disk.unwrap_or(target)) {
-        let parts = partitions(roots, &twin);
-        let concerned = |part: &String| disk.is_none() || start(part) == start(target);
-        found.extend(parts.into_iter().filter(concerned));
+    for twin in same_drive_as(roots, disk) {
+        found.extend(partitions_in(roots, &twin, bytes));
         found.insert(twin);
     }
     found
 }
 
-/// Devices that have bytes in common with the target by way of loop devices, with their partitions or disk: what
+/// Devices that have bytes in common with the target by way of loop devices, with the partitions concerned: what
 /// its disk lies straight on, what that lies on, and others over the same file as any of these.
-fn by_loops(roots: &Roots, target: &str, disk: Option<&str>) -> BTreeSet<String> {
+fn by_loops(roots: &Roots, target: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut part = disk.map(|_| target);
-    let mut next = Some(disk.unwrap_or(target).to_string());
-    while let Some(name) = next {
-        let lower = lower_device(roots, &name).filter(|lower| !found.contains(lower));
-        for other in lower.iter().cloned().chain(same_file(roots, &name, part.take())) {
-            let (same, disk) = same(roots, &other);
-            found.extend(twins(roots, &other, disk.as_deref()));
-            found.extend(same);
-        }
-        // What a partition lies on, its disk tells.
-        next = lower.map(|lower| same(roots, &lower).1.unwrap_or(lower));
+    let mut disk = disk_of(roots, target);
+    let mut bytes = span(roots, target);
+    loop {
+        found.extend(same_file(roots, &disk, &bytes));
+        let lower = lower_device(roots, &disk).filter(|lower| !found.contains(lower));
+        let Some(lower) = lower else { return found };
+        bytes = bytes_below(roots, &disk, &bytes);
+        disk = disk_of(roots, &lower);
+        bytes = on_disk(roots, &lower, &bytes);
+        found.extend(partitions_in(roots, &disk, &bytes));
+        found.extend(other_paths(roots, &disk, &bytes));
+        found.extend([lower, disk.clone()]);
+    }
+}
+
+/// What reaches that which others of `below` hold (device mapper, md, bcache) without asking these: loop devices,
+/// and other paths that are not held as well.
+fn past_holders(roots: &Roots, below: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for held in below.iter().flat_map(|holder| held_by(roots, holder)) {
+        found.extend(by_loops(roots, &held));
+        found.extend(straight_on(roots, &held));
+        let paths = other_paths(roots, &disk_of(roots, &held), &span(roots, &held));
+        found.extend(paths.into_iter().filter(|name| !below.contains(&disk_of(roots, name))));
     }
     found
+}
+
+/// What a device is made of and holds itself.
+fn held_by(roots: &Roots, name: &str) -> Vec<String> {
+    let dir = roots.block_dir(name).filter(|dir| !dir.join("partition").exists());
+    match dir.map(|dir| below(&dir)) {
+        Some(Below::Devices(names)) => names,
+        _ => Vec::new(),
+    }
 }
 
 /// Everything built on `lower`, directly or over other devices, each with what it lies on.
@@ -320,6 +362,48 @@ mod tests {
         assert!(family.above.is_empty(), "{family:?}");
         assert!(family.is_shared_in_part(&fake.roots, "loop5"));
         assert!(!Family::of(&fake.roots, "loop5").is_shared_in_part(&fake.roots, "loop5"));
+    }
+
+    /// What holds a loop device says nothing of others over its file, nor of those straight on what it holds.
+    #[test]
+    fn loop_devices_that_reach_past_a_holder_share_its_bytes() {
+        let fake = Fake::two_disks();
+        let files = ["/data/disk", "/data/disk", "/dev/sdb1", "/dev/sdb", "/data/other"];
+        for (minor, file) in (0..).zip(files) {
+            fake.disk(&format!("virtual/block/loop{minor}"), (7, minor), GIB);
+            fake.attrs(&format!("loop{minor}"), &[("loop/backing_file", file)]);
+        }
+        // Behind the partition.
+        fake.attrs("loop3", &[("loop/offset", "2097152")]);
+        fake.disk("virtual/block/md0", (9, 0), GIB);
+        fake.slaves("md0", &["loop0", "sdb1"]);
+        fake.disk("virtual/block/dm-0", (253, 0), GIB);
+        fake.slaves("dm-0", &["md0"]);
+        for target in ["md0", "dm-0"] {
+            let family = Family::of(&fake.roots, target);
+            assert_eq!(names(&family.twins), ["loop1", "loop2"], "{target}");
+        }
+    }
+
+    #[test]
+    fn partitions_that_overlap_are_no_siblings() {
+        let fake = Fake::new();
+        fake.disk("pci0000:00/block/sda", (8, 0), GIB);
+        for (number, start, length) in [(1, 64, 8192), (2, 4096, 1024), (3, 8256, 1024)] {
+            fake.partition("sda", number, (8, number), start, length);
+        }
+        for (target, twin, siblings) in
+            [("sda1", "sda2", &["sda3"][..]), ("sda2", "sda1", &["sda3"])]
+        {
+            let family = Family::of(&fake.roots, target);
+            assert_eq!(names(&family.twins), [twin]);
+            assert_eq!(names(&family.siblings), siblings);
+            assert_eq!(
+                family.describe(&fake.roots, twin),
+                format!("{twin} (same bytes as {target})")
+            );
+        }
+        assert!(Family::of(&fake.roots, "sda3").twins.is_empty());
     }
 
     #[test]

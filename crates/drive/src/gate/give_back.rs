@@ -56,7 +56,8 @@ pub(crate) fn reason_against(disk: &RawDisk) -> Option<String> {
     let mut checks = users::check(roots, &family);
     checks.extend(pools::check(roots, &family, &[]));
     checks.extend(processes::check(roots, &family));
-    checks.extend(twins::check(disk.kernel(), roots, &family));
+    // Those that are held already keep everybody else out.
+    checks.extend(twins::claim(disk.kernel(), roots, &family, disk.twins()).0);
     reasons(&checks)
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn check(
         **name != family.target
             && roots.block_dir(name).is_none_or(|dir| !dir.join("partition").exists())
     };
-    let disks: Vec<&String> = family.below.iter().filter(is_disk).collect();
+    let disks: Vec<&String> = family.on_same_drives().filter(is_disk).collect();
     if level < WriteLevel::Restore || disks.is_empty() || sees_the_machine(roots) {
         return None;
     }

@@ -5,7 +5,8 @@ use super::contents::{self, Contents};
 use super::family::Family;
 use super::identity;
 use super::kernel::{Access, Facts, Kernel, Place};
-use super::{Request, answer, hidden, places, pools, processes, siblings, twins, users};
+use super::twins::Twin;
+use super::{Request, answer, flush, hidden, places, pools, processes, siblings, twins, users};
 use crate::error::DEVICE_RULES;
 use crate::roots::{Roots, read_text};
 use drivescope_model::WriteLevel;
@@ -48,6 +49,8 @@ pub(crate) struct Held {
     /// The one with the advisory lock, when that is on another node: the disk of a partition. Nobody
     /// asks it anything; it must only stay open.
     pub _lock: Option<File>,
+    /// Other devices with the same bytes.
+    pub twins: Vec<Twin>,
 }
 
 /// Looks at the device of a request through a claim of this kind.
@@ -85,10 +88,19 @@ pub(crate) fn inspect(
     let is_explained = uses.iter().any(|check| check.outcome == Outcome::Refused);
     // Before the target is claimed: a claimed partition makes its disk busy.
     found.checks.extend(hidden::check(kernel, roots, &family, request.level));
-    found.checks.extend(twins::check(kernel, roots, &family));
+    let (checks, mut twins) = twins::claim(kernel, roots, &family, &[]);
+    found.checks.extend(checks);
+    if access != Access::WriteExclusive {
+        // Two looks at once at devices that share bytes must not wait for each other.
+        twins.clear();
+    }
     let held = take(kernel, &mut found.checks, &place, &facts, access, is_explained);
     if let Some(device_file) = held {
-        found.held = lock(kernel, roots, &mut found.checks, &family, device_file);
+        found.held = lock(kernel, roots, &mut found.checks, &family, device_file)
+            .map(|held| Held { twins, ..held });
+    }
+    if access == Access::WriteExclusive && found.held.is_some() {
+        found.checks.extend(flush::check(kernel, roots, &family));
     }
     found.checks.extend(uses);
     found.checks.extend(processes::check(roots, &family));
@@ -256,7 +268,7 @@ fn lock(
     };
     let locked = on_disk.and_then(|other| {
         kernel.lock(other.as_ref().unwrap_or(&device))?;
-        Ok(Held { device, _lock: other })
+        Ok(Held { device, _lock: other, twins: Vec::new() })
     });
     let command = format!("lslocks; fuser -v {}", node.display());
     let (check, held) = match locked {

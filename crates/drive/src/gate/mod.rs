@@ -9,6 +9,7 @@ mod checks;
 mod confirm;
 mod contents;
 mod family;
+mod flush;
 mod give_back;
 mod hidden;
 mod identify;
@@ -27,7 +28,7 @@ mod twins;
 mod users;
 
 pub use confirm::Confirmation;
-pub use overlap::{Overlap, overlap};
+pub use overlap::{Overlap, common_disk, overlap};
 pub use places::OwnPlaces;
 pub use raw_disk::{RawDisk, WriteError};
 

@@ -2,7 +2,7 @@
 //! measured twice.
 
 use super::family::Family;
-use super::shared_bytes::{range, same_file};
+use super::shared_bytes::{disk_of, range, same_file, span};
 use crate::roots::Roots;
 
 /// How two block devices share bytes.
@@ -29,7 +29,7 @@ pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
             }
         })
     };
-    let share_file = same_file(roots, one, None).contains(other);
+    let share_file = same_file(roots, one, &span(roots, one)).contains(other);
     let shares = || {
         let words = || format!("{one} and {other} are the same drive, or lie on the same bytes");
         (first.has(other) || second.has(one)).then(words)
@@ -40,6 +40,12 @@ pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
     };
     let is_same = share_file && range(roots, one) == range(roots, other);
     Some(Overlap { how: how?, is_same })
+}
+
+/// The disk of which both are partitions: its advisory lock goes with either, so they cannot be claimed together.
+pub fn common_disk(roots: &Roots, one: &str, other: &str) -> Option<String> {
+    let disk = disk_of(roots, one);
+    (disk != one && other != disk && disk == disk_of(roots, other)).then_some(disk)
 }
 
 #[cfg(test)]
@@ -93,6 +99,16 @@ mod tests {
         }
         let found = overlap(&fake.roots, "sda", "sdb").unwrap();
         assert!(found.how.contains("are the same drive") && !found.is_same, "{found:?}");
+    }
+
+    #[test]
+    fn partitions_have_a_disk_in_common_and_nothing_else_has() {
+        let fake = machine();
+        let common = |one, other| common_disk(&fake.roots, one, other);
+        assert_eq!(common("sda1", "sda2").as_deref(), Some("sda"));
+        for (one, other) in [("sda", "sda1"), ("sda1", "sda"), ("sda1", "sdb1"), ("sda", "sdb")] {
+            assert_eq!(common(one, other), None, "{one} {other}");
+        }
     }
 
     #[test]

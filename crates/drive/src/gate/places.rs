@@ -77,7 +77,7 @@ fn system(roots: &Roots, family: &Family, level: WriteLevel, program: Option<&Pa
                         system without a drive): the kernel's claim decides";
         return unknown("system", evidence, command);
     }
-    match family.below.iter().find(|name| system.contains(*name)) {
+    match family.on_same_drives().find(|name| system.contains(*name)) {
         Some(name) if level >= WriteLevel::Restore => refused(
             "system",
             format!("{name} carries the running system; there is no override"),
@@ -97,7 +97,7 @@ fn journal(roots: &Roots, family: &Family, journal: Option<&Path>) -> Check {
         return unknown("journal", "no directory for the originals was named", "");
     };
     let devices = devices_of(roots, journal);
-    let shared = devices.iter().find(|name| family.below.contains(*name));
+    let shared = devices.iter().find(|name| family.on_same_drives().any(|ours| ours == *name));
     let path = journal.display();
     match shared {
         Some(name) => refused(

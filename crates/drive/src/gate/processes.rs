@@ -89,10 +89,15 @@ fn descriptors(roots: &Roots, family: &Family, process: &str, dir: &Path) -> Vec
         // The number is what counts; a link without a device behind it is taken by its name.
         match fs::metadata(&link) {
             Ok(meta) if meta.file_type().is_block_device() => {
-                roots.block_name(split_dev(meta.rdev()))
+                roots.block_name(split_dev(meta.rdev())).filter(|name| family.has(name))
             }
-            Ok(_) => None,
-            Err(_) => roots.block_of_node(&fs::read_link(&link).ok()?),
+            Ok(meta) => {
+                family.has_file(&meta).then(|| format!("the file behind {}", family.target))
+            }
+            Err(_) => {
+                let named = roots.block_of_node(&fs::read_link(&link).ok()?);
+                named.filter(|name| family.has(name))
+            }
         }
     };
     let writes = |fd: &str| {
@@ -103,8 +108,7 @@ fn descriptors(roots: &Roots, family: &Family, process: &str, dir: &Path) -> Vec
     };
     let names = list_dir(&dir.join("fd"));
     let found = names.iter().filter_map(|fd| {
-        let name = device(fd).filter(|name| family.has(name))?;
-        Some(Open { process: process.to_string(), device: name, writes: writes(fd) })
+        Some(Open { process: process.to_string(), device: device(fd)?, writes: writes(fd) })
     });
     found.collect()
 }
@@ -156,6 +160,24 @@ mod tests {
         let check = outcome(&fake, "gate-sdx");
         assert_eq!(check.outcome, Outcome::Unknown);
         assert!(check.evidence.starts_with("1 processes"), "{}", check.evidence);
+    }
+
+    /// Of its first thread, which has ended, nothing is left but an empty list.
+    #[test]
+    fn a_program_whose_first_thread_has_ended_is_told_by_the_others() {
+        let fake = opened("0");
+        fs::remove_file(fake.path("proc/812/fd/7")).unwrap();
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
+        fake.file("proc/812/task/813/comm", "writer\n");
+        fake.link("proc/812/task/813/fd/7", "/dev/gate-sdx");
+        fake.file("proc/812/task/813/fdinfo/7", "flags:\t02\n");
+        let check = outcome(&fake, "gate-sdx");
+        assert_eq!(check.outcome, Outcome::Refused);
+        assert!(check.evidence.contains("writer (process 812/task/813)"), "{}", check.evidence);
+        assert_eq!(check.command.as_deref(), Some("ls -l /proc/812/task/813/fd"));
+        // One that is alive shows the same by its first.
+        fake.link("proc/812/ns/mnt", "mnt:[1]");
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::answer;
 use super::identity;
 use super::inspect::Held;
 use super::kernel::Kernel;
+use super::twins::Twin;
 use crate::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{DeviceIdentity, GateRecord, Outcome};
@@ -167,6 +168,11 @@ impl RawDisk {
     /// Who is asked about it.
     pub(super) fn kernel(&self) -> &dyn Kernel {
         &*self.kernel
+    }
+
+    /// Other devices with the same bytes, which are claimed with it.
+    pub(super) fn twins(&self) -> &[Twin] {
+        &self.held.twins
     }
 
     /// Lets engines write there and nowhere else. Only the journal calls it.

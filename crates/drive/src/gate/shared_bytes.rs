@@ -1,25 +1,89 @@
-//! Devices that have bytes in common by way of loop devices: the block device that one lies straight on, and
-//! others over the same file. The kernel's claim of one says nothing of the others.
+//! Bytes that devices have in common though neither holds the other: partitions that overlap, the block device
+//! that a loop device lies straight on, loop devices over the same file. The kernel's claim of one says nothing
+//! of the others.
 
-use crate::backing_file::Kernels;
-use crate::roots::{Roots, list_dir, read_text, read_u64};
+use super::family::partitions;
+use crate::backing_file::{Kernels, lower_device};
+use crate::roots::{Roots, file_name, list_dir, read_text, read_u64};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 
-/// Other loop devices over the same bytes of the same file as this one, or as its partition `part`.
-pub(super) fn same_file(roots: &Roots, name: &str, part: Option<&str>) -> BTreeSet<String> {
-    let Some(file) = Backing::of(roots, name) else { return BTreeSet::new() };
-    let whole = range(roots, name);
-    let bytes = part.map_or(whole.clone(), |part| part_of(roots, &whole, part));
-    let shares = |other: &String| {
-        let there = range(roots, other);
-        other != name
-            && bytes.start < there.end
-            && there.start < bytes.end
-            && Backing::of(roots, other).is_some_and(|there| file.is_same(&there))
+/// The bytes of its disk that a partition has; of any other device all of its own.
+pub(super) fn span(roots: &Roots, name: &str) -> Range<u64> {
+    let bytes = |attribute: &str| {
+        Some(read_u64(roots.block_dir(name)?.join(attribute))?.saturating_mul(512))
     };
-    list_dir(&roots.sys.join("block")).into_iter().filter(shares).collect()
+    let start = bytes("start").unwrap_or(0);
+    start..start.saturating_add(bytes("size").unwrap_or(u64::MAX))
+}
+
+/// The disk of a partition; any other device itself.
+pub(super) fn disk_of(roots: &Roots, name: &str) -> String {
+    let dir = roots.block_dir(name).filter(|dir| dir.join("partition").exists());
+    dir.and_then(|dir| file_name(dir.parent()?)).unwrap_or_else(|| name.to_string())
+}
+
+/// Bytes of a device as its disk counts them.
+pub(super) fn on_disk(roots: &Roots, name: &str, bytes: &Range<u64>) -> Range<u64> {
+    let all = span(roots, name);
+    let at = |byte: u64| byte.saturating_add(all.start).min(all.end);
+    at(bytes.start)..at(bytes.end)
+}
+
+fn meet(one: &Range<u64>, other: &Range<u64>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+/// Partitions of a disk that have any of these bytes of it. Tables may give bytes to more than one: images of
+/// installation media do, and Sun's and BSD's have one for the whole disk.
+pub(super) fn partitions_in(roots: &Roots, disk: &str, bytes: &Range<u64>) -> Vec<String> {
+    let mut names = partitions(roots, disk);
+    names.retain(|name| meet(&span(roots, name), bytes));
+    names
+}
+
+/// The bytes of its file, or of what it lies straight on, that are these of a loop device.
+pub(super) fn bytes_below(roots: &Roots, name: &str, bytes: &Range<u64>) -> Range<u64> {
+    let offset = range(roots, name).start;
+    bytes.start.saturating_add(offset)..bytes.end.saturating_add(offset)
+}
+
+/// Other loop devices, with their partitions, that show any of these bytes of this one.
+pub(super) fn same_file(roots: &Roots, name: &str, bytes: &Range<u64>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let Some(file) = Backing::of(roots, name) else { return found };
+    let bytes = bytes_below(roots, name, bytes);
+    for other in list_dir(&roots.sys.join("block")) {
+        let there = range(roots, &other);
+        let is_same = || Backing::of(roots, &other).is_some_and(|there| file.is_same(&there));
+        if other != name && meet(&bytes, &there) && is_same() {
+            found.extend(shown(roots, other, &there, &bytes));
+        }
+    }
+    found
+}
+
+/// Loop devices, with their partitions, that lie straight on any bytes of a device.
+pub(super) fn straight_on(roots: &Roots, name: &str) -> BTreeSet<String> {
+    let (disk, bytes) = (disk_of(roots, name), span(roots, name));
+    let mut found = BTreeSet::new();
+    for other in list_dir(&roots.sys.join("block")) {
+        let Some(lower) = lower_device(roots, &other) else { continue };
+        let there = on_disk(roots, &lower, &range(roots, &other));
+        if disk_of(roots, &lower) == disk && meet(&bytes, &there) {
+            found.extend(shown(roots, other, &there, &bytes));
+        }
+    }
+    found
+}
+
+/// A loop device that shows the bytes `there` of something, and those of its partitions that have any of `bytes`.
+fn shown(roots: &Roots, name: String, there: &Range<u64>, bytes: &Range<u64>) -> Vec<String> {
+    let within = |at: u64| at.saturating_sub(there.start);
+    let mut names = partitions_in(roots, &name, &(within(bytes.start)..within(bytes.end)));
+    names.push(name);
+    names
 }
 
 /// The file behind a loop device.
@@ -50,23 +114,17 @@ fn number_of(path: &str) -> Option<(u64, u64)> {
     std::fs::metadata(path).map(|found| (found.dev(), found.ino())).ok()
 }
 
+/// The file behind a loop device, by `st_dev` and `st_ino`.
+pub(super) fn file_of(roots: &Roots, name: &str) -> Option<(u64, u64)> {
+    let backing = Backing::of(roots, name).filter(|_| lower_device(roots, name).is_none())?;
+    backing.told.or_else(|| number_of(&backing.name))
+}
+
 /// The part of its file that a loop device shows.
 pub(super) fn range(roots: &Roots, name: &str) -> Range<u64> {
     let number = |attribute: &str| read_u64(roots.block_dir(name)?.join(attribute));
     let start = number("loop/offset").unwrap_or(0);
     start..start.saturating_add(number("size").map_or(u64::MAX, |sectors| sectors * 512))
-}
-
-/// The part of the same file that is this partition's.
-fn part_of(roots: &Roots, whole: &Range<u64>, part: &str) -> Range<u64> {
-    let number = |attribute: &str| read_u64(roots.block_dir(part)?.join(attribute));
-    match (number("start"), number("size")) {
-        (Some(start), Some(sectors)) => {
-            let start = whole.start.saturating_add(start * 512);
-            start..start.saturating_add(sectors * 512)
-        }
-        _ => whole.clone(),
-    }
 }
 
 #[cfg(test)]
@@ -96,7 +154,10 @@ mod tests {
                 ("loop3", "/data/other", 0),
             ],
         );
-        let of = |name| same_file(&fake.roots, name, None).into_iter().collect::<Vec<_>>();
+        let of = |name| {
+            let bytes = span(&fake.roots, name);
+            same_file(&fake.roots, name, &bytes).into_iter().collect::<Vec<_>>()
+        };
         assert_eq!(of("loop0"), ["loop1"]);
         assert_eq!(of("loop1"), ["loop0", "loop2"]);
         assert_eq!(of("loop2"), ["loop1"], "the first ends where it begins");
@@ -110,12 +171,14 @@ mod tests {
         loops(&fake, &[("loop0", "/data/image", 0), ("loop1", "/data/image", 3 * MIB / 4)]);
         fake.partition("loop0", 1, (259, 1), MIB / 4 / 512, MIB / 2 / 512);
         fake.partition("loop0", 2, (259, 2), 3 * MIB / 4 / 512, MIB / 4 / 512);
-        loops(&fake, &[]);
         fake.attrs("loop0", &[("loop/offset", &quarter)]);
-        let of = |part| same_file(&fake.roots, "loop0", part).len();
-        assert_eq!((of(Some("loop0p1")), of(Some("loop0p2")), of(None)), (1, 1, 1));
+        let of = |name| same_file(&fake.roots, "loop0", &span(&fake.roots, name)).len();
+        assert_eq!((of("loop0p1"), of("loop0p2"), of("loop0")), (1, 1, 1));
         fake.attrs("loop0", &[("loop/offset", "0")]);
-        assert_eq!((of(Some("loop0p1")), of(Some("loop0p2")), of(None)), (0, 1, 1));
+        assert_eq!((of("loop0p1"), of("loop0p2"), of("loop0")), (0, 1, 1));
+        // Seen from the other one, which has nothing of the first partition.
+        let of = |name| same_file(&fake.roots, name, &span(&fake.roots, name));
+        assert_eq!(of("loop1").into_iter().collect::<Vec<_>>(), ["loop0", "loop0p2"]);
     }
 
     #[test]

@@ -1,39 +1,69 @@
-//! Other devices with the target's bytes: the kernel gives each away on its own, so each is asked for.
+//! Other devices with the target's bytes: the kernel gives each away on its own, so each is claimed too.
 
 use super::checks::{Use, uses};
 use super::family::Family;
 use super::kernel::{Access, Kernel};
+use super::shared_bytes::disk_of;
 use crate::error::DEVICE_RULES;
 use crate::roots::Roots;
 use drivescope_model::gate::Check;
 use rustix::io::Errno;
+use std::fs::File;
 
 /// How often a busy one is asked for; udev, and another look like this one, have each for a moment.
 const ATTEMPTS: u32 = 5;
 
-/// The check `same bytes`: each of them can be claimed for a moment. It finds uses that nothing shows, such as the
-/// log of a mounted XFS, or a mount outside a container. Nothing where there is no such device.
-///
-/// A disk of which only some partitions are concerned is asked for by these: others may use the rest of it.
-pub(super) fn check(kernel: &dyn Kernel, roots: &Roots, family: &Family) -> Vec<Check> {
-    let asked = family.twins.iter().filter(|twin| !family.is_shared_in_part(roots, twin));
-    let asked: Vec<&String> = asked.collect();
-    if asked.is_empty() {
-        return Vec::new();
-    }
-    let found = asked.iter().filter_map(|twin| {
-        let why = held(kernel, roots, twin)?;
-        let node = roots.node(twin);
-        let evidence = format!("{} {why}", family.describe(roots, twin));
-        Some(Use::new(evidence, format!("lsblk --fs {0}; sudo fuser -v {0}", node.display())))
-    });
-    let names: Vec<&str> = asked.iter().map(|twin| twin.as_str()).collect();
-    let none = format!("the kernel would give {} too", names.join(", "));
-    uses("same bytes", found.collect(), none)
+/// Another device with the target's bytes, claimed as long as this is kept: nobody can mount it meanwhile.
+#[derive(Debug)]
+pub(crate) struct Twin {
+    name: String,
+    _claim: File,
 }
 
-/// Why a device cannot be claimed, as far as that is known. One without a drive behind it is used by nobody.
-fn held(kernel: &dyn Kernel, roots: &Roots, name: &str) -> Option<String> {
+/// The check `same bytes`, and the claims it was given: one for each of them that is not `held` already. It finds
+/// uses that nothing shows, such as the log of a mounted XFS, or a mount outside a container. Nothing where there
+/// is no such device.
+///
+/// A disk of which only some partitions are concerned is asked for by these: others may use the rest of it.
+pub(super) fn claim(
+    kernel: &dyn Kernel,
+    roots: &Roots,
+    family: &Family,
+    held: &[Twin],
+) -> (Vec<Check>, Vec<Twin>) {
+    let is_whole = |name: &String| !family.is_shared_in_part(roots, name);
+    let whole: Vec<&String> = family.twins.iter().filter(|name| is_whole(name)).collect();
+    // The claim of a disk is one of its partitions too.
+    let is_within = |name: &String| {
+        let disk = disk_of(roots, name);
+        disk != *name && whole.contains(&&disk)
+    };
+    let is_held = |name: &String| held.iter().any(|twin| twin.name == *name);
+    let asked: Vec<&String> =
+        whole.iter().copied().filter(|name| !is_within(name) && !is_held(name)).collect();
+    if asked.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let (mut found, mut claimed) = (Vec::new(), Vec::new());
+    for name in &asked {
+        match ask(kernel, roots, name) {
+            Ok(claim) => claimed.extend(claim),
+            Err(why) => {
+                let node = roots.node(name);
+                let evidence = format!("{} {why}", family.describe(roots, name));
+                let show = format!("lsblk --fs {0}; sudo fuser -v {0}", node.display());
+                found.push(Use::new(evidence, show));
+            }
+        }
+    }
+    let names: Vec<&str> = asked.iter().map(|name| name.as_str()).collect();
+    let none = format!("the kernel gives {} too", names.join(", "));
+    (uses("same bytes", found, none), claimed)
+}
+
+/// The claim of a device, none where it has no drive behind it and is used by nobody; or why it is not given, as
+/// far as that is known.
+fn ask(kernel: &dyn Kernel, roots: &Roots, name: &str) -> Result<Option<Twin>, String> {
     let node = roots.node(name);
     let mut errno = Errno::BUSY;
     for attempt in 0..ATTEMPTS {
@@ -42,10 +72,11 @@ fn held(kernel: &dyn Kernel, roots: &Roots, name: &str) -> Option<String> {
         }
         let opened = kernel.open(&node, Access::ReadExclusive).and_then(|file| {
             let is_it = Some(kernel.facts(&file)?.number) == roots.block_number(name);
-            if is_it { Ok(()) } else { Err(Errno::NODEV) }
+            if is_it { Ok(file) } else { Err(Errno::NODEV) }
         });
         match opened {
-            Ok(()) | Err(Errno::NXIO | Errno::NOMEDIUM) => return None,
+            Ok(file) => return Ok(Some(Twin { name: name.to_string(), _claim: file })),
+            Err(Errno::NXIO | Errno::NOMEDIUM) => return Ok(None),
             Err(Errno::BUSY) => {}
             Err(other) => {
                 errno = other;
@@ -53,7 +84,7 @@ fn held(kernel: &dyn Kernel, roots: &Roots, name: &str) -> Option<String> {
             }
         }
     }
-    Some(match errno {
+    Err(match errno {
         Errno::BUSY => "is in use, says the kernel".to_string(),
         Errno::PERM => format!("cannot be claimed: {DEVICE_RULES}"),
         errno => format!("cannot be claimed: {}", std::io::Error::from(errno)),

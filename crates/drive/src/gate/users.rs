@@ -60,10 +60,22 @@ pub(crate) fn has_ended(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::NOENT | Errno::SRCH | Errno::INVAL))
 }
 
-/// Process ids in procfs, as text.
+/// Where procfs describes processes. One whose first thread has ended shows nothing there while others of its
+/// threads go on; then these are told too.
 pub(crate) fn processes(roots: &Roots) -> Vec<String> {
     let mut names = list_dir(&roots.proc);
     names.retain(|name| name.bytes().all(|b| b.is_ascii_digit()));
+    let lost_first = |name: &&String| {
+        let namespace = fs::read_link(roots.proc.join(name).join("ns/mnt"));
+        namespace.is_err_and(|error| has_ended(&error))
+    };
+    let threads = |name: &String| {
+        let folder = format!("{name}/task");
+        let threads = list_dir(&roots.proc.join(&folder));
+        threads.into_iter().map(move |thread| format!("{folder}/{thread}")).collect::<Vec<_>>()
+    };
+    let threads: Vec<String> = names.iter().filter(lost_first).flat_map(threads).collect();
+    names.extend(threads);
     names
 }
 
@@ -74,6 +86,13 @@ fn mounts(roots: &Roots, family: &Family) -> Vec<Check> {
     let mut places = BTreeSet::new();
     for (process, table) in &tables.read {
         for mount in table {
+            // Erofs needs no loop device to mount a file.
+            let is_file = || fs::metadata(&mount.source).is_ok_and(|file| family.has_file(&file));
+            if mount.kind == "erofs" && is_file() {
+                let point = mount.mount_point.display();
+                let what = format!("the file behind {} is mounted on {point}", family.target);
+                found.push(Use::new(format!("{what} (erofs)"), "findmnt --types erofs"));
+            }
             let key = (mount.dev, mount.kind.clone(), mount.source.clone());
             let names = devices.entry(key).or_insert_with(|| devices_of_mount(roots, mount));
             for name in names.iter().filter(|name| family.has(name)) {
@@ -185,6 +204,11 @@ fn swap(roots: &Roots, family: &Family) -> Vec<Check> {
     let tables = FileTables::read(roots);
     let mut found = Vec::new();
     for area in swaps(roots) {
+        if fs::metadata(&area).is_ok_and(|file| family.has_file(&file)) {
+            let evidence =
+                format!("the file behind {} is the swap file {}", family.target, area.display());
+            found.push(Use::new(evidence, "swapon --show"));
+        }
         let (what, devices) = match roots.block_of_node(&area) {
             Some(device) => ("is a swap area in use".to_string(), vec![device]),
             None => {

@@ -254,6 +254,7 @@ mod tests {
             wwn: None,
             place: "devices/x".into(),
             file: None,
+            attachment: None,
             disk_bytes: 1 << 30,
             start_bytes: 0,
             size_bytes: 1 << 30,

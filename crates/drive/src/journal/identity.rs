@@ -23,6 +23,10 @@ pub struct Identity {
     /// earlier versions do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<BackingFile>,
+    /// Which attachment this is of a device that has nothing but a number of the kernel's (zram, nbd), which may
+    /// be another device's by now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachment: Option<String>,
     /// Capacity of the whole drive.
     pub disk_bytes: u64,
     /// First byte of the part that is written: 0 for the whole drive.
@@ -46,6 +50,7 @@ impl Identity {
         Some(Self {
             place: place_of(roots, &disk)?,
             file: BackingFile::of(roots, &disk),
+            attachment: attachment_of(roots, &disk),
             model: drive.model,
             serial: drive.serial,
             wwn: drive.wwn,
@@ -103,7 +108,14 @@ impl Identity {
         let has_same_name = self.place == other.place;
         let elsewhere = || format!("its place is {}, not {}", other.place, self.place);
         let Some((own, others)) = self.file.as_ref().zip(other.file.as_ref()) else {
-            return (!has_same_name).then(elsewhere);
+            let attachments = self.attachment.as_ref().zip(other.attachment.as_ref());
+            return match attachments.is_some_and(|(own, others)| own != others) {
+                _ if !has_same_name => Some(elsewhere()),
+                true => {
+                    Some(format!("its {} is another device that has taken that number", self.place))
+                }
+                false => None,
+            };
         };
         let is_same = own.is_same_file(others, has_same_name);
         match is_same && own.offset_bytes == others.offset_bytes {
@@ -177,6 +189,20 @@ fn place_of(roots: &Roots, disk: &str) -> Option<String> {
     Some(port.filter(|port| !port.ends_with("virtual")).unwrap_or(path).to_string())
 }
 
+/// The name of a mapping, or the number of this attachment in this boot, of a device that only has a place among
+/// those that the kernel makes up.
+fn attachment_of(roots: &Roots, disk: &str) -> Option<String> {
+    let dir = roots.block_dir(disk)?;
+    if !place_of(roots, disk)?.starts_with("devices/virtual/block/") {
+        return None;
+    }
+    if let Some(name) = read_text(dir.join("dm/name")) {
+        return Some(format!("mapping {name}"));
+    }
+    let boot = read_text(roots.proc.join("sys/kernel/random/boot_id"))?;
+    Some(format!("attachment {} of boot {boot}", read_u64(dir.join("diskseq"))?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,6 +217,7 @@ mod tests {
             wwn: None,
             place: "port 1".into(),
             file: None,
+            attachment: None,
             disk_bytes: GIB,
             start_bytes: 0,
             size_bytes: GIB,
@@ -274,6 +301,34 @@ mod tests {
         let text = serde_json::to_string(&older).unwrap();
         assert!(!text.contains("\"file\":"), "{text}");
         assert_eq!(serde_json::from_str::<Identity>(&text).unwrap(), older);
+    }
+
+    #[test]
+    fn a_number_that_was_given_again_is_another_device() {
+        let fake = Fake::new();
+        fake.file("proc/sys/kernel/random/boot_id", "first\n");
+        fake.disk("virtual/block/zram0", (252, 0), GIB);
+        fake.disk("virtual/block/dm-0", (253, 0), GIB);
+        fake.attrs("zram0", &[("diskseq", "7")]);
+        fake.attrs("dm-0", &[("dm/name", "one"), ("diskseq", "8")]);
+        let of = |name| Identity::of(&fake.roots, name).unwrap();
+        let (zram, mapping) = (of("zram0"), of("dm-0"));
+        assert_eq!(zram.difference(&of("zram0")), None);
+        fake.attrs("zram0", &[("diskseq", "9")]);
+        let difference = zram.difference(&of("zram0")).unwrap();
+        assert!(difference.contains("zram0 is another device"), "{difference}");
+        assert!(zram.may_be_same_drive(&of("zram0")), "in doubt it is refused");
+        // A mapping is known by its name, whatever its number, also after a boot.
+        fake.file("proc/sys/kernel/random/boot_id", "second\n");
+        fake.attrs("dm-0", &[("diskseq", "4")]);
+        assert_eq!(mapping.difference(&of("dm-0")), None);
+        fake.attrs("dm-0", &[("dm/name", "two")]);
+        assert!(mapping.difference(&of("dm-0")).is_some());
+        // Journals made before this was kept, and devices that have a name of their own.
+        let older = Identity { attachment: None, ..zram };
+        assert_eq!(older.difference(&of("zram0")), None);
+        fake.attrs("dm-0", &[("dm/uuid", "LVM-x")]);
+        assert_eq!(of("dm-0").attachment, None);
     }
 
     #[test]

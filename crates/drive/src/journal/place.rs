@@ -2,9 +2,10 @@
 
 use super::JournalError;
 use crate::filesystem::FsClass;
-use crate::mounts::{mount_of, mounts};
+use crate::gate::Family;
+use crate::mounts::{Mount, mount_of, mounts};
 use crate::roots::{Roots, split_dev};
-use crate::stack::{Below, below, stack_of_path};
+use crate::stack::stack_of_path;
 use rustix::fs::Access;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -43,9 +44,12 @@ pub fn check_place(roots: &Roots, folder: &Path, target: &str) -> Result<(), Jou
     if stack.names.is_empty() && !is_elsewhere(roots, here) {
         return Err(bad("nobody can tell on which disk it is".to_string()));
     }
-    let mut written = Vec::new();
-    devices_below(roots, target, &mut written);
-    match stack.names.into_iter().find(|name| written.contains(name)) {
+    if let Some(why) = mount_below(roots, here).as_ref().and_then(forgets) {
+        return Err(bad(why));
+    }
+    let family = Family::of(roots, target);
+    let is_written = |name: &String| family.on_same_drives().any(|written| written == name);
+    match stack.names.into_iter().find(is_written) {
         Some(disk) => Err(JournalError::SameDisk { folder: folder.to_path_buf(), disk }),
         None => Ok(()),
     }
@@ -88,24 +92,30 @@ fn existing(folder: &Path) -> &Path {
 
 /// Whether a path is on another machine.
 fn is_elsewhere(roots: &Roots, path: &Path) -> bool {
-    let Ok(meta) = std::fs::metadata(path) else { return false };
-    let table = mounts(roots);
-    mount_of(&table, path, split_dev(meta.dev()))
-        .is_some_and(|mount| FsClass::of(&mount.kind) == FsClass::Network)
+    mount_below(roots, path).is_some_and(|mount| FsClass::of(&mount.kind) == FsClass::Network)
 }
 
-/// A device and the devices it is made of.
-fn devices_below(roots: &Roots, name: &str, found: &mut Vec<String>) {
-    if found.iter().any(|known| known == name) {
-        return;
-    }
-    let Some(dir) = roots.block_dir(name) else { return };
-    found.push(name.to_string());
-    if let Below::Devices(lower) = below(&dir) {
-        for name in lower {
-            devices_below(roots, &name, found);
-        }
-    }
+/// The mount that holds a path.
+fn mount_below(roots: &Roots, path: &Path) -> Option<Mount> {
+    let path = path.canonicalize().ok()?;
+    let number = split_dev(std::fs::metadata(&path).ok()?.dev());
+    mount_of(&mounts(roots), &path, number).cloned()
+}
+
+/// Why nothing is durable there after a sync, if so: the file system was told not to wait for its disk.
+fn forgets(mount: &Mount) -> Option<String> {
+    const OPTIONS: [(&str, &str); 5] = [
+        ("volatile", ""),
+        ("fsync", "volatile"),
+        ("nobarrier", ""),
+        ("barrier", "0"),
+        ("fsync_mode", "nobarrier"),
+    ];
+    let is_set = |(key, value): &&(&str, &str)| mount.option(key).as_deref() == Some(*value);
+    let (key, value) = OPTIONS.iter().find(is_set)?;
+    let option = if value.is_empty() { key.to_string() } else { format!("{key}={value}") };
+    let point = mount.mount_point.display();
+    Some(format!("{point} is mounted with {option}, so a power cut may take what was synced"))
 }
 
 #[cfg(test)]
@@ -166,6 +176,18 @@ mod tests {
     }
 
     #[test]
+    fn a_journal_on_another_path_to_the_drive_is_refused() {
+        let (fake, folder) = machine("sda1", "ext4");
+        for name in ["sda", "sdb"] {
+            fake.attrs(name, &[("wwid", "naa.5000c500a")]);
+        }
+        for target in ["sdb2", "sdb", "dm-0"] {
+            let checked = check_place(&fake.roots, &folder, target);
+            assert!(matches!(checked, Err(JournalError::SameDisk { .. })), "{target}: {checked:?}");
+        }
+    }
+
+    #[test]
     fn a_folder_that_cannot_be_made_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
@@ -176,6 +198,25 @@ mod tests {
         for name in ["file", "file/drivescope/journals"] {
             let why = told(&path(name)).unwrap_err();
             assert!(why.contains("file is no folder") && why.contains("XDG_STATE_HOME"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_journal_whose_file_system_does_not_wait_for_its_disk_is_refused() {
+        for (kind, options, is_refused) in [
+            ("ext4", "rw,nobarrier", true),
+            ("ext4", "rw,barrier=0", true),
+            ("f2fs", "rw,fsync_mode=nobarrier", true),
+            ("ext4", "rw,barrier=1,stripe=16", false),
+            ("f2fs", "rw,fsync_mode=posix", false),
+        ] {
+            let (fake, folder) = machine("sda1", kind);
+            fake.mounts(&[&format!("20 1 8:1 / / rw - {kind} /dev/sda1 {options}")]);
+            let checked = check_place(&fake.roots, &folder, "sdb").map_err(|e| e.to_string());
+            assert_eq!(checked.is_err(), is_refused, "{kind} {options}: {checked:?}");
+            if let Err(why) = checked {
+                assert!(why.contains("a power cut may take"), "{why}");
+            }
         }
     }
 

@@ -67,6 +67,22 @@ impl Allowed {
     }
 }
 
+/// Refuses two partitions of one disk: each claim takes the lock of the whole, so the call would be in its own
+/// way.
+pub fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure> {
+    let name = |target: &Target| {
+        let is_block = target.info().kind == TargetKind::Block;
+        target.stack().names.first().filter(|_| is_block).cloned()
+    };
+    let names = name(one).zip(name(other));
+    let disk = names.and_then(|(one, other)| gate::common_disk(roots, &one, &other));
+    let Some(disk) = disk else { return Ok(()) };
+    let (one, other) = (&one.info().path, &other.info().path);
+    let both =
+        format!("{one} and {other} are partitions of {disk}, and a claim locks the whole disk");
+    Err(Failure::usage(format!("{both}; write to one in a call")))
+}
+
 /// Looks at a device that is to be written. Nothing is opened for writing, and nothing stays open.
 pub fn look(target: &Target, allowed: &Allowed, own: &OwnPlaces) -> Report {
     let path = PathBuf::from(&target.info().path);

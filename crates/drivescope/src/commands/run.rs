@@ -239,6 +239,9 @@ fn find_targets(paths: &[PathBuf], are_written: bool) -> Result<Vec<Target>, Fai
             let message = format!("this call names two devices that share bytes: {}", overlap.how);
             return Err(Failure::usage(format!("{message}; name one of them")));
         }
+        if are_written {
+            targets.iter().try_for_each(|known| raw::check_lock(&roots, known, &target))?;
+        }
         targets.push(target);
     }
     restore::refuse_open(&targets)?;

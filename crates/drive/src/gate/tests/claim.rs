@@ -66,6 +66,7 @@ fn the_record_of_a_claim_has_every_step() {
         "range",
         "claim",
         "lock",
+        "flushed",
         "mounts",
         "file systems",
         "swap",

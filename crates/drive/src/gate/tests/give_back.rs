@@ -59,10 +59,14 @@ fn a_use_that_comes_after_the_claim_keeps_originals_away() {
     machine.fake.attrs("sdb", &[("device/wwid", "naa.1")]);
     machine.upper("sdk", (8, 160), &[], &[("device/wwid", "naa.1")]);
     let disk = claim(&machine).unwrap();
-    assert_eq!(reason_against(&disk), None);
+    // What was there is claimed too, and nobody else is given it: that counts for nothing.
     machine.change("sdk", |node| node.exclusive = Some(Errno::BUSY));
+    assert_eq!(reason_against(&disk), None);
+    machine.upper("sdl", (8, 176), &[], &[("device/wwid", "naa.1")]);
+    assert_eq!(reason_against(&disk), None);
+    machine.change("sdl", |node| node.exclusive = Some(Errno::BUSY));
     let why = reason_against(&disk).unwrap();
-    assert!(why.contains("sdk, which reports to be the same drive as sdb is in use"), "{why}");
+    assert!(why.contains("sdl, which reports to be the same drive as sdb is in use"), "{why}");
     let machine = Machine::new();
     let disk = claim(&machine).unwrap();
     machine.change("sdb", |node| node.facts.size_bytes /= 2);

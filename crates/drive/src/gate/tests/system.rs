@@ -36,6 +36,47 @@ fn a_free_partition_beside_the_system_takes_only_its_own_bytes() {
     }
 }
 
+/// The kernel names it so when it mounts the root itself, and a btrfs has no number of its own in the table.
+#[test]
+fn a_btrfs_that_the_kernel_mounted_as_its_root_is_the_system() {
+    let mut machine = Machine::new();
+    machine.target = "sda2";
+    let table = "1 0 0:30 / / rw - btrfs /dev/root rw,subvolid=5\n";
+    machine.fake.mounts(&[table.trim_end()]);
+    machine.fake.file("proc/1/mountinfo", table);
+    machine.fake.file("sys/fs/btrfs/features/x", "1");
+    machine.fake.file("sys/fs/btrfs/0b-1/devices/sda1/size", "1");
+    refused(&machine.confirmed(WriteLevel::Destroy), "system", "sda carries the running system");
+    machine.target = "sda1";
+    refused(&machine.confirmed(WriteLevel::SameBytes), "mounts", "sda1 is mounted on /");
+}
+
+/// A machine without multipath, where the drive of the system has another name as well.
+fn on_another_path() -> Machine {
+    let mut machine = Machine::new();
+    for name in ["sda", "sdb"] {
+        machine.fake.attrs(name, &[("wwid", "naa.5000c500a")]);
+    }
+    machine.part("sdb", 2, (8, 18), (512 << 20, 16 << 20));
+    machine.target = "sdb2";
+    machine
+}
+
+#[test]
+fn the_drive_of_the_system_and_of_the_journal_is_that_on_any_path() {
+    let machine = on_another_path();
+    allowed(&machine.examine(WriteLevel::SameBytes));
+    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+        refused(&machine.confirmed(level), "system", "sda carries the running system");
+    }
+    refused(&machine.confirmed(WriteLevel::Restore), "journal", "lies on sda too");
+    let machine = on_another_path().in_container();
+    machine.change("sda", |node| node.exclusive = Some(Errno::BUSY));
+    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+        refused(&machine.confirmed(level), "rest of the drive", "from the host");
+    }
+}
+
 /// A target below which the system lies, as a container sees it: `sda2`, and a volume on it.
 fn beside_the_hidden_system(is_volume: bool) -> Machine {
     let mut machine = Machine::new();

@@ -128,6 +128,19 @@ fn the_same_bytes_claimed_by_way_of_another_device_are_in_use_at_every_level() {
     allowed(&machine.confirmed(WriteLevel::Destroy));
 }
 
+/// Erofs mounts a file without any loop device.
+#[test]
+fn a_file_that_is_mounted_itself_is_in_use() {
+    let machine = Machine::of(&KINDS[4]);
+    machine.fake.file("srv/disk.img", "x");
+    let image = machine.fake.path("srv/disk.img").display().to_string();
+    machine.fake.attrs("loop5", &[("loop/backing_file", &image)]);
+    allowed(&machine.confirmed(WriteLevel::SameBytes));
+    machine.mounts(&[&format!("9 1 0:70 / /ro ro - erofs {image} ro")]);
+    let words = "the file behind loop5 is mounted on /ro (erofs)";
+    refused(&machine.confirmed(WriteLevel::SameBytes), "mounts", words);
+}
+
 #[test]
 fn another_namespace_of_the_same_drive_is_another_device() {
     let machine = Machine::of(&KINDS[1]);

@@ -262,6 +262,7 @@ pub fn identity(start_bytes: u64) -> Identity {
         wwn: None,
         place: "here".into(),
         file: None,
+        attachment: None,
         disk_bytes: DISK as u64 + start_bytes,
         start_bytes,
         size_bytes: DISK as u64,

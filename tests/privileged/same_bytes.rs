@@ -1,0 +1,134 @@
+//! Other ways to the bytes of a target: memories of the kernel, loop devices, their file.
+
+use super::gate::{opinion, refused};
+use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
+use super::is_privileged;
+use super::list::add_partition;
+use super::originals::{ENDLESS, Target, WRITES};
+use crate::support::{Scratch, noise, skip_loudly, wait_for};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::Signal;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+
+const MIB: usize = 1 << 20;
+
+/// Whether the kernel gives a device exclusively.
+fn is_free(node: &str) -> bool {
+    let claim = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+    match rustix::fs::open(node, claim, Mode::empty()) {
+        Ok(_) => true,
+        Err(Errno::BUSY) => false,
+        Err(errno) => panic!("{node}: {errno}"),
+    }
+}
+
+/// The kernel keeps what is written to a disk apart from what is written to its partitions. If it went to the
+/// drive while patterns are there, the originals would replace it.
+#[test]
+fn what_was_written_through_the_disk_before_is_not_lost_with_the_patterns_on_its_partition() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = image_of_noise(&scratch, 64);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(_part) = add_partition(&device, 1, 2048, 98304) else { return };
+    let part = format!("{}p1", device.node);
+    // Whoever has the disk open, as a mounted neighbour has, keeps the kernel from writing it all at the end.
+    let _reader = File::open(&device.node).unwrap();
+    let mut before = fs::read(&image).unwrap();
+    let fresh = noise(MIB, 5);
+    let disk = fs::OpenOptions::new().write(true).open(&device.node).unwrap();
+    disk.write_all_at(&fresh, 20 << 20).unwrap();
+    drop(disk);
+    before[20 * MIB..21 * MIB].copy_from_slice(&fresh);
+    let level = format!("--write=restore:{}p1:{}", device.name(), 98304 * 512);
+    let running = scratch.run_call(&part, &[WRITES, ENDLESS, &[&level]]).start();
+    let behind = |bytes: &[u8]| bytes[21 * MIB..].to_vec();
+    wait_for("patterns on the partition", || {
+        (behind(&fs::read(&image).unwrap()) != behind(&before)).then_some(())
+    });
+    tool("sync", &[&device.node]).unwrap();
+    running.signal(Signal::INT);
+    running.end().code(130);
+    assert!(fs::read(&image).unwrap() == before, "what was written before the run is lost");
+}
+
+#[test]
+fn other_loop_devices_over_the_file_are_claimed_as_long_as_the_run_lasts() {
+    let Some(target) = Target::new() else { return };
+    let options = ["--offset=8388608", "--sizelimit=8388608"];
+    let image = target.scratch.text("image");
+    let (Some(twin), Some(part)) = (Loop::attach(&image, &[]), Loop::attach(&image, &options))
+    else {
+        return;
+    };
+    assert!(is_free(&twin.node) && is_free(&part.node));
+    let running = target.call(&[ENDLESS]).start();
+    target.wait_for_patterns();
+    for other in [&twin, &part] {
+        assert!(!is_free(&other.node), "{} is given away in the middle of the run", other.node);
+    }
+    running.signal(Signal::INT);
+    running.end().code(130);
+    target.must_be_whole("after the run");
+    assert!(is_free(&twin.node) && is_free(&part.node));
+}
+
+/// Only those of its partitions count that have any of the target's bytes.
+#[test]
+fn a_loop_device_beside_a_mounted_partition_of_another_over_the_same_file_is_free() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = scratch.file("image", vec![0; 64 * MIB]);
+    let Some(device) = Loop::attach(&image, &[]) else { return };
+    let Some(_first) = add_partition(&device, 1, 2048, 32768) else { return };
+    let Some(_second) = add_partition(&device, 2, 65536, 32768) else { return };
+    let [first, second] = [1, 2].map(|n| format!("{}p{n}", device.node));
+    let options = ["--offset=1048576", "--sizelimit=16777216"];
+    for below in [&image, &device.node] {
+        let Some(other) = Loop::attach(below, &options) else { return };
+        for (used, code) in [(&second, 0), (&first, 3)] {
+            tool("mkfs.ext4", &["-q", "-F", used]).unwrap();
+            let Some(_mount) = Mount::new(&scratch, used, &[]) else { return };
+            opinion(&scratch, &other.node, &["--write=same-bytes"], code);
+        }
+    }
+}
+
+#[test]
+fn a_program_that_has_the_file_open_for_writing_is_told() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::blank(64) else { return };
+    let reader = File::open(&image).unwrap();
+    opinion(&scratch, &device.node, &["--write=same-bytes"], 0);
+    let writer = fs::OpenOptions::new().write(true).open(&image).unwrap();
+    let gate = opinion(&scratch, &device.node, &["--write=same-bytes"], 3);
+    let words = format!("has the file behind {} open for writing", device.name());
+    refused(&gate, "other programs", &words);
+    drop((reader, writer));
+    opinion(&scratch, &device.node, &["--write=same-bytes"], 0);
+}
+
+#[test]
+fn a_file_that_is_swap_is_told() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::with(128, "mkfs.ext4", &["-q", "-F"]) else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let swap = mount.text("swap");
+    fs::write(&swap, vec![0; 16 * MIB]).unwrap();
+    tool("chmod", &["600", &swap]).unwrap();
+    tool("mkswap", &[&swap]).unwrap();
+    let Some(upper) = Loop::attach(&swap, &[]) else { return };
+    if let Err(why) = tool("swapon", &[&swap]) {
+        return skip_loudly(&why);
+    }
+    let ended = scratch.run(&upper.node, &[&["--dry-run", "--json", "--write=same-bytes"]]);
+    tool("swapoff", &[&swap]).unwrap();
+    let gate = ended.code(3).json()["gate"].clone();
+    refused(&gate, "swap", &format!("the file behind {} is the swap file {swap}", upper.name()));
+}
