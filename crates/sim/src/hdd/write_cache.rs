@@ -1,9 +1,9 @@
 //! Data the drive has reported as written and still has to write: which bytes, and whether more fit.
 
 use crate::device::Nanos;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A stretch of unwritten bytes: where it ends, and since when its first byte waits.
+/// A stretch of unwritten bytes: where it ends, and since when its oldest byte waits.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     end: u64,
@@ -15,8 +15,8 @@ struct Stretch {
 pub struct WriteCache {
     /// Stretches by their start.
     dirty: BTreeMap<u64, Stretch>,
-    /// Starts of stretches in order of waiting; entries whose stretch has gone are dropped when met.
-    ages: VecDeque<(Nanos, u64)>,
+    /// The same stretches in order of waiting: since when, and their start.
+    ages: BTreeSet<(Nanos, u64)>,
     dirty_bytes: u64,
     /// Stretches that are being written to the medium now; they keep their room until that is done.
     in_flight: Vec<(u64, u64)>,
@@ -31,7 +31,7 @@ impl WriteCache {
     pub fn new(limit_bytes: u64, limit_extents: u32, high_water: f64) -> Self {
         Self {
             dirty: BTreeMap::new(),
-            ages: VecDeque::new(),
+            ages: BTreeSet::new(),
             dirty_bytes: 0,
             in_flight: Vec::new(),
             in_flight_bytes: 0,
@@ -80,61 +80,63 @@ impl WriteCache {
         self.dirty.len() + self.in_flight.len()
     }
 
-    /// Adds the bytes `from..to` at `now`, coalescing with neighbours and overwriting what overlaps.
+    /// Adds the bytes `from..to` at `now`, coalescing with neighbours and overwriting what overlaps. What
+    /// comes of it is as old as the oldest of its parts.
     pub fn insert(&mut self, from: u64, to: u64, now: Nanos) {
-        let (mut start, mut end, mut since) = (from, to, None);
+        if let Some((&s, stretch)) = self.dirty.range_mut(..=to).next_back()
+            && s <= from
+            && from <= stretch.end
+        {
+            // a stretch that grows at its end keeps its place in both orders
+            self.dirty_bytes += to.saturating_sub(stretch.end);
+            stretch.end = stretch.end.max(to);
+            return;
+        }
+        let (mut start, mut end, mut since) = (from, to, now);
         while let Some((&s, &stretch)) = self.dirty.range(..=end).next_back() {
             if stretch.end < start {
                 break;
             }
-            self.dirty.remove(&s);
-            self.dirty_bytes -= stretch.end - s;
-            if s <= start {
-                since = Some(stretch.since);
-            }
+            self.take(s, stretch);
             start = start.min(s);
             end = end.max(stretch.end);
+            since = since.min(stretch.since);
         }
-        self.add(start, Stretch { end, since: since.unwrap_or(now) }, since.is_none());
+        self.add(start, Stretch { end, since });
     }
 
-    fn add(&mut self, start: u64, stretch: Stretch, is_new: bool) {
+    fn add(&mut self, start: u64, stretch: Stretch) {
         self.dirty.insert(start, stretch);
+        self.ages.insert((stretch.since, start));
         self.dirty_bytes += stretch.end - start;
-        if is_new {
-            self.ages.push_back((stretch.since, start));
-        }
     }
 
-    /// Forgets the bytes `from..to`, wherever they are waiting.
+    fn take(&mut self, start: u64, stretch: Stretch) {
+        self.dirty.remove(&start);
+        self.ages.remove(&(stretch.since, start));
+        self.dirty_bytes -= stretch.end - start;
+    }
+
+    /// Forgets the bytes `from..to`, wherever they are waiting. What remains of a stretch is as old as it was.
     pub fn remove(&mut self, from: u64, to: u64) {
         while let Some((&s, &stretch)) = self.dirty.range(..to).next_back() {
             if stretch.end <= from {
                 break;
             }
-            self.dirty.remove(&s);
-            self.dirty_bytes -= stretch.end - s;
+            self.take(s, stretch);
             if s < from {
-                self.add(s, Stretch { end: from, ..stretch }, false);
+                self.add(s, Stretch { end: from, ..stretch });
             }
             if to < stretch.end {
-                self.add(to, stretch, true);
+                self.add(to, stretch);
             }
         }
     }
 
     /// The stretch that has waited longest, if since before `moment`.
-    pub fn waiting_since_before(&mut self, moment: Nanos) -> Option<(u64, u64)> {
-        while let Some(&(since, start)) = self.ages.front() {
-            match self.dirty.get(&start).filter(|stretch| stretch.since == since) {
-                Some(stretch) if since < moment => return Some((start, stretch.end)),
-                Some(_) => return None,
-                None => {
-                    self.ages.pop_front();
-                }
-            }
-        }
-        None
+    pub fn waiting_since_before(&self, moment: Nanos) -> Option<(u64, u64)> {
+        let &(since, start) = self.ages.first()?;
+        (since < moment).then(|| (start, self.dirty[&start].end))
     }
 
     /// Starts writing `from..to`, which must be dirty: it keeps its room until [`WriteCache::finish`].
@@ -185,7 +187,7 @@ impl WriteCache {
         self.ages.clear();
         self.dirty_bytes = 0;
         for (start, Stretch { end, since }) in stretches {
-            self.add(start + bytes, Stretch { end: end + bytes, since: since + time }, true);
+            self.add(start + bytes, Stretch { end: end + bytes, since: since + time });
         }
         for stretch in &mut self.in_flight {
             *stretch = (stretch.0 + bytes, stretch.1 + bytes);
@@ -246,9 +248,25 @@ mod tests {
         // growth at the end does not make it younger, and what remains of it is as old
         cache.insert(60, 70, 3);
         cache.start(50, 55);
-        assert_eq!(cache.waiting_since_before(3), Some((10, 20)));
-        cache.remove(10, 20);
         assert_eq!(cache.waiting_since_before(2), Some((55, 70)));
+        cache.remove(55, 70);
+        assert_eq!(cache.waiting_since_before(2), None);
+        assert_eq!(cache.waiting_since_before(3), Some((10, 20)));
+    }
+
+    #[test]
+    fn what_lands_in_front_of_an_old_stretch_does_not_make_it_young() {
+        let mut cache = WriteCache::new(1000, 9, 0.75);
+        cache.insert(50, 60, 1);
+        cache.insert(10, 20, 2);
+        cache.insert(40, 50, 3);
+        assert_eq!(cache.waiting_since_before(2), Some((40, 60)));
+        cache.start(40, 55);
+        assert_eq!(cache.waiting_since_before(2), Some((55, 60)));
+        // nor does it hold up the one behind when it is gone
+        cache.remove(0, 100);
+        cache.insert(70, 80, 4);
+        assert_eq!(cache.waiting_since_before(5), Some((70, 80)));
     }
 
     #[test]
@@ -261,6 +279,31 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_longest_waiting_is_that_of_a_search(steps in proptest::collection::vec((any::<bool>(), 0usize..60, 1usize..20), 1..60)) {
+            let mut cache = WriteCache::new(1000, 100, 0.75);
+            let mut since = [None; 82];
+            for (now, (add, from, len)) in (1u64..).zip(steps) {
+                let (mut start, mut end) = (from + 1, from + len + 1);
+                if add {
+                    cache.insert(start as u64, end as u64, now);
+                    since[start..end].iter_mut().for_each(|s| *s = s.or(Some(now)));
+                    while since[start - 1].is_some() { start -= 1 }
+                    while since[end].is_some() { end += 1 }
+                    let oldest = since[start..end].iter().copied().min().unwrap();
+                    since[start..end].fill(oldest);
+                } else {
+                    cache.remove(start as u64, end as u64);
+                    since[start..end].fill(None);
+                }
+                let oldest = since.iter().flatten().min();
+                let start = oldest.and_then(|_| (0..82u64).find(|&b| since[b as usize].as_ref() == oldest));
+                prop_assert_eq!(cache.waiting_since_before(u64::MAX).map(|s| s.0), start);
+                prop_assert_eq!(cache.waiting_since_before(oldest.map_or(u64::MAX, |&s| s)), None);
+                prop_assert_eq!(cache.ages.len(), cache.dirty.len());
+            }
+        }
+
         #[test]
         fn it_holds_exactly_the_bytes_of_a_bitmap(steps in proptest::collection::vec((any::<bool>(), 0u64..60, 1u64..20), 1..40)) {
             let mut cache = WriteCache::new(1000, 100, 0.75);

@@ -181,7 +181,8 @@ impl Ftl {
             moved += self.collect(budget - moved, sink);
         }
         self.reclaim();
-        if moved > 0 {
+        // also with nothing left to fold: what a used-up cache held may all have been overwritten or trimmed
+        if moved > 0 || self.slc.waits_for_idle() {
             self.slc.reopen();
             if self.host.is_some_and(|block| !self.blocks[block as usize].slc) {
                 self.parked = self.host.take();
@@ -203,7 +204,7 @@ impl Ftl {
 
     /// Whether idle time would be used.
     pub(super) fn has_idle_work(&self) -> bool {
-        self.slc.has_work() || self.victim.is_some()
+        self.slc.has_work() || self.victim.is_some() || self.slc.waits_for_idle()
     }
 
     /// Opens a superblock for the host: of the SLC cache while that has room, else an ordinary one.

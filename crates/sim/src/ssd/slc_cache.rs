@@ -90,7 +90,16 @@ impl SlcCache {
 
     /// Lets host writes in again after an idle time.
     pub(super) fn reopen(&mut self) {
-        self.open = !self.static_free.is_empty() || self.dynamic_max_blocks > 0;
+        self.open = self.may_hold();
+    }
+
+    /// Whether it was used up and an idle time would open it again.
+    pub(super) fn waits_for_idle(&self) -> bool {
+        !self.open && self.may_hold()
+    }
+
+    fn may_hold(&self) -> bool {
+        !self.static_free.is_empty() || self.dynamic_max_blocks > 0
     }
 
     /// Whether anything waits to be folded.

@@ -143,6 +143,24 @@ fn what_is_too_old_goes_before_what_is_near() {
     assert!(waits(30_000.0).is_infinite(), "else it would have gone without the limit");
 }
 
+#[test]
+fn what_is_too_old_goes_although_its_front_grows() {
+    let far = 3000 << 20;
+    let mut params = small_drive();
+    params.write_cache.age_limit_ms = 1000.0;
+    let mut host = Host::new(&params);
+    host.one(Op::Write, far, 4096);
+    for (n, near) in (1..).zip(random(Op::Write, 0, 64 << 20, 4096, 3000)) {
+        // each in front of the one before, so that the stretch begins elsewhere every time
+        host.run(1, [near, (Op::Write, far - n * 4096, 4096)]);
+        if !host.disk.write_cache.holds(far, far + 4096) {
+            break;
+        }
+    }
+    let seen = host.now as f64 / 1e6;
+    assert!((1000.0..1000.0 + 20.0 * TURN_MS).contains(&seen), "{seen}");
+}
+
 /// A shingled drive without a write cache, and a pause of four turns.
 fn shingled() -> HddParams {
     let mut params = small_drive();

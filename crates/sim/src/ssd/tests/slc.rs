@@ -96,6 +96,32 @@ fn idle_time_brings_the_cache_back() {
 }
 
 #[test]
+fn idle_time_brings_back_a_cache_with_nothing_left_to_fold() {
+    let (slc, tlc) = rates();
+    let write = |ssd: &mut Ssd, now: Nanos, from: u64, bytes: u64| {
+        let end = closed_loop(ssd, now, Op::Write, bytes / CHUNK, 4, |k| (from + k * CHUNK, CHUNK));
+        (end, bytes as f64 * 1000.0 / (end - now) as f64)
+    };
+    for (static_gb, dynamic_gb) in [(0.1, 0.0), (0.0, 0.1), (0.05, 0.05)] {
+        for trimmed in [false, true] {
+            let mut ssd = Ssd::new(with_cache(static_gb, dynamic_gb), 1).unwrap();
+            let (mut now, _) = write(&mut ssd, 0, 0, 256 << 20);
+            if trimmed {
+                now = one(&mut ssd, now, Op::Trim, 0, 1 << 30);
+            } else {
+                now = write(&mut ssd, now, 0, 256 << 20).0;
+            }
+            // used up, and not open again before the time of rest
+            let (now, soon) = write(&mut ssd, now + SECOND / 2, 512 << 20, 64 << 20);
+            let (_, later) = write(&mut ssd, now + 60 * SECOND, 640 << 20, 64 << 20);
+            let what = format!("{static_gb} + {dynamic_gb}, trimmed {trimmed}: {soon}, {later}");
+            assert!(soon < (slc + tlc) / 2.0 && later > (slc + tlc) / 2.0, "{what}");
+            assert_eq!(ssd.status().moved_bytes, 0, "{what}");
+        }
+    }
+}
+
+#[test]
 fn folding_leaves_the_data_readable_and_the_addresses_mapped() {
     let mut ssd = Ssd::new(with_cache(0.1, 0.1), 1).unwrap();
     let now = closed_loop(&mut ssd, 0, Op::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
