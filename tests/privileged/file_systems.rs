@@ -71,6 +71,24 @@ fn a_compressing_file_system_is_noticed() {
     tool("chattr", &["+m", &plain]).unwrap();
     let run = scratch.run(&plain, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
     assert!(!findings(&run).contains(&"F005"), "{:?}", findings(&run));
+    // Neither does an overlay hide it.
+    let Some(overlay) = overlay(&mount.point, &mount.point) else { return };
+    let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    assert!(text(&finding(&run, "F005")["evidence"]).contains("compress=zstd"));
+}
+
+/// An overlay with its lower layer in one directory, and all else in another.
+fn overlay(lower: &str, all_else: &str) -> Option<Mount> {
+    for folder in ["lower", "upper", "work", "merged"] {
+        let parent = if folder == "lower" { lower } else { all_else };
+        std::fs::create_dir(format!("{parent}/{folder}")).unwrap();
+    }
+    let point = format!("{all_else}/merged");
+    let layers =
+        format!("lowerdir={lower}/lower,upperdir={all_else}/upper,workdir={all_else}/work");
+    let mounted = tool("mount", &["-t", "overlay", "none", "-o", &layers, &point]);
+    mounted.map_err(|why| skip_loudly(&why)).ok()?;
+    Some(Mount { point })
 }
 
 #[test]
@@ -244,6 +262,18 @@ fn a_drive_that_no_counter_shows_gets_no_verdict() {
     }
     for phase in array(&test_of(&run, "transfer")["phases"]) {
         assert_ne!(phase["limiter"], "drive", "{phase}");
+    }
+    // An overlay whose lower layer is that file system shows no more of a drive.
+    let elsewhere = scratch.text("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let Some(overlay) = overlay(&mount.point, &elsewhere) else { return };
+    std::fs::rename(&file, mount.text("lower/data")).unwrap();
+    let above = scratch.run(&overlay.text("data"), &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    for id in ["F008", "F025", "F041"] {
+        assert!(findings(&above).contains(&id), "{id}: {:?}", findings(&above));
+    }
+    for verdict in array(&above["verdict"]) {
+        assert!(verdict["points"].is_null(), "{verdict}");
     }
 }
 

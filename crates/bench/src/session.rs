@@ -372,7 +372,7 @@ impl<'a> Session<'a> {
     }
 
     fn copies_on_write(&self) -> bool {
-        self.target.info().file_system.as_ref().is_some_and(FileSystem::copies_on_write)
+        self.target.data_system().is_some_and(FileSystem::copies_on_write)
     }
 
     /// The data file twice: through the page cache, as an ordinary program opens it, and in its effective
