@@ -58,7 +58,7 @@ fn who_fills_the_file_system_ends_the_run_before_the_floor_is_eaten() {
     tool("fallocate", &["-l", "1700M", &mount.text("filler")]).unwrap();
     let ended = running.end();
     assert!(!fs::exists(own).unwrap());
-    let run = ended.code(4).json();
+    let run = ended.code(3).json();
     assert_eq!(statuses(&run), [("transfer", "failed")]);
     let reason = text(&test_of(&run, "transfer")["reason"]).to_string();
     assert!(reason.contains("must keep 1.07 GB"), "{reason}");

@@ -1,8 +1,9 @@
 //! How a test can end before its end.
 
 use crate::recorder::IoFailure;
-use drivescope_drive::DriveError;
 use drivescope_drive::journal::JournalError;
+use drivescope_drive::{DriveError, ErrorKind};
+use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use std::io;
 
@@ -100,13 +101,47 @@ impl From<JournalError> for BenchError {
 }
 
 impl BenchError {
-    /// Whether the device (not the user, not the plan) is to blame: exit code 4.
-    pub fn is_device_error(&self) -> bool {
+    /// Which exit code it deserves as the end of a test on a target of this kind. A file system that is full, and
+    /// one that would be, are the same to who asks why.
+    pub fn kind(&self, target: TargetKind) -> ErrorKind {
         match self {
-            Self::Request { .. } | Self::Mismatch { .. } => true,
-            Self::Drive(error) => error.kind() == drivescope_drive::ErrorKind::Device,
-            Self::Journal { error, .. } => error.kind() == drivescope_drive::ErrorKind::Device,
-            _ => false,
+            Self::Drive(error) => error.kind(),
+            Self::Journal { error, .. } => error.kind(),
+            Self::Request { failure, .. } if is_full(failure, target) => ErrorKind::Refused,
+            Self::Request { .. } | Self::Mismatch { .. } | Self::Raw(_) => ErrorKind::Device,
+            Self::Engine { .. } | Self::Interrupted | Self::Unsuitable(_) => ErrorKind::Usage,
         }
+    }
+}
+
+/// Whether a write found no room: a file's is cut short where there was some.
+fn is_full(failure: &IoFailure, target: TargetKind) -> bool {
+    match failure.errno {
+        libc::ENOSPC | libc::EDQUOT => true,
+        0 => failure.write && target == TargetKind::Directory,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_drive_did_ends_with_the_code_of_a_device_error() {
+        let of = |errno, write, target| {
+            let failure = IoFailure { errno, offset: 0, write };
+            BenchError::Request { failure, count: 1 }.kind(target)
+        };
+        let directory = TargetKind::Directory;
+        assert_eq!(of(libc::EIO, true, directory), ErrorKind::Device);
+        assert_eq!(of(libc::ENOSPC, true, directory), ErrorKind::Refused);
+        assert_eq!(of(libc::EDQUOT, true, directory), ErrorKind::Refused);
+        assert_eq!(of(0, true, directory), ErrorKind::Refused);
+        assert_eq!(of(0, false, directory), ErrorKind::Device);
+        assert_eq!(of(0, true, TargetKind::Block), ErrorKind::Device);
+        let source = io::Error::from_raw_os_error(libc::EMFILE);
+        let engine = BenchError::Engine { engine: "uring", other: "threads", source };
+        assert_eq!(engine.kind(directory), ErrorKind::Usage);
     }
 }

@@ -16,7 +16,7 @@ use crate::{clock, layout, validity};
 use checkpoint::Checkpoints;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
-use drivescope_drive::{IoFile, OwnFolder, Target};
+use drivescope_drive::{ErrorKind, IoFile, OwnFolder, Target};
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::event::Event;
 use drivescope_model::findings::Finding;
@@ -75,6 +75,8 @@ pub struct Session<'a> {
     test: TestClock,
     checkpoints: Checkpoints<'a>,
     earlier: Option<TestResult>,
+    /// The gravest of what ended tests before their end.
+    failure: Option<ErrorKind>,
 }
 
 /// How far the test in progress is.
@@ -117,6 +119,7 @@ impl<'a> Session<'a> {
             test: TestClock::default(),
             checkpoints: Checkpoints::default(),
             earlier: None,
+            failure: None,
         }
     }
 
@@ -220,6 +223,8 @@ impl<'a> Session<'a> {
             Err(BenchError::Interrupted) => (TestStatus::Interrupted, None),
             Err(BenchError::Unsuitable(why)) => (TestStatus::Skipped, Some(why)),
             Err(error) => {
+                let kind = error.kind(self.target.info().kind);
+                self.failure = self.failure.max(Some(kind));
                 result.findings.extend(validity::of_error(&error, self.target.info().kind));
                 (TestStatus::Failed, Some(error.to_string()))
             }
@@ -230,6 +235,11 @@ impl<'a> Session<'a> {
         result.mark_invalid(&self.findings);
         self.emit(Event::TestFinished(Box::new(result.clone())));
         result
+    }
+
+    /// What the tests failed of that failed: the gravest.
+    pub fn failure(&self) -> Option<ErrorKind> {
+        self.failure
     }
 
     /// Whether requests bypass the page cache; true until a device is open.
