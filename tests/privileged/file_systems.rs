@@ -200,17 +200,24 @@ fn parts_of_a_block_of_btrfs_are_no_direct_io() {
     let cells = "--cells=rnd512_q1t1.read,rnd4k_q1t1.read";
     let options = ["--test=transfer,tiny-writes", cells, "--json"];
     let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    must_be_whole_blocks(&run);
+    // Nor through an overlay, which does not say what lies below it.
+    let Some(overlay) = overlay(&mount.point, &mount.point) else { return };
+    must_be_whole_blocks(&scratch.run(&overlay.point, &[TINY, &options]).code(0).json());
+}
+
+fn must_be_whole_blocks(run: &Value) {
     assert_eq!(run["target"]["io_mode"], "direct");
     assert_eq!(run["target"]["io_align_bytes"], 4096);
-    let reason = text(&test_of(&run, "transfer")["reason"]);
+    let reason = text(&test_of(run, "transfer")["reason"]);
     assert!(
         reason.contains("rnd512_q1t1.read") && reason.contains("multiples of 4096"),
         "{reason}"
     );
-    assert!(keys(&run).iter().all(|key| !key.contains("rnd512")), "{:?}", keys(&run));
+    assert!(keys(run).iter().all(|key| !key.contains("rnd512")), "{:?}", keys(run));
     let own = |phase: &&Value| text(&phase["cell"]).starts_with("seq_direct");
     let phases: Vec<&Value> =
-        array(&test_of(&run, "tiny-writes")["phases"]).iter().filter(own).collect();
+        array(&test_of(run, "tiny-writes")["phases"]).iter().filter(own).collect();
     for phase in &phases {
         let [bytes, ops] = ["bytes", "ops"].map(|key| phase[key].as_u64().unwrap());
         assert_eq!(bytes, ops * 4096, "the drive's own stream is one of whole blocks: {phase}");
