@@ -81,7 +81,7 @@ fn a_compressing_file_system_is_noticed() {
 fn overlay(lower: &str, all_else: &str) -> Option<Mount> {
     for folder in ["lower", "upper", "work", "merged"] {
         let parent = if folder == "lower" { lower } else { all_else };
-        std::fs::create_dir(format!("{parent}/{folder}")).unwrap();
+        std::fs::create_dir(format!("{parent}/{folder}")).expect("the parent is ours");
     }
     let point = format!("{all_else}/merged");
     let layers =
@@ -219,7 +219,7 @@ fn must_be_whole_blocks(run: &Value) {
     let phases: Vec<&Value> =
         array(&test_of(run, "tiny-writes")["phases"]).iter().filter(own).collect();
     for phase in &phases {
-        let [bytes, ops] = ["bytes", "ops"].map(|key| phase[key].as_u64().unwrap());
+        let [bytes, ops] = ["bytes", "ops"].map(|key| phase[key].as_u64().expect("a whole number"));
         assert_eq!(bytes, ops * 4096, "the drive's own stream is one of whole blocks: {phase}");
     }
     assert_eq!(phases.len(), 2);

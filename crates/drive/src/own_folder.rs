@@ -38,7 +38,7 @@ const LEAVING: [&str; 2] = [".fuse_hidden", ".nfs"];
 const LEAVING_TIME_MAX: Duration = Duration::from_secs(2);
 const LEAVING_LOOK: Duration = Duration::from_millis(10);
 
-/// How often a folder is made anew that a run which cleans up took away before it was locked.
+/// How often a folder is made anew that another run cleaned up before it was locked.
 const MAKING_MAX: u32 = 10;
 
 /// Folders of this process that are still there, for an end that cannot wait for their owners.
@@ -289,8 +289,7 @@ fn examine(path: &Path) -> Result<Found, String> {
     let say = |errno: Errno| errno.to_string();
     let dir = open_folder(path).map_err(say)?;
     let found = rustix::fs::fstat(&dir).map_err(say)?;
-    // It is made for its user alone. Where others may enter, the file system keeps neither owners nor modes (FAT,
-    // NTFS): there everything is one user's, whoever made it.
+    // It is made for its user alone: where others may enter, owners are not kept (FAT, NTFS).
     let keeps_owners =
         Mode::from_raw_mode(found.st_mode).intersection(Mode::RWXG | Mode::RWXO).is_empty();
     if keeps_owners && found.st_uid != rustix::process::geteuid().as_raw() {

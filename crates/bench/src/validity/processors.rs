@@ -67,8 +67,8 @@ pub(super) fn held_by_others(round: &Round) -> Option<Finding> {
     Some(Finding::new(FindingId::BusyProcessors, evidence).weighing(most))
 }
 
-/// Whether waiting for a core, or standing still, took more of the round than the device was busy; more than half of it where
-/// nobody knows how busy that was.
+/// Whether waiting for a core, or standing still, took more of the round than the device was busy; more than
+/// half of it where nobody knows how busy that was.
 pub(super) fn others_set_the_pace(round: &Round) -> bool {
     const HALF: f64 = 0.5;
     let device = round.busy_pct().map_or(HALF, |pct| pct / 100.0);
