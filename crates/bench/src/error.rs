@@ -114,13 +114,14 @@ impl BenchError {
     }
 }
 
-/// Whether a write found no room: a file's is cut short where there was some.
+/// Whether a write to a file found no room; it is cut short where there was some. A device that has none fails.
 fn is_full(failure: &IoFailure, target: TargetKind) -> bool {
-    match failure.errno {
+    let no_room = match failure.errno {
         libc::ENOSPC | libc::EDQUOT => true,
-        0 => failure.write && target == TargetKind::Directory,
+        0 => failure.write,
         _ => false,
-    }
+    };
+    no_room && target == TargetKind::Directory
 }
 
 #[cfg(test)]
@@ -140,6 +141,7 @@ mod tests {
         assert_eq!(of(0, true, directory), ErrorKind::Refused);
         assert_eq!(of(0, false, directory), ErrorKind::Device);
         assert_eq!(of(0, true, TargetKind::Block), ErrorKind::Device);
+        assert_eq!(of(libc::ENOSPC, true, TargetKind::Block), ErrorKind::Device, "a thin one");
         let source = io::Error::from_raw_os_error(libc::EMFILE);
         let engine = BenchError::Engine { engine: "uring", other: "threads", source };
         assert_eq!(engine.kind(directory), ErrorKind::Usage);
