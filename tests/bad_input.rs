@@ -369,7 +369,7 @@ fn a_limit_on_file_sizes_fails_the_test_and_leaves_nothing() {
             Ok(setrlimit(Resource::Fsize, limit)?)
         })
     };
-    let run = call.end().code(4).json();
+    let run = call.end().code(2).json();
     let reason = json::test_of(&run, "transfer")["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("ulimit -f") && reason.contains("--size"), "{run}");
     assert!(names(scratch.target()).is_empty());

@@ -78,6 +78,18 @@ fn where_io_uring_is_refused_asking_for_it_is_a_mistake() {
     assert!(message.contains("io_uring") && message.contains("--engine threads"), "{message}");
 }
 
+/// `rerun` has no option that names an engine.
+#[test]
+fn a_run_is_done_again_where_its_engine_is_refused() {
+    let scratch = Scratch::new();
+    let first = scratch.run("target", &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    let again = without_io_uring(scratch.call(&["rerun", "last", "--json"])).end().code(0);
+    assert_eq!(again.json()["plan"]["engine"], "threads");
+    assert_eq!(again.json()["plan"]["seed"], first["plan"]["seed"]);
+    let was_uring = first["plan"]["engine"] == "uring";
+    assert_eq!(again.stderr.contains("using threads"), was_uring, "{again}");
+}
+
 #[test]
 fn quiet_does_not_speak_of_engines() {
     let scratch = Scratch::new();

@@ -1,6 +1,6 @@
 //! SIGINT, SIGTERM and SIGKILL in every stage, and what they leave behind.
 
-use crate::support::json::{array, text};
+use crate::support::json::{array, finding, findings, text};
 use crate::support::scratch::{names, own_folder};
 use crate::support::{Running, Scratch, TINY, wait_for};
 use rustix::fs::OFlags;
@@ -316,4 +316,31 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
     while writer.write(b"x").is_ok() {}
     rustix::fs::fcntl_setfl(&writer, flags).expect("the pipe is ours");
     (reader, writer)
+}
+
+/// What stops the program, and not its requests, is no stall of the drive, and no heat.
+#[test]
+fn a_program_that_is_stopped_for_a_while_blames_no_drive() {
+    let scratch = Scratch::new();
+    let options = ["--test=transfer", "--cells=rnd4k_q1t1.read", "--rounds=1", "--json"];
+    let running = scratch
+        .run_call("target", &[TINY, &options, &["--set=transfer.time=3s", "--no-save"]])
+        .start();
+    let statistics = format!("/proc/{}/io", running.id());
+    wait_for("reads", || {
+        let io = std::fs::read_to_string(&statistics).ok()?;
+        let read = io.lines().find_map(|line| line.strip_prefix("read_bytes: "))?;
+        (read.parse::<u64>().ok()? > 1 << 20).then_some(())
+    });
+    running.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_millis(1_800));
+    running.signal(Signal::CONT);
+    let run = running.end().code(0).json();
+    let found = findings(&run);
+    assert!(found.contains(&"F034"), "{found:?}");
+    for id in ["F014", "F020"] {
+        assert!(!found.contains(&id), "{id}: {}", finding(&run, id));
+    }
+    let evidence = text(&finding(&run, "F034")["evidence"]);
+    assert!(evidence.contains("drivescope itself stood still"), "{evidence}");
 }

@@ -211,6 +211,23 @@ fn the_environment_names_a_store_and_the_option_wins() {
     assert!(listed.stdout.contains(&id), "{listed}");
 }
 
+/// What was found in a store that was named is found there by the next command only if that is told.
+#[test]
+fn the_next_command_is_told_the_store_that_was_named() {
+    let (scratch, _) = with_a_run();
+    let [store, none] = ["a store.db", "none.db"].map(|name| scratch.text(name));
+    let runs = scratch.file("runs.json", scratch.drivescope(&["export"]).code(0).stdout);
+    scratch.drivescope(&["import", &runs, "--store", &store]).code(0);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = scratch.drivescope(&["show", "last", "--store", &store]).code(0).stdout;
+    assert!(words(&shown).contains(&format!(" --store '{store}'")), "{shown}");
+    assert!(!scratch.drivescope(&["show", "last"]).code(0).stdout.contains("--store"));
+    let message = scratch.drivescope(&["export", "--store", &none]).refused(2);
+    assert!(message.contains(&format!("drivescope run . --store {none} makes one")), "{message}");
+    let listed = scratch.drivescope(&["runs", "--store", &none]).code(0).stdout;
+    assert!(listed.contains(&format!("drivescope run . --store {none} makes one")), "{listed}");
+}
+
 #[test]
 fn what_is_no_run_is_not_imported() {
     let (scratch, _) = with_a_run();

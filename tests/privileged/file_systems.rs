@@ -71,6 +71,24 @@ fn a_compressing_file_system_is_noticed() {
     tool("chattr", &["+m", &plain]).unwrap();
     let run = scratch.run(&plain, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
     assert!(!findings(&run).contains(&"F005"), "{:?}", findings(&run));
+    // Neither does an overlay hide it.
+    let Some(overlay) = overlay(&mount.point, &mount.point) else { return };
+    let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    assert!(text(&finding(&run, "F005")["evidence"]).contains("compress=zstd"));
+}
+
+/// An overlay with its lower layer in one directory, and all else in another.
+fn overlay(lower: &str, all_else: &str) -> Option<Mount> {
+    for folder in ["lower", "upper", "work", "merged"] {
+        let parent = if folder == "lower" { lower } else { all_else };
+        std::fs::create_dir(format!("{parent}/{folder}")).expect("the parent is ours");
+    }
+    let point = format!("{all_else}/merged");
+    let layers =
+        format!("lowerdir={lower}/lower,upperdir={all_else}/upper,workdir={all_else}/work");
+    let mounted = tool("mount", &["-t", "overlay", "none", "-o", &layers, &point]);
+    mounted.map_err(|why| skip_loudly(&why)).ok()?;
+    Some(Mount { point })
 }
 
 #[test]
@@ -182,19 +200,26 @@ fn parts_of_a_block_of_btrfs_are_no_direct_io() {
     let cells = "--cells=rnd512_q1t1.read,rnd4k_q1t1.read";
     let options = ["--test=transfer,tiny-writes", cells, "--json"];
     let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    must_be_whole_blocks(&run);
+    // Nor through an overlay, which does not say what lies below it.
+    let Some(overlay) = overlay(&mount.point, &mount.point) else { return };
+    must_be_whole_blocks(&scratch.run(&overlay.point, &[TINY, &options]).code(0).json());
+}
+
+fn must_be_whole_blocks(run: &Value) {
     assert_eq!(run["target"]["io_mode"], "direct");
     assert_eq!(run["target"]["io_align_bytes"], 4096);
-    let reason = text(&test_of(&run, "transfer")["reason"]);
+    let reason = text(&test_of(run, "transfer")["reason"]);
     assert!(
         reason.contains("rnd512_q1t1.read") && reason.contains("multiples of 4096"),
         "{reason}"
     );
-    assert!(keys(&run).iter().all(|key| !key.contains("rnd512")), "{:?}", keys(&run));
+    assert!(keys(run).iter().all(|key| !key.contains("rnd512")), "{:?}", keys(run));
     let own = |phase: &&Value| text(&phase["cell"]).starts_with("seq_direct");
     let phases: Vec<&Value> =
-        array(&test_of(&run, "tiny-writes")["phases"]).iter().filter(own).collect();
+        array(&test_of(run, "tiny-writes")["phases"]).iter().filter(own).collect();
     for phase in &phases {
-        let [bytes, ops] = ["bytes", "ops"].map(|key| phase[key].as_u64().unwrap());
+        let [bytes, ops] = ["bytes", "ops"].map(|key| phase[key].as_u64().expect("a whole number"));
         assert_eq!(bytes, ops * 4096, "the drive's own stream is one of whole blocks: {phase}");
     }
     assert_eq!(phases.len(), 2);
@@ -244,6 +269,18 @@ fn a_drive_that_no_counter_shows_gets_no_verdict() {
     }
     for phase in array(&test_of(&run, "transfer")["phases"]) {
         assert_ne!(phase["limiter"], "drive", "{phase}");
+    }
+    // An overlay whose lower layer is that file system shows no more of a drive.
+    let elsewhere = scratch.text("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let Some(overlay) = overlay(&mount.point, &elsewhere) else { return };
+    std::fs::rename(&file, mount.text("lower/data")).unwrap();
+    let above = scratch.run(&overlay.text("data"), &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    for id in ["F008", "F025", "F041"] {
+        assert!(findings(&above).contains(&id), "{id}: {:?}", findings(&above));
+    }
+    for verdict in array(&above["verdict"]) {
+        assert!(verdict["points"].is_null(), "{verdict}");
     }
 }
 

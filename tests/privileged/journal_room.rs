@@ -45,7 +45,7 @@ impl JournalDisk {
 
     #[track_caller]
     fn must_fail(&self, target: &Target, ended: Ended) {
-        let ended = ended.code(4);
+        let ended = ended.code(3);
         let run = ended.json();
         assert_eq!(statuses(&run), [("align", "done"), ("transfer", "failed")], "{ended}");
         let reason = text(&test_of(&run, "transfer")["reason"]);

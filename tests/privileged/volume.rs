@@ -2,7 +2,7 @@
 
 use super::guards::{Loop, Mount, OnLoop, tool};
 use crate::support::json::{statuses, test_of, text};
-use crate::support::scratch::names;
+use crate::support::scratch::{names, own_folder};
 use crate::support::wait_for;
 use std::fs;
 
@@ -58,7 +58,7 @@ fn who_fills_the_file_system_ends_the_run_before_the_floor_is_eaten() {
     tool("fallocate", &["-l", "1700M", &mount.text("filler")]).unwrap();
     let ended = running.end();
     assert!(!fs::exists(own).unwrap());
-    let run = ended.code(4).json();
+    let run = ended.code(3).json();
     assert_eq!(statuses(&run), [("transfer", "failed")]);
     let reason = text(&test_of(&run, "transfer")["reason"]).to_string();
     assert!(reason.contains("must keep 1.07 GB"), "{reason}");
@@ -78,4 +78,26 @@ fn a_file_system_that_copies_on_write_needs_room_for_the_copies() {
     let options = ["--size=128M", "--test=transfer", "--cells=rnd4k_q32t1.write", "--time=300ms"];
     let run = scratch.run(&mount.point, &[&options, &["--json"]]).code(0).json();
     assert_eq!(statuses(&run), [("transfer", "done")]);
+}
+
+#[test]
+fn what_a_killed_run_left_is_room_for_the_next() {
+    let Some(OnLoop { scratch, device, .. }) =
+        OnLoop::with(1280, "mkfs.ext4", &["-q", "-F", "-m", "0"])
+    else {
+        return;
+    };
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let options = ["--size=128M", "--test=transfer", "--cells=rnd4k_q1t1.read"];
+    let endless = scratch.run_call(&mount.point, &[&options, &["--set=transfer.time=1h"]]).start();
+    wait_for("the test file", || {
+        let own = own_folder(&mount.point)?;
+        fs::exists(own.join("data")).unwrap().then_some(())
+    });
+    endless.signal(rustix::process::Signal::KILL);
+    endless.end();
+    let once_more = [&options[..], &["--time=50ms", "--rounds=1"]];
+    let ended = scratch.run(&mount.point, &once_more).code(0);
+    assert!(ended.stderr.contains("left by a killed run"), "{ended}");
+    assert_eq!(names(&mount.point), ["lost+found"]);
 }

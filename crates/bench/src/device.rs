@@ -1,5 +1,6 @@
 //! An open file with the engine that moves its data: runs tasks on queues, one per thread.
 
+use crate::clock;
 use crate::error::BenchError;
 use crate::processor;
 use crate::queue::{QueueSpec, SimulatedQueue, Task, ThreadQueue, UringQueue};
@@ -16,6 +17,9 @@ use std::time::Duration;
 
 /// How often the watcher of a running phase looks.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
+
+/// A watcher that looks again so much too late was kept from it; less is the unrest of a busy machine.
+const LATE_NS: u64 = 20_000_000;
 
 /// What requests go to.
 #[derive(Debug)]
@@ -188,15 +192,21 @@ impl Device {
                 .collect();
             let spawned = workers.iter().flatten().count();
             start.open(spawned, spawned == workers.len());
+            let mut still_ns = 0;
             while start.running() > 0 {
-                std::thread::park_timeout(WATCH_EVERY);
+                still_ns += rest();
                 watch();
             }
             let mut outcomes = Vec::with_capacity(workers.len());
             for worker in workers {
                 let joined = worker.map(|handle| handle.join().expect("a worker does not panic"));
-                outcomes
-                    .push(joined.and_then(|outcome| outcome).map_err(|e| self.engine_error(e))?);
+                let ended = joined.and_then(|outcome| outcome);
+                let mut outcome = ended.map_err(|e| self.engine_error(e))?;
+                // A simulated drive knows another time.
+                if matches!(self.backend, Backend::File { .. }) {
+                    outcome.effort.still_ns = still_ns;
+                }
+                outcomes.push(outcome);
             }
             Ok(outcomes)
         })
@@ -232,6 +242,14 @@ impl Device {
         let other = if engine == Engine::Uring { Engine::Threads } else { Engine::Uring };
         BenchError::Engine { engine: engine.name(), other: other.name(), source }
     }
+}
+
+/// Waits a moment, or until a worker ends. By how much that was too long, if it was.
+fn rest() -> u64 {
+    let begun_ns = clock::now_ns();
+    std::thread::park_timeout(WATCH_EVERY);
+    let late_ns = (clock::now_ns() - begun_ns).saturating_sub(WATCH_EVERY.as_nanos() as u64);
+    if late_ns < LATE_NS { 0 } else { late_ns }
 }
 
 /// Where all workers of a phase meet before the first request.
@@ -307,6 +325,7 @@ impl StartLine {
             whole_program: who == Some(Who::Process),
             busiest_cpu_ns: used(own).since(own_before).cpu_ns,
             wait_ns: waited().zip(waited_before).map(|(now, before)| now - before),
+            still_ns: 0,
             wall_ns: queue.now() - start_ns,
         };
         Ok(WorkerOutcome { output, effort })

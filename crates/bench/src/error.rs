@@ -1,8 +1,9 @@
 //! How a test can end before its end.
 
 use crate::recorder::IoFailure;
-use drivescope_drive::DriveError;
 use drivescope_drive::journal::JournalError;
+use drivescope_drive::{DriveError, ErrorKind};
+use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use std::io;
 
@@ -100,13 +101,49 @@ impl From<JournalError> for BenchError {
 }
 
 impl BenchError {
-    /// Whether the device (not the user, not the plan) is to blame: exit code 4.
-    pub fn is_device_error(&self) -> bool {
+    /// Which exit code it deserves as the end of a test on a target of this kind. A file system that is full, and
+    /// one that would be, are the same to who asks why.
+    pub fn kind(&self, target: TargetKind) -> ErrorKind {
         match self {
-            Self::Request { .. } | Self::Mismatch { .. } => true,
-            Self::Drive(error) => error.kind() == drivescope_drive::ErrorKind::Device,
-            Self::Journal { error, .. } => error.kind() == drivescope_drive::ErrorKind::Device,
-            _ => false,
+            Self::Drive(error) => error.kind(),
+            Self::Journal { error, .. } => error.kind(),
+            Self::Request { failure, .. } if is_full(failure, target) => ErrorKind::Refused,
+            Self::Request { .. } | Self::Mismatch { .. } | Self::Raw(_) => ErrorKind::Device,
+            Self::Engine { .. } | Self::Interrupted | Self::Unsuitable(_) => ErrorKind::Usage,
         }
+    }
+}
+
+/// Whether a write to a file found no room; it is cut short where there was some. A device that has none fails.
+fn is_full(failure: &IoFailure, target: TargetKind) -> bool {
+    let no_room = match failure.errno {
+        libc::ENOSPC | libc::EDQUOT => true,
+        0 => failure.write,
+        _ => false,
+    };
+    no_room && target == TargetKind::Directory
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_drive_did_ends_with_the_code_of_a_device_error() {
+        let of = |errno, write, target| {
+            let failure = IoFailure { errno, offset: 0, write };
+            BenchError::Request { failure, count: 1 }.kind(target)
+        };
+        let directory = TargetKind::Directory;
+        assert_eq!(of(libc::EIO, true, directory), ErrorKind::Device);
+        assert_eq!(of(libc::ENOSPC, true, directory), ErrorKind::Refused);
+        assert_eq!(of(libc::EDQUOT, true, directory), ErrorKind::Refused);
+        assert_eq!(of(0, true, directory), ErrorKind::Refused);
+        assert_eq!(of(0, false, directory), ErrorKind::Device);
+        assert_eq!(of(0, true, TargetKind::Block), ErrorKind::Device);
+        assert_eq!(of(libc::ENOSPC, true, TargetKind::Block), ErrorKind::Device, "a thin one");
+        let source = io::Error::from_raw_os_error(libc::EMFILE);
+        let engine = BenchError::Engine { engine: "uring", other: "threads", source };
+        assert_eq!(engine.kind(directory), ErrorKind::Usage);
     }
 }

@@ -71,7 +71,7 @@ pub fn plan(
 fn file_size(suite: &Suite, target: &Target, asked: bool) -> Result<Bytes, DriveError> {
     let wanted = suite.size.0.next_multiple_of(FILE_UNIT);
     let room = target.room()?.0;
-    let file_system = target.info().file_system.as_ref();
+    let file_system = target.data_system();
     let copies = if file_system.is_some_and(FileSystem::copies_on_write) { COW_COPIES } else { 1 };
     if wanted.saturating_mul(copies) <= room {
         return Ok(Bytes(wanted));

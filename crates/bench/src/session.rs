@@ -16,7 +16,7 @@ use crate::{clock, layout, validity};
 use checkpoint::Checkpoints;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
-use drivescope_drive::{IoFile, OwnFolder, Target};
+use drivescope_drive::{ErrorKind, IoFile, OwnFolder, Target};
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::event::Event;
 use drivescope_model::findings::Finding;
@@ -76,6 +76,8 @@ pub struct Session<'a> {
     test: TestClock,
     checkpoints: Checkpoints<'a>,
     earlier: Option<TestResult>,
+    /// The gravest of what ended tests before their end.
+    failure: Option<ErrorKind>,
 }
 
 /// How far the test in progress is.
@@ -118,6 +120,7 @@ impl<'a> Session<'a> {
             test: TestClock::default(),
             checkpoints: Checkpoints::default(),
             earlier: None,
+            failure: None,
         }
     }
 
@@ -221,6 +224,8 @@ impl<'a> Session<'a> {
             Err(BenchError::Interrupted) => (TestStatus::Interrupted, None),
             Err(BenchError::Unsuitable(why)) => (TestStatus::Skipped, Some(why)),
             Err(error) => {
+                let kind = error.kind(self.target.info().kind);
+                self.failure = self.failure.max(Some(kind));
                 result.findings.extend(validity::of_error(&error, self.target.info().kind));
                 (TestStatus::Failed, Some(with_a_way_on(&error, &remarks)))
             }
@@ -231,6 +236,11 @@ impl<'a> Session<'a> {
         result.mark_invalid(&self.findings);
         self.emit(Event::TestFinished(Box::new(result.clone())));
         result
+    }
+
+    /// What the tests failed of that failed: the gravest.
+    pub fn failure(&self) -> Option<ErrorKind> {
+        self.failure
     }
 
     /// Whether requests bypass the page cache; true until a device is open.
@@ -373,7 +383,7 @@ impl<'a> Session<'a> {
     }
 
     fn copies_on_write(&self) -> bool {
-        self.target.info().file_system.as_ref().is_some_and(FileSystem::copies_on_write)
+        self.target.data_system().is_some_and(FileSystem::copies_on_write)
     }
 
     /// The data file twice: through the page cache, as an ordinary program opens it, and in its effective

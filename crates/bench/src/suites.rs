@@ -5,6 +5,7 @@ use drivescope_model::nearest::nearest;
 use drivescope_model::options::{Rate, Suite, TestKind};
 use drivescope_model::units::{Bytes, Secs};
 use drivescope_model::whole_drive::{FillMode, VerifyMode, VerifyPhase};
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -96,10 +97,18 @@ fn hint(nearest: Option<&str>) -> String {
 
 /// Where a user keeps suites of their own: `drivescope/suites` in the configuration folder.
 pub fn user_folder() -> Option<PathBuf> {
-    let set =
-        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
-    Some(config.join("drivescope/suites"))
+    folder_of(std::env::var_os("XDG_CONFIG_HOME"), std::env::var_os("HOME"))
+}
+
+/// As the XDG base directories are: a variable that is no absolute path counts as not set.
+fn folder_of(config: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
+    let config = config.and_then(absolute);
+    Some(
+        config
+            .or_else(|| Some(home.and_then(absolute)?.join(".config")))?
+            .join("drivescope/suites"),
+    )
 }
 
 /// All built-in suites.

@@ -25,6 +25,17 @@ fn a_typing_error_gets_a_suggestion() {
 }
 
 #[test]
+fn folders_that_depend_on_where_one_stands_are_none() {
+    let of = |config: &str, home: &str| folder_of(Some(config.into()), Some(home.into()));
+    let suites = |folder: &str| Some(Path::new(folder).join("drivescope/suites"));
+    assert_eq!(of("/conf", "/home/ann"), suites("/conf"));
+    for config in ["", "conf", "./conf"] {
+        assert_eq!(of(config, "/home/ann"), suites("/home/ann/.config"), "{config}");
+    }
+    assert_eq!(of("conf", "ann"), None);
+}
+
+#[test]
 fn what_never_ends_is_no_suite() {
     let error = find("/dev/zero", None).unwrap_err().to_string();
     assert_eq!(error, "cannot read the suite /dev/zero: it is too long to be one");

@@ -84,6 +84,9 @@ pub struct Effort {
     /// Longest time that a worker stood ready to run while others held the cores; `None` where the
     /// kernel does not tell.
     pub wait_ns: Option<u64>,
+    /// Time in which nothing of the program ran although it was due: stopped by a signal or a debugger, with
+    /// its machine, or by the limit of its container.
+    pub still_ns: u64,
     /// Wall time.
     pub wall_ns: u64,
 }
@@ -99,6 +102,7 @@ impl Effort {
             whole_program: all,
             busiest_cpu_ns: self.busiest_cpu_ns.max(other.busiest_cpu_ns),
             wait_ns: self.wait_ns.max(other.wait_ns),
+            still_ns: self.still_ns.max(other.still_ns),
             wall_ns: self.wall_ns.max(other.wall_ns),
         }
     }

@@ -313,7 +313,9 @@ pub fn drop_of(round: &Round) -> Option<Drop> {
 }
 
 fn stalled(round: &Round) -> Option<Finding> {
-    let gap = round.measured.recorder.gap_max_ns;
+    // No drive is to blame for what stopped the program that asks it.
+    let own_ns = round.measured.effort.still_ns;
+    let gap = round.measured.recorder.gap_max_ns.saturating_sub(own_ns);
     let evidence = || format!("{}: nothing completed for {:.1} s", round.cell, gap as f64 / 1e9);
     (gap > STALL_NS).then(|| Finding::new(FindingId::Stall, evidence()).weighing(gap as f64))
 }

@@ -336,6 +336,31 @@ fn others_that_hold_the_processors_are_named() {
 }
 
 #[test]
+fn a_program_that_was_stopped_blames_no_drive() {
+    let mut stopped = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
+    // Three seconds of nothing, at the end of which the round was over: half of it has no requests.
+    let recorder = &mut stopped.measured.recorder;
+    recorder.gap_max_ns = 3 * SECOND;
+    let half = recorder.intervals.len() / 2;
+    recorder.intervals[half..].fill(Default::default());
+    let effort = &mut stopped.measured.effort;
+    (effort.wall_ns, effort.still_ns) = (4 * SECOND, 0);
+    stopped.top.as_mut().unwrap().busy_ms = 250;
+    stopped.window_s = 4.0;
+    assert_eq!(ids(&stopped, &facts()), [FindingId::Stall]);
+    assert!(drop_of(&stopped).is_some(), "without the stop it would be the drive's");
+    stopped.measured.effort.still_ns = SECOND * 29 / 10;
+    assert_eq!(ids(&stopped, &facts()), [FindingId::BusyProcessors]);
+    assert_eq!(drop_of(&stopped), None);
+    assert_eq!(limiter(&stopped, &facts()), Limiter::OtherPrograms);
+    let evidence = of_round(&stopped, &facts()).remove(0).evidence;
+    assert!(
+        evidence.ends_with("drivescope itself stood still for 72 % of the round"),
+        "{evidence}"
+    );
+}
+
+#[test]
 fn links_with_lanes_each_way_carry_as_much_both_ways() {
     let mix: Mix = "mix70".parse().unwrap();
     // 720 MB/s in all, 504 of them read, over 600 MB/s each way.

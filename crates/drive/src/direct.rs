@@ -12,6 +12,8 @@ use std::io::IoSliceMut;
 const UNITS: [u32; 2] = [512, 4096];
 /// `BTRFS_SUPER_MAGIC` of linux/magic.h.
 const BTRFS: u64 = 0x9123_683E;
+/// `OVERLAYFS_SUPER_MAGIC` of the same: of what lies below it shows the block, and not which file system it is.
+const OVERLAY: u64 = 0x794C_7630;
 
 /// The smallest unit in which `fd`, opened with `O_DIRECT`, really transfers past the page cache; `None` if
 /// none does.
@@ -19,7 +21,7 @@ const BTRFS: u64 = 0x9123_683E;
 /// An empty file proves nothing, so a fresh one must be given its first block before this is asked.
 pub fn proven_alignment(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {
     let page = AlignedPage::new()?;
-    let least = least_unit(unit_told(fd), block_of_btrfs(fd))?;
+    let least = least_unit(unit_told(fd), block_needed(fd))?;
     UNITS.into_iter().filter(|&unit| unit >= least).find(|&unit| {
         size_bytes >= u64::from(unit) && {
             let offset = (size_bytes / u64::from(unit) - 1) * u64::from(unit);
@@ -30,12 +32,12 @@ pub fn proven_alignment(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {
 
 /// The least unit that can pass the page cache, by what the kernel tells; `None` where it says that none
 /// does. `told` counts from Linux 6.1 on, and not on every file system.
-fn least_unit(told: Option<u32>, block_of_btrfs: Option<u32>) -> Option<u32> {
+fn least_unit(told: Option<u32>, block_needed: Option<u32>) -> Option<u32> {
     match told {
         Some(0) => None,
         Some(unit) => Some(unit),
         // btrfs tells nothing, takes any multiple of 512, and reads parts of its blocks through the cache.
-        None => Some(block_of_btrfs.unwrap_or(0)),
+        None => Some(block_needed.unwrap_or(0)),
     }
 }
 
@@ -46,10 +48,11 @@ fn unit_told(fd: BorrowedFd<'_>) -> Option<u32> {
     is_told.then_some(told.stx_dio_offset_align)
 }
 
-/// The block of a btrfs that holds this file.
-fn block_of_btrfs(fd: BorrowedFd<'_>) -> Option<u32> {
+/// The block of a file system that holds this file and is, or may be, btrfs.
+fn block_needed(fd: BorrowedFd<'_>) -> Option<u32> {
     let system = rustix::fs::fstatfs(fd).ok()?;
-    (system.f_type as u64 & 0xFFFF_FFFF == BTRFS).then_some(system.f_bsize as u32)
+    let may_be = [BTRFS, OVERLAY].contains(&(system.f_type as u64 & 0xFFFF_FFFF));
+    may_be.then_some(system.f_bsize as u32)
 }
 
 /// Whether requests to `fd`, opened with `O_DIRECT`, may block the one who sends them (`RWF_NOWAIT` is

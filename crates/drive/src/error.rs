@@ -142,7 +142,7 @@ pub(crate) const DEVICE_RULES: &str = "the device rules of a container (cgroup) 
                                        run on the host, or give the container the device";
 
 /// Which exit code an error deserves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
     /// The user named something that cannot work: 2.
     Usage,

@@ -38,6 +38,9 @@ const LEAVING: [&str; 2] = [".fuse_hidden", ".nfs"];
 const LEAVING_TIME_MAX: Duration = Duration::from_secs(2);
 const LEAVING_LOOK: Duration = Duration::from_millis(10);
 
+/// How often a folder is made anew that another run cleaned up before it was locked.
+const MAKING_MAX: u32 = 10;
+
 /// Folders of this process that are still there, for an end that cannot wait for their owners.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -65,24 +68,19 @@ pub struct OwnFolder {
 impl OwnFolder {
     /// Makes the folder in `parent`; `id` makes its name unique.
     pub fn create(parent: &Path, id: &str) -> Result<Self, DriveError> {
-        let path = parent.join(format!("{PREFIX}{id}"));
         let fail = |errno| DriveError::from_errno("write in", parent, errno);
-        rustix::fs::mkdir(&path, Mode::RWXU).map_err(fail)?;
-        let made = open_folder(&path).and_then(|dir| {
-            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let manifest = rustix::fs::openat(&dir, MANIFEST, flags, Mode::RUSR | Mode::WUSR)?;
-            lock(manifest.as_fd())?;
-            Ok((dir, manifest))
-        });
-        let (dir, manifest) = match made {
-            Ok(made) => made,
-            Err(errno) => {
-                // Nothing is in it yet but, perhaps, an empty manifest.
-                let _ = rustix::fs::unlink(path.join(MANIFEST));
-                let _ = rustix::fs::rmdir(&path);
-                return Err(fail(errno));
+        // Until it is locked, another run may take it for one that a killed run left.
+        let taken = |errno: &Errno| matches!(*errno, Errno::NOENT | Errno::WOULDBLOCK);
+        let mut path = parent.join(format!("{PREFIX}{id}"));
+        let mut made = make_locked(&path);
+        for again in 1..MAKING_MAX {
+            if !made.as_ref().is_err_and(taken) {
+                break;
             }
-        };
+            path = parent.join(format!("{PREFIX}{id}-{again}"));
+            made = make_locked(&path);
+        }
+        let (dir, manifest) = made.map_err(fail)?;
         own().push(path.clone());
         let (parent, manifest) = (parent.to_path_buf(), Some(manifest));
         let folder = Self { parent, path, dir, manifest, files: Vec::new() };
@@ -133,11 +131,13 @@ impl OwnFolder {
         IoFile::buffered(fd, &path, true)
     }
 
-    /// Removes one file before the folder goes, to give its space back.
+    /// Removes one file before the folder goes, to give its space back. That it was never made is no error.
     pub fn remove_file(&mut self, name: &str) -> Result<(), DriveError> {
         let path = self.path.join(name);
-        rustix::fs::unlinkat(&self.dir, name, AtFlags::empty())
-            .map_err(|e| DriveError::from_errno("remove", &path, e))?;
+        match rustix::fs::unlinkat(&self.dir, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(DriveError::from_errno("remove", &path, errno)),
+        }
         self.files.retain(|file| file != name);
         self.write_manifest()
     }
@@ -255,6 +255,23 @@ fn walk(
     Ok(cleaned)
 }
 
+/// Makes the folder and its manifest, and locks that.
+fn make_locked(path: &Path) -> Result<(OwnedFd, OwnedFd), Errno> {
+    rustix::fs::mkdir(path, Mode::RWXU)?;
+    let made = open_folder(path).and_then(|dir| {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let manifest = rustix::fs::openat(&dir, MANIFEST, flags, Mode::RUSR | Mode::WUSR)?;
+        lock(manifest.as_fd())?;
+        Ok((dir, manifest))
+    });
+    if made.is_err() {
+        // Nothing is in it yet but, perhaps, an empty manifest.
+        let _ = rustix::fs::unlink(path.join(MANIFEST));
+        let _ = rustix::fs::rmdir(path);
+    }
+    made
+}
+
 /// A folder that is ours by its owner and its manifest.
 enum Found {
     Alive,
@@ -271,8 +288,11 @@ enum Found {
 fn examine(path: &Path) -> Result<Found, String> {
     let say = |errno: Errno| errno.to_string();
     let dir = open_folder(path).map_err(say)?;
-    let owner = rustix::fs::fstat(&dir).map_err(say)?.st_uid;
-    if owner != rustix::process::geteuid().as_raw() {
+    let found = rustix::fs::fstat(&dir).map_err(say)?;
+    // It is made for its user alone: where others may enter, owners are not kept (FAT, NTFS).
+    let keeps_owners =
+        Mode::from_raw_mode(found.st_mode).intersection(Mode::RWXG | Mode::RWXO).is_empty();
+    if keeps_owners && found.st_uid != rustix::process::geteuid().as_raw() {
         return Err("it belongs to another user".to_string());
     }
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;

@@ -155,3 +155,60 @@ fn a_folder_that_somebody_removes_is_named_as_such() {
     }
     folder.remove().unwrap();
 }
+
+#[test]
+fn a_file_that_could_not_be_made_is_no_file_to_miss() {
+    let parent = scratch();
+    let mut folder = OwnFolder::create(parent.path(), "full").unwrap();
+    let error = folder.create_file("data", Bytes(1 << 60)).unwrap_err();
+    assert!(matches!(error, DriveError::NoRoom { .. }), "{error}");
+    folder.remove_file("data").unwrap();
+    folder.create_file("data", Bytes(4096)).unwrap();
+}
+
+/// Each would take the other's for that of a killed run, before it is locked.
+#[test]
+fn runs_that_clean_up_do_not_take_the_folder_of_one_that_begins() {
+    let parent = scratch();
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                    let _ = clean(parent.path());
+                }
+            });
+        }
+        let made = (0..300).map(|i| OwnFolder::create(parent.path(), &format!("{i}")).map(drop));
+        let failed: Vec<_> = made.filter_map(Result::err).collect();
+        ended.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(failed.is_empty(), "{failed:?}");
+    });
+    assert_eq!(entries(parent.path()), 0);
+}
+
+/// FAT and NTFS show everything as one user's, whoever made it, with a mode that lets others in.
+#[test]
+fn owners_count_only_where_they_are_kept() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let parent = scratch();
+    for (mode, is_cleaned) in [(0o700, false), (0o777, true), (0o755, true)] {
+        let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
+        dead.create_file("data", Bytes(4096)).unwrap();
+        let path = dead.path().to_path_buf();
+        drop(dead.manifest.take());
+        drop(dead);
+        chown(&path, Some(65_534), None).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let cleaned = clean(parent.path()).unwrap();
+        assert_eq!(cleaned.removed.contains(&path), is_cleaned, "{mode:o}: {cleaned:?}");
+        assert_eq!(path.exists(), !is_cleaned);
+        if !is_cleaned {
+            assert!(cleaned.kept[0].1.contains("another user"), "{cleaned:?}");
+            std::fs::remove_dir_all(&path).unwrap();
+        }
+    }
+}

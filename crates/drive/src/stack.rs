@@ -33,6 +33,8 @@ pub struct Stack {
     pub memory_backed: Option<String>,
     /// What an overlay in between does with the data, when [`stack_of_data`] met one.
     pub overlay: Option<String>,
+    /// Where the data lie in the lowermost layer of overlays that [`stack_of_data`] could see.
+    pub layer: Option<PathBuf>,
     /// Name of the model, when a part of it is a simulated drive that `sim mount` serves.
     pub served_model: Option<String>,
 }
@@ -365,6 +367,7 @@ impl<'a> Walk<'a> {
         let does = if is_directory { "new files go to" } else { "the file lies in" };
         self.stack.overlay =
             Some(format!("{point} is an overlay: {does} its layer {}{on}", layer.display()));
+        self.stack.layer.get_or_insert(layer);
     }
 
     fn memory(&mut self, evidence: Option<String>) {

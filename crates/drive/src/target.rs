@@ -33,6 +33,8 @@ pub struct Target {
     identity: (u64, u64),
     drive: Option<Drive>,
     stack: Stack,
+    /// The file system of the layer of an overlay that has the data.
+    layer_system: Option<FileSystem>,
     roots: Roots,
     simulated: Option<(Spec, Arc<SimulatedDrive>)>,
     notes: Vec<String>,
@@ -77,13 +79,15 @@ impl Target {
         let disk = stack.whole_disks.first();
         let drive = disk.and_then(|name| drive_named(roots, name, &ListOptions { smart: true }));
         let drive = drive.or_else(|| served_drive(&stack, &real));
+        let layer_system = stack.layer.as_ref().and_then(|layer| file_system_of(roots, layer).ok());
         let identity = match kind {
             TargetKind::Block => (meta.rdev(), 0),
             _ => (meta.dev(), meta.ino()),
         };
         let roots = roots.clone();
         let notes = Vec::new();
-        Ok(Self { info, path: real, identity, drive, stack, roots, simulated: None, notes })
+        let simulated = None;
+        Ok(Self { info, path: real, identity, drive, stack, layer_system, roots, simulated, notes })
     }
 
     /// A simulated drive, by `sim:MODEL?…`. Errors: no such model, or a state no drive can be in.
@@ -96,6 +100,7 @@ impl Target {
             identity: (0, 0),
             drive: Some(spec.drive()),
             stack: Stack::default(),
+            layer_system: None,
             roots: roots.clone(),
             notes: spec.notes.clone(),
             simulated: Some((spec, simulated)),
@@ -211,26 +216,33 @@ impl Target {
         crate::list::warning_temperature_of(&self.roots, self.stack.whole_disks.first()?)
     }
 
-    /// Class of the file system that holds a directory or file.
-    pub fn fs_class(&self) -> Option<FsClass> {
-        self.info.file_system.as_ref().map(|fs| FsClass::of(&fs.kind))
+    /// The file system that has the data of a directory or file: of an overlay, that of the layer with them,
+    /// where it can be seen.
+    pub fn data_system(&self) -> Option<&FileSystem> {
+        self.layer_system.as_ref().or(self.info.file_system.as_ref())
+    }
+
+    /// Where the data are on [`Target::data_system`].
+    fn data_path(&self) -> &Path {
+        self.stack.layer.as_deref().filter(|_| self.layer_system.is_some()).unwrap_or(&self.path)
     }
 
     /// Whether nothing shows that a drive answers: a program or a network does, and no device is below.
     pub fn is_unproven(&self) -> bool {
-        let hidden = matches!(self.fs_class(), Some(FsClass::Fuse | FsClass::Network));
+        let class = self.data_system().map(|fs| FsClass::of(&fs.kind));
+        let hidden = matches!(class, Some(FsClass::Fuse | FsClass::Network));
         hidden && !self.is_simulated() && self.top_counters().is_none()
     }
 
     /// Whether the file system itself writes for what is written in this directory, at any time.
     pub fn writes_its_own(&self) -> bool {
-        let copies = self.info.file_system.as_ref().is_some_and(|fs| copies_on_write(&fs.kind));
+        let copies = self.data_system().is_some_and(|fs| copies_on_write(&fs.kind));
         copies && self.info.kind == TargetKind::Directory
     }
 
     /// Evidence that data may shrink on their way to the drive.
     pub fn compression(&self) -> Option<String> {
-        self.info.file_system.as_ref().and_then(|fs| compression(fs, &self.path))
+        self.data_system().and_then(|fs| compression(fs, self.data_path()))
     }
 
     /// Why there is no drive below, if so.

@@ -45,14 +45,19 @@ impl Failure {
     }
 }
 
+impl From<ErrorKind> for Code {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Usage => Self::Usage,
+            ErrorKind::Refused => Self::Refused,
+            ErrorKind::Device => Self::Device,
+        }
+    }
+}
+
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
-        let code = match error.kind() {
-            ErrorKind::Usage => Code::Usage,
-            ErrorKind::Refused => Code::Refused,
-            ErrorKind::Device => Code::Device,
-        };
-        Self { message: error.to_string(), code }
+        Self { message: error.to_string(), code: error.kind().into() }
     }
 }
 

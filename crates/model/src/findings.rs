@@ -207,8 +207,8 @@ findings! {
         cause "Nothing is stored there. Drives that compress, or know which blocks are erased, write such bytes faster than a file's."
         remedy "Fill the drive before, or on a drive without contents let it write fresh data: --destroy SERIAL."
     BusyProcessors = "F034" "busy-processors" Warning
-        rule "a measuring thread stood ready to run without a core for more than 10 % of a round, and other programs used at least as much processor time; or the hypervisor took more than 10 % of all cores"
-        cause "Other programs, or other guests of the same machine, held the processors: requests were sent and answers noticed late, which no drive is to blame for."
+        rule "a measuring thread stood ready to run without a core for more than 10 % of a round, and other programs used at least as much processor time; or the hypervisor took more than 10 % of all cores; or drivescope itself did not run for more than 10 % of a round"
+        cause "Other programs, or other guests of the same machine, held the processors, or something stopped drivescope (a signal, a sleeping machine, the limit of a container): requests were sent and answers noticed late, which no drive is to blame for."
         remedy "Stop other programs (top shows them) and run again; on a virtual machine, measure while the host is quiet."
     ShortStroke = "F035" "short-stroke" Warning
         rule "random requests on a rotating drive stay within less than 10 % of it, because that is all a directory's test file, a file or --size gives"

@@ -20,7 +20,7 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
         notice(FindingId::Holes, evidence);
     }
     let info = target.info();
-    if let Some(fs) = &info.file_system {
+    if let Some(fs) = target.data_system() {
         let at = format!("{} of {}", fs.kind, fs.source);
         match FsClass::of(&fs.kind) {
             FsClass::Network => notice(FindingId::NetworkFs, at),
@@ -31,7 +31,7 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     if let Some(evidence) = &target.stack().overlay {
         notice(FindingId::SharedDrive, evidence.clone());
     }
-    if let Some(fs) = info.file_system.as_ref().filter(|_| target.is_unproven()) {
+    if let Some(fs) = target.data_system().filter(|_| target.is_unproven()) {
         notice(FindingId::Unproven, format!("no device below {} at {}", fs.kind, fs.mount_point));
     }
     if let Some(evidence) = target.compression() {

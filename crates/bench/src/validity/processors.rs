@@ -38,10 +38,18 @@ pub(super) fn waited_share(round: &Round) -> Option<f64> {
     others_did_it.then(|| wait_ns as f64 / effort.wall_ns.max(1) as f64)
 }
 
+/// Share of the round in which nothing of the program ran.
+fn still_share(round: &Round) -> f64 {
+    let effort = &round.measured.effort;
+    (effort.still_ns as f64 / effort.wall_ns.max(1) as f64).min(1.0)
+}
+
 pub(super) fn held_by_others(round: &Round) -> Option<Finding> {
     let waited = waited_share(round).unwrap_or(0.0);
     let stolen = round.cores.map_or(0.0, |cores| cores.steal_pct() / 100.0);
-    if waited <= WAIT_SHARE_MAX && stolen <= WAIT_SHARE_MAX {
+    let still = still_share(round);
+    let most = waited.max(stolen).max(still);
+    if most <= WAIT_SHARE_MAX {
         return None;
     }
     let others = round.cores.map_or(0.0, |cores| cores.others_pct());
@@ -50,18 +58,20 @@ pub(super) fn held_by_others(round: &Round) -> Option<Finding> {
         (waited * 100.0, "a measuring thread waited for a core for {} % of the round"),
         (others, "other programs used {} % of all cores"),
         (stolen * 100.0, "the hypervisor took {} % of all cores"),
+        (still * 100.0, "drivescope itself stood still for {} % of the round"),
     ];
     let said = parts.iter().filter(|(pct, _)| *pct >= 1.0);
     let said: Vec<String> =
         said.map(|(pct, text)| text.replace("{}", &format!("{pct:.0}"))).collect();
     let evidence = format!("{}: {}", round.cell, said.join("; "));
-    Some(Finding::new(FindingId::BusyProcessors, evidence).weighing(waited.max(stolen)))
+    Some(Finding::new(FindingId::BusyProcessors, evidence).weighing(most))
 }
 
-/// Whether waiting for a core took more of the round than the device was busy; more than half of it where
-/// nobody knows how busy that was.
+/// Whether waiting for a core, or standing still, took more of the round than the device was busy; more than
+/// half of it where nobody knows how busy that was.
 pub(super) fn others_set_the_pace(round: &Round) -> bool {
     const HALF: f64 = 0.5;
     let device = round.busy_pct().map_or(HALF, |pct| pct / 100.0);
-    waited_share(round).is_some_and(|waited| waited > WAIT_SHARE_MAX && waited > device)
+    let held = waited_share(round).unwrap_or(0.0).max(still_share(round));
+    held > WAIT_SHARE_MAX && held > device
 }

@@ -83,7 +83,7 @@ pub fn measure(
     let alone = jobs.len() == 1;
     for job in jobs {
         let (run, outcome) = measure_one(job, options, store.as_mut(), signals, &machine)?;
-        code = code.max(code_of(&run)).max(outcome);
+        code = code.max(outcome);
         runs.push(run);
         if signals.stop.load(Ordering::Relaxed) {
             code = code.max(Code::Interrupted);
@@ -114,7 +114,7 @@ fn print_tables(runs: &[Run]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The run, and what else than it decides the exit code.
+/// The run, and the exit code that it comes to.
 fn measure_one(
     Job { plan, target, claim, earlier }: Job,
     options: &Options,
@@ -159,11 +159,13 @@ fn measure_one(
             break;
         }
     }
+    let failure = session.failure().map(Code::from);
     let closed = session.close();
     listener.join().expect("the listener does not panic");
     let (run, kept) = document.into_inner().conclude();
     // What was measured stands; that it is not kept, or that something stays behind, does not go by.
     let mut outcome = if kept == Kept::NotStored { Code::Usage } else { Code::Ok };
+    outcome = outcome.max(code_of(&run, failure));
     if let Err(error) = closed {
         let failure = Failure::from(error);
         output::complain(&failure.message);
@@ -241,11 +243,12 @@ fn started_at() -> String {
     now.strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string()
 }
 
-fn code_of(run: &Run) -> Code {
+/// What the run comes to; `failure`: what the gravest of its failed tests does.
+fn code_of(run: &Run, failure: Option<Code>) -> Code {
     let problem = run.findings.iter().any(|finding| finding.severity == Severity::Problem);
     match run.status {
         TestStatus::Interrupted => Code::Interrupted,
-        TestStatus::Failed => Code::Device,
+        TestStatus::Failed => failure.unwrap_or(Code::Device),
         TestStatus::Skipped => Code::Usage,
         TestStatus::Done if problem => Code::Problem,
         TestStatus::Done => Code::Ok,

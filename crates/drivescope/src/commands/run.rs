@@ -52,6 +52,10 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
     let asked = arguments.engine.map(Engine::from);
     let new_seed = clock::now_ns();
     let size_asked = arguments.size.is_some();
+    // First: what they take is room for the test file.
+    if !arguments.outcome.dry_run {
+        targets.iter().for_each(clean_leftovers);
+    }
     let mut jobs = Vec::new();
     for target in targets {
         let engine = engine_for(&target, asked, arguments.outcome.quiet)?;
@@ -114,7 +118,12 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
     if let Some(allowed) = &allowed {
         allowed.check_target(&target)?;
     }
-    let engine = engine_for(&target, Some(engine), outcome.quiet)?;
+    // Where io_uring is refused now, threads must do, as for a new run.
+    let asked = Some(engine).filter(|engine| *engine != Engine::Uring);
+    let engine = engine_for(&target, asked, outcome.quiet)?;
+    if !outcome.dry_run {
+        clean_leftovers(&target);
+    }
     if let (Some(then), Some(now), false) = (&earlier.drive, target.drive(), outcome.quiet)
         && (&then.model, &then.serial) != (&now.model, &now.serial)
     {
@@ -172,7 +181,6 @@ fn carry_out(
     }
     let store = open_store_whole(no_save, store.store.as_deref(), allowed.is_some(), signals)?;
     signals.begin(STOPPING);
-    clean_leftovers(&jobs);
     measure(jobs, &options, store, signals)
 }
 
@@ -345,17 +353,18 @@ fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
     Ok(code)
 }
 
-/// Removes what killed runs left in directory targets; what cannot go is said, and no hindrance.
-fn clean_leftovers(jobs: &[Job]) {
-    for job in jobs.iter().filter(|job| job.target.info().kind == TargetKind::Directory) {
-        let Ok(cleaned) = own_folder::clean(job.target.path()) else { continue };
-        for folder in cleaned.removed {
-            let note = format!("removed {}, left by a killed run", folder.display());
-            output::note(&format!("drivescope: note: {}", clean_text(&note)));
-        }
-        for (folder, why) in cleaned.kept {
-            let note = format!("left {}: {why}", folder.display());
-            output::note(&format!("drivescope: note: {}", clean_text(&note)));
-        }
+/// Removes what killed runs left in a directory target; what cannot go is said, and no hindrance.
+fn clean_leftovers(target: &Target) {
+    if target.info().kind != TargetKind::Directory {
+        return;
+    }
+    let Ok(cleaned) = own_folder::clean(target.path()) else { return };
+    for folder in cleaned.removed {
+        let note = format!("removed {}, left by a killed run", folder.display());
+        output::note(&format!("drivescope: note: {}", clean_text(&note)));
+    }
+    for (folder, why) in cleaned.kept {
+        let note = format!("left {}: {why}", folder.display());
+        output::note(&format!("drivescope: note: {}", clean_text(&note)));
     }
 }

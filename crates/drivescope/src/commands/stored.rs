@@ -57,17 +57,18 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
     } else if summaries.is_empty() && filter != Filter::default() {
         output::print_line("no stored run passes these filters; drivescope runs lists all");
     } else if summaries.is_empty() && arguments.store.store.is_some() {
-        // Perhaps the name is mistyped.
-        let path = store.path().display().to_string();
-        output::print_line(&format!(
-            "no runs stored in {} yet; drivescope run . makes one",
-            clean(&path)
-        ));
+        output::print_line(&clean(&no_runs_in(&store, arguments.store.store.as_deref())));
     } else {
         let rows: Vec<RunRow> = summaries.iter().map(row).collect();
         output::print_line(&text::runs(&rows, output::style()));
     }
     Ok(Code::Ok)
+}
+
+/// That a store which was named has nothing, and how to change that: perhaps the name is mistyped.
+fn no_runs_in(store: &Store, named: Option<&str>) -> String {
+    let (path, words) = (store.path().display(), store_words(named));
+    format!("no runs stored in {path} yet; drivescope run .{words} makes one")
 }
 
 fn row(summary: &RunSummary) -> RunRow {
@@ -130,7 +131,8 @@ pub fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
         output::print(&phybs_table(&run)?);
         return Ok(Code::Ok);
     }
-    output::print_line(&text::run_summary(&run, output::style()));
+    let words = store_words(arguments.store.store.as_deref());
+    output::print_line(&text::run_summary(&run, &words, output::style()));
     if arguments.show.verbose {
         output::print_line(&format!("\n{}", text::verbose(&run, output::style())));
     }
@@ -149,7 +151,7 @@ pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
     if ids.is_empty() {
         ids = store.list(&Filter::default())?.into_iter().map(|summary| summary.id).collect();
         if ids.is_empty() {
-            return Err(Failure::usage("no runs stored yet; drivescope run . makes one"));
+            return Err(Failure::usage(no_runs_in(&store, arguments.store.store.as_deref())));
         }
     }
     let runs = ids.iter().map(|id| store.get(id)).collect::<Result<Vec<_>, _>>()?;

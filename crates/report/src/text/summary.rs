@@ -7,13 +7,14 @@ use crate::style::{Role, Style};
 use crate::width::{clean, shorten};
 use drivescope_model::{Run, Secs, TestStatus};
 
-/// A run from header to verdict, as `drivescope show` prints it.
-pub fn run_summary(run: &Run, style: Style) -> String {
+/// A run from header to verdict, as `drivescope show` prints it; `store` as for [`saved`].
+pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
     let mut head = header(&run.tool.version, &run.plan, &run.target, run.drive.as_ref(), style);
     head.push_str(&facts(run, style));
     head.push_str(&ended(run, style));
     let tests = run.tests.iter().map(|result| test_result(result, style));
-    let rest = [findings(&run.findings, style), verdicts_of(run, style), closing(run, style)];
+    let next = closing(run, store, style);
+    let rest = [findings(&run.findings, style), verdicts_of(run, style), next];
     super::sections(std::iter::once(head).chain(tests).chain(rest))
 }
 
@@ -51,10 +52,10 @@ fn ended(run: &Run, style: Style) -> String {
 }
 
 /// What to do next with the run.
-fn closing(run: &Run, style: Style) -> String {
-    let id = short(&run.id);
+fn closing(run: &Run, store: &str, style: Style) -> String {
+    let (id, store) = (short(&run.id), clean(store));
     Flow::new()
-        .item(Role::Dim, &format!("run it again: drivescope rerun {id}"), DOT)
+        .item(Role::Dim, &format!("run it again: drivescope rerun {id}{store}"), DOT)
         .item(Role::Dim, "every number: show it with --json", DOT)
         .lines(0, style)
 }

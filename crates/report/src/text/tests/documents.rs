@@ -238,7 +238,7 @@ fn unjudged_uses_come_last() {
 
 #[test]
 fn a_run_of_a_hard_disk() {
-    insta::assert_snapshot!(text::run_summary(&judged(hard_disk()), PLAIN), @r"
+    insta::assert_snapshot!(text::run_summary(&judged(hard_disk()), "", PLAIN), @r"
     drivescope 0.1.0 · quick · /mnt/data
       ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
@@ -299,7 +299,7 @@ fn a_run_of_a_hard_disk() {
 
 #[test]
 fn a_run_in_memory() {
-    insta::assert_snapshot!(text::run_summary(&judged(memory()), PLAIN), @r"
+    insta::assert_snapshot!(text::run_summary(&judged(memory()), "", PLAIN), @r"
     drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive below)
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
 
@@ -328,7 +328,7 @@ fn a_run_in_memory() {
 
 #[test]
 fn an_interrupted_run() {
-    insta::assert_snapshot!(text::run_summary(&judged(interrupted()), PLAIN), @r"
+    insta::assert_snapshot!(text::run_summary(&judged(interrupted()), "", PLAIN), @r"
     drivescope 0.1.0 · quick · /mnt/data
       ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
     run 7c2f01a9be44 · red-A · 2026-08-01 14:02 · 23 s · on bench1
@@ -410,7 +410,7 @@ fn verbose_shows_machine_cost_and_rounds() {
 fn colour_changes_nothing_but_colour() {
     for run in [judged(hard_disk()), judged(memory()), judged(interrupted()), judged(nvme())] {
         for (plain, colour) in [
-            (text::run_summary(&run, PLAIN), text::run_summary(&run, COLOUR)),
+            (text::run_summary(&run, "", PLAIN), text::run_summary(&run, "", COLOUR)),
             (text::verbose(&run, PLAIN), text::verbose(&run, COLOUR)),
         ] {
             assert!(colour.contains("\u{1b}["));

@@ -166,7 +166,7 @@ fn outputs(run: &Run, source: &mut Source) -> Vec<String> {
     }
     vec![
         text::verdicts(&one_reason, COLOUR),
-        text::run_summary(run, COLOUR),
+        text::run_summary(run, &run.target.path, COLOUR),
         text::verbose(run, COLOUR),
         text::plan(&run.plan, &run.target, COLOUR),
         text::dry_run(&run.plan, &run.target, COLOUR),
