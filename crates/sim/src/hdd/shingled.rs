@@ -17,12 +17,11 @@ impl HardDisk {
         let stretches: Vec<(u64, u64)> = self.write_cache.ascending_from(head).collect();
         for (from, to) in stretches {
             let (first, behind) = (from / physical, to.div_ceil(physical));
-            let stream = self.stream_start(first, behind);
-            if stream == Some(first) {
+            if self.is_stream(first, behind) {
                 if batch.is_empty() {
                     let behind = behind.min(self.mechanism.layout().next_track(first));
                     self.write_cache.start(from, to.min(behind * physical));
-                    return self.stream_to_bands(at, first, behind);
+                    return self.append_or_stream(at, &[(first, behind)]);
                 }
                 break;
             }
@@ -30,39 +29,29 @@ impl HardDisk {
             if room == 0 || batch.len() >= self.sizes.append_extents {
                 break;
             }
-            let behind = behind.min(first + room).min(stream.unwrap_or(u64::MAX));
+            let behind = behind.min(first + room);
             self.write_cache.start(from, to.min(behind * physical));
             batch.push((first, behind));
             sectors += behind - first;
         }
-        self.append(at, &batch)
+        self.append_or_stream(at, &batch)
     }
 
-    /// Where in these home sectors a stream begins or goes on that needs no detour through the log.
-    fn stream_start(&self, first: u64, behind: u64) -> Option<u64> {
+    fn is_stream(&self, first: u64, behind: u64) -> bool {
         let least = STREAM_BYTES / self.sizes.physical;
-        self.shingles.as_ref()?.stream_start(first, behind, least)
+        self.shingles.as_ref().is_some_and(|s| s.takes_direct(first, behind, least))
     }
 
-    /// Writes the home sectors of a command that is answered when the medium has them.
-    pub(super) fn write_through_shingled(&mut self, at: Nanos, from: u64, to: u64) -> Nanos {
-        if self.stream_start(from, to) == Some(from) {
-            self.stream_to_bands(at, from, to)
-        } else {
-            self.append(at, &[(from, to)])
+    /// Writes home sectors where they belong now; makes room by cleaning first where the log is full.
+    pub(super) fn append_or_stream(&mut self, at: Nanos, pieces: &[(u64, u64)]) -> Nanos {
+        if let [(from, to)] = *pieces
+            && self.is_stream(from, to)
+        {
+            if let Some(shingles) = &mut self.shingles {
+                shingles.write_direct(from, to);
+            }
+            return self.write_medium(at, from, to - from);
         }
-    }
-
-    /// Writes a part of a stream where it belongs.
-    fn stream_to_bands(&mut self, at: Nanos, from: u64, to: u64) -> Nanos {
-        if let Some(shingles) = &mut self.shingles {
-            shingles.write_direct(from, to);
-        }
-        self.write_medium(at, from, to - from)
-    }
-
-    /// Writes home sectors to the log; makes room by cleaning first where it is full.
-    fn append(&mut self, at: Nanos, pieces: &[(u64, u64)]) -> Nanos {
         let total: u64 = pieces.iter().map(|(from, to)| to - from).sum();
         let mut at = at;
         while self.shingles.as_ref().is_some_and(|s| !s.has_room(total, pieces.len() + 1)) {

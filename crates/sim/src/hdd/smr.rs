@@ -76,14 +76,11 @@ impl Shingles {
         self.logged_sectors
     }
 
-    /// The first sector from which on a write of `from..to` may go straight to its bands: it continues a
-    /// stream, or has at least `stream_min` sectors from the start of a band on.
-    pub fn stream_start(&self, from: u64, to: u64, stream_min: u64) -> Option<u64> {
-        if self.stream_next == Some(from) {
-            return Some(from);
-        }
-        let begun = (from - self.log_sectors).div_ceil(self.band_sectors);
-        Some(self.band_start(begun)).filter(|start| start + stream_min <= to)
+    /// Whether a write of `from..to` may go straight to its band: it continues a stream, or starts a band
+    /// with at least `stream_min` sectors.
+    pub fn takes_direct(&self, from: u64, to: u64, stream_min: u64) -> bool {
+        let starts_band = (from - self.log_sectors).is_multiple_of(self.band_sectors);
+        self.stream_next == Some(from) || (starts_band && to - from >= stream_min)
     }
 
     /// Notes a write of `from..to` straight to its bands. A stream that broke off inside a band has
@@ -267,12 +264,10 @@ mod tests {
     #[test]
     fn whole_bands_bypass_the_log_and_a_broken_stream_must_be_mended() {
         let mut shingles = Shingles::new(100, 50, 10);
-        assert_eq!(shingles.stream_start(150, 170, 20), Some(150));
-        assert_eq!(shingles.stream_start(150, 169, 20), None);
-        assert_eq!(shingles.stream_start(151, 219, 20), None);
-        assert_eq!(shingles.stream_start(151, 220, 20), Some(200));
+        assert!(shingles.takes_direct(150, 170, 20) && !shingles.takes_direct(151, 190, 20));
+        assert!(!shingles.takes_direct(150, 169, 20));
         shingles.write_direct(150, 170);
-        assert_eq!(shingles.stream_start(170, 171, 20), Some(170));
+        assert!(shingles.takes_direct(170, 171, 20));
         shingles.write_direct(170, 200);
         assert!(shingles.is_clean());
         shingles.write_direct(200, 220);

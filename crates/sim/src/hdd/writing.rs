@@ -314,7 +314,7 @@ impl HardDisk {
         }
         let chosen = Chosen { from, to, first: command.sector, count: command.count };
         let end = if self.shingles.is_some() {
-            self.write_through_shingled(at, chosen.first, chosen.first + chosen.count)
+            self.append_or_stream(at, &[(chosen.first, chosen.first + chosen.count)])
         } else if self.is_partial(&chosen) {
             self.read_and_write(at, &chosen)
         } else {

@@ -237,24 +237,3 @@ fn an_archive_drive_streams_past_its_cache() {
     near("stream", rate, 190.0, 0.05);
     assert_eq!(host.disk.shingle_cache_bytes(), 0);
 }
-
-#[test]
-fn a_stream_passes_a_shingled_drives_cache_wherever_it_begins() {
-    let mib = 1 << 20;
-    for name in ["easystore-2tb", "st8000as0002-smr"] {
-        let params = model(name);
-        let band = u64::from(params.smr.unwrap().band_mib) * mib;
-        let bands = params.capacity_bytes / band;
-        for k in 0..20 {
-            // at the start of a band, and inside one: the tracks of the inner ones hold less than 1 MiB
-            for (inside, most) in [(0, 0), (13 * mib, band - 13 * mib)] {
-                let mut host = Host::new(&params);
-                let begin = bands * k / 20 * band + inside;
-                host.run(1, (0..128).map(|i| (Op::Write, begin + i * mib, mib)));
-                host.one(Op::Flush, 0, 0);
-                let logged = host.disk.shingle_cache_bytes();
-                assert_eq!(logged, most, "{name}: from {inside} inside band {}", begin / band);
-            }
-        }
-    }
-}
