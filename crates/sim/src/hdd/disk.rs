@@ -315,17 +315,14 @@ impl Device for HardDisk {
         }
     }
 
+    /// Nothing is begun before its time by being asked: a request that comes first may change it.
     fn next_completion(&mut self) -> Option<Nanos> {
-        loop {
-            let known = self.completions.front().map(|c| c.at);
-            if self.nothing_pending() {
-                return known;
-            }
-            match self.next_event() {
-                Some((at, event)) if known.is_none_or(|k| at < k) => self.perform(at, event),
-                _ => return known,
-            }
+        let known = self.completions.front().map(|c| c.at);
+        if self.nothing_pending() {
+            return known;
         }
+        let step = self.next_event().map(|(at, event)| event.done_by(at));
+        known.into_iter().chain(step).min()
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {

@@ -12,6 +12,10 @@ use super::params::{ParamProblem, SsdParams};
 /// two more so that there is always something to gain.
 pub(super) const SPARE_BLOCKS_MIN: u64 = 8;
 
+/// Superblocks at work, which come on top of the spare share: two or three free ones, and those being filled or
+/// emptied, each by half in the mean. They hold no garbage that waits for collection, as the formula has it of all.
+const WORKING_BLOCKS: u64 = 4;
+
 /// Most superblocks: each takes memory of the machine that simulates it. Real drives have some thousand.
 const BLOCKS_MAX: u64 = 1_000_000;
 
@@ -62,7 +66,7 @@ impl Geometry {
         let superblock_bytes =
             stripe_bytes * u64::from(dies) * u64::from(rows) * u64::from(flash.bits_per_cell);
         let physical = params.capacity_bytes as f64 * (1.0 + params.spare_share);
-        let ordinary_blocks = (physical / superblock_bytes as f64).round() as u64;
+        let ordinary_blocks = (physical / superblock_bytes as f64).round() as u64 + WORKING_BLOCKS;
         let static_bytes = params.slc.as_ref().map_or(0.0, |slc| slc.static_gb * 1e9);
         let slc_bytes = superblock_bytes / u64::from(flash.bits_per_cell);
         let static_blocks = (static_bytes / slc_bytes as f64).round() as u64;

@@ -16,6 +16,8 @@ use crate::device::{Device, Nanos, Op, Request, Stream};
 const STEPPED_BELOW_BYTES: u64 = 192 << 20;
 /// Stretch of each part of a read that is stepped.
 const SAMPLE_BYTES: u64 = 64 << 20;
+/// The same where the data lie in fragments: the time of a chunk is then a matter of chance, and its mean of many.
+const FRAGMENTED_SAMPLE_BYTES: u64 = 512 << 20;
 /// Share of the stretch before the rate is taken: read-ahead and queue must fill first.
 const WARM_UP_SHARE: f64 = 0.25;
 /// Granularity at which a read is divided into parts.
@@ -119,7 +121,8 @@ impl Ssd {
             while part_end < end && self.look(part_end, (part_end + window).min(end)) == look {
                 part_end = (part_end + window).min(end);
             }
-            let sample = (SAMPLE_BYTES.div_ceil(job.chunk).max(64)) * job.chunk;
+            let enough = if look.fragmented > 0 { FRAGMENTED_SAMPLE_BYTES } else { SAMPLE_BYTES };
+            let sample = (enough.div_ceil(job.chunk).max(64)) * job.chunk;
             let sampled = (start + sample).min(part_end);
             let speed = self.flash.speed();
             let (stepped, chunk_ns) = self.step(at, job, start, sampled);

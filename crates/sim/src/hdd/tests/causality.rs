@@ -1,7 +1,7 @@
-//! Nothing is written to the medium before it is there.
+//! Nothing is written to the medium before it is there, and nothing is begun because somebody asked.
 
 use super::small_drive;
-use crate::device::{Device, Nanos, Op, Request};
+use crate::device::{Completion, Device, Nanos, Op, Request};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, RmwParams, SmrParams};
 use crate::hdd::schedule::Event;
@@ -91,7 +91,76 @@ fn drives() -> Vec<HddParams> {
     vec![tight, few, impatient, partial, shingled]
 }
 
+#[test]
+fn a_read_takes_its_turn_while_a_write_waits_for_room() {
+    let mut params = small_drive();
+    params.write_cache.dirty_limit_kib = 256;
+    let mut disk = HardDisk::new(&params, 1).unwrap();
+    let write = |id, offset, len| Request { id, op: Op::Write, offset, len, fua: false };
+    for i in 0..63 {
+        disk.submit(i * 1000, write(i, i * 30_000_000 / 4096 * 4096, 4 * KIB));
+    }
+    // This one needs the room of all others, one seek each.
+    disk.submit(100_000, write(99, 1 << 30, 256 * KIB));
+    let mut done = Vec::new();
+    disk.advance(20_000_000, &mut done);
+    assert_eq!(done.len(), 63);
+    // As a program does that waits for the answer, before another sends its read.
+    assert!(disk.next_completion().is_some());
+    let read = Request { id: 100, op: Op::Read, offset: 512 << 20, len: 4 * KIB, fua: false };
+    disk.submit(21_000_000, read);
+    disk.advance(60_000_000, &mut done);
+    assert_eq!(done.last().map(|answer| answer.id), Some(100));
+    disk.advance(1_000_000_000, &mut done);
+    assert_eq!(done.last().map(|answer| (answer.id, answer.at > 80_000_000)), Some((99, true)));
+}
+
+/// One step of a history: what to do, how long after the last one, and on how many sectors.
+type Step = (u32, u64, u64);
+
+/// What a drive answers to a history in which it is asked for its next answer, and let go on, at `looks` moments
+/// between any two requests.
+fn answers(params: &HddParams, stride: u64, steps: &[Step], looks: u64) -> Vec<Completion> {
+    let mut disk = HardDisk::new(params, 1).unwrap();
+    let (mut now, mut done) = (1, Vec::new());
+    for (index, &(kind, wait, sectors)) in (0u64..).zip(steps) {
+        let then = now + if kind == 0 { 100_000_000 } else { 1 + wait * wait * 1000 };
+        for look in 1..=looks {
+            disk.next_completion();
+            disk.advance(now + (then - now) * look / looks, &mut done);
+        }
+        now = then;
+        let place = index * stride * 64 * KIB;
+        let len = if sectors % 2 == 0 { 64 * KIB } else { sectors * 512 };
+        let op = match kind {
+            1 => Op::Flush,
+            2..=4 => Op::Read,
+            5 => Op::Trim,
+            _ => Op::Write,
+        };
+        disk.submit(now, Request { id: index, op, offset: place, len, fua: kind == 11 });
+    }
+    disk.advance(now + 3_600_000_000_000, &mut done);
+    done
+}
+
 proptest! {
+    #[test]
+    fn how_often_it_is_looked_at_changes_nothing(
+        drive in 0usize..5,
+        depth in prop_oneof![Just(3u32), Just(32)],
+        stride in prop_oneof![Just(1u64), Just(37)],
+        steps in proptest::collection::vec((0u32..12, 0u64..80, 1u64..=128), 1..150),
+    ) {
+        let mut params = drives()[drive].clone();
+        params.queue.depth = depth;
+        let alone = answers(&params, stride, &steps, 0);
+        prop_assert_eq!(alone.len(), steps.len());
+        for looks in [1, 3] {
+            prop_assert_eq!(&answers(&params, stride, &steps, looks), &alone);
+        }
+    }
+
     #[test]
     fn nothing_is_destaged_before_it_arrived(
         drive in 0usize..5,
