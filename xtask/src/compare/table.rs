@@ -17,9 +17,9 @@ const HEAD: &str = "# Performance
 drivescope against fio, made by `cargo xtask compare fio --write`; each section names the part and the
 figures it was made with. Medians of alternating pairs; ratios are drivescope / fio. fio: io_uring, fixed
 buffers, registered file, direct, `lat` percentiles. drivescope: io_uring, one round, no ramp. Reads are
-of one file of 1 GiB (512 MiB on the served disk); for writes each program lays out a file of its own in
-the same folder just before; drivescope makes fresh data for every request, fio changes a part of its own
-(`scramble_buffers`, its default; with `refill_buffers` it may make them more slowly than a drive takes them).
+of one file of 1 GiB; for writes each program lays out a file of its own in the same folder just before;
+drivescope makes fresh data for every request, fio changes a part of its own (`scramble_buffers`, its
+default; with `refill_buffers` it may make them more slowly than a drive takes them).
 What needs no fio is made by `cargo xtask compare budgets --write`.
 ";
 
