@@ -227,7 +227,7 @@ findings! {
         cause "The drive's write cache (of flash its SLC cache) took the first writes faster than the medium can, and was full from then on. Every drive with such a cache does this."
         remedy "Read the series of the phase: its end is what the medium sustains, its beginning what a short burst gets; a longer --time weighs the medium more."
     NoQueueGain = "F039" "no-queue-gain" Warning
-        rule "random reads of a drive that turns (fewer than 400 per second, one at a time) are less than 1.2 times as fast with 16 or more in flight"
+        rule "random reads of a drive that turns (fewer than 400 per second, one at a time) are less than 1.2 times as fast with 16 or more in flight; not of a virtual machine's disk, nor under a limit (F042): requests may be capped there"
         cause "The drive, or the bridge or driver before it, serves requests in the order in which they arrive instead of the nearest first: its command queue is off, missing or not passed on."
         remedy "For SATA see /sys/block/NAME/device/queue_depth (1: the queue is off) and use AHCI; of USB enclosures only those with UAS pass queues on."
     SlowRegion = "F040" "slow-region" Warning
@@ -238,6 +238,10 @@ findings! {
         rule "the target's file system is FUSE or behind a network, and the kernel shows no device below it whose counters tell what a drive did"
         cause "Nothing shows whether a drive answered, or a cache of the program in between, of this machine or of the server."
         remedy "Read the numbers as those of this mount; for the drive's own, measure the directory or device below it, or run drivescope on the server."
+    IoLimited = "F042" "io-limited" Warning
+        rule "a control group (cgroup) of drivescope limits reads or writes of a device below the target: io.max, blkio.throttle"
+        cause "The kernel holds requests back so that the container or service stays within its limit; the drive itself may be faster."
+        remedy "Run drivescope outside of it, or lift the limit (docker --device-read-bps and the like, IOReadBandwidthMax= of systemd)."
 }
 
 impl fmt::Display for FindingId {
