@@ -242,6 +242,10 @@ findings! {
         rule "a control group (cgroup) of drivescope limits reads or writes of a device below the target: io.max, blkio.throttle"
         cause "The kernel holds requests back so that the container or service stays within its limit; the drive itself may be faster."
         remedy "Run drivescope outside of it, or lift the limit (docker --device-read-bps and the like, IOReadBandwidthMax= of systemd)."
+    BlankTarget = "F043" "blank-target" Warning
+        rule "more than a tenth of 64 places of a block device hold nothing but 00, or FF, on a drive that does not turn; or more than a tenth of a simulated one was never written"
+        cause "Nothing was written there, or it was erased (TRIM): such a drive answers reads of it without its flash, a virtual disk without its storage, and faster than data are read."
+        remedy "Read the figures of reads as those of an empty drive; for those of data measure a directory on it, or a drive that was filled before."
 }
 
 impl fmt::Display for FindingId {
