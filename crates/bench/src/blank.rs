@@ -1,6 +1,6 @@
-//! Whether a block device holds anything to read. Flash answers reads of what was never written, or was erased,
-//! without its chips, and a virtual disk without its storage: at once, and at a rate that no data have. A disk that
-//! turns reads its sectors whatever is in them.
+//! Whether a block device holds anything to read. Flash answers reads of what was never written, or was
+//! erased, without its chips, and a virtual disk without its storage: at once, and at a rate that no data
+//! have. A disk that turns reads its sectors whatever is in them.
 
 use crate::control::Control;
 use crate::error::BenchError;

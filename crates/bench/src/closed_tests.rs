@@ -43,7 +43,8 @@ fn depth_one_sees_the_service_time_and_its_inverse() {
     assert_eq!(control.progress(), (10_000, 10_000 * 4096));
 }
 
-/// What the device must have seen of a mix is what was sent, not its percentage: of 100 requests, 70 % are 60 to 80.
+/// What the device must have seen of a mix is what was sent, not its percentage: 70 % of 100 requests are 60
+/// to 80 of them.
 #[test]
 fn the_writes_of_a_mix_are_counted() {
     let control = Control::default();

@@ -33,7 +33,8 @@ impl Limited {
     }
 }
 
-/// Which of `devices` (kernel names) the control groups of this program limit, and to what; `None` where none does.
+/// Which of `devices` (kernel names) the control groups of this program limit, and to what; `None` where none
+/// does.
 pub fn io_limits(roots: &Roots, devices: &[String]) -> Option<String> {
     let groups = groups(roots);
     let found = devices.iter().find_map(|name| {

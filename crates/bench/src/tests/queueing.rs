@@ -15,8 +15,8 @@ const DEEP_MIN: u32 = 16;
 /// Fewer random requests of a cell than this leave an uncertainty of a tenth and more in its rate.
 const REQUESTS_MIN: u64 = 100;
 
-/// Whether somebody may have set how many requests a second the drive takes, as hosts of virtual machines do: then it
-/// is as slow as one that turns, and a queue gains nothing, whatever the drive does with it.
+/// Whether somebody may have set how many requests a second the drive takes, as hosts of virtual machines do:
+/// then it is as slow as one that turns, and a queue gains nothing, whatever the drive does with it.
 pub(super) fn may_be_capped(drive: Option<DriveKind>, findings: &[Finding]) -> bool {
     drive == Some(DriveKind::Virtual)
         || findings.iter().any(|finding| finding.id == FindingId::IoLimited)
