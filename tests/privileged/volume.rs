@@ -97,6 +97,11 @@ fn what_a_killed_run_left_is_room_for_the_next() {
     endless.signal(rustix::process::Signal::KILL);
     endless.end();
     let once_more = [&options[..], &["--time=50ms", "--rounds=1"]];
+    // A dry run counts it too, and leaves it there.
+    let left = names(&mount.point);
+    let planned = scratch.run(&mount.point, &[&options, &["--dry-run"]]).code(0);
+    assert!(planned.stderr.contains("would remove "), "{planned}");
+    assert_eq!(names(&mount.point), left);
     let ended = scratch.run(&mount.point, &once_more).code(0);
     assert!(ended.stderr.contains("left by a killed run"), "{ended}");
     assert_eq!(names(&mount.point), ["lost+found"]);

@@ -218,6 +218,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
             self.in_flight += 1;
             self.issued += 1;
             if request.op == Op::Write {
+                self.recorder.writes += 1;
                 // On its way before more data are made, so that making them costs no drive time.
                 self.queue.kick()?;
             } else {

@@ -43,6 +43,21 @@ fn depth_one_sees_the_service_time_and_its_inverse() {
     assert_eq!(control.progress(), (10_000, 10_000 * 4096));
 }
 
+/// What the device must have seen of a mix is what was sent, not its percentage: 70 % of 100 requests are 60
+/// to 80 of them.
+#[test]
+fn the_writes_of_a_mix_are_counted() {
+    let control = Control::default();
+    for (mix, seed) in [("mix70", 1), ("mix70", 2), ("mix1", 3), ("read", 4), ("write", 5)] {
+        let mut drive = VirtualQueue::new(9, 8, |_: &Request, _| Ok(10_000_000));
+        let offsets = Offsets::new(Order::Rnd, 0..1 << 30, 4096, mix.parse().unwrap(), 0.0, seed);
+        let load = ClosedLoop { offsets, ..plan(4, &control) };
+        let record = load.run(&mut drive).recorder;
+        let written = drive.served.iter().filter(|request| request.op == Op::Write).count() as u64;
+        assert_eq!((record.requests, record.writes), (drive.served.len() as u64, written), "{mix}");
+    }
+}
+
 /// A barrier per batch would wait for the slowest of eight and reach only a third of this rate.
 #[test]
 fn the_depth_is_sustained_per_completion() {

@@ -1,5 +1,6 @@
 //! HOW drivescope measures: clocks, I/O queues, schedules, recording, validity; one file per test.
 
+mod blank;
 pub mod calibrate;
 pub mod clock;
 pub mod closed;

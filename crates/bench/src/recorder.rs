@@ -47,6 +47,8 @@ pub struct Recorder {
     pub interval_ns: u64,
     /// Requests of the whole round, ramp and drained ones included.
     pub requests: u64,
+    /// Those of them that write, in a closed loop: chance decides which of a mix do.
+    pub writes: u64,
     /// Requests of an open loop that were due within the measured time.
     pub due: u64,
     /// Requests completed within the measured time.
@@ -94,6 +96,7 @@ impl Recorder {
             intervals: vec![Interval::default(); intervals],
             interval_ns,
             requests: 0,
+            writes: 0,
             due: 0,
             ops: 0,
             bytes: 0,
@@ -141,7 +144,8 @@ impl Recorder {
     #[inline]
     pub fn drained(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
         self.latencies.saturating_record(latency_ns);
-        self.gap_max_ns = self.gap_max_ns.max(now_ns.saturating_sub(self.last_ns));
+        let before_ns = self.last_ns.max(self.late.last_ns);
+        self.gap_max_ns = self.gap_max_ns.max(now_ns.saturating_sub(before_ns));
         if self.late.ops == 0 {
             self.late.first_ns = now_ns;
         }
@@ -202,6 +206,7 @@ impl Recorder {
             mine.bytes += theirs.bytes;
         }
         self.requests += other.requests;
+        self.writes += other.writes;
         self.due += other.due;
         self.ops += other.ops;
         self.bytes += other.bytes;
@@ -238,6 +243,20 @@ mod tests {
     }
 
     #[test]
+    fn a_deep_queue_that_drains_is_no_silence() {
+        let mut recorder = Recorder::new(1_000_000_000);
+        recorder.start(0);
+        recorder.complete(990_000_000, 1, 4096);
+        recorder.stop(1_000_000_000);
+        for late in 1..=300 {
+            recorder.drained(990_000_000 + late * 10_000_000, 1, 4096);
+        }
+        assert_eq!(recorder.gap_max_ns, 990_000_000);
+        recorder.drained(9_000_000_000, 1, 4096);
+        assert_eq!(recorder.gap_max_ns, 5_010_000_000, "but a stall at the end counts");
+    }
+
+    #[test]
     fn merging_adds_everything() {
         let mut a = Recorder::new(1_000_000_000);
         a.start(100);
@@ -246,7 +265,9 @@ mod tests {
         b.start(150);
         b.complete(400, 250, 512);
         b.failed(IoFailure { errno: 5, offset: 8192, write: false });
+        (a.requests, b.requests, b.writes) = (3, 4, 2);
         a.merge(&b);
+        assert_eq!((a.requests, a.writes), (7, 2));
         assert_eq!((a.ops, a.bytes, a.errors), (2, 1024, 1));
         assert_eq!(a.elapsed_ns(), 300);
         assert_eq!(a.latencies.len(), 2);

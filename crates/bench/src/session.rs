@@ -12,7 +12,7 @@ pub use watch::{Progress, Watch};
 use crate::device::Device;
 use crate::error::BenchError;
 use crate::results::TestRecord;
-use crate::{clock, layout, validity};
+use crate::{blank, clock, layout, validity};
 use checkpoint::Checkpoints;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
@@ -78,6 +78,8 @@ pub struct Session<'a> {
     earlier: Option<TestResult>,
     /// The gravest of what ended tests before their end.
     failure: Option<ErrorKind>,
+    /// What there is to say of a block device that holds little.
+    blank: Option<String>,
 }
 
 /// How far the test in progress is.
@@ -121,6 +123,7 @@ impl<'a> Session<'a> {
             checkpoints: Checkpoints::default(),
             earlier: None,
             failure: None,
+            blank: None,
         }
     }
 
@@ -216,6 +219,9 @@ impl<'a> Session<'a> {
         let end = crate::tests::run(planned.test, self, &mut record);
         let end = self.put_back(end);
         self.leave_simulated_file();
+        if let Some(evidence) = &self.blank {
+            blank::notice(&mut record, evidence);
+        }
         let remarks = [planned.omitted.as_slice(), record.remarks()].concat();
         let mut result = record.finish(self.plan.suite.rounds);
         result.elapsed_s = (self.now_ns() - self.test.start_ns) as f64 / 1e9;
@@ -302,6 +308,7 @@ impl<'a> Session<'a> {
         if let Some(drive) = self.target.simulated() {
             let mode = self.target.info().io_mode.unwrap_or(IoMode::Direct);
             self.device = Some(Device::simulated(Arc::clone(drive), mode));
+            self.blank = blank::look(self)?;
             return Ok(());
         }
         if self.target.info().kind == TargetKind::Directory {
@@ -314,6 +321,7 @@ impl<'a> Session<'a> {
         let device = Device::new(file, self.plan.engine);
         device.ready_to_write(self.writes())?;
         self.device = Some(device);
+        self.blank = blank::look(self)?;
         Ok(())
     }
 

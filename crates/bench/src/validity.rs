@@ -315,7 +315,11 @@ pub fn drop_of(round: &Round) -> Option<Drop> {
 fn stalled(round: &Round) -> Option<Finding> {
     // No drive is to blame for what stopped the program that asks it.
     let own_ns = round.measured.effort.still_ns;
-    let gap = round.measured.recorder.gap_max_ns.saturating_sub(own_ns);
+    let recorder = &round.measured.recorder;
+    let open = round.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
+    // Nor does it answer what it is not asked: between the requests of an open loop nothing need be due.
+    let asked_ns = if open { recorder.latencies.max() } else { u64::MAX };
+    let gap = recorder.gap_max_ns.min(asked_ns).saturating_sub(own_ns);
     let evidence = || format!("{}: nothing completed for {:.1} s", round.cell, gap as f64 / 1e9);
     (gap > STALL_NS).then(|| Finding::new(FindingId::Stall, evidence()).weighing(gap as f64))
 }

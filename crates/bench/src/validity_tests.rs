@@ -267,6 +267,21 @@ fn an_open_loop_that_falls_behind_is_overload() {
 }
 
 #[test]
+fn an_open_loop_that_asks_seldom_is_no_stall() {
+    let mut open = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
+    let recorder = &mut open.measured.recorder;
+    (recorder.due, recorder.gap_max_ns) = (90, 3 * SECOND);
+    open.load.as_mut().unwrap().pace = Pace::Open { arrivals: Arrivals::Poisson, rate: 1.0 };
+    assert_eq!(ids(&open, &facts()), [], "nothing was due in these seconds");
+    open.measured.recorder.latencies.record(5 * SECOND / 2).unwrap();
+    let found = of_round(&open, &facts());
+    assert_eq!(found.iter().map(|f| f.id).collect::<Vec<_>>(), [FindingId::Stall]);
+    assert!(found[0].evidence.ends_with("nothing completed for 2.5 s"), "{}", found[0].evidence);
+    open.load.as_mut().unwrap().pace = Pace::Closed;
+    assert_eq!(ids(&open, &facts()), [FindingId::Stall]);
+}
+
+#[test]
 fn memory_says_so_once_and_not_per_round() {
     let facts = Facts { memory_backed: true, ..facts() };
     let fast = round("seq1m_q8t1.read", 20_000, 1 << 20, Mix::READ);

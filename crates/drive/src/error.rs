@@ -2,6 +2,7 @@
 
 use rustix::io::Errno;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Why a target could not be used.
@@ -141,6 +142,14 @@ pub enum DriveError {
 pub(crate) const DEVICE_RULES: &str = "the device rules of a container (cgroup) keep this program away from it; \
                                        run on the host, or give the container the device";
 
+/// What helps where the kernel says that something is not permitted.
+fn permission(errno: Errno, is_device: bool, is_root: bool) -> &'static str {
+    match errno {
+        Errno::PERM if is_device && is_root => DEVICE_RULES,
+        _ => "run with sudo, or name a directory of your own",
+    }
+}
+
 /// Which exit code an error deserves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
@@ -158,11 +167,12 @@ impl DriveError {
         let path = path.to_path_buf();
         match errno {
             Errno::NOENT | Errno::NOTDIR => Self::NotFound { path },
-            Errno::ACCESS | Errno::PERM => Self::NoPermission {
-                what,
-                path,
-                remedy: "run with sudo, or name a directory of your own",
-            },
+            Errno::ACCESS | Errno::PERM => {
+                let is_device = path.metadata().is_ok_and(|m| m.file_type().is_block_device());
+                let is_root = rustix::process::geteuid().is_root();
+                let remedy = permission(errno, is_device, is_root);
+                Self::NoPermission { what, path, remedy }
+            }
             Errno::LOOP | Errno::NAMETOOLONG => Self::BadPath { path, why: errno.into() },
             Errno::FBIG => Self::FileLimit { path },
             Errno::ROFS => Self::ReadOnly { path },
@@ -184,6 +194,21 @@ impl DriveError {
             Self::NoRoom { .. } => ErrorKind::Refused,
             Self::Io { .. } | Self::NoDirect { .. } => ErrorKind::Device,
             _ => ErrorKind::Usage,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_is_not_told_to_become_root() {
+        assert_eq!(permission(Errno::PERM, true, true), DEVICE_RULES);
+        for (errno, is_device, is_root) in
+            [(Errno::PERM, true, false), (Errno::ACCESS, true, true), (Errno::PERM, false, true)]
+        {
+            assert!(permission(errno, is_device, is_root).contains("sudo"));
         }
     }
 }

@@ -17,6 +17,7 @@ mod holes;
 pub mod host;
 pub mod io_file;
 pub mod journal;
+pub mod limits;
 pub mod list;
 pub mod mounts;
 pub mod own_folder;

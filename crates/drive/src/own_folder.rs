@@ -6,14 +6,21 @@
 //! manifest, so that what a killed run left behind is told from a run in progress, whatever its
 //! process id.
 
+mod room;
+
+pub(crate) use room::no_room;
+pub use room::room;
+
 use crate::error::DriveError;
 use crate::io_file::IoFile;
 use drivescope_model::units::Bytes;
+use room::check_room;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,11 +33,6 @@ const MANIFEST: &str = "manifest.json";
 const PURPOSE: &str = "test files of drivescope; safe to remove when no drivescope is running";
 /// Longest manifest that is read: a name per file and no run makes many.
 const MANIFEST_MAX_BYTES: usize = 64 << 10;
-
-/// Space that stays available: a tenth of the file system, and at least this.
-const FLOOR_MIN: u64 = 1 << 30;
-/// `RAMFS_MAGIC` of linux/magic.h, which rustix does not name.
-const RAMFS_MAGIC: u32 = 0x8584_58f6;
 
 /// What FUSE and NFS call a file that was removed before its last descriptor was released.
 const LEAVING: [&str; 2] = [".fuse_hidden", ".nfs"];
@@ -58,6 +60,8 @@ struct Manifest {
 #[derive(Debug)]
 pub struct OwnFolder {
     parent: PathBuf,
+    /// The same, should somebody give it or what it lies in another name.
+    parent_dir: OwnedFd,
     path: PathBuf,
     dir: OwnedFd,
     /// Holds the lock until the files are gone; `None` when the folder is.
@@ -69,6 +73,8 @@ impl OwnFolder {
     /// Makes the folder in `parent`; `id` makes its name unique.
     pub fn create(parent: &Path, id: &str) -> Result<Self, DriveError> {
         let fail = |errno| DriveError::from_errno("write in", parent, errno);
+        let parent_flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent_dir = rustix::fs::open(parent, parent_flags, Mode::empty()).map_err(fail)?;
         // Until it is locked, another run may take it for one that a killed run left.
         let taken = |errno: &Errno| matches!(*errno, Errno::NOENT | Errno::WOULDBLOCK);
         let mut path = parent.join(format!("{PREFIX}{id}"));
@@ -83,7 +89,7 @@ impl OwnFolder {
         let (dir, manifest) = made.map_err(fail)?;
         own().push(path.clone());
         let (parent, manifest) = (parent.to_path_buf(), Some(manifest));
-        let folder = Self { parent, path, dir, manifest, files: Vec::new() };
+        let folder = Self { parent, parent_dir, path, dir, manifest, files: Vec::new() };
         folder.write_manifest()?;
         Ok(folder)
     }
@@ -162,7 +168,12 @@ impl OwnFolder {
         own().retain(|path| *path != self.path);
         remove_listed(&self.path, self.dir.as_fd(), &self.files)?;
         drop(manifest);
-        remove_emptied(&self.path, LEAVING_TIME_MAX)
+        remove_emptied(&self.path, LEAVING_TIME_MAX)?;
+        let Some(name) = self.path.file_name() else { return Ok(()) };
+        match rustix::fs::unlinkat(&self.parent_dir, name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(cannot_clean(&self.path, errno)),
+        }
     }
 
     fn write_manifest(&self) -> Result<(), DriveError> {
@@ -253,6 +264,15 @@ fn walk(
         }
     }
     Ok(cleaned)
+}
+
+/// Space that the files take which [`clean`] would remove from `parent`.
+fn leftover_bytes(parent: &Path) -> u64 {
+    let bytes_of = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| Some(entry.metadata().ok()?.blocks() * 512)).sum::<u64>()
+    };
+    look(parent).map_or(0, |found| found.removed.into_iter().map(bytes_of).sum())
 }
 
 /// Makes the folder and its manifest, and locks that.
@@ -438,59 +458,6 @@ fn reserve(fd: BorrowedFd<'_>, size: u64) -> Result<(), Errno> {
     match rustix::fs::fallocate(fd, FallocateFlags::empty(), 0, size) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => rustix::fs::ftruncate(fd, size),
         other => other,
-    }
-}
-
-/// Space available in `parent` beyond the floor (10 % of the file system, at least 1 GiB).
-pub fn room(parent: &Path) -> Result<Bytes, DriveError> {
-    let (free, floor) = free_and_floor(parent)?;
-    Ok(Bytes(free.saturating_sub(floor)))
-}
-
-fn free_and_floor(parent: &Path) -> Result<(u64, u64), DriveError> {
-    let vfs = rustix::fs::statvfs(parent)
-        .map_err(|e| DriveError::from_errno("find the free space of", parent, e))?;
-    if vfs.f_blocks == 0 {
-        let path = parent.to_path_buf();
-        let kind = rustix::fs::statfs(parent).map(|fs| fs.f_type);
-        let is_ramfs = kind.is_ok_and(|kind| kind as u32 == RAMFS_MAGIC);
-        return Err(if is_ramfs {
-            DriveError::NoLimit { path }
-        } else {
-            DriveError::NoPlace { path }
-        });
-    }
-    let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
-    let floor = (vfs.f_blocks * unit / 10).max(FLOOR_MIN);
-    Ok((vfs.f_bavail * unit, floor))
-}
-
-fn check_room(parent: &Path, wanted: Bytes) -> Result<(), DriveError> {
-    let (free, floor) = free_and_floor(parent)?;
-    // Not by the room, which is 0 also far below the floor: there not even 0 bytes fit.
-    let fits = free >= floor.saturating_add(wanted.0);
-    if fits { Ok(()) } else { Err(no_room(parent, Some(wanted))) }
-}
-
-/// The error for `wanted` bytes that do not fit into `parent`.
-pub(crate) fn no_room(parent: &Path, wanted: Option<Bytes>) -> DriveError {
-    let (free, floor) = free_and_floor(parent).unwrap_or((0, FLOOR_MIN));
-    too_full(parent, (free, floor), wanted)
-}
-
-fn too_full(parent: &Path, (free, floor): (u64, u64), wanted: Option<Bytes>) -> DriveError {
-    let wanted = wanted.filter(|wanted| wanted.0 > 0);
-    DriveError::NoRoom {
-        path: parent.to_path_buf(),
-        free: Bytes(free).to_string(),
-        floor: Bytes(floor).to_string(),
-        wanted: wanted.map_or_else(|| "more bytes".to_string(), |wanted| wanted.to_string()),
-        // Below the floor not even the smallest file fits.
-        remedy: if free > floor {
-            "free some space or use a smaller --size"
-        } else {
-            "free some space, or name a directory of another file system"
-        },
     }
 }
 

@@ -118,9 +118,27 @@ fn the_floor_is_kept() {
 }
 
 #[test]
+fn what_a_run_removes_first_is_room_for_it() {
+    let parent = scratch();
+    let size = Bytes::mib(8);
+    let mut living = OwnFolder::create(parent.path(), "alive").unwrap();
+    living.create_file("data", size).unwrap();
+    assert_eq!(leftover_bytes(parent.path()), 0, "what is in use stays");
+    let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
+    dead.create_file("data", size).unwrap();
+    drop(dead.manifest.take());
+    drop(dead);
+    let found = leftover_bytes(parent.path());
+    assert!((size.0..size.0 + (1 << 20)).contains(&found), "{found}");
+    clean(parent.path()).unwrap();
+    assert_eq!(leftover_bytes(parent.path()), 0);
+}
+
+#[test]
 fn a_smaller_size_is_only_advised_where_it_helps() {
-    let say =
-        |free: u64, wanted| too_full(Path::new("/mnt"), (free, 1_074_000_000), wanted).to_string();
+    let say = |free: u64, wanted| {
+        room::too_full(Path::new("/mnt"), (free, 1_074_000_000), wanted).to_string()
+    };
     let above = say(1_500_000_000, Some(Bytes(4_000_000_000)));
     assert!(
         above.ends_with("4.00 GB do not fit; free some space or use a smaller --size"),
@@ -154,6 +172,18 @@ fn a_folder_that_somebody_removes_is_named_as_such() {
         assert!(matches!(error, DriveError::FolderGone { .. }), "{error}");
     }
     folder.remove().unwrap();
+}
+
+#[test]
+fn a_folder_whose_parent_was_renamed_goes_too() {
+    let above = scratch();
+    let (old, new) = (above.path().join("old"), above.path().join("new"));
+    std::fs::create_dir(&old).unwrap();
+    let mut folder = OwnFolder::create(&old, "moved").unwrap();
+    folder.create_file("data", Bytes(8192)).unwrap();
+    std::fs::rename(&old, &new).unwrap();
+    folder.remove().unwrap();
+    assert_eq!(entries(&new), 0);
 }
 
 #[test]

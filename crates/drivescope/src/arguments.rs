@@ -392,7 +392,7 @@ pub fn parse() -> Result<Arguments, ExitCode> {
     Arguments::try_parse().map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             output::print(&error.render().to_string());
-            Code::Ok.into()
+            if output::was_lost() { Code::Usage.into() } else { Code::Ok.into() }
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             output::show(error.render().to_string().trim_end());

@@ -95,7 +95,7 @@ findings! {
         cause "What reaches the drive is not what was written; drivescope writes data that cannot shrink, other programs' data may look faster."
         remedy "Measure on a directory without compression (chattr +m on btrfs), or the device."
     NetworkFs = "F006" "network-file-system" Warning
-        rule "the target is on NFS, SMB, Ceph, 9p, or another file system behind a network"
+        rule "the target, or the layer of an overlay that has its data, is on NFS, SMB, Ceph, 9p, or another file system behind a network"
         cause "Network, server and the server's caches are part of every number."
         remedy "Run drivescope on the server to measure the drive itself."
     WriteCached = "F007" "writes-cached" Warning
@@ -103,7 +103,7 @@ findings! {
         cause "The drive (or the layer above it) reports writes as done while they are in its cache; a power cut may lose them."
         remedy "Compare with the flushed figures of tiny-writes; switch the write cache off (hdparm -W0) to see the medium."
     FuseFs = "F008" "fuse-file-system" Warning
-        rule "the target's file system runs in user space (FUSE)"
+        rule "the target's file system, or that of the layer of an overlay that has its data, runs in user space (FUSE)"
         cause "A program sits between the test and the drive and may cache or copy."
         remedy "Measure the device below it, or mount it with a kernel driver."
     CpuBound = "F009" "cpu-bound" Warning
@@ -227,7 +227,7 @@ findings! {
         cause "The drive's write cache (of flash its SLC cache) took the first writes faster than the medium can, and was full from then on. Every drive with such a cache does this."
         remedy "Read the series of the phase: its end is what the medium sustains, its beginning what a short burst gets; a longer --time weighs the medium more."
     NoQueueGain = "F039" "no-queue-gain" Warning
-        rule "random reads of a drive that turns (fewer than 400 per second, one at a time) are less than 1.2 times as fast with 16 or more in flight"
+        rule "random reads of a drive that turns (fewer than 400 per second, one at a time) are less than 1.2 times as fast with 16 or more in flight; not of a virtual machine's disk, nor under a limit (F042): requests may be capped there"
         cause "The drive, or the bridge or driver before it, serves requests in the order in which they arrive instead of the nearest first: its command queue is off, missing or not passed on."
         remedy "For SATA see /sys/block/NAME/device/queue_depth (1: the queue is off) and use AHCI; of USB enclosures only those with UAS pass queues on."
     SlowRegion = "F040" "slow-region" Warning
@@ -235,9 +235,17 @@ findings! {
         cause "The drive reads there several times before the data come, or has moved them elsewhere: worn or weak places. Steps between zones and the fall towards the inner edge of a disk are not meant."
         remedy "Look at the drive's health (smartctl -a: pending and reallocated sectors); save what lies there, then let surface or verify write the drive and look again."
     Unproven = "F041" "unproven-drive" Warning
-        rule "the target's file system is FUSE or behind a network, and the kernel shows no device below it whose counters tell what a drive did"
+        rule "the target's file system, or that of the layer of an overlay that has its data, is FUSE or behind a network, and the kernel shows no device below it whose counters tell what a drive did"
         cause "Nothing shows whether a drive answered, or a cache of the program in between, of this machine or of the server."
         remedy "Read the numbers as those of this mount; for the drive's own, measure the directory or device below it, or run drivescope on the server."
+    IoLimited = "F042" "io-limited" Warning
+        rule "a control group (cgroup) of drivescope limits reads or writes of a device below the target: io.max, blkio.throttle"
+        cause "The kernel holds requests back so that the container or service stays within its limit; the drive itself may be faster."
+        remedy "Run drivescope outside of it, or lift the limit (docker --device-read-bps and the like, IOReadBandwidthMax= of systemd)."
+    BlankTarget = "F043" "blank-target" Warning
+        rule "more than a tenth of 64 places of a block device hold nothing but 00, or FF, on a drive that does not turn; or more than a tenth of a simulated one was never written"
+        cause "Nothing was written there, or it was erased (TRIM): such a drive answers reads of it without its flash, a virtual disk without its storage, and faster than data are read."
+        remedy "Read the figures of reads as those of an empty drive; for those of data measure a directory on it, or a drive that was filled before."
 }
 
 impl fmt::Display for FindingId {

@@ -68,7 +68,12 @@ fn phases(metrics: &[Metric], limiter: Limiter) -> Vec<PhaseRecord> {
     let mut records = Vec::new();
     for metric in metrics.iter().filter(|metric| metric.key.ends_with(".iops")) {
         let cell = metric.key.trim_end_matches(".iops").split_once('.').unwrap().1;
-        let block = if cell.starts_with("seq1m") { 1 << 20 } else { 4096 };
+        let block = match cell.split('_').next() {
+            Some("seq1m") => 1 << 20,
+            Some("rnd16") => 16,
+            Some("seq512") => 512,
+            _ => 4096,
+        };
         for (i, iops) in metric.rounds.iter().enumerate() {
             records.push(PhaseRecord {
                 cell: cell.to_string(),

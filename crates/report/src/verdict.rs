@@ -5,7 +5,7 @@ use crate::rules::{Demand, USES, Use};
 use drivescope_model::document::{Limiter, PhaseRecord, Rule, Verdict};
 use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::target::TargetKind;
-use drivescope_model::{FindingId, Metric, Run, Severity, TestKind, TestStatus};
+use drivescope_model::{Bytes, FindingId, Metric, Run, Severity, TestKind, TestStatus};
 
 /// One verdict per use, in the order of [`USES`].
 ///
@@ -16,8 +16,23 @@ pub fn judge(run: &Run) -> Vec<Verdict> {
     USES.iter().map(|a_use| judge_use(a_use, run)).collect()
 }
 
-/// Why a low figure is not held against a drive.
-const HELD: &str = "which other programs on this machine held back (F034)";
+/// Why a low figure is not held against a drive, and what to do about it.
+struct Held {
+    why: &'static str,
+    remedy: &'static str,
+}
+
+const BY_OTHERS: Held = Held {
+    why: "which other programs on this machine held back (F034)",
+    remedy: "stop them and run again",
+};
+const BY_A_LIMIT: Held = Held {
+    why: "which a limit of the control group held back, or may have (F042)",
+    remedy: "run outside of it",
+};
+
+/// A small request of the demands.
+const SMALL: Bytes = Bytes::kib(4);
 
 /// What a run says about one demand.
 enum Answer<'a> {
@@ -28,8 +43,8 @@ enum Answer<'a> {
     Invalid {
         metric: &'a Metric,
     },
-    /// Too low for all points, and other programs made it so.
-    Held,
+    /// Too low for all points, and something else made it so.
+    Held(&'static Held),
     Missing,
 }
 
@@ -73,15 +88,34 @@ fn judge_use(a_use: &Use, run: &Run) -> Verdict {
 }
 
 fn answer<'a>(demand: &Demand, run: &'a Run) -> Answer<'a> {
-    let found = || demand.keys.iter().filter_map(|key| run.metric(key));
+    let keys = demand.keys.iter().filter(|key| is_meant(key, run));
+    let found = || keys.clone().filter_map(|key| run.metric(key));
     if let Some(metric) = found().find(|metric| metric.valid && metric.value.is_finite()) {
         let rule = rule(demand, metric);
-        let held = rule.points < 3 && held_by_others(&metric.key, run);
-        return if held { Answer::Held } else { Answer::Known { metric, rule } };
+        let held = held_back(&metric.key, run).filter(|_| rule.points < 3);
+        return held.map_or(Answer::Known { metric, rule }, Answer::Held);
     }
     found()
         .find(|metric| !metric.valid)
         .map_or(Answer::Missing, |metric| Answer::Invalid { metric })
+}
+
+/// Whether a metric is of requests as small as the demands mean: options may ask for others under the same key.
+fn is_meant(key: &str, run: &Run) -> bool {
+    let suite = &run.plan.suite;
+    match key.split('.').next() {
+        Some("latency") => suite.latency.block == SMALL,
+        Some("tiny-writes") => suite.tiny_writes.write <= SMALL,
+        _ => true,
+    }
+}
+
+/// What held a metric back, if not the drive.
+fn held_back(key: &str, run: &Run) -> Option<&'static Held> {
+    if held_by_others(key, run) {
+        return Some(&BY_OTHERS);
+    }
+    run.findings.iter().any(|f| f.id == FindingId::IoLimited).then_some(&BY_A_LIMIT)
 }
 
 /// Whether other programs, not the drive, set the pace of most rounds of a metric's cell.
@@ -187,8 +221,8 @@ fn decided(
         if let (Answer::Missing, Some(why)) = (answer, too_few_requests(demand, run)) {
             sentences.push(format!("Not judged: {}, {why}", demand.what));
         }
-        if matches!(answer, Answer::Held) {
-            sentences.push(format!("Not judged: {}, {HELD}", demand.what));
+        if let Answer::Held(Held { why, .. }) = answer {
+            sentences.push(format!("Not judged: {}, {why}", demand.what));
         }
     }
     let qualifiers = qualifiers(&metric.key, run);
@@ -262,7 +296,7 @@ fn undecided(demand: &Demand, answer: &Answer<'_>, most: Option<u8>, run: &Run) 
                 format!("{}: the number is not the drive's ({})", demand.what, causes(metric));
             if remedy.is_empty() { text } else { format!("{text}. {}", trim_period(remedy)) }
         }
-        Answer::Held => format!("{}, {HELD}; stop them and run again", demand.what),
+        Answer::Held(Held { why, remedy }) => format!("{}, {why}; {remedy}", demand.what),
         _ => unmeasured(demand, run),
     };
     if let Some(points) = most.filter(|points| *points < 3) {

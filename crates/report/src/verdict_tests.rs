@@ -54,6 +54,33 @@ fn the_reason_names_the_value_and_the_thresholds() {
 }
 
 #[test]
+fn a_limit_of_the_control_group_is_not_held_against_the_drive() {
+    let mut run = hard_disk();
+    run.findings.push(Finding::new(FindingId::IoLimited, "reads to 150/s"));
+    let verdicts = judge(&run);
+    let database = verdicts.iter().find(|v| v.suits == "database").unwrap();
+    assert_eq!(database.points, None, "{}", database.because);
+    assert!(database.because.contains("(F042); run outside of it"), "{}", database.because);
+    let films = verdicts.iter().find(|v| v.suits == "media library").unwrap();
+    assert_eq!(films.points, Some(3), "what is fast enough all the same is: {}", films.because);
+}
+
+#[test]
+fn cells_that_were_asked_for_large_requests_are_no_small_ones() {
+    let mut run = with_metrics(&[
+        ("latency.span100.iops", &[9_000.0]),
+        ("latency.span100.lat_p99_us", &[150.0]),
+        ("tiny-writes.rnd16_sync.iops", &[900.0]),
+    ]);
+    assert!(because(&run, "database").starts_with("9,000 random reads/s"));
+    run.plan.suite.latency.block = Bytes::mib(1);
+    assert!(because(&run, "database").contains("random reads at depth 1 not measured"));
+    run.plan.suite.latency.block = Bytes::kib(4);
+    run.plan.suite.tiny_writes.write = Bytes::mib(1);
+    assert!(because(&run, "database").contains("small synced writes not measured"));
+}
+
+#[test]
 fn a_percentile_that_too_few_requests_cannot_hold_is_not_judged_and_said_so() {
     let mut run = with_metrics(&[
         ("transfer.rnd4k_q1t1.read.iops", &[149.0]),

@@ -97,6 +97,11 @@ pub trait Device {
     fn heat(&self) -> Option<Heat> {
         None
     }
+
+    /// Bytes that hold data; `None` of a drive that reads its medium whether anything is there or not.
+    fn live_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What a drive's sensor tells, °C.
@@ -111,6 +116,10 @@ pub struct Heat {
 impl<D: Device + ?Sized> Device for Box<D> {
     fn heat(&self) -> Option<Heat> {
         (**self).heat()
+    }
+
+    fn live_bytes(&self) -> Option<u64> {
+        (**self).live_bytes()
     }
 
     fn capacity_bytes(&self) -> u64 {

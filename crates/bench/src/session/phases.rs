@@ -55,11 +55,11 @@ impl Session<'_> {
         let mut progress = Progress::new(self, &control);
         let measured = phase::run(device, load, &control, || progress.look())?;
         let mut kept = watch.end(self, measured, cell, round);
-        let bytes = kept.measured.requests() * load.shape.block.0 as f64;
-        let reads = f64::from(load.mix.read_percent()) / 100.0;
+        let recorder = &kept.measured.recorder;
+        let bytes = |requests: u64| requests as f64 * load.shape.block.0 as f64;
+        let asked = (bytes(recorder.requests - recorder.writes), bytes(recorder.writes));
         // Of a request that failed nobody knows how much was moved.
-        let moved = kept.measured.recorder.errors == 0;
-        kept.asked = moved.then_some((bytes * reads, bytes * (1.0 - reads)));
+        kept.asked = (recorder.errors == 0).then_some(asked);
         kept.load = Some(load.clone());
         self.keep(kept, record)
     }

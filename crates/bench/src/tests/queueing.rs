@@ -4,6 +4,7 @@ use crate::fall::is_mechanical;
 use crate::phase::Pace;
 use crate::results::{Round, TestRecord};
 use drivescope_model::cell::Order;
+use drivescope_model::drive::DriveKind;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_stats::summary;
 
@@ -13,6 +14,13 @@ const GAIN_MIN: f64 = 1.2;
 const DEEP_MIN: u32 = 16;
 /// Fewer random requests of a cell than this leave an uncertainty of a tenth and more in its rate.
 const REQUESTS_MIN: u64 = 100;
+
+/// Whether somebody may have set how many requests a second the drive takes, as hosts of virtual machines do:
+/// then it is as slow as one that turns, and a queue gains nothing, whatever the drive does with it.
+pub(super) fn may_be_capped(drive: Option<DriveKind>, findings: &[Finding]) -> bool {
+    drive == Some(DriveKind::Virtual)
+        || findings.iter().any(|finding| finding.id == FindingId::IoLimited)
+}
 
 /// A finding if random reads of a drive that turns gain nothing from a deep queue.
 pub(super) fn no_gain(record: &TestRecord) -> Option<Finding> {
@@ -57,4 +65,19 @@ fn of_depth(rounds: &[Round], wanted: impl Fn(u32) -> bool) -> Option<Rate<'_>> 
     let block = first.load.as_ref()?.shape.block.0;
     let iops = summary::median(&rates)?;
     (requests >= REQUESTS_MIN).then_some(Rate { cell: &first.cell, block, iops })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_requests_is_no_missing_queue() {
+        let limited = [Finding::new(FindingId::IoLimited, "x")];
+        let healthy = [Finding::new(FindingId::SystemDisk, "x")];
+        assert!(may_be_capped(Some(DriveKind::HardDisk), &limited));
+        assert!(may_be_capped(Some(DriveKind::Virtual), &healthy));
+        assert!(!may_be_capped(Some(DriveKind::HardDisk), &healthy));
+        assert!(!may_be_capped(None, &[]));
+    }
 }

@@ -172,7 +172,9 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
             run_cell(session, cell, round, place(cell), record)?;
         }
     }
+    let kind = session.target.drive().map(|drive| drive.kind);
     if session.is_direct()
+        && !queueing::may_be_capped(kind, session.findings())
         && let Some(finding) = queueing::no_gain(record)
     {
         record.notice(finding);

@@ -2,9 +2,9 @@
 
 use crate::error::BenchError;
 use crate::recorder::IoFailure;
-use drivescope_drive::Target;
 use drivescope_drive::filesystem::FsClass;
 use drivescope_drive::journal::JournalError;
+use drivescope_drive::{Roots, Target, limits};
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;
@@ -55,6 +55,9 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     }
     if let Some(drive) = target.drive() {
         of_drive(drive, &info.stack, &mut notice);
+    }
+    if let Some(evidence) = limits::io_limits(&Roots::host(), &info.stack) {
+        notice(FindingId::IoLimited, evidence);
     }
     if let Some(evidence) = power_save {
         notice(FindingId::PowerSave, evidence);

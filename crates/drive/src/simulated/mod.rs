@@ -194,6 +194,12 @@ impl SimulatedDrive {
         self.lock().device.heat()
     }
 
+    /// Bytes of its addresses that hold data; `None` of a drive that reads its medium all the same, and below a
+    /// simulated file system.
+    pub fn live_bytes(&self) -> Option<u64> {
+        self.lock().device.live_bytes()
+    }
+
     /// Virtual time.
     pub fn now(&self) -> Nanos {
         self.lock().now

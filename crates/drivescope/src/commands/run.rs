@@ -53,9 +53,7 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
     let new_seed = clock::now_ns();
     let size_asked = arguments.size.is_some();
     // First: what they take is room for the test file.
-    if !arguments.outcome.dry_run {
-        targets.iter().for_each(clean_leftovers);
-    }
+    targets.iter().for_each(|target| clean_leftovers(target, &arguments.outcome));
     let mut jobs = Vec::new();
     for target in targets {
         let engine = engine_for(&target, asked, arguments.outcome.quiet)?;
@@ -121,9 +119,7 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
     // Where io_uring is refused now, threads must do, as for a new run.
     let asked = Some(engine).filter(|engine| *engine != Engine::Uring);
     let engine = engine_for(&target, asked, outcome.quiet)?;
-    if !outcome.dry_run {
-        clean_leftovers(&target);
-    }
+    clean_leftovers(&target, &outcome);
     if let (Some(then), Some(now), false) = (&earlier.drive, target.drive(), outcome.quiet)
         && (&then.model, &then.serial) != (&now.model, &now.serial)
     {
@@ -353,18 +349,23 @@ fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
     Ok(code)
 }
 
-/// Removes what killed runs left in a directory target; what cannot go is said, and no hindrance.
-fn clean_leftovers(target: &Target) {
+/// Removes what killed runs left in a directory target; a dry run says that it would. What cannot go is said, and
+/// no hindrance.
+fn clean_leftovers(target: &Target, outcome: &OutcomeArguments) {
     if target.info().kind != TargetKind::Directory {
         return;
     }
-    let Ok(cleaned) = own_folder::clean(target.path()) else { return };
-    for folder in cleaned.removed {
-        let note = format!("removed {}, left by a killed run", folder.display());
+    let (found, removed, left) = match outcome.dry_run {
+        true => (own_folder::look(target.path()), "would remove", "would leave"),
+        false => (own_folder::clean(target.path()), "removed", "left"),
+    };
+    let Ok(found) = found else { return };
+    for folder in found.removed {
+        let note = format!("{removed} {}, left by a killed run", folder.display());
         output::note(&format!("drivescope: note: {}", clean_text(&note)));
     }
-    for (folder, why) in cleaned.kept {
-        let note = format!("left {}: {why}", folder.display());
+    for (folder, why) in found.kept {
+        let note = format!("{left} {}: {why}", folder.display());
         output::note(&format!("drivescope: note: {}", clean_text(&note)));
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
         return String::new();
     }
     let mut names = vec![Cell::title("tiny-writes")];
-    names.extend(cells.iter().map(|cell| Cell::plain(label(cell))));
+    names.extend(cells.iter().map(|cell| Cell::plain(label(cell, block_of(result, cell)))));
     let rates = |prefix: &str| -> Vec<Figure> {
         cells
             .iter()
@@ -70,17 +70,22 @@ fn unit(cell: &str) -> Unit {
     }
 }
 
-/// `rnd16_sync` is `16 B random, synced`; a name of another form stays as it is.
-fn label(cell: &str) -> String {
-    let block = |text: &str| text.parse().ok().map(Bytes::binary);
+/// Bytes of a request of a cell, whose name stays the same whatever the options ask.
+fn block_of(result: &TestResult, cell: &str) -> Option<Bytes> {
+    let phase = result.phases.iter().find(|phase| phase.cell == cell)?;
+    phase.bytes.checked_div(phase.ops).map(Bytes)
+}
+
+/// `rnd16_sync` is `16 B random, synced`, or has the `asked` size; a name of another form stays as it is.
+fn label(cell: &str, asked: Option<Bytes>) -> String {
     let Some((shape, way)) = cell.split_once('_') else { return cell.to_string() };
-    let (order, block) = if let Some(block) = shape.strip_prefix("rnd").and_then(block) {
-        ("random", block)
-    } else if let Some(block) = shape.strip_prefix("seq").and_then(block) {
-        ("stream", block)
-    } else {
-        return cell.to_string();
+    let named = |order: &str| shape.strip_prefix(order)?.parse().ok();
+    let (order, block): (_, Bytes) = match (named("rnd"), named("seq")) {
+        (Some(block), _) => ("random", block),
+        (None, Some(block)) => ("stream", block),
+        (None, None) => return cell.to_string(),
     };
+    let block = asked.unwrap_or(block).binary();
     let way = match way {
         "buffered" => "buffered",
         "sync" => "each synced",
@@ -96,7 +101,7 @@ fn label(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::label;
+    use super::{Bytes, label};
 
     #[test]
     fn patterns_have_readable_names() {
@@ -110,7 +115,11 @@ mod tests {
             ("odd", "odd"),
             ("rndx_sync", "rndx_sync"),
         ] {
-            assert_eq!(label(cell), name);
+            assert_eq!(label(cell, None), name);
         }
+        let asked = Some(Bytes(100));
+        assert_eq!(label("rnd16_sync", asked), "100 B random, each synced");
+        assert_eq!(label("seq512_write", asked), "100 B stream, written");
+        assert_eq!(label("seq_direct_read", asked), "seq_direct_read");
     }
 }

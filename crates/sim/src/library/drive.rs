@@ -26,6 +26,9 @@ impl Device for Drive {
     fn heat(&self) -> Option<Heat> {
         of_either!(self, drive => drive.heat())
     }
+    fn live_bytes(&self) -> Option<u64> {
+        of_either!(self, drive => drive.live_bytes())
+    }
     fn capacity_bytes(&self) -> u64 {
         of_either!(self, drive => drive.capacity_bytes())
     }

@@ -292,6 +292,10 @@ impl<D: Device> Device for Link<D> {
         self.inner.heat()
     }
 
+    fn live_bytes(&self) -> Option<u64> {
+        self.inner.live_bytes()
+    }
+
     fn capacity_bytes(&self) -> u64 {
         self.rules.capacity_bytes
     }

@@ -241,6 +241,10 @@ impl Device for Ssd {
         Some(Heat { celsius: if held { own.max(warning_c) } else { own }, warning_c })
     }
 
+    fn live_bytes(&self) -> Option<u64> {
+        Some(self.status().live_bytes)
+    }
+
     fn capacity_bytes(&self) -> u64 {
         self.params.capacity_bytes
     }

@@ -1,0 +1,70 @@
+//! The space that own files may take: all but a floor, which stays free.
+
+use super::leftover_bytes;
+use crate::error::DriveError;
+use drivescope_model::units::Bytes;
+use std::path::Path;
+
+/// Space that stays available: a tenth of the file system, and at least this.
+const FLOOR_MIN: u64 = 1 << 30;
+/// `RAMFS_MAGIC` of linux/magic.h, which rustix does not name.
+const RAMFS_MAGIC: u32 = 0x8584_58f6;
+
+/// Space available in `parent` beyond the floor (10 % of the file system, at least 1 GiB) for a run that begins,
+/// which first removes what killed runs left there.
+pub fn room(parent: &Path) -> Result<Bytes, DriveError> {
+    let (free, floor) = free_and_floor(parent)?;
+    let free = free.saturating_add(leftover_bytes(parent));
+    Ok(Bytes(free.saturating_sub(floor)))
+}
+
+fn free_and_floor(parent: &Path) -> Result<(u64, u64), DriveError> {
+    let vfs = rustix::fs::statvfs(parent)
+        .map_err(|e| DriveError::from_errno("find the free space of", parent, e))?;
+    if vfs.f_blocks == 0 {
+        let path = parent.to_path_buf();
+        let kind = rustix::fs::statfs(parent).map(|fs| fs.f_type);
+        let is_ramfs = kind.is_ok_and(|kind| kind as u32 == RAMFS_MAGIC);
+        return Err(if is_ramfs {
+            DriveError::NoLimit { path }
+        } else {
+            DriveError::NoPlace { path }
+        });
+    }
+    let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
+    let floor = (vfs.f_blocks * unit / 10).max(FLOOR_MIN);
+    Ok((vfs.f_bavail * unit, floor))
+}
+
+pub(super) fn check_room(parent: &Path, wanted: Bytes) -> Result<(), DriveError> {
+    let (free, floor) = free_and_floor(parent)?;
+    // Not by the room, which is 0 also far below the floor: there not even 0 bytes fit.
+    let fits = free >= floor.saturating_add(wanted.0);
+    if fits { Ok(()) } else { Err(no_room(parent, Some(wanted))) }
+}
+
+/// The error for `wanted` bytes that do not fit into `parent`.
+pub(crate) fn no_room(parent: &Path, wanted: Option<Bytes>) -> DriveError {
+    let (free, floor) = free_and_floor(parent).unwrap_or((0, FLOOR_MIN));
+    too_full(parent, (free, floor), wanted)
+}
+
+pub(super) fn too_full(
+    parent: &Path,
+    (free, floor): (u64, u64),
+    wanted: Option<Bytes>,
+) -> DriveError {
+    let wanted = wanted.filter(|wanted| wanted.0 > 0);
+    DriveError::NoRoom {
+        path: parent.to_path_buf(),
+        free: Bytes(free).to_string(),
+        floor: Bytes(floor).to_string(),
+        wanted: wanted.map_or_else(|| "more bytes".to_string(), |wanted| wanted.to_string()),
+        // Below the floor not even the smallest file fits.
+        remedy: if free > floor {
+            "free some space or use a smaller --size"
+        } else {
+            "free some space, or name a directory of another file system"
+        },
+    }
+}
