@@ -1,8 +1,8 @@
-//! Sectors that hold what was written to another address: do both addresses lead to one place, or did the drive put
-//! single writes where they do not belong?
+//! Sectors that hold what was written to another address: do both addresses lead to one place, or did the drive
+//! put single writes where they do not belong?
 //!
-//! Where addresses repeat, what was written last is what both read, so that the other one finds its own data. A write
-//! that went astray is missing where it belongs.
+//! Where addresses repeat, what was written last is what both read, so that the other one finds its own data. A
+//! write that went astray is missing where it belongs.
 
 use super::ReadBack;
 use crate::payload::{Held, SECTOR};

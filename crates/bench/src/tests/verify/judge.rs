@@ -202,8 +202,8 @@ fn silent_from(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
     (complete && (is_silent || good_end == 0) && good_end < size).then_some(good_end)
 }
 
-/// The real size, if the pattern of what is wrong is that of missing capacity: addresses that repeat, wrong data up
-/// to the end, or one long stretch without anything good, with no more behind it than a cache may have answered
+/// The real size, if the pattern of what is wrong is that of missing capacity: addresses that repeat, wrong data
+/// up to the end, or one long stretch without anything good, with no more behind it than a cache may have answered
 /// for. Single wrong sectors are another fault.
 fn missing_capacity(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
     if !complete || tally.first_wrong.is_none() {

@@ -1,15 +1,15 @@
 //! Whether addresses repeat, at which distance, and from which block on.
 //!
-//! Landmarks of w blocks are written from block 0 on, and one block in w of all that follow is read: if all addresses
-//! repeat after R ≥ w blocks, some such block lies at R behind a landmark and shows its stamp, which names R exactly
-//! (the first one found, going up, is R itself and not a multiple). Two steps, of 128 blocks and then of 1/8192 of
-//! the drive, find every R from 128 blocks on.
+//! Landmarks of w blocks are written from block 0 on, and one block in w of all that follow is read: if all
+//! addresses repeat after R ≥ w blocks, some such block lies at R behind a landmark and shows its stamp, which names
+//! R exactly (the first one found, going up, is R itself and not a multiple). Two steps, of 128 blocks and then of
+//! 1/8192 of the drive, find every R from 128 blocks on.
 //!
-//! A fake may also keep its beginning and fold all that follows onto the part behind it. Further landmarks lie at a
-//! half, a quarter, an eighth … of the drive: one of them is in the upper half of whatever is there. They are written
-//! from the last to the first, so that those at lower addresses stay where several fall on one place. What shows a
-//! landmark then names a distance, or a multiple of it; where the folding begins is searched by halves: a block is
-//! written, and the one at that distance behind it is read.
+//! A fake may also keep its beginning and fold all that follows onto the part behind it. Further landmarks lie at
+//! a half, a quarter, an eighth … of the drive: one of them is in the upper half of whatever is there. They are
+//! written from the last to the first, so that those at lower addresses stay where several fall on one place. What
+//! shows a landmark then names a distance, or a multiple of it; where the folding begins is searched by halves: a
+//! block is written, and the one at that distance behind it is read.
 
 use super::{Blocks, FAILURES_MAX, Found, PASS_CACHE, PASS_LANDMARK, PASS_SHARED, Probe, Stopped};
 
@@ -77,8 +77,8 @@ impl<B: Blocks> Probe<'_, B> {
         Ok(self.find_landmark(last - last / CLOSER_PART, u64::MAX)?.flatten())
     }
 
-    /// Reads one block of `step`, `reads` at most, and the last; the outer `None` is no landmark, the inner one too
-    /// many failures.
+    /// Reads one block of `step`, `reads` at most, and the last; the outer `None` is no landmark, the inner one
+    /// too many failures.
     fn find_landmark(&mut self, step: u64, reads: u64) -> Result<Option<Option<Repeats>>, Stopped> {
         let count = self.blocks.count();
         let places = (1..).map(|k| k * step).take_while(|&at| at < count);
@@ -144,8 +144,8 @@ impl<B: Blocks> Probe<'_, B> {
         Ok(matches!(self.look(at)?, Found::Other { block, .. } if block == before))
     }
 
-    /// Makes a cache of any size that is looked for forget what was written before, on a drive whose addresses repeat
-    /// after `distance` blocks.
+    /// Makes a cache of any size that is looked for forget what was written before, on a drive whose addresses
+    /// repeat after `distance` blocks.
     fn push_out(&mut self, distance: u64) -> Result<(), Stopped> {
         self.overwhelms_left = self.overwhelms_left.saturating_sub(1);
         self.asked.clear();
