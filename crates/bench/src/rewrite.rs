@@ -114,7 +114,13 @@ impl Rewrite<'_> {
                 stretches.push(Parts { first: (a_len, a), second: (b_len, b) });
             }
             let ns = parts_ns.map(|parts| parts.iter().sum());
-            outcome.timed.push(Timed { offset: place.offset, ns, steady_ns: None, len: place.len });
+            outcome.timed.push(Timed {
+                offset: place.offset,
+                ns,
+                steady_ns: None,
+                drift: None,
+                len: place.len,
+            });
             if let Err(failure) = visited {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);

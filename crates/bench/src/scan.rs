@@ -37,6 +37,8 @@ pub struct Timed {
     /// How long it would have taken at its steady pace: the slope of a straight line through its
     /// completions, which hardly depends on how full a cache was at either end. `None` below eight.
     pub steady_ns: Option<u64>,
+    /// How much slower its second half went than its first; see [`Pace::drift`].
+    pub drift: Option<f64>,
     /// Its length.
     pub len: u64,
 }
@@ -123,7 +125,8 @@ impl Scan<'_> {
             let ns = failure.is_none().then_some(now - start);
             outcome.asked_bytes += lead_in_len + len;
             let steady_ns = ns.and(pace.ns_of(len));
-            outcome.timed.push(Timed { offset, ns, steady_ns, len });
+            let drift = ns.and(pace.drift());
+            outcome.timed.push(Timed { offset, ns, steady_ns, drift, len });
             if let Some(failure) = failure {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);
@@ -150,12 +153,9 @@ impl Scan<'_> {
         let Place { offset, lead_in_len, .. } = *place;
         let is_in_order = self.data.is_some() && lead_in_len == 0;
         let len = at.saturating_sub(offset);
-        (is_in_order && len >= PART_MIN).then_some(Timed {
-            offset,
-            ns: Some(ns),
-            steady_ns: None,
-            len,
-        })
+        let (ns, steady_ns, drift) = (Some(ns), None, None);
+        let part = Timed { offset, ns, steady_ns, drift, len };
+        (is_in_order && len >= PART_MIN).then_some(part)
     }
 }
 
@@ -293,6 +293,7 @@ mod tests {
                 offset: 0,
                 ns: Some(served * 1_000_000_000),
                 steady_ns: None,
+                drift: None,
                 len: served << 20,
             };
             assert_eq!(outcome.timed, if kept { vec![part] } else { vec![] }, "{stop_at}");
