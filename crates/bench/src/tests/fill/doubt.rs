@@ -1,7 +1,7 @@
 //! Whether samples of a disk show its medium. A shingled disk takes them into a cache that a full fill leaves
 //! behind at once, and a bridge may say "disk" of flash. A write cache that is larger than the lead-in takes them
-//! at the rate of the place before, from which it is still emptied. A sample that lies partly in a cache changes its
-//! pace on the way.
+//! at the rate of the place before, from which it is still emptied. A sample that lies partly in a cache changes
+//! its pace on the way.
 
 use drivescope_stats::robust::local_outliers;
 use drivescope_stats::summary::median;
@@ -20,8 +20,8 @@ const ODD_MOST: f64 = 0.05;
 /// differ by 5 %, chance gives 2 %.
 const FOLLOWED_MAX: f64 = 0.03;
 
-/// The medium has one pace: a sample whose halves are that far apart met something else for a part of its length, or
-/// two heads that differ. On disks in good order that is a few of them.
+/// The medium has one pace: a sample whose halves are that far apart met something else for a part of its length,
+/// or two heads that differ. On disks in good order that is a few of them.
 const DRIFT_SHARE: f64 = 0.08;
 const DRIFT_MOST: f64 = 0.1;
 

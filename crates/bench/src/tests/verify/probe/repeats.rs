@@ -1,9 +1,9 @@
 //! Whether addresses repeat, at which distance, and from which block on.
 //!
 //! Landmarks of w blocks are written from block 0 on, and one block in w of all that follow is read: if all
-//! addresses repeat after R ≥ w blocks, some such block lies at R behind a landmark and shows its stamp, which names
-//! R exactly (the first one found, going up, is R itself and not a multiple). Two steps, of 128 blocks and then of
-//! 1/8192 of the drive, find every R from 128 blocks on.
+//! addresses repeat after R ≥ w blocks, some such block lies at R behind a landmark and shows its stamp, which
+//! names R exactly (the first one found, going up, is R itself and not a multiple). Two steps, of 128 blocks and
+//! then of 1/8192 of the drive, find every R from 128 blocks on.
 //!
 //! A fake may also keep its beginning and fold all that follows onto the part behind it. Further landmarks lie at
 //! a half, a quarter, an eighth … of the drive: one of them is in the upper half of whatever is there. They are
