@@ -5,7 +5,7 @@ use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
 use super::is_privileged;
 use super::stamps::{stamped, value, wait_for_writes};
 use crate::support::json::{array, findings, statuses, test_of, text};
-use crate::support::{Running, Scratch, wait_for};
+use crate::support::{Running, Scratch, TINY, wait_for};
 use rustix::process::Signal;
 
 const MIB: u64 = 1 << 20;
@@ -21,7 +21,7 @@ fn kill_after_a_checkpoint(scratch: &Scratch, running: Running, words: &str) {
     let before = last().map(|run| run["id"].clone());
     let is_there = || {
         let run = last().filter(|run| Some(&run["id"]) != before.as_ref())?;
-        let reason = text(&run["tests"][0]["reason"]).to_string();
+        let reason = array(&run["tests"]).last()?["reason"].as_str()?.to_string();
         (reason.contains(words) && !reason.ends_with("from=0")).then_some(())
     };
     wait_for("a checkpoint", || {
@@ -90,6 +90,38 @@ fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
         assert_eq!(value(&run, &format!("verify.{key}")), (2048 * MIB) as f64, "{key}");
     }
     assert!(!findings(&run).contains(&"F031"), "{:?}", findings(&run));
+}
+
+/// Of a run of both, only the second was stopped: the first is not done again, which would write over it.
+#[test]
+fn a_verify_stopped_behind_a_fill_goes_on_without_the_fill() {
+    let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };
+    let both = ["--test=fill,verify", "--set=fill.mode=full", "--set=verify.mode=full", "--json"];
+    let running = scratch.run_call(&device.node, &[&both, &[&destroy]]).start();
+    kill_after_a_checkpoint(&scratch, running, "of the write phase");
+    let resume = ["--test=fill,verify", "--json", "--resume", &destroy];
+    let ended = scratch.run(&device.node, &[&resume]).code(0);
+    assert!(ended.stderr.contains("not done again: fill"), "{ended}");
+    let run = ended.json();
+    assert_eq!(statuses(&run), [("verify", "done")]);
+    for key in ["read.intact_bytes", "capacity.real_bytes"] {
+        assert_eq!(value(&run, &format!("verify.{key}")), (1024 * MIB) as f64, "{key}");
+    }
+    let message = scratch.run(&device.node, &[&resume]).refused(2);
+    assert!(message.contains("nothing to resume"), "{message}");
+}
+
+/// What another test wrote over would be read back as wrong data of a drive that kept all it was told to.
+#[test]
+fn a_verify_that_was_written_over_is_not_resumed() {
+    let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(1024) else { return };
+    let both = ["--test=fill,verify", "--set=fill.mode=full", "--set=verify.mode=full", "--json"];
+    let running = scratch.run_call(&device.node, &[&both, &[&destroy]]).start();
+    kill_after_a_checkpoint(&scratch, running, "of the write phase");
+    let transfer = ["--test=transfer", "--cells=rnd4k_q32t1.write", "--json", &destroy];
+    scratch.run(&device.node, &[TINY, &transfer]).code(0);
+    let message = scratch.run(&device.node, &[&["--test=verify", "--resume", &destroy]]).refused(2);
+    assert!(message.contains("no other test wrote over since"), "{message}");
 }
 
 /// What the stopped run had not been asked to write is neither written nor missed.

@@ -78,6 +78,12 @@ impl<'c> Publisher<'c> {
         Self { control, ops: 0, bytes: 0, at_ns: 0 }
     }
 
+    /// Whether the loop should stop, now and not only when an interval is over.
+    #[inline]
+    pub fn stopped(&self) -> bool {
+        self.control.stopped()
+    }
+
     /// When the next interval ends.
     pub fn at_ns(&self) -> u64 {
         self.at_ns

@@ -1,5 +1,6 @@
 //! Moving a stretch of the target in requests of equal size, with a sustained depth.
 
+use crate::control::{Control, Publisher};
 use crate::pace::Pace;
 use crate::payload::Payload;
 use crate::queue::{Completion, Op, Queue, Request};
@@ -31,6 +32,13 @@ pub struct Mover<'q, Q: Queue> {
     pub queue: &'q mut Q,
     /// Bytes of all requests that were completed.
     pub moved: u64,
+    /// Who hears of it, and may ask for a stop.
+    pub publisher: Publisher<'q>,
+    /// What is moved now is moved to its end, whoever asks for a stop.
+    pub to_its_end: bool,
+    /// How far the last stretch came before a stop that was asked for, if it did not come to its end: all before
+    /// this byte was moved.
+    pub stopped_at: Option<u64>,
     chunk: u64,
     depth: usize,
     sent: Vec<(u64, Request)>,
@@ -40,12 +48,15 @@ pub struct Mover<'q, Q: Queue> {
 
 impl<'q, Q: Queue> Mover<'q, Q> {
     /// Requests of `chunk` bytes, `depth` at a time; the queue has one slot more than that.
-    pub fn new(queue: &'q mut Q, chunk: u32, depth: u32) -> Self {
+    pub fn new(queue: &'q mut Q, chunk: u32, depth: u32, control: &'q Control) -> Self {
         let slots = queue.slots();
         let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
         Self {
             queue,
             moved: 0,
+            publisher: Publisher::new(control),
+            to_its_end: false,
+            stopped_at: None,
             chunk: u64::from(chunk),
             depth: depth as usize,
             sent: vec![(0, none); usize::from(slots)],
@@ -59,7 +70,8 @@ impl<'q, Q: Queue> Mover<'q, Q> {
         !self.queue.buffer(0).is_empty()
     }
 
-    /// Moves `len` bytes from `offset` on; the inner error is the first request that failed.
+    /// Moves `len` bytes from `offset` on, or up to [`Mover::stopped_at`]; the inner error is the first request
+    /// that failed.
     pub fn go(
         &mut self,
         offset: u64,
@@ -72,7 +84,9 @@ impl<'q, Q: Queue> Mover<'q, Q> {
         let mut failure = None;
         let mut now = self.queue.now();
         loop {
-            while in_flight < self.depth && next < end && failure.is_none() {
+            // On a slow drive a stretch takes minutes: nobody waits for its end.
+            let stops = failure.is_some() || (self.publisher.stopped() && !self.to_its_end);
+            while in_flight < self.depth && next < end && !stops {
                 let slot = self.free.pop().expect("one slot more than the depth");
                 let len = self.chunk.min(end - next) as u32;
                 let request = self.request(&cargo, offset, next, len, slot);
@@ -82,6 +96,7 @@ impl<'q, Q: Queue> Mover<'q, Q> {
                 in_flight += 1;
             }
             if in_flight == 0 {
+                self.stopped_at = (next < end && failure.is_none()).then_some(next);
                 return Ok(failure.map_or(Ok(()), Err));
             }
             self.done.clear();
@@ -102,6 +117,7 @@ impl<'q, Q: Queue> Mover<'q, Q> {
                         }
                         recorder.requests += 1;
                         recorder.complete(now, now - sent, u64::from(request.len));
+                        self.publisher.tick(now, recorder);
                     }
                 } else {
                     failure.get_or_insert(failed(completion, request));

@@ -45,19 +45,38 @@ impl Pace {
     /// Time of `len` bytes at this pace, ns: the slope of the straight line through the ends of pauses,
     /// which are the answers that come no sooner than the mean one. `None` below eight answers.
     pub fn ns_of(&self, len: u64) -> Option<u64> {
+        let slope = slope(&self.points()?);
+        (slope > 0.0).then_some((slope * len as f64) as u64)
+    }
+
+    /// By how much slower the second half of the bytes went than the first: the logarithm of the ratio of their
+    /// times. `None` where either has too few points.
+    pub fn drift(&self) -> Option<f64> {
+        drift_of(&self.points()?, self.bytes).or_else(|| drift_of(&self.answers, self.bytes))
+    }
+
+    /// The points of the line.
+    fn points(&self) -> Option<Vec<Answer>> {
         let (first, last) = (self.answers.first()?, self.answers.last()?);
         let mean = (last.at_ns - first.at_ns) / (self.answers.len() as u64 - 1).max(1);
         let after_pause = |pair: &[Answer]| pair[1].at_ns - pair[0].at_ns >= mean;
         let ends: Vec<Answer> =
             self.answers.windows(2).filter(|pair| after_pause(pair)).map(|pair| pair[1]).collect();
         // Few long pauses are the bursts of nothing in particular.
-        let points = if ends.len() < POINTS_MIN { &self.answers } else { &ends };
-        if points.len() < POINTS_MIN {
-            return None;
-        }
-        let slope = slope(points);
-        (slope > 0.0).then_some((slope * len as f64) as u64)
+        let points = if ends.len() < POINTS_MIN { self.answers.clone() } else { ends };
+        (points.len() >= POINTS_MIN).then_some(points)
     }
+}
+
+/// The drift of points among so many bytes.
+fn drift_of(points: &[Answer], bytes: u64) -> Option<f64> {
+    let middle = bytes as f64 / 2.0;
+    let (first, second) = points.split_at(points.partition_point(|at| at.before < middle));
+    if first.len().min(second.len()) < POINTS_MIN {
+        return None;
+    }
+    let ratio = slope(second) / slope(first);
+    (ratio > 0.0 && ratio.is_finite()).then(|| ratio.ln())
 }
 
 /// ns per byte, by least squares.

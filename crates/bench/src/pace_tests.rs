@@ -78,3 +78,28 @@ fn few_answers_have_no_pace_and_a_new_stretch_begins_anew() {
     (1..=8).for_each(|i| pace.add(i * 2000, 4096));
     assert_eq!(pace.ns_of(4096), Some(2000));
 }
+
+/// Half at the rate of a cache and half at that of the medium, in bursts and without.
+#[test]
+fn a_change_of_pace_is_seen() {
+    for (second_ns, ratio) in [(8_000_000, 1.0f64), (10_000_000, 1.25), (4_000_000, 0.5)] {
+        let (mut in_bursts, mut even) = (Pace::default(), Pace::default());
+        let mut now = 0;
+        for track in 1..=64u64 {
+            now += if track <= 32 { 8_000_000 } else { second_ns };
+            even.add(now, 1 << 20);
+            (0..4).for_each(|i| in_bursts.add(now + i * 100_000, 256 << 10));
+        }
+        for pace in [&in_bursts, &even] {
+            let seen = pace.drift().unwrap();
+            assert!((seen - ratio.ln()).abs() < 0.03, "{seen} for {ratio}");
+        }
+    }
+    // Few long pauses: of each half there are enough answers, if not enough pauses.
+    let mut few = Pace::default();
+    (0..36u64).for_each(|i| few.add(i * 1_000_000 + i / 3 * 9_000_000, 1 << 20));
+    assert!(few.drift().unwrap().abs() < 0.2);
+    let mut short = Pace::default();
+    (1..=12).for_each(|i| short.add(i * 1_000_000, 4096));
+    assert_eq!((short.drift(), short.ns_of(4096)), (None, Some(1_000_000)));
+}

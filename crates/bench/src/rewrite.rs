@@ -1,6 +1,6 @@
 //! Timed stretches of writes at given places: of the bytes that are there, or of fresh data.
 
-use crate::control::{Control, Publisher};
+use crate::control::Control;
 use crate::mover::{Cargo, Mover};
 use crate::onset::{Parts, onset_ns};
 use crate::payload::Payload;
@@ -8,6 +8,7 @@ use crate::queue::{Queue, Task};
 use crate::recorder::{IoFailure, Recorder};
 use crate::scan::{FAILURES_MAX, Place, Timed};
 use std::io;
+use std::ops::Range;
 
 /// Longest pass a series is kept for at full resolution; later intervals share the last.
 const EXPECTED_NS: u64 = 60_000_000_000;
@@ -59,6 +60,8 @@ pub struct Rewritten {
     pub blank: usize,
     /// Every failure, by place.
     pub failures: Vec<IoFailure>,
+    /// These bytes were to keep what they hold, and the drive did not take them back, twice.
+    pub lost: Option<Range<u64>>,
     /// The queue itself failed.
     pub queue_error: Option<io::Error>,
 }
@@ -75,6 +78,7 @@ impl Task for Rewrite<'_> {
             written_bytes: 0,
             blank: 0,
             failures: Vec::new(),
+            lost: None,
             queue_error: None,
         };
         outcome.recorder.start(queue.now());
@@ -98,8 +102,7 @@ impl Rewrite<'_> {
         outcome: &mut Rewritten,
         stretches: &mut Vec<Parts>,
     ) -> io::Result<()> {
-        let mut publisher = Publisher::new(self.control);
-        let mut mover = Mover::new(queue, self.chunk, self.depth);
+        let mut mover = Mover::new(queue, self.chunk, self.depth, self.control);
         let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0) as usize;
         let keeps = self.fresh.is_none() && mover.moves_data();
         let mut memory = vec![0; if keeps { longest } else { 0 }];
@@ -111,7 +114,13 @@ impl Rewrite<'_> {
                 stretches.push(Parts { first: (a_len, a), second: (b_len, b) });
             }
             let ns = parts_ns.map(|parts| parts.iter().sum());
-            outcome.timed.push(Timed { offset: place.offset, ns, steady_ns: None, len: place.len });
+            outcome.timed.push(Timed {
+                offset: place.offset,
+                ns,
+                steady_ns: None,
+                drift: None,
+                len: place.len,
+            });
             if let Err(failure) = visited {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);
@@ -120,11 +129,11 @@ impl Rewrite<'_> {
                     break;
                 }
             }
-            if publisher.tick(mover.queue.now(), &outcome.recorder) || self.control.stopped() {
+            if self.control.stopped() {
                 break;
             }
         }
-        publisher.publish(&outcome.recorder);
+        mover.publisher.publish(&outcome.recorder);
         Ok(())
     }
 
@@ -155,22 +164,21 @@ impl Rewrite<'_> {
             let piece = PIECE.min(len - read);
             let (from, to) = (here.min(read as usize), here.min((read + piece) as usize));
             let keep = Cargo::Keep(&mut memory[from..to]);
-            outcome.read_bytes += piece;
             if let Err(failure) = mover.go(offset + read, piece, keep, None)? {
                 return Ok(Err(failure));
             }
+            outcome.read_bytes += mover.stopped_at.map_or(piece, |at| at - (offset + read));
             read += piece;
             if self.control.stopped() {
                 return Ok(Ok(None));
             }
         }
-        outcome.read_bytes += lead_in_len;
         if let Err(failure) = mover.go(lead_in_from, lead_in_len, Cargo::Read, None)? {
             return Ok(Err(failure));
         }
+        outcome.read_bytes += mover.stopped_at.map_or(lead_in_len, |at| at - lead_in_from);
         let kept = &memory[..here];
         outcome.blank += usize::from(is_blank(kept));
-        outcome.written_bytes += len;
         let cargo = |from: u64, to: u64| {
             let (from, to) = (here.min(from as usize), here.min(to as usize));
             self.fresh.map_or(Cargo::Kept(&kept[from..to]), Cargo::Fresh)
@@ -183,6 +191,10 @@ impl Rewrite<'_> {
             outcome.recorder.last_ns = start;
             let recorded = Some((&mut outcome.recorder, None));
             done = mover.go(offset + at, part, cargo(at, at + part), recorded)?;
+            outcome.written_bytes += mover.stopped_at.map_or(part, |end| end - (offset + at));
+            if mover.stopped_at.is_some() {
+                return Ok(Ok(None));
+            }
             if done.is_ok() {
                 done = mover.sync()?;
             }
@@ -193,9 +205,11 @@ impl Rewrite<'_> {
             at += part;
         }
         if done.is_err() && self.fresh.is_none() {
-            // What the drive may have lost is still in memory: one more attempt, whatever it gives.
-            let _ = mover.go(offset, len, cargo(0, len), None)?;
-            let _ = mover.sync()?;
+            // What the drive may have lost is still in memory: one more attempt, whoever waits.
+            mover.to_its_end = true;
+            let again = mover.go(offset, len, cargo(0, len), None)?;
+            let flushed = mover.sync()?;
+            outcome.lost = again.and(flushed).is_err().then_some(offset..offset + len);
         }
         Ok(done.map(|()| Some(times)))
     }

@@ -191,6 +191,7 @@ fn a_write_that_fails_ends_it_after_one_more_attempt() {
     assert!(outcome.failures[0].write && outcome.failures[0].offset == 9 << 20);
     let first = |request: &&Request| request.op == Op::Write && request.offset == 8 << 20;
     assert_eq!(drive.served.iter().filter(first).count(), 2);
+    assert_eq!(outcome.lost, Some(8 << 20..12 << 20));
     assert!(!drive.served.iter().any(|request| request.offset >= 16 << 20));
 }
 
@@ -222,4 +223,47 @@ fn the_same_bytes_stay_and_fresh_ones_replace_them() {
     assert!(contents() != before);
     drop(device);
     folder.remove().unwrap();
+}
+
+/// A stop while a stretch is written: what is there stays, and nobody waits for the end of the stretch.
+#[test]
+fn a_stop_ends_a_stretch_that_is_written() {
+    for fresh in [None, Some(Payload::new(1, 1))] {
+        let control = Control::default();
+        let mut writes = 0;
+        let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| {
+            writes += u64::from(request.op == Op::Write);
+            if writes == 20 {
+                control.stop();
+            }
+            Ok(service(request))
+        });
+        let outcome = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], fresh, &control);
+        let outcome = outcome.run(&mut drive);
+        let written = drive.served.iter().filter(|sent| sent.op == Op::Write).count() as u64;
+        assert!((20..24).contains(&written), "{written} requests");
+        assert_eq!((outcome.written_bytes, outcome.timed[0].ns), (written << 20, None));
+        assert!(outcome.failures.is_empty());
+    }
+}
+
+/// Nothing hurries the second attempt: what the drive may have lost is put back whole.
+#[test]
+fn a_stop_does_not_end_the_second_attempt() {
+    let control = Control::default();
+    let mut has_failed = false;
+    let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| match request.op {
+        Op::Write if request.offset == 9 << 20 && !has_failed => {
+            has_failed = true;
+            control.stop();
+            Err(libc::EIO)
+        }
+        _ => Ok(service(request)),
+    });
+    let outcome = task(vec![place(8 << 20, 4 << 20)], None, &control).run(&mut drive);
+    assert_eq!(outcome.failures.len(), 1);
+    let again = drive.served.iter().rev().take_while(|sent| sent.op != Op::Read);
+    let behind: Vec<u64> = again.filter(|s| s.op == Op::Write).map(|s| s.offset >> 20).collect();
+    assert_eq!(behind[..4], [11, 10, 9, 8], "{behind:?}");
+    assert_eq!(outcome.lost, None);
 }

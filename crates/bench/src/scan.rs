@@ -1,6 +1,6 @@
 //! Scans: timed stretches of reads or writes at given places, and single accesses one after the other.
 
-use crate::control::{Control, Publisher};
+use crate::control::Control;
 use crate::mover::{Cargo, Mover};
 use crate::pace::Pace;
 use crate::payload::Payload;
@@ -10,6 +10,9 @@ use std::io;
 
 /// Places with failed reads after which a scan gives up. A failed write ends it at once.
 pub const FAILURES_MAX: usize = 16;
+
+/// Shortest part of a stretch that is kept when a stop ends it: of less, caches would make the rate.
+pub const PART_MIN: u64 = 16 << 20;
 
 /// One place to read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +37,8 @@ pub struct Timed {
     /// How long it would have taken at its steady pace: the slope of a straight line through its
     /// completions, which hardly depends on how full a cache was at either end. `None` below eight.
     pub steady_ns: Option<u64>,
+    /// How much slower its second half went than its first; see [`Pace::drift`].
+    pub drift: Option<f64>,
     /// Its length.
     pub len: u64,
 }
@@ -93,14 +98,13 @@ impl Task for Scan<'_> {
 
 impl Scan<'_> {
     fn visit_all<Q: Queue>(&self, queue: &mut Q, outcome: &mut ScanOutcome) -> io::Result<()> {
-        let mut publisher = Publisher::new(self.control);
-        let mut mover = Mover::new(queue, self.chunk, self.depth);
+        let mut mover = Mover::new(queue, self.chunk, self.depth, self.control);
         let cargo = || self.data.map_or(Cargo::Read, Cargo::Fresh);
         let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0);
         let mut pace = Pace::of(longest.div_ceil(u64::from(self.chunk)) as usize);
         for (index, place) in self.places.iter().enumerate() {
             let Place { offset, len, lead_in_from, lead_in_len } = *place;
-            let mut failure = None;
+            let (mut failure, before) = (None, mover.moved);
             pace.restart();
             if lead_in_len > 0 {
                 failure = mover.go(lead_in_from, lead_in_len, cargo(), None)?.err();
@@ -108,15 +112,21 @@ impl Scan<'_> {
             let start = mover.queue.now();
             // The lead-in is not recorded, and no silence of the drive.
             outcome.recorder.last_ns = start;
-            if failure.is_none() {
+            if failure.is_none() && mover.stopped_at.is_none() {
                 let recorded = Some((&mut outcome.recorder, Some(&mut pace)));
                 failure = mover.go(offset, len, cargo(), recorded)?.err();
             }
             let now = mover.queue.now();
+            if let Some(at) = mover.stopped_at {
+                outcome.asked_bytes += mover.moved - before;
+                outcome.timed.extend(self.part_of(place, at, now - start));
+                break;
+            }
             let ns = failure.is_none().then_some(now - start);
             outcome.asked_bytes += lead_in_len + len;
             let steady_ns = ns.and(pace.ns_of(len));
-            outcome.timed.push(Timed { offset, ns, steady_ns, len });
+            let drift = ns.and(pace.drift());
+            outcome.timed.push(Timed { offset, ns, steady_ns, drift, len });
             if let Some(failure) = failure {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);
@@ -128,13 +138,24 @@ impl Scan<'_> {
             if let Some(ns) = ns {
                 self.control.done(index, ns);
             }
-            if publisher.tick(now, &outcome.recorder) {
+            if mover.publisher.tick(now, &outcome.recorder) {
                 break;
             }
         }
         outcome.moved_bytes = mover.moved;
-        publisher.publish(&outcome.recorder);
+        mover.publisher.publish(&outcome.recorder);
         Ok(())
+    }
+
+    /// A place that a stop ended at byte `at`, in so much time: what was written in order need not be written
+    /// again.
+    fn part_of(&self, place: &Place, at: u64, ns: u64) -> Option<Timed> {
+        let Place { offset, lead_in_len, .. } = *place;
+        let is_in_order = self.data.is_some() && lead_in_len == 0;
+        let len = at.saturating_sub(offset);
+        let (ns, steady_ns, drift) = (Some(ns), None, None);
+        let part = Timed { offset, ns, steady_ns, drift, len };
+        (is_in_order && len >= PART_MIN).then_some(part)
     }
 }
 
@@ -238,6 +259,46 @@ mod tests {
         let outcome = scan.run(&mut drive);
         assert_eq!(outcome.moved_bytes, 5 << 20, "lead-in, stretch, and two of the next eight");
         assert_eq!(outcome.timed.iter().filter(|timed| timed.ns.is_some()).count(), 1);
+    }
+
+    /// On a slow drive nobody waits for the end of a stretch; what was written of it counts, if it is enough for
+    /// a rate and nothing before it is missing.
+    #[test]
+    fn a_stop_ends_a_stretch_and_what_was_written_in_order_stays() {
+        let lead_in = Place { lead_in_from: 0, lead_in_len: 64 << 20, ..place(64 << 20, 64 << 20) };
+        let (written, read) = (Some(Payload::new(1, 1)), None);
+        for (first, data, stop_at, kept) in [
+            (place(0, 256 << 20), written, 40, true),
+            (place(0, 256 << 20), written, 10, false),
+            (place(0, 256 << 20), read, 40, false),
+            (lead_in, written, 40, false),
+            (lead_in, written, 100, false),
+        ] {
+            let control = Control::of_places(2);
+            let mut sent = 0;
+            let mut drive = VirtualQueue::new(5, 1, |_: &Request, _| {
+                sent += 1;
+                if sent == stop_at {
+                    control.stop();
+                }
+                Ok(1_000_000_000)
+            });
+            let places = vec![first, place(256 << 20, 256 << 20)];
+            let scan = Scan { places, chunk: 1 << 20, depth: 4, data, control: &control };
+            let outcome = scan.run(&mut drive);
+            let served = drive.served.len() as u64;
+            assert!(served < stop_at + 4, "{served} requests, a stop came with {stop_at}");
+            assert_eq!((outcome.asked_bytes, outcome.moved_bytes), (served << 20, served << 20));
+            let part = Timed {
+                offset: 0,
+                ns: Some(served * 1_000_000_000),
+                steady_ns: None,
+                drift: None,
+                len: served << 20,
+            };
+            assert_eq!(outcome.timed, if kept { vec![part] } else { vec![] }, "{stop_at}");
+            assert!(outcome.failures.is_empty() && control.times_ns().is_empty());
+        }
     }
 
     #[test]

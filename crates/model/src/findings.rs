@@ -219,7 +219,7 @@ findings! {
         cause "Reading a hole needs no drive: the file system answers with zeros."
         remedy "Fill the file with data first (a copy by cp --sparse=never), or measure a directory on the same drive."
     SampledCache = "F037" "sampled-cache" Invalid
-        rule "samples of fill on a disk do not become slower inwards (by 6 %, for a whole disk), or over 5 % of them are 15 % off their neighbours; on flash, fill.burst=0"
+        rule "samples of fill on a disk do not become slower inwards (by 6 %, for a whole disk), over 5 % of them are 15 % off their neighbours, over 10 % change their pace by 8 %, or they take after the place visited before; on flash, fill.burst=0"
         cause "A cache took the samples, as in shingled disks and behind bridges, and a full fill soon leaves it: their rates are not the medium's."
         remedy "Use --set fill.mode=full."
     CacheFull = "F038" "cache-full" Note

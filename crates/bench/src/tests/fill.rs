@@ -289,10 +289,12 @@ impl Fill<'_> {
         let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
         let visit = |t: &Timed| Some((t.offset, curve::steady_rate(t)?));
         let visits: Vec<(u64, f64)> = timed.iter().filter_map(visit).collect();
+        let drifts: Vec<f64> = timed.iter().filter_map(|t| t.drift).collect();
         match self.disk {
             Some(capacity) if capacity > 0 => {
                 doubt::of_disk(&rates, self.size as f64 / capacity as f64)
                     .or_else(|| doubt::of_visits(&visits))
+                    .or_else(|| doubt::of_halves(&drifts))
             }
             None if no_burst => Some(doubt::NO_BURST.to_string()),
             _ => None,

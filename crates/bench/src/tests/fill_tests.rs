@@ -231,7 +231,13 @@ fn changed(model: &str, line: &str, to: &str) -> (tempfile::NamedTempFile, Strin
 /// Such a sample still goes at the rate at which the place before leaves the cache.
 #[test]
 fn disks_whose_cache_is_larger_than_the_lead_in_are_not_estimated() {
-    for (model, kib) in [("wd40ezrz", 88 << 10), ("wd40ezrz", 96 << 10), ("usb-16tb", 160 << 10)] {
+    for (model, kib) in [
+        ("wd40ezrz", 80 << 10),
+        ("wd40ezrz", 84 << 10),
+        ("wd40ezrz", 88 << 10),
+        ("wd40ezrz", 96 << 10),
+        ("usb-16tb", 160 << 10),
+    ] {
         let to = format!("dirty_limit_kib = {kib}");
         let (_file, target) = changed(model, "dirty_limit_kib", &to);
         is_doubted(&fill(&target, FillMode::Sampled));

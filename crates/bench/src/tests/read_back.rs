@@ -2,6 +2,7 @@
 //! with what belongs elsewhere, lost, or unreadable.
 
 mod second_look;
+mod strays;
 
 use crate::control::{Control, Publisher};
 use crate::payload::{Held, Payload, SECTOR};
@@ -9,6 +10,7 @@ use crate::queue::{Completion, Op, Queue, Request, Task};
 use crate::recorder::{IoFailure, Recorder};
 use std::io;
 use std::ops::Range;
+use strays::Strays;
 
 /// Length of the series at full resolution; later intervals share the last.
 const EXPECTED_NS: u64 = 60_000_000_000;
@@ -40,6 +42,8 @@ pub(super) struct Tally {
     pub newest_pass: Option<u64>,
     /// Shortest distance between a sector and the one whose data it holds.
     pub module: Option<u64>,
+    /// Two addresses lead to one place: data that belong elsewhere were found there, too.
+    pub repeats: bool,
 }
 
 impl Tally {
@@ -136,6 +140,7 @@ pub(super) struct ReadBackOutcome {
     pub failed: (u64, Option<IoFailure>),
     /// What failed and was not read again yet.
     unsettled: Vec<Range<u64>>,
+    strays: Strays,
     /// Some unreadable stretches were not looked at sector by sector, but counted whole.
     pub is_coarse: bool,
     /// The queue itself failed.
@@ -151,6 +156,7 @@ impl ReadBackOutcome {
             recorder: Recorder::new(EXPECTED_NS),
             failed: (0, None),
             unsettled: Vec::new(),
+            strays: Strays::default(),
             is_coarse: false,
             queue_error: None,
         }
@@ -201,7 +207,7 @@ impl ReadBack<'_> {
                     outcome.recorder.requests += 1;
                     outcome.recorder.complete(now, now - at, u64::from(request.len));
                     let data = queue.buffer(completion.slot);
-                    self.sort(&data[..request.len as usize], request.offset, &mut outcome.tally);
+                    self.sort(&data[..request.len as usize], request.offset, outcome);
                 } else {
                     stopping |= note_failure(outcome, request, (-completion.result).max(0));
                 }
@@ -213,6 +219,9 @@ impl ReadBack<'_> {
             stopping |= publisher.tick(now, &outcome.recorder);
         }
         second_look::settle(self, queue, outcome, &mut publisher, stopping)?;
+        if !stopping {
+            outcome.tally.repeats = outcome.strays.any_at_home(self, queue)?;
+        }
         // Nothing is in flight: everything that was asked for has been looked at.
         outcome.reached = next;
         publisher.publish(&outcome.recorder);
@@ -236,7 +245,8 @@ impl ReadBack<'_> {
         first.unwrap_or(next).min(next)
     }
 
-    fn sort(&self, data: &[u8], offset: u64, tally: &mut Tally) {
+    fn sort(&self, data: &[u8], offset: u64, outcome: &mut ReadBackOutcome) {
+        let ReadBackOutcome { tally, strays, .. } = outcome;
         let (sectors, _) = data.as_chunks::<SECTOR>();
         for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
             let held = self.data.held(sector, at);
@@ -246,6 +256,9 @@ impl ReadBack<'_> {
             };
             tally.newest_pass = tally.newest_pass.max(Some(pass));
             let is_stale = !self.any_pass && pass != self.data.pass();
+            if let (Held::Other { offset: origin, .. }, false) = (held, is_stale) {
+                strays.note(at, origin);
+            }
             tally.add(if is_stale { Held::Lost } else { held }, at);
         }
     }

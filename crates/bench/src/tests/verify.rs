@@ -27,7 +27,7 @@ use drivescope_model::stopped::{Phase, Stopped};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs};
 use drivescope_model::whole_drive::{VerifyMode, VerifyPhase};
-use probe::written_with_pushing_max;
+use probe::{usual_landmarks, written_with_pushing_max};
 use quick::{CHUNK, Quick};
 
 /// A drive smaller than this has too few blocks to choose from.
@@ -60,16 +60,9 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
     test.writes = if only_reads { WriteLevel::Read } else { WriteLevel::Destroy };
     test.cost = match options.mode {
         VerifyMode::Quick => {
-            let usual = (2 * options.cache.0).min(size / 2) + (size / 8192).min(512 << 20);
-            let most = written_with_pushing_max(size / 512, 512, options.cache.0) * 512;
-            // Half of what is assumed of random reads: large disks behind bridges are so slow.
-            let reads = 2.0 * QUICK_READS / context.assumed.iops;
-            let honest = Secs(usual as f64 / rate + reads);
-            let usual = Bytes(usual);
-            test.at_most =
-                Some(format!("{usual} and {honest}, unless the drive cheats behind a cache"));
-            let seconds = most as f64 / rate + reads;
-            Cost { seconds, read_bytes: (QUICK_READS * 512.0) as u64, written_bytes: most }
+            let (cost, usual) = quick_cost(context);
+            test.at_most = Some(usual);
+            cost
         }
         VerifyMode::Full if options.from.0 >= size => {
             return skip(format!("verify.from lies behind the end, {size} bytes"));
@@ -92,6 +85,23 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
         }
     };
     test
+}
+
+/// What a quick run costs at most, and what on an honest drive.
+fn quick_cost(context: &Context<'_>) -> (Cost, String) {
+    let (size, cache) = (context.span_bytes, context.suite.verify.cache.0);
+    let rate = written_mb_s(context, size) * 1e6;
+    // Blocks are as long as the smallest request.
+    let block = u64::from(context.target.io_align_bytes.max(512));
+    let landmarks = usual_landmarks(size / block, block) * block;
+    let usual = (2 * cache).min(size / 2) + landmarks;
+    let most = written_with_pushing_max(size / block, block, cache) * block;
+    // Half of what is assumed of random reads: large disks behind bridges are so slow.
+    let reads = 2.0 * QUICK_READS / context.assumed.iops;
+    let honest = Secs(usual as f64 / rate + reads);
+    let words = format!("{} and {honest}, unless the drive cheats behind a cache", Bytes(usual));
+    let seconds = most as f64 / rate + reads;
+    (Cost { seconds, read_bytes: QUICK_READS as u64 * block, written_bytes: most }, words)
 }
 
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {

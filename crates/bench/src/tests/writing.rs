@@ -155,7 +155,7 @@ fn stepped(
 fn timed_so_far(places: &[Place], control: &Control) -> Vec<Timed> {
     let timed = |(place, ns): (&Place, u64)| {
         let Place { offset, len, .. } = *place;
-        Timed { offset, ns: Some(ns), steady_ns: None, len }
+        Timed { offset, ns: Some(ns), steady_ns: None, drift: None, len }
     };
     places.iter().zip(control.times_ns()).map(timed).collect()
 }
@@ -187,7 +187,7 @@ fn streamed(
         recorder.requests += requests;
         recorder.bytes += len;
         recorder.last_ns = session.now_ns();
-        timed.push(Timed { offset, ns: Some(ns), steady_ns: None, len });
+        timed.push(Timed { offset, ns: Some(ns), steady_ns: None, drift: None, len });
     }
     if timed.is_empty() {
         return Ok(None);

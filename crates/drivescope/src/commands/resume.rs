@@ -7,6 +7,7 @@ use drivescope_bench::suites::{self, Overrides};
 use drivescope_drive::Target;
 use drivescope_model::document::{Run, TestResult, TestStatus};
 use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::plan::WriteLevel;
 use drivescope_model::stopped::{Phase, Stopped};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
@@ -28,8 +29,8 @@ pub struct Unfinished {
     pub result: TestResult,
 }
 
-/// The newest unfinished test of this suite on this device that the store has, unless the same test was
-/// brought to an end there since.
+/// The last test of this suite that the store has of this device, if it was ended before its end. Of a verify that
+/// is nothing where any other test wrote over the device since: what it is to read is gone.
 pub fn find(
     store: Option<&str>,
     target: &Target,
@@ -39,14 +40,37 @@ pub fn find(
     if target.info().kind != TargetKind::Block || wanted.is_empty() {
         return Ok(None);
     }
-    let found = newest(store, target, |_, result| {
-        wanted.contains(&result.test) && result.status != TestStatus::Skipped
-    })?;
+    let counts = |run: &Run, result: &TestResult| {
+        let spoils = wanted.contains(&TestKind::Verify) && overwrites(run, result.test);
+        has_begun(result) && (wanted.contains(&result.test) || spoils)
+    };
+    let found = newest(store, target, counts)?;
     Ok(found.and_then(|(run, result)| {
-        let stopped: Option<Stopped> = result.reason.as_ref().and_then(|r| r.parse().ok());
-        let stopped = stopped.filter(Stopped::is_worthwhile)?;
+        let stopped = stopped(&result).filter(Stopped::is_worthwhile);
+        let stopped = stopped.filter(|stopped| wanted.contains(&stopped.test()))?;
         Some(Unfinished { run_id: run.id, stopped, span: run.plan.suite.span, result })
     }))
+}
+
+/// Where a test says that it was ended.
+fn stopped(result: &TestResult) -> Option<Stopped> {
+    result.reason.as_ref()?.parse().ok()
+}
+
+/// Whether a test moved anything. One that was stopped while it looked at the device has changed nothing.
+fn has_begun(result: &TestResult) -> bool {
+    match result.status {
+        TestStatus::Skipped => false,
+        TestStatus::Done => true,
+        TestStatus::Interrupted | TestStatus::Failed => {
+            stopped(result).is_some() || !result.phases.is_empty()
+        }
+    }
+}
+
+/// Whether a test of this run was to write over its device.
+fn overwrites(run: &Run, test: TestKind) -> bool {
+    run.plan.tests.iter().any(|plan| plan.test == test && plan.writes == WriteLevel::Destroy)
 }
 
 /// The seed of the newest run that wrote stamps all over this device, for a suite that only reads them; and
@@ -75,7 +99,7 @@ pub fn seed_to_read(
     Some(run.plan.seed)
 }
 
-/// The newest run on this device that the store has with such a result, and that result.
+/// The newest run on this device that the store has with such a result, and the last such result of it.
 fn newest(
     store: Option<&str>,
     target: &Target,
@@ -94,7 +118,8 @@ fn newest(
         if !is_same_device(&run, target) {
             continue;
         }
-        if let Some(result) = run.tests.iter().find(|result| is_it(&run, result)).cloned() {
+        let mut results = run.tests.iter().rev();
+        if let Some(result) = results.find(|result| is_it(&run, result)).cloned() {
             return Ok(Some((run, result)));
         }
     }
@@ -114,9 +139,12 @@ fn is_same_device(run: &Run, target: &Target) -> bool {
 }
 
 impl Unfinished {
-    /// The suite with what goes on there, and the seed that belongs to it. Where no size is asked for, it is the
-    /// one of then.
+    /// The suite from the test that goes on there, and the seed that belongs to it. Where no size is asked for, it
+    /// is the one of then.
     pub fn apply(&self, mut suite: Suite, target: &Target) -> Result<(Suite, u64), Failure> {
+        // Tests before it would write over what it had written.
+        let before = suite.tests.iter().take_while(|&&test| test != self.stopped.test()).count();
+        suite.tests.drain(..before);
         if suite.span.0 == 0 {
             suite.span = self.span;
         }
@@ -141,10 +169,18 @@ impl Unfinished {
         format!("a {test} of {path} was ended at {percent:.0} % (run {id})")
     }
 
-    /// Says that it goes on.
-    pub fn note_resumed(&self, target: &Target) {
+    /// Says that it goes on, and which tests of those asked for come before it and are left out.
+    pub fn note_resumed(&self, target: &Target, asked: &[TestKind]) {
         let what = self.described(target);
         output::note(&format!("drivescope: note: {what}; this run goes on there"));
+        let before = asked.iter().take_while(|&&test| test != self.stopped.test());
+        let before: Vec<&str> = before.map(|test| test.name()).collect();
+        if !before.is_empty() {
+            let names = before.join(", ");
+            output::note(&format!(
+                "drivescope: note: what comes before it is not done again: {names}"
+            ));
+        }
     }
 
     /// Says that it could go on, where the suite begins the same anew.
@@ -173,6 +209,24 @@ pub fn nothing(target: &Target) -> Failure {
     let path = &target.info().path;
     Failure::usage(format!(
         "nothing to resume on {path}: the store has no full fill or verify of it that was ended before its \
-         end and that these tests include; leave --resume away"
+         end, that no other test wrote over since, and that these tests include; leave --resume away"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ctrl-C while a resumed run looks at what was written before: the run before it is still to be gone on with.
+    #[test]
+    fn a_test_that_moved_nothing_has_not_begun() {
+        let ended =
+            |status, reason: Option<String>| TestResult::empty(TestKind::Fill, status, reason);
+        assert!(!has_begun(&ended(TestStatus::Interrupted, None)));
+        assert!(!has_begun(&ended(TestStatus::Failed, Some("read at byte 0 failed".into()))));
+        assert!(!has_begun(&ended(TestStatus::Skipped, Some("does not hold".into()))));
+        let way_on = Stopped { seed: 1, at_bytes: 4096, phase: Phase::Fill }.to_string();
+        assert!(has_begun(&ended(TestStatus::Interrupted, Some(way_on))), "at a checkpoint");
+        assert!(has_begun(&ended(TestStatus::Done, None)));
+    }
 }

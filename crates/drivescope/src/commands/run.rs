@@ -87,9 +87,10 @@ fn begin_or_resume(
     let found = resume::find(outcome.store.store.as_deref(), target, &suite);
     if resume {
         let unfinished = found?.ok_or_else(|| resume::nothing(target))?;
+        let asked = suite.tests.clone();
         let (suite, seed) = unfinished.apply(suite, target)?;
         if !outcome.quiet {
-            unfinished.note_resumed(target);
+            unfinished.note_resumed(target, &asked);
         }
         return Ok((suite, seed, Some(unfinished.result)));
     }

@@ -40,6 +40,9 @@ pub struct Accessed {
     pub ns: Vec<f64>,
     /// The record of the phase.
     pub recorder: Recorder,
+    /// The block at this byte was to keep what it holds, and the drive did not take it back: what is there now
+    /// is not known, or is something else.
+    pub lost: Option<u64>,
     /// The queue itself failed.
     pub queue_error: Option<io::Error>,
 }
@@ -51,6 +54,7 @@ impl Task for Accesses<'_> {
         let mut accessed = Accessed {
             ns: Vec::with_capacity(self.places.len()),
             recorder: Recorder::new(EXPECTED_NS),
+            lost: None,
             queue_error: None,
         };
         accessed.recorder.start(queue.now());
@@ -61,7 +65,7 @@ impl Task for Accesses<'_> {
 
 impl Accesses<'_> {
     fn visit_all<Q: Queue>(&self, queue: &mut Q, accessed: &mut Accessed) -> io::Result<()> {
-        let Accessed { ns, recorder, .. } = accessed;
+        let Accessed { ns, recorder, lost, .. } = accessed;
         let mut publisher = Publisher::new(self.control);
         let mut done = Vec::with_capacity(usize::from(queue.slots()));
         for (number, &offset) in self.places.iter().enumerate() {
@@ -73,6 +77,9 @@ impl Accesses<'_> {
             recorder.requests += 1;
             if let Err(failure) = one(queue, request, &mut done)? {
                 recorder.failed(failure);
+                if self.op == Op::Write && !self.write_again(queue, request, number)? {
+                    *lost = Some(offset);
+                }
                 break;
             }
             let now = queue.now();
@@ -84,6 +91,28 @@ impl Accesses<'_> {
         }
         publisher.publish(recorder);
         Ok(())
+    }
+
+    /// After a failed write: what the drive may have lost is still in memory and is written once more. Whether
+    /// the block then holds what it held.
+    fn write_again<Q: Queue>(
+        &self,
+        queue: &mut Q,
+        request: Request,
+        number: usize,
+    ) -> io::Result<bool> {
+        let Data::Kept(originals) = self.data else { return Ok(true) };
+        let mut done = Vec::with_capacity(usize::from(queue.slots()));
+        // The flush is for drives that took the write into their cache, whatever became of the write.
+        for op in [Op::Write, Op::Sync, Op::Read] {
+            let len = if op == Op::Sync { 0 } else { request.len };
+            let end = one(queue, Request { op, len, ..request }, &mut done)?;
+            if op == Op::Read && end.is_err() {
+                return Ok(false);
+            }
+        }
+        let buffer = queue.buffer(0);
+        Ok(*buffer == originals[number * buffer.len()..(number + 1) * buffer.len()])
     }
 
     /// Puts the data of an access into its buffer, which is empty where no data move.
@@ -174,6 +203,80 @@ mod tests {
         let accessed = task(&[0, 8192, 0]).run(&mut VirtualQueue::new(2, 1, service));
         assert_eq!(accessed.ns.len(), 1);
         assert_eq!(accessed.recorder.first_error.unwrap().offset, 8192);
+    }
+
+    /// A drive with one block, which fails so many requests of a kind from the first write on.
+    struct Block {
+        held: Vec<u8>,
+        buffer: Vec<u8>,
+        failing: Vec<Op>,
+        asked: Vec<Op>,
+        done: Option<Completion>,
+    }
+
+    impl Queue for Block {
+        fn slots(&self) -> u16 {
+            1
+        }
+        fn buffer(&mut self, _: u16) -> &mut [u8] {
+            &mut self.buffer
+        }
+        fn submit(&mut self, request: Request) {
+            self.asked.push(request.op);
+            let fails = self.failing.iter().position(|op| *op == request.op);
+            match (request.op, fails) {
+                // Half of it came to the medium.
+                (Op::Write, Some(_)) => self.held[..256].copy_from_slice(&[0xEE; 256]),
+                (Op::Write, None) => self.held.copy_from_slice(&self.buffer),
+                (Op::Read, None) => self.buffer.copy_from_slice(&self.held),
+                _ => {}
+            }
+            let result = if fails.is_some() { -libc::EIO } else { request.len as i32 };
+            fails.map(|at| self.failing.remove(at));
+            self.done = Some(Completion { slot: 0, result });
+        }
+        fn kick(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+        fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+            done.extend(self.done.take());
+            Ok(())
+        }
+        fn wait_until(&mut self, _: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+            self.wait(done)
+        }
+        fn now(&self) -> u64 {
+            1
+        }
+    }
+
+    /// A failed write may have torn the block: what it held is still there to be written once more.
+    #[test]
+    fn a_block_whose_write_failed_gets_its_contents_back() {
+        use Op::{Read, Write};
+        for (failing, is_back, is_known) in [
+            (vec![Write], true, true),
+            (vec![Write, Op::Sync], true, true),
+            (vec![Write, Write], false, false),
+            (vec![Write, Read], true, false),
+        ] {
+            let (original, control) = ([7; 512], Control::default());
+            let task = Accesses {
+                places: vec![4096, 8192],
+                block: 512,
+                op: Write,
+                data: Data::Kept(&[original, original].concat()),
+                control: &control,
+            };
+            let (held, buffer) = (original.to_vec(), vec![0; 512]);
+            let (asked, done) = (Vec::new(), None);
+            let mut drive = Block { held, buffer, failing: failing.clone(), asked, done };
+            let accessed = task.run(&mut drive);
+            assert_eq!(drive.held == original, is_back, "{failing:?}");
+            assert_eq!(accessed.lost, (!is_known).then_some(4096), "{failing:?}");
+            assert_eq!(accessed.recorder.errors, 1, "the second attempt is no measurement");
+            assert_eq!(drive.asked, [Write, Write, Op::Sync, Read], "{failing:?}");
+        }
     }
 
     /// What is read is written back: a file is the same afterwards, byte for byte.

@@ -14,6 +14,7 @@ use crate::queue::{Op, QueueSpec};
 use crate::results::TestRecord;
 use crate::scan::{Place, Scan};
 use crate::session::Session;
+use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;
 use std::io;
 use std::ops::Range;
@@ -121,7 +122,14 @@ impl Site {
         };
         let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block, dsync: way.synced };
         let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
-        let Accessed { ns, recorder, queue_error } = worker.output;
+        let Accessed { ns, recorder, lost, queue_error } = worker.output;
+        if let Some(at) = lost {
+            let evidence = format!(
+                "a write of the bytes that were there failed at byte {at}, the second attempt too: the {block} \
+                 bytes from there on may hold something else now"
+            );
+            record.notice(Finding::new(FindingId::DataMismatch, evidence).about("align"));
+        }
         queue_error.map_or(Ok(()), |source| Err(broken(source)))?;
         let (bytes, elapsed_ns) = (recorder.bytes as f64, recorder.elapsed_ns());
         let measured = Measured { recorder, effort: worker.effort };

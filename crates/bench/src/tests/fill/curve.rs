@@ -227,7 +227,13 @@ mod tests {
     const MB: u64 = 1_000_000;
 
     fn timed(offset: u64, len: u64, ms: u64) -> Timed {
-        Timed { offset: offset * MB, len: len * MB, ns: Some(ms * 1_000_000), steady_ns: None }
+        Timed {
+            offset: offset * MB,
+            len: len * MB,
+            ns: Some(ms * 1_000_000),
+            steady_ns: None,
+            drift: None,
+        }
     }
 
     #[test]

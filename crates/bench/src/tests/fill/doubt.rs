@@ -1,6 +1,7 @@
 //! Whether samples of a disk show its medium. A shingled disk takes them into a cache that a full fill leaves
 //! behind at once, and a bridge may say "disk" of flash. A write cache that is larger than the lead-in takes them
-//! at the rate of the place before, from which it is still emptied.
+//! at the rate of the place before, from which it is still emptied. A sample that lies partly in a cache changes
+//! its pace on the way.
 
 use drivescope_stats::robust::local_outliers;
 use drivescope_stats::summary::median;
@@ -18,6 +19,11 @@ const ODD_MOST: f64 = 0.05;
 /// Samples that follow the place visited before by more than this show the cache. Of 128 good ones, whose heads
 /// differ by 5 %, chance gives 2 %.
 const FOLLOWED_MAX: f64 = 0.03;
+
+/// The medium has one pace: a sample whose halves are that far apart met something else for a part of its length,
+/// or two heads that differ. On disks in good order that is a few of them.
+const DRIFT_SHARE: f64 = 0.08;
+const DRIFT_MOST: f64 = 0.1;
 
 /// Without rotation the samples need a burst before them.
 pub(super) const NO_BURST: &str =
@@ -49,6 +55,19 @@ pub(super) fn of_visits(visits: &[(u64, f64)]) -> Option<String> {
     (followed_share(visits)? > FOLLOWED_MAX).then(|| {
         "samples take after the place visited before them: the write cache is larger than the lead-in"
             .to_string()
+    })
+}
+
+/// Why samples lie partly in a cache, by how much slower the second half of each went than its first (logarithms).
+pub(super) fn of_halves(drifts: &[f64]) -> Option<String> {
+    let limit = (1.0 + DRIFT_SHARE).ln();
+    let odd = drifts.iter().filter(|drift| drift.abs() > limit).count();
+    (odd as f64 > drifts.len() as f64 * DRIFT_MOST).then(|| {
+        let (count, percent) = (drifts.len(), DRIFT_SHARE * 100.0);
+        format!(
+            "{odd} of {count} samples change their pace by more than {percent:.0} % on the way: a cache took \
+             parts of them"
+        )
     })
 }
 
@@ -111,6 +130,17 @@ mod tests {
             .map(|(i, rate)| if i % 7 == 3 { rate * 0.3 } else { rate })
             .collect();
         assert!(of_disk(&stalling, 1.0).unwrap().contains("far from their neighbours"));
+    }
+
+    #[test]
+    fn samples_that_change_their_pace_are_doubted() {
+        let drifts = |odd: usize| {
+            let drift = |i| if i < odd { [0.1, -0.3][i % 2] } else { [0.01, -0.05][i % 2] };
+            (0..128).map(drift).collect::<Vec<f64>>()
+        };
+        assert_eq!(of_halves(&drifts(12)), None);
+        assert!(of_halves(&drifts(13)).unwrap().contains("13 of 128 samples change their pace"));
+        assert_eq!(of_halves(&[]), None);
     }
 
     /// Rates that differ by head, and take up `share` of the place visited before.

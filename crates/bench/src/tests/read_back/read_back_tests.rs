@@ -165,3 +165,23 @@ fn a_later_read_begins_where_this_one_is_not_done() {
     outcome.unsettled.push(512..1024);
     assert_eq!(read.unsettled(&sent, &[2], 12288, &outcome), 512, "it was not looked at again yet");
 }
+
+/// A write that went astray is missing where it belongs; where addresses repeat, both read what was written last.
+#[test]
+fn a_write_that_went_astray_is_no_repeated_address() {
+    let size = 8 * MIB as usize;
+    for len in [512, MIB as usize] {
+        let (at, origin) = (2 * MIB as usize, 5 * MIB as usize);
+        let mut drive = Memory::new(size as u64, &[]);
+        drive.contents.copy_within(origin..origin + len, at);
+        drive.contents[origin..origin + len].fill(0);
+        let tally = drive.read_back().tally;
+        assert_eq!((tally.overwritten, tally.lost), (len as u64, len as u64));
+        assert!(!tally.repeats);
+        // The last sector of the drive has no place of its own.
+        drive.contents.copy_within(size - 512..size, 4096);
+        let tally = drive.read_back().tally;
+        assert!(tally.repeats, "behind the stray write");
+        assert_eq!(tally.overwritten, len as u64 + 512);
+    }
+}

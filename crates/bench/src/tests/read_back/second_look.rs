@@ -80,7 +80,7 @@ impl<Q: Queue> SecondLook<'_, '_, Q> {
         let came = self.done.first().is_some_and(|done| done.result == len as i32);
         if came {
             let data = self.queue.buffer(0);
-            self.read_back.sort(&data[..len as usize], range.start, &mut self.outcome.tally);
+            self.read_back.sort(&data[..len as usize], range.start, self.outcome);
         }
         if self.publisher.tick(self.queue.now(), &self.outcome.recorder) {
             self.reads_left = 0;

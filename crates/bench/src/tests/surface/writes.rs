@@ -21,6 +21,7 @@ use drivescope_model::options::{SurfaceOptions, SurfacePreset, SurfaceWrite};
 use drivescope_model::plan::{Cost, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
+use std::ops::Range;
 
 /// Together the written samples take at most this part of the target.
 const WRITE_PART: u64 = 100;
@@ -123,6 +124,13 @@ pub(super) fn pass(
     for failure in &outcome.failures {
         let finding = Finding::new(FindingId::IoError, describe(failure, 1));
         record.notice(finding.about("surface"));
+    }
+    if let Some(Range { start, end }) = outcome.lost {
+        let evidence = format!(
+            "a write of the bytes that were there failed, the second attempt too: some bytes from {start} to \
+             {end} may hold something else now"
+        );
+        record.notice(Finding::new(FindingId::DataMismatch, evidence).about("surface"));
     }
     if outcome.blank > 0 {
         let evidence = format!("{} of {} stretches", outcome.blank, outcome.timed.len());

@@ -132,7 +132,7 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Don
     }
     let complete = start == 0 && outcome.reached == size;
     let pattern = missing_capacity(&outcome.tally, size, complete);
-    let missing = pattern.filter(|_| wrote || overwritten > 0);
+    let missing = pattern.filter(|_| wrote || outcome.tally.repeats);
     let silent = silent_from(&outcome.tally, size, complete).filter(|_| missing.is_none());
     unreadable_part(record, outcome, silent);
     if let Some(first) = outcome.tally.first_wrong.filter(|_| missing.is_none()) {
@@ -145,7 +145,11 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Don
             (None, Some(from)) => format!("; {}", silence(from)),
             (None, None) => String::new(),
         };
-        let evidence = format!("{bad} read back wrong, the first at byte {first}{why}");
+        let astray = match overwritten {
+            0 => String::new(),
+            bytes => format!("; {} of it belongs to other addresses", Bytes(bytes)),
+        };
+        let evidence = format!("{bad} read back wrong, the first at byte {first}{astray}{why}");
         record.notice(Finding::new(FindingId::DataMismatch, evidence).about("verify"));
     }
     if !complete || missing != pattern {
@@ -162,7 +166,8 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Don
     }
     capacity(record, size, missing.unwrap_or(size), 100.0);
     if let Some(real) = missing {
-        accuse(record, size, real, outcome.tally.module);
+        let module = outcome.tally.module.filter(|_| outcome.tally.repeats);
+        accuse(record, size, real, module);
     }
 }
 
@@ -197,15 +202,15 @@ fn silent_from(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
     (complete && (is_silent || good_end == 0) && good_end < size).then_some(good_end)
 }
 
-/// The real size, if the pattern of what is wrong is that of missing capacity: data that belong
-/// elsewhere, wrong data up to the end, or one long stretch without anything good, with no more behind
-/// it than a cache may have answered for. Single wrong sectors are another fault.
+/// The real size, if the pattern of what is wrong is that of missing capacity: addresses that repeat, wrong data
+/// up to the end, or one long stretch without anything good, with no more behind it than a cache may have answered
+/// for. Single wrong sectors are another fault.
 fn missing_capacity(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
     if !complete || tally.first_wrong.is_none() {
         return None;
     }
     // Addresses repeat: of all that share a sector, the last written is intact.
-    if tally.overwritten > 0 {
+    if tally.repeats {
         return Some(tally.intact);
     }
     let sector = SECTOR as u64;
@@ -282,9 +287,13 @@ mod tests {
             last_wrong: Some(4608),
             last_good: Some(7680),
             module: Some(3072),
+            repeats: true,
             ..Tally::default()
         };
         assert_eq!(missing_capacity(&wrapped, 8192, true), Some(3072));
+        // What belongs elsewhere and is missing there: single writes went astray.
+        let astray = Tally { overwritten: 512, lost: 512, ..holed(MIB, MIB + 1024, size) };
+        assert_eq!(missing_capacity(&astray, size, true), None);
     }
 
     /// A drive that loses what it likes, the last of it too, or everything, need not be a fake.

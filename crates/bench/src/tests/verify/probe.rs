@@ -4,20 +4,21 @@
 //! samples that close in on the first bad block. Only single blocks are read, far apart: fake drives
 //! answer long reads from larger caches than short ones.
 //!
-//! One stage differs. f3probe finds addresses that repeat after a power of two. Here landmarks of w blocks
-//! are written from block 0 on, and one block in w of all that follow is read: if addresses repeat after
-//! R ≥ w blocks, some such block lies at R behind a landmark and shows its stamp, which names R exactly
-//! (the first one found, going up, is R itself and not a multiple). Two steps, of 128 blocks and then of
-//! 1/8192 of the drive, find every R from 128 blocks on.
+//! One stage differs. f3probe finds addresses that repeat after a power of two, from block 0 on; here it is any
+//! distance, and also such as fall back on the upper part of what is there (`probe/repeats.rs`).
 //!
 //! Blocks that cannot be read or written say nothing of the capacity: they are passed over, and at the end it is
 //! asked whether anything good lies behind them (`probe/silence.rs`).
 
 mod damage;
+mod repeats;
 mod silence;
+
+pub use repeats::usual_landmarks;
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use repeats::Repeats;
 use std::collections::BTreeSet;
 
 /// Samples of the first and of the last attempt of a phase: half of the blocks bad are found by 8 with
@@ -27,12 +28,6 @@ pub const SAMPLES_MIN: u64 = 8;
 pub const SAMPLES_MAX: u64 = 1024;
 /// Blocks that are looked at after each doubling of what the cache is asked to hide.
 const CACHE_SAMPLES: u64 = 64;
-/// Landmarks of the first step.
-const LANDMARKS_MIN: u64 = 128;
-/// Blocks that are read in each step.
-const READS: u64 = 8192;
-/// The landmarks of the second step, in bytes at most.
-const LANDMARKS_MAX_BYTES: u64 = 512 << 20;
 /// What f3probe writes at most to learn the size of the cache, in bytes; twice this, less one block.
 pub const F3_CACHE_BYTES: u64 = 1 << 30;
 
@@ -40,6 +35,7 @@ pub const F3_CACHE_BYTES: u64 = 1 << 30;
 const PASS_CACHE: u64 = 1;
 const PASS_LANDMARK: u64 = 2;
 const PASS_SAMPLE: u64 = 3;
+const PASS_SHARED: u64 = 4;
 
 /// Failed blocks after which a stage ends: each may take a dying drive many seconds.
 const FAILURES_MAX: u64 = 128;
@@ -154,15 +150,16 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
         cut_short: false,
         failed: BTreeSet::new(),
         failures_left: FAILURES_MAX,
+        asked: BTreeSet::new(),
         last_good: None,
         random: Xoshiro256PlusPlus::seed_from_u64(seed),
         blocks,
     };
     probe.find_cache()?;
-    let module = probe.find_module()?;
-    if let Some(module) = module {
-        probe.right = probe.right.min(module);
-        probe.move_overwhelming(module);
+    let repeats = probe.find_repeats()?;
+    let module = repeats.map(|repeats| repeats.distance);
+    if let Some(Repeats { from, .. }) = repeats {
+        probe.right = probe.right.min(from);
     }
     probe.find_first_bad()?;
     probe.look_above()?;
@@ -194,6 +191,8 @@ struct Probe<'b, B> {
     failed: BTreeSet<u64>,
     /// How many more may fail in this stage.
     failures_left: u64,
+    /// Blocks written to see whether others show them, since a cache was last made to forget what was written.
+    asked: BTreeSet<u64>,
     /// The last block that was found good.
     last_good: Option<u64>,
     random: Xoshiro256PlusPlus,
@@ -291,52 +290,6 @@ impl<B: Blocks> Probe<'_, B> {
             target *= 2;
         }
         Ok(())
-    }
-
-    /// The distance at which addresses repeat; see the head of this file.
-    fn find_module(&mut self) -> Result<Option<u64>, Stopped> {
-        let count = self.blocks.count();
-        self.failures_left = FAILURES_MAX;
-        // From the first block on: where the last block alone has no place of its own, it lands there.
-        let begin = self.left;
-        let largest = LANDMARKS_MAX_BYTES / self.blocks.block_bytes();
-        let mut written = 0;
-        for landmarks in [LANDMARKS_MIN, (count / READS).min(largest)] {
-            let landmarks = landmarks.min(count / 4);
-            if landmarks <= written {
-                continue;
-            }
-            self.write(begin + written, landmarks - written, PASS_LANDMARK)?;
-            written = landmarks;
-            let is_last = landmarks >= count / READS || landmarks == largest;
-            let reads = if is_last { u64::MAX } else { READS };
-            let places = (1..).map(|k| begin + k * landmarks).take_while(|&at| at < count);
-            for at in places.take(reads.min(count) as usize).chain([count - 1]) {
-                let seen = self.look(at)?;
-                if self.failures_left == 0 {
-                    return Ok(None);
-                }
-                if let Found::Other { block, pass: PASS_LANDMARK } = seen
-                    && block < at
-                {
-                    return Ok(Some(at - block));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// Where addresses repeat after `module` blocks, what is written behind the end lands on samples: the
-    /// cache is overwhelmed at the beginning instead. A stretch longer than half the module says nothing
-    /// of a cache: it was bad because it overwrote itself.
-    fn move_overwhelming(&mut self, module: u64) {
-        let (_, count) = self.overwhelm;
-        if count > module / 2 {
-            self.overwhelm = (0, 0);
-        } else {
-            self.overwhelm = (self.left + 1, count);
-            self.left += count;
-        }
     }
 
     /// Moves `right` to the first bad block: f3's search, and then again if the blocks right before it

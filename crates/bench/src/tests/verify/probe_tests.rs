@@ -10,6 +10,8 @@ enum Fraud {
     None,
     Wrap(u64),
     Cut(u64),
+    /// Keeps so many blocks at its beginning, and all behind the real ones falls on those between.
+    Fold(u64, u64),
 }
 
 /// Keeps a stamp for each block that was written, and the most recent ones in a cache.
@@ -65,6 +67,8 @@ impl Memory {
             Fraud::None => Some(block),
             Fraud::Wrap(real) => Some(block % real),
             Fraud::Cut(real) => (block < real).then_some(block),
+            Fraud::Fold(_, real) if block < real => Some(block),
+            Fraud::Fold(kept, real) => Some(kept + (block - kept) % (real - kept)),
         }
     }
 }
@@ -309,6 +313,23 @@ proptest! {
         prop_assert_eq!(found.real, real, "{:?} of {}: {:?}", fraud, count, found);
         prop_assert_eq!(found.module, wraps.then_some(real));
         prop_assert!(!found.keeps_behind, "{:?}", found);
+    }
+
+    /// Those that keep their beginning, and fold what follows behind it.
+    #[test]
+    fn every_folded_fake_is_found(
+        order in 15u32..28, share in 0.0..1.0f64, real_share in 0.0..1.0f64, kept_share in 0.0..1.0f64,
+        cache in prop_oneof![Just(0usize), 1usize..512], seed: u64,
+    ) {
+        let count = (1u64 << order) + ((1u64 << order) as f64 * share) as u64;
+        // From 1/512 of the drive to a half; up to half of that is kept.
+        let real = (((count / 2) as f64 * 256f64.powf(-real_share)) as u64).max(512);
+        let kept = (real as f64 / 2.0 * kept_share) as u64;
+        let cache = if real > 8 * cache as u64 { cache } else { 0 };
+        let fraud = Fraud::Fold(kept, real);
+        let found = probed(&mut Memory::new(count, fraud, cache), seed);
+        prop_assert_eq!(found.real, real, "{:?} of {}: {:?}", fraud, count, found);
+        prop_assert_eq!(found.module, Some(real - kept));
     }
 
     #[test]
