@@ -6,7 +6,7 @@
 
 use super::inspect::{self, Inspection, Purpose};
 use super::kernel::{Access, Host, Kernel};
-use super::{Family, OwnPlaces, RawDisk, Refusal, Request, pools, processes, twins, users};
+use super::{Family, OwnPlaces, RawDisk, Refusal, Request, flush, pools, processes, twins, users};
 use crate::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, GateRecord, Outcome};
@@ -56,6 +56,7 @@ pub(crate) fn reason_against(disk: &RawDisk) -> Option<String> {
     let mut checks = users::check(roots, &family);
     checks.extend(pools::check(roots, &family, &[]));
     checks.extend(processes::check(roots, &family));
+    checks.extend(flush::check(disk.kernel(), roots, &family));
     // Those that are held already keep everybody else out.
     checks.extend(twins::claim(disk.kernel(), roots, &family, disk.twins()).0);
     reasons(&checks)

@@ -99,11 +99,13 @@ pub(crate) fn inspect(
         found.held = lock(kernel, roots, &mut found.checks, &family, device_file)
             .map(|held| Held { twins, ..held });
     }
+    // A program may write until it lets go.
+    let others = processes::check(roots, &family);
     if access == Access::WriteExclusive && found.held.is_some() {
         found.checks.extend(flush::check(kernel, roots, &family));
     }
     found.checks.extend(uses);
-    found.checks.extend(processes::check(roots, &family));
+    found.checks.extend(others);
     found.checks.push(siblings::check(roots, &family));
     if purpose == Purpose::Test {
         found.checks.extend(places::check(roots, &family, request.level, &request.own));

@@ -34,6 +34,7 @@ pub use raw_disk::{RawDisk, WriteError};
 
 pub(crate) use family::{Family, partitions};
 pub(crate) use give_back::{claim_to_give_back, reason_against, reasons};
+pub(crate) use flush::{forget, settle};
 pub(crate) use in_use::{mounts_on, uses_of};
 
 use crate::roots::Roots;
