@@ -1,11 +1,12 @@
 //! Ways to a target that do not show among the descriptors of processes, or lead by other nodes.
 
 use super::gate::{opinion, refused};
-use super::guards::{Loop, OnLoop, image_of_noise, tool};
+use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
 use super::is_privileged;
 use super::journal::{contents, journals, leave_open};
 use super::list::add_partition;
 use super::originals::{ENDLESS, WRITES};
+use crate::support::json::{statuses, test_of, text};
 use crate::support::{Scratch, wait_for};
 use rustix::fs::{Advice, FlockOperation};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -80,7 +81,8 @@ fn node_beside(scratch: &Scratch, node: &str) -> String {
     let number = fs::metadata(node).expect("it is there").rdev();
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
     let other = scratch.text("node");
-    tool("mknod", &[&other, "b", &major.to_string(), &minor.to_string()]).unwrap();
+    let made = tool("mknod", &[&other, "b", &major.to_string(), &minor.to_string()]);
+    made.expect("root can make nodes");
     other
 }
 
@@ -118,6 +120,31 @@ fn swap_by_a_node_that_somebody_made_is_told() {
     tool("swapoff", &[&other]).unwrap();
     let gate = ended.code(3).json()["gate"].clone();
     refused(&gate, "swap", &format!("{} is a swap area in use", device.name()));
+}
+
+/// No claim of a loop device keeps others from its file.
+#[test]
+fn a_file_that_is_mounted_after_the_claim_is_not_written_by_the_next_test() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])
+    else {
+        return;
+    };
+    let tests = ["--test=latency,align", "--set=latency.time=3s", "--rounds=1", "--json"];
+    let stat = format!("/sys/block/{}/stat", device.name());
+    let reads = || -> u64 {
+        let numbers = fs::read_to_string(&stat).unwrap();
+        numbers.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    let before = reads();
+    let running = scratch.run_call(&device.node, &[&tests, &["--write=same-bytes"]]).start();
+    wait_for("the first test", || (reads() > before + 5000).then_some(()));
+    let Some(other) = Loop::attach(&image, &[]) else { return };
+    let Some(mount) = Mount::new(&scratch, &other.node, &[]) else { return };
+    let ended = running.end().code(3);
+    let run = ended.json();
+    assert_eq!(statuses(&run), [("latency", "done"), ("align", "failed")]);
+    let reason = text(&test_of(&run, "align")["reason"]);
+    assert!(reason.contains(&format!("is mounted on {}", mount.point)), "{reason}");
 }
 
 /// Whoever keeps a partition open has what was read of it in memory, also after the disk has its contents back.

@@ -51,6 +51,11 @@ pub(crate) fn reason_against(disk: &RawDisk) -> Option<String> {
     if let Err(changed) = disk.ready() {
         return Some(changed.to_string());
     }
+    use_of(disk)
+}
+
+/// Who uses a claimed device by now, or has written to it what is not on it.
+pub(super) fn use_of(disk: &RawDisk) -> Option<String> {
     let roots = disk.roots();
     let family = Family::of(roots, &disk.device().name);
     let mut checks = users::check(roots, &family);
