@@ -75,7 +75,10 @@ pub fn stack_of_path(roots: &Roots, path: &Path) -> Stack {
 /// The same of the data of a path only: of an overlay, the one layer into which a directory's new files go, or
 /// that has a file. Nothing where that layer cannot be seen, as in a container.
 pub fn stack_of_data(roots: &Roots, path: &Path) -> Stack {
-    stack_below(roots, path, |walk, mount, path, is_dir| walk.data(mount, path, is_dir))
+    stack_below(roots, path, |walk, mount, path, is_dir| {
+        walk.devices_of = devices_with_data;
+        walk.data(mount, path, is_dir);
+    })
 }
 
 /// What lies below an existing path; `walk` goes on from the mount that holds a directory or file, given its path
@@ -163,7 +166,7 @@ fn devices_beside(roots: &Roots, mount: &Mount, names: &[String]) -> Vec<String>
 }
 
 /// Kernel names of the devices that have the files of a mounted file system.
-fn devices_with_data(roots: &Roots, mount: &Mount) -> Vec<String> {
+pub(crate) fn devices_with_data(roots: &Roots, mount: &Mount) -> Vec<String> {
     // Anonymous numbers have major 0; then the source names a device, or nothing does.
     if mount.dev.0 != 0
         && let Some(name) = roots.block_name(mount.dev)
@@ -296,12 +299,15 @@ struct Walk<'a> {
     roots: &'a Roots,
     mounts: &'a [Mount],
     seen_mounts: Vec<u32>,
+    /// What counts as the devices of a file system.
+    devices_of: fn(&Roots, &Mount) -> Vec<String>,
     stack: Stack,
 }
 
 impl<'a> Walk<'a> {
     fn new(roots: &'a Roots, mounts: &'a [Mount]) -> Self {
-        Self { roots, mounts, seen_mounts: Vec::new(), stack: Stack::default() }
+        let (seen_mounts, stack) = (Vec::new(), Stack::default());
+        Self { roots, mounts, seen_mounts, devices_of: devices_of_mount, stack }
     }
 
     /// A device and all below it, once. Each of these steps tells whether it led to any device.
@@ -396,7 +402,7 @@ impl<'a> Walk<'a> {
                 false
             }
             FsClass::Overlay => self.overlay(mount),
-            _ => self.devices(&devices_of_mount(self.roots, mount)),
+            _ => self.devices(&(self.devices_of)(self.roots, mount)),
         }
     }
 

@@ -59,6 +59,10 @@ fn what_file_systems_of_the_system_keep_beside_their_files_is_the_system_too() {
     assert_eq!(system_disks(&fake.roots), ["sda", "sdb"]);
     fake.file("proc/77/comm", "jbd2/sdc\n");
     assert_eq!(system_disks(&fake.roots), ["sda", "sdb", "sdc"]);
+    // What is measured in a directory are the drives of its files.
+    let here = fake.path("").canonicalize().unwrap();
+    assert_eq!(disks(&stack_of_path(&fake.roots, &here)), ["sda", "sdb"]);
+    assert_eq!(disks(&stack_of_data(&fake.roots, &here)), ["sda"]);
 }
 
 #[test]
