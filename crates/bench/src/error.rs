@@ -1,6 +1,7 @@
 //! How a test can end before its end.
 
 use crate::recorder::IoFailure;
+use drivescope_drive::gate::WriteError;
 use drivescope_drive::journal::JournalError;
 use drivescope_drive::{DriveError, ErrorKind};
 use drivescope_model::target::TargetKind;
@@ -15,7 +16,7 @@ pub enum BenchError {
     Drive(#[from] DriveError),
     /// A claimed device is not the same any more.
     #[error(transparent)]
-    Raw(#[from] drivescope_drive::gate::WriteError),
+    Raw(#[from] WriteError),
     /// Originals could not be saved, or not be put back.
     #[error("{error}{}", after(before))]
     Journal {
@@ -108,6 +109,7 @@ impl BenchError {
             Self::Drive(error) => error.kind(),
             Self::Journal { error, .. } => error.kind(),
             Self::Request { failure, .. } if is_full(failure, target) => ErrorKind::Refused,
+            Self::Raw(WriteError::InUse { .. }) => ErrorKind::Refused,
             Self::Request { .. } | Self::Mismatch { .. } | Self::Raw(_) => ErrorKind::Device,
             Self::Engine { .. } | Self::Interrupted | Self::Unsuitable(_) => ErrorKind::Usage,
         }

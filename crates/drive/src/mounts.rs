@@ -151,7 +151,8 @@ fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(&unescape(field)).into_owned()
 }
 
-fn path_of(field: &[u8]) -> PathBuf {
+/// A path as the kernel writes it into its tables.
+pub(crate) fn path_of(field: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(unescape(field)))
 }
 

@@ -71,16 +71,13 @@ impl Roots {
     }
 
     /// Kernel name behind a device node such as `/dev/sda1`, `/dev/mapper/root` or
-    /// `/dev/disk/by-uuid/…`; `None` when `node` is not a block device.
+    /// `/dev/disk/by-uuid/…`, or one that somebody made elsewhere; `None` when `node` is not a block device.
     ///
     /// Containers often lack the node of a mounted device; then the name itself is looked up.
     pub fn block_of_node(&self, node: &Path) -> Option<String> {
-        let inside = node.strip_prefix("/dev").ok()?;
+        let Ok(inside) = node.strip_prefix("/dev") else { return self.block_at(node) };
         let real = self.dev.join(inside);
-        if let Ok(meta) = fs::metadata(&real)
-            && meta.file_type().is_block_device()
-            && let Some(name) = self.block_name(split_dev(meta.rdev()))
-        {
+        if let Some(name) = self.block_at(&real) {
             return Some(name);
         }
         let target = fs::canonicalize(&real).unwrap_or(real);
@@ -95,6 +92,12 @@ impl Roots {
             }
             _ => None,
         }
+    }
+
+    /// Kernel name of the block device whose node is there.
+    fn block_at(&self, node: &Path) -> Option<String> {
+        let meta = fs::metadata(node).ok().filter(|meta| meta.file_type().is_block_device())?;
+        self.block_name(split_dev(meta.rdev()))
     }
 
     /// Kernel name (`dm-0`) of the device-mapper device with this label.

@@ -1,9 +1,10 @@
 //! From what the user names down to the drives: partitions, device mapper, md, bcache, loop devices,
 //! and file systems on several devices.
 
+mod durable;
 mod overlay;
 
-use crate::backing_file::lower_device;
+use crate::backing_file::{Kernels, lower_device};
 use crate::filesystem::FsClass;
 use crate::list::udev;
 use crate::mounts::{Mount, mount_at, mount_of, mounts, mounts_of_init, swaps};
@@ -31,6 +32,8 @@ pub struct Stack {
     /// Why a part of it lives in memory, when it does: `zram0 is compressed memory`,
     /// `loop3 is a file on tmpfs /dev/shm`.
     pub memory_backed: Option<String>,
+    /// Why what was synced to a part of it may not last, if so: `/mnt is mounted with nobarrier, …`.
+    pub unsynced: Option<String>,
     /// What an overlay in between does with the data, when [`stack_of_data`] met one.
     pub overlay: Option<String>,
     /// Where the data lie in the lowermost layer of overlays that [`stack_of_data`] could see.
@@ -72,7 +75,10 @@ pub fn stack_of_path(roots: &Roots, path: &Path) -> Stack {
 /// The same of the data of a path only: of an overlay, the one layer into which a directory's new files go, or
 /// that has a file. Nothing where that layer cannot be seen, as in a container.
 pub fn stack_of_data(roots: &Roots, path: &Path) -> Stack {
-    stack_below(roots, path, |walk, mount, path, is_dir| walk.data(mount, path, is_dir))
+    stack_below(roots, path, |walk, mount, path, is_dir| {
+        walk.devices_of = devices_with_data;
+        walk.data(mount, path, is_dir);
+    })
 }
 
 /// What lies below an existing path; `walk` goes on from the mount that holds a directory or file, given its path
@@ -126,8 +132,41 @@ fn system_stacks(roots: &Roots) -> Vec<Stack> {
     [mounts(roots), mounts_of_init(roots)].into_iter().map(below).collect()
 }
 
-/// Kernel names of the devices a mounted file system is on, without what lies below them.
+/// Kernel names of the devices a mounted file system is on, its journal included, without what lies below them.
 pub(crate) fn devices_of_mount(roots: &Roots, mount: &Mount) -> Vec<String> {
+    let mut names = devices_with_data(roots, mount);
+    for beside in devices_beside(roots, mount, &names) {
+        if !names.contains(&beside) {
+            names.push(beside);
+        }
+    }
+    names
+}
+
+/// Other devices of a file system that the mount table has on one: XFS names that of its log and that for files
+/// in real time, ext4 the one of its journal by the thread that writes it (`jbd2/sdb1`; `jbd2/sda1-8` is a journal
+/// of its own).
+fn devices_beside(roots: &Roots, mount: &Mount, names: &[String]) -> Vec<String> {
+    match mount.kind.as_str() {
+        "xfs" => {
+            let named = ["logdev", "rtdev"].iter().filter_map(|key| mount.option(key));
+            named.filter_map(|node| roots.block_of_node(Path::new(&node))).collect()
+        }
+        "ext3" | "ext4" => {
+            let thread = |name: &String| {
+                let task = read_text(roots.sys.join("fs/ext4").join(name).join("journal_task"))?;
+                let called = read_text(roots.proc.join(task).join("comm"))?;
+                let device = called.strip_prefix("jbd2/")?.to_string();
+                roots.block_dir(&device).map(|_| device)
+            };
+            names.iter().filter_map(thread).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Kernel names of the devices that have the files of a mounted file system.
+pub(crate) fn devices_with_data(roots: &Roots, mount: &Mount) -> Vec<String> {
     // Anonymous numbers have major 0; then the source names a device, or nothing does.
     if mount.dev.0 != 0
         && let Some(name) = roots.block_name(mount.dev)
@@ -245,17 +284,30 @@ fn only_btrfs(roots: &Roots) -> Vec<String> {
     if open.len() == 1 { open.remove(0) } else { Vec::new() }
 }
 
+/// Where the file of a loop device is.
+enum Place {
+    /// On what is mounted there.
+    Mount(Mount),
+    /// On a file system of the block device with this name, which is not mounted where we see it.
+    Device(String),
+    /// Nobody can tell.
+    Nowhere,
+}
+
 /// A walk downwards that collects a [`Stack`].
 struct Walk<'a> {
     roots: &'a Roots,
     mounts: &'a [Mount],
     seen_mounts: Vec<u32>,
+    /// What counts as the devices of a file system.
+    devices_of: fn(&Roots, &Mount) -> Vec<String>,
     stack: Stack,
 }
 
 impl<'a> Walk<'a> {
     fn new(roots: &'a Roots, mounts: &'a [Mount]) -> Self {
-        Self { roots, mounts, seen_mounts: Vec::new(), stack: Stack::default() }
+        let (seen_mounts, stack) = (Vec::new(), Stack::default());
+        Self { roots, mounts, seen_mounts, devices_of: devices_of_mount, stack }
     }
 
     /// A device and all below it, once. Each of these steps tells whether it led to any device.
@@ -293,14 +345,41 @@ impl<'a> Walk<'a> {
         if let Some(device) = lower_device(self.roots, name) {
             return self.device(&device);
         }
-        if let Some(mount) = mount_at(self.mounts, file)
-            && FsClass::of(&mount.kind) == FsClass::Memory
-        {
-            let point = mount.mount_point.display();
-            self.memory(Some(format!("{name} is a file on {} {point}", mount.kind)));
-            return false;
+        match self.place_of(name, file) {
+            Place::Mount(mount) if FsClass::of(&mount.kind) == FsClass::Memory => {
+                let point = mount.mount_point.display();
+                self.memory(Some(format!("{name} is a file on {} {point}", mount.kind)));
+                false
+            }
+            Place::Mount(mount) => self.mount(&mount),
+            Place::Device(device) => self.device(&device),
+            Place::Nowhere => {
+                let why =
+                    format!("the file of {name} lies on a file system that is not seen from here");
+                self.stack.unsynced.get_or_insert(why);
+                false
+            }
         }
-        self.file(file)
+    }
+
+    /// Where the file of a loop device is. Its name may be one of another mount namespace, or of what is not
+    /// mounted any more, and mean another file here: the device itself tells the number of the file system.
+    fn place_of(&self, name: &str, file: &Path) -> Place {
+        let named = mount_at(self.mounts, file).cloned();
+        let Some((system, inode)) = Kernels::of(self.roots, name).map(|kernels| kernels.file)
+        else {
+            return named.map_or(Place::Nowhere, Place::Mount);
+        };
+        let number = split_dev(system);
+        let has_number = |mount: &&Mount| mount.dev == number;
+        let is_it = || fs::metadata(file).is_ok_and(|it| (it.dev(), it.ino()) == (system, inode));
+        if let Some(mount) = named.filter(|mount| has_number(&mount) || is_it()) {
+            return Place::Mount(mount);
+        }
+        let others = mounts_of_init(self.roots);
+        let known = self.mounts.iter().chain(&others).find(has_number).cloned();
+        let device = || (number.0 != 0).then(|| self.roots.block_name(number)).flatten();
+        known.map(Place::Mount).or_else(|| device().map(Place::Device)).unwrap_or(Place::Nowhere)
     }
 
     /// The file system that holds a file.
@@ -313,6 +392,9 @@ impl<'a> Walk<'a> {
         if let Some(model) = served_model(mount) {
             self.stack.served_model.get_or_insert_with(|| model.to_string());
         }
+        if self.stack.unsynced.is_none() {
+            self.stack.unsynced = durable::forgets(mount);
+        }
         match FsClass::of(&mount.kind) {
             FsClass::Memory => {
                 let point = mount.mount_point.display();
@@ -320,7 +402,7 @@ impl<'a> Walk<'a> {
                 false
             }
             FsClass::Overlay => self.overlay(mount),
-            _ => self.devices(&devices_of_mount(self.roots, mount)),
+            _ => self.devices(&(self.devices_of)(self.roots, mount)),
         }
     }
 
@@ -331,13 +413,18 @@ impl<'a> Walk<'a> {
         }
         self.seen_mounts.push(mount.id);
         let Layers { upper, lower } = Layers::of(mount);
+        if upper.as_ref().is_some_and(|upper| !overlay::is_seen(upper)) {
+            let point = mount.mount_point.display();
+            let why = format!("where {point}, an overlay, puts new files is not seen from here");
+            self.stack.unsynced.get_or_insert(why);
+        }
         let mut found = upper.is_some_and(|upper| self.layer(&upper));
-        let evidence = self.stack.memory_backed.clone();
+        let evidence = (self.stack.memory_backed.clone(), self.stack.unsynced.clone());
         for dir in lower {
             found |= self.layer(&dir);
         }
-        // A lower layer in memory is only read from: it does not make the overlay memory.
-        self.stack.memory_backed = evidence;
+        // A lower layer is only read from: where it lies in memory, that does not make the overlay memory.
+        (self.stack.memory_backed, self.stack.unsynced) = evidence;
         found
     }
 

@@ -6,7 +6,7 @@
 
 use super::inspect::{self, Inspection, Purpose};
 use super::kernel::{Access, Host, Kernel};
-use super::{Family, OwnPlaces, RawDisk, Refusal, Request, pools, processes, twins, users};
+use super::{Family, OwnPlaces, RawDisk, Refusal, Request, flush, pools, processes, twins, users};
 use crate::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, GateRecord, Outcome};
@@ -51,11 +51,17 @@ pub(crate) fn reason_against(disk: &RawDisk) -> Option<String> {
     if let Err(changed) = disk.ready() {
         return Some(changed.to_string());
     }
+    use_of(disk)
+}
+
+/// Who uses a claimed device by now, or has written to it what is not on it.
+pub(super) fn use_of(disk: &RawDisk) -> Option<String> {
     let roots = disk.roots();
     let family = Family::of(roots, &disk.device().name);
     let mut checks = users::check(roots, &family);
     checks.extend(pools::check(roots, &family, &[]));
     checks.extend(processes::check(roots, &family));
+    checks.extend(flush::check(disk.kernel(), roots, &family));
     // Those that are held already keep everybody else out.
     checks.extend(twins::claim(disk.kernel(), roots, &family, disk.twins()).0);
     reasons(&checks)

@@ -13,6 +13,7 @@ use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity, Outcome};
 use rustix::io::Errno;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// A user that nobody sees may be a program that was killed a moment ago, whose last requests the kernel
@@ -99,11 +100,13 @@ pub(crate) fn inspect(
         found.held = lock(kernel, roots, &mut found.checks, &family, device_file)
             .map(|held| Held { twins, ..held });
     }
+    // A program may write until it lets go.
+    let others = processes::check(roots, &family);
     if access == Access::WriteExclusive && found.held.is_some() {
         found.checks.extend(flush::check(kernel, roots, &family));
     }
     found.checks.extend(uses);
-    found.checks.extend(processes::check(roots, &family));
+    found.checks.extend(others);
     found.checks.push(siblings::check(roots, &family));
     if purpose == Purpose::Test {
         found.checks.extend(places::check(roots, &family, request.level, &request.own));
@@ -259,15 +262,21 @@ fn lock(
 ) -> Option<Held> {
     let disk = family.disk.as_deref().unwrap_or(&family.target);
     let node = roots.node(disk);
-    let on_disk = match &family.disk {
-        None => Ok(None),
-        Some(_) => kernel.open(&node, Access::Read).and_then(|file| {
-            let is_disk = Some(kernel.facts(&file)?.number) == roots.block_number(disk);
-            if is_disk { Ok(Some(file)) } else { Err(Errno::NODEV) }
-        }),
+    let on_disk = kernel.open(&node, Access::Read).and_then(|file| {
+        let is_disk = Some(kernel.facts(&file)?.number) == roots.block_number(disk);
+        if is_disk { Ok(file) } else { Err(Errno::NODEV) }
+    });
+    let on_disk = match (&family.disk, on_disk) {
+        // The lock is of a node: one that somebody made elsewhere has another.
+        (None, Ok(usual)) => Ok(Some(usual).filter(|usual| !is_same_node(usual, &device))),
+        (None, Err(_)) => Ok(None),
+        (Some(_), of_disk) => of_disk.map(Some),
     };
     let locked = on_disk.and_then(|other| {
-        kernel.lock(other.as_ref().unwrap_or(&device))?;
+        if family.disk.is_none() {
+            kernel.lock(&device)?;
+        }
+        other.as_ref().map_or(Ok(()), |other| kernel.lock(other))?;
         Ok(Held { device, _lock: other, twins: Vec::new() })
     });
     let command = format!("lslocks; fuser -v {}", node.display());
@@ -283,6 +292,11 @@ fn lock(
     };
     checks.push(check);
     held
+}
+
+fn is_same_node(one: &File, other: &File) -> bool {
+    let node = |file: &File| file.metadata().map(|found| (found.dev(), found.ino())).ok();
+    node(one).is_some_and(|it| node(other) == Some(it))
 }
 
 /// The check `same device`: the path still leads where it led when the look began.

@@ -22,6 +22,7 @@ mod places;
 mod pools;
 mod processes;
 mod raw_disk;
+mod reach;
 mod shared_bytes;
 mod siblings;
 mod twins;
@@ -33,6 +34,7 @@ pub use places::OwnPlaces;
 pub use raw_disk::{RawDisk, WriteError};
 
 pub(crate) use family::{Family, partitions};
+pub(crate) use flush::{forget, settle};
 pub(crate) use give_back::{claim_to_give_back, reason_against, reasons};
 pub(crate) use in_use::{mounts_on, uses_of};
 

@@ -3,20 +3,12 @@
 
 use super::checks::{Use, unknown, uses};
 use super::family::Family;
+use super::reach::{self, Open};
 use super::users::{has_ended, processes};
-use crate::roots::{Roots, list_dir, read_text, split_dev};
+use crate::roots::{Roots, read_text};
 use drivescope_model::gate::Check;
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
 use std::time::Duration;
-
-/// A descriptor of another program.
-struct Open {
-    process: String,
-    device: String,
-    writes: bool,
-}
 
 /// Programs that look for devices (losetup, blkid) open each for a moment, some for writing; who has it
 /// open after this time keeps it open.
@@ -44,7 +36,12 @@ fn look(roots: &Roots, family: &Family) -> (Vec<Open>, usize) {
     for process in processes(roots).into_iter().filter(|id| Some(id) != own.as_ref()) {
         let dir = roots.proc.join(&process);
         match fs::read_dir(dir.join("fd")) {
-            Ok(_) => found.extend(descriptors(roots, family, &process, &dir)),
+            Ok(_) => {
+                found.extend(reach::of(roots, family, &process, &dir));
+                for thread in reach::apart(roots, &process) {
+                    found.extend(reach::of(roots, family, &thread, &roots.proc.join(&thread)));
+                }
+            }
             Err(error) if has_ended(&error) => {}
             Err(_) => hidden += 1,
         }
@@ -73,44 +70,14 @@ pub(crate) fn check(roots: &Roots, family: &Family) -> Vec<Check> {
 
 fn writing(roots: &Roots, open: &Open) -> Use {
     let program = program(roots, &open.process);
-    let evidence = format!("{program} has {} open for writing", open.device);
-    Use::new(evidence, format!("ls -l /proc/{}/fd", open.process))
+    let evidence = format!("{program} has {} {} for writing", open.device, open.how);
+    Use::new(evidence, open.command.clone())
 }
 
 /// `qemu (process 812)`.
 fn program(roots: &Roots, process: &str) -> String {
     let name = read_text(roots.proc.join(process).join("comm"));
     format!("{} (process {process})", name.as_deref().unwrap_or("a program"))
-}
-
-fn descriptors(roots: &Roots, family: &Family, process: &str, dir: &Path) -> Vec<Open> {
-    let device = |fd: &str| {
-        let link = dir.join("fd").join(fd);
-        // The number is what counts; a link without a device behind it is taken by its name.
-        match fs::metadata(&link) {
-            Ok(meta) if meta.file_type().is_block_device() => {
-                roots.block_name(split_dev(meta.rdev())).filter(|name| family.has(name))
-            }
-            Ok(meta) => {
-                family.has_file(&meta).then(|| format!("the file behind {}", family.target))
-            }
-            Err(_) => {
-                let named = roots.block_of_node(&fs::read_link(&link).ok()?);
-                named.filter(|name| family.has(name))
-            }
-        }
-    };
-    let writes = |fd: &str| {
-        let info = read_text(dir.join("fdinfo").join(fd)).unwrap_or_default();
-        let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or("2");
-        // Octal; the lowest two bits are O_RDONLY, O_WRONLY or O_RDWR (proc_pid_fdinfo(5)).
-        i64::from_str_radix(flags.trim(), 8).map_or(true, |flags| flags & 3 != 0)
-    };
-    let names = list_dir(&dir.join("fd"));
-    let found = names.iter().filter_map(|fd| {
-        Some(Open { process: process.to_string(), device: device(fd)?, writes: writes(fd) })
-    });
-    found.collect()
 }
 
 #[cfg(test)]
@@ -178,6 +145,41 @@ mod tests {
         // One that is alive shows the same by its first.
         fake.link("proc/812/ns/mnt", "mnt:[1]");
         assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
+    }
+
+    /// A ring keeps a file that nobody has open any more, and so does a mapping.
+    #[test]
+    fn what_only_a_ring_or_a_mapping_keeps_is_found() {
+        let closed = || {
+            let fake = opened("0");
+            fs::remove_file(fake.path("proc/812/fd/7")).unwrap();
+            fake.link("proc/812/fd/5", "anon_inode:[io_uring]");
+            fake
+        };
+        let ring = |path: &str| {
+            let files = format!("    0: socket:[1]\n    7: {path}\nUserBufs:\t0\n");
+            format!("pos:\t0\nflags:\t02\nCqTail:\t0\nUserFiles:\t8\n{files}")
+        };
+        let fake = closed();
+        fake.file("proc/812/fdinfo/5", ring("/dev/gate-sdy"));
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
+        fake.file("proc/812/fdinfo/5", ring("/dev/gate-sdx"));
+        let check = outcome(&fake, "gate-sdx");
+        assert_eq!(check.outcome, Outcome::Refused);
+        assert!(check.evidence.contains("has gate-sdx registered with io_uring"), "{check:?}");
+        assert_eq!(check.command.as_deref(), Some("cat /proc/812/fdinfo/5"));
+        // A descriptor of the same says that it only reads.
+        fake.link("proc/812/fd/7", "/dev/gate-sdx");
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
+        for (how, refuses) in [("rw-s", true), ("r--s", false), ("rw-p", false)] {
+            let fake = closed();
+            let maps = "7f0000000000-7f0000100000 rw-s 00000000 00:01 2    /dev/zero (deleted)\n";
+            let line = format!("00400000-00500000 {how} 00000000 00:06 91     /dev/gate-sdx\n");
+            fake.file("proc/812/maps", format!("{maps}{line}"));
+            let check = outcome(&fake, "gate-sdx");
+            assert_eq!(check.outcome == Outcome::Refused, refuses, "{how}: {check:?}");
+            assert_eq!(check.evidence.contains("mapped into its memory"), refuses, "{check:?}");
+        }
     }
 
     #[test]

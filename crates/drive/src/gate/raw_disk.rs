@@ -2,6 +2,7 @@
 
 use super::Request;
 use super::answer;
+use super::give_back::use_of;
 use super::identity;
 use super::inspect::Held;
 use super::kernel::Kernel;
@@ -99,6 +100,12 @@ pub enum WriteError {
         /// In which way.
         why: String,
     },
+    /// Somebody uses the device since it was claimed.
+    #[error("nothing is written by this test: {why}; see to that, then begin again")]
+    InUse {
+        /// Who, with the command that shows it.
+        why: String,
+    },
     /// The device failed.
     #[error("cannot {what} {path} at byte {offset}: {source}; see dmesg and smartctl")]
     Io {
@@ -155,9 +162,14 @@ impl RawDisk {
     /// Begins a test that writes at this level. Engines may then write within the claimed range at
     /// `same-bytes` and `destroy`; at `restore` nowhere, until the journal has the originals of an area
     /// ([`crate::journal::Originals::protect`]); at `read` nowhere at all. Errors: a level above the
-    /// claimed one.
+    /// claimed one; somebody uses the device by now, since no claim of a loop device keeps others from its file.
     pub fn begin(&self, level: WriteLevel) -> Result<(), WriteError> {
         self.permit_level(level.max(WriteLevel::SameBytes))?;
+        self.open.set(0..0);
+        let writes = level >= WriteLevel::SameBytes;
+        if let Some(why) = writes.then(|| use_of(self)).flatten() {
+            return Err(WriteError::InUse { why });
+        }
         self.open.set(match level {
             WriteLevel::SameBytes | WriteLevel::Destroy => self.range.clone(),
             _ => 0..0,

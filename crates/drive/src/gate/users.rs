@@ -86,12 +86,14 @@ fn mounts(roots: &Roots, family: &Family) -> Vec<Check> {
     let mut places = BTreeSet::new();
     for (process, table) in &tables.read {
         for mount in table {
-            // Erofs needs no loop device to mount a file.
+            // Neither needs a loop device to mount a file.
+            let is_by_fuse = mount.kind.starts_with("fuse") && mount.source.starts_with('/');
+            let may_be_file = mount.kind == "erofs" || is_by_fuse;
             let is_file = || fs::metadata(&mount.source).is_ok_and(|file| family.has_file(&file));
-            if mount.kind == "erofs" && is_file() {
-                let point = mount.mount_point.display();
+            if may_be_file && is_file() {
+                let (kind, point) = (&mount.kind, mount.mount_point.display());
                 let what = format!("the file behind {} is mounted on {point}", family.target);
-                found.push(Use::new(format!("{what} (erofs)"), "findmnt --types erofs"));
+                found.push(Use::new(format!("{what} ({kind})"), format!("findmnt --types {kind}")));
             }
             let key = (mount.dev, mount.kind.clone(), mount.source.clone());
             let names = devices.entry(key).or_insert_with(|| devices_of_mount(roots, mount));

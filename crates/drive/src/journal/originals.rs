@@ -8,7 +8,7 @@ use super::give_back::Step;
 use super::storage::StateFolder;
 use super::writer::{COMMITTED_BYTES, Journal, Settings};
 use super::{Identity, JournalError};
-use crate::gate::RawDisk;
+use crate::gate::{self, RawDisk};
 use std::ops::Range;
 use std::path::Path;
 
@@ -68,6 +68,7 @@ impl Originals {
         on: &mut dyn FnMut(Step),
     ) -> Result<bool, JournalError> {
         disk.look().map_err(|error| JournalError::Changed { why: error.to_string() })?;
+        gate::settle(disk).map_err(|why| JournalError::Changed { why })?;
         let mut claimed = Claimed { disk, identity: &self.identity };
         for start in (area.start..area.end).step_by(PIECE as usize) {
             if stopped() {

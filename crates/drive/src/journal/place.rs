@@ -44,7 +44,7 @@ pub fn check_place(roots: &Roots, folder: &Path, target: &str) -> Result<(), Jou
     if stack.names.is_empty() && !is_elsewhere(roots, here) {
         return Err(bad("nobody can tell on which disk it is".to_string()));
     }
-    if let Some(why) = mount_below(roots, here).as_ref().and_then(forgets) {
+    if let Some(why) = stack.unsynced {
         return Err(bad(why));
     }
     let family = Family::of(roots, target);
@@ -100,22 +100,6 @@ fn mount_below(roots: &Roots, path: &Path) -> Option<Mount> {
     let path = path.canonicalize().ok()?;
     let number = split_dev(std::fs::metadata(&path).ok()?.dev());
     mount_of(&mounts(roots), &path, number).cloned()
-}
-
-/// Why nothing is durable there after a sync, if so: the file system was told not to wait for its disk.
-fn forgets(mount: &Mount) -> Option<String> {
-    const OPTIONS: [(&str, &str); 5] = [
-        ("volatile", ""),
-        ("fsync", "volatile"),
-        ("nobarrier", ""),
-        ("barrier", "0"),
-        ("fsync_mode", "nobarrier"),
-    ];
-    let is_set = |(key, value): &&(&str, &str)| mount.option(key).as_deref() == Some(*value);
-    let (key, value) = OPTIONS.iter().find(is_set)?;
-    let option = if value.is_empty() { key.to_string() } else { format!("{key}={value}") };
-    let point = mount.mount_point.display();
-    Some(format!("{point} is mounted with {option}, so a power cut may take what was synced"))
 }
 
 #[cfg(test)]
@@ -216,6 +200,42 @@ mod tests {
             assert_eq!(checked.is_err(), is_refused, "{kind} {options}: {checked:?}");
             if let Err(why) = checked {
                 assert!(why.contains("a power cut may take"), "{why}");
+            }
+        }
+    }
+
+    /// What lies between a folder and its disk may forget as well.
+    #[test]
+    fn a_journal_above_a_file_system_that_does_not_wait_for_its_disk_is_refused() {
+        let (fake, folder) = machine("sda1", "ext4");
+        std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
+        let [here, below, low] = ["state", "below", "low"].map(|name| {
+            std::fs::create_dir_all(fake.path(name)).unwrap();
+            fake.path(name).canonicalize().unwrap().display().to_string()
+        });
+        fake.attrs("loop0", &[("loop/backing_file", &format!("{below}/image"))]);
+        let on_loop = format!("22 20 7:0 / {here} rw - ext4 /dev/loop0 rw");
+        let overlay = |lower: &str, upper: &str| {
+            format!("22 20 0:41 / {here} rw - overlay o rw,lowerdir={lower},upperdir={upper}")
+        };
+        for (upper, options, words) in [
+            (&on_loop, "rw", None),
+            (&on_loop, "rw,nobarrier", Some("below is mounted with nobarrier")),
+            (&overlay(&low, &below), "rw,nobarrier", Some("below is mounted with nobarrier")),
+            (&overlay(&below, &low), "rw,nobarrier", None),
+            (&overlay(&low, "/gate-absent"), "rw", Some("puts new files is not seen")),
+        ] {
+            fake.mounts(&[
+                "20 1 8:1 / / rw - ext4 /dev/sda1 rw",
+                &format!("21 20 8:2 / {below} rw - ext4 /dev/sda2 {options}"),
+                upper,
+            ]);
+            let checked = check_place(&fake.roots, &folder, "sdb").map_err(|e| e.to_string());
+            match words {
+                None => assert_eq!(checked, Ok(()), "{upper} {options}"),
+                Some(words) => {
+                    assert!(checked.as_ref().is_err_and(|e| e.contains(words)), "{checked:?}")
+                }
             }
         }
     }

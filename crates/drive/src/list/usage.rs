@@ -2,7 +2,7 @@
 
 use crate::mounts::{mounts, swaps};
 use crate::roots::Roots;
-use crate::stack::devices_of_mount;
+use crate::stack::devices_with_data;
 use std::collections::{HashMap, HashSet};
 
 /// Where lsblk and fstab users expect the word for a swap area.
@@ -31,9 +31,9 @@ impl Usage {
             let devices = match mount.source.split('/').next() {
                 Some(pool) if mount.kind == "zfs" => pools
                     .entry(pool.to_string())
-                    .or_insert_with(|| devices_of_mount(roots, &mount))
+                    .or_insert_with(|| devices_with_data(roots, &mount))
                     .clone(),
-                _ => devices_of_mount(roots, &mount),
+                _ => devices_with_data(roots, &mount),
             };
             for name in devices {
                 mounted.entry(name).or_default().push(Mounted {

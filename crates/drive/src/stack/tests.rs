@@ -44,6 +44,27 @@ fn two_ways_to_one_disk_name_it_once() {
     assert_eq!(disks(&stack), ["sda"]);
 }
 
+/// The system does not start without them.
+#[test]
+fn what_file_systems_of_the_system_keep_beside_their_files_is_the_system_too() {
+    let fake = Fake::two_disks();
+    fake.disk("pci0000:00/block/sdc", (8, 32), GIB);
+    fake.mounts(&[
+        "1 0 8:1 / / rw - xfs /dev/sda1 rw,logdev=/dev/sdb2,noquota",
+        "2 1 8:2 / /boot rw - ext4 /dev/sda2 rw",
+    ]);
+    assert_eq!(system_disks(&fake.roots), ["sda", "sdb"]);
+    fake.file("sys/fs/ext4/sda2/journal_task", "77\n");
+    fake.file("proc/77/comm", "jbd2/sda2-8\n");
+    assert_eq!(system_disks(&fake.roots), ["sda", "sdb"]);
+    fake.file("proc/77/comm", "jbd2/sdc\n");
+    assert_eq!(system_disks(&fake.roots), ["sda", "sdb", "sdc"]);
+    // What is measured in a directory are the drives of its files.
+    let here = fake.path("").canonicalize().unwrap();
+    assert_eq!(disks(&stack_of_path(&fake.roots, &here)), ["sda", "sdb"]);
+    assert_eq!(disks(&stack_of_data(&fake.roots, &here)), ["sda"]);
+}
+
 #[test]
 fn the_system_is_found_below_encryption_boot_and_swap() {
     let fake = Fake::two_disks();
@@ -205,7 +226,9 @@ fn an_overlay_is_as_volatile_as_its_upper_layer() {
     let stack = stack_of_mount(&fake.roots, &mounts(&fake.roots)[1]);
     assert_eq!((names(&stack), &stack.memory_backed), (vec!["sda1", "sda"], &None));
     fake.mounts(&[root, "2 1 0:50 / /m rw - overlay overlay rw,lowerdir=l,upperdir=src"]);
-    assert_eq!(stack_of_mount(&fake.roots, &mounts(&fake.roots)[1]), Stack::default());
+    let stack = stack_of_mount(&fake.roots, &mounts(&fake.roots)[1]);
+    let unseen = Some("where /m, an overlay, puts new files is not seen from here".to_string());
+    assert_eq!(stack, Stack { unsynced: unseen, ..Stack::default() });
     fake.mounts(&[root, &overlay, &memory]);
     let stack = stack_of_mount(&fake.roots, &mounts(&fake.roots)[1]);
     assert!(stack.memory_backed.unwrap().starts_with("tmpfs "));

@@ -24,8 +24,8 @@ pub fn check(jobs: &[Job]) -> Result<(), Failure> {
     for job in jobs {
         let Some(restores) = restores(&job.plan) else { continue };
         let folder = Path::new(&restores.journal);
-        if let Some(name) = roots.block_of_node(job.target.path()) {
-            journal::check_place(&roots, folder, &name)?;
+        if let Some(name) = job.target.stack().names.first() {
+            journal::check_place(&roots, folder, name)?;
         }
         journal::check_writable(folder)?;
         journal::check_room(folder, restores.journal_bytes)?;

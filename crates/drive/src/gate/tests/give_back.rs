@@ -1,10 +1,12 @@
 //! A drive whose originals go back: whoever uses it keeps them away, what it carries does not.
 
+use super::kinds::KINDS;
 use super::machine::{Machine, PART, refused};
 use super::use_table::all;
 use crate::gate::give_back::claim_with;
 use crate::gate::kernel::Access;
 use crate::gate::{RawDisk, Refusal, reason_against, reasons};
+use drivescope_model::WriteLevel;
 use rustix::io::Errno;
 use std::path::Path;
 use std::sync::Arc;
@@ -72,6 +74,21 @@ fn a_use_that_comes_after_the_claim_keeps_originals_away() {
     machine.change("sdb", |node| node.facts.size_bytes /= 2);
     let why = reason_against(&disk).unwrap();
     assert!(why.contains("size"), "{why}");
+}
+
+/// The same for tests: each that writes looks again.
+#[test]
+fn a_use_that_comes_after_the_claim_keeps_tests_from_writing() {
+    let machine = Machine::of(&KINDS[4]);
+    let disk = machine.claim(machine.report(WriteLevel::SameBytes), &[]).unwrap();
+    disk.begin(WriteLevel::SameBytes).unwrap();
+    assert!(disk.allows(512, 0));
+    machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+    machine.mounted("loop6", "/data", "ext4");
+    let why = disk.begin(WriteLevel::SameBytes).unwrap_err().to_string();
+    assert!(why.contains("loop6 (same bytes as loop5) is mounted on /data"), "{why}");
+    assert!(!disk.allows(512, 0));
+    disk.begin(WriteLevel::Read).unwrap();
 }
 
 #[test]

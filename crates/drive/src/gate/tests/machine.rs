@@ -60,6 +60,9 @@ pub struct FakeKernel {
     links: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
     /// Every way in which something was opened.
     pub opened: Mutex<Vec<Access>>,
+    /// What was opened for reading, each with whether `watched` was there.
+    pub read: Mutex<Vec<(PathBuf, bool)>>,
+    pub watched: Mutex<PathBuf>,
 }
 
 impl FakeKernel {
@@ -89,6 +92,10 @@ impl Kernel for Arc<FakeKernel> {
 
     fn open(&self, node: &Path, access: Access) -> Result<File, Errno> {
         self.opened.lock().unwrap().push(access);
+        if access == Access::Read {
+            let is_there = self.watched.lock().unwrap().exists();
+            self.read.lock().unwrap().push((node.to_path_buf(), is_there));
+        }
         let node = self.node(node)?;
         let refusals = match access {
             Access::Read => [node.open, None, None],

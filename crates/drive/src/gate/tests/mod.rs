@@ -5,6 +5,7 @@
 
 mod claim;
 mod contents;
+mod flush;
 mod give_back;
 mod kinds;
 mod machine;

@@ -128,7 +128,7 @@ fn the_same_bytes_claimed_by_way_of_another_device_are_in_use_at_every_level() {
     allowed(&machine.confirmed(WriteLevel::Destroy));
 }
 
-/// Erofs mounts a file without any loop device.
+/// Erofs mounts a file without any loop device, and so do programs by FUSE, which only read it.
 #[test]
 fn a_file_that_is_mounted_itself_is_in_use() {
     let machine = Machine::of(&KINDS[4]);
@@ -136,9 +136,13 @@ fn a_file_that_is_mounted_itself_is_in_use() {
     let image = machine.fake.path("srv/disk.img").display().to_string();
     machine.fake.attrs("loop5", &[("loop/backing_file", &image)]);
     allowed(&machine.confirmed(WriteLevel::SameBytes));
-    machine.mounts(&[&format!("9 1 0:70 / /ro ro - erofs {image} ro")]);
-    let words = "the file behind loop5 is mounted on /ro (erofs)";
-    refused(&machine.confirmed(WriteLevel::SameBytes), "mounts", words);
+    for kind in ["erofs", "fuse.ext4"] {
+        machine.mounts(&[&format!("9 1 0:70 / /ro ro - {kind} {image} ro")]);
+        let words = format!("the file behind loop5 is mounted on /ro ({kind})");
+        refused(&machine.confirmed(WriteLevel::SameBytes), "mounts", &words);
+    }
+    machine.mounts(&["9 1 0:70 / /ro ro - fuse.sshfs me@host:/srv/disk.img ro"]);
+    allowed(&machine.confirmed(WriteLevel::SameBytes));
 }
 
 #[test]

@@ -100,6 +100,17 @@ pub const MOUNTS: &[Use] = &[
         Same,
     ),
     (
+        "the log of a mounted XFS",
+        |m| {
+            let part = m.with_part();
+            let options = format!("rw,logdev=/dev/{part}");
+            m.mounts(&[&format!("9 1 8:32 / /data rw - xfs /dev/sdc {options}")]);
+        },
+        "mounts",
+        "PART is mounted on /data (xfs)",
+        Claim,
+    ),
+    (
         "a loop device whose file lies on it",
         |m| {
             m.mounted(m.with_part(), "/data", "ext4");

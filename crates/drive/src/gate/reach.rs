@@ -1,0 +1,231 @@
+//! By what a process has a device: descriptors, mappings that outlive them, and files that only a ring of io_uring
+//! keeps.
+
+use super::family::Family;
+use crate::mounts::path_of;
+use crate::roots::{Roots, list_dir, read_text};
+use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// `KCMP_FILES` of the kernel's kcmp.h: whether two tasks have one table of descriptors.
+const KCMP_FILES: libc::c_int = 2;
+/// What a descriptor of a ring leads to.
+const RING: &str = "anon_inode:[io_uring]";
+
+/// A device, or the file behind it, that a process can reach.
+pub(super) struct Open {
+    /// Where procfs describes who: `812`, or `812/task/813`.
+    pub process: String,
+    /// What it has.
+    pub device: String,
+    /// How, in words: `open`.
+    pub how: &'static str,
+    /// Whether it can write.
+    pub writes: bool,
+    /// The command that shows it.
+    pub command: String,
+}
+
+/// Threads of a process that have a table of descriptors of their own, as procfs names them.
+pub(super) fn apart(roots: &Roots, process: &str) -> Vec<String> {
+    let Ok(id) = process.parse::<libc::pid_t>() else { return Vec::new() };
+    let threads = list_dir(&roots.proc.join(process).join("task"));
+    let is_apart = |thread: &String| {
+        let other = thread.parse::<libc::pid_t>().unwrap_or(id);
+        // SAFETY: the call compares two tasks by their numbers and touches no memory of ours.
+        let order = unsafe { libc::syscall(libc::SYS_kcmp, id, other, KCMP_FILES, 0, 0) };
+        other != id && order > 0
+    };
+    let apart = threads.into_iter().filter(is_apart);
+    apart.map(|thread| format!("{process}/task/{thread}")).collect()
+}
+
+/// All that the process described in `dir` has of the target.
+pub(super) fn of(roots: &Roots, family: &Family, process: &str, dir: &Path) -> Vec<Open> {
+    let look = Look { roots, family, process, dir };
+    let mut found = look.descriptors();
+    let registered = look.registered();
+    // What is open as well says itself whether it can be written.
+    let is_known = |device: &String| found.iter().any(|open: &Open| open.device == *device);
+    let registered: Vec<Open> =
+        registered.into_iter().filter(|open| !is_known(&open.device)).collect();
+    found.extend(registered);
+    found.extend(look.mapped());
+    found
+}
+
+struct Look<'l> {
+    roots: &'l Roots,
+    family: &'l Family,
+    process: &'l str,
+    dir: &'l Path,
+}
+
+impl Look<'_> {
+    fn descriptors(&self) -> Vec<Open> {
+        let names = list_dir(&self.dir.join("fd"));
+        let found = names.iter().filter_map(|fd| {
+            let device = self.behind(&self.dir.join("fd").join(fd))?;
+            let command = format!("ls -l /proc/{}/fd", self.process);
+            Some(self.open(device, "open", self.writes(fd), command))
+        });
+        found.collect()
+    }
+
+    fn open(&self, device: String, how: &'static str, writes: bool, command: String) -> Open {
+        Open { process: self.process.to_string(), device, how, writes, command }
+    }
+
+    /// What of the target a link of procfs leads to. The number is what counts; a link without anything behind it
+    /// is taken by its name.
+    fn behind(&self, link: &Path) -> Option<String> {
+        match quick_look(link) {
+            Some(found) => self.told(&found),
+            None => self.named(&fs::read_link(link).ok()?),
+        }
+    }
+
+    fn told(&self, found: &Statx) -> Option<String> {
+        match FileType::from_raw_mode(found.stx_mode.into()) {
+            FileType::BlockDevice => {
+                let name = self.roots.block_name((found.stx_rdev_major, found.stx_rdev_minor));
+                name.filter(|name| self.family.has(name))
+            }
+            FileType::RegularFile => {
+                let device = rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor);
+                let is_it = self.family.files.contains(&(device, found.stx_ino));
+                is_it.then(|| format!("the file behind {}", self.family.target))
+            }
+            _ => None,
+        }
+    }
+
+    fn named(&self, path: &Path) -> Option<String> {
+        self.roots.block_of_node(path).filter(|name| self.family.has(name))
+    }
+
+    fn writes(&self, fd: &str) -> bool {
+        let info = self.about(fd);
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or("2");
+        // Octal; the lowest two bits are O_RDONLY, O_WRONLY or O_RDWR (proc_pid_fdinfo(5)).
+        i64::from_str_radix(flags.trim(), 8).map_or(true, |flags| flags & 3 != 0)
+    }
+
+    fn about(&self, fd: &str) -> String {
+        read_text(self.dir.join("fdinfo").join(fd)).unwrap_or_default()
+    }
+
+    /// Files that a ring keeps, also when nobody has them open any more. Nothing tells whether they are written.
+    fn registered(&self) -> Vec<Open> {
+        let fds = list_dir(&self.dir.join("fd")).into_iter();
+        let is_ring = |fd: &String| {
+            fs::read_link(self.dir.join("fd").join(fd)).is_ok_and(|to| to.as_os_str() == RING)
+        };
+        let files = |fd: String| {
+            let info = self.about(&fd);
+            let lines = info.lines().skip_while(|line| !line.starts_with("UserFiles:")).skip(1);
+            let numbered = lines.map_while(|line| {
+                let (number, path) = line.split_once(": ")?;
+                number.trim().parse::<u32>().ok().map(|_| path_of(path.as_bytes()))
+            });
+            let paths: Vec<PathBuf> = numbered.filter(|path| path.is_absolute()).collect();
+            let command = format!("cat /proc/{}/fdinfo/{fd}", self.process);
+            paths.into_iter().map(move |path| (path, command.clone()))
+        };
+        let found = fds.filter(is_ring).flat_map(files).filter_map(|(path, command)| {
+            let device =
+                quick_look(&path).map_or_else(|| self.named(&path), |it| self.told(&it))?;
+            Some(self.open(device, "registered with io_uring", true, command))
+        });
+        found.collect()
+    }
+
+    /// Shared mappings into which the process can write.
+    fn mapped(&self) -> Vec<Open> {
+        let maps = fs::read(self.dir.join("maps")).unwrap_or_default();
+        let maps = String::from_utf8_lossy(&maps).into_owned();
+        let found = maps.lines().filter_map(Mapping::of).filter_map(|mapping| {
+            let device = self.behind(&self.dir.join("map_files").join(&mapping.link));
+            let device = device.or_else(|| self.named(Path::new(mapping.path)))?;
+            let command = format!("grep rw-s /proc/{}/maps", self.process);
+            Some(self.open(device, "mapped into its memory", true, command))
+        });
+        found.collect()
+    }
+}
+
+/// A line of `/proc/PID/maps` (proc_pid_maps(5)).
+struct Mapping<'l> {
+    /// Its name below `map_files`.
+    link: String,
+    path: &'l str,
+}
+
+impl<'l> Mapping<'l> {
+    /// A shared mapping of a file that can be written.
+    fn of(line: &'l str) -> Option<Self> {
+        let mut fields = line.splitn(6, ' ');
+        let (from, to) = fields.next()?.split_once('-')?;
+        let is_written =
+            fields.next().is_some_and(|how| how.starts_with("rw") && how.ends_with('s'));
+        let path = fields.nth(3)?.trim_start();
+        // Numbers stand there without the zeros in front of them.
+        let plain = |number: &str| Some(format!("{:x}", u64::from_str_radix(number, 16).ok()?));
+        let link = format!("{}-{}", plain(from)?, plain(to)?);
+        (is_written && path.starts_with('/')).then_some(Self { link, path })
+    }
+}
+
+/// What is behind a path, without asking a server of files that may never answer.
+fn quick_look(path: &Path) -> Option<Statx> {
+    let wanted = StatxFlags::TYPE | StatxFlags::INO;
+    rustix::fs::statx(CWD, path, AtFlags::STATX_DONT_SYNC, wanted).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    /// `/proc/PID/fd` shows the descriptors of the first thread only.
+    #[test]
+    fn threads_with_descriptors_of_their_own_are_told_apart() {
+        let own = std::process::id().to_string();
+        let name = |id: i32| format!("{own}/task/{id}");
+        let (sender, ids) = channel();
+        let (release, held) = channel::<()>();
+        let (release_shared, held_shared) = channel::<()>();
+        let thread = |is_apart: bool, held: std::sync::mpsc::Receiver<()>| {
+            let sender = sender.clone();
+            std::thread::spawn(move || {
+                // SAFETY: the thread only waits afterwards, and uses no descriptor.
+                let done = if is_apart { unsafe { libc::unshare(libc::CLONE_FILES) } } else { 0 };
+                assert_eq!(done, 0);
+                sender.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+                let _ = held.recv();
+            })
+        };
+        let (one, other) = (thread(true, held), thread(false, held_shared));
+        let ids: Vec<i32> = ids.iter().take(2).collect();
+        let found = apart(&Roots::host(), &own);
+        let told: Vec<bool> = ids.iter().map(|id| found.contains(&name(*id))).collect();
+        drop((release, release_shared));
+        one.join().unwrap();
+        other.join().unwrap();
+        assert_eq!(told.iter().filter(|is_told| **is_told).count(), 1, "{ids:?}: {found:?}");
+    }
+
+    #[test]
+    fn a_line_of_a_mapping_names_its_link() {
+        let line = "00400000-7f0000500000 rw-s 00001000 00:06 91     /dev/my disk (deleted)";
+        let mapping = Mapping::of(line).unwrap();
+        assert_eq!(
+            (mapping.link.as_str(), mapping.path),
+            ("400000-7f0000500000", "/dev/my disk (deleted)")
+        );
+        for line in ["", "x", "00400000-00500000 rw-s 00000000 00:01 91", "0-g rw-s 0 0:1 9 /x"] {
+            assert!(Mapping::of(line).is_none(), "{line}");
+        }
+    }
+}
