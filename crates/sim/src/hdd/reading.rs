@@ -222,7 +222,8 @@ impl HardDisk {
         let end = moved_end + effect.delay;
         self.mechanism_free = end;
         let outcome = if effect.fails { Outcome::MediaError } else { Outcome::Done };
-        self.complete(command.request.id, end.max(command.ready), outcome);
+        let crossed = self.crossed(start, end, &command);
+        self.complete(command.request.id, crossed, outcome);
         if !command.writes() && !effect.fails {
             self.keep_and_read_on(end, &command, effect.delay > 0);
         }

@@ -181,6 +181,7 @@ impl HardDisk {
         for moment in [
             &mut self.mechanism_free,
             &mut self.electronics_free,
+            &mut self.crossing_free,
             &mut self.write_from,
             &mut self.last_activity,
             &mut self.clock,

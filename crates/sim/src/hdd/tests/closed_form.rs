@@ -113,6 +113,34 @@ fn a_cached_write_returns_at_once_and_a_flush_waits_for_the_medium() {
 }
 
 #[test]
+fn what_passes_the_head_faster_than_the_interface_can_carry_it_waits_for_that() {
+    // slower than the innermost zone, which has 50 MB/s
+    let mut params = small_drive();
+    params.interface_mb_s = 20.0;
+    params.write_cache.enabled = false;
+    let len = 2 << 20;
+    let crossing_ms = len as f64 / 20e3;
+    for op in [Op::Read, Op::Write] {
+        for depth in [1, 8] {
+            let mut host = Host::new(&params);
+            let capacity = host.disk.capacity_bytes();
+            let times = host.run(depth, random(op, 0, capacity, len, 100));
+            let least = *times.iter().min().unwrap() as f64 / 1e6;
+            let mean = host.now as f64 / 1e6 / 100.0;
+            assert!(
+                least >= crossing_ms && mean >= crossing_ms,
+                "{op:?}, {depth}: {least}, {mean}"
+            );
+            // in a queue the head is on its way meanwhile
+            assert!(
+                mean < if depth == 1 { 1.3 } else { 1.05 } * crossing_ms,
+                "{op:?}, {depth}: {mean}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_lying_flush_leaves_the_data_in_the_cache() {
     let mut host = Host::new(&small_drive());
     host.disk.set_faults(Faults { flush_lies: true, ..Faults::default() });
