@@ -30,6 +30,23 @@ fn a_drive_in_use_is_not_touched_by_a_second_server() {
 }
 
 #[test]
+fn a_drive_that_cannot_be_mounted_leaves_no_empty_file() {
+    if !can_run(false) {
+        return;
+    }
+    let place = Place::new();
+    // Longer than what the kernel takes as the source of a mount.
+    let options = ServeOptions { model: "x".repeat(10_000), ..place.options() };
+    let refused = || Server::start(Box::new(instant()), &options).unwrap_err().to_string();
+    assert!(refused().contains("mounting failed"), "{}", refused());
+    assert!(!options.backing.exists(), "it was made for this alone");
+    std::fs::write(&options.backing, "").unwrap();
+    refused();
+    assert!(options.backing.exists(), "it was there before");
+    assert!(!place.is_mounted());
+}
+
+#[test]
 fn unmounting_by_hand_is_noticed_and_does_no_harm() {
     if !can_run(false) {
         return;
