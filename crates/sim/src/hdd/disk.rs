@@ -50,7 +50,7 @@ pub struct HardDisk {
     pub(super) mechanism_free: Nanos,
     /// When the electronics and the interface are free.
     pub(super) electronics_free: Nanos,
-    /// When the interface has carried what passed the head faster than it can.
+    /// When the interface has carried what the medium has served.
     pub(super) crossing_free: Nanos,
     /// Earliest start of a media write that does not continue the last one.
     pub(super) write_from: Nanos,
@@ -242,13 +242,12 @@ impl HardDisk {
         // what is written, or was in the buffer, need not wait for the head
         let before = command.ready.max(self.crossing_free) + time(len - read);
         let carried = if read > 0 { before.max(start) + time(read) } else { before };
-        let end = end.max(command.ready);
-        if carried <= end {
-            return end;
-        }
         self.crossing_free = carried;
-        self.electronics_free = self.electronics_free.max(carried);
-        carried
+        let end = end.max(command.ready);
+        if carried > end {
+            self.electronics_free = self.electronics_free.max(carried);
+        }
+        carried.max(end)
     }
 
     /// Answers a request; a drive that has disappeared by then says so instead.
