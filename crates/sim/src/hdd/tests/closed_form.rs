@@ -141,6 +141,19 @@ fn what_passes_the_head_faster_than_the_interface_can_carry_it_waits_for_that() 
 }
 
 #[test]
+fn commands_cross_the_interface_one_after_the_other() {
+    for mb_s in [60.0, 75.0, 85.0, 95.0] {
+        let mut params = small_drive();
+        params.interface_mb_s = mb_s;
+        params.write_cache.enabled = false;
+        let mut host = Host::new(&params);
+        host.run(8, (0..200).map(|i| (Op::Write, i << 20, 1 << 20)));
+        let rate = 200.0 * f64::from(1 << 20) * 1e3 / host.now as f64;
+        assert!(rate <= mb_s * 1.001, "{rate} of {mb_s} MB/s");
+    }
+}
+
+#[test]
 fn a_lying_flush_leaves_the_data_in_the_cache() {
     let mut host = Host::new(&small_drive());
     host.disk.set_faults(Faults { flush_lies: true, ..Faults::default() });
@@ -148,6 +161,31 @@ fn a_lying_flush_leaves_the_data_in_the_cache() {
     host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 16));
     assert!(host.one(Op::Flush, 0, 0) < 500_000);
     assert_eq!(host.disk.dirty_bytes(), 16 * 4 * KIB);
+}
+
+#[test]
+fn a_drive_with_one_tag_gains_nothing_from_a_queue() {
+    let mut params = without_caches();
+    params.queue.depth = 1;
+    let time = |depth: usize| {
+        let mut host = Host::new(&params);
+        let capacity = host.disk.capacity_bytes();
+        host.run(depth, random(Op::Read, 0, capacity, 4 * KIB, 1000));
+        host.now as f64
+    };
+    let gain = time(1) / time(8);
+    assert!((0.95..1.05).contains(&gain), "{gain}");
+}
+
+#[test]
+fn what_is_trimmed_need_not_be_written() {
+    let mut host = Host::new(&small_drive());
+    host.run(1, [(Op::Write, 0, 8 * KIB), (Op::Write, 1 << 30, 4 * KIB)]);
+    host.one(Op::Trim, 4 * KIB, 1 << 20);
+    assert_eq!(host.disk.dirty_bytes(), 8 * KIB);
+    host.one(Op::Trim, 0, 2 << 30);
+    assert_eq!(host.disk.dirty_bytes(), 0);
+    assert!(host.one(Op::Flush, 0, 0) < 500_000);
 }
 
 #[test]

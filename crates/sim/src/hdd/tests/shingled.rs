@@ -102,6 +102,42 @@ fn a_stream_into_bands_meets_bad_spots() {
 }
 
 #[test]
+fn cleaning_reads_the_log_and_the_band_and_writes_the_band() {
+    let mut params = shingled();
+    params.smr.as_mut().unwrap().band_mib = 40;
+    let parts = mechanism_of(&params);
+    let home = (FAR + LOG_BYTES) / 512;
+    let move_ns = parts.seek().time(parts.layout().locate(home).cylinder);
+    let pass_ns = parts.layout().transfer_time(home, 40 * MIB / 512);
+    let mut host = Host::new(&params);
+    host.one(Op::Write, FAR + 4096, 4096);
+    host.one(Op::Flush, 0, 0);
+    // the head is at the band, from where it goes to the log and comes back
+    let began = host.now + 100_000_000;
+    host.one(Op::Read, FAR, 4096);
+    host.rest(10_000_000_000);
+    let took = host.disk.mechanism_free - began;
+    let least = 2 * (move_ns + pass_ns);
+    // three waits for the platter of at most a turn, settling
+    assert!((least..least + 35_000_000).contains(&took), "{took} ns beside {least}");
+}
+
+#[test]
+fn an_append_has_so_many_stretches_and_each_takes_a_turn() {
+    let flushed = |append_extents: u32| {
+        let mut params = shingled();
+        params.smr.as_mut().unwrap().append_extents = append_extents;
+        let mut host = Host::new(&params);
+        host.run(1, (0..12).map(|i| (Op::Write, FAR + i * 8 * MIB, 4096)));
+        host.one(Op::Flush, 0, 0)
+    };
+    for (append_extents, appends) in [(1, 12), (6, 2), (12, 1)] {
+        let turns = flushed(append_extents).div_ceil(10_000_000);
+        assert!((appends..appends + 2).contains(&turns), "{append_extents}: {turns} turns");
+    }
+}
+
+#[test]
 fn nothing_is_cleaned_where_nothing_is_left_in_the_log() {
     // what a stream has written over, and what was trimmed, part of a band
     let streamed = |host: &mut Host| {
