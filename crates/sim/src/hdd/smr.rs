@@ -363,7 +363,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_bands_to_clean_are_those_with_something_in_the_log(steps in proptest::collection::vec((0u8..3, 100u64..290, 1u64..60), 1..30)) {
+        fn the_bands_to_clean_are_those_with_something_in_the_log(
+            steps in proptest::collection::vec((0u8..3, 100u64..290, 1u64..60), 1..30),
+        ) {
             let mut shingles = Shingles::new(100, 50, 1000);
             let mut logged = [false; 350];
             for (kind, from, len) in steps {
@@ -380,7 +382,8 @@ mod tests {
                 prop_assert!(cleaned.insert(band.sector));
             }
             let expected = (100..300).step_by(50).filter(|&band| logged[band..band + 50].contains(&true));
-            prop_assert_eq!(cleaned.into_iter().collect::<Vec<_>>(), expected.map(|band| band as u64).collect::<Vec<_>>());
+            let expected: Vec<u64> = expected.map(|band| band as u64).collect();
+            prop_assert_eq!(cleaned.into_iter().collect::<Vec<_>>(), expected);
             prop_assert_eq!(shingles.logged_sectors(), 0);
         }
 
