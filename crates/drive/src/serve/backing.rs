@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Backing {
     fd: OwnedFd,
     path: PathBuf,
+    /// It was not there before.
+    made: bool,
 }
 
 impl Backing {
@@ -19,9 +21,7 @@ impl Backing {
     /// contents; one of another size is refused and left as it is.
     pub(super) fn open(path: &Path, capacity: u64) -> Result<Self, ServeError> {
         let fail = |errno| cannot(path, errno);
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let fd = rustix::fs::open(path, flags, mode).map_err(fail)?;
+        let (fd, made) = open_or_make(path).map_err(fail)?;
         let stat = rustix::fs::fstat(&fd).map_err(fail)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             let why = "it is not a regular file; name a file, which is made if it is not there";
@@ -36,14 +36,22 @@ impl Backing {
             }
         }
         match stat.st_size as u64 {
-            0 => rustix::fs::ftruncate(&fd, capacity).map_err(|errno| too_large(path, errno))?,
+            0 => rustix::fs::ftruncate(&fd, capacity).map_err(|errno| {
+                remove_if(made, path);
+                too_large(path, errno)
+            })?,
             size if size == capacity => {}
             size => {
                 let (found, wanted) = (Bytes(size), Bytes(capacity));
                 return Err(ServeError::BackingSize { path: path.into(), found, wanted });
             }
         }
-        Ok(Self { fd, path: path.to_path_buf() })
+        Ok(Self { fd, path: path.to_path_buf(), made })
+    }
+
+    /// Removes the file if it was made here and holds nothing: the drive could not be served after all.
+    pub(super) fn remove_if_unused(&self) {
+        remove_if(self.made && self.allocated_bytes() == 0, &self.path);
     }
 
     /// Where it is.
@@ -94,6 +102,23 @@ impl Backing {
     /// Puts everything on the host's drive, which tells errors that writes did not meet.
     pub(super) fn sync(&self) -> Result<(), Errno> {
         rustix::fs::fdatasync(&self.fd)
+    }
+}
+
+/// The file, and whether it is a new one.
+fn open_or_make(path: &Path) -> Result<(OwnedFd, bool), Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let mode = Mode::RUSR | Mode::WUSR;
+    match rustix::fs::open(path, flags | OFlags::EXCL, mode) {
+        Err(Errno::EXIST) => Ok((rustix::fs::open(path, flags, mode)?, false)),
+        made => Ok((made?, true)),
+    }
+}
+
+fn remove_if(unused: bool, path: &Path) {
+    if unused {
+        // An empty file is all that stays otherwise; why nothing is served is told in any case.
+        let _ = std::fs::remove_file(path);
     }
 }
 
@@ -167,6 +192,26 @@ mod tests {
         let path = dir.path().join("disk");
         let error = Backing::open(&path, 1 << 62).unwrap_err().to_string();
         assert!(error.contains("that large"), "{error}");
+        assert!(!path.exists(), "nothing stays of a file that was only made for it");
+        fs::write(&path, "").unwrap();
+        Backing::open(&path, 1 << 62).unwrap_err();
+        assert!(path.exists(), "what was there before does");
+    }
+
+    #[test]
+    fn only_what_was_made_here_and_holds_nothing_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("disk");
+        let new = Backing::open(&path, SIZE).unwrap();
+        new.write(0, &[7; 4096]).unwrap();
+        new.sync().unwrap();
+        new.remove_if_unused();
+        drop(new);
+        Backing::open(&path, SIZE).unwrap().remove_if_unused();
+        assert_eq!(fs::read(&path).unwrap()[0], 7);
+        fs::remove_file(&path).unwrap();
+        Backing::open(&path, SIZE).unwrap().remove_if_unused();
+        assert!(!path.exists());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::error::ServeError;
 use super::users;
-use crate::backing_file::LoopInfo64;
+use crate::backing_file::{Kernels, LoopInfo64};
 use crate::roots::Roots;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -47,6 +47,8 @@ pub(super) struct Looks {
 pub(super) struct LoopDevice {
     number: u32,
     file: PathBuf,
+    /// The same by its number and that of its file system: the name changes when the mount is out of sight.
+    numbers: Option<(u64, u64)>,
     /// Open for as long as the drive is served; only to read, so that it does not count as a writer.
     held: Option<OwnedFd>,
 }
@@ -66,7 +68,8 @@ impl LoopDevice {
                 .map_err(|errno| no_node(&node, errno))?;
             match configure(device.as_fd(), backing.as_fd(), looks.sector) {
                 Ok(()) => {
-                    let mut made = Self { number, file: file.to_path_buf(), held: Some(device) };
+                    let (file, numbers) = (file.to_path_buf(), file_numbers(number));
+                    let mut made = Self { number, file, numbers, held: Some(device) };
                     made.set_up(looks)?;
                     return Ok(made);
                 }
@@ -134,7 +137,9 @@ impl LoopDevice {
     }
 
     fn is_attached(&self) -> bool {
-        backing_file(self.number).is_some_and(|path| path == self.file)
+        let numbers = file_numbers(self.number);
+        (numbers.is_some() && numbers == self.numbers)
+            || backing_file(self.number).is_some_and(|path| path == self.file)
     }
 }
 
@@ -180,6 +185,11 @@ fn reset_settings(number: u32) {
 fn backing_file(number: u32) -> Option<PathBuf> {
     let text = fs::read_to_string(sys(number).join("loop/backing_file")).ok()?;
     Some(PathBuf::from(text.strip_suffix('\n').unwrap_or(&text)))
+}
+
+/// The numbers of its file system and of itself, as the device tells them.
+fn file_numbers(number: u32) -> Option<(u64, u64)> {
+    Kernels::of(&Roots::host(), &format!("loop{number}")).map(|kernels| kernels.file)
 }
 
 fn node(number: u32) -> PathBuf {

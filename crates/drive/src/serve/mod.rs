@@ -116,30 +116,42 @@ impl Server {
             let why = "it lies below the mount point, which would hide it; name another file";
             return Err(ServeError::Backing { path: options.backing.clone(), why: why.into() });
         }
-        let capacity = device.capacity_bytes();
-        let (file_system, mut server) = Self::prepare(device, options)?;
-        server.path = mount_point.join(FILE_NAME);
+        let backing = Arc::new(Backing::open(&options.backing, device.capacity_bytes())?);
+        let started = Self::prepare(device, options, &backing)
+            .and_then(|(file_system, server)| server.mount(file_system, mount_point, options));
+        started.inspect_err(|_| backing.remove_if_unused())
+    }
+
+    /// Mounts what was prepared, and attaches the block device.
+    fn mount(
+        mut self,
+        file_system: DriveFile,
+        mount_point: PathBuf,
+        options: &ServeOptions,
+    ) -> Result<Self, ServeError> {
+        let capacity = file_system.capacity;
+        self.path = mount_point.join(FILE_NAME);
         let source = mark::source_of(&options.model);
-        server.mounted = Some(Mounted::mount(file_system, mount_point, source)?);
+        self.mounted = Some(Mounted::mount(file_system, mount_point, source)?);
         if options.block {
             let ServeOptions { sector_bytes: sector, rotational, .. } = *options;
             let looks = Looks { sector, rotational };
-            server.block = Some(LoopDevice::attach(&server.path, looks)?);
+            self.block = Some(LoopDevice::attach(&self.path, looks)?);
         }
-        let measure = |path: &Path| server.probe.measure(path, capacity);
-        let file = measure(&server.path);
-        let device = server.block_device().and_then(|node| measure(&node));
-        server.books.paths(file, device);
-        Ok(server)
+        let measure = |path: &Path| self.probe.measure(path, capacity);
+        let file = measure(&self.path);
+        let device = self.block_device().and_then(|node| measure(&node));
+        self.books.paths(file, device);
+        Ok(self)
     }
 
     /// The file system and the threads behind it, not mounted yet.
     fn prepare(
         device: Box<dyn Device + Send>,
         options: &ServeOptions,
+        backing: &Arc<Backing>,
     ) -> Result<(DriveFile, Self), ServeError> {
         let (capacity, sector) = (device.capacity_bytes(), device.sector_bytes());
-        let backing = Arc::new(Backing::open(&options.backing, capacity)?);
         let (books, clock) = (Arc::new(Books::new()), Clock::start());
         let workers = Workers::start(WORKERS).map_err(ServeError::Thread)?;
         let model = start_model(device, clock, &books, workers.jobs())?;
@@ -148,7 +160,7 @@ impl Server {
             capacity,
             sector: u64::from(sector),
             trim: options.trim,
-            backing: Arc::clone(&backing),
+            backing: Arc::clone(backing),
             clock,
             books: Arc::clone(&books),
             probe: Arc::clone(&probe),
@@ -164,7 +176,7 @@ impl Server {
         let server = Self {
             path: PathBuf::new(),
             books,
-            backing,
+            backing: Arc::clone(backing),
             probe,
             block: None,
             mounted: None,

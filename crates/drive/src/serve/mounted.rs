@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// Threads that take requests from the kernel: while one copies a large write, another one listens.
 const LISTENERS: usize = 2;
 
+/// How long the threads may take to end once nobody uses the mount.
+const GLANCE: Duration = Duration::from_millis(500);
+
 /// A mount; it ends with [`Mounted::unmount`].
 #[derive(Debug)]
 pub(super) struct Mounted {
@@ -62,9 +65,12 @@ impl Mounted {
         self.session.is_finished()
     }
 
-    /// Unmounts if nobody uses it; false if somebody does.
+    /// Unmounts if nobody uses it; false if somebody does, as they still may when it was taken out of sight
+    /// (`umount -l`).
     pub(super) fn release(&self) -> bool {
-        self.is_finished() || mount_point::unmount(&self.mount_point) != Err(Errno::BUSY)
+        let unmounted =
+            self.is_finished() || mount_point::unmount(&self.mount_point) != Err(Errno::BUSY);
+        self.ends_by(Instant::now() + GLANCE, unmounted)
     }
 
     /// Unmounts, with force if programs do not let go of the file within `patience`.

@@ -5,7 +5,7 @@ use crate::hdd::faults::Faults;
 use crate::hdd::layout::Layout;
 use crate::hdd::mechanism::Mechanism;
 use crate::hdd::params::{HddParams, ParamProblem};
-use crate::hdd::queue::CommandQueue;
+use crate::hdd::queue::{Command, CommandQueue};
 use crate::hdd::read_cache::ReadCache;
 use crate::hdd::reading::ReadAhead;
 use crate::hdd::rotation::Rotation;
@@ -50,6 +50,8 @@ pub struct HardDisk {
     pub(super) mechanism_free: Nanos,
     /// When the electronics and the interface are free.
     pub(super) electronics_free: Nanos,
+    /// When the interface has carried what the medium has served.
+    pub(super) crossing_free: Nanos,
     /// Earliest start of a media write that does not continue the last one.
     pub(super) write_from: Nanos,
     /// When the host last asked for something.
@@ -172,6 +174,7 @@ impl HardDisk {
             retired: 0,
             mechanism_free: 0,
             electronics_free: 0,
+            crossing_free: 0,
             write_from: 0,
             last_activity: 0,
             clock: 0,
@@ -227,6 +230,24 @@ impl HardDisk {
         let ready = at.max(self.electronics_free) + overhead;
         self.electronics_free = ready + len * self.times.byte_ps / 1000;
         (ready, self.electronics_free)
+    }
+
+    /// When the data of a command that the medium serves from `start` to `end` have crossed the interface too: at
+    /// `end`, unless that is slower than the head.
+    #[inline]
+    pub(super) fn crossed(&mut self, start: Nanos, end: Nanos, command: &Command) -> Nanos {
+        let time = |bytes: u64| bytes * self.times.byte_ps / 1000;
+        let len = command.request.len;
+        let read = if command.writes() { 0 } else { len.min(command.count * self.sizes.physical) };
+        // what is written, or was in the buffer, need not wait for the head
+        let before = command.ready.max(self.crossing_free) + time(len - read);
+        let carried = if read > 0 { before.max(start) + time(read) } else { before };
+        self.crossing_free = carried;
+        let end = end.max(command.ready);
+        if carried > end {
+            self.electronics_free = self.electronics_free.max(carried);
+        }
+        carried.max(end)
     }
 
     /// Answers a request; a drive that has disappeared by then says so instead.

@@ -172,6 +172,7 @@ impl Mechanism {
 
 #[cfg(test)]
 mod tests {
+    use crate::hdd::params::LayoutParams;
     use crate::hdd::tests::{mechanism_of, small_drive};
 
     #[test]
@@ -193,6 +194,23 @@ mod tests {
         }
         let whole = parts.layout().transfer_time(0, 14_000);
         assert_eq!(at, whole);
+    }
+
+    #[test]
+    fn another_head_takes_its_switch_unless_the_arm_takes_longer() {
+        let mut params = small_drive();
+        params.layout = LayoutParams::Cylinder;
+        params.head_switch_ms = 3.0;
+        let parts = mechanism_of(&params);
+        let beside = parts.layout().locate(parts.layout().next_track(0));
+        assert_eq!((beside.cylinder, beside.head), (0, 1));
+        assert_eq!(parts.move_time(&beside, false), 3_000_000);
+        assert_eq!(parts.move_time(&beside, true), 3_500_000);
+        let mut far = parts.layout().locate(parts.layout().sectors() - 1);
+        far.head = 1;
+        assert_eq!(parts.move_time(&far, false), parts.seek().time(far.cylinder));
+        far.cylinder = 1;
+        assert_eq!(parts.move_time(&far, false), 3_000_000);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The drive's queue of commands that need the medium, and the choice among them.
 
 use crate::device::{Nanos, Request};
-use crate::hdd::layout::Place;
+use crate::hdd::layout::{Layout, Place};
 use crate::hdd::mechanism::Mechanism;
 
 /// A command that needs the medium.
@@ -17,7 +17,9 @@ pub struct Command {
     pub sector: u64,
     /// Physical sectors to transfer.
     pub count: u64,
-    /// Where the first one is.
+    /// Where on the medium the transfer begins: at that sector, unless a shingled drive has it in its log.
+    pub first: u64,
+    /// Where that is.
     pub place: Place,
     /// Cache segment that this read continues.
     pub segment: Option<usize>,
@@ -69,6 +71,17 @@ impl CommandQueue {
         self.commands.first()
     }
 
+    /// Looks again where the transfers begin, which `first_on_medium` says of home sectors from one to behind
+    /// another: what was written or cleaned since a command came may have moved its sectors.
+    pub fn find_again(&mut self, layout: &Layout, first_on_medium: impl Fn(u64, u64) -> u64) {
+        for command in &mut self.commands {
+            let first = first_on_medium(command.sector, command.sector + command.count);
+            if first != command.first {
+                (command.first, command.place) = (first, layout.locate(first));
+            }
+        }
+    }
+
     /// Takes the command to serve at `at`, when the oldest can be served: the one whose transfer could
     /// start first, unless the oldest has starved or `in_order` asks for the oldest. Returns it with the
     /// start of its transfer. `write_from` is the earliest start of a write that does not continue the last one;
@@ -82,9 +95,9 @@ impl CommandQueue {
     ) -> Option<(Command, Nanos)> {
         let oldest = self.commands.first()?;
         let start = |c: &Command| {
-            let continues = c.sector == mechanism.next_sector();
+            let continues = c.first == mechanism.next_sector();
             let not_before = if c.writes() && !continues { write_from } else { at };
-            mechanism.reach_not_before(at, not_before, c.sector, &c.place, c.writes())
+            mechanism.reach_not_before(at, not_before, c.first, &c.place, c.writes())
         };
         let mut best = (0, start(oldest));
         let starved = at.saturating_sub(oldest.arrived) > self.starvation;
@@ -140,7 +153,16 @@ mod tests {
     fn command(mechanism: &Mechanism, id: u64, sector: u64, arrived: Nanos) -> Command {
         let request = Request { id, op: Op::Read, offset: 0, len: 512, fua: false };
         let place = mechanism.layout().locate(sector);
-        Command { request, arrived, ready: arrived, sector, count: 1, place, segment: None }
+        Command {
+            request,
+            arrived,
+            ready: arrived,
+            sector,
+            count: 1,
+            first: sector,
+            place,
+            segment: None,
+        }
     }
 
     fn order(queue: &mut CommandQueue, mechanism: &Mechanism, at: Nanos, fcfs: bool) -> Vec<u64> {
@@ -175,6 +197,19 @@ mod tests {
             }
             assert_eq!(order(&mut queue, &mechanism, at, fcfs), expected);
         }
+    }
+
+    #[test]
+    fn a_command_goes_where_its_sectors_have_moved() {
+        let mechanism = mechanism_of(&small_drive());
+        let mut queue = CommandQueue::new(32, 1_000_000_000);
+        let (home, log) = (mechanism.layout().sectors() - 10, 5);
+        queue.push(command(&mechanism, 1, home, 0));
+        queue.push(command(&mechanism, 2, 300, 0));
+        queue.find_again(mechanism.layout(), |from, _| if from == home { log } else { from });
+        let (moved, start) = queue.take(0, 0, &mechanism, false).unwrap();
+        assert_eq!((moved.request.id, moved.sector, moved.first), (1, home, log));
+        assert_eq!(start, mechanism.reach(0, log, &mechanism.layout().locate(log), false));
     }
 
     #[test]

@@ -187,27 +187,21 @@ impl HardDisk {
     ) {
         let overhead = self.overhead(request.op == Op::Write, true);
         let (ready, _) = self.electronics(at, overhead, 0);
-        let place = self.mechanism.layout().locate(self.first_on_medium(from, to));
-        let count = to - from;
-        let command = Command { request, arrived: at, ready, sector: from, count, place, segment };
+        let first = self.shingles.as_ref().map_or(from, |shingles| shingles.first_of(from, to));
+        let place = self.mechanism.layout().locate(first);
+        let (arrived, sector, count) = (at, from, to - from);
+        let command = Command { request, arrived, ready, sector, count, first, place, segment };
         self.queue.push(command);
-    }
-
-    /// The sector at which a transfer of the home sectors `from..to` begins.
-    #[inline]
-    fn first_on_medium(&self, from: u64, to: u64) -> u64 {
-        match &self.shingles {
-            Some(shingles) if !shingles.at_home(from, to) => {
-                shingles.resolve(from, to).first().map_or(from, |piece| piece.sector)
-            }
-            _ => from,
-        }
     }
 
     /// Gives the mechanism its next command at `at`.
     pub(super) fn serve_command(&mut self, at: Nanos) {
         self.stop_read_ahead(at);
         let at = at.max(self.mechanism_free);
+        if let Some(shingles) = &self.shingles {
+            let first_of = |from, to| shingles.first_of(from, to);
+            self.queue.find_again(self.mechanism.layout(), first_of);
+        }
         let taken = self.queue.take(at, self.write_from, &self.mechanism, self.faults.fcfs);
         let Some((command, start)) = taken else {
             return;
@@ -222,7 +216,8 @@ impl HardDisk {
         let end = moved_end + effect.delay;
         self.mechanism_free = end;
         let outcome = if effect.fails { Outcome::MediaError } else { Outcome::Done };
-        self.complete(command.request.id, end.max(command.ready), outcome);
+        let crossed = self.crossed(start, end, &command);
+        self.complete(command.request.id, crossed, outcome);
         if !command.writes() && !effect.fails {
             self.keep_and_read_on(end, &command, effect.delay > 0);
         }

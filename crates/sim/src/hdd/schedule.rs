@@ -122,7 +122,7 @@ impl HardDisk {
     #[inline]
     fn command_due(&self) -> Option<Nanos> {
         let (oldest, free) = (self.queue.oldest()?, self.mechanism_free);
-        let comes_by = oldest.sector == self.mechanism.next_sector() && oldest.arrived <= free;
+        let comes_by = oldest.first == self.mechanism.next_sector() && oldest.arrived <= free;
         if comes_by && !oldest.writes() && self.reads_ahead() {
             return Some(free);
         }

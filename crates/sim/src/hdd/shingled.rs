@@ -2,6 +2,8 @@
 
 use crate::device::Nanos;
 use crate::hdd::disk::HardDisk;
+use crate::hdd::smr::Piece;
+use crate::hdd::writing::Chosen;
 
 /// A write of at least this much that begins a band counts as the start of a sequential stream, which
 /// needs no detour through the persistent cache.
@@ -12,16 +14,23 @@ impl HardDisk {
     pub(super) fn destage_shingled(&mut self, at: Nanos) -> Nanos {
         let physical = self.sizes.physical;
         let head = self.mechanism.next_sector() * physical;
-        let mut batch: Vec<(u64, u64)> = Vec::new();
+        let mut batch: Vec<Chosen> = Vec::new();
         let mut sectors = 0;
         let stretches: Vec<(u64, u64)> = self.write_cache.ascending_from(head).collect();
         for (from, to) in stretches {
             let (first, behind) = (from / physical, to.div_ceil(physical));
+            let up_to = |behind: u64| Chosen {
+                from,
+                to: to.min(behind * physical),
+                first,
+                count: behind - first,
+            };
             if self.is_stream(first, behind) {
                 if batch.is_empty() {
-                    let behind = behind.min(self.mechanism.layout().next_track(first));
-                    self.write_cache.start(from, to.min(behind * physical));
-                    return self.append_or_stream(at, &[(first, behind)]);
+                    let chosen = up_to(behind.min(self.mechanism.layout().next_track(first)));
+                    self.write_cache.start(chosen.from, chosen.to);
+                    let delay = self.delay_at_home(first, first + chosen.count);
+                    return self.append_or_stream(at, &[chosen]) + delay;
                 }
                 break;
             }
@@ -29,12 +38,18 @@ impl HardDisk {
             if room == 0 || batch.len() >= self.sizes.append_extents {
                 break;
             }
-            let behind = behind.min(first + room);
-            self.write_cache.start(from, to.min(behind * physical));
-            batch.push((first, behind));
-            sectors += behind - first;
+            let chosen = up_to(behind.min(first + room));
+            self.write_cache.start(chosen.from, chosen.to);
+            sectors += chosen.count;
+            batch.push(chosen);
         }
         self.append_or_stream(at, &batch)
+    }
+
+    /// What planted bad spots add to writing home sectors where they belong.
+    fn delay_at_home(&self, first: u64, behind: u64) -> Nanos {
+        let (from, to) = (self.host_byte(first), self.host_byte(behind));
+        self.faults.effect(from, to, self.mechanism.rotation().period()).delay
     }
 
     fn is_stream(&self, first: u64, behind: u64) -> bool {
@@ -42,19 +57,20 @@ impl HardDisk {
         self.shingles.as_ref().is_some_and(|s| s.takes_direct(first, behind, least))
     }
 
-    /// Writes home sectors where they belong now; makes room by cleaning first where the log is full.
-    pub(super) fn append_or_stream(&mut self, at: Nanos, pieces: &[(u64, u64)]) -> Nanos {
-        if let [(from, to)] = *pieces
-            && self.is_stream(from, to)
+    /// Writes stretches where they belong now: a stream into its bands; others to the log, for which what they
+    /// cover of a sector only in part is read first, and room made by cleaning where it is full.
+    pub(super) fn append_or_stream(&mut self, at: Nanos, stretches: &[Chosen]) -> Nanos {
+        if let [Chosen { first, count, .. }] = *stretches
+            && self.is_stream(first, first + count)
         {
             if let Some(shingles) = &mut self.shingles {
-                shingles.write_direct(from, to);
+                shingles.write_direct(first, first + count);
             }
-            return self.write_medium(at, from, to - from);
+            return self.write_medium(at, first, count);
         }
-        let total: u64 = pieces.iter().map(|(from, to)| to - from).sum();
-        let mut at = at;
-        while self.shingles.as_ref().is_some_and(|s| !s.has_room(total, pieces.len() + 1)) {
+        let total: u64 = stretches.iter().map(|stretch| stretch.count).sum();
+        let mut at = self.read_partial_ends(at, stretches);
+        while self.shingles.as_ref().is_some_and(|s| !s.has_room(total, stretches.len() + 1)) {
             let Some(end) = self.clean_one(at) else {
                 break;
             };
@@ -65,12 +81,22 @@ impl HardDisk {
         };
         let place = shingles.log_place(total);
         let mut next = place;
-        for &(from, to) in pieces {
-            shingles.append(from, to, next);
-            next += to - from;
+        for stretch in stretches {
+            shingles.append(stretch.first, stretch.first + stretch.count, next);
+            next += stretch.count;
         }
         // also behind the last append, so that each takes about a turn
         self.mechanism.access_not_before(at, self.write_from, place, total, true)
+    }
+
+    /// Reads the sectors that stretches cover only in part, wherever they are; returns when the last one is there.
+    fn read_partial_ends(&mut self, at: Nanos, stretches: &[Chosen]) -> Nanos {
+        let ends = stretches.iter().flat_map(|stretch| self.partial_ends(stretch)).flatten();
+        let pieces: Vec<Piece> = match &self.shingles {
+            Some(shingles) => ends.flat_map(|(s, count)| shingles.resolve(s, s + count)).collect(),
+            None => Vec::new(),
+        };
+        pieces.iter().fold(at, |at, p| self.mechanism.access(at, p.sector, p.count, false))
     }
 
     /// Cleans one band while the drive is otherwise idle.

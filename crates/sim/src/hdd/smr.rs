@@ -5,7 +5,8 @@
 //! or the log is full, and when the drive is idle, bands are cleaned in order of their first cached write:
 //! read, merged with what the log has of them, and written back whole.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Sectors in the log, by the home sector of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +36,12 @@ pub struct Shingles {
     map: BTreeMap<u64, Logged>,
     logged_sectors: u64,
     log_head: u64,
-    /// Bands with something to merge, oldest first, and the same for searching.
-    to_clean: VecDeque<u64>,
-    waiting: BTreeSet<u64>,
+    /// Bands to clean by their turn, and the turn of each.
+    to_clean: BTreeMap<u64, u64>,
+    turns: BTreeMap<u64, u64>,
+    next_turn: u64,
+    /// Bands in which a stream broke off.
+    broken: BTreeSet<u64>,
     /// Home sector at which a stream that fills bands would continue.
     stream_next: Option<u64>,
 }
@@ -52,8 +56,10 @@ impl Shingles {
             map: BTreeMap::new(),
             logged_sectors: 0,
             log_head: 0,
-            to_clean: VecDeque::new(),
-            waiting: BTreeSet::new(),
+            to_clean: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            next_turn: 0,
+            broken: BTreeSet::new(),
             stream_next: None,
         }
     }
@@ -84,12 +90,17 @@ impl Shingles {
     }
 
     /// Notes a write of `from..to` straight to its bands. A stream that broke off inside a band has
-    /// overwritten the tracks behind it: that band must be cleaned.
+    /// overwritten the tracks behind it: that band must be cleaned, unless a stream goes through all of it.
     pub fn write_direct(&mut self, from: u64, to: u64) {
         if self.stream_next != Some(from) {
             self.break_stream();
         }
         self.forget(from, to);
+        // streams begin where a band does, so that a band whose end they reach is whole
+        for band in self.band_of(from)..self.band_of(to) {
+            self.broken.remove(&band);
+        }
+        self.spare(from, to);
         self.stream_next = Some(to);
     }
 
@@ -98,13 +109,34 @@ impl Shingles {
             return;
         };
         if !(next - self.log_sectors).is_multiple_of(self.band_sectors) {
-            self.must_clean(self.band_of(next));
+            let band = self.band_of(next);
+            self.broken.insert(band);
+            self.must_clean(band);
         }
     }
 
     fn must_clean(&mut self, band: u64) {
-        if self.waiting.insert(band) {
-            self.to_clean.push_back(band);
+        if let Entry::Vacant(turn) = self.turns.entry(band) {
+            turn.insert(self.next_turn);
+            self.to_clean.insert(self.next_turn, band);
+            self.next_turn += 1;
+        }
+    }
+
+    /// Takes those bands of `from..to` off the list that are whole and have nothing left in the log.
+    fn spare(&mut self, from: u64, to: u64) {
+        let touched = self.band_of(from)..self.band_of(to - 1) + 1;
+        let spared: Vec<u64> = self
+            .turns
+            .range(touched)
+            .map(|(&band, _)| band)
+            .filter(|&band| !self.broken.contains(&band))
+            .filter(|&band| self.at_home(self.band_start(band), self.band_start(band + 1)))
+            .collect();
+        for band in spared {
+            if let Some(turn) = self.turns.remove(&band) {
+                self.to_clean.remove(&turn);
+            }
         }
     }
 
@@ -153,27 +185,22 @@ impl Shingles {
         }
     }
 
-    /// The host declared `from..to` unused: the log's part goes, and bands wholly unused need no cleaning.
+    /// The host declared `from..to` (which is not empty) unused: the log's part goes, and bands that are wholly
+    /// unused or have nothing left in the log need no cleaning.
     pub fn trim(&mut self, from: u64, to: u64) {
         self.forget(from, to);
         let first = (from - self.log_sectors).div_ceil(self.band_sectors);
         let behind = self.band_of(to);
-        let unused: Vec<u64> = if first < behind {
-            self.waiting.range(first..behind).copied().collect()
-        } else {
-            vec![]
-        };
-        for band in unused {
-            self.waiting.remove(&band);
-        }
-        self.to_clean.retain(|band| self.waiting.contains(band));
+        self.broken.retain(|band| !(first..behind).contains(band));
+        self.spare(from, to);
     }
 
     /// Takes the band to clean next: where its first logged sectors are, if any, and the band itself,
     /// cut off at `medium_end`.
     pub fn clean_next(&mut self, medium_end: u64) -> Option<(Option<Piece>, Piece)> {
-        let band = self.to_clean.pop_front()?;
-        self.waiting.remove(&band);
+        let (_, band) = self.to_clean.pop_first()?;
+        self.turns.remove(&band);
+        self.broken.remove(&band);
         let (start, end) = (self.band_start(band), self.band_start(band + 1).min(medium_end));
         let logged = self
             .map
@@ -208,6 +235,15 @@ impl Shingles {
             pieces.push(Piece { sector: at, count: to - at });
         }
         pieces
+    }
+
+    /// Where on the medium a transfer of the home sectors `from..to` begins.
+    #[inline]
+    pub fn first_of(&self, from: u64, to: u64) -> u64 {
+        if self.at_home(from, to) {
+            return from;
+        }
+        self.resolve(from, to).first().map_or(from, |piece| piece.sector)
     }
 
     /// Whether the log has nothing of `from..to`, so that all of it is at home.
@@ -286,7 +322,71 @@ mod tests {
         assert!(shingles.is_clean());
     }
 
+    #[test]
+    fn a_band_with_nothing_left_in_the_log_is_not_cleaned() {
+        let mut shingles = Shingles::new(100, 50, 10);
+        // a stream over a whole band, and one that ends behind what was logged of the next
+        shingles.append(160, 165, 0);
+        shingles.append(201, 205, 5);
+        shingles.write_direct(150, 210);
+        assert!(shingles.is_clean());
+        // TRIM of all that was logged of a band, but not of the band
+        shingles.append(310, 320, 9);
+        shingles.trim(305, 320);
+        assert!(shingles.is_clean());
+        shingles.append(310, 320, 19);
+        shingles.trim(310, 319);
+        assert_eq!(shingles.clean_next(400), Some((Some(piece(28, 1)), piece(300, 50))));
+    }
+
+    #[test]
+    fn a_band_in_which_a_stream_broke_off_is_cleaned_until_it_is_written_or_unused_as_a_whole() {
+        let broken = || {
+            let mut shingles = Shingles::new(100, 50, 10);
+            shingles.write_direct(150, 170);
+            shingles.write_direct(300, 350);
+            assert!(!shingles.is_clean());
+            shingles
+        };
+        let mut again = broken();
+        again.append(160, 165, 0);
+        again.trim(150, 199);
+        assert!(!again.is_clean());
+        again.trim(150, 200);
+        assert!(again.is_clean());
+        let mut whole = broken();
+        whole.write_direct(150, 180);
+        assert!(!whole.is_clean());
+        whole.write_direct(180, 200);
+        assert!(whole.is_clean());
+    }
+
     proptest! {
+        #[test]
+        fn the_bands_to_clean_are_those_with_something_in_the_log(
+            steps in proptest::collection::vec((0u8..3, 100u64..290, 1u64..60), 1..30),
+        ) {
+            let mut shingles = Shingles::new(100, 50, 1000);
+            let mut logged = [false; 350];
+            for (kind, from, len) in steps {
+                let to = (from + len).min(300);
+                if kind == 0 {
+                    shingles.trim(from, to);
+                } else {
+                    shingles.append(from, to, 0);
+                }
+                logged[from as usize..to as usize].fill(kind > 0);
+            }
+            let mut cleaned = std::collections::BTreeSet::new();
+            while let Some((_, band)) = shingles.clean_next(300) {
+                prop_assert!(cleaned.insert(band.sector));
+            }
+            let expected = (100..300).step_by(50).filter(|&band| logged[band..band + 50].contains(&true));
+            let expected: Vec<u64> = expected.map(|band| band as u64).collect();
+            prop_assert_eq!(cleaned.into_iter().collect::<Vec<_>>(), expected);
+            prop_assert_eq!(shingles.logged_sectors(), 0);
+        }
+
         #[test]
         fn reading_finds_the_newest_copy_of_every_sector(writes in proptest::collection::vec((100u64..290, 1u64..10), 1..8)) {
             let mut shingles = Shingles::new(100, 50, 100);

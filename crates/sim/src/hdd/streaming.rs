@@ -145,12 +145,14 @@ impl HardDisk {
     fn sample(&mut self, pass: &mut Pass, bytes: u64) -> f64 {
         let (began, from, lag) = (pass.now, pass.at, self.lag(pass.now));
         self.step(pass, bytes);
-        if self.kept_pace(began, lag, pass.now) {
-            return 1.0;
-        }
         let sector = |host: u64| self.medium_byte(host) / self.sizes.physical;
         let medium =
             self.mechanism.layout().time_between_ends(sector(from) + 1, sector(pass.at) + 1);
+        // with many requests inside, the head goes on where the interface lags behind
+        let carried = (pass.at - from) * self.times.byte_ps / 1000 <= medium;
+        if carried && self.kept_pace(began, lag, pass.now) {
+            return 1.0;
+        }
         (pass.now - began) as f64 / medium.max(1) as f64
     }
 
@@ -181,6 +183,7 @@ impl HardDisk {
         for moment in [
             &mut self.mechanism_free,
             &mut self.electronics_free,
+            &mut self.crossing_free,
             &mut self.write_from,
             &mut self.last_activity,
             &mut self.clock,

@@ -11,11 +11,11 @@ const STREAM_SECTORS: u64 = 64;
 
 /// A stretch of cached bytes chosen for writing.
 #[derive(Debug, Clone, Copy)]
-struct Chosen {
-    from: u64,
-    to: u64,
-    first: u64,
-    count: u64,
+pub(super) struct Chosen {
+    pub from: u64,
+    pub to: u64,
+    pub first: u64,
+    pub count: u64,
 }
 
 /// When a step of destaging can begin: the head can set out at `at`, its transfer start at `not_before`.
@@ -198,7 +198,7 @@ impl HardDisk {
 
     /// What must be read before a stretch can be written: the sectors that it covers only in part, as first
     /// sector and count. The sectors between are replaced whole. Two that touch are one piece.
-    fn partial_ends(&self, chosen: &Chosen) -> [Option<(u64, u64)>; 2] {
+    pub(super) fn partial_ends(&self, chosen: &Chosen) -> [Option<(u64, u64)>; 2] {
         if self.faults.no_read_modify_write {
             return [None, None];
         }
@@ -314,7 +314,7 @@ impl HardDisk {
         }
         let chosen = Chosen { from, to, first: command.sector, count: command.count };
         let end = if self.shingles.is_some() {
-            self.append_or_stream(at, &[(chosen.first, chosen.first + chosen.count)])
+            self.append_or_stream(at, &[chosen])
         } else if self.is_partial(&chosen) {
             self.read_and_write(at, &chosen)
         } else {

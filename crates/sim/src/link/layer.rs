@@ -15,8 +15,10 @@ pub struct Link<D> {
     requests: Slots<Split>,
     commands: Slots<Command>,
     waiting: VecDeque<u32>,
-    /// Requests that the link ends by itself, and when.
+    /// Requests that never become a command, and when they end.
     own_answers: Line,
+    /// Commands that the bridge answers by itself, and when their status is at the host.
+    bridge_answers: Line,
     /// Commands on their way to the drive (or its bridge), and when it has them; only those that the drive
     /// must not hear of yet, because it has something to say before.
     sent: Line,
@@ -110,6 +112,7 @@ impl<D: Device> Link<D> {
             commands: Slots::new(),
             waiting: VecDeque::new(),
             own_answers: Line::new(),
+            bridge_answers: Line::new(),
             sent: Line::new(),
             statuses: Line::new(),
             with_drive: 0,
@@ -137,12 +140,9 @@ impl<D: Device> Link<D> {
         self.requests.len() == 0 && self.ready.is_empty()
     }
 
-    /// What the link itself answers without a command, if it does.
-    fn own_answer(&self, request: &Request) -> Option<Outcome> {
-        if !request.is_valid(self.rules.capacity_bytes, self.rules.sector_bytes) {
-            return Some(Outcome::Invalid);
-        }
-        match self.non_data(request.op) {
+    /// What the far end of the link says to a command that the drive never sees.
+    fn bridge_answer(&self, op: Op) -> Option<Outcome> {
+        match self.non_data(op) {
             Some(NonData::Ignored) => Some(Outcome::Done),
             Some(NonData::Refused) => Some(Outcome::Invalid),
             _ => None,
@@ -202,7 +202,14 @@ impl<D: Device> Link<D> {
             self.alone = alone;
             let free_at = self.controller_free_at.max(now) + self.rules.command_ns;
             self.controller_free_at = free_at;
-            self.send(free_at + self.rules.latency_ns, command);
+            let there = free_at + self.rules.latency_ns;
+            match self.bridge_answer(self.commands.get(command).op) {
+                None => self.send(there, command),
+                Some(outcome) => {
+                    self.commands.get_mut(command).outcome = outcome;
+                    self.bridge_answers.push_back((there + self.rules.status_ns, command));
+                }
+            }
         }
     }
 
@@ -256,16 +263,23 @@ impl<D: Device> Link<D> {
         *self.drive_due.get_or_insert_with(|| inner.next_completion())
     }
 
+    /// When the next command or request ends of which the drive has nothing more to say.
+    fn next_end(&self) -> Option<Nanos> {
+        let answered = earlier(due(&self.bridge_answers), due(&self.own_answers));
+        earlier(due(&self.statuses), answered)
+    }
+
     /// Everything that happens up to `to`, in order of time; the drive's answers before own events.
     fn run(&mut self, to: Nanos) {
         loop {
             let drive = self.drive_due();
-            let ends = earlier(due(&self.statuses), due(&self.own_answers));
-            let own = earlier(ends, due(&self.sent));
+            let own = earlier(self.next_end(), due(&self.sent));
             let Some(at) = earlier(drive, own).filter(|&at| at <= to) else { return };
             if drive == Some(at) {
                 self.let_drive_run(at);
             } else if let Some(command) = take(&mut self.statuses, at) {
+                self.end_command(at, command);
+            } else if let Some(command) = take(&mut self.bridge_answers, at) {
                 self.end_command(at, command);
             } else if let Some(request) = take(&mut self.own_answers, at) {
                 let Split { id, outcome, .. } = self.requests.remove(request);
@@ -306,7 +320,8 @@ impl<D: Device> Device for Link<D> {
 
     fn submit(&mut self, now: Nanos, request: Request) {
         self.run(now);
-        if let Some(outcome) = self.own_answer(&request) {
+        if !request.is_valid(self.rules.capacity_bytes, self.rules.sector_bytes) {
+            let outcome = Outcome::Invalid;
             let slot = self.requests.insert(Split { id: request.id, parts_left: 0, outcome });
             self.own_answers.push_back((now + self.rules.command_ns, slot));
             return;
@@ -322,8 +337,7 @@ impl<D: Device> Device for Link<D> {
         // nothing ends before its status has come
         let under_way = earlier(self.drive_due(), due(&self.sent));
         let status_ns = self.rules.status_ns;
-        let ends = earlier(due(&self.statuses), due(&self.own_answers));
-        earlier(ends, under_way.map(|at| at + status_ns))
+        earlier(self.next_end(), under_way.map(|at| at + status_ns))
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {

@@ -47,9 +47,9 @@ pub enum NonData {
     Alone,
     /// Goes among the others.
     Queued,
-    /// Answered by the link with success; the drive never sees it.
+    /// Answered by the link's far end with success; the drive never sees it.
     Ignored,
-    /// Answered with an error; the drive never sees it.
+    /// Answered there with an error; the drive never sees it.
     Refused,
 }
 

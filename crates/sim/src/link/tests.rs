@@ -130,6 +130,25 @@ fn flush_can_be_ignored_and_trim_refused() {
 }
 
 #[test]
+fn what_a_bridge_answers_itself_is_a_command_too() {
+    let flushed = |params: LinkParams| {
+        let params = LinkParams { flush: NonData::Ignored, ..params };
+        let mut link = Link::new(&params, parallel(1)).unwrap();
+        link.submit(0, request(1, Op::Read, 0, 4096));
+        link.submit(0, request(2, Op::Flush, 0, 0));
+        let done = run_all(&mut link);
+        [1, 2].map(|id| done.iter().find(|c| c.id == id).unwrap().at)
+    };
+    // 70 and 30 µs: the bridge has one command at a time
+    let [read, flush] = flushed(LinkParams::usb3_bulk_only());
+    assert_eq!(flush, read + 100_000);
+    // 30, 5 and 10 µs: it has several, and takes them one after the other
+    let [read, flush] = flushed(LinkParams::usb3_uas());
+    assert_eq!(flush, 75_000);
+    assert!(read > flush);
+}
+
+#[test]
 fn errors_of_one_part_fail_the_request() {
     let mut drive = parallel(1);
     drive.fails = Some((1 << 20, Outcome::MediaError));

@@ -24,10 +24,10 @@ impl<'a> EvenLoad<'a> {
 
     /// How long the dies need for it, at the present speed.
     pub(super) fn duration(&self) -> Nanos {
-        (self.with_host_units(0, false)).max(1.0) as Nanos
+        self.flash.paced(self.with_host_units(0, false).max(1.0) as Nanos)
     }
 
-    /// How long the dies need for it and for programming `units` units of the host.
+    /// How long the dies need, at full speed, for it and for programming `units` units of the host.
     pub(super) fn with_host_units(&self, units: u32, slc: bool) -> f64 {
         self.flash.even_load_ns(self.die_ns, self.moved, units, slc)
     }

@@ -123,9 +123,16 @@ impl Ssd {
             }
             let enough = if look.fragmented > 0 { FRAGMENTED_SAMPLE_BYTES } else { SAMPLE_BYTES };
             let sample = (enough.div_ceil(job.chunk).max(64)) * job.chunk;
-            let sampled = (start + sample).min(part_end);
-            let speed = self.flash.speed();
-            let (stepped, chunk_ns) = self.step(at, job, start, sampled);
+            let mut sampled = (start + sample).min(part_end);
+            let mut speed = self.flash.speed();
+            let (mut stepped, mut chunk_ns) = self.step(at, job, start, sampled);
+            // a stretch in which throttling begins or ends has two rates: the next one tells
+            while self.flash.speed() != speed && sampled < part_end {
+                let from = sampled;
+                sampled = (from + sample).min(part_end);
+                speed = self.flash.speed();
+                (stepped, chunk_ns) = self.step(stepped, job, from, sampled);
+            }
             let rest = part_end - sampled;
             let full_speed_ns = rest as f64 / job.chunk as f64 * chunk_ns * speed;
             at = self.pass(stepped, full_speed_ns, Op::Read, rest);

@@ -30,6 +30,23 @@ fn a_drive_in_use_is_not_touched_by_a_second_server() {
 }
 
 #[test]
+fn a_drive_that_cannot_be_mounted_leaves_no_empty_file() {
+    if !can_run(false) {
+        return;
+    }
+    let place = Place::new();
+    // Longer than what the kernel takes as the source of a mount.
+    let options = ServeOptions { model: "x".repeat(10_000), ..place.options() };
+    let refused = || Server::start(Box::new(instant()), &options).unwrap_err().to_string();
+    assert!(refused().contains("mounting failed"), "{}", refused());
+    assert!(!options.backing.exists(), "it was made for this alone");
+    std::fs::write(&options.backing, "").unwrap();
+    refused();
+    assert!(options.backing.exists(), "it was there before");
+    assert!(!place.is_mounted());
+}
+
+#[test]
 fn unmounting_by_hand_is_noticed_and_does_no_harm() {
     if !can_run(false) {
         return;
@@ -49,6 +66,32 @@ fn unmounting_by_hand_is_noticed_and_does_no_harm() {
     let stays = place.is_mounted();
     run("umount", &[place.mount_point().to_str().unwrap()]);
     assert!(stays && troubles.is_empty() && cut_off.is_empty(), "{troubles:?} {cut_off:?}");
+}
+
+#[test]
+fn who_uses_a_mount_that_was_taken_out_of_sight_is_not_cut_off() {
+    if !can_run(true) {
+        return;
+    }
+    for block in [true, false] {
+        let place = Place::new();
+        let options = ServeOptions { block, ..place.options() };
+        let mut server = Server::start(Box::new(instant()), &options).unwrap();
+        let user = open(&server.block_device().unwrap_or_else(|| server.path().into()));
+        run("umount", &["-l", place.mount_point().to_str().unwrap()]);
+        for _ in 0..2 {
+            assert!(!server.release(), "block {block}: it is in use");
+            user.write_all_at(&pattern(3, 4096), 4096).unwrap();
+            user.sync_all().unwrap();
+        }
+        drop(user);
+        let start = Instant::now();
+        while !server.release() {
+            assert!(start.elapsed() < Duration::from_secs(30), "block {block}: it does not end");
+        }
+        let report = server.stop();
+        assert_eq!((report.cut_off.len(), report.troubles.len()), (0, 0), "{report:?}");
+    }
 }
 
 /// The helper process; killed when dropped.

@@ -113,6 +113,47 @@ fn a_cached_write_returns_at_once_and_a_flush_waits_for_the_medium() {
 }
 
 #[test]
+fn what_passes_the_head_faster_than_the_interface_can_carry_it_waits_for_that() {
+    // slower than the innermost zone, which has 50 MB/s
+    let mut params = small_drive();
+    params.interface_mb_s = 20.0;
+    params.write_cache.enabled = false;
+    let len = 2 << 20;
+    let crossing_ms = len as f64 / 20e3;
+    for op in [Op::Read, Op::Write] {
+        for depth in [1, 8] {
+            let mut host = Host::new(&params);
+            let capacity = host.disk.capacity_bytes();
+            let times = host.run(depth, random(op, 0, capacity, len, 100));
+            let least = *times.iter().min().unwrap() as f64 / 1e6;
+            let mean = host.now as f64 / 1e6 / 100.0;
+            assert!(
+                least >= crossing_ms && mean >= crossing_ms,
+                "{op:?}, {depth}: {least}, {mean}"
+            );
+            // in a queue the head is on its way meanwhile
+            assert!(
+                mean < if depth == 1 { 1.3 } else { 1.05 } * crossing_ms,
+                "{op:?}, {depth}: {mean}"
+            );
+        }
+    }
+}
+
+#[test]
+fn commands_cross_the_interface_one_after_the_other() {
+    for mb_s in [60.0, 75.0, 85.0, 95.0] {
+        let mut params = small_drive();
+        params.interface_mb_s = mb_s;
+        params.write_cache.enabled = false;
+        let mut host = Host::new(&params);
+        host.run(8, (0..200).map(|i| (Op::Write, i << 20, 1 << 20)));
+        let rate = 200.0 * f64::from(1 << 20) * 1e3 / host.now as f64;
+        assert!(rate <= mb_s * 1.001, "{rate} of {mb_s} MB/s");
+    }
+}
+
+#[test]
 fn a_lying_flush_leaves_the_data_in_the_cache() {
     let mut host = Host::new(&small_drive());
     host.disk.set_faults(Faults { flush_lies: true, ..Faults::default() });
@@ -120,6 +161,31 @@ fn a_lying_flush_leaves_the_data_in_the_cache() {
     host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 16));
     assert!(host.one(Op::Flush, 0, 0) < 500_000);
     assert_eq!(host.disk.dirty_bytes(), 16 * 4 * KIB);
+}
+
+#[test]
+fn a_drive_with_one_tag_gains_nothing_from_a_queue() {
+    let mut params = without_caches();
+    params.queue.depth = 1;
+    let time = |depth: usize| {
+        let mut host = Host::new(&params);
+        let capacity = host.disk.capacity_bytes();
+        host.run(depth, random(Op::Read, 0, capacity, 4 * KIB, 1000));
+        host.now as f64
+    };
+    let gain = time(1) / time(8);
+    assert!((0.95..1.05).contains(&gain), "{gain}");
+}
+
+#[test]
+fn what_is_trimmed_need_not_be_written() {
+    let mut host = Host::new(&small_drive());
+    host.run(1, [(Op::Write, 0, 8 * KIB), (Op::Write, 1 << 30, 4 * KIB)]);
+    host.one(Op::Trim, 4 * KIB, 1 << 20);
+    assert_eq!(host.disk.dirty_bytes(), 8 * KIB);
+    host.one(Op::Trim, 0, 2 << 30);
+    assert_eq!(host.disk.dirty_bytes(), 0);
+    assert!(host.one(Op::Flush, 0, 0) < 500_000);
 }
 
 #[test]

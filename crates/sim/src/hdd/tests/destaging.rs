@@ -4,6 +4,7 @@ use super::host::{Host, random};
 use super::{mechanism_of, small_drive};
 use crate::device::{Nanos, Op};
 use crate::hdd::params::{HddParams, RmwParams, SmrParams};
+use crate::hdd::{Faults, SlowRegion};
 
 const KIB: u64 = 1024;
 /// A turn of the small drive, ms.
@@ -159,6 +160,24 @@ fn what_is_too_old_goes_although_its_front_grows() {
     }
     let seen = host.now as f64 / 1e6;
     assert!((1000.0..1000.0 + 20.0 * TURN_MS).contains(&seen), "{seen}");
+}
+
+#[test]
+fn destaging_meets_bad_spots_too() {
+    let flush = |faults: Faults, partial: bool| {
+        let mut params = with_large_sectors(8);
+        params.read_cache.segments = 0;
+        let mut host = Host::new(&params);
+        host.disk.set_faults(faults);
+        host.run(1, [(Op::Write, 1 << 30, 4096 - u64::from(partial) * 512)]);
+        host.one(Op::Flush, 0, 0)
+    };
+    let slow = SlowRegion { offset: 1 << 30, len: 1 << 20, extra_revolutions: 3 };
+    for partial in [false, true] {
+        let faults = Faults { slow_region: Some(slow), ..Faults::default() };
+        let further = flush(faults, partial) - flush(Faults::default(), partial);
+        assert_eq!(further, 30_000_000, "partial: {partial}");
+    }
 }
 
 /// A shingled drive without a write cache, and a pause of four turns.

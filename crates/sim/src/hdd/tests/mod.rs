@@ -9,6 +9,7 @@ mod measured_set;
 mod models;
 mod on_paper;
 mod phybs;
+mod shingled;
 mod stream;
 
 use crate::hdd::mechanism::Mechanism;

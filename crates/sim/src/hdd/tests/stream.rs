@@ -3,6 +3,7 @@
 use super::host::Host;
 use super::small_drive;
 use crate::device::{Device, Op, Stream};
+use crate::hdd::params::{LayoutParams, ReadCacheParams, SeekParams, SkewParams, ZoneParams};
 use crate::hdd::{FailingRegion, Faults, HddParams};
 
 const MIB: u64 = 1 << 20;
@@ -72,6 +73,54 @@ fn commands_slower_than_the_medium_limit_a_pass() {
         // 4096 bytes need at least the overhead and the interface
         let least = params.capacity_bytes as f64 / 4096.0 * 0.1136;
         assert!(at_once.now as f64 / 1e6 > least);
+    }
+}
+
+#[test]
+fn an_interface_slower_than_the_medium_limits_a_pass() {
+    for (op, most_mb_s, chunk, depth) in [
+        (Op::Read, 60.0, MIB, 1),
+        (Op::Read, 30.0, 3 * MIB / 2, 32),
+        (Op::Write, 60.0, MIB, 1),
+        (Op::Write, 30.0, 3 * MIB / 2, 32),
+    ] {
+        let mut params = small_drive();
+        params.interface_mb_s = most_mb_s;
+        let (difference, at_once, _) = compare(&params, op, 0, 2000 * MIB, chunk, depth);
+        assert!(difference.abs() < 0.005, "{op:?} at {depth}: {:.3} %", difference * 100.0);
+        let rate = 2000.0 * MIB as f64 * 1e3 / at_once.now as f64;
+        let possible = 0.9 * most_mb_s..1.001 * most_mb_s;
+        assert!(possible.contains(&rate), "{op:?} at {depth}: {rate} MB/s");
+    }
+}
+
+/// A queue of reads lets the head go on at its own pace, whatever the interface has carried.
+#[test]
+fn a_head_that_runs_before_the_interface_does_not_set_the_pace() {
+    let mut params = small_drive();
+    params.capacity_bytes = 2_683_129_856;
+    params.rpm = 10_000.0;
+    params.heads = 8;
+    params.zones = ZoneParams::SquareRoot {
+        outer_media_mb_s: 286.8,
+        inner_media_mb_s: 276.5,
+        clamp_media_mb_s: None,
+        count: 6,
+    };
+    params.layout = LayoutParams::Cylinder;
+    params.skew = SkewParams { head_rev: 0.108, cylinder_rev: 0.747 };
+    params.seek = SeekParams::SquareRoot { min_ms: 2.97, full_ms: 5.35 };
+    params.head_switch_ms = 0.02;
+    params.read_hit_overhead_ms = 0.08;
+    params.read_miss_overhead_ms = 0.38;
+    params.interface_mb_s = 150.0;
+    params.read_cache =
+        ReadCacheParams { segments: 1, segment_kib: 638, adaptive: false, read_ahead_kib: 381 };
+    let len = 1 << 31;
+    for from in [0, 246 * MIB] {
+        let (difference, at_once, _) = compare(&params, Op::Read, from, len, 3 * MIB / 2, 32);
+        let rate = len as f64 * 1e3 / at_once.now as f64;
+        assert!(difference.abs() < 0.01 && rate < 150.1, "{from}: {difference}, {rate} MB/s");
     }
 }
 

@@ -1,9 +1,9 @@
 //! The SLC cache: knee, folding, recovery.
 
 use crate::device::{Device, Nanos, Op};
-use crate::ssd::Ssd;
 use crate::ssd::params::{SlcParams, SsdParams};
 use crate::ssd::testing::{closed_loop, one, small};
+use crate::ssd::{Faults, Ssd};
 
 const SECOND: Nanos = 1_000_000_000;
 const CHUNK: u64 = 128 * 1024;
@@ -119,6 +119,20 @@ fn idle_time_brings_back_a_cache_with_nothing_left_to_fold() {
             assert_eq!(ssd.status().moved_bytes, 0, "{what}");
         }
     }
+}
+
+#[test]
+fn a_throttled_drive_folds_more_slowly() {
+    let folded = |faults: Faults| {
+        let mut ssd = Ssd::new(with_cache(0.2, 0.0), 1).unwrap();
+        let now = closed_loop(&mut ssd, 0, Op::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
+        ssd.set_faults(faults);
+        ssd.advance(now + SECOND + SECOND / 4, &mut Vec::new());
+        ssd.status().moved_bytes as f64
+    };
+    let full = folded(Faults::default());
+    let throttled = folded(Faults { throttle_forced: Some(0.25), ..Faults::default() });
+    assert!(full > 0.0 && (0.2..0.3).contains(&(throttled / full)), "{throttled} of {full}");
 }
 
 #[test]

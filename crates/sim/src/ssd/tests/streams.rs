@@ -2,7 +2,7 @@
 
 use crate::device::{Device, Nanos, Op, Stream};
 use crate::ssd::Ssd;
-use crate::ssd::params::{SlcParams, SsdParams};
+use crate::ssd::params::{SlcParams, SsdParams, ThermalParams};
 use crate::ssd::testing::{Offsets, closed_loop, small, thermal, with_port};
 
 fn compare(what: &str, ssd: &Ssd, op: Op, len: u64, chunk: u64, depth: u32) {
@@ -93,6 +93,40 @@ fn throttling_during_a_stream_agrees_with_single_steps() {
     params.thermal.as_mut().unwrap().write_j_per_gb = 40.0;
     let fresh = Ssd::new(params, 1).unwrap();
     compare("throttled", &fresh, Op::Write, 1 << 30, 131_072, 4);
+}
+
+#[test]
+fn reading_heats_in_a_stream_as_in_single_steps() {
+    let mut params = small();
+    let heat = ThermalParams { read_j_per_gb: 8.0, time_constant_s: 4.0, ..thermal() };
+    params.thermal = Some(heat);
+    let mut ssd = Ssd::new(params, 1).unwrap();
+    ssd.precondition(1.0);
+    compare("read", &ssd, Op::Read, 1 << 30, 131_072, 4);
+    let cold = ssd.status().temperature_c.unwrap();
+    ssd.stream(0, Op::Read, 0, 1 << 30, 131_072, 4).unwrap();
+    // 8.6 J in about a second, a quarter of the time constant, and 10 °C for each watt in the long run
+    let warm = ssd.status().temperature_c.unwrap();
+    assert!((10.0..35.0).contains(&(warm - cold)), "{cold} to {warm} °C");
+}
+
+#[test]
+fn a_read_in_whose_beginning_throttling_ends_agrees_with_single_steps() {
+    let mut params = small();
+    let heat = ThermalParams { read_j_per_gb: 0.0, write_j_per_gb: 400.0, ..thermal() };
+    params.thermal = Some(heat);
+    let mut ssd = Ssd::new(params, 1).unwrap();
+    ssd.precondition(1.0);
+    let mut now = 0;
+    while ssd.status().temperature_c < Some(72.0) {
+        now = ssd.stream(now, Op::Write, 0, 1 << 28, 131_072, 4).unwrap();
+    }
+    // it ends at 60 °C
+    while ssd.status().temperature_c > Some(60.1) {
+        now += 10_000_000;
+        ssd.advance(now, &mut Vec::new());
+    }
+    compare("cooling down", &ssd, Op::Read, 1 << 30, 131_072, 4);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Throttling, planted faults, requests and parameters that cannot be.
 
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request, Stream};
 use crate::ssd::params::SsdParams;
 use crate::ssd::testing::{closed_loop, one, request, small, thermal};
 use crate::ssd::{FailingRegion, Faults, Ssd};
@@ -78,6 +78,30 @@ fn a_failing_region_is_slow_and_unreadable() {
         assert_eq!(done.outcome, expected, "{offset}");
         assert_eq!(done.at > 50_000_000, late, "{offset}");
     }
+}
+
+#[test]
+fn trim_forgets_whole_units_only_and_takes_its_time() {
+    let mut ssd = Ssd::new(small(), 1).unwrap();
+    ssd.precondition(1.0);
+    let live = ssd.status().live_bytes;
+    let now = one(&mut ssd, 0, Op::Trim, 3584, 8192);
+    assert_eq!(ssd.status().live_bytes, live - 4096);
+    let end = one(&mut ssd, now, Op::Trim, 0, 1 << 30);
+    assert_eq!(ssd.status().live_bytes, 0);
+    // 50 µs, and 100 for each GiB
+    assert_eq!(end - now, 150_000);
+}
+
+#[test]
+fn a_long_read_over_a_bad_region_must_be_stepped() {
+    let mut ssd = Ssd::new(small(), 1).unwrap();
+    ssd.precondition(1.0);
+    let region =
+        FailingRegion { offset: 600 << 20, len: 4096, retry_ns: 50_000_000, unreadable: true };
+    ssd.set_faults(Faults { failing: vec![region], ..Faults::default() });
+    assert_eq!(ssd.stream(0, Op::Read, 0, 1 << 30, 131_072, 4), None);
+    assert!(ssd.stream(0, Op::Read, 0, 600 << 20, 131_072, 4).is_some());
 }
 
 #[test]

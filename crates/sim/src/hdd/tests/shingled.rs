@@ -1,0 +1,163 @@
+//! Shingled drives: where the head must go, and what is cleaned.
+
+use super::host::Host;
+use super::{mechanism_of, small_drive};
+use crate::device::Op;
+use crate::hdd::params::{HddParams, RmwParams, SmrParams, ZoneEntry, ZoneParams};
+use crate::hdd::{Faults, SlowRegion};
+
+const MIB: u64 = 1 << 20;
+const LOG_BYTES: u64 = 64 * MIB;
+/// Far from the log, and the beginning of a band.
+const FAR: u64 = 3600 * MIB;
+
+/// Bands of 4 MiB, each of them one track, so that every one can begin a stream.
+fn shingled() -> HddParams {
+    let mut params = small_drive();
+    let track = ZoneEntry {
+        cylinders: 243,
+        sectors_per_track: (4 * MIB / 512) as u32,
+        head_skew_rev: None,
+        cylinder_skew_rev: None,
+    };
+    params.zones = ZoneParams::Table { list: vec![track] };
+    params.read_cache.segments = 0;
+    params.smr = Some(SmrParams {
+        band_mib: 4,
+        cache_gib: LOG_BYTES as f64 / (1024 * MIB) as f64,
+        map_extents: 64,
+        clean_idle_ms: 100.0,
+        append_kib: 512,
+        append_extents: 6,
+    });
+    params
+}
+
+#[test]
+fn the_head_moves_between_a_sector_and_its_neighbour_in_the_log() {
+    let mut params = shingled();
+    params.smr.as_mut().unwrap().clean_idle_ms = 1e9;
+    let parts = mechanism_of(&params);
+    let far = parts.layout().locate((FAR + LOG_BYTES) / 512).cylinder;
+    let move_ns = parts.seek().time(far);
+    // no wait for the platter is as long
+    assert!(move_ns > parts.rotation().period() + 1_000_000, "{move_ns}");
+    let mut host = Host::new(&params);
+    host.one(Op::Write, FAR + 4096, 4096);
+    host.one(Op::Flush, 0, 0);
+    host.one(Op::Read, FAR, 4096);
+    for offset in [FAR + 4096, FAR + 8192] {
+        let time = host.one(Op::Read, offset, 4096);
+        assert!(time > move_ns, "{time} of {move_ns} ns at {offset}");
+    }
+}
+
+#[test]
+fn what_is_written_of_a_sector_in_part_is_read_before_it_goes_to_the_log() {
+    let mut params = shingled();
+    params.physical_sector_bytes = 4096;
+    params.read_modify_write = Some(RmwParams { batch_sectors: 8, gap_ms: 0.0 });
+    params.zones = small_drive().zones;
+    params.smr.as_mut().unwrap().clean_idle_ms = 1e9;
+    // to the log and back; the sector's rest may be at home, or in the log since the last time
+    let flushed = |faults: Faults, offset: u64, enabled: bool| {
+        let mut params = params.clone();
+        params.write_cache.enabled = enabled;
+        let mut host = Host::new(&params);
+        host.disk.set_faults(faults);
+        host.one(Op::Write, 0, 4096);
+        host.one(Op::Flush, 0, 0);
+        let from = host.now;
+        host.one(Op::Write, FAR + offset, 4096);
+        host.one(Op::Flush, 0, 0);
+        host.now - from
+    };
+    for enabled in [true, false] {
+        let whole = flushed(Faults::default(), 0, enabled);
+        assert!(whole < 12_000_000, "{whole}");
+        let partial = flushed(Faults::default(), 512, enabled);
+        assert!(partial > 28_000_000, "{partial}");
+        let hidden = Faults { no_read_modify_write: true, ..Faults::default() };
+        assert!(flushed(hidden, 512, enabled) < 12_000_000);
+    }
+}
+
+#[test]
+fn a_stream_into_bands_meets_bad_spots() {
+    let time = |faults: Faults| {
+        let mut params = shingled();
+        params.interface_mb_s = 2000.0;
+        let mut host = Host::new(&params);
+        host.disk.set_faults(faults);
+        host.run(1, (0..64).map(|i| (Op::Write, FAR + i * MIB, MIB)));
+        host.one(Op::Flush, 0, 0);
+        assert_eq!(host.disk.shingle_cache_bytes(), 0, "all of it went to bands");
+        host.now
+    };
+    let slow = SlowRegion { offset: FAR, len: 64 * MIB, extra_revolutions: 2 };
+    let further = time(Faults { slow_region: Some(slow), ..Faults::default() });
+    let healthy = time(Faults::default());
+    // at least as many writes to the medium as tracks, two turns of 10 ms each
+    assert!(further > healthy + 15 * 20_000_000, "{further} beside {healthy}");
+}
+
+#[test]
+fn cleaning_reads_the_log_and_the_band_and_writes_the_band() {
+    let mut params = shingled();
+    params.smr.as_mut().unwrap().band_mib = 40;
+    let parts = mechanism_of(&params);
+    let home = (FAR + LOG_BYTES) / 512;
+    let move_ns = parts.seek().time(parts.layout().locate(home).cylinder);
+    let pass_ns = parts.layout().transfer_time(home, 40 * MIB / 512);
+    let mut host = Host::new(&params);
+    host.one(Op::Write, FAR + 4096, 4096);
+    host.one(Op::Flush, 0, 0);
+    // the head is at the band, from where it goes to the log and comes back
+    let began = host.now + 100_000_000;
+    host.one(Op::Read, FAR, 4096);
+    host.rest(10_000_000_000);
+    let took = host.disk.mechanism_free - began;
+    let least = 2 * (move_ns + pass_ns);
+    // three waits for the platter of at most a turn, settling
+    assert!((least..least + 35_000_000).contains(&took), "{took} ns beside {least}");
+}
+
+#[test]
+fn an_append_has_so_many_stretches_and_each_takes_a_turn() {
+    let flushed = |append_extents: u32| {
+        let mut params = shingled();
+        params.smr.as_mut().unwrap().append_extents = append_extents;
+        let mut host = Host::new(&params);
+        host.run(1, (0..12).map(|i| (Op::Write, FAR + i * 8 * MIB, 4096)));
+        host.one(Op::Flush, 0, 0)
+    };
+    for (append_extents, appends) in [(1, 12), (6, 2), (12, 1)] {
+        let turns = flushed(append_extents).div_ceil(10_000_000);
+        assert!((appends..appends + 2).contains(&turns), "{append_extents}: {turns} turns");
+    }
+}
+
+#[test]
+fn nothing_is_cleaned_where_nothing_is_left_in_the_log() {
+    // what a stream has written over, and what was trimmed, part of a band
+    let streamed = |host: &mut Host| {
+        host.run(1, (0..8).map(|i| (Op::Write, FAR + i * MIB, MIB)));
+        host.one(Op::Flush, 0, 0);
+    };
+    let trimmed = |host: &mut Host| {
+        host.one(Op::Trim, FAR + MIB, 2 * MIB);
+    };
+    for (what, ends) in
+        [("streamed", &streamed as &dyn Fn(&mut Host)), ("trimmed", &trimmed), ("left", &|_| {})]
+    {
+        let mut host = Host::new(&shingled());
+        host.one(Op::Write, FAR + MIB + 4096, 4096);
+        host.one(Op::Flush, 0, 0);
+        ends(&mut host);
+        host.rest(50_000_000);
+        let before = host.disk.mechanism_free;
+        host.rest(10_000_000_000);
+        assert_eq!(host.disk.mechanism_free > before, what == "left", "{what}");
+        assert_eq!(host.disk.shingle_cache_bytes(), 0, "{what}");
+    }
+}
