@@ -94,7 +94,9 @@ impl Mounted {
                 return;
             }
         }
-        if let Ok(Err(error)) = self.session.join() {
+        if let Ok(Err(error)) = self.session.join()
+            && !is_end(&error)
+        {
             books.trouble(format!("FUSE ended with an error: {error}; mount the drive again"));
         }
     }
@@ -106,6 +108,12 @@ impl Mounted {
         }
         self.session.is_finished()
     }
+}
+
+/// Whether the kernel says only that the mount has ended. A thread that was just taking the last request, as that of
+/// a file that is closed, hears another word for it (`fuse_dev_do_read`).
+fn is_end(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NODEV | Errno::CONNABORTED))
 }
 
 /// Says what of FUSE is missing before anything is touched.
@@ -148,6 +156,13 @@ fn no_mount(error: &io::Error) -> ServeError {
 mod tests {
     use super::*;
     use std::io::ErrorKind;
+
+    #[test]
+    fn the_end_of_a_mount_is_no_trouble() {
+        let error = |errno: Errno| io::Error::from(errno);
+        assert!(is_end(&error(Errno::NODEV)) && is_end(&error(Errno::CONNABORTED)));
+        assert!(!is_end(&error(Errno::IO)) && !is_end(&error(Errno::INVAL)));
+    }
 
     #[test]
     fn what_is_missing_of_fuse_is_named_and_what_still_works() {
