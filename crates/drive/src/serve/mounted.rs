@@ -110,8 +110,8 @@ impl Mounted {
     }
 }
 
-/// Whether the kernel says only that the mount has ended. A thread that was just taking the last request, as that of
-/// a file that is closed, hears another word for it (`fuse_dev_do_read`).
+/// Whether the kernel says only that the mount has ended. A thread that was just taking the last request, as that
+/// of a file that is closed, hears another word for it (`fuse_dev_do_read`).
 fn is_end(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NODEV | Errno::CONNABORTED))
 }

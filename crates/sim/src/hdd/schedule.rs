@@ -31,7 +31,8 @@ impl Event {
         !matches!(self, Event::Command | Event::Destage | Event::Clean)
     }
 
-    /// The first moment at which an event of `at` has taken place: what begins at a moment has begun once that is over.
+    /// The first moment at which an event of `at` has taken place: what begins at a moment has begun once that
+    /// is over.
     pub(super) fn done_by(self, at: Nanos) -> Nanos {
         if self.ends_something() { at } else { at + 1 }
     }

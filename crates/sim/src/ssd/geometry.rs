@@ -13,7 +13,8 @@ use super::params::{ParamProblem, SsdParams};
 pub(super) const SPARE_BLOCKS_MIN: u64 = 8;
 
 /// Superblocks at work, which come on top of the spare share: two or three free ones, and those being filled or
-/// emptied, each by half in the mean. They hold no garbage that waits for collection, as the formula has it of all.
+/// emptied, each by half in the mean. They hold no garbage that waits for collection, as the formula has it of
+/// all.
 const WORKING_BLOCKS: u64 = 4;
 
 /// Most superblocks: each takes memory of the machine that simulates it. Real drives have some thousand.

@@ -33,7 +33,8 @@ fn the_formula_gives_the_published_values() {
     }
 }
 
-/// Amplification of uniform random writes in the steady state; `scale` makes drive and blocks larger, not their number.
+/// Amplification of uniform random writes in the steady state; `scale` makes drive and blocks larger, not their
+/// number.
 fn amplification(spare_share: f64, passes: f64, scale: u32) -> f64 {
     let mut params = small();
     params.spare_share = spare_share;
