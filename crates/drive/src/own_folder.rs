@@ -16,7 +16,7 @@ use crate::io_file::IoFile;
 use drivescope_model::units::Bytes;
 use room::check_room;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -336,6 +336,7 @@ fn remove_if_dead(path: &Path) -> Result<bool, String> {
         Found::Dead { dir, lock, files } => {
             // All or nothing: without its manifest the folder would be nobody's.
             refuse_foreign(path, &files)?;
+            empty_listed(dir.as_fd(), &files);
             remove_listed(path, dir.as_fd(), &files).map_err(|error| error.to_string())?;
             drop(lock);
             remove_emptied(path, LEAVING_TIME_MAX).map_err(|error| error.to_string())?;
@@ -399,6 +400,26 @@ fn lock(fd: BorrowedFd<'_>) -> Result<(), Errno> {
 
 fn cannot_clean(path: &Path, errno: Errno) -> DriveError {
     DriveError::CannotClean { path: path.into(), why: errno.to_string() }
+}
+
+/// Gives the space of a dead run's files back at once: its io_uring may hold them a moment longer than its process
+/// lives, and deleted files keep their space for as long as they are held. Files with a second name are left alone.
+fn empty_listed(dir: BorrowedFd<'_>, files: &[String]) {
+    let is_ours_alone = |stat: Stat| {
+        stat.st_nlink == 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+    };
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    for name in files {
+        let found = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
+        if !found.is_ok_and(is_ours_alone) {
+            continue;
+        }
+        let Ok(file) = rustix::fs::openat(dir, name, flags, Mode::empty()) else { continue };
+        if rustix::fs::fstat(&file).is_ok_and(is_ours_alone) {
+            // What cannot be emptied is deleted all the same.
+            let _ = rustix::fs::ftruncate(&file, 0);
+        }
+    }
 }
 
 /// Deletes the named files and the manifest.

@@ -72,6 +72,23 @@ fn somebody_elses_file_in_the_folder_is_kept_and_not_waited_for() {
 }
 
 #[test]
+fn what_a_dead_run_still_holds_gives_its_space_back() {
+    let parent = scratch();
+    let mut dead = OwnFolder::create(parent.path(), "dead").unwrap();
+    dead.create_file("data", Bytes::mib(8)).unwrap();
+    dead.create_file("named", Bytes::mib(8)).unwrap();
+    let second_name = parent.path().join("second");
+    std::fs::hard_link(dead.path().join("named"), &second_name).unwrap();
+    let held = std::fs::File::open(dead.path().join("data")).unwrap();
+    drop(dead.manifest.take());
+    drop(dead);
+    assert_eq!(clean(parent.path()).unwrap().removed.len(), 1);
+    assert_eq!(std::os::unix::fs::MetadataExt::blocks(&held.metadata().unwrap()), 0);
+    assert_eq!(second_name.metadata().unwrap().len(), 8 << 20, "another name is somebody's");
+    assert_eq!(entries(parent.path()), 1);
+}
+
+#[test]
 fn cleaning_spares_what_is_not_ours() {
     let parent = scratch();
     let outside = parent.path().join("precious");
