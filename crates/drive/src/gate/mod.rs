@@ -8,6 +8,7 @@ mod answer;
 mod checks;
 mod confirm;
 mod contents;
+mod exports;
 mod family;
 mod flush;
 mod give_back;
