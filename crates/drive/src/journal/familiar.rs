@@ -22,8 +22,8 @@ pub fn is_test_data(sector: &[u8; SECTOR], offset: u64) -> bool {
 }
 
 /// The first bytes of what was saved that are neither the originals nor test data, on a drive that has no test
-/// data there at all: then it is not the one that was written, or somebody has written it since. Bytes that are all
-/// alike say nothing: a drive may have lost them.
+/// data there at all: then it is not the one that was written, or somebody has written it since. Bytes that are
+/// all alike say nothing: a drive may have lost them.
 pub(super) fn stranger(
     disk: &mut dyn Disk,
     file: &mut impl JournalFile,
