@@ -107,7 +107,7 @@ pub enum WriteError {
     },
     /// Another medium lies in the drive.
     #[error(
-        "another medium lies in {path} by now, which is not written; put back the one that was claimed"
+        "another medium may lie in {path} by now (it was changed, or the drive was reset), so no more is written; begin again with the right one"
     )]
     OtherMedium {
         /// Which device.
