@@ -31,7 +31,10 @@ fn journals_that_cannot_be_read_are_no_hindrance_to_directories_and_files() {
 fn without_a_journal_there_is_nothing_to_do_and_nothing_is_made() {
     let scratch = Scratch::new();
     let ended = scratch.drivescope(&["restore"]).code(0);
-    assert!(ended.stdout.contains("nothing to restore"), "{ended}");
+    // Where it looked: whoever ran as another user, or with another home, has them elsewhere.
+    let place = scratch.text("home/state/drivescope/journals");
+    let told = format!("no open restore journal in {place}; nothing to restore");
+    assert!(ended.stdout.contains(&told), "{ended}");
     assert_eq!(names(scratch.path("home")), [""; 0]);
 }
 

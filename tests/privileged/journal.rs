@@ -84,6 +84,13 @@ fn begin(
     journal::begin(&Roots::host(), folder, node.trim_start_matches("/dev/"), disk, settings)
 }
 
+/// Makes a sector of noise one of test data, by which a drive is known that waits for its originals.
+fn stamp(sector: &mut [u8], offset: u64) {
+    sector.iter_mut().for_each(|byte| *byte |= 1);
+    sector[..8].copy_from_slice(&offset.to_le_bytes());
+    sector[8..16].copy_from_slice(&1u64.to_le_bytes());
+}
+
 /// Writes through a journal without end. Not a test: the process of [`kill`] runs it by name.
 #[test]
 #[ignore = "a helper: it writes until it is killed"]
@@ -103,7 +110,11 @@ fn the_process_that_is_killed() {
         let number = |at: usize| u64::from_le_bytes(dice[at..at + 8].try_into().unwrap());
         let len = 1 + number(8) % 100;
         let at = number(0) % (sectors - len);
-        journal.write_at(&mut disk, at * 512, &dice[..len as usize * 512], &mut |_| {}).unwrap();
+        let mut data = dice[..len as usize * 512].to_vec();
+        for (sector, bytes) in (at..).zip(data.chunks_mut(512)) {
+            stamp(bytes, sector * 512);
+        }
+        journal.write_at(&mut disk, at * 512, &data, &mut |_| {}).unwrap();
         match round % 100 {
             30 | 60 => disk.sync().unwrap(),
             99 => journal.give_back(&mut disk, &mut |_| {}).unwrap(),
@@ -266,6 +277,29 @@ fn only_the_drive_of_a_journal_is_restored_from_it() {
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let ended = scratch.drivescope(&["restore", "--journal", &device.node]).code(0);
     assert!(ended.stdout.contains("restored and verified 2"), "{ended}");
+    assert!(contents(&device, &image) == original);
+}
+
+/// Sticks of one make may tell the same names: what shows the one that was written is what was written.
+#[test]
+fn a_drive_that_has_nothing_of_the_run_is_not_restored() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::of_noise(8) else { return };
+    let original = contents(&device, &image);
+    leave_open(&device, &journals(&scratch), 2, 1);
+    let left = contents(&device, &image);
+    let put = |bytes: &[u8]| {
+        let file = fs::OpenOptions::new().write(true).open(&device.node).unwrap();
+        file.write_all_at(bytes, 0).unwrap();
+        file.sync_all().unwrap();
+    };
+    let other = noise(8 * MIB, 5);
+    put(&other);
+    let ended = scratch.drivescope(&["restore"]).code(3);
+    assert!(ended.stderr.contains("has nothing of the run"), "{ended}");
+    assert!(contents(&device, &image) == other, "{ended}");
+    scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
+    put(&left);
+    scratch.drivescope(&["restore"]).code(0);
     assert!(contents(&device, &image) == original);
 }
 

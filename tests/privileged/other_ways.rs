@@ -147,6 +147,42 @@ fn a_file_that_is_mounted_after_the_claim_is_not_written_by_the_next_test() {
     assert!(reason.contains(&format!("is mounted on {}", mount.point)), "{reason}");
 }
 
+/// Nor does it while a test goes on: then that ends, and nothing is changed under what is mounted.
+#[test]
+fn a_file_that_is_mounted_in_the_middle_of_a_test_is_left_alone() {
+    let Some(OnLoop { scratch, device, image, .. }) = OnLoop::with(64, "mkfs.ext4", &["-q", "-F"])
+    else {
+        return;
+    };
+    let before = contents(&device, &image);
+    let level = format!("--write=restore:{}:{}", device.name(), 64 * MIB);
+    let running = scratch.run_call(&device.node, &[WRITES, ENDLESS, &[&level]]).start();
+    wait_for("patterns", || (fs::read(&image).unwrap() != before).then_some(()));
+    let point = scratch.text("mounted");
+    fs::create_dir(&point).unwrap();
+    // A new loop device that nobody uses yet is claimed with the next look, a second later at most.
+    let other = (0..20).find_map(|_| {
+        let other = Loop::attach(&image, &["--read-only"])?;
+        tool("mount", &["-o", "ro,noload", &other.node, &point]).ok().map(|_| other)
+    });
+    let other = other.expect("attached and mounted between two looks");
+    let ended = running.end();
+    let patterns = fs::read(&image).unwrap();
+    let journals = || fs::read_dir(journals(&scratch)).unwrap().count();
+    let left = journals();
+    let refused = scratch.drivescope(&["restore"]);
+    tool("umount", &[&point]).unwrap();
+    drop(other);
+    let run = ended.code(3).json();
+    assert_eq!(statuses(&run), [("transfer", "failed")]);
+    let reason = text(&test_of(&run, "transfer")["reason"]);
+    assert!(reason.contains(&format!("is mounted on {point}")), "{reason}");
+    assert!(patterns != before && left == 1, "written under a file system: {reason}");
+    refused.code(3);
+    scratch.drivescope(&["restore"]).code(0);
+    assert!(contents(&device, &image) == before && journals() == 0);
+}
+
 /// Whoever keeps a partition open has what was read of it in memory, also after the disk has its contents back.
 #[test]
 fn what_others_read_of_the_patterns_is_forgotten_when_the_contents_are_back() {

@@ -109,7 +109,9 @@ impl BenchError {
             Self::Drive(error) => error.kind(),
             Self::Journal { error, .. } => error.kind(),
             Self::Request { failure, .. } if is_full(failure, target) => ErrorKind::Refused,
-            Self::Raw(WriteError::InUse { .. }) => ErrorKind::Refused,
+            Self::Raw(WriteError::InUse { .. } | WriteError::OtherMedium { .. }) => {
+                ErrorKind::Refused
+            }
             Self::Request { .. } | Self::Mismatch { .. } | Self::Raw(_) => ErrorKind::Device,
             Self::Engine { .. } | Self::Interrupted | Self::Unsuitable(_) => ErrorKind::Usage,
         }

@@ -172,6 +172,16 @@ mod tests {
         assert_eq!(data.held(&[0; SECTOR], 512), Held::Lost);
     }
 
+    /// A drive is known by them when it waits for its originals.
+    #[test]
+    fn the_journal_knows_test_data_as_such() {
+        for (seed, pass, offset) in [(0, 1, 0), (7, 3, 4096), (u64::MAX, 1 << 20, 1 << 44)] {
+            let mut sector = [0; SECTOR];
+            Payload::new(seed, pass).fill(&mut sector, offset);
+            assert!(drivescope_drive::journal::is_test_data(&sector, offset), "{seed} {pass}");
+        }
+    }
+
     /// Order-0 entropy and repeated 8-byte words of 1 MiB: what a compressor or deduplicator could use.
     #[test]
     fn data_gives_compressors_nothing() {

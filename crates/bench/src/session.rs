@@ -1,6 +1,7 @@
 //! One run on one target: what tests share, and the way they report.
 
 mod checkpoint;
+mod guard;
 mod keeping;
 mod phases;
 mod watch;
@@ -74,6 +75,7 @@ pub struct Session<'a> {
     simulated: Option<Arc<SimulatedDrive>>,
     pass: u64,
     test: TestClock,
+    guard: guard::Guard,
     checkpoints: Checkpoints<'a>,
     earlier: Option<TestResult>,
     /// The gravest of what ended tests before their end.
@@ -120,6 +122,7 @@ impl<'a> Session<'a> {
             simulated: target.simulated().cloned(),
             pass: 0,
             test: TestClock::default(),
+            guard: guard::Guard::default(),
             checkpoints: Checkpoints::default(),
             earlier: None,
             failure: None,
@@ -274,8 +277,9 @@ impl<'a> Session<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Ends the test if the run was asked to stop.
+    /// Ends the test if the run was asked to stop, or the target may not be written any more.
     pub fn check_stop(&self) -> Result<(), BenchError> {
+        self.check_guard()?;
         if self.stopped() { Err(BenchError::Interrupted) } else { Ok(()) }
     }
 

@@ -100,9 +100,11 @@ impl BackingFile {
 /// by the name of its file.
 pub(crate) fn lower_device(roots: &Roots, name: &str) -> Option<String> {
     let path = read_text(roots.block_dir(name)?.join("loop/backing_file"))?;
-    let kernels = Kernels::of(roots, name).and_then(|kernels| kernels.block_device);
-    let numbered = kernels.and_then(|number| roots.block_name(number));
-    numbered.or_else(|| roots.block_of_node(Path::new(&path)))
+    match Kernels::of(roots, name) {
+        // Its name may be another file's by now, or one on a server that never answers.
+        Some(told) => told.block_device.and_then(|number| roots.block_name(number)),
+        None => roots.block_of_node(Path::new(&path)),
+    }
 }
 
 /// What is behind a loop device, as it tells whoever may open it.

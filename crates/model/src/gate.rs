@@ -65,6 +65,10 @@ pub struct DeviceIdentity {
     /// Serial number of the drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
+    /// Serial number that the drive itself tells, where the bridge before it tells the kernel another one: a dock
+    /// has the same for whatever lies in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_serial: Option<String>,
     /// World-wide name of the drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wwn: Option<String>,
@@ -78,13 +82,14 @@ pub struct DeviceIdentity {
 }
 
 impl DeviceIdentity {
-    /// What a person types to say that exactly this device may lose its contents: the serial number.
+    /// What a person types to say that exactly this device may lose its contents: the serial number, that of the
+    /// drive itself where its bridge has another.
     ///
     /// A device without one has `MODEL:SIZE`, the size in bytes; without a model the kernel name
     /// takes its place (`loop0:67108864`). Where that does not tell one device from another (a partition,
     /// a device with a double) the kernel name follows: `WD-WCAV5E123456:sda2`.
     pub fn phrase(&self) -> String {
-        let phrase = match (&self.serial, &self.model) {
+        let phrase = match (self.own_serial.as_ref().or(self.serial.as_ref()), &self.model) {
             (Some(serial), _) => serial.clone(),
             (None, Some(model)) => format!("{model}:{}", self.size_bytes),
             (None, None) => return format!("{}:{}", self.name, self.size_bytes),
@@ -135,6 +140,7 @@ mod tests {
             physical_sector_bytes: 512,
             model: None,
             serial: None,
+            own_serial: None,
             wwn: None,
             disk_sequence: None,
             has_double: false,
@@ -151,8 +157,10 @@ mod tests {
         assert_eq!(whole.phrase(), "S1");
         let double = DeviceIdentity { has_double: true, ..whole.clone() };
         assert_eq!(double.phrase(), "S1:loop0");
-        let part = DeviceIdentity { partition_of: Some("loop0".into()), ..whole };
+        let part = DeviceIdentity { partition_of: Some("loop0".into()), ..whole.clone() };
         assert_eq!(part.phrase(), "S1:loop0");
+        let docked = DeviceIdentity { own_serial: Some("WD-1".into()), ..whole };
+        assert_eq!(docked.phrase(), "WD-1");
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl<'s> Progress<'s> {
 
     /// To be called every now and then.
     pub fn look(&mut self) {
-        if self.session.stopped() {
+        if self.session.stopped() || !self.session.may_go_on() {
             self.control.stop();
         }
         let now = self.session.now_ns();

@@ -83,8 +83,8 @@ fn text(bytes: &[u8]) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string())
 }
 
-/// Asks the open drive and adds to `device` the serial number that the kernel does not show. The check
-/// `answer` refuses a drive that says to be another one than the kernel says.
+/// Asks the open drive and adds to `device` the serial number that the kernel does not show, or shows otherwise.
+/// The check `answer` refuses a drive that says to be another one than the kernel says.
 pub(crate) fn ask(
     kernel: &dyn Kernel,
     roots: &Roots,
@@ -125,11 +125,14 @@ fn judge(way: Way, device: &mut DeviceIdentity, answer: Answer, show: &str) -> C
     let models_differ = differs(&device.model, &model, |a, b| a.contains(b) || b.contains(a));
     if device.serial.is_none() {
         device.serial = serial;
+    } else if serials_differ && way == Way::Bridge {
+        device.own_serial = serial;
     }
     match way {
         _ if !serials_differ && !models_differ => ok("answer", evidence),
         Way::Bridge => {
-            ok("answer", format!("{evidence}; its bridge tells the kernel names of its own"))
+            let bridge = "its bridge tells the kernel names of its own";
+            ok("answer", format!("{evidence}; {bridge}"))
         }
         Way::Nvme | Way::Ata => {
             let told = format!("model {}, serial {}", said(&device.model), said(&device.serial));

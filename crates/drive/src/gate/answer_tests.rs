@@ -40,6 +40,7 @@ fn device(model: Option<&str>, serial: Option<&str>) -> DeviceIdentity {
         physical_sector_bytes: 4096,
         model: model.map(str::to_string),
         serial: serial.map(str::to_string),
+        own_serial: None,
         wwn: None,
         disk_sequence: None,
         has_double: false,
@@ -104,6 +105,8 @@ fn a_drive_that_says_to_be_another_is_refused_and_a_bridge_is_not() {
         assert_eq!(check.outcome, outcome, "{check:?}");
         assert!(check.evidence.contains(words), "{check:?}");
         assert_eq!(device.serial.as_deref(), serial, "what the kernel shows stays");
+        let is_docked = way == Way::Bridge;
+        assert_eq!(device.own_serial.as_deref(), is_docked.then_some("S1"));
     }
 }
 

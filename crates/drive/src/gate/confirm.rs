@@ -65,7 +65,10 @@ pub(crate) fn check(
         WriteLevel::Destroy => format!("--destroy {}", quoted(&phrase)),
         level => format!("--write {}", quoted(&format!("{}:{phrase}", level.name()))),
     };
-    let command = format!("lsblk --nodeps --output NAME,MODEL,SERIAL,SIZE {}", device.path);
+    let command = match device.own_serial {
+        Some(_) => format!("smartctl -i {}", device.path),
+        None => format!("lsblk --nodeps --output NAME,MODEL,SERIAL,SIZE {}", device.path),
+    };
     checks.push(if is_named {
         let how = confirmation.how();
         ok("confirmation", format!("{phrase} was {how}, which the device reports"))

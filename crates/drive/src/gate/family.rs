@@ -2,10 +2,11 @@
 //! built on any of them; and what it is built of itself.
 
 use super::shared_bytes::{
-    bytes_below, disk_of, file_of, on_disk, partitions_in, same_file, span, straight_on,
+    bytes_below, disk_of, file_of, meet, on_disk, partitions_in, range, same_file, span,
+    straight_on,
 };
 use crate::backing_file::lower_device;
-use crate::list::{same_drive_as, udev};
+use crate::list::{main_area, same_drive_as, udev};
 use crate::roots::{Roots, file_name, list_dir, read_text};
 use crate::stack::{Below, FileTables, below};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,8 @@ pub(crate) struct Family {
     /// The target and what it is built of. A file behind a loop device is not followed: writing the
     /// device changes nothing but this file. A block device behind it is.
     pub below: BTreeSet<String>,
+    /// The main area of an eMMC of which the target is another: one chip.
+    pub chip: Option<String>,
     /// Partitions of the same disk that are not touched.
     pub siblings: BTreeSet<String>,
     /// Files behind the loop devices among all these, by `st_dev` and `st_ino`: the target's bytes too.
@@ -51,10 +54,17 @@ impl Family {
         let is_sibling = |part: &String| part != target && !twins.contains(part);
         let siblings = parts.into_iter().filter(is_sibling).collect();
         let shared = same.union(&twins).cloned().collect();
-        let above = above(roots, &shared);
+        // A loop device straight on the disk of a partition may have other bytes of it.
+        let is_apart = |upper: &str, under: &str| {
+            let is_on_disk = upper.starts_with("loop") && disk.as_deref() == Some(under);
+            is_on_disk && !meet(&bytes, &range(roots, upper))
+        };
+        let above = above(roots, &shared, &is_apart);
         let shown = same.iter().chain(&twins).chain(&below);
         let files = shown.filter_map(|name| file_of(roots, name)).collect();
-        Self { target: target.to_string(), disk, same, twins, above, below, siblings, files }
+        let chip = main_area(roots, &disk_of(roots, target));
+        let target = target.to_string();
+        Self { target, disk, same, twins, above, below, chip, siblings, files }
     }
 
     /// Whether a use of this device is a use of the target.
@@ -77,7 +87,7 @@ impl Family {
 
     /// What lies on the drives that are written: the target, what it is built of, and what else shows its bytes.
     pub fn on_same_drives(&self) -> impl Iterator<Item = &String> {
-        self.below.iter().chain(&self.twins)
+        self.below.iter().chain(&self.twins).chain(&self.chip)
     }
 
     /// All devices of which [`Family::has`] is true.
@@ -180,10 +190,15 @@ fn held_by(roots: &Roots, name: &str) -> Vec<String> {
     }
 }
 
-/// Everything built on `lower`, directly or over other devices, each with what it lies on.
+/// Everything built on `lower`, directly or over other devices, each with what it lies on, unless `is_apart` says
+/// that it has no bytes in common with the target.
 ///
 /// Looked at from both sides: what each device says to lie on, and the holders that each names.
-fn above(roots: &Roots, lower: &BTreeSet<String>) -> BTreeMap<String, String> {
+fn above(
+    roots: &Roots,
+    lower: &BTreeSet<String>,
+    is_apart: &dyn Fn(&str, &str) -> bool,
+) -> BTreeMap<String, String> {
     let tables = FileTables::read(roots);
     let mut edges: Vec<(String, String)> = Vec::new();
     for name in list_dir(&roots.sys.join("class/block")) {
@@ -191,7 +206,8 @@ fn above(roots: &Roots, lower: &BTreeSet<String>) -> BTreeMap<String, String> {
         let is_part = dir.join("partition").exists();
         for under in directly_below(roots, &tables, &name) {
             // Partitions that are concerned are in `lower` themselves; their siblings lie on the same disk too.
-            if !(is_part && lower.contains(&under)) {
+            let is_itself = is_part && lower.contains(&under);
+            if !is_itself && !is_apart(&name, &under) {
                 edges.push((name.clone(), under));
             }
         }
@@ -362,6 +378,22 @@ mod tests {
         assert!(family.above.is_empty(), "{family:?}");
         assert!(family.is_shared_in_part(&fake.roots, "loop5"));
         assert!(!Family::of(&fake.roots, "loop5").is_shared_in_part(&fake.roots, "loop5"));
+    }
+
+    #[test]
+    fn a_loop_device_elsewhere_on_the_disk_is_nothing_to_a_partition() {
+        let fake = Fake::two_disks();
+        fake.disk("virtual/block/loop1", (7, 1), 1 << 20);
+        fake.attrs("loop1", &[("loop/backing_file", "/dev/sda")]);
+        // sda1 has the second MiB, sda2 the third.
+        for (offset, users) in [(1 << 20, "sda1"), (2 << 20, "sda2"), (3 << 20, "")] {
+            fake.attrs("loop1", &[("loop/offset", &offset.to_string())]);
+            for name in ["sda1", "sda2"] {
+                let family = Family::of(&fake.roots, name);
+                assert_eq!(family.has("loop1"), name == users, "{name} at {offset}: {family:?}");
+            }
+            assert!(Family::of(&fake.roots, "sda").has("loop1"));
+        }
     }
 
     /// What holds a loop device says nothing of others over its file, nor of those straight on what it holds.

@@ -58,13 +58,27 @@ pub(crate) fn reason_against(disk: &RawDisk) -> Option<String> {
 pub(super) fn use_of(disk: &RawDisk) -> Option<String> {
     let roots = disk.roots();
     let family = Family::of(roots, &disk.device().name);
-    let mut checks = users::check(roots, &family);
-    checks.extend(pools::check(roots, &family, &[]));
+    let mut checks = shown(disk, &family);
     checks.extend(processes::check(roots, &family));
     checks.extend(flush::check(disk.kernel(), roots, &family));
-    // Those that are held already keep everybody else out.
-    checks.extend(twins::claim(disk.kernel(), roots, &family, disk.twins()).0);
     reasons(&checks)
+}
+
+/// Who uses a claimed device by now, programs that merely have it open aside.
+pub(crate) fn shown_use_of(disk: &RawDisk) -> Option<String> {
+    reasons(&shown(disk, &Family::of(disk.roots(), &disk.device().name)))
+}
+
+fn shown(disk: &RawDisk, family: &Family) -> Vec<Check> {
+    let roots = disk.roots();
+    let mut checks = users::check(roots, family);
+    checks.extend(pools::check(roots, family, &[]));
+    // Those that are held already keep everybody else out, and so do new ones from now on.
+    let mut twins = disk.twins();
+    let (found, claimed) = twins::claim(disk.kernel(), roots, family, &twins);
+    twins.extend(claimed);
+    checks.extend(found);
+    checks
 }
 
 /// Every reason of a refusal, in one line.

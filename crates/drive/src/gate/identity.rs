@@ -26,6 +26,7 @@ pub(crate) fn identify(roots: &Roots, place: &Place, facts: &Facts) -> Option<De
         physical_sector_bytes: facts.physical_sector_bytes,
         model,
         serial,
+        own_serial: None,
         wwn,
         disk_sequence: facts.disk_sequence,
         has_double: has_double(roots, &name),
@@ -58,9 +59,13 @@ fn has_double(roots: &Roots, name: &str) -> bool {
 
 /// The check `identity`: descriptor and sysfs must tell the same device.
 pub(crate) fn check(roots: &Roots, device: &DeviceIdentity) -> Check {
-    let said = [("serial", &device.serial), ("wwn", &device.wwn)]
-        .into_iter()
-        .filter_map(|(what, value)| Some(format!(", {what} {}", value.as_ref()?)));
+    let said = [
+        ("serial", &device.serial),
+        ("the drive's own serial", &device.own_serial),
+        ("wwn", &device.wwn),
+    ];
+    let said =
+        said.into_iter().filter_map(|(what, value)| Some(format!(", {what} {}", value.as_ref()?)));
     let model = device.model.as_deref().unwrap_or("no model");
     let evidence = format!(
         "{} {}, {model}{}, {}",
@@ -96,9 +101,13 @@ fn contradiction(roots: &Roots, device: &DeviceIdentity) -> Option<String> {
 /// In which way `now` is not the device that `then` was, in words.
 pub(crate) fn difference(then: &DeviceIdentity, now: &DeviceIdentity) -> Option<String> {
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
+    // One that does not answer this time tells nothing.
+    let owns = then.own_serial.as_ref().zip(now.own_serial.as_ref());
+    let own = |value: Option<&String>| value.cloned().unwrap_or_default();
     let sequence = |device: &DeviceIdentity| device.disk_sequence.map(|n| n.to_string());
     [
         ("serial number", text(&then.serial), text(&now.serial)),
+        ("own serial number", own(owns.map(|both| both.0)), own(owns.map(|both| both.1))),
         ("model", text(&then.model), text(&now.model)),
         ("world-wide name", text(&then.wwn), text(&now.wwn)),
         ("device number", then.number.clone(), now.number.clone()),

@@ -20,6 +20,9 @@ use std::path::Path;
 /// still ends: three seconds are given to it.
 const CLAIM_ATTEMPTS: u32 = 30;
 
+/// Largest sector in which the engines and the journal write.
+const SECTOR_BYTES_MAX: u32 = 4096;
+
 /// What one pass found.
 #[derive(Debug, Default)]
 pub(crate) struct Inspection {
@@ -182,6 +185,13 @@ fn writable(roots: &Roots, family: &Family, device: &DeviceIdentity, facts: &Fac
         let evidence =
             format!("{path} is read-only; look for a switch, or blockdev --setrw {path}");
         return refused("writable", evidence, &command);
+    }
+    if device.logical_sector_bytes > SECTOR_BYTES_MAX {
+        let sector = device.logical_sector_bytes;
+        let evidence = format!(
+            "its sectors have {sector} bytes, and sectors of more than {SECTOR_BYTES_MAX} are only read"
+        );
+        return refused("writable", evidence, &format!("blockdev --getss {path}"));
     }
     ok("writable", "the device takes writes")
 }

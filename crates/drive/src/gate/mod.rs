@@ -8,6 +8,7 @@ mod answer;
 mod checks;
 mod confirm;
 mod contents;
+mod exports;
 mod family;
 mod flush;
 mod give_back;
@@ -17,6 +18,7 @@ mod identity;
 mod in_use;
 mod inspect;
 mod kernel;
+mod meanwhile;
 mod overlap;
 mod places;
 mod pools;
@@ -35,7 +37,7 @@ pub use raw_disk::{RawDisk, WriteError};
 
 pub(crate) use family::{Family, partitions};
 pub(crate) use flush::{forget, settle};
-pub(crate) use give_back::{claim_to_give_back, reason_against, reasons};
+pub(crate) use give_back::{claim_to_give_back, reason_against, reasons, shown_use_of};
 pub(crate) use in_use::{mounts_on, uses_of};
 
 use crate::roots::Roots;

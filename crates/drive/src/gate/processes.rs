@@ -4,7 +4,7 @@
 use super::checks::{Use, unknown, uses};
 use super::family::Family;
 use super::reach::{self, Open};
-use super::users::{has_ended, processes};
+use super::users::{has_ended, hides_processes, processes};
 use crate::roots::{Roots, read_text};
 use drivescope_model::gate::Check;
 use std::fs;
@@ -54,8 +54,9 @@ pub(crate) fn check(roots: &Roots, family: &Family) -> Vec<Check> {
     let (found, hidden) = openers(roots, family);
     let (writers, readers): (Vec<Open>, Vec<Open>) = found.into_iter().partition(|o| o.writes);
     let writers: Vec<Use> = writers.iter().map(|open| writing(roots, open)).collect();
-    if writers.is_empty() && hidden > 0 {
-        let evidence = format!("{hidden} processes do not show what they have open");
+    if writers.is_empty() && (hidden > 0 || hides_processes(roots)) {
+        let who = if hidden > 0 { format!("{hidden} processes") } else { "others".to_string() };
+        let evidence = format!("{who} do not show what they have open");
         return vec![unknown("other programs", evidence, "sudo ls -l /proc/*/fd")];
     }
     let mut names: Vec<String> = readers.iter().map(|o| program(roots, &o.process)).collect();
@@ -70,7 +71,7 @@ pub(crate) fn check(roots: &Roots, family: &Family) -> Vec<Check> {
 
 fn writing(roots: &Roots, open: &Open) -> Use {
     let program = program(roots, &open.process);
-    let evidence = format!("{program} has {} {} for writing", open.device, open.how);
+    let evidence = format!("{program} has {} {}", open.device, open.how);
     Use::new(evidence, open.command.clone())
 }
 
@@ -179,6 +180,39 @@ mod tests {
             let check = outcome(&fake, "gate-sdx");
             assert_eq!(check.outcome == Outcome::Refused, refuses, "{how}: {check:?}");
             assert_eq!(check.evidence.contains("mapped into its memory"), refuses, "{check:?}");
+        }
+    }
+
+    /// `hidepid=invisible`: nothing is listed that could refuse to be read.
+    #[test]
+    fn processes_that_are_not_even_listed_may_have_it_open() {
+        let fake = opened("02100000");
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
+        for (options, is_known) in
+            [("hidepid=invisible", false), ("hidepid=2", false), ("rw", true)]
+        {
+            fake.mounts(&[&format!("9 1 0:22 / /proc rw - proc proc rw,{options}")]);
+            let check = outcome(&fake, "gate-sdx");
+            assert_eq!(check.outcome == Outcome::Ok, is_known, "{options}: {check:?}");
+        }
+        // Root sees all of them.
+        fake.mounts(&["9 1 0:22 / /proc rw - proc proc rw,hidepid=invisible"]);
+        fake.file("proc/1/comm", "init");
+        fs::create_dir_all(fake.path("proc/1/fd")).unwrap();
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
+    }
+
+    /// What is mapped the kernel does not forget, and the device itself is the only one whose memory follows its
+    /// writes.
+    #[test]
+    fn a_partition_that_is_mapped_to_be_read_keeps_what_it_has_read() {
+        let fake = opened("02100000");
+        fake.partition("gate-sdx", 1, (8, 1), 2048, 2048);
+        for (name, refuses) in [("gate-sdx1", true), ("gate-sdx", false), ("gate-sdy", false)] {
+            let line = format!("00400000-00500000 r--p 00000000 00:06 91     /dev/{name}\n");
+            fake.file("proc/812/maps", line);
+            let check = outcome(&fake, "gate-sdx");
+            assert_eq!(check.outcome == Outcome::Refused, refuses, "{name}: {check:?}");
         }
     }
 

@@ -6,6 +6,7 @@ use super::give_back::use_of;
 use super::identity;
 use super::inspect::Held;
 use super::kernel::Kernel;
+use super::meanwhile::Seen;
 use super::twins::Twin;
 use crate::roots::Roots;
 use drivescope_model::WriteLevel;
@@ -15,8 +16,8 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A claimed device. It cannot be copied, is only made by [`super::claim`], and keeps the kernel's
 /// exclusive claim and the advisory lock until it is dropped.
@@ -24,6 +25,8 @@ pub struct RawDisk {
     kernel: Box<dyn Kernel>,
     roots: Roots,
     held: Held,
+    /// Other devices with the same bytes, which are claimed with it.
+    twins: Mutex<Vec<Twin>>,
     request: Request,
     range: Range<u64>,
     device: DeviceIdentity,
@@ -32,6 +35,8 @@ pub struct RawDisk {
     open: Opened,
     /// What the look right before the first write found.
     last_look: OnceLock<Option<String>>,
+    /// What the last look in the middle of a test saw of the machine.
+    seen: Seen,
 }
 
 /// A range of bytes that engines may write: none at first.
@@ -100,8 +105,16 @@ pub enum WriteError {
         /// In which way.
         why: String,
     },
+    /// Another medium lies in the drive.
+    #[error(
+        "another medium may lie in {path} by now (it was changed, or the drive was reset), so no more is written; begin again with the right one"
+    )]
+    OtherMedium {
+        /// Which device.
+        path: String,
+    },
     /// Somebody uses the device since it was claimed.
-    #[error("nothing is written by this test: {why}; see to that, then begin again")]
+    #[error("no more is written by this test: {why}; see to that, then begin again")]
     InUse {
         /// Who, with the command that shows it.
         why: String,
@@ -124,14 +137,15 @@ impl RawDisk {
     pub(super) fn new(
         kernel: Box<dyn Kernel>,
         roots: Roots,
-        held: Held,
+        mut held: Held,
         request: Request,
         range: Range<u64>,
         device: DeviceIdentity,
         record: GateRecord,
     ) -> Self {
-        let (open, last_look) = (Opened::default(), OnceLock::new());
-        Self { kernel, roots, held, request, range, device, record, open, last_look }
+        let (open, last_look, seen) = (Opened::default(), OnceLock::new(), Seen::default());
+        let twins = Mutex::new(std::mem::take(&mut held.twins));
+        Self { kernel, roots, held, twins, request, range, device, record, open, last_look, seen }
     }
 
     /// What it was claimed for.
@@ -162,13 +176,16 @@ impl RawDisk {
     /// Begins a test that writes at this level. Engines may then write within the claimed range at
     /// `same-bytes` and `destroy`; at `restore` nowhere, until the journal has the originals of an area
     /// ([`crate::journal::Originals::protect`]); at `read` nowhere at all. Errors: a level above the
-    /// claimed one; somebody uses the device by now, since no claim of a loop device keeps others from its file.
+    /// claimed one; another medium lies in the drive; somebody uses the device by now, since no claim of a loop
+    /// device keeps others from its file.
     pub fn begin(&self, level: WriteLevel) -> Result<(), WriteError> {
         self.permit_level(level.max(WriteLevel::SameBytes))?;
         self.open.set(0..0);
-        let writes = level >= WriteLevel::SameBytes;
-        if let Some(why) = writes.then(|| use_of(self)).flatten() {
-            return Err(WriteError::InUse { why });
+        if level >= WriteLevel::SameBytes {
+            self.same_medium()?;
+            if let Some(why) = use_of(self) {
+                return Err(WriteError::InUse { why });
+            }
         }
         self.open.set(match level {
             WriteLevel::SameBytes | WriteLevel::Destroy => self.range.clone(),
@@ -183,8 +200,13 @@ impl RawDisk {
     }
 
     /// Other devices with the same bytes, which are claimed with it.
-    pub(super) fn twins(&self) -> &[Twin] {
-        &self.held.twins
+    pub(super) fn twins(&self) -> MutexGuard<'_, Vec<Twin>> {
+        self.twins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was seen of the machine when it was looked at last.
+    pub(super) fn seen(&self) -> &Seen {
+        &self.seen
     }
 
     /// Lets engines write there and nowhere else. Only the journal calls it.
@@ -240,7 +262,7 @@ impl RawDisk {
     }
 
     /// Writes originals back. The device was found to be the claimed one before they were saved, and the
-    /// descriptor is the same: there is nothing to look at that could keep them from going back.
+    /// descriptor is the same: only the medium in it may be another one by now.
     pub(crate) fn put_back(&self, bytes: &[u8], offset: u64) -> Result<(), WriteError> {
         self.permit_level(WriteLevel::Restore)?;
         self.permit(bytes.len(), offset)?;
@@ -248,6 +270,7 @@ impl RawDisk {
     }
 
     fn put(&self, bytes: &[u8], offset: u64) -> Result<(), WriteError> {
+        self.same_medium()?;
         let result = self.held.device.write_all_at(bytes, offset);
         result.map_err(|source| self.failed("write to", offset, source))
     }
@@ -276,6 +299,17 @@ impl RawDisk {
             true => Ok(()),
             false => Err(WriteError::Range { offset, length, sector, start, end }),
         }
+    }
+
+    /// An error if another medium lies in the drive than the claimed one. A reader of cards stays the same device,
+    /// and an open descriptor then leads to the next card: the kernel only counts the change.
+    pub fn same_medium(&self) -> Result<(), WriteError> {
+        let now = self.kernel.facts(&self.held.device);
+        // What fails here is told by the request that follows.
+        if now.is_err() || now.is_ok_and(|now| now.disk_sequence == self.device.disk_sequence) {
+            return Ok(());
+        }
+        Err(WriteError::OtherMedium { path: self.device.path.clone() })
     }
 
     /// In which way the device is not the claimed one any more: the path, the descriptor and sysfs

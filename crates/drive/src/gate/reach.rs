@@ -19,9 +19,9 @@ pub(super) struct Open {
     pub process: String,
     /// What it has.
     pub device: String,
-    /// How, in words: `open`.
+    /// How, in words: `open for writing`, if it can.
     pub how: &'static str,
-    /// Whether it can write.
+    /// Whether it can write, or would be in the way all the same.
     pub writes: bool,
     /// The command that shows it.
     pub command: String,
@@ -35,7 +35,12 @@ pub(super) fn apart(roots: &Roots, process: &str) -> Vec<String> {
         let other = thread.parse::<libc::pid_t>().unwrap_or(id);
         // SAFETY: the call compares two tasks by their numbers and touches no memory of ours.
         let order = unsafe { libc::syscall(libc::SYS_kcmp, id, other, KCMP_FILES, 0, 0) };
-        other != id && order > 0
+        // Where nobody may compare them (a container's rules, a kernel without kcmp) each is looked at.
+        let is_unknown = || {
+            let errno = std::io::Error::last_os_error().raw_os_error();
+            matches!(errno, Some(libc::EPERM | libc::EACCES | libc::ENOSYS))
+        };
+        other != id && (order > 0 || (order < 0 && is_unknown()))
     };
     let apart = threads.into_iter().filter(is_apart);
     apart.map(|thread| format!("{process}/task/{thread}")).collect()
@@ -68,7 +73,7 @@ impl Look<'_> {
         let found = names.iter().filter_map(|fd| {
             let device = self.behind(&self.dir.join("fd").join(fd))?;
             let command = format!("ls -l /proc/{}/fd", self.process);
-            Some(self.open(device, "open", self.writes(fd), command))
+            Some(self.open(device, "open for writing", self.writes(fd), command))
         });
         found.collect()
     }
@@ -136,20 +141,26 @@ impl Look<'_> {
         let found = fds.filter(is_ring).flat_map(files).filter_map(|(path, command)| {
             let device =
                 quick_look(&path).map_or_else(|| self.named(&path), |it| self.told(&it))?;
-            Some(self.open(device, "registered with io_uring", true, command))
+            Some(self.open(device, "registered with io_uring for writing", true, command))
         });
         found.collect()
     }
 
-    /// Shared mappings into which the process can write.
+    /// Shared mappings into which the process can write; and mappings of other devices with the target's bytes,
+    /// also those that only read: what the kernel keeps of these it cannot forget, so patterns would stay there.
     fn mapped(&self) -> Vec<Open> {
         let maps = fs::read(self.dir.join("maps")).unwrap_or_default();
         let maps = String::from_utf8_lossy(&maps).into_owned();
         let found = maps.lines().filter_map(Mapping::of).filter_map(|mapping| {
             let device = self.behind(&self.dir.join("map_files").join(&mapping.link));
             let device = device.or_else(|| self.named(Path::new(mapping.path)))?;
-            let command = format!("grep rw-s /proc/{}/maps", self.process);
-            Some(self.open(device, "mapped into its memory", true, command))
+            let keeps = self.family.has(&device) && device != self.family.target;
+            let command = format!("grep {} /proc/{}/maps", mapping.path, self.process);
+            let how = match mapping.is_written {
+                true => "mapped into its memory for writing",
+                false => "mapped into its memory, which would keep what it has read",
+            };
+            (mapping.is_written || keeps).then(|| self.open(device, how, true, command))
         });
         found.collect()
     }
@@ -160,10 +171,12 @@ struct Mapping<'l> {
     /// Its name below `map_files`.
     link: String,
     path: &'l str,
+    /// Whether it is shared and can be written.
+    is_written: bool,
 }
 
 impl<'l> Mapping<'l> {
-    /// A shared mapping of a file that can be written.
+    /// A mapping of a file.
     fn of(line: &'l str) -> Option<Self> {
         let mut fields = line.splitn(6, ' ');
         let (from, to) = fields.next()?.split_once('-')?;
@@ -173,7 +186,7 @@ impl<'l> Mapping<'l> {
         // Numbers stand there without the zeros in front of them.
         let plain = |number: &str| Some(format!("{:x}", u64::from_str_radix(number, 16).ok()?));
         let link = format!("{}-{}", plain(from)?, plain(to)?);
-        (is_written && path.starts_with('/')).then_some(Self { link, path })
+        path.starts_with('/').then_some(Self { link, path, is_written })
     }
 }
 

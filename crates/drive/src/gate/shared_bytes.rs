@@ -31,7 +31,7 @@ pub(super) fn on_disk(roots: &Roots, name: &str, bytes: &Range<u64>) -> Range<u6
     at(bytes.start)..at(bytes.end)
 }
 
-fn meet(one: &Range<u64>, other: &Range<u64>) -> bool {
+pub(super) fn meet(one: &Range<u64>, other: &Range<u64>) -> bool {
     one.start < other.end && other.start < one.end
 }
 

@@ -2,6 +2,7 @@
 //! devices.
 
 use super::checks::{Use, uses};
+use super::exports;
 use super::family::Family;
 use crate::mounts::{Mount, parse, swaps};
 use crate::roots::{Roots, list_dir, read_text};
@@ -53,6 +54,16 @@ fn tables(roots: &Roots) -> Tables {
     tables
 }
 
+/// Whether procfs is mounted so that it lists only the processes of this user (`hidepid` of proc(5)): then even
+/// the first one is missing.
+pub(crate) fn hides_processes(roots: &Roots) -> bool {
+    let hides = |mount: &Mount| {
+        let option = mount.option("hidepid");
+        mount.kind == "proc" && option.is_some_and(|how| !["", "0", "off"].contains(&how.as_str()))
+    };
+    !roots.proc.join("1").exists() && crate::mounts::mounts(roots).iter().any(hides)
+}
+
 /// Whether a file of a process cannot be read because the process is gone or a zombie: then it hides
 /// nothing.
 pub(crate) fn has_ended(error: &io::Error) -> bool {
@@ -90,7 +101,8 @@ fn mounts(roots: &Roots, family: &Family) -> Vec<Check> {
             let is_by_fuse = mount.kind.starts_with("fuse") && mount.source.starts_with('/');
             let may_be_file = mount.kind == "erofs" || is_by_fuse;
             let is_file = || fs::metadata(&mount.source).is_ok_and(|file| family.has_file(&file));
-            if may_be_file && is_file() {
+            // Nobody is asked for nothing: what is mounted may lie on a server that never answers.
+            if may_be_file && !family.files.is_empty() && is_file() {
                 let (kind, point) = (&mount.kind, mount.mount_point.display());
                 let what = format!("the file behind {} is mounted on {point}", family.target);
                 found.push(Use::new(format!("{what} ({kind})"), format!("findmnt --types {kind}")));
@@ -107,14 +119,18 @@ fn mounts(roots: &Roots, family: &Family) -> Vec<Check> {
     }
     let none = format!("none in {} mount namespaces", tables.read.len());
     let mut checks = uses("mounts", found, none);
-    if let (1.., [check]) = (tables.hidden, checks.as_mut_slice())
+    let hidden = match tables.hidden {
+        0 if hides_processes(roots) => Some("those of other users".to_string()),
+        0 => None,
+        count => Some(format!("{count} processes")),
+    };
+    if let (Some(hidden), [check]) = (hidden, checks.as_mut_slice())
         && check.outcome == Outcome::Ok
     {
         check.outcome = Outcome::Unknown;
-        check.evidence.push_str(&format!(
-            "; {} processes do not show theirs: the kernel's claim decides",
-            tables.hidden
-        ));
+        check
+            .evidence
+            .push_str(&format!("; {hidden} do not show theirs: the kernel's claim decides"));
         check.command = Some("sudo cat /proc/*/mountinfo".to_string());
     }
     checks
@@ -226,7 +242,7 @@ fn swap(roots: &Roots, family: &Family) -> Vec<Check> {
     uses("swap", found, "no swap area in use")
 }
 
-/// Device mapper, md, bcache and whatever else the kernel shows as built on the device.
+/// Device mapper, md, bcache and whatever else the kernel shows as built on the device, or gives to others.
 fn holders(roots: &Roots, family: &Family) -> Vec<Check> {
     let mut found = Vec::new();
     for name in family.above.keys().filter(|name| !name.starts_with("loop")) {
@@ -246,6 +262,7 @@ fn holders(roots: &Roots, family: &Family) -> Vec<Check> {
             found.push(Use::new(format!("{name} is registered with bcache"), command));
         }
     }
+    found.extend(exports::of(roots, family));
     let node = roots.node(&family.target);
     uses("holders", found, format!("nothing is built on it (lsblk {})", node.display()))
 }

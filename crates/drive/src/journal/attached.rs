@@ -2,13 +2,14 @@
 
 use super::claimed::Claimed;
 use super::concerned::{attached, shares_bytes};
+use super::familiar::stranger;
 use super::give_back::Step;
 use super::place::check_place;
 use super::recover::{Recovered, cannot_open, damage, discard_if_settled, nameless, recover};
 use super::scan::{Contents, scan};
 use super::storage::{StateFolder, is_made};
 use super::writer::{Journal, Settings};
-use super::{Disk, Folder, Identity, JournalError};
+use super::{Disk, Extent, Folder, Identity, JournalError};
 use crate::error::DriveError;
 use crate::gate::{self, RawDisk};
 use crate::roots::Roots;
@@ -150,9 +151,25 @@ pub fn begin(
     settings: Settings,
 ) -> Result<Journal<StateFolder>, JournalError> {
     check_place(roots, folder, target)?;
+    check_alone(roots, target)?;
     refuse_open(roots, &stack_of_name(roots, target), folder)?;
     let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, error))?;
     Ok(Journal::new(made, disk, settings))
+}
+
+/// Refuses a device beside which another one tells the same names and size: of a journal nobody could tell later
+/// to which of them its originals belong. Other ways to the same bytes are none.
+pub fn check_alone(roots: &Roots, target: &str) -> Result<(), JournalError> {
+    let Some(own) = Identity::of(roots, target) else { return Ok(()) };
+    let is_double = |(name, other): &(String, Identity)| {
+        name != target && own.difference(other).is_none() && !own.shows_same_bytes(other)
+    };
+    match attached(roots).into_iter().find(is_double) {
+        None => Ok(()),
+        Some((double, _)) => {
+            Err(JournalError::Double { device: target.to_string(), drive: own.to_string(), double })
+        }
+    }
 }
 
 fn cannot_use(folder: &Path, error: DriveError) -> JournalError {
@@ -197,8 +214,42 @@ pub fn restore(
     };
     let device = device_of(roots, &drive, &text)?;
     let disk = claim(roots, &device)?;
-    let identity = identity_of(roots, &disk)?;
-    recover(&mut folder, name, &mut Claimed { disk: &disk, identity: &identity }, on)
+    restore_claimed(roots, &mut folder, name, &disk, on)
+}
+
+/// Restores a claimed drive from the journal `name`. Errors: as [`recover`], and it has nothing of that run.
+pub(crate) fn restore_claimed(
+    roots: &Roots,
+    folder: &mut StateFolder,
+    name: &str,
+    disk: &RawDisk,
+    on: &mut dyn FnMut(Step),
+) -> Result<Recovered, JournalError> {
+    let identity = identity_of(roots, disk)?;
+    let mut claimed = Claimed { disk, identity: &identity };
+    if let Some(extent) = strange(folder, name, &mut claimed)? {
+        let (device, path) = (disk.device().path.clone(), folder.path(name).display().to_string());
+        return Err(JournalError::Stranger { device, path, extent });
+    }
+    recover(folder, name, &mut claimed, on)
+}
+
+/// The bytes by which the drive of this journal is told from one of the same names.
+fn strange(
+    folder: &StateFolder,
+    name: &str,
+    disk: &mut Claimed<'_>,
+) -> Result<Option<Extent>, JournalError> {
+    let path = folder.path(name).display().to_string();
+    let (mut file, _) = folder.look(name).map_err(|error| cannot_open(&path, error))?;
+    let contents = scan(&mut file, is_made(name))
+        .map_err(|error| JournalError::of_file("read", path.as_str(), error))?;
+    Ok(match contents {
+        Contents::Open(it) if it.header.drive.difference(disk.identity).is_none() => {
+            stranger(disk, &mut file, &it.saved)
+        }
+        _ => None,
+    })
 }
 
 /// Claims the device with this kernel name to write its originals back.
@@ -210,12 +261,16 @@ fn claim(roots: &Roots, name: &str) -> Result<RawDisk, JournalError> {
     })
 }
 
-/// Who a claimed device is.
+/// Who a claimed device is, by what it told itself as well.
 pub(super) fn identity_of(roots: &Roots, disk: &RawDisk) -> Result<Identity, JournalError> {
-    Identity::of(roots, &disk.device().name).ok_or_else(|| JournalError::NotFree {
-        device: disk.device().path.clone(),
+    let device = disk.device();
+    let known = Identity::of(roots, &device.name).ok_or_else(|| JournalError::NotFree {
+        device: device.path.clone(),
         why: "the kernel does not describe it any more".to_string(),
-    })
+    })?;
+    let told = device.own_serial.as_ref().or(device.serial.as_ref());
+    let own_serial = told.filter(|told| known.serial.as_ref() != Some(told)).cloned();
+    Ok(Identity { own_serial, ..known })
 }
 
 /// Kernel name of the one device that is this drive, or this partition of it.

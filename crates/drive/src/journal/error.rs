@@ -130,6 +130,30 @@ pub enum JournalError {
         /// Their names.
         devices: String,
     },
+    /// Another device could be taken for the one that is to be written.
+    #[error(
+        "{double} tells the same names and size as {device} ({drive}): nobody could tell to which of them the originals in a journal belong; detach {double}"
+    )]
+    Double {
+        /// The one that was to be written.
+        device: String,
+        /// Its names.
+        drive: String,
+        /// The other.
+        double: String,
+    },
+    /// A drive that tells the right names, and has nothing of the run.
+    #[error(
+        "{device} has nothing of the run that {path} is of: {extent} are neither what was saved nor test data, and nowhere else are any; it is another drive that tells the same names, or was written since; attach the one that was written, or remove that file if nothing is missing there"
+    )]
+    Stranger {
+        /// The device.
+        device: String,
+        /// The journal.
+        path: String,
+        /// The first such bytes.
+        extent: super::Extent,
+    },
     /// Somebody uses the drive, or it cannot be written; nothing was written.
     #[error(
         "cannot restore {device}: {why}; nothing was written: see to that, then run drivescope restore"

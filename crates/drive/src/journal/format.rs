@@ -251,6 +251,7 @@ mod tests {
         let drive = Identity {
             model: Some("WDC WD20EARS".into()),
             serial: Some("WD-1".into()),
+            own_serial: None,
             wwn: None,
             place: "devices/x".into(),
             file: None,

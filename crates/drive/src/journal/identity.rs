@@ -14,6 +14,10 @@ pub struct Identity {
     pub model: Option<String>,
     /// Serial number as reported.
     pub serial: Option<String>,
+    /// Serial number that the drive itself tells a claim, where the kernel has another or none. Only looked at
+    /// where both tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_serial: Option<String>,
     /// World-wide name.
     pub wwn: Option<String>,
     /// Where it is attached. Only looked at when the drive has neither serial number nor world-wide name:
@@ -53,6 +57,7 @@ impl Identity {
             attachment: attachment_of(roots, &disk),
             model: drive.model,
             serial: drive.serial,
+            own_serial: None,
             wwn: drive.wwn,
             disk_bytes: drive.capacity_bytes,
             start_bytes: if is_partition { sectors("start") } else { 0 },
@@ -103,6 +108,12 @@ impl Identity {
         })
     }
 
+    /// Whether both show the same bytes for certain: one file, or one world-wide name.
+    pub(super) fn shows_same_bytes(&self, other: &Self) -> bool {
+        let is_same_file = self.file.is_some() && self.file == other.file;
+        is_same_file || (self.wwn.is_some() && self.wwn == other.wwn)
+    }
+
     /// In which way `other` is in another place: the file of a loop device counts more than its name.
     fn place_difference(&self, other: &Self) -> Option<String> {
         let has_same_name = self.place == other.place;
@@ -141,6 +152,12 @@ impl Identity {
         differs("serial number", text(&self.serial), text(&other.serial))
             .or_else(|| differs("model", text(&self.model), text(&other.model)))
             .or_else(|| differs("size", self.disk_bytes.to_string(), other.disk_bytes.to_string()))
+            .or_else(|| {
+                let own = [&self.own_serial, &other.own_serial];
+                both(own[0], own[1])
+                    .then(|| differs("own serial number", text(own[0]), text(own[1])))
+                    .flatten()
+            })
             .or_else(|| {
                 both(&self.wwn, &other.wwn)
                     .then(|| differs("world-wide name", text(&self.wwn), text(&other.wwn)))
@@ -214,6 +231,7 @@ mod tests {
         Identity {
             model: Some("M".into()),
             serial: serial.map(str::to_string),
+            own_serial: None,
             wwn: None,
             place: "port 1".into(),
             file: None,
@@ -256,6 +274,22 @@ mod tests {
         assert_eq!(wwn("naa.1").difference(&moved(&wwn("naa.1"))), None);
         assert!(wwn("naa.1").difference(&wwn("naa.2")).unwrap().contains("naa.2"));
         assert_eq!(wwn("naa.1").difference(&unnamed), None, "same place, name hidden");
+    }
+
+    /// A dock has one serial number for whatever lies in it.
+    #[test]
+    fn a_drive_in_a_dock_is_known_by_its_own_serial_number() {
+        for serial in [None, Some("DOCK")] {
+            let own = |own: &str| Identity { own_serial: Some(own.into()), ..disk(serial) };
+            assert_eq!(own("WD-1").difference(&own("WD-1")), None);
+            let difference = own("WD-1").difference(&own("WD-2")).unwrap();
+            assert_eq!(difference, "its own serial number is WD-2, not WD-1");
+            // Nobody has asked it yet, or it was not asked when the journal was made.
+            assert_eq!(own("WD-1").difference(&disk(serial)), None);
+            assert_eq!(disk(serial).difference(&own("WD-1")), None);
+        }
+        let text = serde_json::to_string(&disk(None)).unwrap();
+        assert!(!text.contains("own_serial"), "{text}");
     }
 
     #[test]

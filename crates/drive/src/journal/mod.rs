@@ -42,6 +42,7 @@ mod claimed;
 mod concerned;
 mod error;
 mod extent;
+mod familiar;
 mod format;
 mod give_back;
 mod identity;
@@ -57,9 +58,10 @@ mod writer;
 mod tests;
 
 pub use crate::backing_file::BackingFile;
-pub use attached::{Listed, OpenJournal, begin, list, refuse_open, restore};
+pub use attached::{Listed, OpenJournal, begin, check_alone, list, refuse_open, restore};
 pub use error::JournalError;
 pub use extent::Extent;
+pub use familiar::is_test_data;
 pub use give_back::{Stage, Step};
 pub use identity::Identity;
 pub use originals::{Originals, file_bytes};
@@ -67,6 +69,9 @@ pub use place::{check_place, check_room, check_writable, state_folder};
 pub use recover::{Recovered, recover};
 pub use storage::{Folder, JournalFile, StateFolder};
 pub use writer::{Journal, Settings, WINDOW_BYTES};
+
+#[cfg(test)]
+pub(crate) use attached::restore_claimed;
 
 use std::io;
 

@@ -82,18 +82,24 @@ impl Originals {
             let wanted = area.end - area.start;
             return Err(JournalError::TooLarge { wanted, window: self.journal.window_bytes() });
         }
+        // What was saved must be of the medium that is written.
+        disk.same_medium().map_err(|error| JournalError::Changed { why: error.to_string() })?;
         disk.open(area);
         Ok(true)
     }
 
     /// Ends all writing by engines, writes the originals back, verifies them by reading, and removes the
-    /// journal. Nothing to do when nothing was saved. Errors: the journal stays.
+    /// journal. Nothing to do when nothing was saved. Errors: the journal stays; also when somebody has mounted
+    /// the same bytes by way of another device, under whom they would be changed.
     pub fn put_back(
         &mut self,
         disk: &RawDisk,
         on: &mut dyn FnMut(Step),
     ) -> Result<(), JournalError> {
         disk.open(0..0);
+        if let Some(why) = self.journal.is_open().then(|| gate::shown_use_of(disk)).flatten() {
+            return Err(JournalError::NotFree { device: disk.device().path.clone(), why });
+        }
         self.journal.give_back(&mut Claimed { disk, identity: &self.identity }, on)
     }
 }

@@ -7,7 +7,8 @@ use crate::mounts::{Mount, mount_of, mounts};
 use crate::roots::{Roots, split_dev};
 use crate::stack::stack_of_path;
 use rustix::fs::Access;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -15,9 +16,30 @@ use std::path::{Path, PathBuf};
 const FOLDER: &str = "drivescope/journals";
 
 /// `$XDG_STATE_HOME/drivescope/journals`, or `~/.local/state/drivescope/journals`. A variable that is
-/// empty or no absolute path counts as not set. Errors: there is neither.
+/// empty or no absolute path counts as not set; without `HOME`, as services of the system are, the home of this
+/// user is that of the system's own list. Errors: there is neither.
 pub fn state_folder() -> Result<PathBuf, JournalError> {
-    folder_of(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
+    let home = std::env::var_os("HOME").filter(|home| Path::new(home).is_absolute());
+    folder_of(std::env::var_os("XDG_STATE_HOME"), home.or_else(listed_home))
+}
+
+/// The home of the user who runs this, as `/etc/passwd` or what takes its place tells.
+fn listed_home() -> Option<OsString> {
+    const BYTES_MAX: usize = 64 << 10;
+    let mut texts: Vec<libc::c_char> = vec![0; BYTES_MAX];
+    // SAFETY: all zeros are an entry without texts, which is filled before anything of it is read.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut found = std::ptr::null_mut();
+    let user = rustix::process::geteuid().as_raw();
+    // SAFETY: entry, texts with their length, and the pointer outlive the call.
+    let failed =
+        unsafe { libc::getpwuid_r(user, &mut entry, texts.as_mut_ptr(), texts.len(), &mut found) };
+    if failed != 0 || found.is_null() || entry.pw_dir.is_null() {
+        return None;
+    }
+    // SAFETY: the call has left a text that ends with a zero within `texts`.
+    let home = unsafe { std::ffi::CStr::from_ptr(entry.pw_dir) };
+    Some(OsStr::from_bytes(home.to_bytes()).to_os_string())
 }
 
 fn folder_of(state: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, JournalError> {
@@ -68,10 +90,18 @@ pub fn check_writable(folder: &Path) -> Result<(), JournalError> {
     if here == folder && found.uid() != rustix::process::geteuid().as_raw() {
         return bad("it belongs to another user".to_string());
     }
+    if here == folder && is_open_to_others(found.mode()) {
+        return bad(format!("others may write there (chmod o-w {shown})"));
+    }
     match rustix::fs::access(here, Access::WRITE_OK | Access::EXEC_OK) {
         Ok(()) => Ok(()),
         Err(errno) => bad(format!("{shown} takes no files: {}", std::io::Error::from(errno))),
     }
+}
+
+/// Whether everybody may add files to a folder, or take them away, as they could with a journal that waits.
+pub(super) fn is_open_to_others(mode: u32) -> bool {
+    mode & 0o002 != 0
 }
 
 /// Refuses a folder whose file system has no room for a journal of `bytes`. A file system that does not
@@ -120,6 +150,19 @@ mod tests {
             assert_eq!(of(state, Some("/h")), path("/h/.local/state/drivescope/journals"));
         }
         assert_eq!(of(None, None), None);
+    }
+
+    /// Services of the system have no `HOME`: their journals and those of root's shell are the same.
+    #[test]
+    fn without_a_variable_the_home_is_what_the_system_lists() {
+        let user = rustix::process::geteuid().as_raw().to_string();
+        let lines = std::fs::read_to_string("/etc/passwd").unwrap();
+        let mut lines = lines.lines().map(|line| line.split(':').collect::<Vec<_>>());
+        let listed = lines.find(|fields| fields.get(2) == Some(&user.as_str()));
+        let expected = listed.and_then(|fields| fields.get(5).map(OsString::from));
+        if expected.is_some() {
+            assert_eq!(listed_home(), expected);
+        }
     }
 
     /// Two disks with a partition each, `sdb1` below dm-0; the folder of the test is on `on`.
@@ -178,6 +221,17 @@ mod tests {
         std::fs::write(path("file"), "x").unwrap();
         let told = |folder: &Path| check_writable(folder).map_err(|error| error.to_string());
         assert_eq!(told(dir.path()), Ok(()));
+        let set = |mode| {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(dir.path(), mode).unwrap();
+        };
+        for mode in [0o777, 0o1777, 0o702] {
+            set(mode);
+            let why = told(dir.path()).unwrap_err();
+            assert!(why.contains("others may write there (chmod o-w"), "{why}");
+        }
+        set(0o775);
+        assert_eq!(told(dir.path()), Ok(()));
         assert_eq!(told(&path("not/there/yet")), Ok(()));
         for name in ["file", "file/drivescope/journals"] {
             let why = told(&path(name)).unwrap_err();
@@ -191,6 +245,7 @@ mod tests {
             ("ext4", "rw,nobarrier", true),
             ("ext4", "rw,barrier=0", true),
             ("f2fs", "rw,fsync_mode=nobarrier", true),
+            ("bcachefs", "rw,journal_flush_disabled", true),
             ("ext4", "rw,barrier=1,stripe=16", false),
             ("f2fs", "rw,fsync_mode=posix", false),
         ] {

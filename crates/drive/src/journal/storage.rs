@@ -1,5 +1,6 @@
 //! Where journals lie: a folder of files that are locked while somebody works with them.
 
+use super::place::is_open_to_others;
 use crate::error::DriveError;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
@@ -81,14 +82,13 @@ impl StateFolder {
             make_durably(folder).map_err(fail)?;
         }
         let folder = Self::open(path).map_err(fail)?;
-        match is_own(&folder.dir).map_err(fail)? {
-            true => Ok(folder),
-            false => Err(DriveError::NoPermission {
-                what: "keep journals in",
-                path: path.to_path_buf(),
-                remedy: "it belongs to another user; set XDG_STATE_HOME to a folder of your own",
-            }),
-        }
+        let found = rustix::fs::fstat(&folder.dir).map_err(&fail)?;
+        let remedy = match is_own(&folder.dir).map_err(fail)? {
+            true if !is_open_to_others(found.st_mode) => return Ok(folder),
+            true => "others may write there; take that right away with chmod o-w",
+            false => "it belongs to another user; set XDG_STATE_HOME to a folder of your own",
+        };
+        Err(DriveError::NoPermission { what: "keep journals in", path: path.to_path_buf(), remedy })
     }
 
     /// Opens the folder; `None` if it is not there.

@@ -106,6 +106,11 @@ impl<F: Folder> Journal<F> {
         self.settings.window_bytes
     }
 
+    /// Whether it has originals that are not back.
+    pub(super) fn is_open(&self) -> bool {
+        self.window.is_some()
+    }
+
     /// Whether every byte of a range may be written now.
     pub fn is_protected(&self, range: &Range<u64>) -> bool {
         let extent = Extent::new(range.start, range.end.saturating_sub(range.start));

@@ -119,7 +119,16 @@ pub(crate) fn same_drive_as(roots: &Roots, disk: &str) -> Vec<String> {
         _ => full(&ours).is_some_and(|one| full(other) == Some(one)),
     };
     let others = list_dir(&roots.sys.join("block")).into_iter().filter(|name| *name != ours.name);
-    others.filter(|name| Device::open(roots, name).is_some_and(|d| is_twin(&d))).collect()
+    let is_other = |device: &Device| is_twin(device) && !identity::is_side_area(device);
+    others.filter(|name| Device::open(roots, name).is_some_and(|d| is_other(&d))).collect()
+}
+
+/// The main area of an eMMC of which this is another one: what boots the machine lies in those.
+pub(crate) fn main_area(roots: &Roots, name: &str) -> Option<String> {
+    let device = Device::open(roots, name).filter(identity::is_side_area)?;
+    let digits = device.name.strip_prefix("mmcblk")?.find(|c: char| !c.is_ascii_digit())?;
+    let main = &device.name[.."mmcblk".len() + digits];
+    roots.block_dir(main).map(|_| main.to_string())
 }
 
 /// The drive's temperature now, from a sensor of the kernel; cheap enough to ask during a run.

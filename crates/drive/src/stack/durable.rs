@@ -5,13 +5,14 @@ use crate::mounts::Mount;
 /// Why nothing is durable there after a sync, if so: the file system was told not to wait for its disk, or for its
 /// server.
 pub(super) fn forgets(mount: &Mount) -> Option<String> {
-    const OPTIONS: [(&str, &str); 6] = [
+    const OPTIONS: [(&str, &str); 7] = [
         ("volatile", ""),
         ("fsync", "volatile"),
         ("nobarrier", ""),
         ("barrier", "0"),
         ("fsync_mode", "nobarrier"),
         ("nostrictsync", ""),
+        ("journal_flush_disabled", ""),
     ];
     let is_set = |(key, value): &&(&str, &str)| mount.option(key).as_deref() == Some(*value);
     let (key, value) = OPTIONS.iter().find(is_set)?;

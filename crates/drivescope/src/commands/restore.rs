@@ -25,7 +25,11 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
     };
     if chosen.is_empty() {
         if code == Code::Ok {
-            output::print_line("no open restore journal; nothing to restore");
+            // Those of a run with another home lie elsewhere.
+            let folder = journal::state_folder()?;
+            let told =
+                format!("no open restore journal in {}; nothing to restore", folder.display());
+            output::print_line(&clean(&told));
         }
         return Ok(code);
     }

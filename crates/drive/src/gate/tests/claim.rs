@@ -286,7 +286,7 @@ fn everything_is_looked_at_again_before_the_first_write_and_only_then() {
 #[test]
 fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
     type Case = (fn(&Machine), &'static str, &'static str);
-    let cases: [Case; 11] = [
+    let cases: [Case; 12] = [
         (|m| m.change("sdb", |n| n.open = Some(Errno::NOMEDIUM)), "path", "no medium"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::ACCESS)), "path", "sudo"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::PERM)), "path", "rules of a container"),
@@ -296,6 +296,11 @@ fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
         (|m| m.change("sdb", |n| n.facts.read_only = true), "writable", "read-only"),
         (|m| m.fake.attrs("sdb", &[("ro", "1")]), "writable", "read-only"),
         (|m| m.change("sdb", |n| n.facts.size_bytes = 0), "writable", "no size"),
+        (
+            |m| m.change("sdb", |n| n.facts.logical_sector_bytes = 16384),
+            "writable",
+            "sectors have 16384 bytes",
+        ),
         (|m| m.fake.attrs("sdb", &[("size", "8")]), "identity", "its size changes"),
         (|m| m.fake.attrs("sdb", &[("dm/suspended", "1")]), "path", "dmsetup resume"),
     ];

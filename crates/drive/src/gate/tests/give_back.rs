@@ -64,8 +64,12 @@ fn a_use_that_comes_after_the_claim_keeps_originals_away() {
     // What was there is claimed too, and nobody else is given it: that counts for nothing.
     machine.change("sdk", |node| node.exclusive = Some(Errno::BUSY));
     assert_eq!(reason_against(&disk), None);
-    machine.upper("sdl", (8, 176), &[], &[("device/wwid", "naa.1")]);
+    // What comes is claimed as soon as it is seen, if nobody was faster.
+    machine.upper("sdm", (8, 192), &[], &[("device/wwid", "naa.1")]);
     assert_eq!(reason_against(&disk), None);
+    machine.change("sdm", |node| node.exclusive = Some(Errno::BUSY));
+    assert_eq!(reason_against(&disk), None);
+    machine.upper("sdl", (8, 176), &[], &[("device/wwid", "naa.1")]);
     machine.change("sdl", |node| node.exclusive = Some(Errno::BUSY));
     let why = reason_against(&disk).unwrap();
     assert!(why.contains("sdl, which reports to be the same drive as sdb is in use"), "{why}");
@@ -89,6 +93,31 @@ fn a_use_that_comes_after_the_claim_keeps_tests_from_writing() {
     assert!(why.contains("loop6 (same bytes as loop5) is mounted on /data"), "{why}");
     assert!(!disk.allows(512, 0));
     disk.begin(WriteLevel::Read).unwrap();
+}
+
+/// And so does each, now and then while it goes on.
+#[test]
+fn a_use_that_comes_in_the_middle_of_a_test_is_seen() {
+    let machine = Machine::of(&KINDS[4]);
+    let disk = machine.claim(machine.report(WriteLevel::SameBytes), &[]).unwrap();
+    disk.begin(WriteLevel::SameBytes).unwrap();
+    disk.still_free().unwrap();
+    // Something else of the machine.
+    machine.upper("loop7", (7, 7), &[], &[("loop/backing_file", "/srv/other.img")]);
+    machine.mounted("loop7", "/other", "ext4");
+    disk.still_free().unwrap();
+    machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+    disk.still_free().unwrap();
+    machine.mounted("loop6", "/data", "ext4");
+    for _ in 0..2 {
+        let why = disk.still_free().unwrap_err().to_string();
+        assert!(why.contains("loop6 (same bytes as loop5) is mounted on /data"), "{why}");
+    }
+    machine.mounts(&[]);
+    std::fs::remove_dir_all(machine.fake.path("sys/fs")).unwrap();
+    disk.still_free().unwrap();
+    machine.change("loop5", |node| node.facts.disk_sequence = Some(9));
+    assert!(disk.still_free().is_err());
 }
 
 #[test]

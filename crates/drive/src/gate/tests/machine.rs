@@ -185,6 +185,18 @@ impl Machine {
         self.answers(MODEL, SERIAL);
     }
 
+    /// The same with `sdb` in a dock on USB, which tells the kernel its own names, whatever lies in it.
+    pub fn in_dock() -> Self {
+        let machine = Self::without_target(SDB);
+        let place = "pci0000:00/usb2/2-1/2-1:1.0/host6/6:0:0:0";
+        machine.fake.scsi_disk(&format!("{place}/block/sdb"), (8, 16), SIZE);
+        machine.node("sdb", (8, 16), SIZE);
+        for (name, text) in [("vendor", "Dock"), ("model", "Station"), ("serial", SERIAL)] {
+            machine.fake.file(&format!("sys/devices/{place}/{name}"), text);
+        }
+        machine
+    }
+
     /// The same seen from a container: an overlay without the host's mounts, but with volumes for what the
     /// program keeps; no process of the host, and no database of udev. The kernel's claim, `/sys`,
     /// `/proc/swaps`, `/proc/fs` and `/proc/spl` know nothing of containers.

@@ -9,6 +9,7 @@ mod flush;
 mod give_back;
 mod kinds;
 mod machine;
+mod names;
 mod originals;
 mod pools;
 mod real;

@@ -128,3 +128,28 @@ fn a_journal_on_the_claimed_drive_or_too_small_for_the_area_is_refused() {
     let error = begin(&disk, &folder).unwrap_err();
     assert!(matches!(error, JournalError::SameDisk { .. }), "{error}");
 }
+
+/// A reader of cards: the device and its descriptor stay, the card does not.
+#[test]
+fn another_card_in_the_same_reader_is_never_written() {
+    let (machine, folder) = machine();
+    let disk = claimed(&machine, WriteLevel::Restore);
+    disk.begin(WriteLevel::Restore).unwrap();
+    let mut originals = begin(&disk, &folder).unwrap();
+    assert!(originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap());
+    disk.write_at(WriteLevel::Restore, &[9; 512], AREA.start).unwrap();
+    // The next card, with contents of its own.
+    machine.change("sdb", |node| node.facts.disk_sequence = Some(9));
+    machine.write("sdb", AREA.start, &vec![5; (AREA.end - AREA.start) as usize]);
+    let card = contents(&machine);
+    let error = originals.put_back(&disk, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, JournalError::NotRestored { .. }), "{error}");
+    assert!(error.to_string().contains("another medium may lie in /dev/sdb"), "{error}");
+    assert!(contents(&machine) == card, "originals of one card were written to another");
+    assert_eq!(list(&folder).unwrap().open.len(), 1, "they are kept");
+    for level in [WriteLevel::SameBytes, WriteLevel::Restore] {
+        let error = disk.begin(level).unwrap_err();
+        assert!(matches!(error, WriteError::OtherMedium { .. }), "{error}");
+        assert!(!disk.allows(512, AREA.start));
+    }
+}

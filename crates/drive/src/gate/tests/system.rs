@@ -1,5 +1,6 @@
 //! The running system, what this program keeps, and what lies beside them on the same drive.
 
+use super::kinds::KINDS;
 use super::machine::{Machine, allowed, check, refused};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Outcome;
@@ -165,6 +166,21 @@ fn a_logical_volume_on_the_system_disk_is_part_of_it() {
     machine.target = "dm-0";
     allowed(&machine.examine(WriteLevel::SameBytes));
     refused(&machine.confirmed(WriteLevel::Destroy), "system", "carries the running system");
+}
+
+/// What starts the machine lies in the boot areas of the same chip.
+#[test]
+fn the_boot_areas_of_the_chip_that_has_the_system_are_never_overwritten() {
+    let mut machine = Machine::of(&KINDS[3]);
+    machine.change("mmcblk1boot0", |node| node.facts.size_bytes = 4 << 20);
+    machine.target = "mmcblk1boot0";
+    let told = |machine: &Machine| machine.confirmed(WriteLevel::Destroy);
+    allowed(&told(&machine));
+    machine.with_part();
+    machine.fake.mounts(&["1 0 179:9 / / rw - ext4 /dev/mmcblk1p1 rw"]);
+    for level in [WriteLevel::Restore, WriteLevel::Destroy] {
+        refused(&machine.confirmed(level), "system", "mmcblk1 carries the running system");
+    }
 }
 
 #[test]

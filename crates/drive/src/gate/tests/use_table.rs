@@ -262,6 +262,50 @@ pub const BUILT: &[Use] = &[
         Same,
     ),
     (
+        "a namespace of the kernel's NVMe target",
+        |m| {
+            let namespace = "sys/kernel/config/nvmet/subsystems/nqn.1/namespaces/1";
+            m.fake.file(&format!("{namespace}/device_path"), format!("/dev/{}", m.with_part()));
+            m.fake.file(&format!("{namespace}/enable"), "1");
+        },
+        "holders",
+        "PART is given to others by the kernel's NVMe target",
+        Same,
+    ),
+    (
+        "a file of the kernel's SCSI target",
+        |m| {
+            let store = "sys/kernel/config/target/core/fileio_0/disk";
+            let file = format!("TCM FILEIO ID: 0        File: /dev/{}  Size: 9", m.kind.disk);
+            m.fake.file(&format!("{store}/info"), format!("Status: ACTIVATED  \n        {file}\n"));
+            m.fake.file(&format!("{store}/enable"), "1");
+        },
+        "holders",
+        "DISK is given to others by the kernel's SCSI target",
+        Same,
+    ),
+    (
+        "a disk that the kernel shows over USB",
+        |m| {
+            let unit = "sys/kernel/config/usb_gadget/g1/functions/mass_storage.0/lun.0";
+            m.fake.file(&format!("{unit}/file"), format!("/dev/{}", m.kind.disk));
+        },
+        "holders",
+        "DISK is given to others by the kernel's USB gadget",
+        Same,
+    ),
+    (
+        "the disk of a virtual machine of Xen",
+        |m| {
+            let (major, minor) = m.kind.number;
+            let place = "sys/bus/xen-backend/devices/vbd-1-51712/physical_device";
+            m.fake.file(place, format!("{major:x}:{minor:x}"));
+        },
+        "holders",
+        "DISK is given to others by the kernel's back end of Xen",
+        Same,
+    ),
+    (
         "a loop device straight on a partition",
         |m| {
             let file = format!("/dev/{}", m.with_part());

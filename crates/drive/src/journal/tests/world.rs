@@ -259,6 +259,7 @@ pub fn identity(start_bytes: u64) -> Identity {
     Identity {
         model: Some("Model".into()),
         serial: Some("S-1".into()),
+        own_serial: None,
         wwn: None,
         place: "here".into(),
         file: None,
