@@ -15,6 +15,7 @@ pub mod options;
 pub mod patterns;
 pub mod plan;
 pub mod reproduction;
+pub mod shortened;
 pub mod stopped;
 pub mod target;
 pub mod units;

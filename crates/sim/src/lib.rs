@@ -13,3 +13,4 @@ pub mod link;
 mod numbers;
 pub mod reproduce;
 pub mod ssd;
+mod timeline;

@@ -264,3 +264,7 @@ mod document_tests;
 #[cfg(test)]
 #[path = "library/wording_tests.rs"]
 mod wording_tests;
+
+#[cfg(test)]
+#[path = "library/planted_tests.rs"]
+mod planted_tests;

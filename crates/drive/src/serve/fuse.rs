@@ -12,7 +12,7 @@ use super::lateness::Books;
 use super::model_thread::{Message, Submission};
 use super::path_cost::Probe;
 use super::workers::Jobs;
-use drivescope_sim::device::{Op, Request as ModelRequest};
+use drivescope_sim::device::{Nanos, Op, Request as ModelRequest};
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
     INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
@@ -46,6 +46,8 @@ pub(super) struct DriveFile {
     pub(super) capacity: u64,
     pub(super) sector: u64,
     pub(super) trim: bool,
+    /// When the drive disappears.
+    pub(super) gone_at: Option<Nanos>,
     pub(super) backing: Arc<Backing>,
     pub(super) clock: Clock,
     pub(super) books: Arc<Books>,
@@ -66,8 +68,9 @@ pub(super) struct Owner {
 }
 
 impl DriveFile {
-    /// Hands a request to the model. If the model thread is gone the answer is dropped, which is EIO.
-    fn submit(&self, op: Op, offset: u64, len: u64, flight: &Arc<InFlight>) {
+    /// Hands a request to the model. If the model thread is gone the answer is dropped, which is EIO. Returns
+    /// whether the drive was still there when the request came.
+    fn submit(&self, op: Op, offset: u64, len: u64, flight: &Arc<InFlight>) -> bool {
         let arrival = self.clock.now();
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let request = ModelRequest { id, op, offset, len, fua: false };
@@ -76,12 +79,28 @@ impl DriveFile {
             request,
             flight: Arc::clone(flight),
         }));
+        self.gone_at.is_none_or(|gone_at| arrival < gone_at)
     }
 
     /// The same for the whole sectors around `bytes`.
-    fn submit_around(&self, op: Op, bytes: Range<u64>, flight: &Arc<InFlight>) {
+    fn submit_around(&self, op: Op, bytes: Range<u64>, flight: &Arc<InFlight>) -> bool {
         let first = bytes.start - bytes.start % self.sector;
-        self.submit(op, first, bytes.end.next_multiple_of(self.sector) - first, flight);
+        self.submit(op, first, bytes.end.next_multiple_of(self.sector) - first, flight)
+    }
+
+    /// Changes the contents, unless the drive has gone: then the model's answer is all there is.
+    fn change_data(
+        &self,
+        there: bool,
+        flight: Arc<InFlight>,
+        work: impl FnOnce(&Backing) -> Result<(), SysErrno> + Send + 'static,
+    ) {
+        self.move_data(flight, move |backing| {
+            if there {
+                work(backing)?;
+            }
+            Ok(Vec::new())
+        });
     }
 
     /// Moves the data of a request on another thread.
@@ -303,9 +322,9 @@ impl Filesystem for DriveFile {
                 Err(error) => reply.error(errno(error)),
             }),
         ));
-        self.submit_around(Op::Write, offset..offset + fitting, &flight);
+        let there = self.submit_around(Op::Write, offset..offset + fitting, &flight);
         let data = data.to_vec();
-        self.move_data(flight, move |backing| backing.write(offset, &data).map(|()| Vec::new()));
+        self.change_data(there, flight, move |backing| backing.write(offset, &data));
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _datasync: bool, reply: ReplyEmpty) {
@@ -330,10 +349,8 @@ impl Filesystem for DriveFile {
             PUNCH if !self.is_whole(offset, length) => reply.error(Errno::EINVAL),
             PUNCH => {
                 let flight = Arc::new(InFlight::new(Op::Trim, empty_answer(reply)));
-                self.submit(Op::Trim, offset, length, &flight);
-                self.move_data(flight, move |backing| {
-                    backing.punch(offset, length).map(|()| Vec::new())
-                });
+                let there = self.submit(Op::Trim, offset, length, &flight);
+                self.change_data(there, flight, move |backing| backing.punch(offset, length));
             }
             0 | libc::FALLOC_FL_KEEP_SIZE if offset.saturating_add(length) <= self.capacity => {
                 reply.ok();

@@ -40,7 +40,7 @@ pub use path_cost::PathCost;
 use crate::roots::Roots;
 use backing::Backing;
 use clock::Clock;
-use drivescope_sim::device::Device;
+use drivescope_sim::device::{Device, Nanos};
 use fuse::{DriveFile, FILE_NAME, Owner};
 use lateness::Books;
 use loop_device::{Looks, LoopDevice};
@@ -80,6 +80,8 @@ pub struct ServeOptions {
     /// Whether the drive has TRIM. Without it punching holes and discarding are refused, although the
     /// queue of a loop device announces them for any file.
     pub trim: bool,
+    /// When the model's drive disappears, after its power-on: what arrives from then on changes no contents.
+    pub gone_at: Option<Nanos>,
 }
 
 /// A simulated drive that is being served. Dropping it stops it like [`Server::stop`].
@@ -160,6 +162,7 @@ impl Server {
             capacity,
             sector: u64::from(sector),
             trim: options.trim,
+            gone_at: options.gone_at,
             backing: Arc::clone(backing),
             clock,
             books: Arc::clone(&books),

@@ -1,5 +1,6 @@
 //! `fault=`: what can be wrong with a simulated drive, by name.
 
+use drivescope_model::shortened::shortened;
 use drivescope_sim::library::{Kind, Model, Planted};
 
 /// When the drive of `gone` disappears.
@@ -43,6 +44,7 @@ pub(super) fn plant(
         return Err(format!("fault= names none; {} can have {}", model.name, possible(model)));
     }
     let Some((_, plant)) = FAULTS.iter().find(|(known, _)| *known == name) else {
+        let name = shortened(name);
         return Err(format!("no fault '{name}'; {} can have {}", model.name, possible(model)));
     };
     if let Some(why) = no_use(model, name) {

@@ -2,6 +2,7 @@
 
 use super::spec::SpecError;
 use drivescope_model::drive::Partition;
+use drivescope_model::shortened::shortened;
 
 /// Partition tables count in these, whatever the drive's sectors are.
 const SECTOR: u64 = 512;
@@ -15,7 +16,7 @@ pub(super) fn starts(text: &str, capacity_bytes: u64) -> Result<Vec<u64>, SpecEr
     };
     starts.filter(fits).ok_or_else(|| {
         let wanted = "ascending first sectors on the drive, such as 63,2048";
-        SpecError::Wrong(format!("partition={text} is not a list of {wanted}"))
+        SpecError::Wrong(format!("partition={} is not a list of {wanted}", shortened(text)))
     })
 }
 

@@ -4,10 +4,12 @@ use super::faults::{self, PathFaults};
 use super::model_file::{name_and_options, text_of};
 use super::{AnyDrive, SimulatedDrive, partitions};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
+use drivescope_model::shortened::{shortened, shortened_path};
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
 use drivescope_sim::fraud::{Fake, Fraud, SECTOR_BYTES};
 use drivescope_sim::library::{BUILT_IN, Kind, Model, Start};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Beginning of every simulated target.
@@ -27,7 +29,7 @@ const PART_UNIT: u64 = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     /// No such model.
-    #[error("no model '{name}'{}; drivescope sim list shows them", hint(.nearest.as_deref()))]
+    #[error("no model '{}'{}; drivescope sim list shows them", shortened(name), hint(.nearest.as_deref()))]
     UnknownModel {
         /// What was asked.
         name: String,
@@ -35,7 +37,11 @@ pub enum SpecError {
         nearest: Option<String>,
     },
     /// The model's file cannot be read.
-    #[error("cannot read the model {path}: {source}")]
+    #[error(
+        "cannot read the model {}: {source}; {}",
+        shortened_path(&path.to_string_lossy()),
+        remedy(.source)
+    )]
     Unreadable {
         /// Where.
         path: PathBuf,
@@ -45,6 +51,16 @@ pub enum SpecError {
     /// Anything wrong in the model or in what follows `?`.
     #[error("{0}")]
     Wrong(String),
+}
+
+fn remedy(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::PermissionDenied => "make it readable for this user",
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename => {
+            "check the path, or name a built-in model (drivescope sim list shows them)"
+        }
+        _ => "name another file, or a built-in model (drivescope sim list shows them)",
+    }
 }
 
 fn hint(nearest: Option<&str>) -> String {
@@ -124,17 +140,18 @@ impl Spec {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
         let wrong = |what: String| Err(SpecError::Wrong(what));
+        let shown = shortened(value);
         match key {
             "seed" => match value.parse() {
                 Ok(seed) => (self.start.seed, self.start.anywhere) = (seed, true),
                 Err(_) => {
                     let most = u64::MAX;
-                    return wrong(format!("seed={value} is not a whole number from 0 to {most}"));
+                    return wrong(format!("seed={shown} is not a whole number from 0 to {most}"));
                 }
             },
             "fill" => match value.parse() {
                 Ok(fill) if (0.0..=1.0).contains(&fill) => self.set_fill(fill),
-                _ => return wrong(format!("fill={value} must lie between 0 and 1")),
+                _ => return wrong(format!("fill={shown} must lie between 0 and 1")),
             },
             "fault" => {
                 for fault in value.split(',') {
@@ -146,7 +163,12 @@ impl Spec {
                 self.partitions = partitions::starts(value, self.model.capacity_bytes())?;
             }
             "fake" => self.fake = Some(parse_fake(value, self.model.capacity_bytes())?),
-            _ => return wrong(format!("'{key}' is not seed, fill, fault, partition or fake")),
+            _ => {
+                return wrong(format!(
+                    "'{}' is not seed, fill, fault, partition or fake",
+                    shortened(key)
+                ));
+            }
         }
         Ok(())
     }
@@ -285,7 +307,7 @@ impl Spec {
 fn parse_fake(text: &str, capacity_bytes: u64) -> Result<Fake, SpecError> {
     let malformed = || {
         let form = "write wrap:SIZE or cut:SIZE, perhaps with :CACHE behind";
-        SpecError::Wrong(format!("fake={text}: {form}"))
+        SpecError::Wrong(format!("fake={}: {form}", shortened(text)))
     };
     let (kind, sizes) = text.split_once(':').ok_or_else(malformed)?;
     let (real, cache) = sizes.split_once(':').unwrap_or((sizes, "0"));
@@ -299,7 +321,7 @@ fn parse_fake(text: &str, capacity_bytes: u64) -> Result<Fake, SpecError> {
     let whole = real_bytes.is_multiple_of(SECTOR_BYTES);
     if real_bytes == 0 || real_bytes >= capacity_bytes || !whole {
         let range = "must be whole sectors of 512 bytes, between one sector and the announced size";
-        return Err(SpecError::Wrong(format!("fake={text}: the real size {range}")));
+        return Err(SpecError::Wrong(format!("fake={}: the real size {range}", shortened(text))));
     }
     Ok(Fake { fraud, real_bytes, cache_bytes })
 }
@@ -371,11 +393,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_far_too_long_is_not_repeated_whole() {
+        let long = "x".repeat(500_000);
+        for (text, words) in [
+            (format!("sim:{long}"), "drivescope sim list"),
+            (format!("sim:./{long}.toml"), "check the path, or name a built-in model"),
+            (format!("sim:wd20ears?{long}=1"), "is not seed, fill, fault"),
+            (format!("sim:wd20ears?seed={long}"), "seed=xxx"),
+            (format!("sim:wd20ears?fill={long}"), "fill=xxx"),
+            (format!("sim:wd20ears?fault=gone,{long}"), "no fault 'xxx"),
+            (format!("sim:wd20ears?partition={long}"), "partition=xxx"),
+            (format!("sim:wd20ears?fake={long}"), "fake=xxx"),
+            (format!("sim:wd20ears?fake=cut:{}1", "0".repeat(500_000)), "fake=cut:000"),
+        ] {
+            let error = Spec::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(words) && error.len() < 400, "{} bytes: {words}", error.len());
+        }
+    }
+
+    #[test]
     fn mistakes_are_one_line_with_the_remedy() {
         for (text, words) in [
             ("sim:wd20ear", "did you mean 'wd20ears'"),
             ("sim:xyz", "drivescope sim list"),
-            ("sim:./missing.toml", "missing.toml"),
+            ("sim:./missing.toml", "./missing.toml: No such file"),
+            ("sim:./missing.toml", "check the path, or name a built-in model"),
             ("sim:wd20ears?fill=2", "between 0 and 1"),
             ("sim:wd20ears?seed=x", "whole number"),
             (

@@ -41,6 +41,7 @@ pub fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, F
         sector_bytes: identity.reported_logical_sector_bytes,
         rotational: spec.model.looks_rotating(),
         trim: spec.model.takes_trim(),
+        gone_at: spec.start.planted.gone_at,
     };
     // No signal ends this by itself: contents would be lost.
     signals.begin_held();

@@ -13,6 +13,7 @@ use crate::hdd::seek::SeekCurve;
 use crate::hdd::smr::Shingles;
 use crate::hdd::write_cache::WriteCache;
 use crate::hdd::zones::{sectors_needed, zone_formats};
+use crate::timeline::Timeline;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -52,6 +53,8 @@ pub struct HardDisk {
     pub(super) electronics_free: Nanos,
     /// When the interface has carried what the medium has served.
     pub(super) crossing_free: Nanos,
+    /// When the interface carries data, of whichever command.
+    pub(super) interface: Timeline,
     /// Earliest start of a media write that does not continue the last one.
     pub(super) write_from: Nanos,
     /// When the host last asked for something.
@@ -175,6 +178,7 @@ impl HardDisk {
             mechanism_free: 0,
             electronics_free: 0,
             crossing_free: 0,
+            interface: Timeline::default(),
             write_from: 0,
             last_activity: 0,
             clock: 0,
@@ -223,25 +227,41 @@ impl HardDisk {
         self.times.overheads[usize::from(self.wrote_last)].write
     }
 
-    /// Occupies the electronics for `overhead` from `at` on, then the interface for `len` bytes. Returns
-    /// when the overhead and when the transfer ends.
+    /// Occupies the electronics for `overhead` from `at` on, then the interface for `len` bytes, as soon as that
+    /// is free. Returns when the overhead and when the transfer ends.
     #[inline]
     pub(super) fn electronics(&mut self, at: Nanos, overhead: Nanos, len: u64) -> (Nanos, Nanos) {
         let ready = at.max(self.electronics_free) + overhead;
-        self.electronics_free = ready + len * self.times.byte_ps / 1000;
+        self.electronics_free = if len > 0 { self.carry(at, ready, len) } else { ready };
         (ready, self.electronics_free)
     }
 
-    /// When the data of a command that the medium serves from `start` to `end` have crossed the interface too: at
-    /// `end`, unless that is slower than the head.
+    /// Lets the interface carry `len` bytes from `from` on, or when it is free next; returns the end. Nobody will
+    /// ask for a time before `now` again.
     #[inline]
-    pub(super) fn crossed(&mut self, start: Nanos, end: Nanos, command: &Command) -> Nanos {
+    fn carry(&mut self, now: Nanos, from: Nanos, len: u64) -> Nanos {
+        let time = len * self.times.byte_ps / 1000;
+        self.interface.reserve(now, from, time) + time
+    }
+
+    /// When the data of a command that the medium serves from `start` to `end`, as begun at `now`, have crossed the
+    /// interface too: at `end`, unless that is slower than the head or has other data to carry.
+    #[inline]
+    pub(super) fn crossed(
+        &mut self,
+        now: Nanos,
+        start: Nanos,
+        end: Nanos,
+        command: &Command,
+    ) -> Nanos {
         let time = |bytes: u64| bytes * self.times.byte_ps / 1000;
         let len = command.request.len;
         let read = if command.writes() { 0 } else { len.min(command.count * self.sizes.physical) };
         // what is written, or was in the buffer, need not wait for the head
-        let before = command.ready.max(self.crossing_free) + time(len - read);
-        let carried = if read > 0 { before.max(start) + time(read) } else { before };
+        let free = command.ready.max(self.crossing_free);
+        let last = if read > 0 { start.max(end.saturating_sub(time(read))) } else { 0 };
+        let from = free.max(now).max(last.saturating_sub(time(len - read)));
+        let carried = self.carry(self.clock, from, len);
         self.crossing_free = carried;
         let end = end.max(command.ready);
         if carried > end {

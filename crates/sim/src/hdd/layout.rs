@@ -402,6 +402,20 @@ mod tests {
     }
 
     #[test]
+    fn zones_join_on_the_same_head_and_with_the_skew_of_a_cylinder() {
+        for (heads, band_cylinders) in [(1, 4), (2, 4), (3, 4), (2, 1), (3, 2), (4, 3)] {
+            let layout = layout(LayoutParams::Serpentine { band_cylinders }, heads);
+            let zones: Vec<_> = layout.zones().collect();
+            for pair in zones.windows(2) {
+                let ((.., before), (first, _, behind)) = (pair[0], pair[1]);
+                assert_eq!(layout.locate(first - 1).head, layout.locate(first).head, "{first}");
+                let sectors = PERIOD / u64::from(before) + PERIOD / u64::from(behind);
+                assert_eq!(layout.transfer_time(first - 1, 2), sectors + PERIOD / 10);
+            }
+        }
+    }
+
+    #[test]
     fn a_switch_slower_than_its_skew_costs_a_turn() {
         let formats = [zone(10, 100)];
         let order = LayoutParams::Cylinder;

@@ -216,7 +216,7 @@ impl HardDisk {
         let end = moved_end + effect.delay;
         self.mechanism_free = end;
         let outcome = if effect.fails { Outcome::MediaError } else { Outcome::Done };
-        let crossed = self.crossed(start, end, &command);
+        let crossed = self.crossed(at, start, end, &command);
         self.complete(command.request.id, crossed, outcome);
         if !command.writes() && !effect.fails {
             self.keep_and_read_on(end, &command, effect.delay > 0);

@@ -191,6 +191,7 @@ impl HardDisk {
         ] {
             *moment += time;
         }
+        self.interface.shift(time);
         pass.at += bytes;
     }
 }

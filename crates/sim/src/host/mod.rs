@@ -39,6 +39,10 @@ pub use page_cache::PageCache;
 pub use params::{HostParams, HostProblem, PAGE_BYTES};
 
 #[cfg(test)]
+mod cache_limit_tests;
+#[cfg(test)]
 mod cache_tests;
 #[cfg(test)]
 mod file_tests;
+#[cfg(test)]
+mod placement_tests;

@@ -2,6 +2,7 @@
 
 use super::culprit::{self, Culprit};
 use crate::numbers::plain;
+use drivescope_model::shortened::shortened;
 
 /// Where a mistake stands in `text` (first byte of the value, or of the table), and what it is, in one line.
 pub(super) fn mistake(text: &str, error: &toml::de::Error) -> (usize, String) {
@@ -31,16 +32,23 @@ fn in_words(message: &str) -> String {
             return format!("is {}; give {}", found_in_words(found), wanted_in_words(expected));
         }
     }
-    if let Some((found, expected)) =
-        message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected "))
-    {
-        return format!("is {}; give {}", in_quotes(found), in_quotes(expected));
+    if let Some((found, expected)) = unknown("variant", &message) {
+        return format!("is \"{}\"; give {}", shortened(found), in_quotes(expected));
+    }
+    if let Some((found, expected)) = unknown("field", &message) {
+        return format!("unknown field `{}`, expected {expected}", shortened(found));
     }
     if let Some(expected) = message.strip_prefix("invalid length ") {
         let length = expected.split(',').next().unwrap_or_default();
         return format!("has {length} values; give pairs [cylinders, ms]");
     }
     message
+}
+
+/// Of `unknown KIND `X`, expected Y`: X, which may be anything, and Y, which is ours.
+fn unknown<'m>(kind: &str, message: &'m str) -> Option<(&'m str, &'m str)> {
+    let found = message.strip_prefix("unknown ")?.strip_prefix(kind)?.strip_prefix(" `")?;
+    found.rsplit_once("`, expected ")
 }
 
 fn in_quotes(names: &str) -> String {
@@ -60,7 +68,10 @@ fn found_in_words(found: &str) -> String {
         number.map_or(text.to_string(), plain)
     };
     match found.split(' ').next() {
-        Some("string") => found.replacen("string", "the text", 1),
+        Some("string") => {
+            let text = found.trim_start_matches("string ").trim_matches('"');
+            format!("the text \"{}\"", shortened(text))
+        }
         Some("integer" | "floating" | "boolean") => value(),
         Some("map") => "a table".to_string(),
         Some("sequence") => "a list".to_string(),

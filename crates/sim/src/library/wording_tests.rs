@@ -109,3 +109,27 @@ fn mistakes_in_a_measured_list_are_told_with_their_place_in_it() {
         assert!(message.contains(words), "{second}: {message}");
     }
 }
+
+#[test]
+fn what_is_far_too_long_is_not_repeated_whole() {
+    let long = "x".repeat(500_000);
+    for (from, to, words) in [
+        ("heads = 6 ", format!("heads = \"{long}\" "), "heads: is the text \"xxx"),
+        ("heads = 6 ", format!("{long} = 6 "), "unknown field `xxx"),
+        ("\"hdd\"", format!("\"{long}\""), "kind: is \"xxx"),
+        ("\"sata-6g\"", format!("\"{long}\""), "preset: is \"xxx"),
+        ("\"square-root\"", format!("\"{long}\""), "profile: is \"xxx"),
+        ("count = 30", format!("count = \"{long}\""), "count: is the text \"xxx"),
+        ("= 4000787030016", format!("= {}", "9".repeat(500_000)), "capacity_bytes: "),
+        ("\"wd40efrx\"", format!("\"{long}\""), "name: has 500000 characters"),
+    ] {
+        let message = said("wd40efrx", from, &to);
+        assert!(
+            message.contains(words),
+            "{} bytes: {}",
+            message.len(),
+            &message[..200.min(message.len())]
+        );
+        assert!(message.len() < 1_000, "{} bytes: {words}", message.len());
+    }
+}

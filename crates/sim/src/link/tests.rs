@@ -98,23 +98,49 @@ fn a_command_pays_controller_latency_and_status_once() {
 }
 
 #[test]
-fn a_sata_flush_waits_for_queued_commands_and_holds_back_later_ones() {
+fn statuses_of_several_commands_overlap() {
+    let params = LinkParams { status_us: 40.0, ..plain(LinkParams::usb3_uas()) };
+    let mut link = Link::new(&params, parallel(64)).unwrap();
+    for i in 0..8 {
+        link.submit(0, request(i, Op::Read, i * 8192, 4096));
+    }
+    let ends: Vec<Nanos> = run_all(&mut link).iter().map(|c| c.at).collect();
+    assert_eq!(ends, [MS + 40_000; 8]);
+}
+
+#[test]
+fn an_impossible_request_is_refused_in_the_time_of_a_command() {
+    let mut link = Link::new(&LinkParams::usb3_uas(), parallel(1)).unwrap();
+    link.submit(MS, request(1, Op::Read, 100, 512));
+    let done = run_all(&mut link);
+    assert_eq!((done[0].outcome, done[0].at), (Outcome::Invalid, MS + 30_000));
+}
+
+#[test]
+fn a_sata_flush_or_trim_waits_for_queued_commands_and_holds_back_later_ones() {
+    for op in [Op::Flush, Op::Trim] {
+        waits_and_holds_back(op);
+    }
+}
+
+fn waits_and_holds_back(alone: Op) {
+    let len = if alone == Op::Trim { 4096 } else { 0 };
     let order = |params: LinkParams| {
         let mut link = Link::new(&plain(params), parallel(64)).unwrap();
         for i in 0..4 {
             link.submit(0, request(i, Op::Read, i * 8192, 4096));
         }
-        link.submit(0, request(4, Op::Flush, 0, 0));
+        link.submit(0, request(4, alone, 0, len));
         link.submit(0, request(5, Op::Read, 1 << 20, 4096));
         run_all(&mut link);
         let log = &link.inner().log;
         let at = |op: Op, offset: u64| {
             log.iter().find(|(_, r)| r.op == op && r.offset == offset).expect("sent").0
         };
-        (at(Op::Flush, 0), at(Op::Read, 1 << 20))
+        (at(alone, 0), at(Op::Read, 1 << 20))
     };
-    let (flush_at, read_at) = order(LinkParams::sata_6g());
-    assert!(flush_at >= MS && read_at >= flush_at + MS, "{flush_at} {read_at}");
+    let (alone_at, read_at) = order(LinkParams::sata_6g());
+    assert!(alone_at >= MS && read_at >= alone_at + MS, "{alone:?}: {alone_at} {read_at}");
     assert_eq!(order(LinkParams::pcie3_x4()), (0, 0));
 }
 

@@ -7,8 +7,8 @@ use super::die::Die;
 use super::ftl::Sink;
 use super::geometry::{Geometry, Ppn};
 use super::params::FlashParams;
-use super::timeline::Timeline;
 use crate::device::Nanos;
+use crate::timeline::Timeline;
 
 pub(super) fn ns(us: f64) -> Nanos {
     (us * 1000.0).round() as Nanos

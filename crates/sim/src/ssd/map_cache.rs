@@ -93,6 +93,17 @@ mod tests {
     }
 
     #[test]
+    fn pages_that_were_used_again_outlast_those_that_were_not() {
+        let mut cache = MapCache::new(4096.0 * 4.0, 64 * 1024);
+        let mut missed = |page: u32| cache.touch(page * 1024).is_some();
+        assert_eq!([0, 1, 2, 3, 0, 2].map(&mut missed), [true, true, true, true, false, false]);
+        // two others take the places of those used once
+        assert_eq!([4, 5].map(&mut missed), [true, true]);
+        assert_eq!([0, 2, 4, 5].map(&mut missed), [false; 4]);
+        assert_eq!([1, 3].map(&mut missed), [true, true]);
+    }
+
+    #[test]
     fn a_span_that_fits_stays() {
         let mut cache = MapCache::new(4096.0 * 64.0, 256 * 1024);
         for round in 0..3 {

@@ -25,7 +25,6 @@ mod slc_cache;
 mod stream;
 mod tags;
 mod thermal;
-mod timeline;
 mod write;
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::flash::ns;
 use super::params::PortParams;
-use super::timeline::Timeline;
 use crate::device::Nanos;
+use crate::timeline::Timeline;
 
 /// Which way data go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

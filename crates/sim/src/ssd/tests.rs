@@ -2,6 +2,7 @@
 
 mod garbage;
 mod latency;
+mod resources;
 mod slc;
 mod streams;
 mod trouble;

@@ -29,6 +29,32 @@ fn errors_of_the_model_reach_the_program() {
     }
 }
 
+#[test]
+fn a_drive_that_has_gone_keeps_what_it_had() {
+    if !can_run(false) {
+        return;
+    }
+    let place = Place::new();
+    let had = pattern(1, MIB);
+    let server = place.serve(instant());
+    open(server.path()).write_all_at(&had, 0).unwrap();
+    server.stop();
+    let options = ServeOptions { gone_at: Some(0), ..place.options() };
+    let gone = instant().failing(0..CAPACITY, Outcome::Gone);
+    let server = Server::start(Box::new(gone), &options).unwrap();
+    let file = open_direct(server.path());
+    assert_eq!(errno_of(write_direct(&file, 0, 4096)), libc::ENODEV);
+    let punch = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+    assert_eq!(rustix::fs::fallocate(&file, punch, 8192, 4096), Err(rustix::io::Errno::NODEV));
+    drop(file);
+    server.stop();
+    let server = place.serve(instant());
+    let mut read = vec![0; MIB];
+    open(server.path()).read_exact_at(&mut read, 0).unwrap();
+    assert!(read == had, "it is there again");
+    server.stop();
+}
+
 /// A small memory file system; unmounted when dropped.
 struct SmallFs(PathBuf);
 

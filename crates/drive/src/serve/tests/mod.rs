@@ -74,6 +74,7 @@ impl Place {
             sector_bytes: 512,
             rotational: true,
             trim: true,
+            gone_at: None,
         }
     }
 

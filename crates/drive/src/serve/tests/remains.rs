@@ -130,6 +130,7 @@ fn server_to_be_killed() {
         sector_bytes: 512,
         rotational: true,
         trim: true,
+        gone_at: None,
     };
     let server = Server::start(Box::new(instant()), &options).unwrap();
     let node = server.block_device().unwrap();

@@ -5,6 +5,8 @@ mod closed_form;
 mod destaging;
 mod faults;
 mod host;
+mod interface;
+mod limits;
 mod measured_set;
 mod models;
 mod on_paper;

@@ -7,7 +7,7 @@ use crate::device::Nanos;
 /// Reservations of a serial resource. A user takes the first gap that is long enough at or after the
 /// time its data are there, so that one who waits for a slow die does not hold up the others.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Timeline {
+pub(crate) struct Timeline {
     /// Busy spans, ascending, neither overlapping nor touching.
     busy: VecDeque<(Nanos, Nanos)>,
 }
@@ -15,7 +15,7 @@ pub(super) struct Timeline {
 impl Timeline {
     /// Reserves `len` at the first gap from `from` on, and returns its start. `now` is the present:
     /// nobody will ask for an earlier time again.
-    pub(super) fn reserve(&mut self, now: Nanos, from: Nanos, len: Nanos) -> Nanos {
+    pub(crate) fn reserve(&mut self, now: Nanos, from: Nanos, len: Nanos) -> Nanos {
         while self.busy.front().is_some_and(|span| span.1 <= now) {
             self.busy.pop_front();
         }
@@ -45,6 +45,13 @@ impl Timeline {
         }
         self.insert(index, start, len);
         start
+    }
+
+    /// Moves everything on by `time`.
+    pub(crate) fn shift(&mut self, time: Nanos) {
+        for span in &mut self.busy {
+            *span = (span.0 + time, span.1 + time);
+        }
     }
 
     /// Puts a span before `index` and joins it with neighbours that it touches.

@@ -1,0 +1,56 @@
+//! What a message repeats of a text from outside.
+
+use std::borrow::Cow;
+
+/// Most characters of a value, key or name that a message repeats: enough to find it again.
+pub const QUOTED_MAX_CHARS: usize = 60;
+/// Of these, how many are from its end.
+const END_CHARS: usize = 19;
+/// Longest path that the kernel takes (`PATH_MAX`, with the byte that ends it); longer ones name nothing.
+const PATH_MAX_BYTES: usize = 4095;
+
+/// A text as a message repeats it: whole, or beginning and end with `…` between.
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= QUOTED_MAX_CHARS {
+        return Cow::Borrowed(text);
+    }
+    let head: String = text.chars().take(QUOTED_MAX_CHARS - END_CHARS - 1).collect();
+    let tail: String = text.chars().skip(count - END_CHARS).collect();
+    Cow::Owned(format!("{head}…{tail}"))
+}
+
+/// A path as a message repeats it: whole, unless there cannot be one of that length.
+pub fn shortened_path(path: &str) -> Cow<'_, str> {
+    if path.len() <= PATH_MAX_BYTES { Cow::Borrowed(path) } else { shortened(path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_fits_stays_and_the_rest_keeps_both_ends(text in any::<String>(), times in 1usize..40) {
+            let text = text.repeat(times);
+            let shown = shortened(&text).into_owned();
+            let count = text.chars().count();
+            if count <= QUOTED_MAX_CHARS {
+                prop_assert_eq!(shown, text);
+            } else {
+                prop_assert_eq!(shown.chars().count(), QUOTED_MAX_CHARS);
+                let (head, tail) = shown.split_at(shown.rfind('…').unwrap());
+                prop_assert!(text.starts_with(head) || head.contains('…'));
+                prop_assert!(text.ends_with(tail.trim_start_matches('…')));
+            }
+        }
+    }
+
+    #[test]
+    fn paths_that_can_be_are_shown_whole() {
+        let possible = "a/".repeat(2000);
+        assert_eq!(shortened_path(&possible), possible);
+        assert_eq!(shortened_path(&"a/".repeat(3000)).chars().count(), QUOTED_MAX_CHARS);
+    }
+}

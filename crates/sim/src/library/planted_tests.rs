@@ -1,0 +1,87 @@
+//! Planted faults where and as large as docs/models.md says.
+
+use super::*;
+use crate::device::{Device, Nanos, Op, Outcome, Request};
+
+const BLOCK: u64 = 4096;
+
+fn model(name: &str) -> Model {
+    let text = BUILT_IN.iter().find(|(known, _)| *known == name).unwrap().1;
+    Model::parse(name, text).unwrap()
+}
+
+/// The first read of a drive, at `offset`: how long it takes, and how it ends.
+fn read(model: &Model, planted: Planted, offset: u64) -> (Nanos, Outcome) {
+    let start = Start { seed: 1, fill: 1.0, planted, ..Start::default() };
+    let mut drive = model.build(&start).unwrap();
+    drive.submit(0, Request { id: 1, op: Op::Read, offset, len: BLOCK, fua: false });
+    let mut done = Vec::new();
+    while done.is_empty() {
+        let next = drive.next_completion().unwrap();
+        drive.advance(next, &mut done);
+    }
+    (done[0].at, done[0].outcome)
+}
+
+/// What a fault adds to a read at `offset`, and how that ends.
+fn added(model: &Model, planted: Planted, offset: u64) -> (Nanos, Outcome) {
+    let (with, outcome) = read(model, planted, offset);
+    (with - read(model, Planted::default(), offset).0, outcome)
+}
+
+#[test]
+fn bad_regions_lie_in_the_middle_and_cost_what_is_said() {
+    let two_turns = 2 * 11_111_111;
+    let slow = Planted { slow_region: true, ..Planted::default() };
+    let failing = Planted { failing_region: true, ..Planted::default() };
+    for (name, planted, share, costs, ends) in [
+        ("wd40efrx", slow, 20, two_turns, Outcome::Done),
+        ("wd40efrx", failing, 1000, 2_000_000_000, Outcome::MediaError),
+        ("samsung-870evo-1tb", slow, 20, 1_000_000, Outcome::Done),
+        ("samsung-870evo-1tb", failing, 1000, 50_000_000, Outcome::MediaError),
+    ] {
+        let model = model(name);
+        let capacity = model.capacity_bytes();
+        let first = capacity / 2 / BLOCK * BLOCK;
+        let last = (first + capacity / share - 1) / BLOCK * BLOCK;
+        for inside in [first, first + capacity / share / 3 / BLOCK * BLOCK, last] {
+            assert_eq!(added(&model, planted, inside), (costs, ends), "{name} at {inside}");
+        }
+        for outside in [0, first - BLOCK, last + BLOCK] {
+            assert_eq!(added(&model, planted, outside), (0, Outcome::Done), "{name} at {outside}");
+        }
+    }
+}
+
+#[test]
+fn a_throttled_drive_runs_at_a_third_of_its_speed() {
+    let model = model("samsung-870evo-1tb");
+    let throttled = Planted { throttled: true, ..Planted::default() };
+    // beside the 10 µs of the link
+    let own = |planted| (read(&model, planted, 1 << 30).0 - 10_000) as f64;
+    let slower = own(throttled) / own(Planted::default());
+    assert!((slower - 3.0).abs() < 0.01, "{slower}");
+}
+
+#[test]
+fn what_a_host_can_ask_is_what_drive_and_bridge_let_pass() {
+    for (name, write_cache, rotating, trim) in [
+        ("wd40efrx", Some(true), true, false),
+        ("st8000as0002-smr", Some(true), true, true),
+        ("easystore-2tb", None, true, false),
+        ("samsung-870evo-1tb", Some(true), false, true),
+    ] {
+        let model = model(name);
+        assert_eq!(model.shows_write_cache(), write_cache, "{name}");
+        assert_eq!((model.looks_rotating(), model.takes_trim()), (rotating, trim), "{name}");
+    }
+    let text = BUILT_IN.iter().find(|(name, _)| *name == "samsung-870evo-1tb").unwrap().1;
+    let bridge = "[link.bridge]\nhides_rotation = true\nfirmware = \"B1\"\n\n[ssd]\n";
+    let enclosed = text.replacen("preset = \"sata-6g\"", "preset = \"usb3-uas\"", 1);
+    let enclosed = Model::parse("mine", &enclosed.replacen("[ssd]\n", bridge, 1)).unwrap();
+    // Linux takes what does not say for a disk; UAS lets TRIM pass, bulk-only does not
+    assert!(enclosed.looks_rotating() && enclosed.takes_trim());
+    assert_eq!(enclosed.shown().firmware, "B1");
+    let bulk_only = text.replacen("preset = \"sata-6g\"", "preset = \"usb3-bulk-only\"", 1);
+    assert!(!Model::parse("mine", &bulk_only).unwrap().takes_trim());
+}
