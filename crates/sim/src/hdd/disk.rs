@@ -244,8 +244,8 @@ impl HardDisk {
         self.interface.reserve(now, from, time) + time
     }
 
-    /// When the data of a command that the medium serves from `start` to `end`, as begun at `now`, have crossed the
-    /// interface too: at `end`, unless that is slower than the head or has other data to carry.
+    /// When the data of a command that the medium serves from `start` to `end`, as begun at `now`, have crossed
+    /// the interface too: at `end`, unless that is slower than the head or has other data to carry.
     #[inline]
     pub(super) fn crossed(
         &mut self,

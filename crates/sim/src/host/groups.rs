@@ -333,6 +333,9 @@ mod tests {
         assert_eq!(groups.take_at(goal - 10, 50, 1), Some(Run { start: goal - 10, len: 10 }));
         let near = groups.take_near(goal, 2048).expect("space");
         assert_eq!(near, Run { start: goal + 50, len: 2048 });
+        assert_eq!(groups.take_at(12 * GROUP_BLOCKS + 5000, 50, 50).map(|run| run.len), Some(50));
+        let behind = groups.take_near(12 * GROUP_BLOCKS + 5000, 2048).expect("space");
+        assert_eq!(behind.start, 12 * GROUP_BLOCKS + 5050, "not in front of the goal");
         let at_group_end = groups.take_near(11 * GROUP_BLOCKS - 10, 2048).expect("space");
         assert_eq!(at_group_end.start, goal + 50 + 2048, "in the same group first");
     }

@@ -64,6 +64,32 @@ fn large_files_without_room_there_follow_the_last_large_one_of_all() {
 }
 
 #[test]
+fn a_file_grows_behind_its_own_end_while_there_is_room() {
+    let mut files = tera();
+    let (films, first) = roomy_directory(&mut files, "films");
+    let (music, _) = roomy_directory(&mut files, "music");
+    let file = files.create(films).unwrap();
+    append(&mut files, file, CHUNK_BLOCKS);
+    add(&mut files, music, CHUNK_BLOCKS);
+    append(&mut files, file, CHUNK_BLOCKS);
+    assert_eq!(files.extents(file).unwrap(), [(first, 16 * MIB)]);
+}
+
+#[test]
+fn what_is_held_ahead_is_there_for_others_when_space_runs_out() {
+    let params = FsParams { reserved_pct: 0.0, ..FsParams::default() };
+    let mut files = Files::new(1 << 30, &params);
+    let growing: Vec<FileId> = (0..4).map(|_| files.create(ROOT).unwrap()).collect();
+    growing.iter().for_each(|&file| append(&mut files, file, 1025));
+    let left = files.available_bytes() / BLOCK_BYTES;
+    assert!(left > files.groups().free_blocks(), "some is held");
+    let last = files.create(ROOT).unwrap();
+    files.promise(last, 0, left * BLOCK_BYTES).unwrap();
+    files.place(last, 0, left).unwrap();
+    assert_eq!((files.available_bytes(), files.groups().free_blocks()), (0, 0));
+}
+
+#[test]
 fn files_of_up_to_sixteen_blocks_are_small() {
     for (blocks, large) in [(16, false), (17, true)] {
         let mut files = tera();

@@ -64,6 +64,29 @@ fn a_throttled_drive_runs_at_a_third_of_its_speed() {
 }
 
 #[test]
+fn what_was_never_written_is_read_without_the_flash() {
+    let model = model("samsung-870evo-1tb");
+    let read = |fill: f64| {
+        let mut drive = model.build(&Start { seed: 1, fill, ..Start::default() }).unwrap();
+        let offset = model.capacity_bytes() / 2 / BLOCK * BLOCK;
+        drive.submit(0, Request { id: 1, op: Op::Read, offset, len: BLOCK, fua: false });
+        while drive.next_completion().is_some_and(|at| at < 1_000_000) {
+            let at = drive.next_completion().unwrap();
+            let mut done = Vec::new();
+            drive.advance(at, &mut done);
+            if !done.is_empty() {
+                return (done[0].at + 500) / 1000;
+            }
+        }
+        unreachable!("a read takes less than a millisecond")
+    };
+    // µs, as docs/models.md has them
+    let (empty, less, full) = (read(0.0), read(0.3), read(1.0));
+    assert_eq!((empty, less), (38, 38));
+    assert!((80..95).contains(&full), "{full}");
+}
+
+#[test]
 fn what_a_host_can_ask_is_what_drive_and_bridge_let_pass() {
     for (name, write_cache, rotating, trim) in [
         ("wd40efrx", Some(true), true, false),

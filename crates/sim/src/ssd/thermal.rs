@@ -88,6 +88,16 @@ mod tests {
     }
 
     #[test]
+    fn at_rest_it_stays_as_warm_as_its_idle_power_makes_it() {
+        let mut drive = Thermal::new(thermal());
+        let warm = thermal().ambient_c + thermal().idle_w * thermal().resistance_c_per_w;
+        for second in [1, 10, 1000] {
+            drive.speed_at(second * 1_000_000_000);
+            assert!((drive.temperature_c() - warm).abs() < 1e-9, "{}", drive.temperature_c());
+        }
+    }
+
+    #[test]
     fn throttling_has_hysteresis() {
         let mut drive = Thermal::new(thermal());
         let mut now = 0;

@@ -77,6 +77,17 @@ fn the_arm_moves_during_the_pause() {
 }
 
 #[test]
+fn destaging_settles_after_a_movement() {
+    let flush = |write_settle_ms: f64| {
+        let mut params = small_drive();
+        params.write_settle_ms = write_settle_ms;
+        shortest_flush_ms(&params, &[(1000 << 20, 4096)])
+    };
+    let further = flush(3.0) - flush(0.5);
+    assert!((2.4..2.6).contains(&further), "{further}");
+}
+
+#[test]
 fn the_arm_moves_during_the_pause_of_a_write_through_as_well() {
     let (overhead_ms, block_ms) = (0.1, 4096.0 / 50e3);
     for gap_ms in [0.0, 1.5, 9.0, 30.0] {

@@ -5,7 +5,7 @@ use super::interface::serve;
 use super::{mechanism_of, small_drive};
 use crate::device::{Device, Nanos, Op, Request};
 use crate::hdd::HardDisk;
-use crate::hdd::params::{HddParams, SmrParams};
+use crate::hdd::params::{HddParams, RmwParams, SmrParams};
 use crate::hdd::schedule::Event;
 
 const KIB: u64 = 1024;
@@ -201,5 +201,53 @@ fn cleaning_begins_so_long_after_the_last_command() {
         assert!(host.disk.mechanism_free <= written, "{clean_idle_ms} ms are not over");
         host.rest(2000);
         assert!(host.disk.mechanism_free > host.now, "{clean_idle_ms} ms are over");
+    }
+}
+
+#[test]
+fn what_reading_ahead_has_promised_is_read_before_the_head_leaves() {
+    // at all angles
+    for far in (0..40).map(|n| 3000 * MIB + n * 16 * KIB) {
+        let mut host = Host::new(&small_drive());
+        host.one(Op::Read, 0, 64 * KIB);
+        // the head comes to this one in 4 ms
+        host.disk.submit(host.now, request(1001, Op::Read, 64 * KIB, 384 * KIB));
+        host.disk.submit(host.now + 1, request(1002, Op::Read, far, 4 * KIB));
+        let mut done = Vec::new();
+        host.disk.advance(host.now + 1_000_000_000, &mut done);
+        let at = |id| done.iter().find(|answer| answer.id == id).unwrap().at;
+        let parts = mechanism_of(&small_drive());
+        let way = parts.seek().time(parts.layout().locate(far / 512).cylinder);
+        assert!(at(1002) > at(1001) + way - 1_500_000, "{} and {}", at(1001), at(1002));
+    }
+}
+
+#[test]
+fn a_reader_that_goes_on_lets_reading_ahead_go_on_after_an_interruption() {
+    let mut host = Host::new(&small_drive());
+    let read = |host: &mut Host, at: u64| host.one(Op::Read, at * 64 * KIB, 64 * KIB);
+    read(&mut host, 0);
+    host.rest(50_000_000);
+    host.one(Op::Read, 2 << 30, 4 * KIB);
+    // 512 KiB are there; more than half of them is used
+    (1..7).for_each(|at| assert!(read(&mut host, at) < 1_000_000, "{at}"));
+    host.rest(50_000_000);
+    (7..14).for_each(|at| assert!(read(&mut host, at) < 1_000_000, "{at}"));
+}
+
+#[test]
+fn the_partial_end_of_a_stream_stays_for_the_rest() {
+    let mut params = patient();
+    params.physical_sector_bytes = 4096;
+    params.read_modify_write = Some(RmwParams { batch_sectors: 16, gap_ms: 0.4 });
+    // 64 sectors are a stream
+    for (len, first) in [(100 * KIB + 512, 100 * KIB + 512), (300 * KIB + 512, 300 * KIB)] {
+        let mut host = Host::new(&params);
+        host.one(Op::Write, 0, len);
+        host.disk.submit(host.now, request(99, Op::Flush, 0, 0));
+        while host.disk.write_cache.under_way().is_empty() {
+            host.rest(1000);
+        }
+        assert_eq!(host.disk.write_cache.under_way(), [(0, first)]);
     }
 }

@@ -90,6 +90,18 @@ fn a_port_has_a_rate_for_each_direction_and_a_price_for_each_command() {
 }
 
 #[test]
+fn a_read_of_many_pages_is_one_command_for_the_port() {
+    let read = |command_us: f64| {
+        let mut params = small();
+        // slower than the flash, so that the pages wait for it
+        params.port =
+            Some(PortParams { read_mb_s: 200.0, write_mb_s: 200.0, command_us, full_duplex: true });
+        one(&mut full(params), 0, Op::Read, 0, 8 * 32 * 1024)
+    };
+    assert_eq!(read(30.0) - read(0.0), 30_000);
+}
+
+#[test]
 fn retries_take_their_time_as_often_as_they_come() {
     for (share, retry_us) in [(0.1, 300.0), (0.5, 40.0)] {
         let mut params = small();
