@@ -1,5 +1,6 @@
 //! Tests of the whole drive, and the drives they use.
 
+mod behind_streams;
 mod causality;
 mod closed_form;
 mod destaging;
