@@ -274,6 +274,12 @@ impl ReadCache {
         self.uses
     }
 
+    /// First sector of a segment; none if it is empty.
+    #[inline]
+    pub fn start(&self, index: usize) -> Option<u64> {
+        self.segments[index].start
+    }
+
     /// First sector behind a segment; none if it is empty.
     pub fn end(&self, index: usize) -> Option<u64> {
         Some(self.stretches[self.place(index)?].end)

@@ -37,7 +37,11 @@ impl HardDisk {
             if self.write_cache.holds(byte, end) || self.are_arriving(byte, end) {
                 return self.answer_from_cache(at, &request, 0);
             }
-            if let Some(ahead) = self.read_ahead.filter(|a| a.from <= from && from <= a.limit) {
+            let has = |ahead: &ReadAhead| {
+                let oldest = self.read_cache.start(ahead.segment).unwrap_or(ahead.from);
+                (oldest.max(ahead.from)..=ahead.limit).contains(&from)
+            };
+            if let Some(ahead) = self.read_ahead.filter(has) {
                 // read-ahead has it or will come to it
                 return self.read_from_segment(at, request, (from, to), ahead.segment, ahead.from);
             }

@@ -7,6 +7,19 @@ use crate::hdd::params::LayoutParams;
 
 const MIB: u64 = 1 << 20;
 
+/// Read-ahead that has gone on for long holds what its segment holds, not all that it has passed.
+#[test]
+fn what_a_long_read_passed_long_ago_is_not_in_the_buffer() {
+    let mut host = Host::new(&small_drive());
+    host.run(1, (0..200).map(|i| (Op::Read, i * MIB, MIB)));
+    assert!(host.one(Op::Read, 200 * MIB - 8192, 4096) < 500_000, "the end of the pass");
+    for place in [150, 3, 198] {
+        let time = host.one(Op::Read, place * MIB, 4096);
+        assert!(time > 500_000, "{place} MiB: {time} ns");
+        host.run(1, (0..100).map(|i| (Op::Read, (200 + i) * MIB, MIB)));
+    }
+}
+
 /// A head switch that takes longer than its skew costs a turn, whether one transfer crosses it or two meet there.
 #[test]
 fn a_late_head_switch_costs_a_write_in_pieces_what_it_costs_a_read() {
