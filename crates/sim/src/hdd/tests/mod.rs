@@ -3,6 +3,7 @@
 mod behind_streams;
 mod causality;
 mod closed_form;
+mod computed;
 mod destaging;
 mod faults;
 mod host;
