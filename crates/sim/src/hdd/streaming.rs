@@ -198,7 +198,7 @@ impl HardDisk {
         let Some(pace) = self.pace(pass, stop) else {
             return;
         };
-        while !self.can_skip(pass.op) && pass.at < stop {
+        while !self.can_skip(pass) && pass.at < stop {
             self.step(pass, pass.at + pass.chunk);
         }
         self.read_ahead_counts_from_answers(pass);
@@ -208,7 +208,7 @@ impl HardDisk {
         let factor = if pace == 1.0 { SKIP_EXACT } else { SKIP_MEAN };
         let most = stop.saturating_sub(pass.at).min((pass.at - began).saturating_mul(factor));
         let bytes = most.min(zone_left * self.sizes.physical) / unit * unit;
-        if bytes > 0 && self.can_skip(pass.op) {
+        if bytes > 0 && self.can_skip(pass) {
             self.skip(pass, bytes, from, pace);
         }
     }
@@ -275,11 +275,12 @@ impl HardDisk {
             2 * period + 2 * (medium as f64 * pass.chunk as f64 / (pass.at - from) as f64) as Nanos;
         let as_long = (pass.now - began).abs_diff(medium) <= edges;
         let one_zone = zones.0 == zones.1 && zones == self.zones_of(pass);
+        let alone = others.is_some() && others == self.other_work(pass.op);
         Batch {
             time: pass.now - began,
             medium,
-            exact: held_up && carried && as_long && self.kept_pace(began, lag, pass.now),
-            counts: one_zone && others == self.other_work(pass.op) && others.is_some(),
+            exact: alone && held_up && carried && as_long && self.kept_pace(began, lag, pass.now),
+            counts: one_zone && alone,
         }
     }
 
@@ -298,14 +299,19 @@ impl HardDisk {
     }
 
     /// Whether the state is that of a stream and nothing else, so that it can be moved as a whole.
-    fn can_skip(&self, op: Op) -> bool {
-        match op {
-            Op::Write => self.write_cache.is_one_stretch() && self.queue.is_empty(),
-            _ => {
-                self.read_ahead.is_some()
-                    || (!self.queue.is_empty() && !self.write_cache.is_writing())
-            }
+    fn can_skip(&self, pass: &Pass) -> bool {
+        if pass.op != Op::Write {
+            return self.read_ahead.is_some()
+                || (!self.queue.is_empty() && !self.write_cache.is_writing());
         }
+        // the head may still be where earlier writes were
+        let (head, host) = (self.mechanism.next_sector(), self.sector_at(pass.at) + 1);
+        let tracks = 2 * self.mechanism.layout().track_sectors(head) * self.sizes.physical;
+        let inside = pass.chunk.saturating_mul(u64::from(pass.inside) + 2);
+        let most = (self.write_cache.limit_bytes() + tracks).saturating_add(inside);
+        self.write_cache.is_one_stretch()
+            && self.queue.is_empty()
+            && host.checked_sub(head).is_some_and(|sectors| sectors * self.sizes.physical <= most)
     }
 
     /// Moves the drive forward by `bytes`, as after that much more of the stream at `pace`. Time that is lost to
