@@ -170,6 +170,11 @@ pub trait Stream: Device {
         None
     }
 
+    /// How many answers had to wait for a medium that goes by by itself.
+    fn held_up(&self) -> u64 {
+        0
+    }
+
     /// Whether the medium set the pace of what was stepped from `began`, when its lag was `lag_then`, to
     /// `now`: it fell no further behind. The times of the answers cannot tell: a write is answered when a
     /// whole track has left the cache, up to a turn sooner or later.

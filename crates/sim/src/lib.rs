@@ -10,6 +10,7 @@ pub mod hdd;
 pub mod host;
 pub mod library;
 pub mod link;
+mod means;
 mod numbers;
 pub mod reproduce;
 pub mod ssd;

@@ -304,6 +304,11 @@ impl Layout {
         zone.first_sector + zone.sectors
     }
 
+    /// How many sectors the track that holds `sector` has.
+    pub fn track_sectors(&self, sector: u64) -> u64 {
+        u64::from(self.zone_of(sector.min(self.sectors - 1)).per_track)
+    }
+
     /// First sector of the track after the one that holds `sector`.
     pub fn next_track(&self, sector: u64) -> u64 {
         let zone = self.zone_of(sector);

@@ -72,10 +72,11 @@ impl Mechanism {
 
     /// When the transfer of `sector` at `place` can start, if the head sets out at `at`:
     /// max(seek, head switch), settling for a write, and the wait for the sector's angle. A transfer that
-    /// continues the last one does not move, since the format's skew makes room for that crossing.
+    /// continues the last one does not move, since the format's skew makes room for that crossing, or for most of
+    /// a switch to another head.
     #[inline]
     pub fn reach(&self, at: Nanos, sector: u64, place: &Place, write: bool) -> Nanos {
-        let there = if sector == self.next_sector { at } else { at + self.move_time(place, write) };
+        let there = at + self.way_to(sector, place, write);
         there + self.rotation.wait(there, place.angle)
     }
 
@@ -88,9 +89,21 @@ impl Mechanism {
         place: &Place,
         write: bool,
     ) -> Nanos {
-        let there = if sector == self.next_sector { at } else { at + self.move_time(place, write) };
-        let there = there.max(not_before);
+        let there = (at + self.way_to(sector, place, write)).max(not_before);
         there + self.rotation.wait(there, place.angle)
+    }
+
+    /// How long the head is on the way to a sector. Of crossings in a stream only head switches can be late, as
+    /// the sequential clock has it.
+    #[inline]
+    fn way_to(&self, sector: u64, place: &Place, write: bool) -> Nanos {
+        if sector != self.next_sector {
+            self.move_time(place, write)
+        } else if place.cylinder == self.cylinder && place.head != self.head {
+            self.head_switch
+        } else {
+            0
+        }
     }
 
     #[inline]

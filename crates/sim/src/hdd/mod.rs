@@ -6,13 +6,15 @@
 //! next), [`read_cache`] (with [`recency`]) and [`write_cache`] (what is in the buffer), [`smr`] (shingled
 //! recording), [`faults`]. [`params`] holds the physical parameters as a model file gives them. The drive
 //! itself takes requests in `disk`, decides what to do next in `schedule`, and does it in `reading`, `writing` and
-//! `shingled`; `streaming` computes long sequential passes at once; `truth` tells tests what is so.
+//! `shingled`; `streaming` computes long sequential passes at once, for which `moving` moves
+//! the drive on; `truth` tells tests what is so.
 
 mod bounds;
 mod disk;
 pub mod faults;
 pub mod layout;
 pub mod mechanism;
+mod moving;
 pub mod params;
 pub mod queue;
 pub mod read_cache;

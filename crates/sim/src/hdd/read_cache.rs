@@ -4,6 +4,7 @@
 //! least recently used one, and stretches that meet become one.
 
 use crate::hdd::recency::Recency;
+use std::ops::Range;
 
 /// A stretch of cached sectors, `start..end`, and the segment that holds it.
 #[derive(Debug, Clone, Copy)]
@@ -274,17 +275,45 @@ impl ReadCache {
         self.uses
     }
 
+    /// First sector of a segment; none if it is empty.
+    #[inline]
+    pub fn start(&self, index: usize) -> Option<u64> {
+        self.segments[index].start
+    }
+
     /// First sector behind a segment; none if it is empty.
     pub fn end(&self, index: usize) -> Option<u64> {
         Some(self.stretches[self.place(index)?].end)
     }
 
-    /// Moves one segment forward by `sectors` of `sector_bytes`, as a long stream would have done.
-    pub fn shift(&mut self, index: usize, sectors: u64, sector_bytes: u64) {
-        if let Some(Stretch { start, end, segment }) = self.forget(index) {
-            self.hold(Stretch { start: start + sectors, end: end + sectors, segment });
-            self.segments[index].next_byte += sectors * sector_bytes;
+    /// Sectors for which all segments together have room.
+    pub fn all_sectors(&self) -> u64 {
+        self.segments.len() as u64 * self.segment_sectors
+    }
+
+    /// Moves what is held of the sectors `within` forward by `sectors` of `sector_bytes`, as a long stream would
+    /// have done; what it comes to lie on is forgotten.
+    pub fn shift(&mut self, within: Range<u64>, sectors: u64, sector_bytes: u64) {
+        let moves = |s: &Stretch| s.start < within.end && within.start < s.end;
+        let (mut moved, still): (Vec<Stretch>, Vec<Stretch>) =
+            std::mem::take(&mut self.stretches).into_iter().partition(moves);
+        for stretch in &mut moved {
+            stretch.start += sectors;
+            stretch.end += sectors;
+            let segment = &mut self.segments[stretch.segment];
+            segment.start = Some(stretch.start);
+            segment.next_byte = segment.next_byte.saturating_add(sectors * sector_bytes);
         }
+        let low = moved.first().map_or(u64::MAX, |first| first.start);
+        let high = moved.iter().map(|stretch| stretch.end).max().unwrap_or(0);
+        let (mut held, covered): (Vec<Stretch>, Vec<Stretch>) =
+            still.into_iter().partition(|s| s.end < low || high < s.start);
+        for stretch in covered {
+            self.segments[stretch.segment].start = None;
+        }
+        held.append(&mut moved);
+        held.sort_by_key(|stretch| stretch.start);
+        self.stretches = held;
     }
 }
 

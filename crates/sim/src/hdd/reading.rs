@@ -37,7 +37,11 @@ impl HardDisk {
             if self.write_cache.holds(byte, end) || self.are_arriving(byte, end) {
                 return self.answer_from_cache(at, &request, 0);
             }
-            if let Some(ahead) = self.read_ahead.filter(|a| a.from <= from && from <= a.limit) {
+            let has = |ahead: &ReadAhead| {
+                let oldest = self.read_cache.start(ahead.segment).unwrap_or(ahead.from);
+                (oldest.max(ahead.from)..=ahead.limit).contains(&from)
+            };
+            if let Some(ahead) = self.read_ahead.filter(has) {
                 // read-ahead has it or will come to it
                 return self.read_from_segment(at, request, (from, to), ahead.segment, ahead.from);
             }
@@ -53,6 +57,7 @@ impl HardDisk {
     fn answer_from_cache(&mut self, at: Nanos, request: &Request, available: Nanos) {
         let overhead = self.overhead(false, false);
         let (_, sent) = self.electronics(at, overhead, request.len);
+        self.held_up += u64::from(available > sent);
         self.complete(request.id, sent.max(available), Outcome::Done);
     }
 
@@ -217,6 +222,7 @@ impl HardDisk {
         self.mechanism_free = end;
         let outcome = if effect.fails { Outcome::MediaError } else { Outcome::Done };
         let crossed = self.crossed(at, start, end, &command);
+        self.held_up += u64::from(crossed == end);
         self.complete(command.request.id, crossed, outcome);
         if !command.writes() && !effect.fails {
             self.keep_and_read_on(end, &command, effect.delay > 0);

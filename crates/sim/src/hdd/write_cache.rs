@@ -71,6 +71,11 @@ impl WriteCache {
             && self.in_flight.iter().all(|under_way| waiting.is_none_or(|w| *w.0 == under_way.1))
     }
 
+    /// Whether what waits is one stretch at most, whatever is under way.
+    pub fn waits_in_one_stretch(&self) -> bool {
+        self.dirty.len() <= 1
+    }
+
     /// Bytes held, stretches under way included.
     pub fn total_bytes(&self) -> u64 {
         self.dirty_bytes + self.in_flight_bytes

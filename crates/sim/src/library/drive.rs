@@ -61,4 +61,8 @@ impl Stream for Drive {
     fn lag(&self, now: Nanos) -> Option<i64> {
         of_either!(self, drive => drive.lag(now))
     }
+
+    fn held_up(&self) -> u64 {
+        of_either!(self, drive => drive.held_up())
+    }
 }

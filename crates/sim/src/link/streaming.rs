@@ -13,6 +13,8 @@ use crate::device::{Completion, Device, Nanos, Op, Request, Stream};
 const WARM_UP_BYTES: u64 = 256 << 20;
 /// A sample, long enough to average over the cycles of a drive's read-ahead.
 const SAMPLE_BYTES: u64 = 64 << 20;
+/// Parts of a sample in each of which the host must have waited for the medium if that sets the pace.
+const SAMPLE_PARTS: u64 = 4;
 /// Parts into which a pass is divided, each at least [`PART_MIN_BYTES`].
 const PARTS: u64 = 32;
 /// Shorter parts would not save anything.
@@ -28,40 +30,68 @@ struct Pass {
     at: u64,
     end: u64,
     now: Nanos,
+    /// Requests that are not answered.
+    under_way: u32,
+    /// What the link has added to computed stretches and still has to pass.
+    owed_ns: f64,
     done: Vec<Completion>,
 }
 
 impl<D: Device> Link<D> {
-    /// Steps `bytes` of a pass, or what is left of it. The time it took per byte, in ns.
-    fn step_pass(&mut self, pass: &mut Pass, bytes: u64) -> f64 {
-        let (began, first) = (pass.now, pass.at);
-        let stop = pass.end.min(pass.at + bytes);
-        let mut under_way = 0;
-        while pass.at < stop || under_way > 0 {
-            while pass.at < stop && under_way < pass.depth {
+    /// Steps `bytes` of a pass, or what is left of it; the requests sent last are then still under way.
+    fn step_pass(&mut self, pass: &mut Pass, bytes: u64) {
+        let stop = pass.end.min(pass.at.saturating_add(bytes));
+        loop {
+            while pass.at < stop && pass.under_way < pass.depth {
                 let len = pass.chunk.min(pass.end - pass.at);
                 let request =
                     Request { id: pass.at, op: pass.op, offset: pass.at, len, fua: false };
                 self.submit(pass.now, request);
                 pass.at += len;
-                under_way += 1;
+                pass.under_way += 1;
             }
-            let next = self.next_completion().expect("requests are under way");
-            self.advance(next, &mut pass.done);
-            pass.now = next;
-            under_way -= pass.done.len() as u32;
-            pass.done.clear();
+            if pass.at >= stop {
+                return;
+            }
+            self.wait_for_pass(pass);
         }
-        (pass.now - began) as f64 / (pass.at - first).max(1) as f64
+    }
+
+    fn wait_for_pass(&mut self, pass: &mut Pass) {
+        pass.now = self.next_completion().expect("requests are under way");
+        self.advance(pass.now, &mut pass.done);
+        pass.under_way -= pass.done.len() as u32;
+        pass.done.clear();
+    }
+
+    /// Waits for the answers to all that was sent, and lets the time pass that is owed.
+    fn drain_pass(&mut self, pass: &mut Pass) {
+        while pass.under_way > 0 {
+            self.wait_for_pass(pass);
+        }
+        if pass.owed_ns > 0.0 {
+            pass.now += pass.owed_ns as Nanos;
+            pass.owed_ns = 0.0;
+            self.advance(pass.now, &mut pass.done);
+        }
     }
 }
 
 impl<D: Stream> Link<D> {
-    /// Steps a sample. The time it took per byte, in ns; `None` if the drive's medium set the pace.
+    /// Steps a sample. The time it took per byte, in ns; `None` if the drive's medium set the pace: the host
+    /// waited for it in each part, and it never fell behind.
     fn sample(&mut self, pass: &mut Pass) -> Option<f64> {
-        let (began, lag) = (pass.now, self.inner.lag(pass.now));
-        let pace = self.step_pass(pass, SAMPLE_BYTES);
-        (!self.inner.kept_pace(began, lag, pass.now)).then_some(pace)
+        let (began, first, lag) = (pass.now, pass.at, self.inner.lag(pass.now));
+        let queue = pass.chunk.saturating_mul(u64::from(pass.depth.max(2)));
+        let part = (SAMPLE_BYTES / SAMPLE_PARTS).max(queue);
+        let mut held_up = true;
+        for _ in 0..SAMPLE_PARTS {
+            let before = self.inner.held_up();
+            self.step_pass(pass, part);
+            held_up &= self.inner.held_up() > before;
+        }
+        let pace = (pass.now - began) as f64 / (pass.at - first).max(1) as f64;
+        (!held_up || !self.inner.kept_pace(began, lag, pass.now)).then_some(pace)
     }
 
     /// Lets the drive compute `bytes` of a pass; how much it did, and its time per byte. Nothing if it
@@ -73,6 +103,7 @@ impl<D: Stream> Link<D> {
         if whole == 0 {
             return None;
         }
+        self.drain_pass(pass);
         let depth = (u64::from(pass.depth) * pieces).min(self.rules.depth) as u32;
         let end = self.inner.stream(pass.now, pass.op, pass.at, whole, piece, depth)?;
         let took = (end - pass.now) as f64 / whole as f64;
@@ -86,7 +117,6 @@ impl<D: Stream> Link<D> {
         self.step_pass(pass, WARM_UP_BYTES);
         let mut before = self.sample(pass);
         let part = ((pass.end - pass.at) / PARTS).max(PART_MIN_BYTES);
-        let mut owed = 0.0;
         while pass.end - pass.at > part + 2 * SAMPLE_BYTES {
             let Some((skipped, alone)) = self.skip(pass, part) else {
                 self.step_pass(pass, part - SAMPLE_BYTES);
@@ -96,15 +126,11 @@ impl<D: Stream> Link<D> {
             // The first requests after a computed stretch are not the rule.
             self.step_pass(pass, SAMPLE_BYTES / 4);
             let after = self.sample(pass);
-            owed += owed_per_byte(before, after, alone) * skipped as f64;
-            if owed > 0.0 {
-                pass.now += owed as Nanos;
-                owed = 0.0;
-                self.advance(pass.now, &mut pass.done);
-            }
+            pass.owed_ns += owed_per_byte(before, after, alone) * skipped as f64;
             before = after;
         }
-        self.step_pass(pass, u64::MAX - pass.at);
+        self.step_pass(pass, u64::MAX);
+        self.drain_pass(pass);
     }
 }
 
@@ -136,7 +162,8 @@ impl<D: Stream> Stream for Link<D> {
             return None;
         }
         let done = Vec::new();
-        let mut pass = Pass { op, chunk, depth, at: offset, end, now, done };
+        let mut pass =
+            Pass { op, chunk, depth, at: offset, end, now, under_way: 0, owed_ns: 0.0, done };
         self.run_parts(&mut pass);
         Some(pass.now)
     }

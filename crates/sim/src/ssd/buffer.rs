@@ -153,11 +153,6 @@ impl Buffer {
         self.used
     }
 
-    /// Units that can wait for their program to begin, besides those of an unfinished row.
-    pub(super) fn room_beside_row(&self) -> u32 {
-        self.capacity.saturating_sub(self.geometry.row_units(false) / 2)
-    }
-
     /// Sets the state after a stretch that was computed as a whole: `backlog` units that will have
     /// been programmed, at an even rate, by `drained`, and `waiting` units of an unfinished row.
     pub(super) fn set(&mut self, now: Nanos, backlog: u32, drained: Nanos, waiting: u32) {

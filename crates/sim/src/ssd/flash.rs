@@ -4,6 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::die::Die;
+use super::even_load::Load;
 use super::ftl::Sink;
 use super::geometry::{Geometry, Ppn};
 use super::params::FlashParams;
@@ -64,6 +65,8 @@ pub(super) struct Flash {
     rng: Xoshiro256PlusPlus,
     /// The last stripe a copy has read, so that its other units need no second page read.
     copied_stripe: Option<u32>,
+    /// All work that writes have brought so far.
+    pub(super) load: Load,
 }
 
 impl Flash {
@@ -75,6 +78,7 @@ impl Flash {
             slowdown: 1.0,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             copied_stripe: None,
+            load: Load::default(),
             geometry,
         }
     }
@@ -150,18 +154,23 @@ impl Flash {
         page as f64 + self.times.retry as f64 * self.times.retry_share
     }
 
-    /// How long dies and channels need, loaded evenly and at full speed, for `die_ns` of other work,
-    /// copying `moved` units and programming `units` units of the host. Transfers go on beside the work
-    /// of the dies.
-    pub(super) fn even_load_ns(&self, die_ns: f64, moved: u64, units: u32, slc: bool) -> f64 {
-        let (moved, units) = (moved as f64, f64::from(units));
+    /// How long dies and channels need for a load that is spread evenly, at full speed. Transfers go on beside the
+    /// work of the dies.
+    pub(super) fn even_load_ns(&self, load: &Load) -> f64 {
         let per_unit = |slc: bool| {
             let time = if slc { self.times.slc_program } else { self.times.program };
             time as f64 / f64::from(self.geometry.program_units(slc))
         };
-        let dies = die_ns + units * per_unit(slc) + moved * per_unit(false);
-        let channels = (units + 2.0 * moved) * self.times.unit_transfer;
+        let [units, slc_units] = load.host_units.map(|units| units as f64);
+        let moved = load.moved as f64;
+        let dies = load.die_ns + slc_units * per_unit(true) + (units + moved) * per_unit(false);
+        let channels = (units + slc_units + 2.0 * moved) * self.times.unit_transfer;
         (dies / f64::from(self.geometry.dies)).max(channels / f64::from(self.geometry.channels))
+    }
+
+    /// Whether programs, erases or copies are under way or waiting at `at`.
+    pub(super) fn writes_at(&self, at: Nanos) -> bool {
+        self.dies.iter().any(|die| die.writes_at(at))
     }
 
     /// Saving one stripe in pages of one bit per cell.
@@ -199,6 +208,7 @@ impl Flash {
             let stripe = (from + done) / self.geometry.stripe;
             if self.copied_stripe != Some(stripe) {
                 self.copied_stripe = Some(stripe);
+                self.load.die_ns += self.mean_read_ns(place.level, slc);
                 let len = self.read_time(place.level, slc);
                 let die = &mut self.dies[place.die as usize];
                 let start = die.free_from(at);
@@ -220,6 +230,7 @@ pub(super) struct FlashSink<'a> {
 
 impl Sink for FlashSink<'_> {
     fn moved(&mut self, from: Ppn, from_slc: bool, to: Ppn, units: u32) {
+        self.flash.load.moved += u64::from(units);
         self.flash.copy_reads(self.now, self.at, from, from_slc, units);
         let geometry = self.flash.geometry;
         for_programs(&geometry, to, units, false, |die, _| {
@@ -228,6 +239,8 @@ impl Sink for FlashSink<'_> {
     }
 
     fn opened(&mut self, _block: u32) {
+        let erases = self.flash.times.erase as f64 * f64::from(self.flash.geometry.dies);
+        self.flash.load.die_ns += erases;
         let len = self.flash.paced(self.flash.times.erase);
         for die in &mut self.flash.dies {
             let start = die.free_from(self.at);

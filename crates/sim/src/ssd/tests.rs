@@ -1,5 +1,6 @@
 //! Closed-form checks of the whole drive.
 
+mod computed;
 mod garbage;
 mod latency;
 mod resources;

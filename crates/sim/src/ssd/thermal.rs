@@ -4,7 +4,10 @@ use super::params::ThermalParams;
 use crate::device::Nanos;
 
 /// The temperature is brought up to date at most this often; it changes over seconds.
-const UPDATE_INTERVAL: Nanos = 5_000_000;
+pub(super) const UPDATE_INTERVAL: Nanos = 5_000_000;
+
+/// What is near a temperature.
+const NEAR_C: f64 = 1.0;
 
 /// The temperature of a drive.
 #[derive(Debug, Clone)]
@@ -32,8 +35,13 @@ impl Thermal {
         self.params.throttle_start_c
     }
 
-    pub(super) fn time_constant_ns(&self) -> f64 {
-        self.params.time_constant_s * 1e9
+    /// Whether the temperature is near the one at which throttling begins, or ends.
+    pub(super) fn is_about_to_change(&self) -> bool {
+        (self.temperature_c - self.next_limit_c()).abs() < NEAR_C
+    }
+
+    fn next_limit_c(&self) -> f64 {
+        if self.throttling { self.params.throttle_stop_c } else { self.params.throttle_start_c }
     }
 
     pub(super) fn add_read(&mut self, bytes: u64) {
@@ -55,12 +63,7 @@ impl Thermal {
             let settled = self.params.ambient_c + power_w * self.params.resistance_c_per_w;
             let left = (-elapsed_s / self.params.time_constant_s).exp();
             self.temperature_c = settled + (self.temperature_c - settled) * left;
-            let limit = if self.throttling {
-                self.params.throttle_stop_c
-            } else {
-                self.params.throttle_start_c
-            };
-            self.throttling = self.temperature_c >= limit;
+            self.throttling = self.temperature_c >= self.next_limit_c();
         }
         if self.throttling { self.params.throttle_factor } else { 1.0 }
     }

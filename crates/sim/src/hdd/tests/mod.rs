@@ -1,7 +1,9 @@
 //! Tests of the whole drive, and the drives they use.
 
+mod behind_streams;
 mod causality;
 mod closed_form;
+mod computed;
 mod destaging;
 mod faults;
 mod host;

@@ -56,8 +56,8 @@ fn a_read_pass_is_computed_in_every_zone() {
     let params = small_drive();
     let mut host = Host::new(&params);
     host.disk.stream(0, Op::Read, 0, params.capacity_bytes, MIB, 1).unwrap();
-    // both ends are stepped, 152 MiB each, and of each of 16 zones a sample and the rest of a skip
-    let most = 2 * 152 + 16 * (16 + 8);
+    // both ends are stepped, 170 MiB each, and of each of 16 zones a sample and the rest of a skip
+    let most = 2 * 170 + 16 * (128 + 8);
     let stepped = host.disk.read_cache.uses();
     assert!(stepped < most, "{stepped} requests");
 }
