@@ -87,7 +87,7 @@ impl Facts {
             direct: session.is_direct(),
             memory_backed: session.target.memory_backed().is_some(),
             file_system: session.target.info().file_system.is_some(),
-            unproven: session.target.is_unproven(),
+            unproven: session.target.unproven().is_some(),
             writes_its_own: session.target.writes_its_own(),
             link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
             duplex: drive.and_then(|d| d.link.as_ref()).is_some_and(Link::is_duplex),
