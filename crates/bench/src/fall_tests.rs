@@ -41,6 +41,18 @@ fn writes_that_fall_once_have_filled_a_cache() {
     assert_eq!(sign, format!("after {} written", Bytes(131_000_000)), "{sign}");
 }
 
+/// Those of tiny-writes have no load, and each of them may be followed by a flush.
+#[test]
+fn writes_one_by_one_are_no_reads() {
+    let one_by_one = |asked| {
+        let fallen = round(WRITE, 1, step(0.4));
+        Round { cell: "rnd4k_direct_sync".to_string(), load: None, asked, ..fallen }
+    };
+    let found = |asked| cause(&[one_by_one(asked)], "rnd4k_direct_sync", true).id;
+    assert_eq!(found(Some((0.0, 1e9))), FindingId::CacheFull);
+    assert_eq!(found(Some((1e9, 0.0))), FindingId::Throttled, "reads fill no cache");
+}
+
 #[test]
 fn heat_is_told_by_reads_and_by_a_fall_that_goes_on() {
     let hot_reads = [round(READ, 1, step(0.4)), round(WRITE, 1, |_| 5_000.0)];
