@@ -309,7 +309,9 @@ pub fn drop_of(round: &Round) -> Option<Drop> {
     let together = (DROP_REQUESTS_MIN / each.max(0.01)).ceil().max(1.0) as usize;
     let bins = rates.chunks_exact(together).map(|bin| bin.iter().sum::<f64>() / together as f64);
     let drop = lasting_drop(&bins.collect::<Vec<f64>>())?;
-    Some(Drop { at_index: drop.at_index * together, ..drop })
+    // What others had of the processors may come and go, and the rate with it.
+    (drop.share > processors::taken_share(round))
+        .then(|| Drop { at_index: drop.at_index * together, ..drop })
 }
 
 fn stalled(round: &Round) -> Option<Finding> {
