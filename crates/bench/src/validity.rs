@@ -15,6 +15,7 @@ use crate::phase::{Load, Pace};
 use crate::results::Round;
 use crate::session::Session;
 use drivescope_drive::counters::DeviceCounters;
+use drivescope_drive::limits::IoLimits;
 use drivescope_model::cell::Order;
 use drivescope_model::drive::Link;
 use drivescope_model::findings::{Finding, FindingId};
@@ -76,6 +77,8 @@ pub struct Facts {
     memory_copy_again: fn() -> f64,
     cores: u32,
     generator_mb_s: f64,
+    /// What a control group allows.
+    io_limits: Option<IoLimits>,
 }
 
 impl Facts {
@@ -104,6 +107,7 @@ impl Facts {
             memory_copy_again: calibrate::memory_copy_mb_s,
             cores: session.cores(),
             generator_mb_s: session.calibration.generator_mb_s,
+            io_limits: session.io_limits().cloned(),
         }
     }
 

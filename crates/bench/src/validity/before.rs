@@ -63,8 +63,8 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     if let Some(drive) = target.drive() {
         of_drive(drive, &info.stack, &mut notice);
     }
-    if let Some(evidence) = limits::io_limits(&Roots::host(), &info.stack) {
-        notice(FindingId::IoLimited, evidence);
+    if let Some(limits) = limits::io_limits(&Roots::host(), &info.stack) {
+        notice(FindingId::IoLimited, limits.evidence);
     }
     if let Some(evidence) = power_save {
         notice(FindingId::PowerSave, evidence);
