@@ -122,8 +122,8 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
     assert_eq!(scratch.drivescope(&["show", "last", "--json"]).code(0).json(), run);
 }
 
-/// The last block is where direct I/O was proved: a bad one was taken for a file system without it, and all reads went
-/// through the page cache.
+/// The last block is where direct I/O was proved: a bad one was taken for a file system without it, and all reads
+/// went through the page cache.
 #[test]
 fn a_bad_place_at_the_end_is_no_refusal_of_direct_io() {
     let Some(OnLoop { device, image, scratch, .. }) = OnLoop::of_noise(64) else { return };

@@ -123,7 +123,7 @@ fn by(limiter: Limiter) -> &'static str {
         Limiter::Generator => "the data generator",
         Limiter::FileSystem => "the file system",
         Limiter::Host => "the host",
-        Limiter::ControlGroup => "a limit of the control group",
+        Limiter::ControlGroup => "the control group",
         Limiter::OtherPrograms => "other programs",
         Limiter::Throttling => "throttling",
         Limiter::Schedule => "the asked rate",
