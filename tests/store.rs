@@ -222,6 +222,15 @@ fn the_next_command_is_told_the_store_that_was_named() {
     let shown = scratch.drivescope(&["show", "last", "--store", &store]).code(0).stdout;
     assert!(words(&shown).contains(&format!(" --store '{store}'")), "{shown}");
     assert!(!scratch.drivescope(&["show", "last"]).code(0).stdout.contains("--store"));
+    let call = scratch.call(&["show", "last"]).env("DRIVESCOPE_STORE", &store).end().code(0);
+    assert!(words(&call.stdout).contains(&format!(" --store '{store}'")), "{call}");
+    let lists = format!("drivescope runs --store '{store}' lists");
+    for command in ["show", "rerun", "export"] {
+        let message = scratch.drivescope(&[command, "zz", "--store", &store]).refused(2);
+        assert!(message.contains(&lists), "{message}");
+    }
+    let listed = scratch.drivescope(&["runs", "--drive=none", "--store", &store]).code(0).stdout;
+    assert!(listed.contains(&lists), "{listed}");
     let message = scratch.drivescope(&["export", "--store", &none]).refused(2);
     assert!(message.contains(&format!("drivescope run . --store {none} makes one")), "{message}");
     let listed = scratch.drivescope(&["runs", "--store", &none]).code(0).stdout;

@@ -121,3 +121,16 @@ fn a_file_system_that_fills_up_in_the_middle_fails_the_test_and_is_left_clean() 
     assert!(left.iter().all(|name| name.starts_with("filler")), "{left:?}");
     assert_eq!(scratch.drivescope(&["show", "last", "--json"]).code(0).json(), run);
 }
+
+/// The last block is where direct I/O was proved: a bad one was taken for a file system without it, and all reads
+/// went through the page cache.
+#[test]
+fn a_bad_place_at_the_end_is_no_refusal_of_direct_io() {
+    let Some(OnLoop { device, image, scratch, .. }) = OnLoop::of_noise(64) else { return };
+    let file = fs::OpenOptions::new().write(true).open(&image).expect("the image is ours");
+    file.set_len(63 << 20).expect("a file can be cut");
+    let options = ["--set=latency.spans_pct=[10]", "--set=latency.rates=[]", "--json"];
+    let run = scratch.run(&device.node, &[TINY, &["--test=latency"], &options]).code(0).json();
+    assert_eq!(run["target"]["io_mode"], "direct");
+    assert!(!findings(&run).contains(&"F011"), "{:?}", findings(&run));
+}

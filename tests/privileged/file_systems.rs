@@ -303,3 +303,21 @@ fn what_a_loop_device_answers_from_memory_is_no_uncached_read() {
         assert_eq!(phase["limiter"], "memory", "{phase}");
     }
 }
+
+/// On an image, and not on a device, ntfs-3g has nothing below it that the kernel shows.
+#[test]
+fn a_loop_device_over_a_file_of_fuse_is_no_proven_drive() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(image) = image_with(&scratch, 256, "mkfs.ntfs", &["-q", "-F", "-f"]) else { return };
+    let Some(mount) = Mount::new(&scratch, &image, &["-t", "ntfs-3g"]) else { return };
+    std::fs::write(mount.text("disk"), noise(64 << 20, 3)).unwrap();
+    let Some(device) = Loop::attach(&mount.text("disk"), &[]) else { return };
+    let run = scratch.run(&device.node, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
+    let at = format!("the file of {} is on fuse of ", device.name());
+    assert!(text(&finding(&run, "F008")["evidence"]).starts_with(&at), "{run}");
+    assert!(text(&finding(&run, "F041")["evidence"]).contains("no device below fuse at "), "{run}");
+    assert!(array(&run["verdict"]).iter().all(|verdict| verdict["points"].is_null()), "{run}");
+}

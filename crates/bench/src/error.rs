@@ -80,7 +80,23 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
                 .to_string()
         }
         libc::ENODEV | libc::ENXIO => "failed: the device is gone; check its cable".to_string(),
-        errno => format!("failed: {}", io::Error::from_raw_os_error(errno)),
+        // What the block layer says of a medium (BLK_STS_MEDIUM, BLK_STS_TARGET) and of a way there.
+        libc::ENODATA | libc::EREMOTEIO => {
+            "failed: the drive has a bad place there, or refused the request; the kernel log (dmesg) and \
+             smartctl -a say more"
+                .to_string()
+        }
+        libc::ETIMEDOUT | libc::ENOLINK => {
+            "failed: the drive did not answer; check its cable and power, the kernel log (dmesg) says more"
+                .to_string()
+        }
+        libc::EROFS => "failed: the file system became read-only, as after an error of its drive; the kernel \
+                        log (dmesg) says more"
+            .to_string(),
+        errno => {
+            let why = io::Error::from_raw_os_error(errno);
+            format!("failed: {why}; the kernel log (dmesg) may say more")
+        }
     };
     match count {
         0 | 1 => format!("{place} {why}"),
@@ -131,6 +147,21 @@ fn is_full(failure: &IoFailure, target: TargetKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_block_layer_calls_no_data_is_a_bad_place() {
+        let of = |errno| describe(&IoFailure { errno, offset: 512, write: false }, 1);
+        let bad = of(libc::ENODATA);
+        assert!(bad.contains("bad place") && bad.contains("smartctl"), "{bad}");
+        assert!(!bad.contains("No data available"), "{bad}");
+        for errno in 1..134 {
+            let line = of(errno);
+            assert!(
+                ["dmesg", "cable", "space", "multiples"].iter().any(|way| line.contains(way)),
+                "{line}"
+            );
+        }
+    }
 
     #[test]
     fn only_what_the_drive_did_ends_with_the_code_of_a_device_error() {

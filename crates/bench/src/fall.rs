@@ -4,7 +4,7 @@
 //! round, and leaves a steady rate behind; heat comes with time, goes on, and slows reads as well.
 
 use crate::phase::Pace;
-use crate::results::Round;
+use crate::results::{Cache, Round};
 use crate::validity::drop_of;
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
@@ -87,10 +87,11 @@ pub fn is_mechanical(rounds: &[Round]) -> bool {
     rounds.iter().any(slow)
 }
 
-/// Whether the round writes: as its load says, or, of writes one by one, as they are flushed at the end.
+/// Whether the round writes: as its load says, or, of requests one by one, what was asked of the drive.
 fn writes(round: &Round) -> bool {
-    let flushed = || round.extra.iter().any(|(quantity, _)| *quantity == "flushed_iops");
-    round.load.as_ref().map_or_else(flushed, |load| load.mix.writes())
+    let cached = matches!(round.cache, Cache::Writes | Cache::SyncedWrites);
+    let one_by_one = || cached || round.asked.is_some_and(|(read, written)| written > read);
+    round.load.as_ref().map_or_else(one_by_one, |load| load.mix.writes())
 }
 
 /// Whether the second half of a curve keeps the rate of the first.

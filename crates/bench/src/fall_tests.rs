@@ -3,6 +3,7 @@
 use super::*;
 use crate::phase::Measured;
 use crate::recorder::Recorder;
+use crate::results::CoresTaken;
 use crate::testing;
 use drivescope_model::cell::Mix;
 
@@ -41,6 +42,18 @@ fn writes_that_fall_once_have_filled_a_cache() {
     assert_eq!(sign, format!("after {} written", Bytes(131_000_000)), "{sign}");
 }
 
+/// Those of tiny-writes have no load, and each of them may be followed by a flush.
+#[test]
+fn writes_one_by_one_are_no_reads() {
+    let one_by_one = |asked| {
+        let fallen = round(WRITE, 1, step(0.4));
+        Round { cell: "rnd4k_direct_sync".to_string(), load: None, asked, ..fallen }
+    };
+    let found = |asked| cause(&[one_by_one(asked)], "rnd4k_direct_sync", true).id;
+    assert_eq!(found(Some((0.0, 1e9))), FindingId::CacheFull);
+    assert_eq!(found(Some((1e9, 0.0))), FindingId::Throttled, "reads fill no cache");
+}
+
 #[test]
 fn heat_is_told_by_reads_and_by_a_fall_that_goes_on() {
     let hot_reads = [round(READ, 1, step(0.4)), round(WRITE, 1, |_| 5_000.0)];
@@ -77,4 +90,43 @@ fn a_disk_is_not_slowed_by_heat_but_its_cache_fills() {
     let rounds = [round("rnd4k_q1t1.read", 1, |_| 60.0), round(WRITE, 1, ever_slower)];
     assert_eq!(cause(&rounds, WRITE, false).id, FindingId::CacheFull);
     assert_eq!(cause(&[round(READ, 1, step(0.4))], READ, true).id, FindingId::Throttled);
+}
+
+/// A second of writes at 5,000 requests of 64 KiB per second, and at less from its middle on.
+fn falling_to(rate: f64, number: u32) -> Round {
+    round(WRITE, number, move |passed| if passed < 0.5 { 5_000.0 } else { rate })
+}
+
+/// Other programs come and go: on a machine with half of its cores taken a fall of a quarter is no cache.
+#[test]
+fn a_fall_no_larger_than_what_others_had_of_the_processors_is_none() {
+    let with_others = |rate, others_pct| {
+        let mut round = falling_to(rate, 1);
+        let total_ns = 2 * SECOND;
+        let cores = CoresTaken { others_ns: total_ns * others_pct / 100, steal_ns: 0, total_ns };
+        round.cores = Some(cores);
+        drop_of(&round).is_some()
+    };
+    assert!(with_others(3_600.0, 5));
+    assert!(!with_others(3_600.0, 50));
+    assert!(with_others(1_500.0, 50), "a cliff is seen all the same");
+}
+
+#[test]
+fn a_fall_no_larger_than_the_rounds_differ_before_it_is_no_full_cache() {
+    let found = |rates: [f64; 3]| {
+        let mut record =
+            crate::results::TestRecord::new(drivescope_model::options::TestKind::Transfer);
+        for (number, rate) in (1..).zip(rates) {
+            let before = rate * 1.4;
+            record.add(round(
+                WRITE,
+                number,
+                move |passed| if passed < 0.5 { before } else { rate },
+            ));
+        }
+        record.finish(3).findings.iter().any(|finding| finding.id == FindingId::CacheFull)
+    };
+    assert!(found([3_000.0, 3_100.0, 2_900.0]));
+    assert!(!found([3_000.0, 5_000.0, 2_000.0]));
 }

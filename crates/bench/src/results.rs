@@ -278,6 +278,9 @@ impl TestRecord {
         );
         let about = format!("{}.{cell}", self.test);
         let Cause { id, sign } = fall::cause(&self.rounds, cell, self.rotates);
+        if id == FindingId::CacheFull && first.share <= spread_before(&seen) {
+            return;
+        }
         let finding = Finding::new(id, format!("{evidence}, {sign}")).about(about);
         self.notice(finding.weighing(first.share));
         if id != FindingId::Throttled {
@@ -301,6 +304,14 @@ impl TestRecord {
             self.notice(finding.weighing((high - low) / median));
         }
     }
+}
+
+/// How much the rates before the falls of several rounds differ, as a share of the highest. An empty cache is as
+/// fast in each round; a fall that is no larger than this is one of the ways in which rounds differ.
+fn spread_before(drops: &[&Drop]) -> f64 {
+    let before: Vec<f64> = drops.iter().map(|drop| drop.before).collect();
+    let ends = summary::min(&before).zip(summary::max(&before)).filter(|&(_, high)| high > 0.0);
+    ends.map_or(0.0, |(low, high)| (high - low) / high)
 }
 
 fn few_rounds(rounds: usize) -> String {

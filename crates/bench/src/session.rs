@@ -16,8 +16,9 @@ use crate::results::TestRecord;
 use crate::{blank, clock, layout, validity};
 use checkpoint::Checkpoints;
 use drivescope_drive::gate::RawDisk;
+use drivescope_drive::limits::{self, IoLimits};
 use drivescope_drive::simulated::SimulatedDrive;
-use drivescope_drive::{ErrorKind, IoFile, OwnFolder, Target};
+use drivescope_drive::{ErrorKind, IoFile, OwnFolder, Roots, Target};
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::event::Event;
 use drivescope_model::findings::Finding;
@@ -60,6 +61,8 @@ pub struct Session<'a> {
     start_ns: u64,
     memory_bytes: u64,
     cpus: u32,
+    /// What control groups allow.
+    io_limits: Option<IoLimits>,
     /// What is known of the target before the first request.
     findings: Vec<Finding>,
     /// The claim of a block device that may be written, until it is opened.
@@ -113,6 +116,7 @@ impl<'a> Session<'a> {
             start_ns: target.simulated().map_or_else(clock::now_ns, |drive| drive.now()),
             memory_bytes: host.memory_bytes,
             cpus: host.cpus,
+            io_limits: limits::io_limits(&Roots::host(), &target.info().stack),
             findings: validity::of_target(target, host.power_save),
             folder: None,
             claim: None,
@@ -260,6 +264,11 @@ impl<'a> Session<'a> {
     /// Memory of the host, which bounds its page cache.
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
+    }
+
+    /// What the control groups of this program allow on the devices below.
+    pub fn io_limits(&self) -> Option<&IoLimits> {
+        self.io_limits.as_ref()
     }
 
     /// Processors online, at least one.

@@ -67,7 +67,9 @@ pub enum SuiteError {
         nearest: Option<String>,
     },
     /// The file cannot be read.
-    #[error("cannot read the suite {path}: {source}")]
+    #[error(
+        "cannot read the suite {path}: {source}; name a TOML file, or one that drivescope suites lists"
+    )]
     Unreadable {
         /// Where.
         path: PathBuf,

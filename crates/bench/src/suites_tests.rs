@@ -38,7 +38,11 @@ fn folders_that_depend_on_where_one_stands_are_none() {
 #[test]
 fn what_never_ends_is_no_suite() {
     let error = find("/dev/zero", None).unwrap_err().to_string();
-    assert_eq!(error, "cannot read the suite /dev/zero: it is too long to be one");
+    assert_eq!(
+        error,
+        "cannot read the suite /dev/zero: it is too long to be one; name a TOML file, or one that drivescope \
+         suites lists"
+    );
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::phase::{Load, Pace};
 use crate::results::Round;
 use crate::session::Session;
 use drivescope_drive::counters::DeviceCounters;
+use drivescope_drive::limits::IoLimits;
 use drivescope_model::cell::Order;
 use drivescope_model::drive::Link;
 use drivescope_model::findings::{Finding, FindingId};
@@ -76,6 +77,8 @@ pub struct Facts {
     memory_copy_again: fn() -> f64,
     cores: u32,
     generator_mb_s: f64,
+    /// What a control group allows.
+    io_limits: Option<IoLimits>,
 }
 
 impl Facts {
@@ -87,7 +90,7 @@ impl Facts {
             direct: session.is_direct(),
             memory_backed: session.target.memory_backed().is_some(),
             file_system: session.target.info().file_system.is_some(),
-            unproven: session.target.is_unproven(),
+            unproven: session.target.unproven().is_some(),
             writes_its_own: session.target.writes_its_own(),
             link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
             duplex: drive.and_then(|d| d.link.as_ref()).is_some_and(Link::is_duplex),
@@ -104,6 +107,7 @@ impl Facts {
             memory_copy_again: calibrate::memory_copy_mb_s,
             cores: session.cores(),
             generator_mb_s: session.calibration.generator_mb_s,
+            io_limits: session.io_limits().cloned(),
         }
     }
 
@@ -309,7 +313,9 @@ pub fn drop_of(round: &Round) -> Option<Drop> {
     let together = (DROP_REQUESTS_MIN / each.max(0.01)).ceil().max(1.0) as usize;
     let bins = rates.chunks_exact(together).map(|bin| bin.iter().sum::<f64>() / together as f64);
     let drop = lasting_drop(&bins.collect::<Vec<f64>>())?;
-    Some(Drop { at_index: drop.at_index * together, ..drop })
+    // What others had of the processors may come and go, and the rate with it.
+    (drop.share > processors::taken_share(round))
+        .then(|| Drop { at_index: drop.at_index * together, ..drop })
 }
 
 fn stalled(round: &Round) -> Option<Finding> {

@@ -35,6 +35,7 @@ fn facts() -> Facts {
         memory_copy_again: || 0.0,
         cores: 1,
         generator_mb_s: 8_000.0,
+        io_limits: None,
     }
 }
 
@@ -47,6 +48,23 @@ fn a_healthy_drive_raises_nothing() {
     let healthy = round("seq1m_q8t1.read", 500, 1 << 20, Mix::READ);
     assert_eq!(ids(&healthy, &facts()), []);
     assert_eq!(limiter(&healthy, &facts()), Limiter::Drive);
+}
+
+/// Held back by the kernel, the device has little to do: without the limit, the file system was blamed.
+#[test]
+fn a_round_at_the_limit_of_its_control_group_is_limited_by_it() {
+    let of = |iops, bytes_s, requests_s| {
+        let mut held = round("rnd4k_q1t1.read", iops, 4096, Mix::READ);
+        held.top.as_mut().unwrap().busy_ms = 50;
+        let io_limits = Some(IoLimits { bytes_s, requests_s, ..IoLimits::default() });
+        limiter(&held, &Facts { io_limits, ..facts() })
+    };
+    let none = [None, None];
+    assert_eq!(of(1_900, none, [Some(2_000), None]), Limiter::ControlGroup);
+    assert_eq!(of(1_900, none, [None, Some(2_000)]), Limiter::FileSystem, "a limit of writes");
+    assert_eq!(of(1_900, none, [Some(9_000), None]), Limiter::FileSystem, "far from its limit");
+    assert_eq!(of(2_400, [Some(10_000_000), None], none), Limiter::ControlGroup);
+    assert_eq!(of(1_200, [Some(10_000_000), None], none), Limiter::FileSystem);
 }
 
 #[test]

@@ -10,24 +10,48 @@ use std::io::IoSliceMut;
 
 /// Units to try, smallest first.
 const UNITS: [u32; 2] = [512, 4096];
+/// A place near the beginning, of which an odd multiple of 512 can be made.
+const NEAR_START: u64 = 4096;
 /// `BTRFS_SUPER_MAGIC` of linux/magic.h.
 const BTRFS: u64 = 0x9123_683E;
 /// `OVERLAYFS_SUPER_MAGIC` of the same: of what lies below it shows the block, and not which file system it is.
 const OVERLAY: u64 = 0x794C_7630;
 
 /// The smallest unit in which `fd`, opened with `O_DIRECT`, really transfers past the page cache; `None` if
-/// none does.
+/// none does, or if the end of it cannot be read.
 ///
 /// An empty file proves nothing, so a fresh one must be given its first block before this is asked.
 pub fn proven_alignment(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {
+    prove(fd, size_bytes, false)
+}
+
+/// The same, proved at the beginning where the drive fails at the end: a bad place there is no refusal of
+/// direct I/O.
+pub fn proven_alignment_anywhere(fd: BorrowedFd<'_>, size_bytes: u64) -> Option<u32> {
+    prove(fd, size_bytes, true)
+}
+
+fn prove(fd: BorrowedFd<'_>, size_bytes: u64, anywhere: bool) -> Option<u32> {
     let page = AlignedPage::new()?;
     let least = least_unit(unit_told(fd), block_needed(fd))?;
     UNITS.into_iter().filter(|&unit| unit >= least).find(|&unit| {
         size_bytes >= u64::from(unit) && {
             let offset = (size_bytes / u64::from(unit) - 1) * u64::from(unit);
-            page.read(fd, unit as usize, offset)
+            let unit = unit as usize;
+            match page.read(fd, unit, offset) {
+                Ok(len) => len == unit,
+                Err(errno) if anywhere && is_of_the_drive(errno) => {
+                    page.read(fd, unit, NEAR_START.min(offset)) == Ok(unit)
+                }
+                Err(_) => false,
+            }
         }
     })
+}
+
+/// Whether the drive failed, and not the request.
+fn is_of_the_drive(errno: Errno) -> bool {
+    matches!(errno, Errno::IO | Errno::NODATA | Errno::REMOTEIO | Errno::TIMEDOUT | Errno::NOLINK)
 }
 
 /// The least unit that can pass the page cache, by what the kernel tells; `None` where it says that none
@@ -81,14 +105,14 @@ impl AlignedPage {
         pointer.ok().map(Self)
     }
 
-    /// Whether exactly `len` bytes at `offset` arrive. Odd multiples of 512 are tried for that unit,
+    /// How many of `len` bytes at `offset` arrive. Odd multiples of 512 are tried for that unit,
     /// because an offset that is also a multiple of 4096 would prove less.
-    fn read(&self, fd: BorrowedFd<'_>, len: usize, offset: u64) -> bool {
+    fn read(&self, fd: BorrowedFd<'_>, len: usize, offset: u64) -> Result<usize, Errno> {
         // SAFETY: the mapping is LEN bytes long, writable, and borrowed by this call alone.
         let buffer = unsafe { std::slice::from_raw_parts_mut(self.0.cast::<u8>(), Self::LEN) };
         let odd =
             offset - if len == 512 && offset.is_multiple_of(4096) && offset > 0 { 512 } else { 0 };
-        rustix::io::pread(fd, &mut buffer[..len], odd) == Ok(len)
+        rustix::io::pread(fd, &mut buffer[..len], odd)
     }
 
     /// Whether a read that must not block is refused as such; that it would block now is no refusal.

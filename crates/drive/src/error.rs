@@ -127,7 +127,7 @@ pub enum DriveError {
         path: PathBuf,
     },
     /// Anything the kernel said.
-    #[error("cannot {what} {path}: {source}")]
+    #[error("cannot {what} {path}: {source}{}", way_on(source))]
     Io {
         /// What was tried: `open`, `read`, `write to`.
         what: &'static str,
@@ -141,6 +141,22 @@ pub enum DriveError {
 /// Why a device cannot be opened although its node may be read: EPERM, which not even root gets around.
 pub(crate) const DEVICE_RULES: &str = "the device rules of a container (cgroup) keep this program away from it; \
                                        run on the host, or give the container the device";
+
+/// What helps where the kernel only says what went wrong.
+fn way_on(source: &io::Error) -> &'static str {
+    match source.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOMEDIUM) => "; insert a medium",
+        Some(Errno::NXIO | Errno::NODEV) => "; the device is gone: check its cable",
+        Some(Errno::BUSY) => "; another program has it: end that, or unmount it",
+        Some(Errno::NOSPC | Errno::DQUOT) => "; free some space",
+        Some(Errno::MFILE | Errno::NFILE) => "; too many files are open (ulimit -n)",
+        Some(Errno::NOTCONN | Errno::STALE) => {
+            "; what it is on has ended: unmount it, and mount it again"
+        }
+        Some(_) => "; the kernel log (dmesg) may say more",
+        None => "",
+    }
+}
 
 /// What helps where the kernel says that something is not permitted.
 fn permission(errno: Errno, is_device: bool, is_root: bool) -> &'static str {
@@ -201,6 +217,16 @@ impl DriveError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_kernel_says_comes_with_a_way_on() {
+        let of = |errno| DriveError::from_errno("open", Path::new("/dev/sdz"), errno).to_string();
+        assert!(of(Errno::NOMEDIUM).ends_with("; insert a medium"), "{}", of(Errno::NOMEDIUM));
+        for errno in [Errno::IO, Errno::BUSY, Errno::NXIO, Errno::NOSPC, Errno::STALE, Errno::INVAL]
+        {
+            assert!(of(errno).contains("; "), "{}", of(errno));
+        }
+    }
 
     #[test]
     fn root_is_not_told_to_become_root() {

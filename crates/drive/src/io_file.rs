@@ -82,7 +82,8 @@ impl IoFile {
         match open_with(flags | OFlags::DIRECT) {
             Ok(fd) => {
                 let size_bytes = size_of(&fd, path)?;
-                if let Some(align_bytes) = direct::proven_alignment(fd.as_fd(), size_bytes) {
+                let proven = direct::proven_alignment_anywhere(fd.as_fd(), size_bytes);
+                if let Some(align_bytes) = proven {
                     let path = path.to_path_buf();
                     return Ok(Self {
                         fd,

@@ -33,9 +33,20 @@ impl Limited {
     }
 }
 
+/// What a control group allows on a device, each second.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IoLimits {
+    /// Which group limits which device, and to what.
+    pub evidence: String,
+    /// Most bytes that may be read, and written.
+    pub bytes_s: [Option<u64>; 2],
+    /// Most requests that may read, and write.
+    pub requests_s: [Option<u64>; 2],
+}
+
 /// Which of `devices` (kernel names) the control groups of this program limit, and to what; `None` where none
 /// does.
-pub fn io_limits(roots: &Roots, devices: &[String]) -> Option<String> {
+pub fn io_limits(roots: &Roots, devices: &[String]) -> Option<IoLimits> {
     let groups = groups(roots);
     let found = devices.iter().find_map(|name| {
         let number = roots.block_number(name)?;
@@ -45,8 +56,15 @@ pub fn io_limits(roots: &Roots, devices: &[String]) -> Option<String> {
         })
     });
     let (name, group, limits) = found?;
-    let said: Vec<String> = limits.into_iter().map(|(limited, most)| limited.to(most)).collect();
-    Some(format!("the control group {} limits {name}: {}", group.folder.display(), said.join(", ")))
+    let said: Vec<String> = limits.iter().map(|(limited, most)| limited.to(*most)).collect();
+    let folder = group.folder.display();
+    let evidence = format!("the control group {folder} limits {name}: {}", said.join(", "));
+    let of = |wanted| limits.iter().find(|(limited, _)| *limited == wanted).map(|(_, most)| *most);
+    Some(IoLimits {
+        evidence,
+        bytes_s: ["reads", "writes"].map(|what| of(Limited::Bytes(what))),
+        requests_s: ["reads", "writes"].map(|what| of(Limited::Requests(what))),
+    })
 }
 
 /// A group whose limits bind this program.
@@ -122,7 +140,7 @@ mod tests {
             fake.file(&format!("cg/{file}"), text);
         }
         let found = io_limits(&fake.roots, &["sda1".to_string(), "sda".to_string()]);
-        found.map(|text| text.replace(&top, "TOP"))
+        found.map(|limits| limits.evidence.replace(&top, "TOP"))
     }
 
     const UNIFIED: &str = "2 1 0:30 / TOP rw - cgroup2 cgroup2 rw";
@@ -144,6 +162,17 @@ mod tests {
         assert_eq!(said("0::/", UNIFIED, &[("io.max", of_another)]), None);
         let garbage = "8:0\nx rbps=3\n8:0 rbps\n";
         assert_eq!(said("0::/", UNIFIED, &[("io.max", garbage)]), None);
+    }
+
+    #[test]
+    fn a_limit_is_known_by_its_direction_and_kind() {
+        let fake = Fake::two_disks();
+        fake.file("proc/self/cgroup", "0::/\n");
+        fake.mounts(&[&UNIFIED.replace("TOP", &fake.path("cg").display().to_string())]);
+        fake.file("cg/io.max", "8:0 rbps=10485760 wbps=max riops=max wiops=500\n");
+        let limits = io_limits(&fake.roots, &["sda".to_string()]).unwrap();
+        assert_eq!(limits.bytes_s, [Some(10_485_760), None]);
+        assert_eq!(limits.requests_s, [None, Some(500)]);
     }
 
     #[test]

@@ -313,7 +313,9 @@ fn examine(path: &Path) -> Result<Found, String> {
     let keeps_owners =
         Mode::from_raw_mode(found.st_mode).intersection(Mode::RWXG | Mode::RWXO).is_empty();
     if keeps_owners && found.st_uid != rustix::process::geteuid().as_raw() {
-        return Err("it belongs to another user".to_string());
+        return Err(
+            "it belongs to another user, who (or root) can remove it with run --clean".to_string()
+        );
     }
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let manifest = match rustix::fs::openat(&dir, MANIFEST, flags, Mode::empty()) {
@@ -361,7 +363,10 @@ fn refuse_foreign(path: &Path, files: &[String]) -> Result<(), String> {
     let entries = std::fs::read_dir(path).map_err(|error| error.to_string())?;
     match entries.flatten().map(|entry| entry.file_name()).find(|name| !is_ours(name)) {
         None => Ok(()),
-        Some(name) => Err(format!("{} in it is not drivescope's", name.to_string_lossy())),
+        Some(name) => Err(format!(
+            "{} in it is not drivescope's; move it elsewhere and clean again, or remove the folder by hand",
+            name.to_string_lossy()
+        )),
     }
 }
 
@@ -376,7 +381,8 @@ fn parse_manifest(fd: BorrowedFd<'_>) -> Result<Vec<String>, String> {
         Some(Ok(manifest)) if manifest.files.iter().all(|name| is_plain_name(name)) => {
             Ok(manifest.files)
         }
-        _ => Err("its manifest is not drivescope's".to_string()),
+        _ => Err("its manifest is not drivescope's; remove it by hand if nothing in it is needed"
+            .to_string()),
     }
 }
 

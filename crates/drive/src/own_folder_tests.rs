@@ -107,6 +107,8 @@ fn cleaning_spares_what_is_not_ours() {
     std::os::unix::fs::symlink(parent.path(), &link).unwrap();
     for cleaned in [look(parent.path()), clean(parent.path())].map(Result::unwrap) {
         assert_eq!((cleaned.removed.len(), cleaned.kept.len()), (0, 4));
+        let ways = cleaned.kept.iter().filter(|(_, why)| why.contains("by hand"));
+        assert_eq!(ways.count(), 3, "what is left, and can go: {:?}", cleaned.kept);
     }
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "keep");
     let extra = parent.path().join(format!("{PREFIX}extra"));

@@ -38,6 +38,8 @@ pub struct Stack {
     pub overlay: Option<String>,
     /// Where the data lie in the lowermost layer of overlays that [`stack_of_data`] could see.
     pub layer: Option<PathBuf>,
+    /// The file system that has the file of a loop device, where a network or a program in user space answers.
+    pub loop_system: Option<Mount>,
     /// Name of the model, when a part of it is a simulated drive that `sim mount` serves.
     pub served_model: Option<String>,
 }
@@ -351,7 +353,12 @@ impl<'a> Walk<'a> {
                 self.memory(Some(format!("{name} is a file on {} {point}", mount.kind)));
                 false
             }
-            Place::Mount(mount) => self.mount(&mount),
+            Place::Mount(mount) => {
+                if matches!(FsClass::of(&mount.kind), FsClass::Network | FsClass::Fuse) {
+                    self.stack.loop_system.get_or_insert_with(|| mount.clone());
+                }
+                self.mount(&mount)
+            }
             Place::Device(device) => self.device(&device),
             Place::Nowhere => {
                 let why =

@@ -1,5 +1,7 @@
 //! What the user named: resolved, identified, and described down to the drive.
 
+mod loops;
+
 use crate::counters::{self, DeviceCounters};
 use crate::error::{DEVICE_RULES, DriveError};
 use crate::filesystem::{FsClass, compression, copies_on_write, file_system_of};
@@ -227,11 +229,17 @@ impl Target {
         self.stack.layer.as_deref().filter(|_| self.layer_system.is_some()).unwrap_or(&self.path)
     }
 
-    /// Whether nothing shows that a drive answers: a program or a network does, and no device is below.
-    pub fn is_unproven(&self) -> bool {
-        let class = self.data_system().map(|fs| FsClass::of(&fs.kind));
-        let hidden = matches!(class, Some(FsClass::Fuse | FsClass::Network));
-        hidden && !self.is_simulated() && self.top_counters().is_none()
+    /// Why nothing shows that a drive answers, if so: a program or a network does, and no device is below.
+    pub fn unproven(&self) -> Option<String> {
+        let is_far =
+            |fs: &&FileSystem| matches!(FsClass::of(&fs.kind), FsClass::Fuse | FsClass::Network);
+        let own = self.data_system().filter(is_far).filter(|_| self.top_counters().is_none());
+        let own = own.map(|fs| (&fs.kind, fs.mount_point.clone()));
+        let is_hidden = self.stack.whole_disks.iter().all(|disk| disk.starts_with("loop"));
+        let of_loop = self.loop_system().filter(|_| is_hidden);
+        let of_loop = of_loop.map(|mount| (&mount.kind, mount.mount_point.display().to_string()));
+        let (kind, point) = own.or(of_loop).filter(|_| !self.is_simulated())?;
+        Some(format!("no device below {kind} at {point}"))
     }
 
     /// Whether the file system itself writes for what is written in this directory, at any time.
@@ -263,35 +271,6 @@ impl Target {
         shared_with_system(&self.roots, &self.stack)
     }
 
-    /// The loop device in the path, if there is one.
-    pub fn loop_device(&self) -> Option<&str> {
-        self.stack.names.iter().map(String::as_str).find(|name| name.starts_with("loop"))
-    }
-
-    /// Where the kernel describes that loop device; of a partition on one, the whole.
-    fn loop_attributes(&self) -> Option<PathBuf> {
-        let loops = self.stack.names.iter().filter(|name| name.starts_with("loop"));
-        let mut places = loops.filter_map(|name| Some(self.roots.block_dir(name)?.join("loop")));
-        places.find(|place| place.is_dir())
-    }
-
-    /// Whether the page cache lies below a loop device in the path: its file is read past it where the device
-    /// was set up with direct I/O.
-    pub fn loop_caches(&self) -> bool {
-        let direct = |place: PathBuf| read_text(place.join("dio")).as_deref() == Some("1");
-        self.loop_device().is_some() && !self.loop_attributes().is_some_and(direct)
-    }
-
-    /// Share (0–1) of a loop device's file that lies in memory, when the device reads it through the
-    /// page cache; `None` without a loop device, with direct I/O below it, or where nobody can tell.
-    pub fn loop_cached_share(&self) -> Option<f64> {
-        if !self.loop_caches() {
-            return None;
-        }
-        let file = PathBuf::from(read_text(self.loop_attributes()?.join("backing_file"))?);
-        IoFile::open_read_buffered(&file).ok()?.resident_share()
-    }
-
     /// The part of a file, or of a loop device's file, that was never written and lies on no drive: reading
     /// it needs no drive. `None` if there is none of any size, or where nobody can tell.
     pub fn holes(&self) -> Option<String> {
@@ -315,16 +294,6 @@ impl Target {
                 file.display()
             )
         })
-    }
-
-    /// The kernel's counters of the drive below a loop device: they tell what its file's page cache
-    /// answered.
-    pub fn below_loop_counters(&self) -> Option<DeviceCounters> {
-        self.loop_device()?;
-        match self.stack.whole_disks.as_slice() {
-            [disk] if !disk.starts_with("loop") => counters::read(&self.roots, disk),
-            _ => None,
-        }
     }
 
     /// The kernel's counters of the uppermost block device: what left the file system.

@@ -121,6 +121,8 @@ pub enum Limiter {
     /// The machine between program and device, where there is no file system: system calls, the kernel's
     /// block layer, interrupts and wake-ups.
     Host,
+    /// A limit of the control group (cgroup) that the program is in: finding F042.
+    ControlGroup,
     /// Other programs, which held the processors while the load was ready to run.
     OtherPrograms,
     /// The drive slowed down within the phase.
@@ -141,6 +143,7 @@ impl Limiter {
             Self::Generator => "data generator",
             Self::FileSystem => "file system",
             Self::Host => "host",
+            Self::ControlGroup => "control group",
             Self::OtherPrograms => "other programs",
             Self::Throttling => "throttling",
             Self::Schedule => "asked rate",

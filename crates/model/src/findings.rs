@@ -95,7 +95,7 @@ findings! {
         cause "What reaches the drive is not what was written; drivescope writes data that cannot shrink, other programs' data may look faster."
         remedy "Measure on a directory without compression (chattr +m on btrfs), or the device."
     NetworkFs = "F006" "network-file-system" Warning
-        rule "the target, or the layer of an overlay that has its data, is on NFS, SMB, Ceph, 9p, or another file system behind a network"
+        rule "the target, the layer of an overlay that has its data, or the file of a loop device below it is on NFS, SMB, Ceph, 9p, or another file system behind a network"
         cause "Network, server and the server's caches are part of every number."
         remedy "Run drivescope on the server to measure the drive itself."
     WriteCached = "F007" "writes-cached" Warning
@@ -103,7 +103,7 @@ findings! {
         cause "The drive (or the layer above it) reports writes as done while they are in its cache; a power cut may lose them."
         remedy "Compare with the flushed figures of tiny-writes; switch the write cache off (hdparm -W0) to see the medium."
     FuseFs = "F008" "fuse-file-system" Warning
-        rule "the target's file system, or that of the layer of an overlay that has its data, runs in user space (FUSE)"
+        rule "the target's file system, that of the layer of an overlay that has its data, or that of the file of a loop device below it runs in user space (FUSE)"
         cause "A program sits between the test and the drive and may cache or copy."
         remedy "Measure the device below it, or mount it with a kernel driver."
     CpuBound = "F009" "cpu-bound" Warning
@@ -235,7 +235,7 @@ findings! {
         cause "The drive reads there several times before the data come, or has moved them elsewhere: worn or weak places. Steps between zones and the fall towards the inner edge of a disk are not meant."
         remedy "Look at the drive's health (smartctl -a: pending and reallocated sectors); save what lies there, then let surface or verify write the drive and look again."
     Unproven = "F041" "unproven-drive" Warning
-        rule "the target's file system, or that of the layer of an overlay that has its data, is FUSE or behind a network, and the kernel shows no device below it whose counters tell what a drive did"
+        rule "the target's file system, that of the layer of an overlay that has its data, or that of the file of a loop device below it is FUSE or behind a network, and the kernel shows no device below it whose counters tell what a drive did"
         cause "Nothing shows whether a drive answered, or a cache of the program in between, of this machine or of the server."
         remedy "Read the numbers as those of this mount; for the drive's own, measure the directory or device below it, or run drivescope on the server."
     IoLimited = "F042" "io-limited" Warning

@@ -1,6 +1,7 @@
 //! Quantities with one parser and one printer each.
 //!
-//! Input follows GNU and fio: a bare suffix and `KiB`, `MiB` … are binary, `KB`, `MB` … are decimal.
+//! Input follows GNU and fio: a bare suffix and `KiB`, `MiB` … are binary, `KB`, `MB` … are decimal. What a
+//! fraction of a unit comes to is rounded to whole bytes.
 //! Output is decimal (`MB` = 10^6 bytes), as drives and links are sold; binary only through
 //! [`Bytes::binary`], which names its unit `MiB`.
 
@@ -121,10 +122,14 @@ impl FromStr for Bytes {
         if bytes >= 9.2e18 {
             return Err(UnitError(format!("'{text}' is larger than any drive")));
         }
-        if bytes.fract() != 0.0 {
-            return Err(UnitError(format!("'{text}' is not a whole number of bytes")));
+        if factor == 1 && bytes.fract() != 0.0 {
+            let text = text.trim();
+            return Err(UnitError(format!(
+                "'{text}' is not a whole number of bytes; a unit may be missing, as in {value}G"
+            )));
         }
-        Ok(Self(bytes as u64))
+        // Of a larger unit, a part need not be whole bytes: 2.2G.
+        Ok(Self(bytes.round() as u64))
     }
 }
 
@@ -307,6 +312,9 @@ mod tests {
             ("1G", 1 << 30),
             ("1GB", 1_000_000_000),
             ("1.5MiB", 3 << 19),
+            ("2.2G", 2_362_232_013),
+            ("0.1k", 102),
+            ("2.2GB", 2_200_000_000),
             (" 2 TB ", 2_000_000_000_000),
         ] {
             assert_eq!(text.parse::<Bytes>().unwrap().0, bytes, "{text}");

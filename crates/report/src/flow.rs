@@ -16,6 +16,8 @@ struct Word {
     text: String,
     /// Printed before the word unless it begins a line.
     separator: &'static str,
+    /// Neither broken nor cut, however long.
+    whole: bool,
 }
 
 /// A paragraph under construction.
@@ -42,9 +44,28 @@ impl Flow {
     #[must_use]
     pub(crate) fn text(mut self, role: Role, text: &str) -> Self {
         for word in clean(text).split(' ').filter(|word| !word.is_empty()) {
-            self.words.push(Word { role, text: word.to_string(), separator: " " });
+            self.words.push(Word { role, text: word.to_string(), separator: " ", whole: false });
         }
         self
+    }
+
+    /// A piece that ends in a command. Somebody copies that: it is neither broken nor cut, as long as it may be.
+    #[must_use]
+    pub(crate) fn command(
+        self,
+        role: Role,
+        what: &str,
+        command: &str,
+        separator: &'static str,
+    ) -> Self {
+        let both = format!("{what} {command}");
+        if width(&both) <= WIDTH {
+            return self.item(role, &both, separator);
+        }
+        let mut flow = self.item(role, what, separator);
+        let text = clean(command).replace(' ', &NO_BREAK.to_string());
+        flow.words.push(Word { role, text, separator: " ", whole: true });
+        flow
     }
 
     /// A piece that is broken only when it is longer than a line.
@@ -52,7 +73,7 @@ impl Flow {
     pub(crate) fn item(mut self, role: Role, text: &str, separator: &'static str) -> Self {
         let text = clean(text).replace(' ', &NO_BREAK.to_string());
         if !text.is_empty() {
-            self.words.push(Word { role, text, separator });
+            self.words.push(Word { role, text, separator, whole: false });
         }
         self
     }
@@ -121,14 +142,15 @@ struct Pen {
 impl Pen {
     fn word(&mut self, word: &Word) {
         let room = self.columns - self.hang;
-        if width(&word.text) > room && word.text.contains(NO_BREAK) {
+        if !word.whole && width(&word.text) > room && word.text.contains(NO_BREAK) {
             let parts = word.text.split(NO_BREAK).filter(|part| !part.is_empty());
             for (i, part) in parts.enumerate() {
                 let separator = if i == 0 { word.separator } else { " " };
-                self.word(&Word { role: word.role, text: part.to_string(), separator });
+                self.word(&Word { text: part.to_string(), separator, ..word.clone() });
             }
             return;
         }
+        let room = if word.whole { usize::MAX } else { room };
         let text = shorten(&word.text, room).replace(NO_BREAK, " ");
         let separator = if self.fresh { "" } else { word.separator };
         if self.column > self.hang && self.column + width(separator) + width(&text) > self.columns {
@@ -186,6 +208,16 @@ mod tests {
 
     fn words(text: &str) -> Vec<&str> {
         text.split_whitespace().collect()
+    }
+
+    #[test]
+    fn a_command_is_whole_however_long() {
+        let path = format!("'/{}/my  runs.db'", "a".repeat(90));
+        let command = format!("drivescope show 1 --store {path}");
+        let lines = Flow::new().command(Role::Dim, "show it:", &command, DOT).lines(0, PLAIN);
+        assert_eq!(lines, format!("show it:\n{command}\n"));
+        let short = Flow::new().command(Role::Dim, "show it:", "drivescope show 1", DOT);
+        assert_eq!(short.lines(0, PLAIN), "show it: drivescope show 1\n");
     }
 
     #[test]

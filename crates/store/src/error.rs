@@ -37,7 +37,7 @@ pub enum StoreError {
         what: &'static str,
     },
     /// There is no store, and the caller asked for an existing one.
-    #[error("there is no store at {}; drivescope run makes one", path.display())]
+    #[error("there is no store at {}; drivescope run . makes one", path.display())]
     Missing {
         /// The path.
         path: PathBuf,
@@ -125,7 +125,7 @@ pub enum StoreError {
         reason: String,
     },
     /// `last` was asked for, and nothing is stored.
-    #[error("the store {} holds no run yet; drivescope run makes one", path.display())]
+    #[error("the store {} holds no run yet; drivescope run . makes one", path.display())]
     NoRuns {
         /// The store.
         path: PathBuf,

@@ -28,11 +28,18 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
             FsClass::Local | FsClass::Memory | FsClass::Overlay => {}
         }
     }
+    if let (Some(mount), Some(name), false) =
+        (target.loop_system(), target.loop_device(), target.is_simulated())
+    {
+        let at = format!("the file of {name} is on {} of {}", mount.kind, mount.source);
+        let is_network = FsClass::of(&mount.kind) == FsClass::Network;
+        notice(if is_network { FindingId::NetworkFs } else { FindingId::FuseFs }, at);
+    }
     if let Some(evidence) = &target.stack().overlay {
         notice(FindingId::SharedDrive, evidence.clone());
     }
-    if let Some(fs) = target.data_system().filter(|_| target.is_unproven()) {
-        notice(FindingId::Unproven, format!("no device below {} at {}", fs.kind, fs.mount_point));
+    if let Some(evidence) = target.unproven() {
+        notice(FindingId::Unproven, evidence);
     }
     if let Some(evidence) = target.compression() {
         notice(FindingId::Compression, evidence);
@@ -56,8 +63,8 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     if let Some(drive) = target.drive() {
         of_drive(drive, &info.stack, &mut notice);
     }
-    if let Some(evidence) = limits::io_limits(&Roots::host(), &info.stack) {
-        notice(FindingId::IoLimited, evidence);
+    if let Some(limits) = limits::io_limits(&Roots::host(), &info.stack) {
+        notice(FindingId::IoLimited, limits.evidence);
     }
     if let Some(evidence) = power_save {
         notice(FindingId::PowerSave, evidence);

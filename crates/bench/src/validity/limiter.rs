@@ -51,6 +51,31 @@ fn through_the_cache(round: &Round, facts: &Facts) -> Limiter {
     }
 }
 
+/// A limit of a control group this full sets the pace: the kernel lets requests through in slices of a tenth of a
+/// second, of which a round holds few.
+const LIMIT_FULL_SHARE: f64 = 0.80;
+
+/// Whether a round did what its control group allows. Large requests count as the kernel splits them.
+fn at_a_limit(round: &Round, facts: &Facts) -> bool {
+    let Some(limits) = &facts.io_limits else { return false };
+    let recorder = &round.measured.recorder;
+    let (read, written) = round.asked.unwrap_or((recorder.bytes as f64, recorder.bytes as f64));
+    let all = (read + written).max(1.0);
+    let of_ours =
+        |bytes: f64| [round.measured.mb_s() * 1e6, round.measured.iops()].map(|r| r * bytes / all);
+    let seen = round
+        .top
+        .map_or([0.0; 2], |top| [top.reads, top.writes].map(|n| n as f64 / round.window_s));
+    [read, written].into_iter().enumerate().any(|(way, bytes)| {
+        let [bytes_s, requests_s] = of_ours(bytes);
+        let requests_s = if bytes > 0.0 { requests_s.max(seen[way]) } else { 0.0 };
+        let is_full = |rate: f64, most: Option<u64>| {
+            most.is_some_and(|most| rate >= most as f64 * LIMIT_FULL_SHARE)
+        };
+        is_full(bytes_s, limits.bytes_s[way]) || is_full(requests_s, limits.requests_s[way])
+    })
+}
+
 /// What answered most of a round's requests, if the drive did not.
 fn instead_of_the_drive(round: &Round, facts: &Facts) -> Option<Limiter> {
     let missing = bytes_missing(round, facts).filter(|_| !facts.has_holes)?;
@@ -80,6 +105,8 @@ pub fn limiter(round: &Round, facts: &Facts) -> Limiter {
     let open = round.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
     if facts.memory_backed {
         Limiter::Memory
+    } else if !matches!(round.cache, Cache::Reads | Cache::Writes) && at_a_limit(round, facts) {
+        Limiter::ControlGroup
     } else if round.cached_on_purpose() {
         through_the_cache(round, facts)
     } else if let Some(other) = instead_of_the_drive(round, facts) {

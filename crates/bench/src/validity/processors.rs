@@ -44,6 +44,13 @@ fn still_share(round: &Round) -> f64 {
     (effort.still_ns as f64 / effort.wall_ns.max(1) as f64).min(1.0)
 }
 
+/// What others had of the processors, of all of them or of the time of the thread that needed one: so much of a
+/// rate may have been theirs.
+pub(super) fn taken_share(round: &Round) -> f64 {
+    let cores = round.cores.map_or(0.0, |cores| (cores.others_pct() + cores.steal_pct()) / 100.0);
+    cores.max(waited_share(round).unwrap_or(0.0))
+}
+
 pub(super) fn held_by_others(round: &Round) -> Option<Finding> {
     let waited = waited_share(round).unwrap_or(0.0);
     let stolen = round.cores.map_or(0.0, |cores| cores.steal_pct() / 100.0);

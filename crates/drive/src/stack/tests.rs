@@ -125,6 +125,8 @@ fn a_loop_device_over_a_device_or_a_network_is_told_apart_from_memory() {
     assert_eq!(device.memory_backed, None);
     let network = stack_of_name(&fake.roots, "loop1");
     assert_eq!((names(&network), disks(&network)), (vec!["loop1"], vec!["loop1"]));
+    let below = |stack: &Stack| stack.loop_system.as_ref().map(|mount| mount.kind.clone());
+    assert_eq!((below(&device), below(&network).is_some()), (None, true));
     assert_eq!(network.memory_backed, None);
 }
 

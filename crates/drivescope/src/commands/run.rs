@@ -3,7 +3,7 @@
 use super::ask::Terminal;
 use super::measure::{Job, Options, measure};
 use super::raw::{self, Allowed};
-use super::stored::{NO_PASSES, open_existing, store_words};
+use super::stored::{NO_PASSES, get_run, store_words};
 use super::{length, originals, restore, resume};
 use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments, ShowOptions};
 use crate::exit::{Code, Failure};
@@ -104,7 +104,7 @@ fn begin_or_resume(
 /// `drivescope rerun`.
 pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let outcome = arguments.outcome;
-    let earlier = open_existing(outcome.store.store.as_deref())?.get(&arguments.run)?;
+    let earlier = get_run(outcome.store.store.as_deref(), &arguments.run)?;
     let Plan { mut suite, seed, engine, own_bytes, .. } = earlier.plan;
     let path = &earlier.target.path;
     if path.contains(char::REPLACEMENT_CHARACTER) {

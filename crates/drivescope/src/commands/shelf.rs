@@ -1,5 +1,6 @@
 //! Where a run is kept: the store or, if that fails, a file beside it.
 
+use super::stored::quoted;
 use crate::output;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_model::document::Run;
@@ -55,7 +56,7 @@ impl<'s> Shelf<'s> {
             }
             Err(error) => {
                 let file = file.unwrap_or_else(|| beside(store, run));
-                output::complain(&not_stored(&error, &file, run));
+                output::complain(&not_stored(&error, &file, store, run));
                 Kept::NotStored
             }
         }
@@ -69,14 +70,17 @@ fn beside(store: &Store, run: &Run) -> DocumentFile {
 }
 
 /// Writes the file, and says what became of the run.
-fn not_stored(error: &StoreError, file: &DocumentFile, run: &Run) -> String {
+fn not_stored(error: &StoreError, file: &DocumentFile, store: &Store, run: &Run) -> String {
     let message = error.to_string();
     // The remedy of the store's message is for those who can still choose another one.
     let cause = message.split("; ").next().unwrap_or(&message);
     let kept = match file.write(&to_json(run)) {
         Ok(()) => {
-            let path = file.path().display();
-            format!("it is in {path}, which drivescope import brings in")
+            let (path, store) = (file.path().to_string_lossy(), store.path().to_string_lossy());
+            let (path, store) = (quoted(&path), quoted(&store));
+            format!(
+                "it is in a file of its own: drivescope import {path} --store {store} brings it in"
+            )
         }
         Err(error) => format!("nor kept as a file ({error}); run it with --json or --store FILE"),
     };

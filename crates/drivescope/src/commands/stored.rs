@@ -8,7 +8,7 @@ use drivescope_model::units::{Bytes, three_digits};
 use drivescope_report::clean;
 use drivescope_report::text::{self, RunRow};
 use drivescope_store::{
-    Added, Filter, Location, RunSummary, Store, all_to_json, from_file, to_json,
+    Added, Filter, Location, RunSummary, Store, StoreError, all_to_json, from_file, to_json,
 };
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
@@ -25,15 +25,35 @@ pub fn open_existing(store: Option<&str>) -> Result<Store, Failure> {
     Ok(Store::open_existing(&Location::parse(store)?)?)
 }
 
-/// What the next command must be told to find the store that this one used: nothing where the environment or
-/// the default names it.
+/// What the next command must be told to find the store that this one used: nothing where it is the default. The
+/// environment may have named it for this command only.
 pub fn store_words(store: Option<&str>) -> String {
-    let named = store.filter(|&store| std::env::var("DRIVESCOPE_STORE").as_deref() != Ok(store));
-    named.map_or_else(String::new, |store| format!(" --store {}", quoted(store)))
+    store.map_or_else(String::new, |store| format!(" --store {}", quoted(store)))
+}
+
+/// A run of the store named by `--store`. Errors: as [`Store::get`], each with a next command that finds the
+/// store.
+pub fn get_run(store: Option<&str>, run: &str) -> Result<Run, Failure> {
+    open_existing(store)?.get(run).map_err(|error| not_found(error, store))
+}
+
+/// Why there is no such run, with a next command that finds the store.
+fn not_found(error: StoreError, store: Option<&str>) -> Failure {
+    let failure = Failure::from(error);
+    Failure { message: with_store_words(&failure.message, &store_words(store)), ..failure }
+}
+
+/// A message with a next command, which is told the store.
+fn with_store_words(message: &str, words: &str) -> String {
+    let told = |message: String, command: &str, end: &str| {
+        message.replace(&format!("{command}{end}"), &format!("{command}{words}{end}"))
+    };
+    let message = told(message.to_string(), "drivescope runs", " lists");
+    told(message, "drivescope run .", " makes")
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
     if word.chars().all(is_plain) {
         word.to_string()
@@ -55,7 +75,9 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
         let json = serde_json::to_string_pretty(&summaries).expect("summaries are plain data");
         output::print_json(&json);
     } else if summaries.is_empty() && filter != Filter::default() {
-        output::print_line("no stored run passes these filters; drivescope runs lists all");
+        let words = store_words(arguments.store.store.as_deref());
+        let message = "no stored run passes these filters; drivescope runs lists all";
+        output::print_line(&clean(&with_store_words(message, &words)));
     } else if summaries.is_empty() && arguments.store.store.is_some() {
         output::print_line(&clean(&no_runs_in(&store, arguments.store.store.as_deref())));
     } else {
@@ -122,7 +144,7 @@ fn first_figure(summary: &RunSummary) -> Option<String> {
 
 /// Shows one run.
 pub fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
-    let run = open_existing(arguments.store.store.as_deref())?.get(&arguments.run)?;
+    let run = get_run(arguments.store.store.as_deref(), &arguments.run)?;
     if arguments.show.json {
         output::print_json(&to_json(&run));
         return Ok(Code::Ok);
@@ -154,7 +176,9 @@ pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
             return Err(Failure::usage(no_runs_in(&store, arguments.store.store.as_deref())));
         }
     }
-    let runs = ids.iter().map(|id| store.get(id)).collect::<Result<Vec<_>, _>>()?;
+    let named = arguments.store.store.as_deref();
+    let runs = ids.iter().map(|id| store.get(id)).collect::<Result<Vec<_>, _>>();
+    let runs = runs.map_err(|error| not_found(error, named))?;
     match runs.as_slice() {
         [run] => output::print_json(&to_json(run)),
         runs => output::print_json(&all_to_json(runs)),
@@ -216,7 +240,7 @@ fn document(mut source: impl BufRead) -> std::io::Result<String> {
     }
     let mut text = String::new();
     if source.take(DOCUMENT_MAX_BYTES).read_to_string(&mut text)? as u64 == DOCUMENT_MAX_BYTES {
-        return Err(std::io::Error::other("it is too long to be one"));
+        return Err(std::io::Error::other("it is longer than 1 GiB; export fewer runs at a time"));
     }
     Ok(text)
 }
@@ -230,5 +254,14 @@ mod tests {
         assert_eq!(store_words(None), "");
         assert_eq!(store_words(Some("/mnt/usb/runs.db")), " --store /mnt/usb/runs.db");
         assert_eq!(store_words(Some("my run's.db")), r" --store 'my run'\''s.db'");
+        let words = store_words(Some("x.db"));
+        assert_eq!(
+            with_store_words("drivescope runs lists all", &words),
+            "drivescope runs --store x.db lists all"
+        );
+        assert_eq!(
+            with_store_words("drivescope run . makes one", &words),
+            "drivescope run . --store x.db makes one"
+        );
     }
 }

@@ -123,6 +123,7 @@ fn by(limiter: Limiter) -> &'static str {
         Limiter::Generator => "the data generator",
         Limiter::FileSystem => "the file system",
         Limiter::Host => "the host",
+        Limiter::ControlGroup => "the control group",
         Limiter::OtherPrograms => "other programs",
         Limiter::Throttling => "throttling",
         Limiter::Schedule => "the asked rate",

@@ -55,7 +55,7 @@ fn ended(run: &Run, style: Style) -> String {
 fn closing(run: &Run, store: &str, style: Style) -> String {
     let (id, store) = (short(&run.id), clean(store));
     Flow::new()
-        .item(Role::Dim, &format!("run it again: drivescope rerun {id}{store}"), DOT)
+        .command(Role::Dim, "run it again:", &format!("drivescope rerun {id}{store}"), DOT)
         .item(Role::Dim, "every number: show it with --json", DOT)
         .lines(0, style)
 }
@@ -66,7 +66,7 @@ pub fn saved(id: &str, store: &str, style: Style) -> String {
     let (id, store) = (short(id), clean(store));
     Flow::new()
         .item(Role::Dim, &format!("saved as run {id}"), DOT)
-        .item(Role::Dim, &format!("show it: drivescope show {id}{store}"), DOT)
+        .command(Role::Dim, "show it:", &format!("drivescope show {id}{store}"), DOT)
         .lines(0, style)
 }
 

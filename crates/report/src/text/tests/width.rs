@@ -166,13 +166,14 @@ fn outputs(run: &Run, source: &mut Source) -> Vec<String> {
     }
     vec![
         text::verdicts(&one_reason, COLOUR),
-        text::run_summary(run, &run.target.path, COLOUR),
+        // A command is whole, however long the path of its store.
+        text::run_summary(run, " --store runs.db", COLOUR),
         text::verbose(run, COLOUR),
         text::plan(&run.plan, &run.target, COLOUR),
         text::dry_run(&run.plan, &run.target, COLOUR),
         text::list(&[drive], COLOUR),
         text::runs(&[row], COLOUR),
-        text::saved(&run.id, &run.target.path, COLOUR),
+        text::saved(&run.id, " --store runs.db", COLOUR),
         text::suites(&[(source.text(), source.text())], WIDTH, COLOUR),
     ]
 }

@@ -1,0 +1,54 @@
+//! The loop device in the path of a target, and what is below it.
+
+use super::Target;
+use crate::counters::{self, DeviceCounters};
+use crate::io_file::IoFile;
+use crate::mounts::Mount;
+use crate::roots::read_text;
+use std::path::PathBuf;
+
+impl Target {
+    /// The loop device in the path, if there is one.
+    pub fn loop_device(&self) -> Option<&str> {
+        self.stack.names.iter().map(String::as_str).find(|name| name.starts_with("loop"))
+    }
+
+    /// Where the kernel describes that loop device; of a partition on one, the whole.
+    pub(super) fn loop_attributes(&self) -> Option<PathBuf> {
+        let loops = self.stack.names.iter().filter(|name| name.starts_with("loop"));
+        let mut places = loops.filter_map(|name| Some(self.roots.block_dir(name)?.join("loop")));
+        places.find(|place| place.is_dir())
+    }
+
+    /// Whether the page cache lies below a loop device in the path: its file is read past it where the device
+    /// was set up with direct I/O.
+    pub fn loop_caches(&self) -> bool {
+        let direct = |place: PathBuf| read_text(place.join("dio")).as_deref() == Some("1");
+        self.loop_device().is_some() && !self.loop_attributes().is_some_and(direct)
+    }
+
+    /// Share (0–1) of a loop device's file that lies in memory, when the device reads it through the
+    /// page cache; `None` without a loop device, with direct I/O below it, or where nobody can tell.
+    pub fn loop_cached_share(&self) -> Option<f64> {
+        if !self.loop_caches() {
+            return None;
+        }
+        let file = PathBuf::from(read_text(self.loop_attributes()?.join("backing_file"))?);
+        IoFile::open_read_buffered(&file).ok()?.resident_share()
+    }
+
+    /// The kernel's counters of the drive below a loop device: they tell what its file's page cache
+    /// answered.
+    pub fn below_loop_counters(&self) -> Option<DeviceCounters> {
+        self.loop_device()?;
+        match self.stack.whole_disks.as_slice() {
+            [disk] if !disk.starts_with("loop") => counters::read(&self.roots, disk),
+            _ => None,
+        }
+    }
+
+    /// The file system that has the loop device's file, where a network or a program answers for it.
+    pub fn loop_system(&self) -> Option<&Mount> {
+        self.stack.loop_system.as_ref()
+    }
+}
