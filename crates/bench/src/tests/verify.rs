@@ -159,7 +159,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let from = options.from.0 / u64::from(CHUNK) * u64::from(CHUNK);
     let wrote = options.phase == VerifyPhase::Write;
     let data = data_of(session, from, size)?;
-    let need = if wrote { Need::All } else { Need::Any(size) };
+    let need = if wrote { Need::AllOfPass } else { Need::Any(size) };
     continuing::check(session, data, from, need)?;
     if wrote {
         write_all(session, record, from, size, data)?;

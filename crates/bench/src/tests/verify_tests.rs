@@ -161,6 +161,21 @@ fn a_full_run_is_continued() {
     assert!(result.findings.is_empty());
 }
 
+/// What a power cut took back is what an earlier run of the same seed wrote there: read back it would be lost data of
+/// an honest drive.
+#[test]
+fn a_full_run_does_not_go_on_behind_what_an_earlier_one_wrote() {
+    let drive = run_target("sim:pm871b-128");
+    done(&run_at(&drive, full(Bytes::mib(96)), 7, false));
+    done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
+    let mut suite = full(Bytes::mib(96));
+    suite.verify.from = Bytes::mib(64);
+    refused(&run_at(&drive, suite.clone(), 7, false), "byte 33554432 does not hold what seed 7");
+    suite.verify.from = Bytes::mib(32);
+    let went_on = run_at(&drive, suite, 7, false);
+    assert_eq!(value(done(&went_on), "verify.read.intact_bytes"), Some((96 << 20) as f64));
+}
+
 /// The pass of the stamp at a byte of a simulated drive that keeps its contents.
 fn pass_at(drive: &drivescope_drive::Target, at: u64) -> u64 {
     let mut sector = [0; 512];
