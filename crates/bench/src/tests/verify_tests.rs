@@ -63,6 +63,7 @@ fn quick_leaves_honest_drives_alone() {
     for drive in ["sim:pm871b-128", "sim:wd4000aaks", "sim:usb-16tb", "sim:st8000as0002-smr"] {
         let result = run_planned(drive, quick());
         let real = value(done(&result), "verify.capacity.real_bytes").unwrap();
+        assert_eq!(result.reason, None);
         assert_eq!(Some(real), value(&result, "verify.capacity.announced_bytes"));
         assert!(value(&result, "verify.capacity.sure_pct").unwrap() > 99.99);
         assert!(!accused(&result) && value(&result, "verify.fake.module_bytes").is_none());
@@ -108,6 +109,9 @@ fn full_sorts_every_sector() {
         assert_eq!(value("verify.read.lost_bytes"), lost, "{fake}");
         assert_eq!(accused(&result), real < size.0, "{fake}");
         assert!(value("verify.write.mb_s") > 100 && value("verify.read.mb_s") > 100);
+        // A part of a drive says nothing of the rest: the third is a fake, too.
+        let told = result.reason.as_deref().unwrap();
+        assert!(told.starts_with("capacity: only the first 101 MB of 128 GB"), "{told}");
     }
 }
 
