@@ -304,7 +304,8 @@ impl Fill<'_> {
         let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
         let visit = |t: &Timed| Some((t.offset, curve::steady_rate(t)?));
         let visits: Vec<(u64, f64)> = timed.iter().filter_map(visit).collect();
-        let drifts: Vec<f64> = timed.iter().filter_map(|t| t.drift).collect();
+        let drifts: Vec<Option<f64>> =
+            timed.iter().filter(|t| t.ns.is_some()).map(|t| t.drift).collect();
         match self.disk {
             Some(capacity) if capacity > 0 => {
                 doubt::of_disk(&rates, self.size as f64 / capacity as f64)
