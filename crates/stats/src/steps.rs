@@ -29,12 +29,12 @@ const DIFFERENCES_MIN: usize = 8;
 /// Zones of constant rate of `rates`, positive values in order of address, taken to fall or stay.
 ///
 /// Probes far outside their neighbourhood count as the median of it, and a stretch of any length that is a tenth
-/// slower than what lies behind it (places that need retries) as the rate before it. A further zone must reduce the
-/// squared deviations of the logarithms by 3·σ²·ln n and begin with a drop of at least the share `drop_min`
-/// of the rate before ([`ZONE_DROP_MIN`]). The noise σ comes from first differences: first all of them,
-/// then those within the zones found. Each edge is good to one probe; `mean` is geometric and in the
-/// unit of the rates, and the zones cover the slice. A curve that falls smoothly comes out as a
-/// staircase. Time grows with the square of the number of pooled blocks.
+/// slower than what lies behind it (places that need retries) as the rate before it. A further zone must reduce
+/// the squared deviations of the logarithms by 3·σ²·ln n and begin with a drop of at least the share `drop_min`
+/// of the rate before ([`ZONE_DROP_MIN`]). The noise σ comes from first differences: first all of them, then
+/// those within the zones found. Each edge is good to one probe; `mean` is geometric and in the unit of the
+/// rates, and the zones cover the slice. A curve that falls smoothly comes out as a staircase. Time grows with
+/// the square of the number of pooled blocks.
 ///
 /// `None` for an empty slice, a rate that is not positive and finite, or `drop_min` outside 0–1.
 pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Segment>> {
@@ -98,8 +98,8 @@ fn without_outliers(rates: &[f64], threshold: f64) -> Vec<f64> {
     cleaned
 }
 
-/// The curve with stretches that something behind them exceeds by more than [`DIP_SHARE`], and by more than the noise,
-/// at the level before them; at the very beginning, at that of what exceeds them.
+/// The curve with stretches that something behind them exceeds by more than [`DIP_SHARE`], and by more than the
+/// noise, at the level before them; at the very beginning, at that of what exceeds them.
 fn without_dips(mut logs: Vec<f64>, sigma: f64) -> Vec<f64> {
     let threshold = (1.0 + DIP_SHARE).ln().max(OUTLIER_SIGMAS * sigma);
     // The running median: everything is farther from it than a negative distance.

@@ -300,8 +300,8 @@ fn a_slow_stretch_of_a_disk_is_neither_a_zone_nor_the_end_of_a_cache() {
     }
 }
 
-/// Its memory takes a third of a second, its fast cache twenty: a burst that ended with the memory would leave samples
-/// in the cache, and a third of the time of a whole fill.
+/// Its memory takes a third of a second, its fast cache twenty: a burst that ended with the memory would leave
+/// samples in the cache, and a third of the time of a whole fill.
 #[test]
 fn the_buffer_memory_of_a_slow_drive_is_not_its_cache() {
     let target = "sim:pm871b-128?fault=throttled";

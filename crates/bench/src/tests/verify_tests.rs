@@ -165,8 +165,8 @@ fn a_full_run_is_continued() {
     assert!(result.findings.is_empty());
 }
 
-/// What a power cut took back is what an earlier run of the same seed wrote there: read back it would be lost data of
-/// an honest drive.
+/// What a power cut took back is what an earlier run of the same seed wrote there: read back it would be lost
+/// data of an honest drive.
 #[test]
 fn a_full_run_does_not_go_on_behind_what_an_earlier_one_wrote() {
     let drive = run_target("sim:pm871b-128");

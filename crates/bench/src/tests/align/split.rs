@@ -76,7 +76,8 @@ fn are_apart(points: &[(u64, Location)], order: &[usize], cut: usize) -> bool {
     fast_end < slow_start
 }
 
-/// The smallest extra time at an offset that [`split`] would surely have seen, as a share of an undisturbed access.
+/// The smallest extra time at an offset that [`split`] would surely have seen, as a share of an undisturbed
+/// access.
 ///
 /// That is the lower quartile: where others use the drive, the mean is theirs, and what misalignment adds would be
 /// a small share of it.

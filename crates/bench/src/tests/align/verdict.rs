@@ -8,7 +8,8 @@ use drivescope_stats::trimmed::Location;
 
 /// Synced writes off a boundary must take at least so many times as long as those on it.
 const RATIO_MIN: f64 = 1.1;
-/// Times that would hide this are no answer: a turn more than the time of a synced write, which is two turns at most.
+/// Times that would hide this are no answer: a turn more than the time of a synced write, which is two turns at
+/// most.
 const HIDDEN_SHARE: f64 = 0.5;
 
 /// What accesses of one size show.

@@ -2,10 +2,10 @@
 //! put single writes where they do not belong?
 //!
 //! Where addresses repeat, what was written last is what both read, so that the other one finds its own data. A
-//! write that went astray is missing where it belongs. One that carried another's data, as a bridge does that sends
-//! an old buffer again, leaves these in both places: but where capacity is missing, the end of the drive has no place
-//! of its own, and is one of the two. Only a cache larger than any that is looked for can answer for that; a good
-//! part of the drive holds what belongs elsewhere then.
+//! write that went astray is missing where it belongs. One that carried another's data, as a bridge does that
+//! sends an old buffer again, leaves these in both places: but where capacity is missing, the end of the drive
+//! has no place of its own, and is one of the two. Only a cache larger than any that is looked for can answer for
+//! that; a good part of the drive holds what belongs elsewhere then.
 
 use super::ReadBack;
 use crate::payload::{Held, SECTOR};

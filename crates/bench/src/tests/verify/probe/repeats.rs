@@ -7,10 +7,10 @@
 //!
 //! A fake may also keep its beginning and fold all that follows onto the part behind it. Further landmarks lie at
 //! a half, a quarter, an eighth … of the drive: one of them is in the upper half of whatever is there. They are
-//! written from the last to the first, so that those at lower addresses stay where several fall on one place. What
-//! shows a landmark then names a distance, or a multiple of it; where the folding begins is searched by halves: a
-//! block is written, and the one at that distance behind it is read. Where that shows nothing of it, addresses do not
-//! repeat: missing blocks of some drives show whatever they were given last.
+//! written from the last to the first, so that those at lower addresses stay where several fall on one place.
+//! What shows a landmark then names a distance, or a multiple of it; where the folding begins is searched by
+//! halves: a block is written, and the one at that distance behind it is read. Where that shows nothing of it,
+//! addresses do not repeat: missing blocks of some drives show whatever they were given last.
 
 use super::{Blocks, FAILURES_MAX, Found, PASS_CACHE, PASS_LANDMARK, PASS_SHARED, Probe, Stopped};
 
@@ -97,8 +97,8 @@ impl<B: Blocks> Probe<'_, B> {
         Ok(None)
     }
 
-    /// Where addresses begin to repeat, of which `at` shows what lies `distance` before it; `None` where it does so
-    /// for another reason.
+    /// Where addresses begin to repeat, of which `at` shows what lies `distance` before it; `None` where it does
+    /// so for another reason.
     fn begin_of(&mut self, at: u64, distance: u64) -> Result<Option<Repeats>, Stopped> {
         let overwhelm = (self.overwhelm, self.left);
         self.move_overwhelming(distance);
