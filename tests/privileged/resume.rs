@@ -5,10 +5,16 @@ use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
 use super::is_privileged;
 use super::stamps::{stamped, value, wait_for_writes};
 use crate::support::json::{array, findings, statuses, test_of, text};
-use crate::support::{Running, Scratch, TINY, wait_for};
+use crate::support::{Running, Scratch, TINY};
 use rustix::process::Signal;
+use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
+/// A gigabyte or two may take a busy machine long to write.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// How long a run goes on between two looks at the store; a fast one reads a gigabyte in the longer time.
+const LEFT_ALONE_MIN: Duration = Duration::from_millis(10);
+const LEFT_ALONE_MAX: Duration = Duration::from_millis(200);
 const VERIFY: &[&str] = &["--test=verify", "--set=verify.mode=full", "--json"];
 
 /// Kills a run as soon as the store has something of it that is not at its very beginning and whose
@@ -24,14 +30,19 @@ fn kill_after_a_checkpoint(scratch: &Scratch, running: Running, words: &str) {
         let reason = array(&run["tests"]).last()?["reason"].as_str()?.to_string();
         (reason.contains(words) && !reason.ends_with("from=0")).then_some(())
     };
-    wait_for("a checkpoint", || {
+    let begun = Instant::now();
+    loop {
+        let stopped = Instant::now();
         running.signal(Signal::STOP);
-        let found = is_there();
-        if found.is_none() {
-            running.signal(Signal::CONT);
+        if is_there().is_some() {
+            break;
         }
-        found
-    });
+        running.signal(Signal::CONT);
+        assert!(begun.elapsed() < PATIENCE, "no checkpoint that says '{words}' in {PATIENCE:?}");
+        // On a busy machine a look takes longer than what it looks for: without as long a time to itself, the run
+        // would stand still for most of it.
+        std::thread::sleep(stopped.elapsed().clamp(LEFT_ALONE_MIN, LEFT_ALONE_MAX));
+    }
     let running = running.must_be_alive();
     running.signal(Signal::KILL);
     assert_eq!(running.end().signal(), Some(9));

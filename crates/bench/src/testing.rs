@@ -139,13 +139,25 @@ pub fn plan_of(target: &Target, suite: Suite) -> PlannedTest {
 
 /// The same on a target that was found before.
 pub fn run_at(target: &Target, suite: Suite, seed: u64, stop: bool) -> TestResult {
+    run_behind(None, target, suite, seed, stop)
+}
+
+/// The same, going on with a result that was stopped.
+pub fn run_behind(
+    earlier: Option<TestResult>,
+    target: &Target,
+    suite: Suite,
+    seed: u64,
+    stop: bool,
+) -> TestResult {
     let level = WriteLevel::Read;
     let plan = planner::plan(suite, seed, Engine::Sim, target, false, level).unwrap();
     let calibration = Calibration::default();
     let (events, _listener) = channel();
     let stop = Arc::new(AtomicBool::new(stop));
     let host = HostFacts::default();
-    let mut session = Session::new(&plan, target, &calibration, host, events, stop);
+    let session = Session::new(&plan, target, &calibration, host, events, stop);
+    let mut session = session.with_earlier(earlier);
     let result = session.run_test(&plan.tests[0]);
     session.close().unwrap();
     result

@@ -45,8 +45,8 @@ pub struct Knee {
 ///
 /// It is the first change of level that lasts for 5 s or more and falls from the highest level right before by
 /// the share [`resolution`]. Levels that end within the first half second do not count. Falls that recover
-/// sooner, and smaller ones, are none. `None` also for slices of different length, below six values, or with a
-/// value that is not positive and finite.
+/// sooner, or for as many pieces as they last, and smaller ones, are none. `None` also for slices of different
+/// length, below six values, or with a value that is not positive and finite.
 pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
     let positive = |values: &[f64]| usable(values) && values.iter().all(|&v| v > 0.0);
     if rates.len() != seconds.len() || !positive(rates) || !positive(seconds) {
@@ -61,18 +61,29 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
     let near = logs.len() / NEAR_PART;
     let seconds_to =
         |level: &Segment| seconds[..(level.end * stride).min(seconds.len())].iter().sum::<f64>();
-    let first = levels.iter().position(|level| seconds_to(level) >= BUFFER_S)?;
-    for (i, level) in levels.iter().enumerate().skip(first) {
+    let mut first = levels.iter().position(|level| seconds_to(level) >= BUFFER_S)?;
+    for (i, level) in levels.iter().enumerate() {
+        if i < first {
+            continue;
+        }
         let recent = levels[first..i].iter().rev().take_while(|l| level.start - l.end <= near);
         let highest = recent.map(|l| l.mean).fold(f64::NEG_INFINITY, f64::max);
         let threshold = highest + (1.0 - fall).ln();
-        if level.mean < threshold && lasts(&levels[i..], threshold, seconds, stride) {
+        if level.mean < threshold
+            && lasts(&levels[i..], threshold, seconds, stride)
+            && !recovers(&levels[i..], threshold)
+        {
             // The level may begin with pieces of the one before.
             let begin = level.start * stride;
             let at = begin + rates[begin..].iter().position(|rate| rate.ln() < threshold)?;
             // Or the one before, which is not shorter than so many, ends with pieces of this one.
             let of_this = rates[..at].iter().rev().take(LEVEL_LEN_MIN - 1);
             let at = at - of_this.take_while(|rate| at == begin && rate.ln() < threshold).count();
+            // A level is no shorter than its least length, a buffer's part of it may be.
+            if seconds[..at].iter().sum::<f64>() < BUFFER_S {
+                first = i;
+                continue;
+            }
             let is_behind = |level: &&Segment| level.end * stride >= at + LEVEL_LEN_MIN * stride;
             let last = levels[i..].iter().find(is_behind).or(levels.last())?;
             let end = (last.end * stride).min(rates.len());
@@ -109,6 +120,20 @@ fn lasts(levels: &[Segment], threshold: f64, seconds: &[f64], stride: usize) -> 
         seconds[level.start * stride..end].iter().sum::<f64>()
     });
     time.sum::<f64>() >= LASTING_S
+}
+
+/// Whether `levels` begin with ones below `threshold`, and as many pieces behind them are above it again: a slow
+/// stretch of the medium, or a pause of the drive, and no end of a cache.
+fn recovers(levels: &[Segment], threshold: f64) -> bool {
+    let (mut low, mut high) = (0, 0);
+    for level in levels {
+        match level.mean < threshold {
+            true if high > 0 => break,
+            true => low += level.len(),
+            false => high += level.len(),
+        }
+    }
+    high >= low
 }
 
 #[cfg(test)]
@@ -181,6 +206,15 @@ mod tests {
         assert_eq!((found.at, found.before, found.after), (190, 460.0, 165.0));
     }
 
+    /// On a slow drive it ends within the first level, which has three pieces at least.
+    #[test]
+    fn a_buffer_of_two_pieces_is_no_cache() {
+        let rates = [vec![175.0; 2], vec![154.0; 94], vec![55.0; 200]].concat();
+        let seconds: Vec<f64> = rates.iter().map(|rate| 31.0 / rate).collect();
+        let found = knee(&rates, &seconds).unwrap();
+        assert_eq!((found.at, found.before, found.after), (96, 154.0, 55.0));
+    }
+
     #[test]
     fn the_first_of_two_falls_counts() {
         let rates: Vec<f64> = (0..300)
@@ -206,7 +240,8 @@ mod tests {
         let (mut rates, _) = cache(400, 400, 0.03, 1, 0.0);
         rates[100..110].fill(100.0);
         assert_eq!(knee(&rates, &[0.2; 400]), None, "two seconds");
-        assert_eq!(knee(&rates, &[1.0; 400]).unwrap().at, 100, "ten seconds");
+        assert_eq!(knee(&rates, &[1.0; 400]), None, "ten, and then it goes on as before");
+        assert_eq!(knee(&rates[..115], &[1.0; 115]).unwrap().at, 100, "as far as is known");
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub const ZONE_DROP_MIN: f64 = 0.005;
 const OUTLIER_REACH: usize = 3;
 /// Probes this many σ away from their neighbours are set aside.
 const OUTLIER_SIGMAS: f64 = 4.0;
+/// What is slower by more than this share than stretches behind it is no zone: disks do not become faster inwards.
+const DIP_SHARE: f64 = 0.1;
 
 /// Rounds in which the noise is estimated again without the steps found by then.
 const ROUNDS_MAX: usize = 4;
@@ -26,12 +28,13 @@ const DIFFERENCES_MIN: usize = 8;
 
 /// Zones of constant rate of `rates`, positive values in order of address, taken to fall or stay.
 ///
-/// Probes far outside their neighbourhood count as the median of it. A further zone must reduce the
-/// squared deviations of the logarithms by 3·σ²·ln n and begin with a drop of at least the share `drop_min`
-/// of the rate before ([`ZONE_DROP_MIN`]). The noise σ comes from first differences: first all of them,
-/// then those within the zones found. Each edge is good to one probe; `mean` is geometric and in the
-/// unit of the rates, and the zones cover the slice. A curve that falls smoothly comes out as a
-/// staircase. Time grows with the square of the number of pooled blocks.
+/// Probes far outside their neighbourhood count as the median of it, and a stretch of any length that is a tenth
+/// slower than what lies behind it (places that need retries) as the rate before it. A further zone must reduce
+/// the squared deviations of the logarithms by 3·σ²·ln n and begin with a drop of at least the share `drop_min`
+/// of the rate before ([`ZONE_DROP_MIN`]). The noise σ comes from first differences: first all of them, then
+/// those within the zones found. Each edge is good to one probe; `mean` is geometric and in the unit of the
+/// rates, and the zones cover the slice. A curve that falls smoothly comes out as a staircase. Time grows with
+/// the square of the number of pooled blocks.
 ///
 /// `None` for an empty slice, a rate that is not positive and finite, or `drop_min` outside 0–1.
 pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Segment>> {
@@ -41,6 +44,7 @@ pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Segment>> {
     // Noise is a share of the rate, so logarithms have the same everywhere.
     let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
     let mut sigma = robust_sigma(&logs).unwrap_or(0.0);
+    let logs = without_dips(logs, sigma);
     let mut zones = partition(&logs, sigma)?;
     // Steps count as noise until they are known: each round knows more of them.
     for _ in 0..ROUNDS_MAX {
@@ -92,6 +96,31 @@ fn without_outliers(rates: &[f64], threshold: f64) -> Vec<f64> {
         }
     }
     cleaned
+}
+
+/// The curve with stretches that something behind them exceeds by more than [`DIP_SHARE`], and by more than the
+/// noise, at the level before them; at the very beginning, at that of what exceeds them.
+fn without_dips(mut logs: Vec<f64>, sigma: f64) -> Vec<f64> {
+    let threshold = (1.0 + DIP_SHARE).ln().max(OUTLIER_SIGMAS * sigma);
+    // The running median: everything is farther from it than a negative distance.
+    let medians = local_outliers(&logs, OUTLIER_REACH, -1.0);
+    let mut smooth: Vec<f64> = medians.into_iter().map(|(_, middle)| middle).collect();
+    if let [.., before, last] = &mut smooth[..] {
+        *last = last.min(*before);
+    }
+    let mut highest_behind = smooth.clone();
+    for i in (1..highest_behind.len()).rev() {
+        highest_behind[i - 1] = highest_behind[i - 1].max(highest_behind[i]);
+    }
+    let mut before = None;
+    for i in 0..logs.len() {
+        if highest_behind[i] > smooth[i] + threshold {
+            logs[i] = before.unwrap_or(highest_behind[i]);
+        } else {
+            before = Some(smooth[i]);
+        }
+    }
+    logs
 }
 
 /// The partition of `blocks` with the least squared deviation plus `penalty` for each part.
@@ -195,6 +224,21 @@ mod tests {
         let mut rates = disk(3, 0.005);
         rates[127] *= 2.0;
         assert_eq!(edges(&zones(&rates, ZONE_DROP_MIN).unwrap()), EDGES);
+    }
+
+    /// Places that need retries, however many: the zones around them are what they are.
+    #[test]
+    fn a_slow_stretch_makes_no_zone() {
+        for slow in [0..12, 30..40, 62..74, 100..108] {
+            let mut rates = disk(3, 0.005);
+            rates[slow.clone()].iter_mut().for_each(|rate| *rate *= 0.3);
+            let zones = zones(&rates, ZONE_DROP_MIN).unwrap();
+            let found = edges(&zones);
+            let is_near = |(a, b): (&usize, &usize)| a == b || slow.contains(a) || slow.contains(b);
+            assert_eq!(found.len(), EDGES.len(), "{slow:?}: {found:?}");
+            assert!(found.iter().zip(&EDGES).all(is_near), "{slow:?}: {found:?}");
+            assert!(zones.iter().all(|zone| zone.mean > 140.0), "{slow:?}: {zones:?}");
+        }
     }
 
     #[test]

@@ -22,14 +22,16 @@ const DEPTH: u32 = 4;
 /// How much of what is looked at must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// Everything: writing goes on behind it.
+    /// Everything, in any pass: writing goes on behind it.
     All,
+    /// The same in the pass of the data: what another one left there would be read back as lost.
+    AllOfPass,
     /// Any stamp, on the part of this length: a read may have found bad sectors before the position, which
     /// its document tells. A stamp of another address is one too: fake drives mix them up.
     Any(u64),
 }
 
-/// Checks that bytes before `from`, a multiple of 4096, hold what `data`'s seed writes there, in any pass.
+/// Checks that bytes before `from`, a multiple of 4096, hold what `data`'s seed writes there.
 /// With [`Need::Any`] a stamp anywhere will do; without any, a read would call an honest drive fake.
 ///
 /// Errors: they do not, or cannot be read; nothing has been written then.
@@ -40,29 +42,30 @@ pub(super) fn check(
     need: Need,
 ) -> Result<(), BenchError> {
     let everything = match need {
-        Need::All if from == 0 => return Ok(()),
-        Need::All => 0,
+        Need::All | Need::AllOfPass if from == 0 => return Ok(()),
+        Need::All | Need::AllOfPass => 0,
         Need::Any(size) => size,
     };
     session.emit(Event::Preparing { what: "looking at what was written before".into() });
+    let needs_all = !matches!(need, Need::Any(_));
     let mut strange = None;
     for span in spans(from).chain(spans(everything)) {
         session.check_stop()?;
-        let outcome = read(session, data, span)?;
+        let outcome = read(session, data, span, need != Need::AllOfPass)?;
         match (need, outcome.failed, outcome.tally.first_bad()) {
             (Need::Any(_), ..) if outcome.tally.has_stamps() => return Ok(()),
-            (Need::All, (count, Some(failure)), _) => {
+            (_, (count, Some(failure)), _) if needs_all => {
                 return Err(BenchError::Request { failure, count });
             }
             (_, _, bad) => strange = strange.or(bad),
         }
-        if need == Need::All && strange.is_some() {
+        if needs_all && strange.is_some() {
             break;
         }
     }
     let Some(at) = strange else { return session.check_stop() };
     let seed = session.plan.seed;
-    if need != Need::All {
+    if !needs_all {
         return Err(no_stamps(seed));
     }
     Err(BenchError::Unsuitable(format!(
@@ -80,7 +83,7 @@ pub(super) fn newest_pass(
     let mut newest = None;
     for span in pieces(to).chain((to > 0).then_some(to.saturating_sub(PIECE)..to)) {
         session.check_stop()?;
-        newest = newest.max(read(session, data, span)?.tally.newest_pass);
+        newest = newest.max(read(session, data, span, true)?.tally.newest_pass);
     }
     Ok(newest)
 }
@@ -117,10 +120,11 @@ fn read(
     session: &Session<'_>,
     data: Payload,
     span: Range<u64>,
+    any_pass: bool,
 ) -> Result<ReadBackOutcome, BenchError> {
     let control = Control::default();
     let unit = session.open_device().align_bytes().max(512);
-    let (chunk, depth, any_pass) = (CHUNK, DEPTH, true);
+    let (chunk, depth) = (CHUNK, DEPTH);
     let task = ReadBack { span, chunk, unit, depth, data, any_pass, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
     let stop = || {

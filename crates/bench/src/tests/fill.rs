@@ -40,6 +40,9 @@ const BURST_PIECE_MIN: u64 = 16 << 20;
 const BURST_LEG: usize = 64;
 /// Share of the target that the longest burst writes unless told otherwise.
 const BURST_PART: u64 = 4;
+/// Said of samples of a disk without a write cache or a queue.
+const NO_ZONES: &str = "zones: this disk loses a part of a turn with each request, so that samples do not show them; \
+                        --set fill.mode=full does";
 /// The end of a device need not be a multiple of its direct I/O unit; whole pages are.
 const PAGE: u64 = 4096;
 
@@ -48,7 +51,12 @@ pub(super) fn plan(context: &Context<'_>) -> PlannedTest {
         return skipped(TestKind::Fill, context, reason);
     }
     let options = &context.suite.fill;
-    let size = context.span_bytes / PAGE * PAGE;
+    let (size, unit) = (context.span_bytes / PAGE * PAGE, context.target.io_align_bytes.max(1));
+    if !options.chunk.0.is_multiple_of(unit.into()) {
+        let better = Bytes(options.chunk.0.next_multiple_of(unit.into())).short();
+        let reason = format!("moves multiples of {unit} bytes; use --set fill.chunk={better}");
+        return skipped(TestKind::Fill, context, reason);
+    }
     let disk = disk_of(context.drive, context.target);
     let mut test = planned(TestKind::Fill, context);
     let written = match options.mode {
@@ -170,7 +178,7 @@ impl Fill<'_> {
     /// The curve up to `from` of the run that this one goes on with; empty where it is not known.
     fn before(&self, from: u64) -> Vec<curve::Step> {
         let curve = self.session.earlier(TestKind::Fill).map(curve::of_result).unwrap_or_default();
-        if curve.last().is_some_and(|step| step.to == from) { curve } else { Vec::new() }
+        curve::up_to(curve, from)
     }
 
     /// What can be said of pieces in order: all of them, or those written by now, behind what an earlier run
@@ -185,7 +193,7 @@ impl Fill<'_> {
         let curve = [before, &curve::continuous(timed)].concat();
         // What was noticed of a part of the curve holds for the whole.
         let earlier = self.session.earlier(TestKind::Fill).filter(|_| !before.is_empty());
-        for finding in earlier.iter().flat_map(|earlier| &earlier.findings) {
+        for finding in earlier.into_iter().flat_map(|earlier| &earlier.findings) {
             record.notice(finding.clone());
         }
         curve::report(record, &curve);
@@ -193,8 +201,12 @@ impl Fill<'_> {
         if let Some(last) = before.last() {
             record.metric("write.start_bytes", vec![last.to as f64]);
         }
-        // Shingled disks have a cache that ends, too.
-        curve::report_knee(record, &curve, self.fall_min());
+        // Shingled disks have a cache that ends, too. In the pause between two runs it recovers, so that a stream
+        // of both has no end of it.
+        match earlier.and_then(curve::knee_of_result) {
+            Some(knee) => curve::report_knee(record, knee),
+            None => self.report_knee(record, &curve[before.len()..]),
+        }
         if self.disk.is_some() {
             curve::report_zones(record, &curve);
         }
@@ -258,8 +270,11 @@ impl Fill<'_> {
         if end.is_ok() {
             curve::report_whole(record, &curve);
         }
-        if self.disk.is_some() {
-            curve::report_sampled_zones(record, &curve);
+        match self.disk {
+            // What of a turn each of the longer requests happens to lose differs from sample to sample.
+            Some(_) if manner.chunk > sampling.chunk => record.remark(NO_ZONES.to_string()),
+            Some(_) => curve::report_sampled_zones(record, &curve),
+            None => {}
         }
         end
     }
@@ -289,7 +304,8 @@ impl Fill<'_> {
         let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
         let visit = |t: &Timed| Some((t.offset, curve::steady_rate(t)?));
         let visits: Vec<(u64, f64)> = timed.iter().filter_map(visit).collect();
-        let drifts: Vec<f64> = timed.iter().filter_map(|t| t.drift).collect();
+        let drifts: Vec<Option<f64>> =
+            timed.iter().filter(|t| t.ns.is_some()).map(|t| t.drift).collect();
         match self.disk {
             Some(capacity) if capacity > 0 => {
                 doubt::of_disk(&rates, self.size as f64 / capacity as f64)
@@ -323,8 +339,15 @@ impl Fill<'_> {
         let curve = curve::continuous(&sum.timed);
         self.report_written(record, "burst", sum.bytes);
         curve::staircase(record, "burst.burst_mb_s", &curve::merged(&curve));
-        curve::report_knee(record, &curve, self.fall_min());
+        self.report_knee(record, &curve);
         end
+    }
+
+    /// Adds the knee of a continuous stream that began with the first step, if there is one.
+    fn report_knee(&self, record: &mut TestRecord, stream: &[curve::Step]) {
+        if let Some(knee) = curve::knee_of(stream, self.fall_min()) {
+            curve::report_knee(record, knee);
+        }
     }
 
     /// Smallest fall of the rate that is the end of a cache, as a share.

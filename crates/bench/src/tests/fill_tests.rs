@@ -1,7 +1,7 @@
 //! Where `fill` writes, and what it finds on simulated drives whose truth is known.
 
 use super::*;
-use crate::testing::{plan_of, points, run_on, run_target, suite_of, value};
+use crate::testing::{plan_of, points, run_behind, run_on, run_target, suite_of, value};
 use drivescope_drive::simulated::spec::model_named;
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::units::Bytes;
@@ -259,6 +259,9 @@ fn a_disk_that_loses_turns_is_sampled_with_the_requests_of_a_full_fill() {
     let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
     let difference = rms(&curves[0], &curves[1], 100);
     assert!(difference < 0.02, "{difference}");
+    // What each request loses is left to chance, and would make zones that are none.
+    assert!(sampled.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
+    assert!(sampled.reason.unwrap().starts_with("zones: "));
 }
 
 /// Parts of disks: either sampled as well as in whole, or refused.
@@ -278,6 +281,87 @@ fn parts_of_disks_are_sampled_well_or_not_at_all() {
         assert!(difference < 0.02, "{model} {gb} GB: {difference}");
         assert!(sampled.findings.is_empty(), "{:?}", sampled.findings);
     }
+}
+
+/// Places that need retries, a twentieth of the disk: no cache ends there, and the zones are those of a good one.
+#[test]
+fn a_slow_stretch_of_a_disk_is_neither_a_zone_nor_the_end_of_a_cache() {
+    for mode in [FillMode::Full, FillMode::Sampled] {
+        let result = fill_of("sim:wd20ears?fault=slow-region", mode);
+        assert_eq!(value(&result, "fill.knee.knee_bytes"), None, "{mode:?}");
+        let found = points(&result, "fill.write.zone_mb_s");
+        let good = points(&fill_of("sim:wd20ears", mode), "fill.write.zone_mb_s");
+        // One zone lies within it but for a sliver.
+        let count = good.len() - 1..=good.len();
+        assert!(count.contains(&found.len()), "{mode:?}: {found:?} for {good:?}");
+        let is_good =
+            |(_, rate): &(f64, f64)| good.iter().any(|(_, b)| (rate / b - 1.0).abs() < 0.01);
+        assert!(found.iter().all(is_good), "{mode:?}: {found:?} for {good:?}");
+    }
+}
+
+/// Its memory takes a third of a second, its fast cache twenty: a burst that ended with the memory would leave
+/// samples in the cache, and a third of the time of a whole fill.
+#[test]
+fn the_buffer_memory_of_a_slow_drive_is_not_its_cache() {
+    let target = "sim:pm871b-128?fault=throttled";
+    let [full, sampled] = [FillMode::Full, FillMode::Sampled].map(|mode| fill_of(target, mode));
+    let both = |key| [&full, &sampled].map(|result| value(result, key).unwrap());
+    let [knee, found] = both("fill.knee.knee_bytes");
+    assert!((found / knee - 1.0).abs() < 0.05, "{found} for {knee}");
+    let [time, estimated] = both("fill.whole.time_s");
+    assert!((estimated / time - 1.0).abs() < 0.03, "{estimated} s for {time} s");
+}
+
+fn fill_of(target: &str, mode: FillMode) -> TestResult {
+    let mut suite = suite_of(TestKind::Fill);
+    suite.fill.mode = mode;
+    run_on(target, suite, 1, false)
+}
+
+/// While nobody writes, a cache recovers: what was written before a stop is no part of the stream that fills it.
+#[test]
+fn the_knee_of_a_resumed_fill_is_that_of_one_stream() {
+    let whole = fill_of("sim:samsung-860evo-250?fill=0", FillMode::Full);
+    let knee = |result: &TestResult| value(result, "fill.knee.knee_bytes").unwrap();
+    let behind = |gb: f64| {
+        let mut earlier = whole.clone();
+        let curve =
+            earlier.series.iter_mut().find(|series| series.key == "fill.write.mb_s").unwrap();
+        let kept = curve.x.partition_point(|x| *x < gb * 1e9);
+        curve.x.truncate(kept);
+        curve.y.truncate(kept);
+        let mut suite = suite_of(TestKind::Fill);
+        suite.fill.mode = FillMode::Full;
+        suite.fill.from = Bytes(curve.x[kept - 1] as u64);
+        if gb * 1e9 < knee(&whole) {
+            earlier.metrics.retain(|metric| !metric.key.starts_with("fill.knee."));
+        }
+        run_behind(Some(earlier), &run_target("sim:samsung-860evo-250?fill=0"), suite, 1, false)
+    };
+    assert_eq!(knee(&behind(100.0)), knee(&whole), "it was found before the stop");
+    let later = knee(&behind(8.0));
+    assert!((later / knee(&whole) - 1.0).abs() < 0.05, "{later} for {}", knee(&whole));
+}
+
+#[test]
+fn requests_that_direct_io_does_not_move_are_refused_with_some_that_it_does() {
+    let target = run_target("sim:wd40efrx");
+    let info = TargetInfo { io_align_bytes: 4096, ..target.info().clone() };
+    let mut suite = suite_of(TestKind::Fill);
+    suite.fill.chunk = Bytes(6144);
+    let context = Context {
+        suite: &suite,
+        target: &info,
+        assumed: crate::tests::Assumed::of(target.drive()),
+        most: None,
+        span_bytes: info.size_bytes,
+        allowed: WriteLevel::Destroy,
+        drive: target.drive(),
+        zoned: None,
+    };
+    let reason = plan(&context).skip.unwrap();
+    assert!(reason.contains("multiples of 4096") && reason.contains("fill.chunk=8k"), "{reason}");
 }
 
 #[test]

@@ -220,7 +220,8 @@ impl ReadBack<'_> {
         }
         second_look::settle(self, queue, outcome, &mut publisher, stopping)?;
         if !stopping {
-            outcome.tally.repeats = outcome.strays.any_at_home(self, queue)?;
+            let overwritten = outcome.tally.overwritten;
+            outcome.tally.repeats = outcome.strays.any_at_home(self, queue, overwritten)?;
         }
         // Nothing is in flight: everything that was asked for has been looked at.
         outcome.reached = next;
@@ -257,7 +258,7 @@ impl ReadBack<'_> {
             tally.newest_pass = tally.newest_pass.max(Some(pass));
             let is_stale = !self.any_pass && pass != self.data.pass();
             if let (Held::Other { offset: origin, .. }, false) = (held, is_stale) {
-                strays.note(at, origin);
+                strays.note(at, origin, self.span.end);
             }
             tally.add(if is_stale { Held::Lost } else { held }, at);
         }

@@ -110,7 +110,13 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     session.pause(session.plan.suite.pause)?;
     let device = session.open_device();
     let align = u64::from(device.align_bytes());
-    let size = session.span_bytes(device) / align * align;
+    let (size, whole) = (session.span_bytes(device) / align * align, device.size_bytes());
+    if size < whole / align * align {
+        let (part, whole) = (Bytes(size), Bytes(whole));
+        record.remark(format!(
+            "capacity: only the first {part} of {whole} were looked at, and nothing is said of what lies behind"
+        ));
+    }
     match session.plan.suite.verify.mode {
         VerifyMode::Quick => run_quick(session, record, size),
         VerifyMode::Full => run_full(session, record, size),
@@ -159,7 +165,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let from = options.from.0 / u64::from(CHUNK) * u64::from(CHUNK);
     let wrote = options.phase == VerifyPhase::Write;
     let data = data_of(session, from, size)?;
-    let need = if wrote { Need::All } else { Need::Any(size) };
+    let need = if wrote { Need::AllOfPass } else { Need::Any(size) };
     continuing::check(session, data, from, need)?;
     if wrote {
         write_all(session, record, from, size, data)?;

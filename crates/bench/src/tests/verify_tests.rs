@@ -63,6 +63,7 @@ fn quick_leaves_honest_drives_alone() {
     for drive in ["sim:pm871b-128", "sim:wd4000aaks", "sim:usb-16tb", "sim:st8000as0002-smr"] {
         let result = run_planned(drive, quick());
         let real = value(done(&result), "verify.capacity.real_bytes").unwrap();
+        assert_eq!(result.reason, None);
         assert_eq!(Some(real), value(&result, "verify.capacity.announced_bytes"));
         assert!(value(&result, "verify.capacity.sure_pct").unwrap() > 99.99);
         assert!(!accused(&result) && value(&result, "verify.fake.module_bytes").is_none());
@@ -108,6 +109,9 @@ fn full_sorts_every_sector() {
         assert_eq!(value("verify.read.lost_bytes"), lost, "{fake}");
         assert_eq!(accused(&result), real < size.0, "{fake}");
         assert!(value("verify.write.mb_s") > 100 && value("verify.read.mb_s") > 100);
+        // A part of a drive says nothing of the rest: the third is a fake, too.
+        let told = result.reason.as_deref().unwrap();
+        assert!(told.starts_with("capacity: only the first 101 MB of 128 GB"), "{told}");
     }
 }
 
@@ -159,6 +163,21 @@ fn a_full_run_is_continued() {
     assert_eq!(value("verify.write.written_bytes"), 64 << 20);
     assert_eq!(value("verify.read.intact_bytes"), 96 << 20);
     assert!(result.findings.is_empty());
+}
+
+/// What a power cut took back is what an earlier run of the same seed wrote there: read back it would be lost
+/// data of an honest drive.
+#[test]
+fn a_full_run_does_not_go_on_behind_what_an_earlier_one_wrote() {
+    let drive = run_target("sim:pm871b-128");
+    done(&run_at(&drive, full(Bytes::mib(96)), 7, false));
+    done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
+    let mut suite = full(Bytes::mib(96));
+    suite.verify.from = Bytes::mib(64);
+    refused(&run_at(&drive, suite.clone(), 7, false), "byte 33554432 does not hold what seed 7");
+    suite.verify.from = Bytes::mib(32);
+    let went_on = run_at(&drive, suite, 7, false);
+    assert_eq!(value(done(&went_on), "verify.read.intact_bytes"), Some((96 << 20) as f64));
 }
 
 /// The pass of the stamp at a byte of a simulated drive that keeps its contents.

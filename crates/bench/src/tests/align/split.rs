@@ -5,6 +5,7 @@
 //! those that are multiples of the sector behind its first boundary.
 
 use drivescope_stats::bootstrap::{Resampling, bootstrap_interval};
+use drivescope_stats::summary::quantile;
 use drivescope_stats::trimmed::{Location, trimmed_mean};
 
 /// Stalls (recalibration, garbage collection) are rarer than this share at each end of the times.
@@ -75,11 +76,16 @@ fn are_apart(points: &[(u64, Location)], order: &[usize], cut: usize) -> bool {
     fast_end < slow_start
 }
 
-/// The smallest share of extra time at an offset that [`split`] would surely have seen.
-pub fn resolution(points: &[(u64, Location)]) -> f64 {
-    let mean = points.iter().map(|(_, at)| at.mean).sum::<f64>() / points.len().max(1) as f64;
+/// The smallest extra time at an offset that [`split`] would surely have seen, as a share of an undisturbed
+/// access.
+///
+/// That is the lower quartile: where others use the drive, the mean is theirs, and what misalignment adds would be
+/// a small share of it.
+pub fn resolution(times: &[Times], points: &[(u64, Location)]) -> f64 {
+    let all: Vec<f64> = times.iter().flat_map(|at| at.ns.iter().copied()).collect();
+    let undisturbed = quantile(&all, 0.25).unwrap_or(0.0);
     let error = points.iter().map(|(_, at)| at.error).fold(0.0, f64::max);
-    if mean > 0.0 { 2.0 * ERRORS_APART * error / mean } else { f64::INFINITY }
+    if undisturbed > 0.0 { 2.0 * ERRORS_APART * error / undisturbed } else { f64::INFINITY }
 }
 
 /// Standard error of the mean over the given offsets, as a share of it.

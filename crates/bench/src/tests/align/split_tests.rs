@@ -49,10 +49,17 @@ fn groups_need_a_step_that_chance_does_not_explain() {
 #[test]
 fn the_resolution_is_what_would_have_been_seen() {
     let alike = [at(0, 10.0, 0.5), at(512, 10.0, 0.5)];
-    let share = resolution(&alike);
+    let times = [0, 512].map(|offset| Times { offset, ns: vec![10.0; 9] });
+    let share = resolution(&times, &alike);
     let slower = [at(0, 10.0, 0.5), at(512, 10.0 * (1.01 + share), 0.5)];
     assert_eq!(split(&slower, 1.1).slow, [512]);
-    assert_eq!(resolution(&[]), f64::INFINITY);
+    assert_eq!(resolution(&[], &[]), f64::INFINITY);
+    // What another program adds to every second access is no measure of what misalignment does.
+    let disturbed = times.map(|Times { offset, ns }| {
+        let busy = |(i, ns)| if i % 2 == 0 { ns } else { ns + 40.0 };
+        Times { offset, ns: ns.into_iter().enumerate().map(busy).collect() }
+    });
+    assert_eq!(resolution(&disturbed, &alike), share);
 }
 
 #[test]

@@ -8,8 +8,9 @@ use drivescope_stats::trimmed::Location;
 
 /// Synced writes off a boundary must take at least so many times as long as those on it.
 const RATIO_MIN: f64 = 1.1;
-/// Times that hide even a doubling are no answer.
-const HIDDEN_SHARE: f64 = 1.0;
+/// Times that would hide this are no answer: a turn more than the time of a synced write, which is two turns at
+/// most.
+const HIDDEN_SHARE: f64 = 0.5;
 
 /// What accesses of one size show.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,10 +81,10 @@ pub fn judge(times: &[Times], block: u64, step: u64) -> Seen {
         times.iter().filter_map(|at| Some((at.offset, location(&at.ns)?))).collect();
     let split = split(&points, RATIO_MIN);
     let boundaries = if split.slow.is_empty() {
-        match resolution(&points) {
+        match resolution(times, &points) {
             resolution if resolution <= HIDDEN_SHARE => Boundaries::Alike { resolution },
             _ => Boundaries::Hidden(format!(
-                "the times of {} writes spread so widely that even a doubling would not show",
+                "the times of {} writes spread so widely that even half as much again would not show",
                 Bytes(block).binary()
             )),
         }

@@ -95,6 +95,28 @@ pub(super) fn of_result(result: &TestResult) -> Vec<Step> {
     ends.zip(&series.y).map(|((from, to), &mb_s)| Step { from, to, mb_s }).collect()
 }
 
+/// A curve up to a byte within it or right behind it; nothing of one that ends before.
+pub(super) fn up_to(mut curve: Vec<Step>, end: u64) -> Vec<Step> {
+    if curve.last().is_none_or(|last| last.to < end) {
+        return Vec::new();
+    }
+    curve.retain(|step| step.from < end);
+    if let Some(last) = curve.last_mut() {
+        last.to = last.to.min(end);
+    }
+    curve
+}
+
+/// The knee that an earlier result has.
+pub(super) fn knee_of_result(result: &TestResult) -> Option<KneeOfBytes> {
+    let value = |quantity: &str| {
+        let key = format!("{}.knee.{quantity}", result.test);
+        result.metrics.iter().find(|metric| metric.key == key).map(|metric| metric.value)
+    };
+    let (before, after) = (value("before_mb_s")?, value("after_mb_s")?);
+    Some(KneeOfBytes { bytes: value("knee_bytes")? as u64, before, after })
+}
+
 /// Adds the curve and the rates of the cell `write`.
 pub(super) fn report(record: &mut TestRecord, curve: &[Step]) {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return };
@@ -184,20 +206,31 @@ fn without_straddlers(zones: Vec<Zone>) -> Vec<Step> {
     kept
 }
 
-/// Adds the knee of a continuous stream that began with the first step, if there is one.
-pub(super) fn report_knee(record: &mut TestRecord, curve: &[Step], fall_min: f64) {
-    let Some((knee_bytes, before, after)) = knee_of(curve, fall_min) else { return };
-    record.metric("knee.knee_bytes", vec![knee_bytes as f64]);
-    record.metric("knee.before_mb_s", vec![before]);
-    record.metric("knee.after_mb_s", vec![after]);
+/// Where the rate of a continuous stream fell for good.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct KneeOfBytes {
+    /// Bytes written by then.
+    bytes: u64,
+    /// Rate up to there, MB/s.
+    before: f64,
+    /// Rate behind, MB/s.
+    after: f64,
 }
 
-/// Bytes written when the rate fell for good, and the rates before and after.
-pub(super) fn knee_of(curve: &[Step], fall_min: f64) -> Option<(u64, f64, f64)> {
+/// Adds a knee.
+pub(super) fn report_knee(record: &mut TestRecord, knee: KneeOfBytes) {
+    record.metric("knee.knee_bytes", vec![knee.bytes as f64]);
+    record.metric("knee.before_mb_s", vec![knee.before]);
+    record.metric("knee.after_mb_s", vec![knee.after]);
+}
+
+/// The knee of a stream that began with the first step.
+pub(super) fn knee_of(curve: &[Step], fall_min: f64) -> Option<KneeOfBytes> {
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
     let seconds: Vec<f64> = curve.iter().map(|step| step.seconds()).collect();
     let found = knee(&rates, &seconds, fall_min)?;
-    Some((curve[found.at].from - curve[0].from, found.before, found.after))
+    let bytes = curve[found.at].from - curve[0].from;
+    Some(KneeOfBytes { bytes, before: found.before, after: found.after })
 }
 
 /// Neighbours put together until the curve is short enough; times stay exact.
@@ -285,6 +318,18 @@ mod tests {
         assert_eq!(zones[2].to, 900 * MB, "a single piece at the end is no zone");
         assert!(zones.windows(2).all(|pair| pair[0].to == pair[1].from));
         assert!(without_straddlers(Vec::new()).is_empty());
+    }
+
+    /// Where a stop was no multiple of a page, the next run begins at the page before.
+    #[test]
+    fn a_curve_ends_where_the_next_run_begins() {
+        let step = |from, to| Step { from, to, mb_s: 100.0 };
+        let curve = || vec![step(0, 5000), step(5000, 10_000)];
+        assert_eq!(up_to(curve(), 10_000), curve());
+        assert_eq!(up_to(curve(), 8192), [step(0, 5000), step(5000, 8192)]);
+        assert_eq!(up_to(curve(), 5000), [step(0, 5000)]);
+        assert!(up_to(curve(), 0).is_empty() && up_to(curve(), 10_001).is_empty());
+        assert!(up_to(Vec::new(), 0).is_empty());
     }
 
     #[test]

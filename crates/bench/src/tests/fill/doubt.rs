@@ -58,15 +58,16 @@ pub(super) fn of_visits(visits: &[(u64, f64)]) -> Option<String> {
     })
 }
 
-/// Why samples lie partly in a cache, by how much slower the second half of each went than its first (logarithms).
-pub(super) fn of_halves(drifts: &[f64]) -> Option<String> {
+/// Why samples lie partly in a cache, by how much slower the second half of each went than its first (logarithms);
+/// `None` of one whose halves have no pace, which the medium would have given them.
+pub(super) fn of_halves(drifts: &[Option<f64>]) -> Option<String> {
     let limit = (1.0 + DRIFT_SHARE).ln();
-    let odd = drifts.iter().filter(|drift| drift.abs() > limit).count();
+    let odd = drifts.iter().filter(|drift| drift.is_none_or(|drift| drift.abs() > limit)).count();
     (odd as f64 > drifts.len() as f64 * DRIFT_MOST).then(|| {
         let (count, percent) = (drifts.len(), DRIFT_SHARE * 100.0);
         format!(
-            "{odd} of {count} samples change their pace by more than {percent:.0} % on the way: a cache took \
-             parts of them"
+            "{odd} of {count} samples change their pace by more than {percent:.0} % on the way, or keep none: a \
+             cache took parts of them"
         )
     })
 }
@@ -135,8 +136,9 @@ mod tests {
     #[test]
     fn samples_that_change_their_pace_are_doubted() {
         let drifts = |odd: usize| {
-            let drift = |i| if i < odd { [0.1, -0.3][i % 2] } else { [0.01, -0.05][i % 2] };
-            (0..128).map(drift).collect::<Vec<f64>>()
+            let drift =
+                |i| if i < odd { [Some(0.1), None][i % 2] } else { Some([0.01, -0.05][i % 2]) };
+            (0..128).map(drift).collect::<Vec<_>>()
         };
         assert_eq!(of_halves(&drifts(12)), None);
         assert!(of_halves(&drifts(13)).unwrap().contains("13 of 128 samples change their pace"));

@@ -185,3 +185,41 @@ fn a_write_that_went_astray_is_no_repeated_address() {
         assert_eq!(tally.overwritten, len as u64 + 512);
     }
 }
+
+/// A bridge that sends an old buffer once more leaves the same data in two places, and all capacity is there.
+#[test]
+fn data_written_twice_are_no_repeated_address() {
+    let size = 8 * MIB as usize;
+    for (origin, at, len) in
+        [(2 * MIB, 5 * MIB, 512), (5 * MIB, 2 * MIB, 32 << 10), (0, 3 * MIB, 4096)]
+    {
+        let mut drive = Memory::new(size as u64, &[]);
+        drive.contents.copy_within(origin as usize..(origin + len) as usize, at as usize);
+        let tally = drive.read_back().tally;
+        assert_eq!((tally.overwritten, tally.lost), (len, 0));
+        assert!(!tally.repeats, "{origin} at {at}");
+    }
+}
+
+/// Addresses that repeat after any distance, written in order: the end is one of two that share a place.
+#[test]
+fn every_repeated_address_is_seen() {
+    let size = 8 * MIB;
+    for real in [512, 4096, MIB + 512, 5 * MIB, size - 4096, size - 512] {
+        for pushed in [0, MIB] {
+            let mut drive = Memory::new(size, &[]);
+            let mut place = vec![0; real as usize];
+            for at in (0..size).chain(0..pushed).step_by(512) {
+                let from = (at % real) as usize;
+                place[from..from + 512].copy_from_slice(&drive.contents[at as usize..][..512]);
+            }
+            for at in (0..size).step_by(512) {
+                let from = (at % real) as usize;
+                drive.contents[at as usize..][..512].copy_from_slice(&place[from..from + 512]);
+            }
+            let tally = drive.read_back().tally;
+            assert!(tally.repeats, "{real} {pushed}: {tally:?}");
+            assert_eq!(tally.intact, real, "{pushed}");
+        }
+    }
+}

@@ -12,6 +12,8 @@ enum Fraud {
     Cut(u64),
     /// Keeps so many blocks at its beginning, and all behind the real ones falls on those between.
     Fold(u64, u64),
+    /// Drops what is behind, and shows there whatever it was given last.
+    Echo(u64),
 }
 
 /// Keeps a stamp for each block that was written, and the most recent ones in a cache.
@@ -34,6 +36,7 @@ struct Memory {
     /// Blocks that take writes and forget them; every so many-th write is dropped, too (0: none).
     forgets: std::ops::Range<u64>,
     drops: u64,
+    given_last: (u64, u64),
 }
 
 impl Memory {
@@ -55,6 +58,7 @@ impl Memory {
             failures: 0,
             forgets: 0..0,
             drops: 0,
+            given_last: (0, 0),
         }
     }
 
@@ -66,7 +70,7 @@ impl Memory {
         match self.fraud {
             Fraud::None => Some(block),
             Fraud::Wrap(real) => Some(block % real),
-            Fraud::Cut(real) => (block < real).then_some(block),
+            Fraud::Cut(real) | Fraud::Echo(real) => (block < real).then_some(block),
             Fraud::Fold(_, real) if block < real => Some(block),
             Fraud::Fold(kept, real) => Some(kept + (block - kept) % (real - kept)),
         }
@@ -90,6 +94,7 @@ impl Blocks for Memory {
                 continue;
             }
             self.asked += 1;
+            self.given_last = (block, pass);
             let is_dropped = self.drops > 0 && self.asked.is_multiple_of(self.drops);
             let is_forgotten = is_dropped || self.forgets.contains(&block);
             if let Some(place) = self.place(block).filter(|_| !is_forgotten) {
@@ -114,7 +119,10 @@ impl Blocks for Memory {
         if self.recent.contains_key(&at) {
             return Ok(Found::Own);
         }
-        let kept = self.place(at).and_then(|place| self.kept.get(&place));
+        let kept = match (self.fraud, self.place(at)) {
+            (Fraud::Echo(_), None) => Some(&self.given_last),
+            (_, place) => place.and_then(|place| self.kept.get(&place)),
+        };
         Ok(match kept {
             Some(&(block, _)) if block == at => Found::Own,
             Some(&(block, pass)) => Found::Other { block, pass },
@@ -171,6 +179,17 @@ fn a_cache_just_below_what_showed_it_is_seen_through() {
                 let found = probe(&mut drive, 16 << 20, seed).unwrap();
                 assert_eq!(found.real, real, "{fraud:?}, cache {cache}, seed {seed}: {found:?}");
             }
+        }
+    }
+}
+
+/// What it shows where nothing is has no distance from where it belongs.
+#[test]
+fn a_fake_that_shows_what_it_was_given_last_has_no_repeating_addresses() {
+    for real in [200, 60_000, 1_000_003, 15_625_001, 100_000_000] {
+        for seed in 0..3 {
+            let found = probed(&mut Memory::new(125_000_000, Fraud::Echo(real), 0), seed);
+            assert_eq!((found.real, found.module), (real, None), "seed {seed}: {found:?}");
         }
     }
 }

@@ -7,9 +7,10 @@
 //!
 //! A fake may also keep its beginning and fold all that follows onto the part behind it. Further landmarks lie at
 //! a half, a quarter, an eighth … of the drive: one of them is in the upper half of whatever is there. They are
-//! written from the last to the first, so that those at lower addresses stay where several fall on one place. What
-//! shows a landmark then names a distance, or a multiple of it; where the folding begins is searched by halves: a
-//! block is written, and the one at that distance behind it is read.
+//! written from the last to the first, so that those at lower addresses stay where several fall on one place.
+//! What shows a landmark then names a distance, or a multiple of it; where the folding begins is searched by
+//! halves: a block is written, and the one at that distance behind it is read. Where that shows nothing of it,
+//! addresses do not repeat: missing blocks of some drives show whatever they were given last.
 
 use super::{Blocks, FAILURES_MAX, Found, PASS_CACHE, PASS_LANDMARK, PASS_SHARED, Probe, Stopped};
 
@@ -78,7 +79,7 @@ impl<B: Blocks> Probe<'_, B> {
     }
 
     /// Reads one block of `step`, `reads` at most, and the last; the outer `None` is no landmark, the inner one
-    /// too many failures.
+    /// too many failures, or one that is not there because addresses repeat.
     fn find_landmark(&mut self, step: u64, reads: u64) -> Result<Option<Option<Repeats>>, Stopped> {
         let count = self.blocks.count();
         let places = (1..).map(|k| k * step).take_while(|&at| at < count);
@@ -90,21 +91,26 @@ impl<B: Blocks> Probe<'_, B> {
             if let Found::Other { block, pass: PASS_LANDMARK } = seen
                 && block < at
             {
-                return self.begin_of(at, at - block).map(|repeats| Some(Some(repeats)));
+                return self.begin_of(at, at - block).map(Some);
             }
         }
         Ok(None)
     }
 
-    /// Where addresses begin to repeat, of which `at` shows what lies `distance` before it.
-    fn begin_of(&mut self, at: u64, distance: u64) -> Result<Repeats, Stopped> {
+    /// Where addresses begin to repeat, of which `at` shows what lies `distance` before it; `None` where it does
+    /// so for another reason.
+    fn begin_of(&mut self, at: u64, distance: u64) -> Result<Option<Repeats>, Stopped> {
+        let overwhelm = (self.overwhelm, self.left);
         self.move_overwhelming(distance);
         // A cache would answer for landmarks at addresses that have no place of their own.
         self.push_out(distance)?;
         let from = match self.share(distance, distance)? {
             true => distance,
-            // Whatever answers here, it cannot be asked.
-            false if !self.share(at, distance)? => return Ok(Repeats { distance, from: distance }),
+            // Whatever answered, it was not by the landmark's address.
+            false if !self.share(at, distance)? => {
+                (self.overwhelm, self.left) = overwhelm;
+                return Ok(None);
+            }
             false => self.first_shared(at, distance)?,
         };
         // Where the first landmark is met after several folds, the distance is as many times what is folded.
@@ -112,10 +118,10 @@ impl<B: Blocks> Probe<'_, B> {
             let part = distance / folds;
             if self.share(from, part)? {
                 let from = self.first_shared(from, part)?;
-                return Ok(Repeats { distance: part, from });
+                return Ok(Some(Repeats { distance: part, from }));
             }
         }
-        Ok(Repeats { distance, from })
+        Ok(Some(Repeats { distance, from }))
     }
 
     /// The first of `distance..=shared` that shares its place with the one `distance` before it, as `shared` does.
