@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drivescope_model::document::{Distribution, Limiter, Metric, Series, TestResult, TestStatus};
 use drivescope_model::findings::{Finding, FindingId};
-use drivescope_model::metrics::quantity_of;
+use drivescope_model::metrics::{OfRounds, quantity_of};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::three_digits;
 use drivescope_stats::drop::Drop;
@@ -321,14 +321,27 @@ fn few_rounds(rounds: usize) -> String {
 fn metric(key: String, rounds: Vec<f64>) -> Metric {
     let quantity = quantity_of(&key);
     debug_assert!(quantity.is_some(), "{key} has no documented quantity");
-    let value = summary::median(&rounds).unwrap_or(0.0);
-    let interval = interval::median_interval(&rounds, CONFIDENCE);
-    // A rate or time below nothing is no statement; few, scattered rounds would make one.
     let unit = quantity.map_or("", |q| q.unit).to_string();
+    let (value, low, high) = match quantity.map_or(OfRounds::Median, |q| q.of_rounds) {
+        OfRounds::Median => median_of(&rounds, &unit),
+        extreme => {
+            let ends = summary::min(&rounds).zip(summary::max(&rounds));
+            let (low, high) = ends.unwrap_or_default();
+            (if extreme == OfRounds::Smallest { low } else { high }, low, high)
+        }
+    };
+    Metric { key, value, unit, low, high, rounds, valid: true, invalid_because: Vec::new() }
+}
+
+/// The median and the ends of its interval.
+fn median_of(rounds: &[f64], unit: &str) -> (f64, f64, f64) {
+    let value = summary::median(rounds).unwrap_or(0.0);
+    let interval = interval::median_interval(rounds, CONFIDENCE);
+    // A rate or time below nothing is no statement; few, scattered rounds would make one.
     // Nor is a share above the whole.
     let most = if unit == "%" { 100.0 } else { f64::INFINITY };
     let (low, high) = interval.map_or((value, value), |i| (i.low.max(0.0), i.high.min(most)));
-    Metric { key, value, unit, low, high, rounds, valid: true, invalid_because: Vec::new() }
+    (value, low, high)
 }
 
 fn distribution(key: String, latencies: &Histogram<u64>) -> Distribution {

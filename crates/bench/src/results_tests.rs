@@ -122,6 +122,17 @@ fn the_interval_of_a_share_ends_at_nothing_and_at_the_whole() {
     assert!(rate.high > 100.0, "only shares have a whole");
 }
 
+#[test]
+fn an_extreme_is_that_of_all_rounds() {
+    let of = |key: &str| {
+        let found = metric(key.into(), vec![20.0, 900.0, 10.0]);
+        (found.value, found.low, found.high)
+    };
+    assert_eq!(of("transfer.rnd4k_q1t1.read.lat_max_us"), (900.0, 10.0, 900.0));
+    assert_eq!(of("surface.read.min_mb_s"), (10.0, 10.0, 900.0));
+    assert_eq!(of("transfer.rnd4k_q1t1.read.lat_p99_us").0, 20.0, "one round is no typical one");
+}
+
 proptest! {
     #[test]
     fn no_rounds_give_a_metric_that_cannot_be(

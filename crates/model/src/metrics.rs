@@ -11,16 +11,39 @@ pub struct Quantity {
     pub unit: &'static str,
     /// Whether smaller is better.
     pub smaller_is_better: bool,
+    /// Which of the rounds is the value.
+    pub of_rounds: OfRounds,
     /// What it is.
     pub about: &'static str,
 }
 
+/// Which of its rounds a metric's value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfRounds {
+    /// The median, with its interval.
+    Median,
+    /// The smallest: an extreme of single samples is one of all rounds.
+    Smallest,
+    /// The largest, likewise.
+    Largest,
+}
+
+impl Quantity {
+    const fn smallest(self) -> Self {
+        Self { of_rounds: OfRounds::Smallest, ..self }
+    }
+
+    const fn largest(self) -> Self {
+        Self { of_rounds: OfRounds::Largest, ..self }
+    }
+}
+
 const fn more(key: &'static str, unit: &'static str, about: &'static str) -> Quantity {
-    Quantity { key, unit, smaller_is_better: false, about }
+    Quantity { key, unit, smaller_is_better: false, of_rounds: OfRounds::Median, about }
 }
 
 const fn less(key: &'static str, unit: &'static str, about: &'static str) -> Quantity {
-    Quantity { key, unit, smaller_is_better: true, about }
+    Quantity { key, unit, smaller_is_better: true, of_rounds: OfRounds::Median, about }
 }
 
 /// A percentile of latency.
@@ -74,7 +97,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "us",
         "99.99th percentile of latency; absent where the rounds of the cell have fewer than 10,000 requests together",
     ),
-    less("lat_max_us", "us", "largest latency"),
+    less("lat_max_us", "us", "largest latency of all rounds").largest(),
     less(
         "cpu_user_ns_per_io",
         "ns",
@@ -92,14 +115,15 @@ pub const QUANTITIES: &[Quantity] = &[
     more(
         "min_mb_s",
         "MB/s",
-        "slowest single sample of the surface; the curve has each place's median of the rounds",
-    ),
+        "slowest single sample of the surface in any round; the curve has each place's median of the rounds",
+    )
+    .smallest(),
     more(
         "mean_mb_s",
         "MB/s",
         "all sampled bytes over all sampled time (harmonic mean of the samples)",
     ),
-    more("max_mb_s", "MB/s", "fastest single sample of the surface"),
+    more("max_mb_s", "MB/s", "fastest single sample of the surface in any round").largest(),
     more(
         "sample_mean_mb_s",
         "MB/s",
@@ -114,8 +138,8 @@ pub const QUANTITIES: &[Quantity] = &[
          that a drive gathers before it begins; rates are without it, or it is not known and not there",
     ),
     less("access_mean_ms", "ms", "mean access time of random reads over the whole surface"),
-    less("access_min_ms", "ms", "shortest access"),
-    less("access_max_ms", "ms", "longest access"),
+    less("access_min_ms", "ms", "shortest access of all rounds").smallest(),
+    less("access_max_ms", "ms", "longest access of all rounds").largest(),
     more("flushed_iops", "1/s", "writes per second, the final flush included"),
     more("flushed_mb_s", "MB/s", "rate with the final flush included"),
     more(
