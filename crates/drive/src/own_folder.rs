@@ -408,8 +408,9 @@ fn cannot_clean(path: &Path, errno: Errno) -> DriveError {
     DriveError::CannotClean { path: path.into(), why: errno.to_string() }
 }
 
-/// Gives the space of a dead run's files back at once: its io_uring may hold them a moment longer than its process
-/// lives, and deleted files keep their space for as long as they are held. Files with a second name are left alone.
+/// Gives the space of a dead run's files back at once: its io_uring may hold them a moment longer than its
+/// process lives, and deleted files keep their space for as long as they are held. Files with a second name are
+/// left alone.
 fn empty_listed(dir: BorrowedFd<'_>, files: &[String]) {
     let is_ours_alone = |stat: Stat| {
         stat.st_nlink == 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
