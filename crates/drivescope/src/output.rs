@@ -1,5 +1,6 @@
 //! Writing to people and pipes. A reader that goes away early (`| head`) is no error.
 
+use drivescope_model::shortened::shortened_path;
 use drivescope_report::{Style, WIDTH, wrap};
 use indicatif::ProgressBar;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -113,11 +114,16 @@ pub fn columns() -> usize {
 
 /// Writes an error, in one line.
 pub fn complain(message: &str) {
+    note(&format!("drivescope: {}", error_line(message)));
+}
+
+fn error_line(message: &str) -> String {
     let lines = message.split('\n').map(str::trim).filter(|line| !line.is_empty());
     let line = lines.collect::<Vec<_>>().join("; ");
     // Names may carry anything, also what a terminal would obey.
     let line = line.replace(char::is_control, "\u{fffd}");
-    note(&format!("drivescope: {line}"));
+    // A word that not even a path could be is there by mistake.
+    line.split(' ').map(shortened_path).collect::<Vec<_>>().join(" ")
 }
 
 fn colours_wanted() -> bool {
@@ -133,4 +139,20 @@ pub fn style() -> Style {
 /// Whether a person watches standard error.
 pub fn is_watched() -> bool {
     std::io::stderr().is_terminal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_line_that_can_be_read() {
+        assert_eq!(error_line("no\n  such\n\npath"), "no; such; path");
+        assert_eq!(error_line("no \u{1b}[2J"), "no \u{fffd}[2J");
+        let long = format!("no suite '{}'; drivescope suites lists them", "x".repeat(100_000));
+        let line = error_line(&long);
+        assert!(line.len() < 120 && line.ends_with("; drivescope suites lists them"), "{line}");
+        let path = format!("no such path: /{}", "a/".repeat(2000));
+        assert_eq!(error_line(&path), path);
+    }
 }

@@ -4,7 +4,7 @@ use crate::flow::{DOT, Flow};
 use crate::number::{half_width, whole};
 use crate::style::{Role, Style};
 use drivescope_model::document::Limiter;
-use drivescope_model::{FindingId, PhaseRecord, TestResult, TestStatus};
+use drivescope_model::{FindingId, PhaseRecord, TestKind, TestResult, TestStatus};
 
 /// Most phases named one by one; beyond, `--verbose` shows them all.
 const NAMED_MAX: usize = 3;
@@ -23,7 +23,7 @@ pub(super) fn errors(result: &TestResult) -> Option<String> {
 pub(super) fn footer(result: &TestResult, table: &str, style: Style) -> String {
     let mut out = invalid(result, style);
     let mut flow = Flow::new().lead(Role::Dim, "  ");
-    if let Some(text) = intervals(result, table.contains('±')) {
+    if let Some(text) = intervals(result, table) {
         flow = flow.item(Role::Dim, &text, DOT);
     }
     for (i, text) in limits(result).iter().enumerate() {
@@ -60,13 +60,18 @@ fn invalid(result: &TestResult, style: Style) -> String {
         .lines(4, style)
 }
 
-/// What a figure is; `shown`: whether its interval stands beside it.
-fn intervals(result: &TestResult, shown: bool) -> Option<String> {
+/// What the figures of the table are.
+fn intervals(result: &TestResult, table: &str) -> Option<String> {
     let rounds = result.metrics.iter().filter(|m| half_width(m).is_some()).map(|m| m.rounds.len());
     let (least, most) = (rounds.clone().min()?, rounds.max()?);
     let rounds = if least == most { least.to_string() } else { format!("{least} to {most}") };
-    let spread = if shown { " ± 95 % interval" } else { "" };
-    Some(format!("median of {rounds} rounds{spread}"))
+    let spread = if table.contains('±') { " ± 95 % interval" } else { "" };
+    let extremes = match result.test {
+        TestKind::Transfer | TestKind::Latency => ", max of all",
+        TestKind::Surface => ", min and max of all",
+        _ => "",
+    };
+    Some(format!("median of {rounds} rounds{spread}{extremes}"))
 }
 
 /// The common limiter, and the phases that had another: `limited by the drive;`, `by one CPU in …`.

@@ -252,7 +252,7 @@ fn a_run_of_a_hard_disk() {
     seq 1 MiB   Q8T1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms   120 ms
     rnd 4 KiB  Q32T1    77.1 ms   214 ms   402 ms     61.0 ms   244 ms   431 ms
     rnd 4 KiB   Q1T1    6.61 ms  14.2 ms  24.8 ms     1.01 ms  18.8 ms  44.0 ms
-      median of 3 rounds ± 95 % interval · limited by the drive
+      median of 3 rounds ± 95 % interval, max of all · limited by the drive
 
     latency                asked          IOPS      p50      p99    p99.9      max
     depth 1, whole span           76.20 ± 0.76  13.1 ms  24.8 ms  31.0 ms  61.2 ms
@@ -262,7 +262,7 @@ fn a_run_of_a_hard_disk() {
     fixed, 1,000/s         1,000  77.00 ± 0.77   2.40 s   4.60 s   4.61 s   4.61 s
       where a rate is asked, latency counts from the moment each request was due;
       Poisson arrivals come by chance, so a round may be asked more or less
-      median of 3 rounds ± 95 % interval · limited by the drive
+      median of 3 rounds ± 95 % interval, max of all · limited by the drive
 
     surface  skipped: a directory has no positions; name the device, /dev/sda
 
@@ -313,7 +313,7 @@ fn a_run_in_memory() {
     rnd 4 KiB  Q32T1   3.08 s !  8.56 s !  16.1 s !    2.44 s !  9.76 s !  17.2 s !
     rnd 4 KiB   Q1T1   264 ms !  568 ms !  992 ms !   40.4 ms !  752 ms !  1.76 s !
       ! not the drive's number: F002 memory-backed
-      median of 3 rounds ± 95 % interval · limited by memory
+      median of 3 rounds ± 95 % interval, max of all · limited by memory
 
     F002  invalid  memory-backed  /tmp/x is a tmpfs
           → Choose a directory or device on a real drive; drivescope list shows
@@ -341,7 +341,7 @@ fn an_interrupted_run() {
 
     response          read p50      p99      max   write p50      p99     max
     seq 1 MiB  Q8T1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms  120 ms
-      median of 3 rounds ± 95 % interval · limited by the drive
+      median of 3 rounds ± 95 % interval, max of all · limited by the drive
 
     latency  interrupted
 

@@ -21,7 +21,7 @@ fn transfer_of_a_hard_disk() {
     seq 1 MiB   Q8T1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms   120 ms
     rnd 4 KiB  Q32T1    77.1 ms   214 ms   402 ms     61.0 ms   244 ms   431 ms
     rnd 4 KiB   Q1T1    6.61 ms  14.2 ms  24.8 ms     1.01 ms  18.8 ms  44.0 ms
-      median of 3 rounds ± 95 % interval · limited by the drive
+      median of 3 rounds ± 95 % interval, max of all · limited by the drive
     ");
 }
 
@@ -39,7 +39,7 @@ fn transfer_of_an_nvme_drive_that_one_cpu_cannot_fill() {
     seq 1 MiB    Q1T1     470 µs   521 µs  1.10 ms      350 µs   402 µs  3.30 ms
     rnd 4 KiB  Q32T16     606 µs   810 µs  3.20 ms      680 µs  1.01 ms  8.70 ms
     rnd 4 KiB    Q1T1    47.1 µs  62.3 µs   410 µs     14.2 µs  21.9 µs  1.90 ms
-      median of 3 rounds ± 95 % interval · limited by the drive;
+      median of 3 rounds ± 95 % interval, max of all · limited by the drive;
       by one CPU in rnd4k_q32t16.read, rnd4k_q32t16.write
     ");
 }
@@ -99,7 +99,7 @@ fn numbers_of_memory_are_marked() {
     rnd 4 KiB  Q32T1   3.08 s !  8.56 s !  16.1 s !    2.44 s !  9.76 s !  17.2 s !
     rnd 4 KiB   Q1T1   264 ms !  568 ms !  992 ms !   40.4 ms !  752 ms !  1.76 s !
       ! not the drive's number: F002 memory-backed
-      median of 3 rounds ± 95 % interval · limited by memory
+      median of 3 rounds ± 95 % interval, max of all · limited by memory
     ");
 }
 
@@ -114,7 +114,7 @@ fn latency_by_span_and_load() {
     fixed, 1,000/s         1,000  77.00 ± 0.77   2.40 s   4.60 s   4.61 s   4.61 s
       where a rate is asked, latency counts from the moment each request was due;
       Poisson arrivals come by chance, so a round may be asked more or less
-      median of 3 rounds ± 95 % interval · limited by the drive
+      median of 3 rounds ± 95 % interval, max of all · limited by the drive
     ");
 }
 
@@ -134,7 +134,7 @@ fn surface_of_a_hard_disk() {
 
                   min   mean    max     seeks 0-10 %   10-33 %   33-67 %   67-100 %
     access, ms   1.21   13.4   24.9             8.18      11.1      14.0       16.5
-      median of 3 rounds ± 95 % interval
+      median of 3 rounds ± 95 % interval, min and max of all
     ");
 }
 
@@ -189,7 +189,7 @@ fn a_failed_test_says_why_and_keeps_its_numbers() {
 
     response          read p50      p99      max   write p50      p99     max
     seq 1 MiB  Q8T1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms  120 ms
-      median of 3 rounds ± 95 % interval · limited by the drive
+      median of 3 rounds ± 95 % interval, max of all · limited by the drive
     ");
 }
 
