@@ -10,6 +10,7 @@ use drivescope_drive::counters::{self, DeviceCounters};
 use drivescope_drive::processors::CoreTimes;
 use drivescope_model::document::Limiter;
 use drivescope_model::event::Event;
+use std::time::Duration;
 
 /// Forwards a phase's counters to the listeners and the stop flag to the phase.
 pub struct Progress<'s> {
@@ -71,9 +72,38 @@ fn cores(session: &Session<'_>) -> Option<(CoreTimes, Usage)> {
     Some((all, Usage::of(Who::Process)))
 }
 
+/// How often it is looked whether the devices still have something to do, at most, and how long between.
+const LOOKS_MAX: u32 = 100;
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// Waits until nothing is in flight. What the page cache read ahead of the round before (8 MiB at a time on
+/// some machines) would else be counted as somebody else's in this one. Others may keep a device busy for
+/// ever: then not for long.
+fn wait_until_idle(mut in_flight: impl FnMut() -> u64, mut pause: impl FnMut()) {
+    for _ in 0..LOOKS_MAX {
+        if in_flight() == 0 {
+            return;
+        }
+        pause();
+    }
+}
+
+fn let_devices_finish(session: &Session<'_>) {
+    if session.target.simulated().is_some() {
+        return;
+    }
+    let target = session.target;
+    let in_flight = || {
+        let all = [target.top_counters(), target.disk_counters(), target.below_loop_counters()];
+        all.into_iter().flatten().map(|counters| counters.in_flight).sum()
+    };
+    wait_until_idle(in_flight, || std::thread::sleep(LOOK_EVERY));
+}
+
 impl Watch {
-    /// Reads the counters.
+    /// Reads the counters, as soon as they stand still.
     pub fn begin(session: &Session<'_>) -> Self {
+        let_devices_finish(session);
         Self {
             start_s: session.elapsed_s(),
             top: top_counters(session),
@@ -118,5 +148,24 @@ fn temperature_c(session: &Session<'_>) -> Option<f64> {
     match &session.simulated {
         Some(drive) => drive.heat().map(|heat| heat.celsius),
         None => session.target.temperature_c(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_round_begins_when_nothing_is_in_flight_or_when_others_never_end() {
+        for (requests, pauses) in [(0, 0), (3, 3), (u64::MAX, u64::from(LOOKS_MAX))] {
+            let [left, paused] = [Cell::new(requests), Cell::new(0)];
+            let pause = || {
+                left.set(left.get() - 1);
+                paused.set(paused.get() + 1);
+            };
+            wait_until_idle(|| left.get(), pause);
+            assert_eq!(paused.get(), pauses, "{requests} in flight");
+        }
     }
 }
