@@ -14,4 +14,6 @@ mod means;
 mod numbers;
 pub mod reproduce;
 pub mod ssd;
+#[cfg(test)]
+mod testing;
 mod timeline;

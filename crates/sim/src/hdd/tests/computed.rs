@@ -6,48 +6,7 @@ use crate::hdd::params::{
     SkewParams, WriteCacheParams, ZoneEntry, ZoneParams,
 };
 use crate::hdd::{HardDisk, ZoneRate};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// Most by which a computed pass may differ from a stepped one.
-const MOST: f64 = 0.005;
-/// Shorter passes are a matter of single turns.
-const LEAST: Nanos = 1_000_000_000;
-
-struct Chance(Xoshiro256PlusPlus);
-
-impl Chance {
-    fn whole(&mut self, from: u64, to: u64) -> u64 {
-        self.0.random_range(from..=to)
-    }
-
-    fn real(&mut self, from: f64, to: f64) -> f64 {
-        self.0.random_range(from..=to)
-    }
-
-    /// Each power of two between as likely as the next.
-    fn scaled(&mut self, from: f64, to: f64) -> f64 {
-        self.real(from.ln(), to.ln()).exp()
-    }
-
-    fn in_a(&mut self, hundred: u64) -> bool {
-        self.whole(1, 100) <= hundred
-    }
-
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.whole(0, choices.len() as u64 - 1) as usize]
-    }
-}
-
-/// What one case is.
-#[derive(Debug)]
-struct Pass {
-    op: Op,
-    from: u64,
-    len: u64,
-    chunk: u64,
-    depth: u32,
-}
+use crate::testing::{Chance, LEAST, MOST, Pass};
 
 fn zones(chance: &mut Chance, sectors: u64, physical: u32, rpm: f64, heads: u32) -> ZoneParams {
     let outer_media_mb_s = chance.scaled(30.0, 350.0);
@@ -286,7 +245,7 @@ struct Outcome {
 }
 
 fn case(seed: u64, most_requests: u64) -> Outcome {
-    let mut chance = Chance(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let mut chance = Chance::of(seed);
     let (params, disk) = any_disk(&mut chance);
     let pass = any_pass(&mut chance, &disk, most_requests);
     let mut at_once = Desk { disk, now: 0 };
@@ -306,7 +265,7 @@ fn case(seed: u64, most_requests: u64) -> Outcome {
     outcome.off = (end - began) as f64 / (stepped.now - began) as f64 - 1.0;
     let seconds = (stepped.now - began) as f64 / 1e9;
     outcome.what = format!("seed {seed}: {seconds:.2} s, {pass:?}\n{params:?}");
-    let again = || Chance(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let again = || Chance::of(seed);
     let behind = (at_once.follow(again()), stepped.follow(again()));
     outcome.off_behind = behind.0 as f64 / behind.1 as f64 - 1.0;
     outcome

@@ -7,47 +7,7 @@ use crate::ssd::params::{
     ThermalParams,
 };
 use crate::ssd::testing::closed_loop;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// Most by which a computed pass may differ from a stepped one.
-const MOST: f64 = 0.005;
-/// Shorter passes are a matter of single programs.
-const LEAST: Nanos = 1_000_000_000;
-
-struct Chance(Xoshiro256PlusPlus);
-
-impl Chance {
-    fn whole(&mut self, from: u64, to: u64) -> u64 {
-        self.0.random_range(from..=to)
-    }
-
-    fn real(&mut self, from: f64, to: f64) -> f64 {
-        self.0.random_range(from..=to)
-    }
-
-    /// Each power of two between as likely as the next.
-    fn scaled(&mut self, from: f64, to: f64) -> f64 {
-        self.real(from.ln(), to.ln()).exp()
-    }
-
-    fn in_a(&mut self, hundred: u64) -> bool {
-        self.whole(1, 100) <= hundred
-    }
-
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.whole(0, choices.len() as u64 - 1) as usize]
-    }
-}
-
-#[derive(Debug)]
-struct Pass {
-    op: Op,
-    from: u64,
-    len: u64,
-    chunk: u64,
-    depth: u32,
-}
+use crate::testing::{Chance, LEAST, MOST, Pass};
 
 fn any_flash(chance: &mut Chance) -> FlashParams {
     let bits = chance.whole(1, 4) as u32;
@@ -217,7 +177,7 @@ struct Outcome {
 }
 
 fn case(seed: u64) -> Outcome {
-    let mut chance = Chance(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let mut chance = Chance::of(seed);
     let ssd = any_drive(&mut chance);
     let pass = any_pass(&mut chance, &ssd);
     let mut at_once = Desk { ssd, now: 0 };
@@ -237,7 +197,7 @@ fn case(seed: u64) -> Outcome {
     outcome.off = (end - began) as f64 / (stepped.now - began) as f64 - 1.0;
     let seconds = (stepped.now - began) as f64 / 1e9;
     outcome.what = format!("seed {seed}: {seconds:.2} s, {pass:?}\n{:?}", at_once.ssd.params);
-    let again = || Chance(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let again = || Chance::of(seed);
     let behind = (at_once.follow(again()), stepped.follow(again()));
     outcome.off_behind = behind.0 as f64 / behind.1 as f64 - 1.0;
     outcome
