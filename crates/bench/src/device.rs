@@ -109,6 +109,14 @@ impl Device {
         }
     }
 
+    /// Whether a thread of the kernel serves each request.
+    fn wakes_a_thread(&self) -> bool {
+        match &self.backend {
+            Backend::File { file, .. } => file.wakes_a_thread(),
+            Backend::Simulated { .. } => false,
+        }
+    }
+
     /// Makes sure that what is written from now on can be read back; a simulated drive keeps it in memory.
     pub fn keep_contents(&self) {
         if let Backend::Simulated { drive, .. } = &self.backend {
@@ -168,7 +176,7 @@ impl Device {
         mut watch: impl FnMut(),
     ) -> Result<Vec<WorkerOutcome<T::Output>>, BenchError> {
         let start = StartLine::default();
-        let may_block = self.may_block();
+        let (may_block, wakes_a_thread) = (self.may_block(), self.wakes_a_thread());
         let one_at_a_time = tasks.len() == 1 && spec.depth == 1;
         std::thread::scope(|scope| {
             let workers: Vec<_> = tasks
@@ -180,10 +188,10 @@ impl Device {
                         scope,
                         move || {
                             let _finish = finish;
-                            match (may_block, one_at_a_time) {
-                                (true, true) => processor::stay_here(),
-                                (true, false) => processor::let_workers_finish(),
-                                (false, _) => {}
+                            if one_at_a_time && wakes_a_thread {
+                                processor::stay_here();
+                            } else if may_block {
+                                processor::let_workers_finish();
                             }
                             self.work(spec, task, start)
                         },

@@ -3,9 +3,10 @@
 use crate::direct;
 use crate::error::DriveError;
 use crate::gate::RawDisk;
+use crate::roots::{Roots, split_dev};
 use drivescope_model::target::IoMode;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
@@ -133,6 +134,17 @@ impl IoFile {
     /// kernel; `false` through the page cache, where it depends on what is in memory.
     pub fn may_block(&self) -> bool {
         self.mode == IoMode::Direct && direct::may_block(self.as_fd(), self.align_bytes)
+    }
+    /// Whether a thread of the kernel serves each request, instead of a drive that answers by interrupt:
+    /// requests may block, or this is a loop device, or a file on one.
+    pub fn wakes_a_thread(&self) -> bool {
+        self.may_block() || (self.mode == IoMode::Direct && self.is_on_loop())
+    }
+    fn is_on_loop(&self) -> bool {
+        let Ok(stat) = rustix::fs::fstat(&self.fd) else { return false };
+        let is_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
+        let number = split_dev(if is_device { stat.st_rdev } else { stat.st_dev });
+        Roots::host().block_name(number).is_some_and(|name| name.starts_with("loop"))
     }
     /// Whether requests may write.
     pub fn writable(&self) -> bool {

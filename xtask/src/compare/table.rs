@@ -130,10 +130,10 @@ fn on_ram_disks(all: &[Pairs], made: &str) -> String {
          last\ncolumn is again fio against itself. zram cannot take a request without blocking, so io_uring \
          hands each to\na thread of the kernel; drivescope sees that, keeps both threads on one \
          processor at\ndepth 1, and at depth is woken for up to four completions together, 5 µs apart at \
-         most.\nA loop device is served by a thread of the kernel too, and on which \
-         processor that wakes is the scheduler's\nluck: the same program gives 20,000 or 40,000 reads a \
-         second. So everything is measured a second time\nwith both programs and the kernel's workers \
-         on one processor: what is left then is the programs' own cost.\n"
+         most.\nA loop device is served by a thread of the kernel too: drivescope stays on its \
+         processor at depth 1, but on\nwhich one that thread wakes is the scheduler's luck, and a \
+         processor that must be woken from idle takes most of\nthe time. So everything is measured a second \
+         time with both programs and the kernel's workers on one processor:\nwhat is left then is the programs' own cost.\n"
     );
     let _ = writeln!(
         text,

@@ -36,20 +36,27 @@ fn the_device_looks_like_the_drive() {
 }
 
 #[test]
-fn requests_to_the_file_may_block_and_those_to_the_device_do_not() {
+fn requests_to_the_file_may_block_those_to_the_device_only_wake_a_thread() {
     if !can_run(true) {
         return;
     }
     let place = Place::new();
     let server = place.serve_block(instant());
-    let may_block = |path: &Path| {
+    let open = |path: &Path| {
         let file = crate::IoFile::open_read(path).unwrap();
         assert_eq!(file.mode(), drivescope_model::target::IoMode::Direct);
-        file.may_block()
+        file
     };
-    assert!(may_block(server.path()), "FUSE has no way to refuse instead of waiting");
-    assert!(!may_block(&server.block_device().unwrap()));
+    let file = open(server.path());
+    assert!(file.may_block(), "FUSE has no way to refuse instead of waiting");
+    let device = open(&server.block_device().unwrap());
+    assert!(!device.may_block() && device.wakes_a_thread());
+    drop((file, device));
     server.stop();
+    let own = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    own.as_file().set_len(1 << 20).unwrap();
+    let on_disk = crate::IoFile::open_read(own.path()).unwrap();
+    assert_eq!(on_disk.wakes_a_thread(), on_disk.may_block(), "a file on a disk");
 }
 
 #[test]
