@@ -1,20 +1,22 @@
 //! Suggestions for mistyped names.
 
-/// Least letters of a beginning that is taken for one.
-const BEGINNING: usize = 3;
+/// Least letters of a part that is taken for one.
+const PART: usize = 3;
 
-/// The closest of `names`, if it is close enough to be a typing error; else the closest that begins with `name`.
-/// Capitals do not count.
+/// The closest of `names`, if it is close enough to be a typing error; else the closest that begins with
+/// `name`, or has it in it. Capitals do not count.
 pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let name = name.to_lowercase();
     let known = |known: &'n str| (edits(&name, &known.to_lowercase()), known);
     let by_distance: Vec<(usize, &str)> = names.map(known).collect();
     let close = |&&(distance, _): &&(usize, &str)| distance <= 2 + name.len() / 4;
-    let begins = |&&(_, known): &&(usize, &str)| {
-        name.len() >= BEGINNING && known.to_lowercase().starts_with(&name)
+    let part = |is_in: fn(&str, &str) -> bool| {
+        let is_part = |&&(_, known): &&(usize, &str)| is_in(&known.to_lowercase(), &name);
+        by_distance.iter().filter(|_| name.len() >= PART).filter(is_part).min()
     };
     let found = by_distance.iter().filter(close).min();
-    found.or_else(|| by_distance.iter().filter(begins).min()).map(|(_, known)| known.to_string())
+    let found = found.or_else(|| part(|known, name| known.starts_with(name)));
+    found.or_else(|| part(|known, name| known.contains(name))).map(|(_, known)| known.to_string())
 }
 
 /// Levenshtein distance.
@@ -45,6 +47,8 @@ mod tests {
         assert_eq!(nearest("wd20ear", names.into_iter()).as_deref(), Some("wd20ears"));
         assert_eq!(nearest("WD20EARS", names.into_iter()).as_deref(), Some("wd20ears"));
         assert_eq!(nearest("st80", names.into_iter()).as_deref(), Some("st8000as0002-smr"));
+        assert_eq!(nearest("as0002", names.into_iter()).as_deref(), Some("st8000as0002-smr"));
+        assert_eq!(nearest("00", names.into_iter()), None, "too little of a name");
         assert_eq!(nearest("xyzzyplugh", names.into_iter()), None);
         assert_eq!(nearest("", names.into_iter()), None);
     }
