@@ -16,6 +16,7 @@ mod models;
 mod on_paper;
 mod phybs;
 mod shingled;
+mod starts;
 mod stream;
 mod trimmed_bands;
 
