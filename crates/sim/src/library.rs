@@ -268,3 +268,7 @@ mod wording_tests;
 #[cfg(test)]
 #[path = "library/planted_tests.rs"]
 mod planted_tests;
+
+#[cfg(test)]
+#[path = "library/port_tests.rs"]
+mod port_tests;

@@ -43,6 +43,16 @@ mod cache_limit_tests;
 #[cfg(test)]
 mod cache_tests;
 #[cfg(test)]
+mod cost_tests;
+#[cfg(test)]
+mod dropping_tests;
+#[cfg(test)]
 mod file_tests;
 #[cfg(test)]
+mod growth_tests;
+#[cfg(test)]
+mod idle_and_age_tests;
+#[cfg(test)]
 mod placement_tests;
+#[cfg(test)]
+mod readahead_tests;

@@ -29,3 +29,6 @@ pub fn jobs(cells: &[Cell]) -> BTreeSet<Job> {
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod unit_tests;

@@ -1,9 +1,14 @@
 //! Closed-form checks of the whole drive.
 
+mod buffered;
 mod computed;
+mod flushes;
 mod garbage;
 mod latency;
+mod merging;
 mod resources;
 mod slc;
 mod streams;
+mod throttled;
 mod trouble;
+mod warmth;

@@ -5,7 +5,9 @@ mod causality;
 mod closed_form;
 mod computed;
 mod destaging;
+mod entered;
 mod faults;
+mod flushes;
 mod host;
 mod interface;
 mod limits;
@@ -14,7 +16,9 @@ mod models;
 mod on_paper;
 mod phybs;
 mod shingled;
+mod starts;
 mod stream;
+mod trimmed_bands;
 
 use crate::hdd::mechanism::Mechanism;
 use crate::hdd::params::{

@@ -1,0 +1,26 @@
+//! What is dropped from the page cache: pages that lie wholly in the range, as `POSIX_FADV_DONTNEED` has it.
+
+use super::*;
+use crate::device::{Device, Op};
+use crate::link::test_device::{TestDrive, request, run_all};
+
+const PAGE: u64 = PAGE_BYTES;
+
+#[test]
+fn a_page_of_which_the_range_has_only_a_part_stays() {
+    for (offset, len, dropped) in [
+        (PAGE, 2 * PAGE, &[1, 2][..]),
+        (PAGE + 1, 2 * PAGE, &[2][..]),
+        (PAGE, 2 * PAGE + 100, &[1, 2][..]),
+        (PAGE, 2 * PAGE - 1, &[1][..]),
+        (PAGE + 1, PAGE - 1, &[][..]),
+    ] {
+        let drive = Raw(TestDrive::disk());
+        let mut cache = PageCache::new(&HostParams::default(), drive).expect("valid parameters");
+        cache.submit(0, request(1, Op::Read, 0, 5 * PAGE));
+        run_all(&mut cache);
+        cache.evict(offset, len);
+        let gone: Vec<u64> = (0..5).filter(|page| !cache.is_cached(page * PAGE)).collect();
+        assert_eq!(gone, dropped, "{len} bytes at {offset}");
+    }
+}

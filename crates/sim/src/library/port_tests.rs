@@ -1,0 +1,38 @@
+//! The drive's own port on the link of its model: as fast as that, and no faster.
+
+use super::{BUILT_IN, LinkParams, Model, Start, port_within};
+use crate::device::{Op, Stream};
+
+#[test]
+fn a_port_that_no_model_gives_goes_both_ways_at_once_only_on_nvme() {
+    for (link, both_ways) in [
+        (LinkParams::pcie3_x4(), true),
+        (LinkParams::sata_6g(), false),
+        (LinkParams::usb3_uas(), false),
+    ] {
+        let port = port_within(None, &link);
+        assert_eq!(port.full_duplex, both_ways, "{}", link.name);
+        assert_eq!([port.read_mb_s, port.write_mb_s], [link.payload_mb_s(); 2]);
+    }
+}
+
+#[test]
+fn a_slow_link_holds_a_disk_to_its_payload() {
+    let text = BUILT_IN.iter().find(|(name, _)| *name == "wd40efrx").unwrap().1;
+    let model = |preset: &str| {
+        let text = text.replace("\"sata-6g\"", &format!("\"{preset}\""));
+        let mut drive = Model::parse(preset, &text).unwrap().build(&Start::default()).unwrap();
+        [Op::Read, Op::Write].map(|op| {
+            // an hour after the other
+            let began = u64::from(op == Op::Write) * 3_600_000_000_000;
+            let end = drive.stream(began, op, 0, 4 << 30, 1 << 20, 1).unwrap();
+            (4_u64 << 30) as f64 * 1000.0 / (end - began) as f64
+        })
+    };
+    // the payload of USB 2, less what the bridge takes for each command of 120 KiB
+    let bridge = 122_880.0 / (122_880.0 / 38.0 + 300.0);
+    for rate in model("usb2-bulk-only") {
+        assert!(rate <= bridge * 1.001 && rate > 0.8 * bridge, "{rate} of {bridge} MB/s");
+    }
+    assert!(model("sata-6g").iter().all(|rate| *rate > 150.0));
+}

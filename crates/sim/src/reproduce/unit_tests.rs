@@ -1,0 +1,56 @@
+//! Every unit of the table, in which a figure in bytes and seconds is printed.
+
+use super::table::parse;
+use super::*;
+use std::collections::BTreeSet;
+
+/// What a figure of this value is in a cell of this unit.
+fn printed(unit: &str, figure: f64) -> f64 {
+    let line = format!("a\t000\tred\tfill\t-\trate\t=\t1\t{unit}\t5\tSEED\tL1\tone:rate\t\t");
+    let job = Job { drive: "one".into(), method: "fill".into() };
+    let figures = Figures::from([("rate".to_string(), figure)]);
+    let cells = parse(&line).unwrap();
+    cells[0].result(&Measured::from([(job, Ok(figures))])).simulated.unwrap()
+}
+
+/// Unit, a figure in bytes, seconds or per second, and the same in that unit.
+const UNITS: [(&str, f64, f64); 19] = [
+    ("x", 62.3, 62.3),
+    ("s", 19.5, 19.5),
+    ("1/s", 1680.0, 1680.0),
+    ("B", 4096.0, 4096.0),
+    ("B/s", 99_742_833.0, 99_742_833.0),
+    ("1/min", 5400.0, 5400.0),
+    ("inch", 3.5, 3.5),
+    ("count", 2_930_277_168.0, 2_930_277_168.0),
+    ("us", 0.000_144, 144.0),
+    ("ms", 19.503, 19_503.0),
+    ("min", 1200.0, 20.0),
+    // phybs prints 134217728 bytes in 19.503 s so
+    ("KiB/s", 6_881_901.656_155_46, 6_720.607_086_089_31),
+    ("MB", 32e6, 32.0),
+    ("MiB", 1_500_301_426_688.0, 1_430_798.937_5),
+    ("MB/s", 181.4e6, 181.4),
+    ("GB", 128e9, 128.0),
+    ("TB", 1_000_204_886_016.0, 1.000_204_886_016),
+    ("GB/s", 1.7e9, 1.7),
+    // eight bits a byte: what a line carries, coding included
+    ("Gb/s", 375e6, 3.0),
+];
+
+#[test]
+fn a_figure_is_printed_in_the_unit_of_its_cell() {
+    for (unit, figure, expected) in UNITS {
+        let value = printed(unit, figure);
+        assert!((value / expected - 1.0).abs() < 1e-12, "{unit}: {value} for {expected}");
+    }
+}
+
+#[test]
+fn no_unit_of_the_table_goes_unchecked() {
+    let known: BTreeSet<&str> = UNITS.map(|(unit, ..)| unit).into();
+    let cells = cells().unwrap();
+    let with_figure = cells.iter().filter(|cell| cell.measured.is_some());
+    let used: BTreeSet<&str> = with_figure.map(|cell| cell.unit.as_str()).collect();
+    assert!(used.len() > 10 && used.is_subset(&known), "{used:?}");
+}

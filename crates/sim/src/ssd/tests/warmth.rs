@@ -1,0 +1,22 @@
+//! How warm a drive becomes in the long run: its idle power counts beside the work, in J for each 10^9 bytes.
+
+use crate::ssd::testing::thermal;
+use crate::ssd::thermal::Thermal;
+
+#[test]
+fn work_comes_on_top_of_idle_power() {
+    let params = thermal();
+    for (read_w, write_w) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.5), (0.8, 1.2)] {
+        let mut drive = Thermal::new(params.clone());
+        // twenty time constants
+        for second in 1..=400 {
+            drive.add_read((read_w / params.read_j_per_gb * 1e9) as u64);
+            drive.add_write((write_w / params.write_j_per_gb * 1e9) as u64);
+            drive.speed_at(second * 1_000_000_000);
+        }
+        let watts = params.idle_w + read_w + write_w;
+        let expected = params.ambient_c + watts * params.resistance_c_per_w;
+        let seen = drive.temperature_c();
+        assert!((seen - expected).abs() < 0.01, "{read_w} and {write_w} W: {seen} for {expected}");
+    }
+}
