@@ -1,6 +1,6 @@
 //! What is known without a round: of the target before the first request, of a test that failed.
 
-use crate::error::BenchError;
+use crate::error::{BenchError, is_want_of_the_host};
 use crate::recorder::IoFailure;
 use drivescope_drive::filesystem::FsClass;
 use drivescope_drive::journal::JournalError;
@@ -108,11 +108,12 @@ fn of_drive(drive: &Drive, stack: &[String], notice: &mut impl FnMut(FindingId, 
 }
 
 /// Whether a failed request is the drive's fault: not that a file system was full or a file became smaller, nor
-/// that a request was none that the device can do.
+/// that a request was none that the device can do, or never came to it.
 fn blames_the_drive(failure: &IoFailure, kind: TargetKind) -> bool {
     let of_a_file = matches!(kind, TargetKind::File | TargetKind::Directory);
     match failure.errno {
         libc::ENOSPC | libc::EDQUOT | libc::EINVAL => false,
+        errno if is_want_of_the_host(errno) => false,
         // Cut short.
         0 => !of_a_file,
         _ => true,

@@ -58,7 +58,9 @@ pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
         std::thread::scope(|scope| {
             for (drive, device) in drives.iter_mut().zip(&devices) {
                 let node = roots.node(&device.name);
-                scope.spawn(move || add_smart(drive, &node));
+                // Without a thread for it, the drive is listed without its health.
+                let ask = std::thread::Builder::new();
+                let _ = ask.spawn_scoped(scope, move || add_smart(drive, &node));
             }
         });
     }
