@@ -95,6 +95,14 @@ pub(crate) fn names_of(roots: &Roots, name: &str) -> [Option<String>; 3] {
     [model.or_else(|| device.attr("dm/name")), serial, wwn]
 }
 
+/// The network over which a device of this kernel name is reached; `None` for partitions too.
+pub(crate) fn network_below(roots: &Roots, name: &str) -> Option<String> {
+    let device = Device::open(roots, name)?;
+    let is_whole = !device.dir.join("partition").exists();
+    let transport = kind::transport(&device);
+    (is_whole && kind::is_network(&transport)).then_some(transport)
+}
+
 /// Whether a device is attached over USB.
 pub(crate) fn is_on_usb(device: &Device) -> bool {
     link::usb_device(device).is_some()
