@@ -82,8 +82,8 @@ fn percentiles_that_the_rounds_together_cannot_hold_are_left_out() {
     assert_eq!(of(4_000).len(), 5);
 }
 
-/// Three of 2,000 requests were slow, in two of twenty rounds: the 99.9th percentile is theirs, and the median of the
-/// rounds' largest latencies knows nothing of them.
+/// Three of 2,000 requests were slow, in two of twenty rounds: the 99.9th percentile is theirs, and the median
+/// of the rounds' largest latencies knows nothing of them.
 #[test]
 fn a_percentile_that_no_round_can_hold_is_that_of_all_rounds() {
     let mut rounds = vec![round(CELL, 100, 4096, Mix::READ); 20];

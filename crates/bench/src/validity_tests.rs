@@ -277,6 +277,15 @@ fn an_open_loop_that_falls_behind_is_overload() {
     let words = "50 of 100 due requests were undone at the end (50 %): 100/s fell due at an asked \
                  rate of 100/s, 90.0/s were done";
     assert!(evidence.ends_with(words), "{evidence}");
+    // Others held the processors, and the drive waited for requests.
+    let mut held = open.clone();
+    held.measured.effort.wait_ns = Some(SECOND * 6 / 10);
+    held.cores =
+        Some(CoresTaken { others_ns: SECOND * 19 / 10, steal_ns: 0, total_ns: 2 * SECOND });
+    assert_eq!(ids(&held, &facts()), [FindingId::BusyProcessors, FindingId::RateMissed]);
+    held.top.as_mut().unwrap().busy_ms = 100;
+    assert_eq!(ids(&held, &facts()), [FindingId::BusyProcessors]);
+    assert_eq!(limiter(&held, &facts()), Limiter::OtherPrograms);
     open.measured.recorder.overdue = 0;
     // Chance made fewer requests due than the rate says, and the last few are under way.
     open.measured.recorder.due = 95;

@@ -163,7 +163,7 @@ findings! {
         cause "The host or the layer below decides what is behind it and may cache."
         remedy "Run drivescope on the host for the drive itself; here the numbers hold for this machine's view."
     RateMissed = "F023" "rate-missed" Warning
-        rule "an open loop ends with more than 5 % of the requests that fell due undone, and with more than eight"
+        rule "an open loop ends with more than 5 % of the requests that fell due undone, and with more than eight, and not because others held the processors while the device had little to do (F034)"
         cause "The drive cannot serve this rate; the queue, and with it the latency, grows without end."
         remedy "Read the latency as overload; use a lower rate."
     SlowLink = "F024" "slow-link" Warning

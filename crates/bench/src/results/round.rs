@@ -61,8 +61,8 @@ pub struct Round {
 }
 
 impl Round {
-    /// All numbers of the round by quantity; of the percentiles, those that so many `requests` can hold, the fewest
-    /// of a round of its cell.
+    /// All numbers of the round by quantity; of the percentiles, those that so many `requests` can hold, the
+    /// fewest of a round of its cell.
     pub(super) fn quantities(&self, requests: u64) -> Vec<(&'static str, f64)> {
         let measured = &self.measured;
         let latencies = &measured.recorder.latencies;
@@ -118,8 +118,8 @@ impl Round {
         }
     }
 
-    /// Requests that the load keeps in flight at most. The latency of one that outlives a short round counts whole, so
-    /// that Little's law would have more.
+    /// Requests that the load keeps in flight at most. The latency of one that outlives a short round counts
+    /// whole, so that Little's law would have more.
     fn depth_max(&self) -> f64 {
         let closed = self.load.as_ref().filter(|load| load.pace == Pace::Closed);
         closed.map_or(f64::INFINITY, |load| f64::from(load.shape.depth * load.shape.threads))
