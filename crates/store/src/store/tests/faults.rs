@@ -30,8 +30,12 @@ fn another_programs_file_and_its_log_stay_as_they_are() {
     let owner = Connection::open(&living).unwrap();
     owner.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).unwrap();
     owner.execute_batch("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)").unwrap();
-    std::fs::copy(&living, &dead).unwrap();
-    std::fs::copy(log(&living), log(&dead)).unwrap();
+    for (from, to) in [(living.clone(), "dead.db"), (log(&living), "dead.db-wal")] {
+        let named = tempfile::Builder::new().prefix(to).rand_bytes(0).tempfile_in(folder.path());
+        let mut copy = named.unwrap();
+        copy.write_all(&std::fs::read(from).unwrap()).unwrap();
+        copy.keep().unwrap();
+    }
     let bytes = || [&dead, &log(&dead)].map(|path| std::fs::read(path).unwrap());
     let before = bytes();
     let location = Location::Sqlite(dead.clone());
