@@ -357,6 +357,28 @@ fn a_user_without_privileges_measures_a_directory() {
     assert!(list.is_array());
 }
 
+/// The program was said to have panicked in a library.
+#[test]
+fn where_no_thread_may_be_started_that_is_said() {
+    let scratch = Scratch::new();
+    if is_root() && !can_run_by_nobody(&scratch) {
+        return;
+    }
+    let call = scratch.call(&["list"]).by_nobody();
+    // SAFETY: one system call.
+    let call = unsafe {
+        call.before_exec(|| {
+            let limit = Rlimit { current: Some(1), maximum: Some(1) };
+            Ok(setrlimit(Resource::Nproc, limit)?)
+        })
+    };
+    let message = call.end().refused(2);
+    assert!(
+        message.contains("cannot start a thread") && message.contains("ulimit -u"),
+        "{message}"
+    );
+}
+
 /// A limit on file sizes comes as a deadly signal by default; here the test fails and says why.
 #[test]
 fn a_limit_on_file_sizes_fails_the_test_and_leaves_nothing() {

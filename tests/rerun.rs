@@ -5,6 +5,7 @@ use crate::support::Scratch;
 use crate::support::json::{array, text};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 
 #[test]
 fn rerun_does_the_same_again() {
@@ -39,6 +40,20 @@ fn a_run_that_wrote_to_its_device_is_done_again_with_the_same_options() {
     assert_eq!(first["plan"], second["plan"]);
     let reads = scratch.drivescope(&["rerun", "last", "--dry-run", "--json"]).code(0).json();
     assert_eq!(reads["tests"][0]["writes"], "read");
+}
+
+/// A model of one's own is a file; from another directory its name meant nothing, or another file.
+#[test]
+fn a_run_of_a_models_file_is_done_again_from_anywhere() {
+    let scratch = Scratch::new();
+    let model = scratch.drivescope(&["sim", "show", "wd40efrx"]).code(0);
+    scratch.file("own.toml", model.stdout.clone());
+    let options = ["--test=latency", "--time=100ms", "--rounds=1", "--json"];
+    let first = scratch.run("sim:own.toml?seed=3", &[&options]).code(0).json();
+    let place = text(&first["target"]["path"]);
+    assert!(place.starts_with("sim:/") && place.ends_with("/own.toml?seed=3"), "{place}");
+    let again = scratch.call(&["rerun", "last", "--json"]).in_folder(Path::new("/"));
+    assert_eq!(again.end().code(0).json()["plan"], first["plan"]);
 }
 
 #[test]

@@ -206,15 +206,20 @@ impl Device {
                 watch();
             }
             let mut outcomes = Vec::with_capacity(workers.len());
+            let mut broken = Vec::new();
             for worker in workers {
                 let joined = worker.map(|handle| handle.join().expect("a worker does not panic"));
-                let ended = joined.and_then(|outcome| outcome);
-                let mut outcome = ended.map_err(|e| self.engine_error(e))?;
-                // A simulated drive knows another time.
-                if matches!(self.backend, Backend::File { .. }) {
-                    outcome.effort.still_ns = still_ns;
+                match joined.and_then(|outcome| outcome) {
+                    Ok(outcome) => outcomes.push(outcome),
+                    Err(error) => broken.push(error),
                 }
-                outcomes.push(outcome);
+            }
+            if let Some(error) = first_cause(broken) {
+                return Err(self.engine_error(error));
+            }
+            // A simulated drive knows another time.
+            if matches!(self.backend, Backend::File { .. }) {
+                outcomes.iter_mut().for_each(|outcome| outcome.effort.still_ns = still_ns);
             }
             Ok(outcomes)
         })
@@ -247,9 +252,14 @@ impl Device {
             Backend::File { engine, .. } => *engine,
             Backend::Simulated { .. } => Engine::Sim,
         };
-        let other = if engine == Engine::Uring { Engine::Threads } else { Engine::Uring };
-        BenchError::Engine { engine: engine.name(), other: other.name(), source }
+        BenchError::of_engine(engine, source)
     }
+}
+
+/// What the kernel said to one of the workers, rather than that another could not start.
+fn first_cause(mut broken: Vec<io::Error>) -> Option<io::Error> {
+    let said = broken.iter().position(|error| error.raw_os_error().is_some());
+    (!broken.is_empty()).then(|| broken.swap_remove(said.unwrap_or(0)))
 }
 
 /// Waits a moment, or until a worker ends. By how much that was too long, if it was.
@@ -350,5 +360,19 @@ impl Drop for Finish<'_> {
     fn drop(&mut self) {
         self.start.lock().running -= 1;
         self.watcher.unpark();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_said_to_one_worker_is_said_and_not_that_another_did_not_start() {
+        let waiting = || io::Error::other("another worker could not start");
+        let refused = io::Error::from_raw_os_error(libc::EMFILE);
+        let cause = first_cause(vec![waiting(), refused, waiting()]).unwrap();
+        assert_eq!(cause.raw_os_error(), Some(libc::EMFILE));
+        assert!(first_cause(vec![waiting()]).is_some() && first_cause(Vec::new()).is_none());
     }
 }

@@ -4,6 +4,7 @@ use crate::recorder::IoFailure;
 use drivescope_drive::gate::WriteError;
 use drivescope_drive::journal::JournalError;
 use drivescope_drive::{DriveError, ErrorKind};
+use drivescope_model::plan::Engine;
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use std::io;
@@ -34,7 +35,7 @@ pub enum BenchError {
         count: u64,
     },
     /// The engine could not be set up or broke.
-    #[error("the {engine} engine failed: {source}; try --engine {other}")]
+    #[error("the {engine} engine failed: {source}{}; try --engine {other}", limit_of(source))]
     Engine {
         /// Which.
         engine: &'static str,
@@ -73,7 +74,9 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
         0 => "was cut short: the file or device ends there now; something made it smaller"
             .to_string(),
         libc::EIO => "failed: I/O error; the kernel log (dmesg) says more".to_string(),
-        libc::ENOSPC | libc::EDQUOT => no_space(),
+        libc::ENOSPC => no_space(),
+        libc::EDQUOT => "failed: a disk quota leaves no more space; free some of what it counts, or use a smaller --size"
+            .to_string(),
         libc::EINVAL => {
             "failed: the device does not take requests of this size or place; use multiples of \
                          its sectors"
@@ -90,6 +93,13 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
             "failed: the drive did not answer; check its cable and power, the kernel log (dmesg) says more"
                 .to_string()
         }
+        libc::ECANCELED => "failed: the kernel could not start a thread for it; let more of them run (ulimit -u, \
+                            pids.max of a container) or use --engine threads"
+            .to_string(),
+        errno if is_want_of_the_host(errno) => {
+            let why = io::Error::from_raw_os_error(errno);
+            format!("failed for want of resources of this machine: {why}; end other programs and run again")
+        }
         libc::EROFS => "failed: the file system became read-only, as after an error of its drive; the kernel \
                         log (dmesg) says more"
             .to_string(),
@@ -102,6 +112,12 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
         0 | 1 => format!("{place} {why}"),
         _ => format!("{place} {why} ({count} requests failed)"),
     }
+}
+
+/// Whether a request failed before it came to a drive: the kernel had no thread or memory for it, or it was broken
+/// off. No drive answers so.
+pub fn is_want_of_the_host(errno: i32) -> bool {
+    matches!(errno, libc::ECANCELED | libc::ENOMEM | libc::EAGAIN | libc::EINTR)
 }
 
 /// Where a file system is full, and so it is where a write of several pages found room for some of them.
@@ -117,7 +133,38 @@ impl From<JournalError> for BenchError {
     }
 }
 
+/// The limit behind an error, where there is one.
+fn limit_of(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EMFILE | libc::ENFILE) => " (ulimit -n lets more files be open)",
+        Some(libc::EAGAIN) => " (ulimit -u, or pids.max of a container, lets more threads run)",
+        _ => "",
+    }
+}
+
+/// Stands for the engine's name until [`BenchError::on`] knows it.
+const SOME_ENGINE: &str = "I/O";
+
 impl BenchError {
+    /// An engine that could not be set up or broke.
+    pub fn of_engine(engine: Engine, source: io::Error) -> Self {
+        let other = if engine == Engine::Uring { Engine::Threads } else { Engine::Uring };
+        Self::Engine { engine: engine.name(), other: other.name(), source }
+    }
+
+    /// The same, of the engine of the run, which [`BenchError::on`] names.
+    pub fn of_queue(source: io::Error) -> Self {
+        Self::Engine { engine: SOME_ENGINE, other: SOME_ENGINE, source }
+    }
+
+    /// The same with the name of the run's engine.
+    pub fn on(self, run: Engine) -> Self {
+        match self {
+            Self::Engine { engine: SOME_ENGINE, source, .. } => Self::of_engine(run, source),
+            other => other,
+        }
+    }
+
     /// Which exit code it deserves as the end of a test on a target of this kind. A file system that is full, and
     /// one that would be, are the same to who asks why.
     pub fn kind(&self, target: TargetKind) -> ErrorKind {
@@ -125,6 +172,7 @@ impl BenchError {
             Self::Drive(error) => error.kind(),
             Self::Journal { error, .. } => error.kind(),
             Self::Request { failure, .. } if is_full(failure, target) => ErrorKind::Refused,
+            Self::Request { failure, .. } if is_want_of_the_host(failure.errno) => ErrorKind::Usage,
             Self::Raw(WriteError::InUse { .. } | WriteError::OtherMedium { .. }) => {
                 ErrorKind::Refused
             }
@@ -154,10 +202,13 @@ mod tests {
         let bad = of(libc::ENODATA);
         assert!(bad.contains("bad place") && bad.contains("smartctl"), "{bad}");
         assert!(!bad.contains("No data available"), "{bad}");
+        assert!(of(libc::EDQUOT).contains("quota") && !of(libc::EDQUOT).contains("is full"));
         for errno in 1..134 {
             let line = of(errno);
             assert!(
-                ["dmesg", "cable", "space", "multiples"].iter().any(|way| line.contains(way)),
+                ["dmesg", "cable", "space", "multiples", "ulimit", "run again"]
+                    .iter()
+                    .any(|way| line.contains(way)),
                 "{line}"
             );
         }
@@ -177,8 +228,29 @@ mod tests {
         assert_eq!(of(0, false, directory), ErrorKind::Device);
         assert_eq!(of(0, true, TargetKind::Block), ErrorKind::Device);
         assert_eq!(of(libc::ENOSPC, true, TargetKind::Block), ErrorKind::Device, "a thin one");
+        assert_eq!(
+            of(libc::ECANCELED, true, directory),
+            ErrorKind::Usage,
+            "io_uring without a thread"
+        );
+        assert_eq!(of(libc::ENOMEM, false, TargetKind::Block), ErrorKind::Usage);
         let source = io::Error::from_raw_os_error(libc::EMFILE);
-        let engine = BenchError::Engine { engine: "uring", other: "threads", source };
+        let engine = BenchError::of_engine(Engine::Uring, source);
         assert_eq!(engine.kind(directory), ErrorKind::Usage);
+    }
+
+    #[test]
+    fn a_queue_that_broke_points_at_the_other_engine_and_at_the_limit() {
+        let of = |errno, engine| {
+            BenchError::of_queue(io::Error::from_raw_os_error(errno)).on(engine).to_string()
+        };
+        let threads = of(libc::EAGAIN, Engine::Threads);
+        assert!(threads.starts_with("the threads engine failed"), "{threads}");
+        assert!(
+            threads.contains("ulimit -u") && threads.ends_with("try --engine uring"),
+            "{threads}"
+        );
+        let uring = of(libc::EMFILE, Engine::Uring);
+        assert!(uring.contains("ulimit -n") && uring.ends_with("try --engine threads"), "{uring}");
     }
 }

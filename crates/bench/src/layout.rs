@@ -70,7 +70,7 @@ pub fn verify_sample(session: &Session<'_>, device: &Device, seed: u64) -> Resul
         Ok(Verified::Intact) => Ok(()),
         Ok(Verified::Differs(offset)) => Err(BenchError::Mismatch { offset }),
         Ok(Verified::Failed(failure)) => Err(BenchError::Request { failure, count: 1 }),
-        Err(source) => Err(BenchError::Engine { engine: "I/O", other: "threads", source }),
+        Err(source) => Err(BenchError::of_queue(source)),
     }
 }
 

@@ -152,7 +152,7 @@ fn merge(outcomes: Vec<WorkerOutcome<LoopOutcome>>) -> Result<Measured, BenchErr
     let mut merged: Option<Measured> = None;
     for WorkerOutcome { output, effort } in outcomes {
         if let Some(source) = output.queue_error {
-            return Err(BenchError::Engine { engine: "uring", other: "threads", source });
+            return Err(BenchError::of_queue(source));
         }
         match &mut merged {
             None => merged = Some(Measured { recorder: output.recorder, effort }),

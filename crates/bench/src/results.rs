@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drivescope_model::document::{Distribution, Limiter, Metric, Series, TestResult, TestStatus};
 use drivescope_model::findings::{Finding, FindingId};
-use drivescope_model::metrics::{OfRounds, quantity_of};
+use drivescope_model::metrics::{OfRounds, PERCENTILES, quantity_of};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::three_digits;
 use drivescope_stats::drop::Drop;
@@ -244,9 +244,17 @@ impl TestRecord {
         }
         let small = rounds.iter().all(|round| round.block_bytes() < SMALL_BLOCK_BYTES);
         let drops: Vec<_> = rounds.iter().map(|round| validity::drop_of(round)).collect();
-        let tables: Vec<_> = rounds.iter().map(|round| round.quantities(latencies.len())).collect();
+        let fewest = rounds.iter().map(|round| round.measured.recorder.latencies.len()).min();
+        let tables: Vec<_> =
+            rounds.iter().map(|round| round.quantities(fewest.unwrap_or(0))).collect();
         let series: Vec<Series> = rounds.iter().map(|round| round.series(self.test)).collect();
         for (index, (quantity, _)) in tables[0].iter().enumerate() {
+            if *quantity == "lat_max_us" {
+                let of_all = of_all_rounds(&latencies, fewest.unwrap_or(0));
+                let key = |quantity| format!("{}.{cell}.{quantity}", self.test);
+                let metrics = of_all.map(|(quantity, us)| metric(key(quantity), vec![us]));
+                self.metrics.extend(metrics.collect::<Vec<_>>());
+            }
             let values = tables.iter().map(|table| table[index].1).collect();
             self.metrics.push(metric(format!("{}.{cell}.{quantity}", self.test), values));
         }
@@ -304,6 +312,22 @@ impl TestRecord {
             self.notice(finding.weighing((high - low) / median));
         }
     }
+}
+
+/// Percentiles that no round has requests enough for and all of them together have: the median of rounds would be
+/// that of their largest latencies, which lies lower the more and the shorter the rounds are.
+fn of_all_rounds(
+    latencies: &Histogram<u64>,
+    fewest: u64,
+) -> impl Iterator<Item = (&'static str, f64)> {
+    let all = latencies.len();
+    let held_by_all = PERCENTILES.iter().filter(move |percentile| {
+        let needed = percentile.requests_min;
+        fewest < needed && needed <= all
+    });
+    held_by_all.map(|percentile| {
+        (percentile.key, latencies.value_at_quantile(percentile.share) as f64 / 1e3)
+    })
 }
 
 /// How much the rates before the falls of several rounds differ, as a share of the highest. An empty cache is as

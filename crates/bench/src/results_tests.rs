@@ -82,6 +82,36 @@ fn percentiles_that_the_rounds_together_cannot_hold_are_left_out() {
     assert_eq!(of(4_000).len(), 5);
 }
 
+/// Three of 2,000 requests were slow, in two of twenty rounds: the 99.9th percentile is theirs, and the median
+/// of the rounds' largest latencies knows nothing of them.
+#[test]
+fn a_percentile_that_no_round_can_hold_is_that_of_all_rounds() {
+    let mut rounds = vec![round(CELL, 100, 4096, Mix::READ); 20];
+    for (index, slow) in [(4, 2), (11, 1)] {
+        let latencies = &mut rounds[index].measured.recorder.latencies;
+        latencies.reset();
+        latencies.record_n(SECOND / 100, 100 - slow).unwrap();
+        latencies.record_n(SECOND, slow).unwrap();
+    }
+    let result = result_of(rounds);
+    let [p99, p999] = ["lat_p99_us", "lat_p99_9_us"].map(|quantity| find(&result, quantity));
+    assert!((p99.value / 1e4 - 1.0).abs() < 0.01 && p99.rounds.len() == 20, "each round has 100");
+    assert!((p999.value / 1e6 - 1.0).abs() < 0.01, "{p999:?}");
+    assert_eq!(p999.rounds.len(), 1, "one figure of all rounds, without a spread: {p999:?}");
+    let keys = result.metrics.iter().map(|metric| metric.key.rsplit('.').next().unwrap());
+    let order: Vec<&str> =
+        keys.filter(|key| key.starts_with("lat_p9") || *key == "lat_max_us").collect();
+    assert_eq!(order, ["lat_p90_us", "lat_p99_us", "lat_p99_9_us", "lat_max_us"]);
+}
+
+#[test]
+fn no_more_requests_fly_than_were_sent_at_once() {
+    let mut late = round(CELL, 100, 4096, Mix::READ);
+    late.measured.recorder.latencies.record(3 * SECOND).unwrap();
+    assert!(late.measured.depth_mean() > 1.5, "the case must be one");
+    assert_eq!(result_of(vec![late]).phases[0].depth_mean, 1.0);
+}
+
 #[test]
 fn a_finding_of_several_cells_has_the_worst_as_evidence_and_keeps_all() {
     let mut record = TestRecord::new(TestKind::Transfer);

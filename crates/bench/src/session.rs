@@ -224,7 +224,7 @@ impl<'a> Session<'a> {
         let mut record = TestRecord::new(planned.test);
         record.rotates(self.target.drive().is_some_and(|drive| drive.rpm > Some(1)));
         let end = crate::tests::run(planned.test, self, &mut record);
-        let end = self.put_back(end);
+        let end = self.put_back(end).map_err(|error| error.on(self.plan.engine));
         self.leave_simulated_file();
         if let Some(evidence) = &self.blank {
             blank::notice(&mut record, evidence);

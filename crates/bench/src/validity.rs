@@ -133,7 +133,8 @@ pub fn of_round(round: &Round, facts: &Facts) -> Vec<Finding> {
         stalled(round),
         spans::small_working_set(round, facts),
         spans::short_stroke_of(round, facts),
-        rate_missed(round),
+        // What fell behind in line for a core is no overload of the drive.
+        rate_missed(round).filter(|_| !processors::others_set_the_pace(round)),
         fall::too_hot(round, facts.warning_c),
     ];
     let about = facts.key(round);

@@ -277,6 +277,15 @@ fn an_open_loop_that_falls_behind_is_overload() {
     let words = "50 of 100 due requests were undone at the end (50 %): 100/s fell due at an asked \
                  rate of 100/s, 90.0/s were done";
     assert!(evidence.ends_with(words), "{evidence}");
+    // Others held the processors, and the drive waited for requests.
+    let mut held = open.clone();
+    held.measured.effort.wait_ns = Some(SECOND * 6 / 10);
+    held.cores =
+        Some(CoresTaken { others_ns: SECOND * 19 / 10, steal_ns: 0, total_ns: 2 * SECOND });
+    assert_eq!(ids(&held, &facts()), [FindingId::BusyProcessors, FindingId::RateMissed]);
+    held.top.as_mut().unwrap().busy_ms = 100;
+    assert_eq!(ids(&held, &facts()), [FindingId::BusyProcessors]);
+    assert_eq!(limiter(&held, &facts()), Limiter::OtherPrograms);
     open.measured.recorder.overdue = 0;
     // Chance made fewer requests due than the rate says, and the last few are under way.
     open.measured.recorder.due = 95;
@@ -333,6 +342,16 @@ fn through_the_page_cache_the_drive_sets_the_pace_only_of_what_waits_for_it() {
     assert_eq!(of(Cache::SyncedWrites, counted(100, 0, 850, 8_000_000)), Limiter::Drive);
     assert_eq!(of(Cache::SyncedWrites, counted(100, 0, 50, 8_000_000)), Limiter::FileSystem);
     assert_eq!(of(Cache::SyncedWrites, None), Limiter::Drive);
+    // What waited for a core and not for the drive is neither memory's pace nor the file system's.
+    cached.measured.effort.wait_ns = Some(SECOND * 8 / 10);
+    cached.cores =
+        Some(CoresTaken { others_ns: SECOND * 18 / 10, steal_ns: 0, total_ns: 2 * SECOND });
+    for cache in [Cache::Reads, Cache::Writes, Cache::SyncedWrites] {
+        for counters in [counted(100, 0, 50, 0), None] {
+            (cached.cache, cached.top, cached.disk) = (cache, counters, counters);
+            assert_eq!(limiter(&cached, &facts()), Limiter::OtherPrograms, "{cache:?}");
+        }
+    }
 }
 
 #[test]
@@ -458,6 +477,9 @@ fn only_the_drive_is_blamed_for_its_own_failures() {
         (0, true, TargetKind::Directory, false),
         (0, false, TargetKind::File, false),
         (0, false, TargetKind::Block, true),
+        // Never came to a drive: io_uring that was allowed no thread.
+        (libc::ECANCELED, true, TargetKind::Directory, false),
+        (libc::ENOMEM, false, TargetKind::Block, false),
     ] {
         let finding = of_error(&error(errno, write), kind);
         assert_eq!(finding.is_some(), blamed, "{errno} {write} {kind:?}");

@@ -70,6 +70,15 @@ pub enum DriveError {
         /// What helps.
         remedy: &'static str,
     },
+    /// A quota of the user, the group, the project or the subvolume is used up, however much is free.
+    #[error(
+        "a disk quota leaves no room for {path}; free some of what it counts, use a smaller --size, or name a directory \
+         elsewhere"
+    )]
+    Quota {
+        /// What was to be made or written.
+        path: PathBuf,
+    },
     /// A file system of the kernel's own, such as /proc, or another that tells of no space.
     #[error(
         "{path} is no place for files: its file system tells of no space at all; name a directory on a drive"
@@ -148,7 +157,7 @@ fn way_on(source: &io::Error) -> &'static str {
         Some(Errno::NOMEDIUM) => "; insert a medium",
         Some(Errno::NXIO | Errno::NODEV) => "; the device is gone: check its cable",
         Some(Errno::BUSY) => "; another program has it: end that, or unmount it",
-        Some(Errno::NOSPC | Errno::DQUOT) => "; free some space",
+        Some(Errno::NOSPC) => "; free some space, or inodes (df -i)",
         Some(Errno::MFILE | Errno::NFILE) => "; too many files are open (ulimit -n)",
         Some(Errno::NOTCONN | Errno::STALE) => {
             "; what it is on has ended: unmount it, and mount it again"
@@ -156,6 +165,12 @@ fn way_on(source: &io::Error) -> &'static str {
         Some(_) => "; the kernel log (dmesg) may say more",
         None => "",
     }
+}
+
+/// Whether it was a limit of this program, and not a device, that let something fail.
+fn is_own_limit(source: &io::Error) -> bool {
+    let errno = source.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
 /// What helps where the kernel says that something is not permitted.
@@ -192,6 +207,7 @@ impl DriveError {
             Errno::LOOP | Errno::NAMETOOLONG => Self::BadPath { path, why: errno.into() },
             Errno::FBIG => Self::FileLimit { path },
             Errno::ROFS => Self::ReadOnly { path },
+            Errno::DQUOT => Self::Quota { path },
             _ => Self::Io { what, path, source: errno.into() },
         }
     }
@@ -207,7 +223,14 @@ impl DriveError {
     /// Which exit code it deserves.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoRoom { .. } => ErrorKind::Refused,
+            Self::NoRoom { .. } | Self::Quota { .. } => ErrorKind::Refused,
+            // A flush that finds no room is one of a device that promised more than it has.
+            Self::Io { what, source, .. }
+                if source.kind() == io::ErrorKind::StorageFull && *what != "flush" =>
+            {
+                ErrorKind::Refused
+            }
+            Self::Io { source, .. } if is_own_limit(source) => ErrorKind::Usage,
             Self::Io { .. } | Self::NoDirect { .. } => ErrorKind::Device,
             _ => ErrorKind::Usage,
         }
@@ -226,6 +249,27 @@ mod tests {
         {
             assert!(of(errno).contains("; "), "{}", of(errno));
         }
+    }
+
+    #[test]
+    fn want_of_room_is_a_refusal_and_a_quota_is_called_one() {
+        let of = |errno| DriveError::from_errno("write in", Path::new("/home/ann"), errno);
+        assert_eq!(
+            of(Errno::NOSPC).kind(),
+            ErrorKind::Refused,
+            "no inodes: a new folder finds no room"
+        );
+        let thin = DriveError::from_errno("flush", Path::new("/dev/sdz"), Errno::NOSPC);
+        assert_eq!(thin.kind(), ErrorKind::Device);
+        assert_eq!(of(Errno::DQUOT).kind(), ErrorKind::Refused);
+        assert!(of(Errno::DQUOT).to_string().contains("quota"), "{}", of(Errno::DQUOT));
+    }
+
+    #[test]
+    fn a_limit_of_the_program_is_no_device_error() {
+        let kind = |errno| DriveError::from_errno("open", Path::new("/dev/sdz"), errno).kind();
+        assert_eq!(kind(Errno::MFILE), ErrorKind::Usage);
+        assert_eq!(kind(Errno::IO), ErrorKind::Device);
     }
 
     #[test]

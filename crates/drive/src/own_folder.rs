@@ -190,7 +190,7 @@ impl OwnFolder {
 
     fn write_error(&self, path: &Path, errno: Errno) -> DriveError {
         match errno {
-            Errno::NOSPC | Errno::DQUOT => no_room(&self.parent, None),
+            Errno::NOSPC => no_room(&self.parent, None),
             Errno::NOENT => DriveError::FolderGone { path: path.to_path_buf() },
             _ => DriveError::from_errno("write to", path, errno),
         }

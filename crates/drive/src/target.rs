@@ -1,5 +1,6 @@
 //! What the user named: resolved, identified, and described down to the drive.
 
+mod bottom;
 mod loops;
 
 use crate::counters::{self, DeviceCounters};
@@ -8,7 +9,6 @@ use crate::filesystem::{FsClass, compression, copies_on_write, file_system_of};
 use crate::gate::{self, Overlap};
 use crate::holes;
 use crate::io_file::IoFile;
-use crate::list::{ListOptions, drive_named};
 use crate::own_folder;
 use crate::roots::{Roots, read_text};
 use crate::simulated::SimulatedDrive;
@@ -78,9 +78,7 @@ impl Target {
             io_mode: None,
             io_align_bytes: 0,
         };
-        let disk = stack.whole_disks.first();
-        let drive = disk.and_then(|name| drive_named(roots, name, &ListOptions { smart: true }));
-        let drive = drive.or_else(|| served_drive(&stack, &real));
+        let drive = bottom::drive_below(roots, &stack).or_else(|| served_drive(&stack, &real));
         let layer_system = stack.layer.as_ref().and_then(|layer| file_system_of(roots, layer).ok());
         let identity = match kind {
             TargetKind::Block => (meta.rdev(), 0),
@@ -157,7 +155,7 @@ impl Target {
         &self.path
     }
 
-    /// The drive at the bottom, when the machine shows one.
+    /// The drive at the bottom, when the machine shows one; of several, the device that is made of them.
     pub fn drive(&self) -> Option<&Drive> {
         self.drive.as_ref()
     }

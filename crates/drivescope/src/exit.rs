@@ -4,6 +4,7 @@ use drivescope_bench::error::BenchError;
 use drivescope_bench::suites::SuiteError;
 use drivescope_drive::{DriveError, ErrorKind};
 use drivescope_store::{FormatError, StoreError};
+use std::io;
 use std::process::ExitCode;
 
 /// How the program ends.
@@ -27,6 +28,14 @@ impl From<Code> for ExitCode {
     fn from(code: Code) -> Self {
         Self::from(code as u8)
     }
+}
+
+/// Why the program cannot do two things at once, as it must, in one line.
+pub fn no_thread(error: &io::Error) -> String {
+    format!(
+        "cannot start a thread: {error}; let more of them run and more files be open (ulimit -u, ulimit -n, \
+         pids.max of a container)"
+    )
 }
 
 /// An error on its way to the user: one line and a code.

@@ -10,7 +10,13 @@ mod signals;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let signals = signals::RunSignals::new();
+    let signals = match signals::RunSignals::new() {
+        Ok(signals) => signals,
+        Err(error) => {
+            output::complain(&exit::no_thread(&error));
+            return exit::Code::Usage.into();
+        }
+    };
     let arguments = match arguments::parse() {
         Ok(arguments) => arguments,
         Err(code) => return code,

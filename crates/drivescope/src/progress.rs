@@ -6,6 +6,7 @@ use drivescope_drive::journal::{Stage, Step};
 use drivescope_model::event::Event;
 use drivescope_report::text;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -24,9 +25,9 @@ pub struct Shown {
     pub gap: bool,
 }
 
-/// Listens until the senders are gone.
-pub fn listen(events: Receiver<Event>, shown: Shown) -> JoinHandle<()> {
-    std::thread::spawn(move || {
+/// Listens until the senders are gone. Errors: no thread may be started.
+pub fn listen(events: Receiver<Event>, shown: Shown) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().spawn(move || {
         let mut bar = Bar::hidden();
         let mut gap = shown.gap;
         for event in events {

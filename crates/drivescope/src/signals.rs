@@ -8,6 +8,7 @@ use signal_hook::consts::{
     SIGXCPU, SIGXFSZ,
 };
 use signal_hook::iterator::Signals;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,8 +58,8 @@ pub struct RunSignals {
 }
 
 impl RunSignals {
-    /// From now on.
-    pub fn new() -> Self {
+    /// From now on. Errors: no thread may be started, or no file be opened.
+    pub fn new() -> io::Result<Self> {
         let signals = Self {
             stop: Arc::default(),
             held: Arc::default(),
@@ -71,11 +72,11 @@ impl RunSignals {
             again: Arc::clone(&signals.again),
             begun: Arc::clone(&signals.begun),
         };
-        let coming = Signals::new(ending()).expect("these signals can be handled");
-        std::thread::spawn(move || seen.answer(coming));
+        let coming = Signals::new(ending())?;
+        std::thread::Builder::new().spawn(move || seen.answer(coming))?;
         // Else a limit on file sizes would kill the run; so the write fails, and says why.
-        signal_hook::flag::register(SIGXFSZ, Arc::default()).expect("this signal can be handled");
-        signals
+        signal_hook::flag::register(SIGXFSZ, Arc::default())?;
+        Ok(signals)
     }
 
     /// From now on there is something to put in order, and a signal is answered with `words`.
@@ -135,7 +136,8 @@ fn tell(words: &str) {
 /// Ends the program without waiting for the run.
 fn end_at_once() -> ! {
     let (done, waiting) = channel();
-    std::thread::spawn(move || {
+    // Where no thread may be started, the next run removes them.
+    let _ = std::thread::Builder::new().spawn(move || {
         own_folder::remove_all_own();
         let _ = done.send(());
     });

@@ -163,7 +163,7 @@ findings! {
         cause "The host or the layer below decides what is behind it and may cache."
         remedy "Run drivescope on the host for the drive itself; here the numbers hold for this machine's view."
     RateMissed = "F023" "rate-missed" Warning
-        rule "an open loop ends with more than 5 % of the requests that fell due undone, and with more than eight"
+        rule "an open loop ends with more than 5 % of the requests that fell due undone, and with more than eight, and not because others held the processors while the device had little to do (F034)"
         cause "The drive cannot serve this rate; the queue, and with it the latency, grows without end."
         remedy "Read the latency as overload; use a lower rate."
     SlowLink = "F024" "slow-link" Warning
@@ -246,6 +246,10 @@ findings! {
         rule "more than a tenth of 64 places of a block device hold nothing but 00, or FF, on a drive that does not turn; or more than a tenth of a simulated one was never written"
         cause "Nothing was written there, or it was erased (TRIM): such a drive answers reads of it without its flash, a virtual disk without its storage, and faster than data are read."
         remedy "Read the figures of reads as those of an empty drive; for those of data measure a directory on it, or a drive that was filled before."
+    NetworkDrive = "F044" "network-drive" Warning
+        rule "a block device below the target is reached over a network: NBD, RBD, DRBD, AoE, iSCSI, Fibre Channel, or NVMe over TCP, RDMA or Fibre Channel"
+        cause "The network, and the caches of whoever serves the device at its other end, are part of every number."
+        remedy "Run drivescope on the machine that has the drive, to measure the drive itself."
 }
 
 impl fmt::Display for FindingId {

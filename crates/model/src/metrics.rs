@@ -54,7 +54,7 @@ pub struct Percentile {
     /// The share of requests that are not slower.
     pub share: f64,
     /// The fewest requests that can hold it, 1/(1 - share): of fewer, none need lie beyond it, and the figure
-    /// would only be another name for the largest.
+    /// would only be another name for the largest. Where a round has fewer, it is one of all rounds together.
     pub requests_min: u64,
 }
 
@@ -80,22 +80,26 @@ pub const QUANTITIES: &[Quantity] = &[
     less(
         "lat_p90_us",
         "us",
-        "90th percentile of latency; absent where the rounds of the cell have fewer than 10 requests together",
+        "90th percentile of latency; where a round has fewer than 10 requests, one figure of all rounds together; absent where \
+         those have fewer, too",
     ),
     less(
         "lat_p99_us",
         "us",
-        "99th percentile of latency; absent where the rounds of the cell have fewer than 100 requests together",
+        "99th percentile of latency; where a round has fewer than 100 requests, one figure of all rounds together; absent where \
+         those have fewer, too",
     ),
     less(
         "lat_p99_9_us",
         "us",
-        "99.9th percentile of latency; absent where the rounds of the cell have fewer than 1,000 requests together",
+        "99.9th percentile of latency; where a round has fewer than 1,000 requests, one figure of all rounds together; absent where \
+         those have fewer, too",
     ),
     less(
         "lat_p99_99_us",
         "us",
-        "99.99th percentile of latency; absent where the rounds of the cell have fewer than 10,000 requests together",
+        "99.99th percentile of latency; where a round has fewer than 10,000 requests, one figure of all rounds together; absent where \
+         those have fewer, too",
     ),
     less("lat_max_us", "us", "largest latency of all rounds").largest(),
     less(

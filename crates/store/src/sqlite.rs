@@ -2,6 +2,7 @@
 
 use crate::error::StoreError;
 use crate::sql;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::fs::DirBuilder;
 use std::io;
@@ -36,6 +37,7 @@ pub(crate) fn create(path: &Path, patience: Duration) -> Result<Connection, Stor
     }
     // Looked at before anything is written: the file may be another program's.
     let content = content_of(&connection, path, patience)?;
+    leave_log_of_others(&connection, false).map_err(fail)?;
     use_write_ahead_log(&connection).map_err(fail)?;
     if matches!(content, Content::Nothing) {
         create_tables(&mut connection, path, patience)?;
@@ -61,7 +63,10 @@ pub(crate) fn open_existing(
     .map_err(fail)?;
     match content_of(&connection, path, patience)? {
         Content::Nothing => Ok(None),
-        Content::Tables => Ok(Some(connection)),
+        Content::Tables => {
+            leave_log_of_others(&connection, false).map_err(fail)?;
+            Ok(Some(connection))
+        }
     }
 }
 
@@ -115,11 +120,18 @@ fn connect(path: &Path, extra: OpenFlags, patience: Duration) -> rusqlite::Resul
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | extra;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(patience)?;
+    leave_log_of_others(&connection, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // This is the first statement that reads the file, so that it fails here if it cannot be read.
     // FULL: a commit is on the disk when it returns, in the write-ahead log too.
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
+}
+
+/// Whether closing leaves the write-ahead log as it is. Else whoever closes last moves it into the file, which
+/// would change another program's: that may have been killed with its log full.
+fn leave_log_of_others(connection: &Connection, leave: bool) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave).map(drop)
 }
 
 /// Opens a file that nobody is changing, without locks and without a log.

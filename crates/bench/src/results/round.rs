@@ -61,8 +61,8 @@ pub struct Round {
 }
 
 impl Round {
-    /// All numbers of the round by quantity; of the percentiles, those that the `requests` of all rounds of
-    /// its cell together can hold.
+    /// All numbers of the round by quantity; of the percentiles, those that so many `requests` can hold, the
+    /// fewest of a round of its cell.
     pub(super) fn quantities(&self, requests: u64) -> Vec<(&'static str, f64)> {
         let measured = &self.measured;
         let latencies = &measured.recorder.latencies;
@@ -102,7 +102,7 @@ impl Round {
             ops: measured.recorder.ops,
             bytes: measured.recorder.bytes,
             errors: measured.recorder.errors,
-            depth_mean: measured.depth_mean(),
+            depth_mean: measured.depth_mean().min(self.depth_max()),
             cpu_busiest_pct: percent(effort.busiest_cpu_ns),
             cpu_user_pct: cpu_pct * split.share,
             cpu_sys_pct: cpu_pct * split.of_kernel().share,
@@ -116,6 +116,13 @@ impl Round {
             temperature_c: self.temperature_c,
             limiter: self.limiter,
         }
+    }
+
+    /// Requests that the load keeps in flight at most. The latency of one that outlives a short round counts
+    /// whole, so that Little's law would have more.
+    fn depth_max(&self) -> f64 {
+        let closed = self.load.as_ref().filter(|load| load.pace == Pace::Closed);
+        closed.map_or(f64::INFINITY, |load| f64::from(load.shape.depth * load.shape.threads))
     }
 
     /// Share of the round the kernel saw the device busy.

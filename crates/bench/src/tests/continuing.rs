@@ -135,7 +135,7 @@ fn read(
     let mut workers = session.open_device().run(spec, vec![task], stop)?;
     let mut outcome = workers.pop().expect("one task, one outcome").output;
     match outcome.queue_error.take() {
-        Some(source) => Err(BenchError::Engine { engine: "I/O", other: "threads", source }),
+        Some(source) => Err(BenchError::of_queue(source)),
         None => Ok(outcome),
     }
 }

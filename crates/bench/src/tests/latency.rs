@@ -77,7 +77,11 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     let whole = session.span(session.open_device());
     let align = u64::from(session.open_device().align_bytes());
     if !options.block.0.is_multiple_of(align) {
-        let why = format!("direct I/O here moves multiples of {align} bytes");
+        let why = format!(
+            "direct I/O here moves multiples of {align} bytes and latency.block is {}; use --set latency.block={}",
+            options.block.0,
+            options.block.0.next_multiple_of(align)
+        );
         return Err(BenchError::Unsuitable(why));
     }
     let mut spans = Vec::new();

@@ -69,6 +69,9 @@ impl Assumed {
             Some(DriveKind::Ssd | DriveKind::Card) => of(450.0, 8_000.0, 8.0),
             Some(DriveKind::Virtual) => of(600.0, 4_000.0, 8.0),
             Some(DriveKind::Memory | DriveKind::Loop) => Self::MEMORY,
+            Some(DriveKind::Composite) if drive.is_some_and(|drive| !drive.rotational_hint) => {
+                of(450.0, 8_000.0, 8.0)
+            }
             _ => of(150.0, 100.0, 2.5),
         }
     }

@@ -6,7 +6,7 @@ mod writes;
 
 use super::{Context, planned, skipped};
 use crate::control::Control;
-use crate::error::{BenchError, describe};
+use crate::error::{BenchError, describe, is_want_of_the_host};
 use crate::offsets::{derive_seed, shuffle};
 use crate::phase::Measured;
 use crate::queue::QueueSpec;
@@ -248,9 +248,9 @@ fn scan(
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
     let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error, .. } = worker.output;
     if let Some(source) = queue_error {
-        return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
+        return Err(BenchError::of_queue(source));
     }
-    for failure in &failures {
+    for failure in failures.iter().filter(|failure| !is_want_of_the_host(failure.errno)) {
         let evidence = describe(failure, 1);
         record.notice(Finding::new(FindingId::IoError, evidence).about("surface"));
     }

@@ -21,7 +21,7 @@ use drivescope_model::cell::{Mix, Order};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{TestKind, TinyWritesOptions};
-use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
+use drivescope_model::plan::{Cost, Engine, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_stats::summary;
 use std::ops::Range;
@@ -218,7 +218,7 @@ fn run_pattern(
     let (worker, watch) = session.watched(device, spec, &control, task)?;
     let SerialOutcome { recorder, queue_error, .. } = worker.output;
     if let Some(source) = queue_error {
-        return Err(BenchError::Engine { engine: "threads", other: "uring", source });
+        return Err(BenchError::of_engine(Engine::Threads, source));
     }
     let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
     if let Some(finding) = flush_lies(session, pattern, ops / recorder.elapsed_ns() as f64 * 1e9) {
@@ -281,7 +281,7 @@ fn flush(
     let mut outcomes = device.run(spec, vec![task], || ())?;
     let outcome = outcomes.pop().expect("one task, one outcome").output;
     if let Some(source) = outcome.queue_error {
-        return Err(BenchError::Engine { engine: "threads", other: "uring", source });
+        return Err(BenchError::of_engine(Engine::Threads, source));
     }
     if let Some(failure) = outcome.recorder.first_error {
         recorder.failed(failure);

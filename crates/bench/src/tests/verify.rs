@@ -141,7 +141,7 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
     let WorkerOutcome { output: outcome, effort } = worker;
     if let Some(source) = outcome.queue_error {
-        return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
+        return Err(BenchError::of_queue(source));
     }
     let asked = (outcome.read_bytes as f64, outcome.written_bytes as f64);
     let measured = Measured { recorder: outcome.recorder, effort };
@@ -310,7 +310,7 @@ fn read_back(
         session.watched_by(session.open_device(), spec, &control, task, checkpoint)?;
     let WorkerOutcome { output: mut outcome, effort } = worker;
     if let Some(source) = outcome.queue_error.take() {
-        return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
+        return Err(BenchError::of_queue(source));
     }
     let measured = Measured { recorder: outcome.recorder.clone(), effort };
     record.metric("read.mb_s", vec![measured.mb_s()]);

@@ -38,7 +38,9 @@ fn most_of(drive: Option<&Drive>) -> Assumed {
         Some(DriveKind::Nvme) => of(link.unwrap_or(8_000.0), 100_000.0, 10.0),
         Some(DriveKind::Memory) => MEMORY,
         // Nobody knows what is below.
-        Some(DriveKind::Virtual | DriveKind::Loop) | None => of(5_000.0, 50_000.0, 10.0),
+        Some(DriveKind::Virtual | DriveKind::Loop | DriveKind::Composite) | None => {
+            of(5_000.0, 50_000.0, 10.0)
+        }
         // Disks too: their cache takes a second's writes at the rate of the link.
         Some(_) => of(link.unwrap_or(SATA_MB_S), 30_000.0, 5.0),
     }

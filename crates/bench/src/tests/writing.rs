@@ -145,7 +145,7 @@ fn stepped(
         queue_error,
     } = worker.output;
     if let Some(source) = queue_error {
-        return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
+        return Err(BenchError::of_queue(source));
     }
     let measured = Measured { recorder, effort: worker.effort };
     Ok((watch, Outcome { timed, measured, asked, moved, failures }))

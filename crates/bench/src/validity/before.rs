@@ -1,6 +1,6 @@
 //! What is known without a round: of the target before the first request, of a test that failed.
 
-use crate::error::BenchError;
+use crate::error::{BenchError, is_want_of_the_host};
 use crate::recorder::IoFailure;
 use drivescope_drive::filesystem::FsClass;
 use drivescope_drive::journal::JournalError;
@@ -60,9 +60,15 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
         };
         notice(FindingId::VirtualDrive, format!("{name} is {what}"));
     }
-    if let Some(drive) = target.drive() {
-        of_drive(drive, &info.stack, &mut notice);
+    let networks = target.networks();
+    if !networks.is_empty() {
+        notice(FindingId::NetworkDrive, format!("the data pass through {}", networks.join(", ")));
     }
+    if let Some(drive) = target.drive() {
+        of_drive(drive, &mut notice);
+    }
+    let disks = target.disks();
+    disks.iter().for_each(|disk| of_disk(disk, disks.len() > 1, &info.stack, &mut notice));
     if let Some(limits) = limits::io_limits(&Roots::host(), &info.stack) {
         notice(FindingId::IoLimited, limits.evidence);
     }
@@ -85,7 +91,7 @@ fn system_disk(disks: &[String], stack: &[String], loop_device: Option<&str>) ->
     format!("{disks_text} {verb} the running system, and {what} lies there")
 }
 
-fn of_drive(drive: &Drive, stack: &[String], notice: &mut impl FnMut(FindingId, String)) {
+fn of_drive(drive: &Drive, notice: &mut impl FnMut(FindingId, String)) {
     let what = match drive.kind {
         DriveKind::Virtual => Some("a disk of a virtual machine"),
         DriveKind::Composite => Some("made of other devices"),
@@ -94,13 +100,23 @@ fn of_drive(drive: &Drive, stack: &[String], notice: &mut impl FnMut(FindingId, 
     if let Some(what) = what {
         notice(FindingId::VirtualDrive, format!("{} is {what}", drive.name));
     }
-    if let Some(link) = &drive.link
+}
+
+/// What is known of one of the disks at the bottom, of which there may be several.
+fn of_disk(
+    disk: &Drive,
+    has_others: bool,
+    stack: &[String],
+    notice: &mut impl FnMut(FindingId, String),
+) {
+    if let Some(link) = &disk.link
         && let Some(possible) = &link.possible
     {
-        notice(FindingId::SlowLink, format!("{} where {possible} is possible", link.name));
+        let of = if has_others { format!("{}: ", disk.name) } else { String::new() };
+        notice(FindingId::SlowLink, format!("{of}{} where {possible} is possible", link.name));
     }
     let used = |name: &str| stack.iter().any(|s| s == name);
-    for part in drive.partitions.iter().filter(|p| p.misaligned_bytes != 0 && used(&p.name)) {
+    for part in disk.partitions.iter().filter(|p| p.misaligned_bytes != 0 && used(&p.name)) {
         let evidence =
             format!("{} begins {} bytes past a physical sector", part.name, part.misaligned_bytes);
         notice(FindingId::Misaligned, evidence);
@@ -108,11 +124,12 @@ fn of_drive(drive: &Drive, stack: &[String], notice: &mut impl FnMut(FindingId, 
 }
 
 /// Whether a failed request is the drive's fault: not that a file system was full or a file became smaller, nor
-/// that a request was none that the device can do.
+/// that a request was none that the device can do, or never came to it.
 fn blames_the_drive(failure: &IoFailure, kind: TargetKind) -> bool {
     let of_a_file = matches!(kind, TargetKind::File | TargetKind::Directory);
     match failure.errno {
         libc::ENOSPC | libc::EDQUOT | libc::EINVAL => false,
+        errno if is_want_of_the_host(errno) => false,
         // Cut short.
         0 => !of_a_file,
         _ => true,

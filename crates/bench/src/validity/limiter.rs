@@ -32,7 +32,11 @@ fn counted(round: &Round, facts: &Facts) -> Option<(DeviceCounters, DeviceCounte
 fn through_the_cache(round: &Round, facts: &Facts) -> Limiter {
     let synced = round.cache == Cache::SyncedWrites;
     let Some((device, flushed)) = counted(round, facts) else {
-        return if synced { the_drive(facts) } else { Limiter::Memory };
+        return match synced {
+            _ if others_set_the_pace(round) => Limiter::OtherPrograms,
+            true => the_drive(facts),
+            false => Limiter::Memory,
+        };
     };
     // A flush counts as no work in the kernel's busy time.
     let busy = (device.busy_ms + flushed.flush_wait_ms) as f64 / 1e3 / round.window_s;
@@ -45,6 +49,7 @@ fn through_the_cache(round: &Round, facts: &Facts) -> Limiter {
     };
     match waited {
         true => Limiter::Drive,
+        false if others_set_the_pace(round) => Limiter::OtherPrograms,
         // What waited for the drive each time and did not keep it busy waited for the layer between.
         false if synced => Limiter::FileSystem,
         false => Limiter::Memory,

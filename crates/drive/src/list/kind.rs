@@ -37,6 +37,11 @@ pub(crate) fn transport(device: &Device) -> String {
     by_place(device).to_string()
 }
 
+/// Whether a transport is a network, with caches at its other end: block devices of servers and of arrays.
+pub(crate) fn is_network(transport: &str) -> bool {
+    matches!(transport, "network" | "iscsi" | "fc" | "nvme-tcp" | "nvme-rdma" | "nvme-fc")
+}
+
 /// Kind of the device.
 pub(crate) fn kind(device: &Device, transport: &str, identity: &Identity) -> DriveKind {
     let name = device.name.as_str();
@@ -84,7 +89,8 @@ fn by_name(name: &str) -> Option<&'static str> {
         _ if is("bcache") => Some("bcache"),
         _ if is("zd") => Some("zvol"),
         _ if name.starts_with("mmcblk") => Some("mmc"),
-        _ if is("nbd") || is("rbd") || is("drbd") => Some("network"),
+        _ if is("nbd") || is("rbd") || is("drbd") || is("rnbd") => Some("network"),
+        _ if name.starts_with("etherd!") => Some("network"),
         _ if is("pmem") => Some("nvdimm"),
         _ if lettered("vd") => Some("virtio"),
         _ if lettered("xvd") => Some("xen"),

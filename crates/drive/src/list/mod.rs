@@ -58,7 +58,9 @@ pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
         std::thread::scope(|scope| {
             for (drive, device) in drives.iter_mut().zip(&devices) {
                 let node = roots.node(&device.name);
-                scope.spawn(move || add_smart(drive, &node));
+                // Without a thread for it, the drive is listed without its health.
+                let ask = std::thread::Builder::new();
+                let _ = ask.spawn_scoped(scope, move || add_smart(drive, &node));
             }
         });
     }
@@ -91,6 +93,14 @@ pub(crate) fn names_of(roots: &Roots, name: &str) -> [Option<String>; 3] {
     let device = disk.unwrap_or(device);
     let Identity { model, serial, wwn, .. } = Identity::of(&device);
     [model.or_else(|| device.attr("dm/name")), serial, wwn]
+}
+
+/// The network over which a device of this kernel name is reached; `None` for partitions too.
+pub(crate) fn network_below(roots: &Roots, name: &str) -> Option<String> {
+    let device = Device::open(roots, name)?;
+    let is_whole = !device.dir.join("partition").exists();
+    let transport = kind::transport(&device);
+    (is_whole && kind::is_network(&transport)).then_some(transport)
 }
 
 /// Whether a device is attached over USB.

@@ -74,12 +74,17 @@ fn capture(mut command: Command, timeout: Duration) -> Result<Vec<u8>, String> {
     let mut stdout = child.stdout.take().expect("stdout is piped");
     let (send, receive) = mpsc::channel();
     // A thread, because a full pipe would stop the program before its end.
-    std::thread::spawn(move || {
+    let reader = std::thread::Builder::new().spawn(move || {
         let mut output = Vec::new();
         let result = stdout.read_to_end(&mut output).map(|_| output);
         // The receiver is gone after a timeout; then nobody wants the output.
         let _ = send.send(result);
     });
+    if let Err(e) = reader {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(format!("could not be read ({e})"));
+    }
     let deadline = Instant::now() + timeout;
     let answer = receive.recv_timeout(timeout);
     loop {
@@ -89,7 +94,7 @@ fn capture(mut command: Command, timeout: Duration) -> Result<Vec<u8>, String> {
                 // It may not have been reachable for a signal: a drive can hold it in the kernel. So
                 // a thread waits for its end.
                 let _ = child.kill();
-                std::thread::spawn(move || child.wait());
+                let _ = std::thread::Builder::new().spawn(move || child.wait());
                 return Err(format!("did not end within {} s", timeout.as_secs_f64()));
             }
             Ok(Some(_)) => break,

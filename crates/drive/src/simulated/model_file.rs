@@ -26,6 +26,15 @@ pub(super) fn name_and_options(text: &str) -> (&str, &str) {
     }
 }
 
+/// A target as a run keeps it: the file of its model is the same one from every directory, for who runs it again.
+pub(super) fn placed(target: &str, name: &str) -> String {
+    let place = is_file(name).then(|| std::fs::canonicalize(name).ok()).flatten();
+    match place.as_deref().and_then(Path::to_str) {
+        Some(place) => target.replacen(name, place, 1),
+        None => target.to_string(),
+    }
+}
+
 /// Whether a model is asked for by the name of a file: it has a `/` or ends with `.toml`.
 pub fn is_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(ENDING)

@@ -1,7 +1,7 @@
 //! `sim:MODEL?fill=0.8&seed=7&fault=…&fake=wrap:32GiB`: which simulated drive, in which state.
 
 use super::faults::{self, PathFaults};
-use super::model_file::{name_and_options, text_of};
+use super::model_file::{name_and_options, placed, text_of};
 use super::{AnyDrive, SimulatedDrive, partitions};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::shortened::{shortened, shortened_path};
@@ -116,7 +116,7 @@ impl Spec {
         let model = model_named(name)?;
         let fill = if model.kind == Kind::Ssd { SSD_FILL } else { 0.0 };
         let start = Start { seed: 1, fill, ..Start::default() };
-        let (text, path) = (text.to_string(), PathFaults::default());
+        let (text, path) = (placed(text, name), PathFaults::default());
         let (notes, partitions) = (Vec::new(), Vec::new());
         let mut spec = Self { text, model, start, path, notes, partitions, fake: None };
         let mut given = Vec::new();

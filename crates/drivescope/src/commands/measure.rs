@@ -4,7 +4,7 @@ use super::document::Document;
 use super::originals;
 use super::shelf::Kept;
 use super::stored::phybs_table;
-use crate::exit::{Code, Failure};
+use crate::exit::{Code, Failure, no_thread};
 use crate::output;
 use crate::progress::{self, Shown};
 use crate::signals::RunSignals;
@@ -129,6 +129,7 @@ fn measure_one(
     let (events, receiver) = channel();
     let shown = Shown { bars: !options.quiet && output::is_watched(), tables, gap: !options.quiet };
     let listener = progress::listen(receiver, shown);
+    let listener = listener.map_err(|error| Failure::usage(no_thread(&error)))?;
     let run = begin(&plan, &target, options, machine);
     let keeping = originals::keeping(&plan, &run.id, signals);
     let document = RefCell::new(Document::new(run, store));

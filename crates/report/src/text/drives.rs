@@ -208,11 +208,10 @@ fn kind_name(kind: DriveKind) -> &'static str {
 pub(super) fn kind_note(drive: &Drive) -> Option<String> {
     let note = match drive.kind {
         DriveKind::Virtual => "virtual disk",
-        DriveKind::Loop
-        | DriveKind::Memory
-        | DriveKind::Composite
-        | DriveKind::Simulated
-        | DriveKind::Optical => kind_name(drive.kind),
+        DriveKind::Composite => return Some(kind(drive)),
+        DriveKind::Loop | DriveKind::Memory | DriveKind::Simulated | DriveKind::Optical => {
+            kind_name(drive.kind)
+        }
         _ => return None,
     };
     Some(note.to_string())

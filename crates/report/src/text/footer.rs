@@ -60,6 +60,13 @@ fn invalid(result: &TestResult, style: Style) -> String {
         .lines(4, style)
 }
 
+/// Whether a percentile that tables show rests on all rounds together, because one alone has too few requests.
+fn has_joint_percentiles(result: &TestResult) -> bool {
+    let shown = [".lat_p50_us", ".lat_p99_us", ".lat_p99_9_us"];
+    let is_shown = |key: &str| shown.iter().any(|end| key.ends_with(end));
+    result.metrics.iter().any(|metric| is_shown(&metric.key) && metric.rounds.len() == 1)
+}
+
 /// What the figures of the table are.
 fn intervals(result: &TestResult, table: &str) -> Option<String> {
     let rounds = result.metrics.iter().filter(|m| half_width(m).is_some()).map(|m| m.rounds.len());
@@ -67,6 +74,9 @@ fn intervals(result: &TestResult, table: &str) -> Option<String> {
     let rounds = if least == most { least.to_string() } else { format!("{least} to {most}") };
     let spread = if table.contains('±') { " ± 95 % interval" } else { "" };
     let extremes = match result.test {
+        TestKind::Transfer | TestKind::Latency if has_joint_percentiles(result) => {
+            ", max (and percentiles that a round is too short for) of all"
+        }
         TestKind::Transfer | TestKind::Latency => ", max of all",
         TestKind::Surface => ", min and max of all",
         _ => "",

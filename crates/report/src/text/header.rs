@@ -73,8 +73,9 @@ fn below(target: &TargetInfo, drive: Option<&Drive>) -> Vec<String> {
         return parts;
     };
     let model = drive.model.as_deref().map_or(drive.name.as_str(), str::trim);
+    // Below a drive that is made of several are those.
     let above: Vec<&str> =
-        target.stack.iter().map(String::as_str).filter(|name| *name != drive.name).collect();
+        target.stack.iter().map(String::as_str).take_while(|name| *name != drive.name).collect();
     parts.push(if above.is_empty() {
         model.to_string()
     } else {

@@ -169,5 +169,5 @@ fn read(session: &Session<'_>, places: &[u64], block: u64) -> Result<Vec<u8>, Be
 }
 
 fn broken(source: io::Error) -> BenchError {
-    BenchError::Engine { engine: "I/O", other: "threads", source }
+    BenchError::of_queue(source)
 }

@@ -256,7 +256,7 @@ fn scan_again(
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, _) = session.watched(session.open_device(), spec, &control, task)?;
     match worker.output.queue_error {
-        Some(source) => Err(BenchError::Engine { engine: "I/O", other: "threads", source }),
+        Some(source) => Err(BenchError::of_queue(source)),
         None => Ok(worker.output.timed),
     }
 }

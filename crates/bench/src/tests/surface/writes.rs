@@ -119,7 +119,7 @@ pub(super) fn pass(
     let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
     let outcome: Rewritten = worker.output;
     if let Some(source) = outcome.queue_error {
-        return Err(BenchError::Engine { engine: "I/O", other: "threads", source });
+        return Err(BenchError::of_queue(source));
     }
     for failure in &outcome.failures {
         let finding = Finding::new(FindingId::IoError, describe(failure, 1));

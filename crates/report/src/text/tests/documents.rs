@@ -6,7 +6,7 @@ use crate::testing::{
 };
 use crate::text;
 use crate::verdict::judge;
-use drivescope_model::drive::DriveKind;
+use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Finding, FindingId, Plan, Run, WriteLevel};
 
@@ -59,6 +59,19 @@ fn headers_say_what_is_below_the_target() {
       file of 700 MB, xfs, vda1 of vda, virtual disk, 107 GB
     drivescope 0.1.0 · quick · sim:wd40efrx (simulated drive)
     ");
+}
+
+/// It was shown as a partition of the first of its disks, on whose link.
+#[test]
+fn an_array_is_shown_as_what_it_is_made_of() {
+    let md = Drive {
+        backing: vec!["sda1".into(), "sdb1".into()],
+        transport: "md".into(),
+        ..drive("md0", DriveKind::Composite, 8_000_000_000_000)
+    };
+    let target = directory("/srv", "ext4", &["dm-0", "md0", "sda1", "sda", "sdb1", "sdb"]);
+    let head = text::header("0.1.0", &plan(), &target, Some(&md), PLAIN);
+    assert!(head.contains("ext4, dm-0 of md0, made of sda1, sdb1, 8.00 TB, md"), "{head}");
 }
 
 #[test]

@@ -26,6 +26,17 @@ fn transfer_of_a_hard_disk() {
 }
 
 #[test]
+fn a_percentile_of_all_rounds_is_told_apart_from_medians() {
+    let mut result = hard_disk_latency();
+    let p99 = result.metrics.iter_mut().find(|metric| metric.key.ends_with(".lat_p99_us")).unwrap();
+    assert!(p99.rounds.len() > 1, "the case must be one");
+    p99.rounds.truncate(1);
+    let text = test_result(&result, PLAIN);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("max (and percentiles that a round is too short for) of all"), "{text}");
+}
+
+#[test]
 fn transfer_of_an_nvme_drive_that_one_cpu_cannot_fill() {
     insta::assert_snapshot!(test_result(&nvme().tests[0], PLAIN), @r"
     transfer             read MB/s             IOPS   write MB/s             IOPS

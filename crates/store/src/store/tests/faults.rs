@@ -21,6 +21,30 @@ fn devices_and_folders_are_never_opened() {
     }
 }
 
+/// Killed with its log full: whoever opens the file last would move that into it.
+#[test]
+fn another_programs_file_and_its_log_stay_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let [living, dead] = ["living.db", "dead.db"].map(|name| folder.path().join(name));
+    let log = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
+    let owner = Connection::open(&living).unwrap();
+    owner.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).unwrap();
+    owner.execute_batch("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)").unwrap();
+    for (from, to) in [(living.clone(), "dead.db"), (log(&living), "dead.db-wal")] {
+        let named = tempfile::Builder::new().prefix(to).rand_bytes(0).tempfile_in(folder.path());
+        let mut copy = named.unwrap();
+        copy.write_all(&std::fs::read(from).unwrap()).unwrap();
+        copy.keep().unwrap();
+    }
+    let bytes = || [&dead, &log(&dead)].map(|path| std::fs::read(path).unwrap());
+    let before = bytes();
+    let location = Location::Sqlite(dead.clone());
+    for result in [Store::open(&location), Store::open_existing(&location)] {
+        assert!(matches!(result.unwrap_err(), StoreError::Foreign { .. }));
+    }
+    assert!(bytes() == before);
+}
+
 #[test]
 fn a_held_store_is_reported_as_locked_and_can_still_be_read() {
     let (_folder, location) = place();

@@ -1,0 +1,171 @@
+//! The drive at the bottom of a target, and the networks on the way there.
+
+use super::Target;
+use crate::list::{ListOptions, drive_named, network_below, same_drive_as};
+use crate::roots::Roots;
+use crate::stack::{Stack, stack_of_name};
+use drivescope_model::drive::Drive;
+
+/// The drive below: the one disk that there is. Of several, the device that is made of them all, which has neither the
+/// link nor the rotation of one of them; none where a file system itself spreads over them.
+pub(super) fn drive_below(roots: &Roots, stack: &Stack) -> Option<Drive> {
+    let described = |name: &str| drive_named(roots, name, &ListOptions { smart: true });
+    let (first, others) = stack.whole_disks.split_first()?;
+    if others.is_empty() {
+        return described(first);
+    }
+    let paths = same_drive_as(roots, first);
+    if others.iter().all(|other| paths.contains(other)) {
+        // One drive on several paths, which together carry more than one of them.
+        return described(first).map(|drive| Drive { link: None, ..drive });
+    }
+    described(made_of_all(roots, stack)?)
+}
+
+/// The lowest device of a stack that has all its disks below it.
+fn made_of_all<'s>(roots: &Roots, stack: &'s Stack) -> Option<&'s str> {
+    let sorted = |disks: &[String]| {
+        let mut disks = disks.to_vec();
+        disks.sort();
+        disks
+    };
+    let all = sorted(&stack.whole_disks);
+    let has_all = |name: &&String| sorted(&stack_of_name(roots, name).whole_disks) == all;
+    stack.names.iter().rev().find(has_all).map(String::as_str)
+}
+
+impl Target {
+    /// Every disk at the bottom, without its health; a simulated one as its model has it.
+    pub fn disks(&self) -> Vec<Drive> {
+        match self.stack.whole_disks.as_slice() {
+            [] | [_] => self.drive.iter().cloned().collect(),
+            several => {
+                let described =
+                    |name: &String| drive_named(&self.roots, name, &ListOptions { smart: false });
+                several.iter().filter_map(described).collect()
+            }
+        }
+    }
+
+    /// Devices below the target that are reached over a network, each in words: `nbd0 (network)`.
+    pub fn networks(&self) -> Vec<String> {
+        let over = |name: &String| {
+            let network = network_below(&self.roots, name)?;
+            Some(format!("{name} ({network})"))
+        };
+        self.stack.names.iter().filter_map(over).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roots::fake::Fake;
+    use drivescope_model::drive::DriveKind;
+
+    /// A target on `/dev/NAME` of a machine.
+    fn target_on(fake: &Fake, name: &str, dev: &str) -> Target {
+        let point = fake.path("").canonicalize().unwrap();
+        fake.mounts(&[
+            "1 0 8:99 / / rw - ext4 /dev/none rw",
+            &format!("2 1 {dev} / {} rw - ext4 /dev/{name} rw", point.display()),
+        ]);
+        Target::find(&point, &fake.roots).unwrap()
+    }
+
+    /// Two SATA disks of 6 Gb/s.
+    fn sata_disks() -> Fake {
+        let fake = Fake::new();
+        for (letter, minor, ata) in [("a", 0, 1), ("b", 16, 2)] {
+            let place = format!(
+                "pci0000:00/ata{ata}/host{ata}/target{ata}:0:0/{ata}:0:0:0/block/sd{letter}"
+            );
+            fake.scsi_disk(&place, (8, minor), 8 << 30);
+            fake.partition(&format!("sd{letter}"), 1, (8, minor + 1), 2048, 4096);
+            fake.file(&format!("sys/class/ata_link/link{ata}/sata_spd"), "6.0 Gbps");
+        }
+        fake
+    }
+
+    #[test]
+    fn an_array_has_neither_the_link_nor_the_name_of_its_first_disk() {
+        let fake = sata_disks();
+        let alone = target_on(&fake, "sda1", "8:1");
+        let drive = alone.drive().unwrap();
+        assert_eq!(drive.name, "sda");
+        assert_eq!(
+            drive.link.as_ref().map(|link| link.payload_mb_s),
+            Some(600.0),
+            "the case must be one"
+        );
+        fake.disk("virtual/block/md0", (9, 0), 16 << 30);
+        fake.slaves("md0", &["sda1", "sdb1"]);
+        fake.disk("virtual/block/dm-0", (253, 0), 16 << 30);
+        fake.slaves("dm-0", &["md0"]);
+        let array = target_on(&fake, "dm-0", "253:0");
+        assert_eq!(array.stack().names, ["dm-0", "md0", "sda1", "sda", "sdb1", "sdb"]);
+        let drive = array.drive().unwrap();
+        assert_eq!((drive.name.as_str(), drive.kind), ("md0", DriveKind::Composite));
+        assert_eq!((drive.capacity_bytes, &drive.link, drive.rpm), (16 << 30, &None, None));
+        let disks: Vec<String> = array.disks().into_iter().map(|disk| disk.name).collect();
+        assert_eq!(disks, ["sda", "sdb"]);
+    }
+
+    #[test]
+    fn a_file_system_over_several_disks_is_on_none_of_them() {
+        let fake = sata_disks();
+        for name in ["sda1", "sdb1"] {
+            fake.file(&format!("sys/fs/btrfs/uuid/devices/{name}/x"), "");
+        }
+        let point = fake.path("").canonicalize().unwrap();
+        fake.mounts(&[&format!("2 1 0:40 / {} rw - btrfs /dev/sda1 rw", point.display())]);
+        let target = Target::find(&point, &fake.roots).unwrap();
+        assert_eq!(target.stack().whole_disks, ["sda", "sdb"]);
+        assert_eq!(target.drive(), None);
+        assert_eq!(target.disks().len(), 2);
+    }
+
+    #[test]
+    fn one_drive_on_two_paths_keeps_its_name_and_has_no_link_of_its_own() {
+        let fake = sata_disks();
+        for (disk, ata) in [("sda", 1), ("sdb", 2)] {
+            let device = format!("pci0000:00/ata{ata}/host{ata}/target{ata}:0:0/{ata}:0:0:0");
+            fake.file(&format!("sys/devices/{device}/wwid"), "naa.5000c500a0000001");
+            fake.file(&format!("sys/devices/{device}/model"), "ST4000NM");
+            assert!(fake.roots.block_dir(disk).is_some());
+        }
+        fake.disk("virtual/block/dm-0", (253, 0), 8 << 30);
+        fake.slaves("dm-0", &["sda", "sdb"]);
+        let drive = target_on(&fake, "dm-0", "253:0").drive().unwrap().clone();
+        assert_eq!((drive.model.as_deref(), &drive.link), (Some("ST4000NM"), &None));
+    }
+
+    #[test]
+    fn networks_below_are_named_once_each() {
+        let fake = sata_disks();
+        fake.disk("virtual/block/nbd0", (43, 0), 1 << 30);
+        fake.partition("nbd0", 1, (259, 7), 2048, 4096);
+        let place = "platform/host5/session2/target5:0:0/5:0:0:0/block/sdc";
+        fake.scsi_disk(place, (8, 32), 1 << 30);
+        fake.disk("virtual/nvme-fabrics/ctl/nvme1/nvme1n1", (259, 0), 1 << 30);
+        fake.link("sys/devices/virtual/nvme-fabrics/ctl/nvme1/nvme1n1/device", "..");
+        let transport = "sys/devices/virtual/nvme-fabrics/ctl/nvme1/transport";
+        let networks = |name: &str, dev: &str| target_on(&fake, name, dev).networks();
+        assert_eq!(networks("nbd0p1", "259:7"), ["nbd0 (network)"]);
+        assert_eq!(networks("sdc", "8:32"), ["sdc (iscsi)"]);
+        for (over, named) in
+            [("tcp", true), ("rdma", true), ("fc", true), ("loop", false), ("pcie", false)]
+        {
+            fake.file(transport, over);
+            assert_eq!(!networks("nvme1n1", "259:0").is_empty(), named, "{over}");
+        }
+        assert!(networks("sda1", "8:1").is_empty());
+        // A replicated device has a disk of this machine below it.
+        fake.disk("virtual/block/drbd0", (147, 0), 1 << 30);
+        fake.slaves("drbd0", &["sda1"]);
+        assert_eq!(networks("drbd0", "147:0"), ["drbd0 (network)"]);
+        fake.disk("virtual/block/dm-1", (253, 1), 1 << 30);
+        fake.slaves("dm-1", &["sdc", "sda"]);
+        assert_eq!(networks("dm-1", "253:1"), ["sdc (iscsi)"]);
+    }
+}
