@@ -1,6 +1,7 @@
 //! Closed-form checks of the whole drive.
 
-mod computed;
+mod behind_passes;
+pub(crate) mod computed;
 mod garbage;
 mod latency;
 mod resources;
