@@ -143,9 +143,6 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
 }
 
-/// A medium that loses less than this share of the time lost nothing: a single turn in a second is more.
-const FALLING_BEHIND_MIN: f64 = 0.001;
-
 /// A long sequential stream, computed as one: an eight-hour fill must not take eight hours.
 pub trait Stream: Device {
     /// With nothing outstanding: the time at which reading or writing `len` bytes from `offset` in
@@ -162,26 +159,6 @@ pub trait Stream: Device {
         chunk: u64,
         depth: u32,
     ) -> Option<Nanos>;
-
-    /// How far the medium is behind a transfer of the whole device without a pause at `now`, in ns from an
-    /// origin of its own; it grows while the medium waits for the host. `None` where no medium goes by by
-    /// itself (flash).
-    fn lag(&self, _now: Nanos) -> Option<i64> {
-        None
-    }
-
-    /// How many answers had to wait for a medium that goes by by itself.
-    fn held_up(&self) -> u64 {
-        0
-    }
-
-    /// Whether the medium set the pace of what was stepped from `began`, when its lag was `lag_then`, to
-    /// `now`: it fell no further behind. The times of the answers cannot tell: a write is answered when a
-    /// whole track has left the cache, up to a turn sooner or later.
-    fn kept_pace(&self, began: Nanos, lag_then: Option<i64>, now: Nanos) -> bool {
-        let most = (now - began) as f64 * FALLING_BEHIND_MIN;
-        lag_then.zip(self.lag(now)).is_some_and(|(then, now)| now.abs_diff(then) as f64 <= most)
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod library;
 pub mod link;
 mod means;
 mod numbers;
+pub mod passes;
 pub mod reproduce;
 pub mod ssd;
 #[cfg(test)]

@@ -39,4 +39,4 @@ pub use params::{HddParams, ParamProblem};
 pub use truth::ZoneRate;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,18 +2,18 @@
 
 use crate::device::{Nanos, Op};
 use crate::hdd::disk::HardDisk;
-use std::ops::Range;
+use crate::hdd::read_cache::Kept;
 
 impl HardDisk {
     /// Moves everything that belongs to a stream of `op` by `bytes` (whole physical sectors) and `time`: what is
-    /// cached of it, what is on the way, where the head is. `begun` are the sectors that it has been through.
-    pub(super) fn move_on(&mut self, op: Op, begun: Range<u64>, bytes: u64, time: Nanos) {
+    /// cached of it, what is on the way, where the head is. `kept` is what the read cache had before it.
+    pub(super) fn move_on(&mut self, op: Op, kept: &Kept, bytes: u64, time: Nanos) {
         let sectors = bytes / self.sizes.physical;
         self.mechanism.place_behind(self.mechanism.next_sector() + sectors);
         if op == Op::Write {
             self.write_cache.shift(bytes, time);
         } else {
-            self.read_cache.shift(begun, sectors, self.sizes.physical);
+            self.read_cache.shift(kept, sectors, self.sizes.physical);
             if let Some(ahead) = &mut self.read_ahead {
                 ahead.from += sectors;
                 ahead.limit = (ahead.limit + sectors).min(self.mechanism.layout().sectors());

@@ -4,7 +4,6 @@
 //! least recently used one, and stretches that meet become one.
 
 use crate::hdd::recency::Recency;
-use std::ops::Range;
 
 /// A stretch of cached sectors, `start..end`, and the segment that holds it.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +39,10 @@ pub struct ReadCache {
     segment_sectors: u64,
     adaptive: bool,
 }
+
+/// What each segment held at some time: first sector, and the first behind.
+#[derive(Debug, Clone)]
+pub struct Kept(Vec<Option<(u64, u64)>>);
 
 /// How much of a request a segment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -291,11 +294,20 @@ impl ReadCache {
         self.segments.len() as u64 * self.segment_sectors
     }
 
-    /// Moves what is held of the sectors `within` forward by `sectors` of `sector_bytes`, as a long stream would
-    /// have done; what it comes to lie on is forgotten.
-    pub fn shift(&mut self, within: Range<u64>, sectors: u64, sector_bytes: u64) {
-        let moves = |s: &Stretch| s.start < within.end && within.start < s.end;
-        let (mut moved, still): (Vec<Stretch>, Vec<Stretch>) =
+    /// What it holds now.
+    pub fn kept(&self) -> Kept {
+        let mut kept = vec![None; self.segments.len()];
+        for stretch in &self.stretches {
+            kept[stretch.segment] = Some((stretch.start, stretch.end));
+        }
+        Kept(kept)
+    }
+
+    /// Moves what has come since `kept` forward by `sectors` of `sector_bytes`, as a long stream would have done.
+    /// What other segments hold stays; an adaptive cache has none, and what the stream comes to lie on is lost.
+    pub fn shift(&mut self, kept: &Kept, sectors: u64, sector_bytes: u64) {
+        let moves = |s: &Stretch| kept.0[s.segment] != Some((s.start, s.end));
+        let (mut moved, mut held): (Vec<Stretch>, Vec<Stretch>) =
             std::mem::take(&mut self.stretches).into_iter().partition(moves);
         for stretch in &mut moved {
             stretch.start += sectors;
@@ -304,12 +316,17 @@ impl ReadCache {
             segment.start = Some(stretch.start);
             segment.next_byte = segment.next_byte.saturating_add(sectors * sector_bytes);
         }
-        let low = moved.first().map_or(u64::MAX, |first| first.start);
-        let high = moved.iter().map(|stretch| stretch.end).max().unwrap_or(0);
-        let (mut held, covered): (Vec<Stretch>, Vec<Stretch>) =
-            still.into_iter().partition(|s| s.end < low || high < s.start);
-        for stretch in covered {
-            self.segments[stretch.segment].start = None;
+        if self.adaptive {
+            let low = moved.first().map_or(u64::MAX, |first| first.start);
+            let high = moved.iter().map(|stretch| stretch.end).max().unwrap_or(0);
+            let segments = &mut self.segments;
+            held.retain(|s| {
+                let apart = s.end < low || high < s.start;
+                if !apart {
+                    segments[s.segment].start = None;
+                }
+                apart
+            });
         }
         held.append(&mut moved);
         held.sort_by_key(|stretch| stretch.start);

@@ -1,7 +1,8 @@
 //! A drive of any kind, as one type.
 
-use crate::device::{Completion, Device, Heat, Nanos, Op, Request, Stream};
+use crate::device::{Completion, Device, Heat, Nanos, Request};
 use crate::hdd::HardDisk;
+use crate::passes::{Kind, Order, Passes, Way};
 use crate::ssd::Ssd;
 
 /// A drive of any kind.
@@ -46,23 +47,56 @@ impl Device for Drive {
     }
 }
 
-impl Stream for Drive {
-    fn stream(
-        &mut self,
-        now: Nanos,
-        op: Op,
-        offset: u64,
-        len: u64,
-        chunk: u64,
-        depth: u32,
-    ) -> Option<Nanos> {
-        of_either!(self, drive => drive.stream(now, op, offset, len, chunk, depth))
-    }
-    fn lag(&self, now: Nanos) -> Option<i64> {
-        of_either!(self, drive => drive.lag(now))
+const ASKED: &str = "it was asked which kind it is";
+
+impl Drive {
+    fn disk(&self) -> &HardDisk {
+        match self {
+            Self::Hdd(disk) => disk,
+            Self::Ssd(_) => unreachable!("{ASKED}"),
+        }
     }
 
-    fn held_up(&self) -> u64 {
-        of_either!(self, drive => drive.held_up())
+    fn disk_mut(&mut self) -> &mut HardDisk {
+        match self {
+            Self::Hdd(disk) => disk,
+            Self::Ssd(_) => unreachable!("{ASKED}"),
+        }
+    }
+
+    fn ssd(&self) -> &Ssd {
+        match self {
+            Self::Ssd(ssd) => ssd,
+            Self::Hdd(_) => unreachable!("{ASKED}"),
+        }
+    }
+
+    fn ssd_mut(&mut self) -> &mut Ssd {
+        match self {
+            Self::Ssd(ssd) => ssd,
+            Self::Hdd(_) => unreachable!("{ASKED}"),
+        }
+    }
+}
+
+impl Way for Drive {
+    type Drive = Self;
+
+    fn drive(&self) -> &Self {
+        self
+    }
+
+    fn drive_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
+impl Passes for Drive {
+    fn pass<W: Way<Drive = Self>>(way: &mut W, now: Nanos, order: Order) -> Option<Nanos> {
+        if matches!(way.drive(), Self::Hdd(_)) {
+            let mut kind = Kind { way, of: Self::disk, of_mut: Self::disk_mut };
+            return HardDisk::pass(&mut kind, now, order);
+        }
+        Ssd::pass(&mut Kind { way, of: Self::ssd, of_mut: Self::ssd_mut }, now, order)
     }
 }

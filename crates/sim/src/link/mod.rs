@@ -37,6 +37,8 @@ pub use layer::Link;
 pub use params::{LinkKind, LinkParams, LinkProblem, NonData};
 
 #[cfg(test)]
+mod computed_tests;
+#[cfg(test)]
 mod document_tests;
 #[cfg(test)]
 pub(crate) mod test_device;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request, Stream};
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
 
 /// Answers each request after a fixed access time and a transfer, on one or several servers.
 #[derive(Debug, Clone)]
@@ -116,22 +116,6 @@ impl Device for TestDrive {
             let outcome = self.outcomes[order as usize];
             done.push(Completion { id, at, outcome });
         }
-    }
-}
-
-impl Stream for TestDrive {
-    fn stream(
-        &mut self,
-        now: Nanos,
-        op: Op,
-        offset: u64,
-        len: u64,
-        chunk: u64,
-        depth: u32,
-    ) -> Option<Nanos> {
-        let requests = (0..len.div_ceil(chunk))
-            .map(|i| request(i, op, offset + i * chunk, chunk.min(len - i * chunk)));
-        Some(closed_loop_from(self, now, depth as usize, requests).1)
     }
 }
 

@@ -12,10 +12,11 @@ use super::even_load::{EvenLoad, Load};
 use super::flash::ns;
 use super::geometry::{Lpn, Ppn};
 use super::map_cache::MapCache;
-use super::port::Way;
+use super::port::Way as PortWay;
 use super::thermal::{Thermal, UPDATE_INTERVAL};
-use crate::device::{Completion, Device, Nanos, Op, Request, Stream};
+use crate::device::{Nanos, Op};
 use crate::means::{Part, Parts};
+use crate::passes::{Order, Passes, Toll, Walk, Way};
 
 /// Shorter streams are stepped.
 const STEPPED_BELOW_BYTES: u64 = 192 << 20;
@@ -36,19 +37,7 @@ const PARTS_OF_A_BLOCK: u64 = 4;
 const SAME_WORK: f64 = 0.1;
 
 /// One stream under way.
-#[derive(Debug)]
-struct Walk {
-    op: Op,
-    chunk: u64,
-    depth: u32,
-    /// Offset of the next request, and end.
-    at: u64,
-    end: u64,
-    now: Nanos,
-    /// Requests that are not answered.
-    inside: u32,
-    done: Vec<Completion>,
-}
+struct Course<'a, W>(Walk<'a, W>);
 
 /// What a stretch of the address space looks like to a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,10 +57,18 @@ struct Pace {
     factor: f64,
     /// Bytes of a part.
     part: u64,
-    /// Work of a unit, ns, and that of host and port alone.
+    /// Work of a unit, ns.
     unit_ns: f64,
-    host_unit_ns: f64,
+    host: HostSide,
     kind: Kind,
+}
+
+/// What the host's requests bring beside flash.
+#[derive(Debug, Clone, Copy)]
+struct HostSide {
+    chunk: u64,
+    depth: u32,
+    toll: Toll,
 }
 
 /// Where writes go.
@@ -99,76 +96,52 @@ impl Load {
     }
 }
 
-impl Stream for Ssd {
-    fn stream(
-        &mut self,
-        now: Nanos,
-        op: Op,
-        offset: u64,
-        len: u64,
-        chunk: u64,
-        depth: u32,
-    ) -> Option<Nanos> {
-        let end = offset.checked_add(len)?;
-        let unit = self.geometry.unit_bytes;
-        let aligned = offset.is_multiple_of(unit) && chunk.is_multiple_of(unit) && chunk > 0;
-        let possible = aligned
-            && depth > 0
-            && len > 0
-            && len.is_multiple_of(unit)
-            && end <= self.params.capacity_bytes
-            && self.completions.is_empty()
-            && self.faults.gone_at.is_none()
-            && matches!(op, Op::Read | Op::Write)
-            && (op == Op::Write || self.faults.region(offset, len).is_none());
-        if !possible {
-            return None;
-        }
-        self.settle(now);
-        let done = Vec::new();
-        let mut walk = Walk { op, chunk, depth, at: offset, end, now: self.now, inside: 0, done };
-        match op {
-            _ if len < STEPPED_BELOW_BYTES => {}
-            Op::Read => self.read_in_parts(&mut walk),
-            _ => self.write_in_parts(&mut walk),
-        }
-        self.step(&mut walk, end);
-        self.drain(&mut walk);
-        Some(walk.now)
+impl Way for Ssd {
+    type Drive = Self;
+
+    fn drive(&self) -> &Self {
+        self
+    }
+
+    fn drive_mut(&mut self) -> &mut Self {
+        self
     }
 }
 
-impl Ssd {
-    /// Sends the requests up to `stop`, the queue kept at its depth; those sent last are then still under way.
-    fn step(&mut self, walk: &mut Walk, stop: u64) {
-        let stop = stop.min(walk.end);
-        loop {
-            while walk.at < stop && walk.inside < walk.depth {
-                let len = walk.chunk.min(walk.end - walk.at);
-                let request = Request { id: 0, op: walk.op, offset: walk.at, len, fua: false };
-                self.submit(walk.now, request);
-                walk.at += len;
-                walk.inside += 1;
-            }
-            if walk.at >= stop {
-                return;
-            }
-            self.wait(walk);
+impl Passes for Ssd {
+    fn pass<W: Way<Drive = Self>>(way: &mut W, now: Nanos, order: Order) -> Option<Nanos> {
+        let Order { op, offset, len, chunk, .. } = order;
+        let largest = way.largest_command();
+        let ssd = way.drive_mut();
+        order.end_on(ssd.params.capacity_bytes, ssd.params.sector_bytes)?;
+        let unit = ssd.geometry.unit_bytes;
+        let aligned = [offset, len, chunk].iter().all(|bytes| bytes.is_multiple_of(unit))
+            && (chunk <= largest || largest.is_multiple_of(unit));
+        let possible = aligned
+            && ssd.completions.is_empty()
+            && ssd.faults.gone_at.is_none()
+            && (op == Op::Write || ssd.faults.region(offset, len).is_none());
+        if !possible {
+            return None;
         }
+        ssd.settle(now);
+        let mut course = Course(Walk::new(way, now, &order));
+        match op {
+            _ if len < STEPPED_BELOW_BYTES => {}
+            Op::Read => course.read_in_parts(),
+            _ => course.write_in_parts(),
+        }
+        Some(course.0.finish())
+    }
+}
+
+impl<W: Way<Drive = Ssd>> Course<'_, W> {
+    fn ssd(&self) -> &Ssd {
+        self.0.way.drive()
     }
 
-    fn wait(&mut self, walk: &mut Walk) {
-        walk.now = self.next_completion().unwrap_or(walk.now);
-        self.advance(walk.now, &mut walk.done);
-        walk.inside -= walk.done.len().min(walk.inside as usize) as u32;
-        walk.done.clear();
-    }
-
-    /// Waits for the answers to all that was sent.
-    fn drain(&mut self, walk: &mut Walk) {
-        while walk.inside > 0 && !self.completions.is_empty() {
-            self.wait(walk);
-        }
+    fn ssd_mut(&mut self) -> &mut Ssd {
+        self.0.way.drive_mut()
     }
 
     /// Steps parts of `part` bytes until their pace is known: the time for each unit of what `work` says of them
@@ -176,20 +149,21 @@ impl Ssd {
     /// it is not known before `stop`.
     fn sample(
         &mut self,
-        walk: &mut Walk,
         part: u64,
         stop: u64,
         mut parts: Parts,
-        work: impl Fn(&Self, &Load) -> Option<(Kind, f64)>,
+        work: impl Fn(&Ssd, &Load) -> Option<(Kind, f64)>,
     ) -> Option<(f64, Load)> {
-        let (mut kind, mut counted_from) = (Kind::Ordinary, self.flash.load);
-        while walk.at < stop {
-            let (began, speed, load) = (walk.now, self.flash.speed(), self.flash.load);
-            let behind_writes = walk.op == Op::Read && self.flash.writes_at(began);
-            self.step(walk, walk.at + part);
-            let time = ((walk.now - began) as f64 * speed) as Nanos;
-            let done = work(self, &self.flash.load.since(&load))
-                .filter(|_| !behind_writes && self.flash.speed() == speed);
+        let (mut kind, mut counted_from) = (Kind::Ordinary, self.ssd().flash.load);
+        while self.0.at < stop {
+            let (began, flash) = (self.0.now, &self.ssd().flash);
+            let (speed, load) = (flash.speed(), flash.load);
+            let behind_writes = self.0.op == Op::Read && flash.writes_at(began);
+            self.0.step(self.0.at + part);
+            let ssd = self.ssd();
+            let time = ((self.0.now - began) as f64 * speed) as Nanos;
+            let done = work(ssd, &ssd.flash.load.since(&load))
+                .filter(|_| !behind_writes && ssd.flash.speed() == speed);
             if done.is_none_or(|done| done.0 != kind) {
                 parts.clear();
                 counted_from = load;
@@ -197,73 +171,140 @@ impl Ssd {
             let Some((this, work)) = done else { continue };
             kind = this;
             if let Some(pace) = parts.add(Part { time, work }) {
-                return Some((pace, self.flash.load.since(&counted_from)));
+                return Some((pace, ssd.flash.load.since(&counted_from)));
             }
         }
         None
     }
 
-    fn part_bytes(walk: &Walk, least: u64) -> u64 {
-        let queue = walk.chunk.saturating_mul(u64::from(walk.depth));
-        let least = PART_BYTES.max(least).max(walk.chunk * PART_CHUNKS).max(queue);
-        least.next_multiple_of(walk.chunk)
+    fn part_bytes(&self, least: u64) -> u64 {
+        let Walk { chunk, depth, .. } = self.0;
+        let queue = chunk.saturating_mul(u64::from(depth));
+        let least = PART_BYTES.max(least).max(chunk * PART_CHUNKS).max(queue);
+        least.next_multiple_of(chunk)
     }
 
-    fn read_in_parts(&mut self, walk: &mut Walk) {
-        let window = WINDOW_BYTES.next_multiple_of(walk.chunk);
-        let part = Self::part_bytes(walk, 0);
-        let end = walk.end.saturating_sub(2 * part);
-        while walk.at < end {
-            let began = walk.at;
-            let look = self.look(began, (began + window).min(end));
+    fn read_in_parts(&mut self) {
+        let window = WINDOW_BYTES.next_multiple_of(self.0.chunk);
+        let part = self.part_bytes(0);
+        let end = self.0.end.saturating_sub(2 * part);
+        while self.0.at < end {
+            let began = self.0.at;
+            let look = self.ssd().look(began, (began + window).min(end));
             let mut alike = (began + window).min(end);
             while alike < end
                 && look != Look::Mixed
-                && self.look(alike, (alike + window).min(end)) == look
+                && self.ssd().look(alike, (alike + window).min(end)) == look
             {
                 alike = (alike + window).min(end);
             }
             if look == Look::Mixed {
-                self.step(walk, alike);
+                self.0.step(alike);
                 continue;
             }
             // read-ahead and queue must fill
-            self.step(walk, began + part);
-            let work = |_: &Self, _: &Load| Some((Kind::Ordinary, part as f64));
-            let Some((pace, _)) = self.sample(walk, part, alike, Parts::of_work(), work) else {
+            self.0.step(began + part);
+            let work = |_: &Ssd, _: &Load| Some((Kind::Ordinary, part as f64));
+            let Some((pace, _)) = self.sample(part, alike, Parts::of_work(), work) else {
                 continue;
             };
-            let most = (walk.at - began).saturating_mul(COMPUTED_MOST);
-            let stop = alike.min(walk.at.saturating_add(most));
-            if walk.at + part <= stop {
-                self.drain(walk);
-                self.compute_reads(walk, part, pace, stop);
+            let most = (self.0.at - began).saturating_mul(COMPUTED_MOST);
+            let stop = alike.min(self.0.at.saturating_add(most));
+            if self.0.at + part <= stop {
+                self.0.drain();
+                self.compute_reads(part, pace, stop);
             }
         }
     }
 
+    /// Computes reads up to `stop`, or until the drive goes at another speed.
+    fn compute_reads(&mut self, part: u64, pace: f64, stop: u64) {
+        let Walk { chunk, mut at, mut now, .. } = self.0;
+        let ssd = self.ssd_mut();
+        let speed = ssd.flash.speed();
+        while at + part <= stop && ssd.flash.speed() == speed && !ssd.is_about_to_change() {
+            now = ssd.go_on(now, part as f64 * pace, Op::Read, part);
+            ssd.know_map(at, part, chunk);
+            at += part;
+        }
+        (self.0.at, self.0.now) = (at, now);
+    }
+
+    fn write_in_parts(&mut self) {
+        let ssd = self.ssd();
+        let buffer = u64::from(ssd.params.buffer.size_kib) * 1024;
+        // what a superblock brings by being opened must be in the mean
+        let superblock = u64::from(ssd.geometry.superblock) * ssd.geometry.unit_bytes;
+        let part = self.part_bytes((2 * buffer).max(superblock / PARTS_OF_A_BLOCK));
+        let stop = self.0.end.saturating_sub(2 * part);
+        while self.0.at < stop {
+            // the buffer must fill
+            self.0.step(self.0.at + part);
+            let began = self.0.at;
+            let Some(pace) = self.pace_of_writes(part, stop) else {
+                continue;
+            };
+            let most = (self.0.at - began).saturating_mul(COMPUTED_MOST);
+            let stop = stop.min(self.0.at.saturating_add(most));
+            if self.0.at + part < stop {
+                self.0.drain();
+                self.compute_writes(pace, stop);
+            }
+        }
+    }
+
+    fn pace_of_writes(&mut self, part: u64, stop: u64) -> Option<Pace> {
+        let Walk { chunk, depth, .. } = self.0;
+        let host = HostSide { chunk, depth, toll: self.0.way.toll(chunk) };
+        let work = |ssd: &Ssd, load: &Load| Some((load.kind()?, ssd.work_ns(&host, load)));
+        let (factor, load) = self.sample(part, stop, Parts::of_least_times(), work)?;
+        let kind = load.kind()?;
+        let units = load.host_units[0] + load.host_units[1];
+        let unit_ns = self.ssd().work_ns(&host, &load) / units.max(1) as f64;
+        Some(Pace { factor, part, unit_ns, host, kind })
+    }
+
+    /// Computes writes up to `stop`, or until they become other work than those that were stepped.
+    fn compute_writes(&mut self, pace: Pace, stop: u64) {
+        let Walk { chunk, at: mut place, mut now, .. } = self.0;
+        let ssd = self.ssd_mut();
+        let backlog = ssd.buffer.used().saturating_sub(ssd.ftl.waiting_units());
+        let known_ns = pace.unit_ns * (pace.part / ssd.geometry.unit_bytes) as f64;
+        while place + pace.part <= stop && !ssd.is_about_to_change() {
+            let load = ssd.place_at_once(place, pace.part);
+            let (work_ns, speed) = (ssd.work_ns(&pace.host, &load), ssd.flash.speed());
+            // of a part in which the kind changes, only the one that was stepped has its pace
+            let known_part_ns = ssd.work_ns(&pace.host, &load.of(pace.kind)).min(work_ns);
+            let time_ns = known_part_ns * pace.factor + (work_ns - known_part_ns);
+            now = ssd.go_on(now, time_ns, Op::Write, pace.part);
+            ssd.know_map(place, pace.part, chunk);
+            place += pace.part;
+            let other_work = (work_ns / known_ns - 1.0).abs() > SAME_WORK;
+            if other_work || load.kind() != Some(pace.kind) || ssd.flash.speed() != speed {
+                break;
+            }
+        }
+        let drained = now + (f64::from(backlog) * pace.unit_ns / ssd.flash.speed()) as Nanos;
+        ssd.flash.occupy(now, now, drained);
+        ssd.buffer.set(now, backlog, drained, ssd.ftl.waiting_units());
+        (self.0.at, self.0.now) = (place, now);
+    }
+}
+
+impl Ssd {
     /// Whether throttling may soon begin or end, which must be stepped: what is under way keeps its speed.
     fn is_about_to_change(&self) -> bool {
         let own = self.thermal.as_ref().filter(|_| self.faults.throttle_forced.is_none());
         own.is_some_and(Thermal::is_about_to_change)
     }
 
-    /// Computes reads up to `stop`, or until the drive goes at another speed.
-    fn compute_reads(&mut self, walk: &mut Walk, part: u64, pace: f64, stop: u64) {
-        let speed = self.flash.speed();
-        while walk.at + part <= stop && self.flash.speed() == speed && !self.is_about_to_change() {
-            walk.now = self.pass(walk.now, part as f64 * pace, Op::Read, part);
-            self.know_map(walk, part);
-            walk.at += part;
-        }
-    }
-
-    /// Looks up the pages of the map that the next `bytes` of a stream use, each as often as to be known as used.
-    fn know_map(&mut self, walk: &Walk, bytes: u64) {
+    /// Looks up the pages of the map that `bytes` of a stream from `at` on use, in requests of `chunk`, each as
+    /// often as to be known as used.
+    fn know_map(&mut self, at: u64, bytes: u64, chunk: u64) {
         let page = MapCache::page_bytes(self.geometry.unit_bytes);
-        for number in walk.at / page..(walk.at + bytes).div_ceil(page) {
+        for number in at / page..(at + bytes).div_ceil(page) {
             let lpn = (number * page / self.geometry.unit_bytes) as Lpn;
-            for _ in 0..(page / walk.chunk).clamp(1, 2) {
+            for _ in 0..(page / chunk).clamp(1, 2) {
                 self.map_cache.touch(lpn);
             }
         }
@@ -293,7 +334,7 @@ impl Ssd {
     }
 
     /// Lets `full_speed_ns` of work on `bytes` pass, which takes longer while the drive throttles.
-    fn pass(&mut self, from: Nanos, full_speed_ns: f64, op: Op, bytes: u64) -> Nanos {
+    fn go_on(&mut self, from: Nanos, full_speed_ns: f64, op: Op, bytes: u64) -> Nanos {
         let warms = self.thermal.is_some() && self.faults.throttle_forced.is_none();
         let mut at = from as f64;
         let mut left = full_speed_ns;
@@ -317,70 +358,12 @@ impl Ssd {
         at as Nanos
     }
 
-    fn write_in_parts(&mut self, walk: &mut Walk) {
-        let buffer = u64::from(self.params.buffer.size_kib) * 1024;
-        // what a superblock brings by being opened must be in the mean
-        let superblock = u64::from(self.geometry.superblock) * self.geometry.unit_bytes;
-        let part = Self::part_bytes(walk, (2 * buffer).max(superblock / PARTS_OF_A_BLOCK));
-        let stop = walk.end.saturating_sub(2 * part);
-        while walk.at < stop {
-            // the buffer must fill
-            self.step(walk, walk.at + part);
-            let began = walk.at;
-            let Some(pace) = self.pace_of_writes(walk, part, stop) else {
-                continue;
-            };
-            let most = (walk.at - began).saturating_mul(COMPUTED_MOST);
-            let stop = stop.min(walk.at.saturating_add(most));
-            if walk.at + part < stop {
-                self.drain(walk);
-                self.compute_writes(walk, pace, stop);
-            }
-        }
-    }
-
-    /// The least time that a load takes in the long run.
-    fn work_ns(&self, host_unit_ns: f64, load: &Load) -> f64 {
-        let units = load.host_units[0] + load.host_units[1];
-        self.flash.even_load_ns(load).max(host_unit_ns * units as f64)
-    }
-
-    fn pace_of_writes(&mut self, walk: &mut Walk, part: u64, stop: u64) -> Option<Pace> {
-        let unit = self.geometry.unit_bytes;
-        let host_unit_ns = self.host_chunk_ns(walk) * unit as f64 / walk.chunk as f64;
-        let work = |ssd: &Self, load: &Load| Some((load.kind()?, ssd.work_ns(host_unit_ns, load)));
-        let (factor, load) = self.sample(walk, part, stop, Parts::of_least_times(), work)?;
-        let kind = load.kind()?;
-        let units = load.host_units[0] + load.host_units[1];
-        let unit_ns = self.work_ns(host_unit_ns, &load) / units.max(1) as f64;
-        Some(Pace { factor, part, unit_ns, host_unit_ns, kind })
-    }
-
-    /// Computes writes up to `stop`, or until they become other work than those that were stepped.
-    fn compute_writes(&mut self, walk: &mut Walk, pace: Pace, stop: u64) {
-        let unit = self.geometry.unit_bytes;
-        let backlog = self.buffer.used().saturating_sub(self.ftl.waiting_units());
-        let mut at = walk.now;
-        let units = pace.part / unit;
-        let known_ns = pace.unit_ns * units as f64;
-        while walk.at + pace.part <= stop && !self.is_about_to_change() {
-            let load = self.place_at_once(walk.at, pace.part);
-            let (work_ns, speed) = (self.work_ns(pace.host_unit_ns, &load), self.flash.speed());
-            // of a part in which the kind changes, only the one that was stepped has its pace
-            let known_part_ns = self.work_ns(pace.host_unit_ns, &load.of(pace.kind)).min(work_ns);
-            let time_ns = known_part_ns * pace.factor + (work_ns - known_part_ns);
-            at = self.pass(at, time_ns, Op::Write, pace.part);
-            self.know_map(walk, pace.part);
-            walk.at += pace.part;
-            let other_work = (work_ns / known_ns - 1.0).abs() > SAME_WORK;
-            if other_work || load.kind() != Some(pace.kind) || self.flash.speed() != speed {
-                break;
-            }
-        }
-        let drained = at + (f64::from(backlog) * pace.unit_ns / self.flash.speed()) as Nanos;
-        self.flash.occupy(at, at, drained);
-        self.buffer.set(at, backlog, drained, self.ftl.waiting_units());
-        walk.now = at;
+    /// The least time that a load takes in the long run, at full speed.
+    fn work_ns(&self, host: &HostSide, load: &Load) -> f64 {
+        let units = (load.host_units[0] + load.host_units[1]) as f64;
+        let unit_ns =
+            self.host_chunk_ns(host) * self.geometry.unit_bytes as f64 / host.chunk as f64;
+        self.flash.even_load_ns(load).max(unit_ns * units)
     }
 
     /// Gives the translation layer `bytes` from `offset` on; the load that they bring.
@@ -397,14 +380,20 @@ impl Ssd {
         sum.load
     }
 
-    /// Time of a chunk where the host and the port set the pace.
-    fn host_chunk_ns(&self, walk: &Walk) -> f64 {
-        let controller = &self.params.controller;
-        let port = self.port.duration(walk.chunk, Way::FromHost, true) as f64;
-        let interval = ns(controller.command_interval_us) as f64;
-        let firmware = ns(controller.write_command_us) as f64;
-        let alone = firmware + port;
+    /// Least time of a chunk where the host, its way here and the port set the pace.
+    fn host_chunk_ns(&self, host: &HostSide) -> f64 {
+        let (controller, toll) = (&self.params.controller, &host.toll);
+        let pieces = toll.pieces as f64;
+        let commands = self.port.duration(0, PortWay::FromHost, true) as f64 * (pieces - 1.0);
+        let port = self.port.duration(host.chunk, PortWay::FromHost, true) as f64 + commands;
+        let interval = ns(controller.command_interval_us) as f64 * pieces;
+        let firmware = ns(controller.write_command_us) as f64 * pieces;
         let at_drive = (firmware + port) / f64::from(controller.queue_depth);
-        port.max(interval).max(at_drive).max(alone / f64::from(walk.depth))
+        // the link's times stay as they are when the drive throttles
+        let speed = self.flash.speed();
+        let alone = firmware + port + toll.added_ns as f64 * pieces * speed;
+        let at_once = (f64::from(host.depth) * pieces).min(toll.depth as f64);
+        let link = toll.alone_ns as f64 * pieces * speed;
+        port.max(interval).max(at_drive).max(alone / at_once).max(link)
     }
 }

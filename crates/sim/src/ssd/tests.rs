@@ -1,7 +1,8 @@
 //! Closed-form checks of the whole drive.
 
+mod behind_passes;
 mod buffered;
-mod computed;
+pub(crate) mod computed;
 mod flushes;
 mod garbage;
 mod latency;

@@ -63,11 +63,11 @@ fn caches(chance: &mut Chance) -> (ReadCacheParams, WriteCacheParams) {
 }
 
 /// Parameters that may not fit one another.
-fn any_params(chance: &mut Chance) -> HddParams {
+pub(crate) fn any_params(chance: &mut Chance, least_bytes: f64, most_bytes: f64) -> HddParams {
     let (logical, physical) = chance.one_of(&[(512, 512), (512, 4096), (4096, 4096)]);
     let rpm = chance.one_of(&[4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0]);
     let heads = chance.whole(1, 12) as u32;
-    let capacity_bytes = chance.scaled(1e9, 6e9) as u64 / 4096 * 4096;
+    let capacity_bytes = chance.scaled(least_bytes, most_bytes) as u64 / 4096 * 4096;
     let sectors = capacity_bytes / u64::from(physical) + 8;
     let min_ms = chance.real(0.4, 3.0);
     let after_write = chance.in_a(25).then(|| AfterWriteParams {
@@ -120,9 +120,9 @@ fn any_params(chance: &mut Chance) -> HddParams {
     }
 }
 
-fn any_disk(chance: &mut Chance) -> (HddParams, HardDisk) {
+pub(super) fn any_disk(chance: &mut Chance) -> (HddParams, HardDisk) {
     loop {
-        let params = any_params(chance);
+        let params = any_params(chance, 1e9, 6e9);
         if let Ok(mut disk) = HardDisk::new(&params, chance.whole(1, 1 << 40)) {
             disk.begin_anywhere();
             return (params, disk);
@@ -139,7 +139,7 @@ fn any_start(chance: &mut Chance, zones: &[ZoneRate], capacity: u64) -> u64 {
     }
 }
 
-fn any_pass(chance: &mut Chance, disk: &HardDisk, most_requests: u64) -> Pass {
+pub(crate) fn any_pass(chance: &mut Chance, disk: &HardDisk, most_requests: u64) -> Pass {
     let sector = u64::from(disk.sector_bytes());
     let capacity = disk.capacity_bytes();
     let chunk = match chance.whole(0, 5) {
@@ -162,13 +162,13 @@ fn any_pass(chance: &mut Chance, disk: &HardDisk, most_requests: u64) -> Pass {
 
 /// A drive and its clock.
 #[derive(Clone)]
-struct Desk {
-    disk: HardDisk,
-    now: Nanos,
+pub(super) struct Desk {
+    pub(super) disk: HardDisk,
+    pub(super) now: Nanos,
 }
 
 impl Desk {
-    fn run(&mut self, depth: usize, requests: impl Iterator<Item = (Op, u64, u64)>) {
+    pub(super) fn run(&mut self, depth: usize, requests: impl Iterator<Item = (Op, u64, u64)>) {
         let mut requests = requests.enumerate();
         let (mut inside, mut more) = (0, true);
         let mut done: Vec<Completion> = Vec::new();
@@ -188,7 +188,7 @@ impl Desk {
         }
     }
 
-    fn step(&mut self, pass: &Pass) {
+    pub(super) fn step(&mut self, pass: &Pass) {
         let requests = (0..pass.len.div_ceil(pass.chunk)).map(|i| {
             (pass.op, pass.from + i * pass.chunk, pass.chunk.min(pass.len - i * pass.chunk))
         });
@@ -196,7 +196,7 @@ impl Desk {
     }
 
     /// Requests that the drive has seen before the pass: some of them in what is to come, some left in the cache.
-    fn use_it(&mut self, chance: &mut Chance, pass: &Pass) {
+    pub(super) fn use_it(&mut self, chance: &mut Chance, pass: &Pass) {
         let (sector, capacity) = (u64::from(self.disk.sector_bytes()), self.disk.capacity_bytes());
         for _ in 0..chance.whole(0, 3) {
             let (from, to) =

@@ -1,9 +1,10 @@
 //! Tests of the whole drive, and the drives they use.
 
+mod behind_passes;
 mod behind_streams;
 mod causality;
 mod closed_form;
-mod computed;
+pub(crate) mod computed;
 mod destaging;
 mod entered;
 mod faults;

@@ -47,12 +47,12 @@ fn any_thermal(chance: &mut Chance) -> ThermalParams {
     }
 }
 
-fn any_params(chance: &mut Chance) -> SsdParams {
+pub(crate) fn any_params(chance: &mut Chance, least_bytes: f64, most_bytes: f64) -> SsdParams {
     let flash = any_flash(chance);
     let stripe = u64::from(flash.planes_per_die * flash.page_kib) * 1024;
     let row = stripe * u64::from(flash.channels * flash.dies_per_channel * flash.bits_per_cell);
     let unit = chance.one_of(&[4096, 4096, 4096, 16_384]).min(stripe);
-    let capacity_bytes = chance.scaled(4e8, 5e9) as u64 / unit * unit;
+    let capacity_bytes = chance.scaled(least_bytes, most_bytes) as u64 / unit * unit;
     let gb = capacity_bytes as f64 / 1e9;
     let slc = SlcParams {
         static_gb: if chance.in_a(60) { gb * chance.real(0.0, 0.3) } else { 0.0 },
@@ -94,16 +94,16 @@ fn any_params(chance: &mut Chance) -> SsdParams {
     }
 }
 
-fn any_drive(chance: &mut Chance) -> Ssd {
+pub(super) fn any_drive(chance: &mut Chance) -> Ssd {
     loop {
-        let params = any_params(chance);
+        let params = any_params(chance, 4e8, 5e9);
         if let Ok(ssd) = Ssd::new(params, chance.whole(1, 1 << 40)) {
             return ssd;
         }
     }
 }
 
-fn any_pass(chance: &mut Chance, ssd: &Ssd) -> Pass {
+pub(crate) fn any_pass(chance: &mut Chance, ssd: &Ssd) -> Pass {
     let (unit, capacity) = (ssd.geometry.unit_bytes, ssd.params.capacity_bytes);
     let chunk = match chance.whole(0, 3) {
         0 => chance.scaled(unit as f64, 4e6) as u64 / unit * unit,
@@ -119,13 +119,13 @@ fn any_pass(chance: &mut Chance, ssd: &Ssd) -> Pass {
 
 /// A drive and its clock.
 #[derive(Clone)]
-struct Desk {
-    ssd: Ssd,
-    now: Nanos,
+pub(super) struct Desk {
+    pub(super) ssd: Ssd,
+    pub(super) now: Nanos,
 }
 
 impl Desk {
-    fn step(&mut self, pass: &Pass) {
+    pub(super) fn step(&mut self, pass: &Pass) {
         let Pass { op, from, len, chunk, depth } = *pass;
         self.now =
             closed_loop(&mut self.ssd, self.now, op, len.div_ceil(chunk), depth.into(), |k| {
@@ -134,7 +134,7 @@ impl Desk {
     }
 
     /// Requests that the drive has seen before the pass.
-    fn use_it(&mut self, chance: &mut Chance) {
+    pub(super) fn use_it(&mut self, chance: &mut Chance) {
         if chance.in_a(70) {
             self.ssd.precondition(if chance.in_a(40) { 1.0 } else { chance.real(0.0, 1.0) });
         }

@@ -1,9 +1,11 @@
 //! Write amplification, and what TRIM does to it.
 
 use crate::device::{Nanos, Op};
+use crate::library::{BUILT_IN, Model};
 use crate::ssd::Ssd;
 use crate::ssd::ftl::{Ftl, Sink};
 use crate::ssd::geometry::{Geometry, Ppn};
+use crate::ssd::params::SsdParams;
 use crate::ssd::testing::{Offsets, closed_loop, one, small};
 
 /// Hears nothing.
@@ -42,7 +44,11 @@ fn amplification(spare_share: f64, passes: f64, scale: u32) -> f64 {
     params.flash.dies_per_channel = 1;
     params.flash.planes_per_die = 1;
     params.flash.pages_per_block = 18 * scale;
-    let geometry = Geometry::new(&params).unwrap();
+    amplification_of(&params, passes)
+}
+
+fn amplification_of(params: &SsdParams, passes: f64) -> f64 {
+    let geometry = Geometry::new(params).unwrap();
     let mut ftl = Ftl::new(geometry, None);
     ftl.fill(geometry.logical_units);
     let mut offsets = Offsets(11);
@@ -73,6 +79,28 @@ fn random_writes_are_amplified_as_the_formula_says() {
 fn in_larger_blocks_they_are_so_within_a_hundredth() {
     let (measured, expected) = (amplification(0.10, 1.5, 8), formula(0.10));
     assert!((measured / expected - 1.0).abs() < 0.01, "{measured} against {expected}");
+}
+
+/// Every model, with as many superblocks as it has, of fewer rows each.
+#[test]
+fn random_writes_to_each_model_are_amplified_as_the_formula_says() {
+    for &(name, text) in BUILT_IN {
+        let Some(mut params) = Model::parse(name, text).unwrap().ssd else { continue };
+        let flash = &mut params.flash;
+        let row = flash.planes_per_die * flash.page_kib * 1024 / params.mapping_unit_bytes
+            * flash.channels
+            * flash.dies_per_channel
+            * flash.bits_per_cell;
+        let (rows, kept) = (flash.pages_per_block / flash.bits_per_cell, 200_u32.div_ceil(row));
+        flash.pages_per_block = kept * flash.bits_per_cell;
+        let unit = u64::from(params.mapping_unit_bytes);
+        params.capacity_bytes =
+            params.capacity_bytes / u64::from(rows) * u64::from(kept) / unit * unit;
+        params.slc = None;
+        let (measured, expected) = (amplification_of(&params, 1.2), formula(params.spare_share));
+        let error = measured / expected - 1.0;
+        assert!(error.abs() < 0.05, "{name}: {measured} against {expected}");
+    }
 }
 
 #[test]
