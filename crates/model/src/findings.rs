@@ -175,7 +175,7 @@ findings! {
         cause "Layers between the file and the drive add their own cost."
         remedy "For the drive's own figures, measure the device at the bottom of the stack."
     Misaligned = "F026" "misaligned-partition" Warning
-        rule "the partition does not begin on a boundary of physical sectors, as the drive reports them or as align measured them"
+        rule "the partition does not begin on a boundary of physical sectors, as the drive reports them or as align measured them; of flash that reports smaller ones and hides its own, on one of 4096 bytes"
         cause "Every small write touches two physical sectors, which the drive must read and rewrite."
         remedy "Create the partition anew at a multiple of 1 MiB."
     AboveRotation = "F027" "above-rotation" Invalid
