@@ -3,6 +3,7 @@
 
 mod curve;
 mod doubt;
+mod heat;
 mod sampling;
 
 use super::continuing::Need;
@@ -383,6 +384,9 @@ impl Fill<'_> {
     fn report_knee(&self, record: &mut TestRecord, stream: &[curve::Step]) {
         if let Some(knee) = curve::knee_of(stream, self.fall_min()) {
             curve::report_knee(record, knee);
+            if self.disk.is_none() {
+                heat::notice(self.session, record);
+            }
         }
     }
 

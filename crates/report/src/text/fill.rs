@@ -7,6 +7,7 @@ use crate::number::{percent, three};
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::shorten;
+use drivescope_model::findings::FindingId;
 use drivescope_model::{Bytes, Secs, TestResult};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, resolution};
 
@@ -79,9 +80,12 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     let value = |cell, quantity| find(result, cell, quantity).map(|metric| metric.value);
     let written: f64 =
         ["write", "burst"].iter().filter_map(|cell| value(cell, "written_bytes")).sum();
+    let is_hot = result.findings.iter().any(|finding| finding.id == FindingId::Throttled);
     if let Some(seconds) = value("whole", "time_s") {
         let text = if !is_sampled(result, curve) {
             format!("a whole fill took {}", Secs(seconds))
+        } else if is_hot {
+            format!("a whole fill would take {}, were it as hot as at the places", Secs(seconds))
         } else if value("burst", "written_bytes").is_some() && fall_min(result) < DISK_FALL_MIN {
             let seconds = Secs(seconds);
             format!(
@@ -98,7 +102,11 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     {
         let (before, after) = (three(before), three(after));
         let knee = Bytes(knee as u64);
-        let text = format!("fast cache full after {knee} in one go: {before}, then {after} MB/s");
+        let rates = format!("after {knee} in one go: {before}, then {after} MB/s");
+        let text = match is_hot {
+            true => format!("slower for good {rates}, for heat or a full cache (F014)"),
+            false => format!("fast cache full {rates}"),
+        };
         flow = flow.item(Role::Plain, &text, DOT);
     } else if let Some(burst) = value("burst", "written_bytes") {
         let least = smallest_fall(result, "fill.burst.burst_mb_s");
@@ -174,6 +182,7 @@ fn zones(result: &TestResult, style: Style) -> String {
 mod tests {
     use super::*;
     use crate::testing::{metric, result};
+    use drivescope_model::findings::Finding;
     use drivescope_model::{Series, TestKind};
 
     fn series(key: &str, x: &[f64], y: &[f64]) -> Series {
@@ -258,6 +267,22 @@ mod tests {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("take 8 h 20 min") && !text.contains("or more:"), "{text}");
         assert!(text.contains("no fall of the rate by 20 % or more within 300 GB"), "{text}");
+    }
+
+    /// What a full cache and heat do looks alike.
+    #[test]
+    fn a_fall_of_a_hot_drive_is_not_called_the_end_of_its_cache() {
+        let mut result = filled(2e10);
+        for (key, value) in [("knee_bytes", 9.2e10), ("before_mb_s", 1430.0), ("after_mb_s", 718.0)]
+        {
+            result.metrics.push(metric(&format!("fill.knee.{key}"), &[value]));
+        }
+        result.metrics.push(metric("fill.burst.written_bytes", &[9.6e10]));
+        result.findings.push(Finding::new(FindingId::Throttled, "47 °C"));
+        let text = table(&result, Style::default());
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("slower for good after 92.0 GB in one go"), "{text}");
+        assert!(!text.contains("fast cache") && !text.contains("or more"), "{text}");
     }
 
     /// One that was ended in its burst, or soon behind it, has no curve of the whole.
