@@ -305,8 +305,8 @@ impl Fill<'_> {
         Ok(())
     }
 
-    /// What of the curve a burst has. Nothing of that of a disk in which it met no cache: its pieces are timed from
-    /// end to end, and samples of the same places show the medium better.
+    /// What of the curve a burst has. Of a disk in which it met no cache nothing: its pieces are timed from end to
+    /// end, and samples of the same places show the medium better.
     fn begun(&self, burst: &[Timed]) -> Vec<curve::Step> {
         match self.disk {
             Some(_) if !self.has_knee(burst) => Vec::new(),
