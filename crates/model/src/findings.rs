@@ -127,7 +127,7 @@ findings! {
         cause "Without repetition nothing is known about the spread; a difference may be chance."
         remedy "Use --rounds 3 or more."
     Throttled = "F014" "throttled" Warning
-        rule "in most rounds of a cell the rate fell by 20 % or more and stayed down for a fifth of the round, and it is not cache-full: reads fell or slowed, or writes of a drive that does not turn went on to fall; or a phase ended with the drive as hot as it warns of"
+        rule "in most rounds of a cell the rate fell by 20 % or more and stayed down for a fifth of the round, and it is not cache-full: reads fell or slowed, or writes of a drive that does not turn went on to fall; or a phase ended with the drive as hot as it warns of, or within 10 °C of that where the rate of a fill fell"
         cause "Heat, or a limit of the host, took effect; a write cache that is full has a finding of its own."
         remedy "Look at the series of the phase and at its temperature; cool the drive, pause longer, or use --time to see what remains."
     SystemDisk = "F015" "system-disk" Note
@@ -175,7 +175,7 @@ findings! {
         cause "Layers between the file and the drive add their own cost."
         remedy "For the drive's own figures, measure the device at the bottom of the stack."
     Misaligned = "F026" "misaligned-partition" Warning
-        rule "the partition does not begin on a boundary of physical sectors, as the drive reports them or as align measured them"
+        rule "the partition does not begin on a boundary of physical sectors, as the drive reports them or as align measured them; of flash that reports smaller ones and hides its own, on one of 4096 bytes"
         cause "Every small write touches two physical sectors, which the drive must read and rewrite."
         remedy "Create the partition anew at a multiple of 1 MiB."
     AboveRotation = "F027" "above-rotation" Invalid

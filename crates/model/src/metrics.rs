@@ -171,6 +171,7 @@ pub const QUANTITIES: &[Quantity] = &[
     less("time_s", "s", "time to write all of the target once, in order"),
     more("written_bytes", "bytes", "bytes written, lead-ins included"),
     more("knee_bytes", "bytes", "bytes written in one go when the rate fell for good"),
+    less("fall_min_pct", "%", "smallest fall of the rate that a burst would have called the end of a cache"),
     more("before_mb_s", "MB/s", "median rate up to the knee"),
     more("after_mb_s", "MB/s", "median rate behind the knee"),
     more(

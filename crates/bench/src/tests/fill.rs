@@ -3,6 +3,7 @@
 
 mod curve;
 mod doubt;
+mod heat;
 mod sampling;
 
 use super::continuing::Need;
@@ -109,6 +110,17 @@ fn disk_of(drive: Option<&Drive>, target: &TargetInfo) -> Option<u64> {
     Some(if is_itself { drive.capacity_bytes } else { 0 })
 }
 
+/// Whether positions of the target are such of a disk with zones. Behind a virtual machine's disk is what the host
+/// likes, and the file of a loop device lies anywhere: steps of their rates are no zones.
+fn has_zones(drive: Option<&Drive>, target: &TargetInfo) -> bool {
+    let through_file = target.stack.iter().any(|name| name.starts_with("loop"));
+    drive.filter(|drive| drive.rotational_hint).is_some_and(|drive| match drive.kind {
+        DriveKind::Simulated => true,
+        DriveKind::Virtual => false,
+        _ => !through_file,
+    })
+}
+
 pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
     session.prepare_device()?;
     let pass = session.next_pass();
@@ -118,6 +130,7 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     let fill = Fill {
         size: session.span_bytes(session.open_device()) / PAGE * PAGE,
         disk: disk_of(session.target.drive(), session.target.info()),
+        has_zones: has_zones(session.target.drive(), session.target.info()),
         manner: Manner { data, chunk: options.chunk.0, depth: options.depth },
         session,
     };
@@ -134,6 +147,8 @@ struct Fill<'s> {
     size: u64,
     /// As of [`disk_of`]. The rates of a disk follow the position, others what was written before.
     disk: Option<u64>,
+    /// As of [`has_zones`].
+    has_zones: bool,
     manner: Manner,
 }
 
@@ -207,7 +222,7 @@ impl Fill<'_> {
             Some(knee) => curve::report_knee(record, knee),
             None => self.report_knee(record, &curve[before.len()..]),
         }
-        if self.disk.is_some() {
+        if self.has_zones {
             curve::report_zones(record, &curve);
         }
         curve
@@ -256,27 +271,47 @@ impl Fill<'_> {
         let WrittenSum { timed, bytes } = sum;
         self.report_written(record, "write", tried.bytes + bytes);
         let reach = if self.disk.is_some() { 0 } else { FLASH_REACH };
-        let begun = curve::continuous(&burst.timed);
+        let begun = self.begun(&burst.timed);
         let behind = begun.last().map_or(0, |step| step.to);
-        let curve = [begun, curve::sampled(&timed, behind, self.size, reach)].concat();
+        let count = timed.iter().filter(|timed| timed.ns.is_some()).count();
+        // Ended so early, what each stands for is left to chance: one would be the rate of the whole drive.
+        if count < PLACES_MIN as usize {
+            let all = places.len();
+            record.remark(format!(
+                "rates: {count} of {all} places were written, too few for a curve"
+            ));
+            curve::report(record, &begun);
+            return end;
+        }
+        let samples = curve::sampled(&timed, behind, self.size, reach);
+        let doubt = self.doubt(&samples, &timed, behind);
+        let curve = [&begun[..], &samples].concat();
         curve::report(record, &curve);
-        if let Some(why) = self.doubt(&curve, &timed, burst.timed.is_empty()) {
+        if let Some(why) = doubt {
             let finding = Finding::new(FindingId::SampledCache, why);
             let about = |finding: Finding, of| finding.about(format!("fill.write.{of}_mb_s"));
             let rates = ["start", "end", "min", "mean", "max"];
             record.notice(rates.into_iter().fold(finding, about));
             return end;
         }
-        if end.is_ok() {
-            curve::report_whole(record, &curve);
+        end?;
+        curve::report_whole(record, &curve);
+        // What of a turn each of the longer requests happens to lose differs from sample to sample.
+        match (self.has_zones, manner.chunk > sampling.chunk) {
+            (true, true) => record.remark(NO_ZONES.to_string()),
+            (true, false) => curve::report_sampled_zones(record, &samples),
+            (false, _) => {}
         }
+        Ok(())
+    }
+
+    /// What of the curve a burst has. Of a disk in which it met no cache nothing: its pieces are timed from end to
+    /// end, and samples of the same places show the medium better.
+    fn begun(&self, burst: &[Timed]) -> Vec<curve::Step> {
         match self.disk {
-            // What of a turn each of the longer requests happens to lose differs from sample to sample.
-            Some(_) if manner.chunk > sampling.chunk => record.remark(NO_ZONES.to_string()),
-            Some(_) => curve::report_sampled_zones(record, &curve),
-            None => {}
+            Some(_) if !self.has_knee(burst) => Vec::new(),
+            _ => curve::continuous(burst),
         }
-        end
     }
 
     /// Bytes per request on a disk, found at its fastest place: where the electronics keep up there, they do
@@ -299,20 +334,21 @@ impl Fill<'_> {
         Ok(sampling::shortest_as_fast(&times).unwrap_or(sampling.chunk))
     }
 
-    /// Why the samples do not show the medium, if so.
-    fn doubt(&self, curve: &[curve::Step], timed: &[Timed], no_burst: bool) -> Option<String> {
-        let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
+    /// Why the samples do not show the medium, if so. `samples`: their curve, which begins behind the bytes of a
+    /// burst.
+    fn doubt(&self, samples: &[curve::Step], timed: &[Timed], behind: u64) -> Option<String> {
+        let rates: Vec<f64> = samples.iter().map(|step| step.mb_s).collect();
         let visit = |t: &Timed| Some((t.offset, curve::steady_rate(t)?));
         let visits: Vec<(u64, f64)> = timed.iter().filter_map(visit).collect();
         let drifts: Vec<Option<f64>> =
             timed.iter().filter(|t| t.ns.is_some()).map(|t| t.drift).collect();
         match self.disk {
             Some(capacity) if capacity > 0 => {
-                doubt::of_disk(&rates, self.size as f64 / capacity as f64)
+                doubt::of_disk(&rates, (self.size - behind) as f64 / capacity as f64)
                     .or_else(|| doubt::of_visits(&visits))
                     .or_else(|| doubt::of_halves(&drifts))
             }
-            None if no_burst => Some(doubt::NO_BURST.to_string()),
+            None if behind == 0 => Some(doubt::NO_BURST.to_string()),
             _ => None,
         }
     }
@@ -338,6 +374,7 @@ impl Fill<'_> {
         }
         let curve = curve::continuous(&sum.timed);
         self.report_written(record, "burst", sum.bytes);
+        record.metric("burst.fall_min_pct", vec![self.fall_min() * 100.0]);
         curve::staircase(record, "burst.burst_mb_s", &curve::merged(&curve));
         self.report_knee(record, &curve);
         end
@@ -347,6 +384,9 @@ impl Fill<'_> {
     fn report_knee(&self, record: &mut TestRecord, stream: &[curve::Step]) {
         if let Some(knee) = curve::knee_of(stream, self.fall_min()) {
             curve::report_knee(record, knee);
+            if self.disk.is_none() {
+                heat::notice(self.session, record);
+            }
         }
     }
 

@@ -313,6 +313,70 @@ fn the_buffer_memory_of_a_slow_drive_is_not_its_cache() {
     assert!((estimated / time - 1.0).abs() < 0.03, "{estimated} s for {time} s");
 }
 
+/// The rates of a disk follow the position, before a burst that met no cache as behind it.
+#[test]
+fn a_burst_that_is_asked_for_changes_nothing_of_what_samples_of_a_disk_show() {
+    for (model, gib) in [("wd4000aaks", 20), ("wd4000aaks", 200), ("wd40efrx", 20)] {
+        let target = format!("sim:{model}");
+        let mut suite = suite_of(TestKind::Fill);
+        suite.fill.burst = Some(Bytes(gib << 30));
+        let with = run_on(&target, suite, 1, false);
+        let without = fill_of(&target, FillMode::Sampled);
+        assert!(with.findings.is_empty(), "{model} {gib} GiB: {:?}", with.findings);
+        assert_eq!(value(&with, "fill.burst.written_bytes"), Some((gib << 30) as f64));
+        assert_eq!(value(&with, "fill.burst.fall_min_pct"), Some(20.0));
+        let [with, without] = [&with, &without].map(|run| points(run, "fill.write.zone_mb_s"));
+        let is_near =
+            |(a, b): (&(f64, f64), &(f64, f64))| a.0 == b.0 && (a.1 / b.1 - 1.0).abs() < 0.005;
+        let all_near = with.iter().zip(&without).all(is_near);
+        assert!(with.len() == without.len() && all_near, "{with:?} for {without:?}");
+    }
+}
+
+/// One sample stands for the whole drive, and is the rate of one place.
+#[test]
+fn a_fill_that_ends_after_a_few_places_has_no_curve() {
+    let ended = |target: &str| {
+        let result = fill_of(target, FillMode::Sampled);
+        assert_eq!(result.status, TestStatus::Failed);
+        assert!(result.findings.iter().all(|finding| finding.id != FindingId::SampledCache));
+        assert_eq!(value(&result, "fill.whole.time_s"), None);
+        assert!(result.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
+        assert!(value(&result, "fill.write.written_bytes").unwrap() > 1e9);
+        value(&result, "fill.write.mean_mb_s")
+    };
+    assert_eq!(
+        ended("sim:usb-16tb?fault=gone"),
+        None,
+        "less than sixteen places in twenty seconds"
+    );
+    assert!(ended("sim:wd4000aaks?fault=gone").is_some(), "more");
+}
+
+/// A disk of a virtual machine says that it rotates, whatever the host has behind it.
+#[test]
+fn only_positions_of_a_disk_have_zones() {
+    let target = run_target("sim:wd40efrx");
+    let (drive, mut info) = (target.drive().unwrap().clone(), target.info().clone());
+    for (kind, stack, expected) in [
+        (DriveKind::HardDisk, vec!["sda"], true),
+        (DriveKind::HardDisk, vec!["sda2", "sda"], true),
+        (DriveKind::HardDisk, vec!["dm-0", "sda3", "sda"], true),
+        (DriveKind::HardDisk, vec!["loop3", "sda1", "sda"], false),
+        (DriveKind::Virtual, vec!["vdb"], false),
+        (DriveKind::Virtual, vec!["loop1", "vda1", "vda"], false),
+        (DriveKind::Simulated, vec!["loop5"], true),
+        (DriveKind::Simulated, vec![], true),
+    ] {
+        info.stack = stack.iter().map(ToString::to_string).collect();
+        let drive = Drive { kind, ..drive.clone() };
+        assert_eq!(has_zones(Some(&drive), &info), expected, "{kind:?} {stack:?}");
+        let flash = Drive { rotational_hint: false, ..drive };
+        assert!(!has_zones(Some(&flash), &info));
+    }
+    assert!(!has_zones(None, &info));
+}
+
 fn fill_of(target: &str, mode: FillMode) -> TestResult {
     let mut suite = suite_of(TestKind::Fill);
     suite.fill.mode = mode;

@@ -7,8 +7,9 @@ use crate::number::{percent, three};
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::shorten;
+use drivescope_model::findings::FindingId;
 use drivescope_model::{Bytes, Secs, TestResult};
-use drivescope_stats::knee::{FLASH_FALL_MIN, resolution};
+use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, resolution};
 
 /// Places at which the curve is looked at: several for each column of the drawing.
 const LOOKS: usize = 4 * COLUMNS;
@@ -79,10 +80,13 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     let value = |cell, quantity| find(result, cell, quantity).map(|metric| metric.value);
     let written: f64 =
         ["write", "burst"].iter().filter_map(|cell| value(cell, "written_bytes")).sum();
+    let is_hot = result.findings.iter().any(|finding| finding.id == FindingId::Throttled);
     if let Some(seconds) = value("whole", "time_s") {
         let text = if !is_sampled(result, curve) {
             format!("a whole fill took {}", Secs(seconds))
-        } else if value("burst", "written_bytes").is_some() {
+        } else if is_hot {
+            format!("a whole fill would take {}, were it as hot as at the places", Secs(seconds))
+        } else if value("burst", "written_bytes").is_some() && fall_min(result) < DISK_FALL_MIN {
             let seconds = Secs(seconds);
             format!(
                 "a whole fill would take {seconds} or more: nearly full, flash can slow down again"
@@ -98,7 +102,11 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     {
         let (before, after) = (three(before), three(after));
         let knee = Bytes(knee as u64);
-        let text = format!("fast cache full after {knee} in one go: {before}, then {after} MB/s");
+        let rates = format!("after {knee} in one go: {before}, then {after} MB/s");
+        let text = match is_hot {
+            true => format!("slower for good {rates}, for heat or a full cache (F014)"),
+            false => format!("fast cache full {rates}"),
+        };
         flow = flow.item(Role::Plain, &text, DOT);
     } else if let Some(burst) = value("burst", "written_bytes") {
         let least = smallest_fall(result, "fill.burst.burst_mb_s");
@@ -119,15 +127,23 @@ fn told_written(result: &TestResult, curve: &[(f64, f64)]) -> String {
         return format!("{} written", told(rest));
     }
     let (from, to) = ends(curve);
-    let share = percent((burst + rest) * 100.0 / (to - from).max(1.0));
     let parts = format!("{} in one go, {} at places", told(burst), told(rest));
-    format!("{} written, {share} % of the target: {parts}", told(burst + rest))
+    // A run that was ended before its places has no curve of the whole target, whose size is not known here.
+    let share = Some((burst + rest) / (to - from)).filter(|share| *share < 1.0);
+    let share = share.map(|share| format!(", {} % of the target", percent(share * 100.0)));
+    format!("{} written{}: {parts}", told(burst + rest), share.unwrap_or_default())
+}
+
+/// Smallest fall, as a share, that the burst would have called the end of a cache; runs of old do not say.
+fn fall_min(result: &TestResult) -> f64 {
+    let told = find(result, "burst", "fall_min_pct").map(|metric| metric.value / 100.0);
+    told.unwrap_or(FLASH_FALL_MIN)
 }
 
 /// ` by 5 % or more`: what would have been told from noise.
 fn smallest_fall(result: &TestResult, key: &str) -> String {
     let rates: Vec<f64> = staircase(result, key).into_iter().map(|(_, rate)| rate).collect();
-    let resolution = resolution(&rates, FLASH_FALL_MIN);
+    let resolution = resolution(&rates, fall_min(result));
     resolution.map_or(String::new(), |share| format!(" by {} % or more", percent(share * 100.0)))
 }
 
@@ -166,6 +182,7 @@ fn zones(result: &TestResult, style: Style) -> String {
 mod tests {
     use super::*;
     use crate::testing::{metric, result};
+    use drivescope_model::findings::Finding;
     use drivescope_model::{Series, TestKind};
 
     fn series(key: &str, x: &[f64], y: &[f64]) -> Series {
@@ -235,5 +252,47 @@ mod tests {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(told), "{text}");
         assert!(text.contains("8 h 20 min or more: nearly full, flash can"), "{text}");
+    }
+
+    /// Of a disk nothing slows down when it is nearly full, and smaller falls than were looked for may be there.
+    #[test]
+    fn the_burst_of_a_disk_is_not_told_as_one_of_flash() {
+        let mut result = filled(2e10);
+        result.metrics.push(metric("fill.burst.written_bytes", &[3e11]));
+        result.metrics.push(metric("fill.burst.fall_min_pct", &[20.0]));
+        let y: Vec<f64> = (0..100).map(|i| 180.0 - f64::from(i % 2)).collect();
+        let x: Vec<f64> = (0..100).map(|i| 3e9 * f64::from(i)).collect();
+        result.series.push(series("fill.burst.burst_mb_s", &x, &y));
+        let text = table(&result, Style::default());
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("take 8 h 20 min") && !text.contains("or more:"), "{text}");
+        assert!(text.contains("no fall of the rate by 20 % or more within 300 GB"), "{text}");
+    }
+
+    /// What a full cache and heat do looks alike.
+    #[test]
+    fn a_fall_of_a_hot_drive_is_not_called_the_end_of_its_cache() {
+        let mut result = filled(2e10);
+        for (key, value) in [("knee_bytes", 9.2e10), ("before_mb_s", 1430.0), ("after_mb_s", 718.0)]
+        {
+            result.metrics.push(metric(&format!("fill.knee.{key}"), &[value]));
+        }
+        result.metrics.push(metric("fill.burst.written_bytes", &[9.6e10]));
+        result.findings.push(Finding::new(FindingId::Throttled, "47 °C"));
+        let text = table(&result, Style::default());
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("slower for good after 92.0 GB in one go"), "{text}");
+        assert!(!text.contains("fast cache") && !text.contains("or more"), "{text}");
+    }
+
+    /// One that was ended in its burst, or soon behind it, has no curve of the whole.
+    #[test]
+    fn the_share_of_an_unknown_target_is_not_told() {
+        let mut result = filled(0.0);
+        result.metrics.push(metric("fill.burst.written_bytes", &[4e12]));
+        assert!(!table(&result, Style::default()).contains('%'), "the curve ends with the burst");
+        result.series.clear();
+        let text = table(&result, Style::default());
+        assert!(text.contains("4.00 TB written: 4.00 TB in one go, 0 B at places"), "{text}");
     }
 }

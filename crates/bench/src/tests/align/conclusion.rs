@@ -1,16 +1,20 @@
 //! What `align` says of drive and partitions, beside what the drive says of itself.
 
-use super::verdict::{Sector, Seen, conclude, misaligned};
+use super::verdict::{Boundaries, Sector, Seen, conclude, misaligned};
 use crate::results::TestRecord;
 use crate::session::Session;
 use drivescope_drive::Target;
-use drivescope_model::drive::Drive;
+use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 
 /// Largest sector for which a file tells of its drive: the block in which file systems place data.
-const FILE_BLOCK: u64 = 4096;
+pub const FILE_BLOCK: u64 = 4096;
+/// No flash maps smaller units.
+const FLASH_UNIT: u64 = 4096;
+/// A page of flash is hardly read in less: what the fast kinds (SLC, XL) need, with the transfer.
+const PAGE_READ_NS: f64 = 20e3;
 /// Half width of a 95 % interval in standard errors.
 const NORMAL_95: f64 = 1.96;
 
@@ -30,8 +34,13 @@ pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[Seen], ste
     if let Some(reported) = reported {
         record.metric("device.reported_bytes", vec![reported as f64]);
     }
+    let hides = drive.is_some_and(is_flash) && smallest_extra_ns(seen) > PAGE_READ_NS;
     let found = match conclusion.sector {
         Sector::Found { bytes, shift } => Some((bytes, shift)),
+        Sector::Costless if hides => {
+            record.remark(HIDDEN_BY_FLASH.to_string());
+            None
+        }
         Sector::Costless => reported.filter(|&reported| reported <= step).map(|_| (step, 0)),
         Sector::Unknown(why) => {
             record.remark(format!("physical sector: {why}"));
@@ -56,6 +65,29 @@ pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[Seen], ste
     }
 }
 
+/// Said where flash costs so much per write that one read more of a page would not show.
+const HIDDEN_BY_FLASH: &str = "physical sector: no offset is slower, but a synced write of this drive takes so \
+                               long that reading a page of flash more would not show";
+
+/// Whether the drive is known to be flash.
+fn is_flash(drive: &Drive) -> bool {
+    use DriveKind::{Card, Nvme, Simulated, Ssd};
+    !drive.rotational_hint && matches!(drive.kind, Ssd | Nvme | Card | Simulated)
+}
+
+/// The smallest extra time at an offset that would have been seen with each size, ns.
+fn smallest_extra_ns(seen: &[Seen]) -> f64 {
+    let extra_ns = |seen: &Seen| match seen.boundaries {
+        Boundaries::Alike { resolution } => {
+            let fastest =
+                seen.times.iter().map(|(_, time)| time.mean).fold(f64::INFINITY, f64::min);
+            resolution * fastest
+        }
+        _ => f64::INFINITY,
+    };
+    seen.iter().map(extra_ns).fold(0.0, f64::max)
+}
+
 /// Typical times of accesses of one size, and what those off the boundaries cost.
 fn of_size(record: &mut TestRecord, seen: &Seen) {
     let block = Bytes(seen.block).short();
@@ -72,7 +104,7 @@ fn of_size(record: &mut TestRecord, seen: &Seen) {
 
 /// Where the first byte of the target lies on its drive, as far as boundaries of `sector` bytes go: known
 /// for a whole drive, a partition, and a file system right on one of them.
-fn origin(target: &Target, sector: u64) -> Option<u64> {
+pub fn origin(target: &Target, sector: u64) -> Option<u64> {
     let info = target.info();
     match info.kind {
         TargetKind::Simulated => return Some(0),
@@ -114,16 +146,21 @@ fn of_sector(record: &mut TestRecord, drive: Option<&Drive>, sector: u64, shift:
     }
 }
 
-/// Judges the partitions by the sector that was found and its shift, or by what the drive reports if that is
-/// larger or nothing was found: writes may hide what a sector costs, but not where it ends.
+/// Judges the partitions by the sector that was found and its shift, or, as `drivescope list` does, by what the
+/// drive reports, its first boundary too, if that is larger or nothing was found: writes may hide what a sector
+/// costs, but not where it ends. Flash is taken to have pages of 4 KiB at least.
 fn of_partitions(record: &mut TestRecord, drive: &Drive, found: Option<(u64, u64)>) {
     let reported = u64::from(drive.physical_sector_bytes);
-    let (sector, shift) = found.filter(|&(sector, _)| sector >= reported).unwrap_or((reported, 0));
+    let found = found.filter(|&(sector, _)| sector >= reported);
+    // Flash that reports less than it can map, and hides what that costs.
+    let found = found.or((is_flash(drive) && reported < FLASH_UNIT).then_some((FLASH_UNIT, 0)));
+    let sector = found.map_or(reported, |(sector, _)| sector);
     let mut astray = Vec::new();
     for part in &drive.partitions {
-        let behind = match part.is_extended() {
-            true => 0,
-            false => misaligned(part.start_bytes, sector.max(1), shift),
+        let behind = match found {
+            _ if part.is_extended() => 0,
+            Some((sector, shift)) => misaligned(part.start_bytes, sector.max(1), shift),
+            None => part.misaligned_bytes,
         };
         record.metric(&format!("{}.start_bytes", part.name), vec![part.start_bytes as f64]);
         record.metric(&format!("{}.misaligned_bytes", part.name), vec![behind as f64]);
@@ -159,5 +196,28 @@ mod tests {
         assert_eq!(findings(&drive), 1);
         drive.partitions[0].size_bytes = 1024;
         assert_eq!(findings(&drive), 0);
+    }
+
+    /// Some drives report that their first sector begins at byte 3584, so that sector 63 lies on a boundary.
+    #[test]
+    fn what_the_drive_reports_counts_from_where_it_says() {
+        let target = run_target("sim:wd40efrx?partition=63,2048");
+        let mut drive = target.drive().unwrap().clone();
+        assert_eq!(drive.physical_sector_bytes, 4096);
+        for (behind, expected) in
+            [([0, 512], "2 begins at sector 2048, 512 "), ([3584, 0], "1 begins")]
+        {
+            for (part, behind) in drive.partitions.iter_mut().zip(behind) {
+                part.misaligned_bytes = behind;
+            }
+            for found in [None, Some((512, 0))] {
+                let mut record = TestRecord::new(TestKind::Align);
+                of_partitions(&mut record, &drive, found);
+                let result = record.finish(3);
+                assert_eq!(result.findings.len(), 1, "{:?}", result.findings);
+                let evidence = &result.findings[0].evidence;
+                assert!(evidence.contains(expected) && !evidence.contains(';'), "{evidence}");
+            }
+        }
     }
 }

@@ -51,9 +51,11 @@ pub fn run(
     let budget_ns = session.plan.suite.align.time.nanos();
     let began = session.now_ns();
     let mut all = Vec::new();
-    let mut base = 0;
+    // Where no sector is found, larger units are taken to begin at pages of the drive: of a partition that is
+    // astray, at none of its own.
+    let mut base = site.first_multiple(SMALL);
     if site.step < SMALL {
-        let ladder = Ladder { block: SMALL, step: site.step, base };
+        let ladder = Ladder { block: SMALL, step: site.step, base: 0 };
         let until = began + (budget_ns as f64 * FIRST_SHARE) as u64;
         let seen = climb(session, record, site, ladder, until)?;
         if let Boundaries::Found { shift, .. } = seen.boundaries {
@@ -62,6 +64,8 @@ pub fn run(
         all.push(seen);
     }
     if site.step < LARGE {
+        // Sectors of the target's own unit cannot be met off their beginnings.
+        let base = if site.step < SMALL { base } else { 0 };
         let ladder = Ladder { block: LARGE, step: site.step.max(SMALL), base };
         all.push(climb(session, record, site, ladder, began + budget_ns)?);
     }

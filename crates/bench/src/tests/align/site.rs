@@ -5,6 +5,7 @@
 //! write needs. At the end all blocks are read again and compared.
 
 use super::access::{Accessed, Accesses, Data, ReadBack};
+use super::conclusion::{FILE_BLOCK, origin};
 use super::places::{SPAN_MAX, far_stretch};
 use crate::control::Control;
 use crate::error::BenchError;
@@ -33,6 +34,8 @@ pub struct Site {
     pub step: u64,
     /// Whether what is there must stay as it is.
     pub kept: bool,
+    /// Where the first byte of the target lies on its drive, as far as that is known.
+    pub origin: Option<u64>,
     /// How often the drive's memory was filled with something else.
     turns: u64,
 }
@@ -57,12 +60,19 @@ impl Site {
     pub fn of(session: &Session<'_>) -> Self {
         let device = session.open_device();
         let kept = session.target.info().kind == TargetKind::Block;
-        Self::new(session.span(device), u64::from(device.align_bytes()), kept)
+        let origin = origin(session.target, FILE_BLOCK);
+        Self { origin, ..Self::new(session.span(device), u64::from(device.align_bytes()), kept) }
     }
 
-    /// A site of its own choice.
+    /// A site of its own choice on a whole drive.
     pub fn new(span: Range<u64>, step: u64, kept: bool) -> Self {
-        Self { span, step, kept, turns: 0 }
+        Self { span, step, kept, origin: Some(0), turns: 0 }
+    }
+
+    /// The first offset that is a multiple of `unit` on the drive, or, where that is not known, on the target.
+    pub fn first_multiple(&self, unit: u64) -> u64 {
+        let begin = self.origin.map_or(0, |origin| (origin + self.span.start) % unit);
+        (unit - begin) % unit
     }
 
     /// What is at the places, to be written back; `None` where nothing must be kept.
