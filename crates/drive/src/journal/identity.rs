@@ -1,7 +1,7 @@
 //! Who a drive is, so that originals go back to the drive they came from and to no other.
 
 use crate::backing_file::BackingFile;
-use crate::list::{ListOptions, drive_named};
+use crate::list::{ListOptions, drive_named, udev};
 use crate::roots::{Roots, read_text, read_u64};
 use drivescope_model::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -198,6 +198,10 @@ fn place_of(roots: &Roots, disk: &str) -> Option<String> {
     }
     if let Some(uuid) = read_text(dir.join("dm/uuid")).or_else(|| read_text(dir.join("md/uuid"))) {
         return Some(uuid);
+    }
+    // Its number is another one after a boot; its name stays.
+    if let Some(volume) = roots.block_number(disk).and_then(|it| udev::zfs_volume(roots, it)) {
+        return Some(format!("ZFS volume {volume}"));
     }
     let sys = std::fs::canonicalize(&roots.sys).ok()?;
     let path = dir.strip_prefix(sys).ok()?.to_str()?;
