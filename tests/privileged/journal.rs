@@ -54,6 +54,9 @@ impl Disk for LoopDisk {
     fn ready(&mut self) -> Result<(), String> {
         Ok(())
     }
+    fn still_free(&mut self) -> Result<(), String> {
+        Ok(())
+    }
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(buffer, offset)
     }

@@ -113,7 +113,7 @@ fn a_run_writes_patterns_and_puts_the_contents_back() {
     let about = ["transfer.rnd4k_q4t1.write", "transfer.seq1m_q2t1.write"];
     assert_eq!(array(&confined["metrics"]), about);
     let check = |name: &str| array(&run["gate"]).iter().find(|check| check["check"] == name);
-    for name in ["claim", "system", "journal", "confirmation"] {
+    for name in ["claim", "system", "journal", "confirmation", "looks"] {
         assert!(
             check(name).is_some_and(|check| check["passed"] == true),
             "{name}: {}",
@@ -344,6 +344,7 @@ fn a_device_that_fails_a_write_gets_back_what_it_takes_and_the_rest_later() {
     let options = ["--cells=seq1m_q2t1.write", "--set=transfer.time=10s", area, &level];
     let ended = scratch.run(&device.node, &[WRITES, &options]).code(4);
     let run = ended.json();
+    assert!(ended.stderr.contains(&format!("for its sparse file {file}")), "{ended}");
     assert_eq!(statuses(&run), [("transfer", "failed")]);
     let reason = text(&run["tests"][0]["reason"]);
     for part in ["did not take back", "before that: write at byte", "drivescope restore again"] {

@@ -132,3 +132,40 @@ fn a_file_that_is_swap_is_told() {
     let gate = ended.code(3).json()["gate"].clone();
     refused(&gate, "swap", &format!("the file behind {} is the swap file {swap}", upper.name()));
 }
+
+/// An overlay gives its files numbers of its own: by these, loop devices over it and over its layer have nothing
+/// in common.
+#[test]
+fn a_file_is_the_same_through_an_overlay_and_in_its_layer() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    for folder in ["lower", "upper", "work"] {
+        fs::create_dir(scratch.path(folder)).unwrap();
+    }
+    fs::write(scratch.path("lower/image"), vec![0; 64 * MIB]).unwrap();
+    let [lower, upper, work] = ["lower", "upper", "work"].map(|folder| scratch.text(folder));
+    let layers = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    let Some(merged) = Mount::new(&scratch, "overlay", &["-t", "overlay", "-o", &layers]) else {
+        return;
+    };
+    let Some(over) = Loop::attach(&merged.text("image"), &[]) else { return };
+    // It was copied up when it was opened.
+    let Some(under) = Loop::attach(&format!("{upper}/image"), &[]) else { return };
+    tool("mkfs.ext4", &["-q", "-F", &under.node]).unwrap();
+    let point = scratch.text("data");
+    fs::create_dir(&point).unwrap();
+    for (mounted, target) in [(&under, &over), (&over, &under)] {
+        tool("mount", &[&mounted.node, &point]).unwrap();
+        let gate = opinion(&scratch, &target.node, &["--write=same-bytes"], 3);
+        tool("umount", &[&point]).unwrap();
+        let words = format!("{} (same bytes as {}) is mounted on", mounted.name(), target.name());
+        refused(&gate, "mounts", &words);
+        opinion(&scratch, &target.node, &["--write=same-bytes"], 0);
+    }
+    let writer = fs::OpenOptions::new().write(true).open(format!("{upper}/image")).unwrap();
+    let gate = opinion(&scratch, &over.node, &["--write=same-bytes"], 3);
+    refused(&gate, "other programs", &format!("the file behind {}", over.name()));
+    drop(writer);
+}

@@ -1,6 +1,7 @@
 //! From what the user names down to the drives: partitions, device mapper, md, bcache, loop devices,
 //! and file systems on several devices.
 
+mod btrfs;
 mod durable;
 mod overlay;
 
@@ -11,6 +12,7 @@ use crate::mounts::{Mount, mount_at, mount_of, mounts, mounts_of_init, swaps};
 use crate::roots::{Roots, file_name, list_dir, read_text, split_dev};
 use crate::serve::served_model;
 use overlay::Layers;
+pub(crate) use overlay::file_below;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -186,8 +188,8 @@ pub(crate) fn devices_with_data(roots: &Roots, mount: &Mount) -> Vec<String> {
         .filter_map(|node| roots.block_of_node(Path::new(node)))
         .collect();
     match named.as_slice() {
-        [name] if mount.kind == "btrfs" => btrfs_devices(roots, name),
-        [] if mount.kind == "btrfs" => only_btrfs(roots),
+        [name] if mount.kind == "btrfs" => btrfs::devices_beside(roots, name),
+        [] if mount.kind == "btrfs" => btrfs::devices_of_unnamed(roots, mount),
         _ => named,
     }
 }
@@ -265,25 +267,6 @@ fn memory_evidence(name: &str, dir: &Path) -> Option<String> {
     } else {
         None
     }
-}
-
-/// All devices of the btrfs file system that has `name` among them.
-fn btrfs_devices(roots: &Roots, name: &str) -> Vec<String> {
-    let all = roots.sys.join("fs/btrfs");
-    list_dir(&all)
-        .iter()
-        .map(|uuid| list_dir(&all.join(uuid).join("devices")))
-        .find(|devices| devices.iter().any(|d| d == name))
-        .unwrap_or_else(|| vec![name.to_string()])
-}
-
-/// All devices of the one btrfs that the kernel has open, for a mount whose source names none: a root file system
-/// that the kernel mounted itself says `/dev/root`. Empty where there are others.
-fn only_btrfs(roots: &Roots) -> Vec<String> {
-    let all = roots.sys.join("fs/btrfs");
-    let devices = list_dir(&all).into_iter().map(|uuid| list_dir(&all.join(uuid).join("devices")));
-    let mut open: Vec<Vec<String>> = devices.filter(|devices| !devices.is_empty()).collect();
-    if open.len() == 1 { open.remove(0) } else { Vec::new() }
 }
 
 /// Where the file of a loop device is.

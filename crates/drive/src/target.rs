@@ -3,6 +3,8 @@
 mod bottom;
 mod loops;
 
+pub use loops::SparseFile;
+
 use crate::counters::{self, DeviceCounters};
 use crate::error::{DEVICE_RULES, DriveError};
 use crate::filesystem::{FsClass, compression, copies_on_write, file_system_of};

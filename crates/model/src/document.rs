@@ -335,7 +335,7 @@ pub struct Run {
     pub host: Host,
     /// The tool's own cost.
     pub calibration: Calibration,
-    /// Checks made before the target was used.
+    /// Checks made before the target was used, and the looks at a claimed device meanwhile.
     pub gate: Vec<GateCheck>,
     /// What was to be run.
     pub plan: Plan,

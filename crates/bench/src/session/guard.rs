@@ -4,7 +4,7 @@ use super::Session;
 use crate::clock;
 use crate::device::Device;
 use crate::error::BenchError;
-use drivescope_drive::gate::WriteError;
+use drivescope_drive::gate::{Looks, RawDisk, WriteError};
 use drivescope_model::plan::WriteLevel;
 use std::cell::{Cell, RefCell};
 
@@ -36,6 +36,12 @@ impl Session<'_> {
         let looked = disk.still_free();
         *self.guard.refused.borrow_mut() = looked.err();
         self.guard.refused.borrow().is_none()
+    }
+
+    /// The looks since the device was claimed; none where it is only read.
+    pub fn looks(&self) -> Option<Looks> {
+        let of_device = self.device.as_ref().and_then(Device::claim);
+        of_device.or(self.claim.as_ref()).map(RawDisk::looks)
     }
 
     /// Ends the test if it may not go on.

@@ -7,17 +7,35 @@ use crate::roots::{Roots, list_dir, read_text};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Where the back end of Xen tells of its devices.
+const XEN: &str = "bus/xen-backend/devices";
+
 /// Every such use of the target or of what shares its bytes.
 pub(super) fn of(roots: &Roots, family: &Family) -> Vec<Use> {
-    let config = roots.sys.join("kernel/config");
-    let mut given = nvme(&config.join("nvmet/subsystems"));
-    given.extend(scsi(&config.join("target/core")));
-    given.extend(gadgets(&config.join("usb_gadget")));
-    let by_path = given.into_iter().filter_map(|Given { by, path, shown }| {
+    let by_path = given(roots).into_iter().filter_map(|Given { by, path, shown }| {
         let what = what_of(roots, family, &path)?;
         Some(told(&what, by, &shown))
     });
     by_path.chain(xen(roots, family)).collect()
+}
+
+/// Where each such use of anything of this machine stands, and what it gives: what changes when one comes or goes.
+pub(super) fn places(roots: &Roots) -> Vec<(PathBuf, PathBuf)> {
+    let all = roots.sys.join(XEN);
+    let disks = list_dir(&all).into_iter().map(|name| {
+        let shown = all.join(name).join("physical_device");
+        (PathBuf::from(read_text(&shown).unwrap_or_default()), shown)
+    });
+    given(roots).into_iter().map(|given| (given.path, given.shown)).chain(disks).collect()
+}
+
+/// What is given by its path.
+fn given(roots: &Roots) -> Vec<Given> {
+    let config = roots.sys.join("kernel/config");
+    let mut given = nvme(&config.join("nvmet/subsystems"));
+    given.extend(scsi(&config.join("target/core")));
+    given.extend(gadgets(&config.join("usb_gadget")));
+    given
 }
 
 /// Something that is given to others.
@@ -107,7 +125,7 @@ fn gadgets(all: &Path) -> Vec<Given> {
 
 /// Disks of virtual machines of Xen, by their numbers in hexadecimal.
 fn xen(roots: &Roots, family: &Family) -> Vec<Use> {
-    let all = roots.sys.join("bus/xen-backend/devices");
+    let all = roots.sys.join(XEN);
     let of = |name: String| {
         let shown = all.join(name).join("physical_device");
         let text = read_text(&shown)?;

@@ -2,7 +2,7 @@
 //! built on any of them; and what it is built of itself.
 
 use super::shared_bytes::{
-    bytes_below, disk_of, file_of, meet, on_disk, partitions_in, range, same_file, span,
+    bytes_below, disk_of, files_of, meet, on_disk, partitions_in, range, same_file, span,
     straight_on,
 };
 use crate::backing_file::lower_device;
@@ -61,7 +61,7 @@ impl Family {
         };
         let above = above(roots, &shared, &is_apart);
         let shown = same.iter().chain(&twins).chain(&below);
-        let files = shown.filter_map(|name| file_of(roots, name)).collect();
+        let files = shown.flat_map(|name| files_of(roots, name)).collect();
         let chip = main_area(roots, &disk_of(roots, target));
         let target = target.to_string();
         Self { target, disk, same, twins, above, below, chip, siblings, files }
@@ -252,11 +252,19 @@ fn built_of(roots: &Roots, name: &str) -> BTreeSet<String> {
             match below(&dir) {
                 Below::Devices(lower) => waiting.extend(lower),
                 Below::File(_) => waiting.extend(lower_device(roots, &name)),
-                Below::Nothing => {}
+                Below::Nothing => waiting.extend(pool_below(roots, &name)),
             }
         }
     }
     found
+}
+
+/// The devices of the pool that has a ZFS volume, as far as udev knows them.
+fn pool_below(roots: &Roots, name: &str) -> Vec<String> {
+    let number = roots.block_number(name).filter(|_| name.starts_with("zd"));
+    let volume = number.and_then(|number| udev::zfs_volume(roots, number));
+    let pool = volume.as_deref().and_then(|volume| volume.split('/').next());
+    pool.map(|pool| udev::devices_labelled(roots, "zfs_member", pool)).unwrap_or_default()
 }
 
 /// Name of the pool that udev found on a member of ZFS.

@@ -8,6 +8,7 @@ use drivescope_model::WriteLevel;
 use drivescope_model::gate::Check;
 use rustix::io::Errno;
 use std::fs;
+use std::path::PathBuf;
 
 /// Number of the machine's first namespace of processes (`PROC_PID_INIT_INO` of the kernel's proc_ns.h):
 /// who is in it sees the machine's own first process, and with it the mounts of the running system.
@@ -94,9 +95,17 @@ fn others_on(roots: &Roots, family: &Family, disk: &str) -> Vec<String> {
 
 /// Whether the mounts of the machine's first process can be read.
 fn sees_the_machine(roots: &Roots) -> bool {
-    let namespace = fs::read_link(roots.proc.join("self/ns/pid"));
-    namespace.is_ok_and(|name| name.as_os_str() == FIRST_PROCESSES)
+    namespace(roots).is_some_and(|name| name.as_os_str() == FIRST_PROCESSES)
         && fs::read(roots.proc.join("1/mountinfo")).is_ok()
+}
+
+/// Whether the processes of the machine are listed, and not only those of a container, as far as anybody can tell.
+pub(super) fn sees_first_processes(roots: &Roots) -> bool {
+    namespace(roots).is_none_or(|name| name.as_os_str() == FIRST_PROCESSES)
+}
+
+fn namespace(roots: &Roots) -> Option<PathBuf> {
+    fs::read_link(roots.proc.join("self/ns/pid")).ok()
 }
 
 /// Claims a disk for a moment.

@@ -73,6 +73,10 @@ pub(crate) fn inspect(
             return found;
         }
     };
+    if let Some(check) = without_procfs(roots) {
+        found.checks.push(check);
+        return found;
+    }
     let Some(mut device) = identity::identify(roots, &place, &facts) else {
         let number = format!("{}:{}", facts.number.0, facts.number.1);
         let evidence = format!("the kernel does not describe device {number} in /sys");
@@ -118,6 +122,17 @@ pub(crate) fn inspect(
     found.checks.push(same_place(kernel, request, &place));
     found.device = Some(device);
     found
+}
+
+/// The check `mounts` where not even our own mounts are shown: then nobody who uses anything is.
+fn without_procfs(roots: &Roots) -> Option<Check> {
+    let table = roots.proc.join("self/mountinfo");
+    let why = std::fs::File::open(&table).err()?;
+    let evidence = format!(
+        "{} cannot be read ({why}), so nothing tells who uses the device; mount -t proc proc /proc",
+        table.display()
+    );
+    Some(refused("mounts", evidence, "ls /proc/self"))
 }
 
 /// Finds the node and opens it for reading, or says why not.

@@ -31,6 +31,7 @@ mod twins;
 mod users;
 
 pub use confirm::Confirmation;
+pub use meanwhile::Looks;
 pub use overlap::{Overlap, common_disk, overlap};
 pub use places::OwnPlaces;
 pub use raw_disk::{RawDisk, WriteError};

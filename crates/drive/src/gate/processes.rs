@@ -3,6 +3,7 @@
 
 use super::checks::{Use, unknown, uses};
 use super::family::Family;
+use super::hidden::sees_first_processes;
 use super::reach::{self, Open};
 use super::users::{has_ended, hides_processes, processes};
 use crate::roots::{Roots, read_text};
@@ -54,8 +55,15 @@ pub(crate) fn check(roots: &Roots, family: &Family) -> Vec<Check> {
     let (found, hidden) = openers(roots, family);
     let (writers, readers): (Vec<Open>, Vec<Open>) = found.into_iter().partition(|o| o.writes);
     let writers: Vec<Use> = writers.iter().map(|open| writing(roots, open)).collect();
-    if writers.is_empty() && (hidden > 0 || hides_processes(roots)) {
-        let who = if hidden > 0 { format!("{hidden} processes") } else { "others".to_string() };
+    let unseen = match hidden {
+        0 if hides_processes(roots) => Some("others".to_string()),
+        0 if !sees_first_processes(roots) => {
+            Some("programs outside this container (its own list of processes)".to_string())
+        }
+        0 => None,
+        hidden => Some(format!("{hidden} processes")),
+    };
+    if let Some(who) = unseen.filter(|_| writers.is_empty()) {
         let evidence = format!("{who} do not show what they have open");
         return vec![unknown("other programs", evidence, "sudo ls -l /proc/*/fd")];
     }
@@ -128,6 +136,19 @@ mod tests {
         let check = outcome(&fake, "gate-sdx");
         assert_eq!(check.outcome, Outcome::Unknown);
         assert!(check.evidence.starts_with("1 processes"), "{}", check.evidence);
+    }
+
+    /// In a container, or a list of processes of its own, nobody else's are listed.
+    #[test]
+    fn where_only_own_processes_are_listed_nothing_is_known_of_others() {
+        let fake = opened("0");
+        fake.link("proc/self/ns/pid", "pid:[4026532201]");
+        let check = outcome(&fake, "gate-sdx");
+        assert_eq!(check.outcome, Outcome::Unknown);
+        assert!(check.evidence.contains("outside this container"), "{}", check.evidence);
+        fs::remove_file(fake.path("proc/self/ns/pid")).unwrap();
+        fake.link("proc/self/ns/pid", "pid:[4026531836]");
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
     }
 
     /// Of its first thread, which has ended, nothing is left but an empty list.

@@ -183,7 +183,9 @@ impl RawDisk {
         self.open.set(0..0);
         if level >= WriteLevel::SameBytes {
             self.same_medium()?;
-            if let Some(why) = use_of(self) {
+            let used = use_of(self);
+            self.seen.count(true, used.is_some());
+            if let Some(why) = used {
                 return Err(WriteError::InUse { why });
             }
         }

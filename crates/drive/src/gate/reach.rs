@@ -3,7 +3,7 @@
 
 use super::family::Family;
 use crate::mounts::path_of;
-use crate::roots::{Roots, list_dir, read_text};
+use crate::roots::{Roots, file_name, list_dir, read_text};
 use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,6 +97,12 @@ impl Look<'_> {
                 let name = self.roots.block_name((found.stx_rdev_major, found.stx_rdev_minor));
                 name.filter(|name| self.family.has(name))
             }
+            FileType::CharacterDevice => {
+                let (number, shown) = ((found.stx_rdev_major, found.stx_rdev_minor), self.roots);
+                let (node, disks) = past_the_block_layer(shown, number)?;
+                let disk = disks.into_iter().find(|disk| self.family.has(disk))?;
+                Some(format!("{disk} (by {node})"))
+            }
             FileType::RegularFile => {
                 let device = rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor);
                 let is_it = self.family.files.contains(&(device, found.stx_ino));
@@ -166,6 +172,21 @@ impl Look<'_> {
     }
 }
 
+/// The name of a character device that takes a drive's commands past the block layer, without any claim (`sg2`, a
+/// node of bsg, `ng0n1` of NVMe), and the disks that it reaches: virtual machines are given disks so.
+fn past_the_block_layer(
+    roots: &Roots,
+    (major, minor): (u32, u32),
+) -> Option<(String, Vec<String>)> {
+    let dir = fs::canonicalize(roots.sys.join(format!("dev/char/{major}:{minor}"))).ok()?;
+    let name = file_name(&dir)?;
+    let disks = match dir.parent().and_then(file_name).as_deref() {
+        Some("scsi_generic" | "bsg") => list_dir(&dir.ancestors().nth(2)?.join("block")),
+        _ => vec![format!("nvme{}", name.strip_prefix("ng")?)],
+    };
+    Some((name, disks))
+}
+
 /// A line of `/proc/PID/maps` (proc_pid_maps(5)).
 struct Mapping<'l> {
     /// Its name below `map_files`.
@@ -199,6 +220,7 @@ fn quick_look(path: &Path) -> Option<Statx> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::roots::fake::Fake;
     use std::sync::mpsc::channel;
 
     /// `/proc/PID/fd` shows the descriptors of the first thread only.
@@ -227,6 +249,34 @@ mod tests {
         one.join().unwrap();
         other.join().unwrap();
         assert_eq!(told.iter().filter(|is_told| **is_told).count(), 1, "{ids:?}: {found:?}");
+    }
+
+    /// Disks of virtual machines are passed by these nodes, which know no claim.
+    #[test]
+    fn a_node_that_takes_commands_is_the_disk_behind_it() {
+        let fake = Fake::new();
+        let scsi = "pci0000:00/host2/2:0:0:0";
+        fake.scsi_disk(&format!("{scsi}/block/gate-sdx"), (8, 0), 1 << 30);
+        fake.disk("pci0000:00/nvme/nvme77/nvme77n1", (259, 0), 1 << 30);
+        fake.file("proc/812/fdinfo/7", "pos:\t0\nflags:\t02100002\n");
+        fake.link("proc/812/fd/7", "/dev/null");
+        let nodes = [("scsi_generic/sg2", "gate-sdx (by sg2)"), ("bsg/2:0:0:0", "(by 2:0:0:0)")];
+        let nodes = nodes.map(|(node, told)| (format!("{scsi}/{node}"), "gate-sdx", told));
+        let of_nvme = ("pci0000:00/nvme/nvme77/ng77n1".to_string(), "nvme77n1", "(by ng77n1)");
+        for (node, disk, told) in nodes.into_iter().chain([of_nvme]) {
+            let dir = fake.path(&format!("sys/devices/{node}"));
+            fs::create_dir_all(&dir).unwrap();
+            fake.link("sys/dev/char/1:3", &dir);
+            for (target, is_it) in
+                [("gate-sdx", disk == "gate-sdx"), ("nvme77n1", disk != "gate-sdx")]
+            {
+                let family = Family::of(&fake.roots, target);
+                let found = of(&fake.roots, &family, "812", &fake.roots.proc.join("812"));
+                assert_eq!(found.len(), usize::from(is_it), "{node} {target}");
+                assert!(found.iter().all(|open| open.writes && open.device.ends_with(told)));
+            }
+            fs::remove_file(fake.path("sys/dev/char/1:3")).unwrap();
+        }
     }
 
     #[test]

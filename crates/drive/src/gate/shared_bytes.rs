@@ -4,10 +4,12 @@
 
 use super::family::partitions;
 use crate::backing_file::{Kernels, lower_device};
-use crate::roots::{Roots, file_name, list_dir, read_text, read_u64};
+use crate::roots::{Roots, file_name, list_dir, read_text, read_u64, split_dev};
+use crate::stack::file_below;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// The bytes of its disk that a partition has; of any other device all of its own.
 pub(super) fn span(roots: &Roots, name: &str) -> Range<u64> {
@@ -92,32 +94,43 @@ struct Backing {
     name: String,
     /// `st_dev` and `st_ino`, which the loop device itself told.
     told: Option<(u64, u64)>,
+    /// The same of the file in the layer of an overlay that has its bytes.
+    below: Option<(u64, u64)>,
 }
 
 impl Backing {
     fn of(roots: &Roots, name: &str) -> Option<Self> {
         let path = read_text(roots.block_dir(name)?.join("loop/backing_file"))?;
-        Some(Self { name: path, told: Kernels::of(roots, name).map(|kernels| kernels.file) })
+        let told = Kernels::of(roots, name).map(|kernels| kernels.file);
+        // An overlay has no device of its own.
+        let may_be_layered = told.is_none_or(|(system, _)| split_dev(system).0 == 0);
+        let is_it = || told.is_none_or(|told| number_of(&path) == Some(told));
+        let below = (may_be_layered && is_it()).then(|| file_below(roots, Path::new(&path)));
+        let below = below.flatten().and_then(|file| number_of(&file));
+        Some(Self { name: path, told, below })
+    }
+
+    /// Its numbers, as far as it or its name tells any.
+    fn numbers(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.told.or_else(|| number_of(&self.name)).into_iter().chain(self.below)
     }
 
     /// Whether both are one file: as both tell, or else as their names do, as far as anybody can see from here.
     fn is_same(&self, other: &Self) -> bool {
-        if let (Some(own), Some(others)) = (self.told, other.told) {
-            return own == others;
-        }
-        let number = |backing: &Self| backing.told.or_else(|| number_of(&backing.name));
-        self.name == other.name || number(self).is_some_and(|own| number(other) == Some(own))
+        let are_told = self.told.is_some() && other.told.is_some();
+        let is_named_alike = !are_told && self.name == other.name;
+        is_named_alike || self.numbers().any(|own| other.numbers().any(|others| own == others))
     }
 }
 
-fn number_of(path: &str) -> Option<(u64, u64)> {
+fn number_of(path: impl AsRef<Path>) -> Option<(u64, u64)> {
     std::fs::metadata(path).map(|found| (found.dev(), found.ino())).ok()
 }
 
-/// The file behind a loop device, by `st_dev` and `st_ino`.
-pub(super) fn file_of(roots: &Roots, name: &str) -> Option<(u64, u64)> {
-    let backing = Backing::of(roots, name).filter(|_| lower_device(roots, name).is_none())?;
-    backing.told.or_else(|| number_of(&backing.name))
+/// The file behind a loop device, by `st_dev` and `st_ino`: of one on an overlay also that in its layer.
+pub(super) fn files_of(roots: &Roots, name: &str) -> Vec<(u64, u64)> {
+    let backing = Backing::of(roots, name).filter(|_| lower_device(roots, name).is_none());
+    backing.map(|backing| backing.numbers().collect()).unwrap_or_default()
 }
 
 /// The part of its file that a loop device shows.
@@ -187,12 +200,13 @@ mod tests {
         let [one, two] = ["one", "two"].map(|name| scratch.path().join(name));
         std::fs::write(&one, "x").unwrap();
         std::fs::hard_link(&one, &two).unwrap();
-        let named = |name: &str| Backing { name: name.to_string(), told: None };
+        let named = |name: &str| Backing { name: name.to_string(), told: None, below: None };
         let one = named(one.to_str().unwrap());
         assert!(one.is_same(&named(two.to_str().unwrap())));
         assert!(!one.is_same(&named("/nothing")));
         // What the devices tell counts more: the same path is another file in another namespace.
-        let told = |name: &str, file| Backing { name: name.to_string(), told: Some(file) };
+        let told =
+            |name: &str, file| Backing { name: name.to_string(), told: Some(file), below: None };
         assert!(told("/a (deleted)", (8, 12)).is_same(&told("/b", (8, 12))));
         assert!(!told("/a", (8, 12)).is_same(&told("/a", (8, 13))));
         assert!(told("/a", (8, 12)).is_same(&named("/a")));

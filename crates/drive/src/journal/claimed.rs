@@ -27,6 +27,14 @@ impl Disk for Claimed<'_> {
         gate::reason_against(self.disk).map_or(Ok(()), Err)
     }
 
+    fn still_free(&mut self) -> Result<(), String> {
+        match self.disk.still_free() {
+            Err(WriteError::InUse { why }) => Err(why),
+            // Another medium is told by the write.
+            _ => Ok(()),
+        }
+    }
+
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.disk.read_at(buffer, offset).map_err(cause)
     }

@@ -164,6 +164,16 @@ pub enum JournalError {
         /// Who, or what the kernel said, with the command that shows it.
         why: String,
     },
+    /// Somebody came to use the drive while originals went back.
+    #[error(
+        "{drive} got only a part of its contents back, since it came into use: {why}; the journal stays: see to that, then run drivescope restore"
+    )]
+    Taken {
+        /// The drive.
+        drive: String,
+        /// Who, with the command that shows it.
+        why: String,
+    },
     /// The run that made it is alive.
     #[error("{path} is in use by a drivescope that is still running; it restores the drive itself")]
     Running {

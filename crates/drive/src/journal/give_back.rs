@@ -37,14 +37,17 @@ pub(super) struct Refused {
 
 /// Writes all records to the drive, syncs it, and compares what the drive then has. One range that fails
 /// does not keep the others from going back. An empty answer: all of it is on the medium.
+///
+/// Errors: somebody has come to use the drive, and nothing more was written.
 pub(super) fn give_back(
     disk: &mut dyn Disk,
     file: &mut impl JournalFile,
     saved: &[Saved],
     on: &mut dyn FnMut(Step),
-) -> Vec<Refused> {
+) -> Result<Vec<Refused>, String> {
     let mut work = Work::new(saved);
     for saved in saved {
+        disk.still_free()?;
         match work.original(file, saved) {
             Ok(()) => work.write(disk, saved.extent),
             Err(why) => work.refused.push(Refused { extent: saved.extent, why }),
@@ -68,7 +71,7 @@ pub(super) fn give_back(
         }
         work.step(Stage::Verifying, saved, on);
     }
-    work.refused
+    Ok(work.refused)
 }
 
 fn overlap(one: Extent, other: Extent) -> bool {

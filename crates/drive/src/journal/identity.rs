@@ -1,7 +1,7 @@
 //! Who a drive is, so that originals go back to the drive they came from and to no other.
 
 use crate::backing_file::BackingFile;
-use crate::list::{ListOptions, drive_named};
+use crate::list::{told_by_kernel, udev};
 use crate::roots::{Roots, read_text, read_u64};
 use drivescope_model::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl Identity {
             true => crate::roots::file_name(dir.parent()?)?,
             false => crate::roots::file_name(&dir)?,
         };
-        let drive = drive_named(roots, &disk, &ListOptions { smart: false })?;
+        let (drive, disk_bytes) = told_by_kernel(roots, &disk)?;
         Some(Self {
             place: place_of(roots, &disk)?,
             file: BackingFile::of(roots, &disk),
@@ -59,7 +59,7 @@ impl Identity {
             serial: drive.serial,
             own_serial: None,
             wwn: drive.wwn,
-            disk_bytes: drive.capacity_bytes,
+            disk_bytes,
             start_bytes: if is_partition { sectors("start") } else { 0 },
             size_bytes: sectors("size"),
         })
@@ -199,6 +199,10 @@ fn place_of(roots: &Roots, disk: &str) -> Option<String> {
     if let Some(uuid) = read_text(dir.join("dm/uuid")).or_else(|| read_text(dir.join("md/uuid"))) {
         return Some(uuid);
     }
+    // Its number is another one after a boot; its name stays.
+    if let Some(volume) = roots.block_number(disk).and_then(|it| udev::zfs_volume(roots, it)) {
+        return Some(format!("ZFS volume {volume}"));
+    }
     let sys = std::fs::canonicalize(&roots.sys).ok()?;
     let path = dir.strip_prefix(sys).ok()?.to_str()?;
     // A disk's letter may change from boot to boot; where it is plugged in does not.
@@ -240,6 +244,22 @@ mod tests {
             start_bytes: 0,
             size_bytes: GIB,
         }
+    }
+
+    /// Any other disk may fail, or hang: whoever looks for one must not read all.
+    #[test]
+    fn a_device_is_not_opened_to_know_who_it_is() {
+        use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+        let fake = Fake::two_disks();
+        let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).unwrap();
+        for node in ["sdb", "sdb1", "sdb2"] {
+            inotify::add_watch(&watch, fake.roots.node(node), WatchFlags::OPEN).unwrap();
+        }
+        assert_eq!(Identity::of(&fake.roots, "sdb").unwrap().disk_bytes, 8 * GIB);
+        assert_eq!(Identity::of(&fake.roots, "sdb1").unwrap().start_bytes, 1 << 20);
+        let mut events = [0; 256];
+        let opened = rustix::io::read(&watch, &mut events);
+        assert_eq!(opened, Err(rustix::io::Errno::AGAIN), "it was opened");
     }
 
     #[test]

@@ -89,6 +89,8 @@ pub trait Disk {
     /// The look right before the first original goes back in a program that did not save it itself; an error
     /// says what keeps it from going back.
     fn ready(&mut self) -> Result<(), String>;
+    /// The look right before each piece of them: an error says who has come to use it since.
+    fn still_free(&mut self) -> Result<(), String>;
     /// Fills `buffer` from `offset`; an error if less arrives.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
     /// Writes all of `bytes` at `offset`.

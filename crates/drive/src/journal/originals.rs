@@ -82,8 +82,8 @@ impl Originals {
             let wanted = area.end - area.start;
             return Err(JournalError::TooLarge { wanted, window: self.journal.window_bytes() });
         }
-        // What was saved must be of the medium that is written.
-        disk.same_medium().map_err(|error| JournalError::Changed { why: error.to_string() })?;
+        // What was saved must be of the medium that is written, and saving it took a while.
+        disk.still_free().map_err(|error| JournalError::Changed { why: error.to_string() })?;
         disk.open(area);
         Ok(true)
     }

@@ -56,7 +56,10 @@ pub fn recover<F: Folder>(
         let device = originals.header.drive.to_string();
         return Err(JournalError::NotFree { device, why });
     }
-    let refused = give_back(disk, &mut file, &originals.saved, on);
+    let refused = give_back(disk, &mut file, &originals.saved, on).map_err(|why| {
+        let drive = originals.header.drive.to_string();
+        JournalError::Taken { drive, why }
+    })?;
     if !refused.is_empty() {
         let drive = originals.header.drive.to_string();
         let mut what = told(&refused);

@@ -143,14 +143,20 @@ impl<F: Folder> Journal<F> {
         self.check_drive(disk)?;
         let Some(mut window) = self.window.take() else { return Ok(()) };
         let path = self.folder.path(&window.name).display().to_string();
-        let refused = give_back(disk, &mut window.file, &window.saved, on);
-        if !refused.is_empty() {
-            let what = told(&refused);
-            // It stays, so that another attempt can be made.
-            self.window = Some(Window { failed: true, ..window });
-            return Err(JournalError::NotRestored { drive: self.drive.to_string(), path, what });
-        }
-        remove_done(&mut self.folder, window.file, &window.name, &window.header.id, window.end)
+        let drive = self.drive.to_string();
+        let failed = match give_back(disk, &mut window.file, &window.saved, on) {
+            Err(why) => JournalError::Taken { drive, why },
+            Ok(refused) if !refused.is_empty() => {
+                JournalError::NotRestored { drive, path, what: told(&refused) }
+            }
+            Ok(_) => {
+                let Window { file, name, header, end, .. } = window;
+                return remove_done(&mut self.folder, file, &name, &header.id, end);
+            }
+        };
+        // It stays, so that another attempt can be made.
+        self.window = Some(Window { failed: true, ..window });
+        Err(failed)
     }
 
     /// [`Journal::give_back`] at the end of a run.

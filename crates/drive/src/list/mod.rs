@@ -80,6 +80,15 @@ pub fn drive_named(roots: &Roots, name: &str, opts: &ListOptions) -> Option<Driv
     Some(drive)
 }
 
+/// Who a disk is and its size, as the kernel and udev tell. It is not opened: one that fails, or whose server has
+/// gone, would hold up whoever only looks for another.
+pub(crate) fn told_by_kernel(roots: &Roots, disk: &str) -> Option<(Identity, u64)> {
+    let device = Device::open(roots, disk)?;
+    let identity = Identity::of(&device);
+    let model = identity.model.or_else(|| served_on(&device));
+    Some((Identity { model, ..identity }, device.size_bytes()))
+}
+
 /// Model, serial number and world-wide name of the device with this kernel name; those of its disk
 /// for a partition.
 pub(crate) fn names_of(roots: &Roots, name: &str) -> [Option<String>; 3] {

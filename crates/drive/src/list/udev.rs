@@ -53,6 +53,14 @@ pub(crate) fn devices_labelled(roots: &Roots, fs_type: &str, label: &str) -> Vec
     names
 }
 
+/// Name of the ZFS volume that is this block device (`tank/vm-1`): udev links to each from below `/dev/zvol`, and
+/// nothing else shows on what it lies.
+pub(crate) fn zfs_volume(roots: &Roots, dev: (u32, u32)) -> Option<String> {
+    let path = roots.run.join(format!("udev/data/b{}:{}", dev.0, dev.1));
+    let text = String::from_utf8_lossy(&fs::read(path).ok()?).into_owned();
+    text.lines().find_map(|line| line.strip_prefix("S:zvol/")).map(str::to_string)
+}
+
 /// Lines `E:KEY=VALUE` of a database file.
 fn parse(text: &str) -> HashMap<String, String> {
     text.lines()

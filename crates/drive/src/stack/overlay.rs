@@ -1,6 +1,8 @@
 //! Overlays: which of their layers has the data that a path shows.
 
-use crate::mounts::Mount;
+use crate::filesystem::FsClass;
+use crate::mounts::{Mount, mount_at, mounts};
+use crate::roots::Roots;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -45,6 +47,21 @@ impl Layers {
         }
         None
     }
+}
+
+/// The file in the layers below that a path on an overlay shows, where they can be seen; none for other paths.
+pub(crate) fn file_below(roots: &Roots, path: &Path) -> Option<PathBuf> {
+    let table = mounts(roots);
+    let mut file = path.to_path_buf();
+    // Each step leads to another mount.
+    for _ in 0..table.len() {
+        let mount = mount_at(&table, &file)?;
+        if FsClass::of(&mount.kind) != FsClass::Overlay {
+            break;
+        }
+        file = Layers::of(mount).holding(mount, &file, false)?;
+    }
+    (file != path).then_some(file)
 }
 
 /// Whether a layer is here. A container's overlay names directories of the host, which are not; one that may not

@@ -5,7 +5,20 @@ use crate::counters::{self, DeviceCounters};
 use crate::io_file::IoFile;
 use crate::mounts::Mount;
 use crate::roots::read_text;
+use drivescope_model::target::TargetKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+
+/// A file without room for all that its loop device shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SparseFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Room that it would take besides.
+    pub missing_bytes: u64,
+    /// What its file system has free.
+    pub free_bytes: u64,
+}
 
 impl Target {
     /// The loop device in the path, if there is one.
@@ -45,6 +58,19 @@ impl Target {
             [disk] if !disk.starts_with("loop") => counters::read(&self.roots, disk),
             _ => None,
         }
+    }
+
+    /// What writing all of this device may still take of the file system that has its loop device's file. `None`
+    /// for other targets, for files that have all their room, and where nobody can tell.
+    pub fn sparse_file(&self) -> Option<SparseFile> {
+        self.loop_device().filter(|_| self.info.kind == TargetKind::Block)?;
+        let path = PathBuf::from(read_text(self.loop_attributes()?.join("backing_file"))?);
+        let found = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
+        let missing_bytes = found.len().saturating_sub(found.blocks().saturating_mul(512));
+        let vfs = rustix::fs::statvfs(&path).ok().filter(|vfs| vfs.f_blocks > 0)?;
+        let unit = if vfs.f_frsize > 0 { vfs.f_frsize } else { vfs.f_bsize };
+        let free_bytes = vfs.f_bavail.saturating_mul(unit);
+        (missing_bytes > 0).then_some(SparseFile { path, missing_bytes, free_bytes })
     }
 
     /// The file system that has the loop device's file, where a network or a program answers for it.

@@ -1,6 +1,6 @@
 //! The document of a run in progress, and the store that keeps it.
 
-use super::raw::checks;
+use super::raw::{checks, looks};
 use super::shelf::{Kept, Shelf};
 use drivescope_bench::session::Session;
 use drivescope_model::document::{Run, TestResult, TestStatus};
@@ -40,6 +40,11 @@ impl<'s> Document<'s> {
         if let Some(device) = session.opened() {
             self.run.target.io_mode = Some(device.mode());
             self.run.target.io_align_bytes = device.align_bytes();
+        }
+        if let Some(made) = session.looks() {
+            let look = looks(&made);
+            self.run.gate.retain(|check| check.check != look.check);
+            self.run.gate.push(look);
         }
         self.run.elapsed_s = session.elapsed_s();
         add(&mut self.run, result, &self.early);

@@ -7,7 +7,8 @@ use crate::output;
 use crate::signals::RunSignals;
 use drivescope_bench::session::Keeping;
 use drivescope_drive::{Roots, journal};
-use drivescope_model::plan::{Plan, Restores};
+use drivescope_model::plan::{Plan, PlannedTest, Restores, WriteLevel};
+use drivescope_model::units::Bytes;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,7 +32,33 @@ pub fn check(jobs: &[Job]) -> Result<(), Failure> {
         journal::check_writable(folder)?;
         journal::check_room(folder, restores.journal_bytes)?;
     }
+    warn_of_sparse(jobs);
     Ok(())
+}
+
+/// Says where plans may fill up the file system that has the sparse file of a loop device: others would find no
+/// room there any more, and what went into holes could not be put back.
+fn warn_of_sparse(jobs: &[Job]) {
+    for job in jobs {
+        let Some(file) = job.target.sparse_file() else { continue };
+        let of_tests = job.plan.active().filter(|planned| planned.writes >= WriteLevel::SameBytes);
+        let of_test = |planned: &PlannedTest| {
+            planned.restores.as_ref().map_or(planned.cost.written_bytes, |it| it.area_bytes)
+        };
+        let written = of_tests.map(of_test).fold(0, u64::saturating_add);
+        let wanted = written.min(file.missing_bytes);
+        // A tenth of what is free should stay so.
+        if wanted > file.free_bytes / 10 * 9 {
+            output::note(&format!(
+                "drivescope: note: writing {} may take {} of room for its sparse file {}, where {} are free: \
+                 that file system may become full, for everybody",
+                job.target.info().path,
+                Bytes(wanted),
+                file.path.display(),
+                Bytes(file.free_bytes)
+            ));
+        }
+    }
 }
 
 /// The place for the originals of a plan that restores something. Signals that come while they are put

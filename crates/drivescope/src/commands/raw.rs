@@ -4,7 +4,7 @@ use super::ask::Terminal;
 use crate::arguments::RawArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
-use drivescope_drive::gate::{self, Confirmation, OwnPlaces, RawDisk, Report, Request};
+use drivescope_drive::gate::{self, Confirmation, Looks, OwnPlaces, RawDisk, Report, Request};
 use drivescope_drive::{Roots, Target, journal};
 use drivescope_model::document::GateCheck;
 use drivescope_model::gate::{Check, GateRecord, Outcome};
@@ -157,6 +157,18 @@ pub fn checks(record: &GateRecord) -> Vec<GateCheck> {
         },
     };
     std::iter::once(level).chain(record.checks.iter().map(of)).collect()
+}
+
+/// The looks at a claimed device as the run document keeps them.
+pub fn looks(made: &Looks) -> GateCheck {
+    let Looks { made, whole, last, refused } = made;
+    let found = if *refused { "somebody had come to use it" } else { "nobody had come to use it" };
+    let evidence = format!(
+        "{made} while it could be written, {whole} of them at everybody; the last {:.1} s after the claim: \
+         {found}",
+        last.as_secs_f64()
+    );
+    GateCheck { check: "looks".to_string(), passed: !refused, evidence }
 }
 
 /// What the gate says about one target; `None` for what is no block device.

@@ -427,3 +427,14 @@ fn levels_that_write_nothing_raw_get_no_handle() {
     }
     assert!(machine.kernel.opened.lock().unwrap().is_empty());
 }
+
+/// Without `/proc` nobody who uses the device is seen.
+#[test]
+fn without_procfs_nothing_is_called_free() {
+    let machine = Machine::new();
+    std::fs::remove_file(machine.fake.path("proc/self/mountinfo")).unwrap();
+    for level in LEVELS {
+        let record = machine.confirmed(level);
+        refused(&record, "mounts", "mount -t proc proc /proc");
+    }
+}

@@ -1,7 +1,7 @@
 //! A drive whose originals go back: whoever uses it keeps them away, what it carries does not.
 
 use super::kinds::KINDS;
-use super::machine::{Machine, PART, refused};
+use super::machine::{Machine, PART, SIZE, refused};
 use super::use_table::all;
 use crate::gate::give_back::claim_with;
 use crate::gate::kernel::Access;
@@ -118,6 +118,46 @@ fn a_use_that_comes_in_the_middle_of_a_test_is_seen() {
     disk.still_free().unwrap();
     machine.change("loop5", |node| node.facts.disk_sequence = Some(9));
     assert!(disk.still_free().is_err());
+}
+
+/// What the kernel gives to others takes no claim, and shows in no table of mounts.
+#[test]
+fn what_is_given_to_others_in_the_middle_of_a_test_is_seen() {
+    let machine = Machine::new();
+    let disk = machine.claim(machine.report(WriteLevel::SameBytes), &[]).unwrap();
+    disk.begin(WriteLevel::SameBytes).unwrap();
+    disk.still_free().unwrap();
+    disk.still_free().unwrap();
+    let looks = disk.looks();
+    assert_eq!((looks.made, looks.whole, looks.refused), (3, 2, false), "{looks:?}");
+    let namespace = "sys/kernel/config/nvmet/subsystems/nqn.1/namespaces/1";
+    machine.fake.file(&format!("{namespace}/device_path"), "/dev/sdb");
+    machine.fake.file(&format!("{namespace}/enable"), "0");
+    disk.still_free().unwrap();
+    machine.fake.file(&format!("{namespace}/enable"), "1");
+    let why = disk.still_free().unwrap_err().to_string();
+    assert!(why.contains("sdb is given to others by the kernel's NVMe target"), "{why}");
+    assert!(disk.looks().refused);
+    machine.fake.file(&format!("{namespace}/enable"), "0");
+    disk.still_free().unwrap();
+    let place = "sys/bus/xen-backend/devices/vbd-1-51712/physical_device";
+    machine.fake.file(place, "8:10");
+    assert!(disk.still_free().is_err());
+}
+
+/// A loop device that shows another part of its file by now.
+#[test]
+fn a_loop_device_that_moves_over_the_target_in_the_middle_of_a_test_is_seen() {
+    let machine = Machine::of(&KINDS[4]);
+    machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+    machine.fake.attrs("loop6", &[("loop/offset", &SIZE.to_string())]);
+    machine.mounted("loop6", "/data", "ext4");
+    let disk = machine.claim(machine.report(WriteLevel::SameBytes), &[]).unwrap();
+    disk.begin(WriteLevel::SameBytes).unwrap();
+    disk.still_free().unwrap();
+    machine.fake.attrs("loop6", &[("loop/offset", "4096")]);
+    let why = disk.still_free().unwrap_err().to_string();
+    assert!(why.contains("loop6 (same bytes as loop5) is mounted on /data"), "{why}");
 }
 
 #[test]

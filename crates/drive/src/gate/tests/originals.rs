@@ -1,5 +1,6 @@
 //! A device claimed at `restore`: nothing is written before its originals are saved, and they come back.
 
+use super::kinds::KINDS;
 use super::machine::{Machine, SERIAL, SIZE};
 use crate::gate::{RawDisk, WriteError};
 use crate::journal::{JournalError, Originals, file_bytes, list};
@@ -152,4 +153,68 @@ fn another_card_in_the_same_reader_is_never_written() {
         assert!(matches!(error, WriteError::OtherMedium { .. }), "{error}");
         assert!(!disk.allows(512, AREA.start));
     }
+}
+
+/// The same bytes are mounted by way of another loop device right before the area would be opened, or while the
+/// originals go back.
+#[test]
+fn whoever_comes_while_originals_are_saved_or_go_back_is_not_written_under() {
+    let machine = Machine::of(&KINDS[4]);
+    let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 512 % 251) as u8).collect();
+    machine.write("loop5", 0, &bytes);
+    let folder = machine.fake.path("state/journals");
+    let report = machine.report(WriteLevel::Restore);
+    let name = report.device().unwrap().phrase();
+    let disk = machine.claim(report, &[&name]).unwrap_or_else(|r| panic!("{r}"));
+    let now = || std::fs::read(machine.image("loop5")).unwrap();
+    let mount = || {
+        machine.upper("loop6", (7, 6), &[], &[("loop/backing_file", "/srv/disk.img")]);
+        machine.mounted("loop6", "/data", "ext4");
+    };
+    let unmount = || {
+        machine.mounts(&[]);
+        for gone in ["sys/block/loop6", "sys/class/block/loop6", "sys/dev/block/7:6"] {
+            std::fs::remove_file(machine.fake.path(gone)).unwrap();
+        }
+        std::fs::remove_dir_all(machine.fake.path("sys/devices/virtual/block/loop6")).unwrap();
+        std::fs::remove_dir_all(machine.fake.path("sys/fs")).unwrap();
+    };
+    disk.begin(WriteLevel::Restore).unwrap();
+    let mut originals = begin(&disk, &folder).unwrap();
+    let asked = std::cell::Cell::new(0);
+    let coming = || {
+        asked.set(asked.get() + 1);
+        if asked.get() == 2 {
+            mount();
+        }
+        false
+    };
+    let error = originals.protect(&disk, AREA, &coming, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("loop6 (same bytes as loop5) is mounted on /data"), "{error}");
+    assert!(!disk.allows(512, AREA.start));
+    unmount();
+    originals.put_back(&disk, &mut |_| {}).unwrap();
+    assert!(originals.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap());
+    disk.write_at(WriteLevel::Restore, &vec![9; (AREA.end - AREA.start) as usize], AREA.start)
+        .unwrap();
+    let mut steps = 0;
+    let error = originals.put_back(&disk, &mut |_| {
+        steps += 1;
+        if steps == 3 {
+            mount();
+        }
+    });
+    let error = error.unwrap_err();
+    assert!(matches!(error, JournalError::Taken { .. }), "{error}");
+    assert!(error.to_string().contains("is mounted on /data"), "{error}");
+    let back = AREA.start as usize + (3 << 20);
+    assert!(now()[..back] == bytes[..back], "what went back before");
+    assert!(
+        now()[back..AREA.end as usize].iter().all(|byte| *byte == 9),
+        "nothing more was written"
+    );
+    assert_eq!(list(&folder).unwrap().open.len(), 1, "the journal stays");
+    unmount();
+    originals.put_back(&disk, &mut |_| {}).unwrap();
+    assert!(now() == bytes);
 }

@@ -52,6 +52,65 @@ fn a_btrfs_that_the_kernel_mounted_as_its_root_is_the_system() {
     refused(&machine.confirmed(WriteLevel::SameBytes), "mounts", "sda1 is mounted on /");
 }
 
+/// A second btrfs does not hide which of them is the root.
+#[test]
+fn beside_another_btrfs_the_system_is_found_too() {
+    let root = "1 0 0:30 / / rw - btrfs /dev/root rw,subvolid=5";
+    let other = "2 1 0:31 / /data rw - btrfs /dev/sdc rw,subvolid=5";
+    let volume = "3 1 0:30 /@home /home rw - btrfs /dev/sda1 rw,subvolid=257";
+    // Where neither is told by another mount, both may be it.
+    for (lines, of_other) in
+        [(vec![root, other], false), (vec![root, volume], false), (vec![root], true)]
+    {
+        let mut machine = Machine::new();
+        machine.part("sdc", 2, (8, 34), (40 << 20, 16 << 20));
+        for (id, device) in [("0b-1", "sda1"), ("0b-2", "sdc")] {
+            machine.fake.file(&format!("sys/fs/btrfs/{id}/devices/{device}/size"), "1");
+        }
+        machine.fake.mounts(&lines);
+        machine.fake.file("proc/1/mountinfo", lines.join("\n"));
+        machine.target = "sda2";
+        refused(
+            &machine.confirmed(WriteLevel::Destroy),
+            "system",
+            "sda carries the running system",
+        );
+        machine.target = "sdc2";
+        let told = machine.confirmed(WriteLevel::Destroy);
+        assert_eq!(check(&told, "system").outcome == Outcome::Refused, of_other, "{lines:?}");
+    }
+}
+
+/// A volume of ZFS shows nothing below it but its name, by udev's link.
+#[test]
+fn a_volume_of_the_pool_that_has_the_system_or_the_journal_is_on_their_drive() {
+    for (of_pool, root, level, by, words) in [
+        ("sda", "zfs rpool/root", WriteLevel::Destroy, "system", "sda carries the running system"),
+        ("sdc", "ext4 /dev/sda1", WriteLevel::Restore, "journal", "lies on sdc too"),
+    ] {
+        let mut machine = Machine::new();
+        machine.disk_at("virtual/block/zd16", (230, 16));
+        machine.target = "zd16";
+        let home = machine.fake.path("").canonicalize().unwrap();
+        let number = if root.starts_with("zfs") { "0:30" } else { "8:1" };
+        let lines = [
+            format!("1 0 {number} / / rw - {root} rw"),
+            format!("2 1 0:41 / {} rw - zfs rpool/state rw", home.display()),
+        ];
+        machine.fake.mounts(&[&lines[0], &lines[1]]);
+        machine.fake.file("proc/1/mountinfo", lines.join("\n"));
+        let number = machine.fake.roots.block_number(of_pool).unwrap();
+        let known = "E:ID_FS_TYPE=zfs_member\nE:ID_FS_LABEL=rpool\n";
+        machine.fake.file(&format!("run/udev/data/b{}:{}", number.0, number.1), known);
+        let links = "S:zvol/tank/vm\nS:disk/by-id/x\n";
+        machine.fake.file("run/udev/data/b230:16", links);
+        assert_ne!(check(&machine.confirmed(level), by).outcome, Outcome::Refused, "another pool");
+        machine.fake.file("run/udev/data/b230:16", links.replace("tank", "rpool"));
+        refused(&machine.confirmed(level), by, words);
+        allowed(&machine.confirmed(WriteLevel::SameBytes));
+    }
+}
+
 /// A machine without multipath, where the drive of the system has another name as well.
 fn on_another_path() -> Machine {
     let mut machine = Machine::new();

@@ -245,7 +245,13 @@ impl World {
         let Units { bytes, shift } = state.disk.units;
         let (shift, size) = (shift as u64, state.disk.now.len() as u64);
         let identity = Identity { size_bytes: size, disk_bytes: size + shift, ..identity(shift) };
-        SimDisk { world: self.clone(), identity, used_by: None, physical_bytes: bytes as u32 }
+        SimDisk {
+            world: self.clone(),
+            identity,
+            used_by: None,
+            free_for: None,
+            physical_bytes: bytes as u32,
+        }
     }
 
     /// The folder.
@@ -276,6 +282,8 @@ pub struct SimDisk {
     pub identity: Identity,
     /// What keeps originals from going back, if anything.
     pub used_by: Option<String>,
+    /// At which look somebody has come to use it, if ever.
+    pub free_for: Option<u32>,
     physical_bytes: u32,
 }
 
@@ -291,6 +299,10 @@ impl Disk for SimDisk {
     }
     fn ready(&mut self) -> Result<(), String> {
         self.used_by.clone().map_or(Ok(()), Err)
+    }
+    fn still_free(&mut self) -> Result<(), String> {
+        self.free_for = self.free_for.map(|looks: u32| looks.saturating_sub(1));
+        if self.free_for == Some(0) { Err("it is mounted by now".to_string()) } else { Ok(()) }
     }
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let state = self.world.0.borrow();
