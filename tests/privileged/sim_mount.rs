@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::time::Duration;
 
 /// A flash model: its times are short, its capacity is 128 GB.
 const FLASH: &str = "kioxia-bg4-128";
@@ -296,6 +297,22 @@ fn what_a_killed_program_leaves_is_cleaned_up_by_the_next() {
     File::open(served.node()).unwrap().read_exact_at(&mut read, 8192).unwrap();
     assert!(read == pattern(5, 4096));
     served.interrupt().end().code(0);
+}
+
+/// While it starts, the program itself reads the device that it serves: such a request cannot be broken off.
+#[test]
+fn a_program_that_is_killed_while_it_starts_waits_for_nothing() {
+    if !can_serve(true) {
+        return;
+    }
+    let scratch = Scratch::new();
+    for delay_ms in (20..260).step_by(10) {
+        let starting = Served::call(&scratch, &[FLASH, "drive", "--block"]).start();
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        starting.signal(Signal::KILL);
+        assert_eq!(starting.end().signal(), Some(9));
+    }
+    Served::start(&scratch, &[FLASH, "drive", "--block"]).interrupt().end().code(0);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! Numbers and structures are those of the kernel's `linux/loop.h`.
 
+use super::apart::apart;
 use super::error::ServeError;
 use super::users;
 use crate::backing_file::{Kernels, LoopInfo64};
@@ -66,11 +67,16 @@ impl LoopDevice {
             let flags = OFlags::RDWR | OFlags::CLOEXEC;
             let device = rustix::fs::open(&node, flags, Mode::empty())
                 .map_err(|errno| no_node(&node, errno))?;
-            match configure(device.as_fd(), backing.as_fd(), looks.sector) {
+            let (to, from) = (device.as_fd(), backing.as_fd());
+            // The kernel reads the beginning of the new device meanwhile.
+            let configured = apart(&[to, from], || {
+                configure(to, from, looks.sector).inspect(|()| dress(number, looks))
+            });
+            match configured.map_err(ServeError::Thread)? {
                 Ok(()) => {
                     let (file, numbers) = (file.to_path_buf(), file_numbers(number));
                     let mut made = Self { number, file, numbers, held: Some(device) };
-                    made.set_up(looks)?;
+                    made.check()?;
                     return Ok(made);
                 }
                 Err(Errno::BUSY) => {} // somebody was faster
@@ -88,18 +94,13 @@ impl LoopDevice {
         node(self.number)
     }
 
-    fn set_up(&mut self, looks: Looks) -> Result<(), ServeError> {
-        let directory = sys(self.number);
-        let attribute = |name: &str| directory.join(name);
-        if fs::read_to_string(attribute("loop/dio")).is_ok_and(|dio| dio.trim() != "1") {
+    fn check(&mut self) -> Result<(), ServeError> {
+        let direct = sys(self.number).join("loop/dio");
+        if fs::read_to_string(direct).is_ok_and(|dio| dio.trim() != "1") {
+            self.release();
             let why = "it has no direct I/O on FUSE, and would cache; it needs Linux 4.10";
             return Err(missing(why.into()));
         }
-        // Where the kernel refuses one of these, the drive works and only looks a little different.
-        let _ = fs::write(attribute("queue/rotational"), if looks.rotational { "1" } else { "0" });
-        let _ = fs::write(attribute("queue/max_sectors_kb"), MAX_SECTORS_KB);
-        // `discard_max_bytes` is left alone even where there is no TRIM: once it is 0, Linux 6.18 takes
-        // no other value until the device is removed. Discards are refused when they come.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         if let Ok(reader) = rustix::fs::open(self.node(), flags, Mode::empty()) {
             self.held = Some(reader);
@@ -254,6 +255,15 @@ fn configure(device: BorrowedFd<'_>, file: BorrowedFd<'_>, sector: u32) -> Resul
     // SAFETY: LOOP_CONFIGURE reads one `loop_config`, whose layout LoopConfig has.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &config) };
     if result < 0 { Err(last_errno()) } else { Ok(()) }
+}
+
+/// Makes the device look like the drive. Where the kernel refuses something, the drive works and only looks a
+/// little different. `discard_max_bytes` is left alone even where there is no TRIM: once it is 0, Linux 6.18
+/// takes no other value until the device is removed. Discards are refused when they come.
+fn dress(number: u32, looks: Looks) {
+    let attribute = |name: &str| sys(number).join(name);
+    let _ = fs::write(attribute("queue/rotational"), if looks.rotational { "1" } else { "0" });
+    let _ = fs::write(attribute("queue/max_sectors_kb"), MAX_SECTORS_KB);
 }
 
 /// Asks for the file to be let go, at once or with the last user. A device that has none is as good.

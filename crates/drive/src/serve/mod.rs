@@ -11,6 +11,7 @@
 //! Write data reaches the backing file before the reply; a flush costs the time the model says and is
 //! not passed on to the host's drive, which gets everything when the server stops.
 
+mod apart;
 mod backing;
 mod clock;
 mod error;

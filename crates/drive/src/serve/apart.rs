@@ -1,0 +1,81 @@
+//! A thread that holds nothing of what it waits for.
+
+use rustix::fd::{AsRawFd, BorrowedFd};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::io;
+
+/// Descriptors 0 to 2 are everybody's.
+const FIRST: u32 = 3;
+
+/// Does `work` on a thread that has no open files but `keep` and what it opens itself.
+///
+/// A request to the block device that this program serves cannot be broken off. If the program were killed
+/// while one of its threads waits for such a request, that thread would keep the program's files open, with
+/// them the connection to FUSE that the request waits for, and would wait for ever. A thread that has not
+/// got the connection lets it end; then the request fails, and the thread too.
+///
+/// `work` must use no descriptor from outside but `keep`. Errors: no thread can be started.
+pub(super) fn apart<T: Send>(
+    keep: &[BorrowedFd<'_>],
+    work: impl FnOnce() -> T + Send,
+) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("sim-apart".into());
+        let alone = || {
+            leave_all_but(keep);
+            work()
+        };
+        let done = thread.spawn_scoped(scope, alone)?.join();
+        Ok(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// Gives the calling thread a table of open files of its own, with few in it. Where the kernel refuses, it
+/// shares that of the program as before.
+fn leave_all_but(keep: &[BorrowedFd<'_>]) {
+    // SAFETY: descriptors that this thread opens from now on are dropped by it, and those that it is given are
+    // in both tables until it ends.
+    if unsafe { unshare_unsafe(UnshareFlags::FILES) }.is_err() {
+        return;
+    }
+    let mut kept: Vec<u32> = keep.iter().map(|fd| fd.as_raw_fd() as u32).collect();
+    kept.sort_unstable();
+    let mut from = FIRST;
+    for fd in kept {
+        if fd > from {
+            close_range(from, fd - 1);
+        }
+        from = from.max(fd + 1);
+    }
+    close_range(from, u32::MAX);
+}
+
+fn close_range(first: u32, last: u32) {
+    // SAFETY: the table is this thread's alone, so nobody else's descriptors are closed; the thread itself
+    // uses none of these (see `apart`). Linux before 5.9 does not know the call, and they stay open.
+    let _ = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fd::AsFd;
+    use std::io::{Read, Write};
+
+    #[test]
+    fn the_thread_has_what_it_is_given_and_the_program_keeps_the_rest() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let other = std::fs::File::open("/dev/null").unwrap();
+        let number = other.as_raw_fd();
+        let is_open = |fd: i32| std::fs::exists(format!("/proc/thread-self/fd/{fd}")).unwrap();
+        let seen = apart(&[reader.as_fd(), writer.as_fd()], || {
+            (&writer).write_all(b"it works").unwrap();
+            (is_open(reader.as_raw_fd()), is_open(number))
+        });
+        assert_eq!(seen.unwrap(), (true, false));
+        assert!(is_open(number));
+        let mut text = [0; 8];
+        reader.read_exact(&mut text).unwrap();
+        assert_eq!(&text, b"it works");
+    }
+}
