@@ -8,9 +8,10 @@ use std::fs::File;
 /// Type of the content in the names of blkid (`ext4`, `crypto_LUKS`, `LVM2_member`, `swap`), or
 /// `GPT partition table`, `MBR partition table`; `None` for nothing that is known.
 ///
-/// The device is read only where udev is not at work and the user may read it.
-pub(crate) fn content(device: &Device, usage: &Usage) -> Option<String> {
-    usage.content(&device.name).or_else(|| by_udev(device)).or_else(|| by_signature(device))
+/// The device is read only where udev is not at work and the user may read it, and not if it does not answer.
+pub(crate) fn content(device: &Device, usage: &Usage, answers: bool) -> Option<String> {
+    let read = || answers.then(|| by_signature(device)).flatten();
+    usage.content(&device.name).or_else(|| by_udev(device)).or_else(read)
 }
 
 fn by_udev(device: &Device) -> Option<String> {
@@ -52,7 +53,7 @@ mod tests {
     }
 
     fn content_of(fake: &Fake) -> Option<String> {
-        content(&Device::open(&fake.roots, "sda").unwrap(), &Usage::of(&fake.roots))
+        content(&Device::open(&fake.roots, "sda").unwrap(), &Usage::of(&fake.roots), true)
     }
 
     #[test]

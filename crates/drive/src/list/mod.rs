@@ -4,6 +4,7 @@ pub(crate) mod ata;
 mod content;
 mod device;
 mod identity;
+mod in_time;
 mod kind;
 mod link;
 mod partitions;
@@ -44,27 +45,22 @@ impl Default for ListOptions {
 /// Left out are loop devices without a file, RAM disks and other virtual devices of size 0, paths of
 /// multipath NVMe drives (`nvme0c0n1`; the drive itself is listed), and the boot areas of eMMC.
 pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
-    let usage = Usage::of(roots);
     let mut names = list_dir(&roots.sys.join("block"));
     names.sort_by_key(|name| natural(name));
-    let devices: Vec<Device> = names
-        .iter()
-        .filter_map(|name| Device::open(roots, name))
-        .filter(|device| !is_left_out(device))
-        .collect();
-    let mut drives: Vec<Drive> = devices.iter().map(|device| describe(device, &usage)).collect();
+    names.retain(|name| Device::open(roots, name).is_some_and(|device| !is_left_out(&device)));
+    let mut drives = in_time::described(roots, names, in_time::PATIENCE);
     if opts.smart {
         // One slow drive must not add its time to that of the others.
         std::thread::scope(|scope| {
-            for (drive, device) in drives.iter_mut().zip(&devices) {
-                let node = roots.node(&device.name);
+            for described in drives.iter_mut().filter(|described| described.answers) {
+                let node = roots.node(&described.drive.name);
                 // Without a thread for it, the drive is listed without its health.
                 let ask = std::thread::Builder::new();
-                let _ = ask.spawn_scoped(scope, move || add_smart(drive, &node));
+                let _ = ask.spawn_scoped(scope, move || add_smart(&mut described.drive, &node));
             }
         });
     }
-    drives
+    drives.into_iter().map(|described| described.drive).collect()
 }
 
 /// The drive with this kernel name; `None` for partitions and for names that do not exist.
@@ -73,11 +69,12 @@ pub fn drive_named(roots: &Roots, name: &str, opts: &ListOptions) -> Option<Driv
     if device.dir.join("partition").exists() {
         return None;
     }
-    let mut drive = describe(&device, &Usage::of(roots));
-    if opts.smart {
-        add_smart(&mut drive, &roots.node(&device.name));
+    let names = vec![device.name.clone()];
+    let mut described = in_time::described(roots, names, in_time::PATIENCE).pop()?;
+    if opts.smart && described.answers {
+        add_smart(&mut described.drive, &roots.node(&device.name));
     }
-    Some(drive)
+    Some(described.drive)
 }
 
 /// Who a disk is and its size, as the kernel and udev tell. It is not opened: one that fails, or whose server has
@@ -168,14 +165,14 @@ fn is_left_out(device: &Device) -> bool {
     virtual_and_empty || unused_loop || hidden || identity::is_side_area(device)
 }
 
-/// All but the health.
-fn describe(device: &Device, usage: &Usage) -> Drive {
+/// All but the health; without what the drive itself must answer, unless it `answers`.
+fn describe(device: &Device, usage: &Usage, answers: bool) -> Drive {
     let identity = Identity::of(device);
     let transport = kind::transport(device);
     let kind = kind::kind(device, &transport, &identity);
     let served = served_on(device);
     let kind = if served.is_some() { DriveKind::Simulated } else { kind };
-    let partitions = partitions::partitions(device, usage);
+    let partitions = partitions::partitions(device, usage, answers);
     let flag = |attr: &str| device.attr(attr).as_deref() == Some("1");
     let sector = |attr: &str| device.number_attr(attr).unwrap_or(512);
     Drive {
@@ -194,9 +191,12 @@ fn describe(device: &Device, usage: &Usage) -> Drive {
         scheduler: device.attr("queue/scheduler").map(|all| active_scheduler(&all)),
         removable: flag("removable"),
         read_only: flag("ro"),
-        temperature_c: temperature::temperature_c(device),
+        temperature_c: answers.then(|| temperature::temperature_c(device)).flatten(),
         health: Health { note: Some("health was not asked for".to_string()), ..Health::default() },
-        content: if partitions.is_empty() { content::content(device, usage) } else { None },
+        content: match partitions.is_empty() {
+            true => content::content(device, usage, answers),
+            false => None,
+        },
         mounts: usage.places(&device.name),
         partitions,
         backing: match below(&device.dir) {

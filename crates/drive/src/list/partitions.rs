@@ -7,18 +7,18 @@ use crate::roots::list_dir;
 use drivescope_model::drive::Partition;
 
 /// Partitions of a disk in order of their start.
-pub(crate) fn partitions(disk: &Device, usage: &Usage) -> Vec<Partition> {
+pub(crate) fn partitions(disk: &Device, usage: &Usage, answers: bool) -> Vec<Partition> {
     let mut found: Vec<Partition> = list_dir(&disk.dir)
         .iter()
         .filter(|name| disk.dir.join(name).join("partition").exists())
         .filter_map(|name| Device::open(disk.roots, name))
-        .map(|part| partition(disk, &part, usage))
+        .map(|part| partition(disk, &part, usage, answers))
         .collect();
     found.sort_by_key(|part| part.start_bytes);
     found
 }
 
-fn partition(disk: &Device, part: &Device, usage: &Usage) -> Partition {
+fn partition(disk: &Device, part: &Device, usage: &Usage, answers: bool) -> Partition {
     // sysfs counts 512-byte sectors whatever the sector of the drive.
     let start_bytes = part.number_attr::<u64>("start").unwrap_or(0).saturating_mul(512);
     let behind = misaligned_bytes(
@@ -32,7 +32,7 @@ fn partition(disk: &Device, part: &Device, usage: &Usage) -> Partition {
         start_bytes,
         size_bytes: part.size_bytes(),
         misaligned_bytes: 0,
-        content: content(part, usage),
+        content: content(part, usage, answers),
         mounts: usage.places(&part.name),
     };
     if found.is_extended() { found } else { Partition { misaligned_bytes: behind, ..found } }
@@ -78,7 +78,7 @@ mod tests {
         fake.mounts(&["1 0 259:1 / / rw - ext4 /dev/nvme0n1p1 rw"]);
         fake.file("run/udev/data/b259:2", "E:ID_FS_TYPE=swap\n");
         let disk = Device::open(&fake.roots, "nvme0n1").unwrap();
-        let found = partitions(&disk, &Usage::of(&fake.roots));
+        let found = partitions(&disk, &Usage::of(&fake.roots), true);
         let [first, second] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((first.name.as_str(), first.start_bytes), ("nvme0n1p2", 63 * 512));
         assert_eq!((first.size_bytes, first.misaligned_bytes), (1 << 20, 3584));
@@ -98,7 +98,7 @@ mod tests {
         fake.partition("sda", 5, (8, 5), 501_760, 1_000_000);
         fake.partition("sda", 6, (8, 6), 1_501_761, 8192);
         let disk = Device::open(&fake.roots, "sda").unwrap();
-        let found = partitions(&disk, &Usage::default());
+        let found = partitions(&disk, &Usage::default(), true);
         let behind: Vec<u64> = found.iter().map(|part| part.misaligned_bytes).collect();
         assert_eq!(behind, [0, 0, 512], "{found:?}");
         assert_eq!(found.iter().filter(|part| part.is_extended()).count(), 1);
@@ -111,7 +111,7 @@ mod tests {
         fake.partition("sda", 1, (8, 1), 2048, 2048);
         fake.attrs("sda", &[("alignment_offset", "-1")]);
         let disk = Device::open(&fake.roots, "sda").unwrap();
-        assert_eq!(partitions(&disk, &Usage::default())[0].misaligned_bytes, 0);
+        assert_eq!(partitions(&disk, &Usage::default(), true)[0].misaligned_bytes, 0);
     }
 
     proptest! {

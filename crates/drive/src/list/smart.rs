@@ -2,6 +2,7 @@
 
 use super::smart_report::{Report, parse};
 use drivescope_model::drive::DriveKind;
+use drivescope_model::units::Bytes;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,6 +14,9 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How often to look whether smartctl has ended.
 const POLL: Duration = Duration::from_millis(5);
+
+/// More than any report has: a program that never stops must not fill the memory.
+const OUTPUT_BYTES_MAX: u64 = 16 << 20;
 
 /// Where smartctl is when it is not on the path of an ordinary user.
 const SYSTEM_DIRS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
@@ -71,7 +75,7 @@ fn capture(mut command: Command, timeout: Duration) -> Result<Vec<u8>, String> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| format!("could not be started ({e})"))?;
-    let mut stdout = child.stdout.take().expect("stdout is piped");
+    let mut stdout = child.stdout.take().expect("stdout is piped").take(OUTPUT_BYTES_MAX);
     let (send, receive) = mpsc::channel();
     // A thread, because a full pipe would stop the program before its end.
     let reader = std::thread::Builder::new().spawn(move || {
@@ -102,6 +106,9 @@ fn capture(mut command: Command, timeout: Duration) -> Result<Vec<u8>, String> {
         }
     }
     match answer {
+        Ok(Ok(output)) if output.len() as u64 == OUTPUT_BYTES_MAX => {
+            Err(format!("printed more than {}", Bytes(OUTPUT_BYTES_MAX)))
+        }
         Ok(Ok(output)) => Ok(output),
         Ok(Err(e)) => Err(format!("could not be read ({e})")),
         Err(_) => Err("ended without closing its output".to_string()),
@@ -133,6 +140,12 @@ mod tests {
         let closed = "exec sleep 600 >&-";
         let error = capture(shell(closed), Duration::from_millis(50)).unwrap_err();
         assert!(error.contains("did not end"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_prints_for_ever_is_cut_off() {
+        let error = capture(shell("exec yes"), TIMEOUT).unwrap_err();
+        assert_eq!(error, "printed more than 16.8 MB");
     }
 
     #[test]
