@@ -1,6 +1,6 @@
 //! `sim mount`: what any program sees of a served drive, how it ends, and what stays.
 
-use super::guards::tool;
+use super::guards::{Loop, image_of_noise, tool};
 use super::is_privileged;
 use super::served::{Fs, Served, can_serve};
 use crate::support::json::{array, text};
@@ -313,6 +313,27 @@ fn a_program_that_is_killed_while_it_starts_waits_for_nothing() {
         assert_eq!(starting.end().signal(), Some(9));
     }
     Served::start(&scratch, &[FLASH, "drive", "--block"]).interrupt().end().code(0);
+}
+
+/// The kernel tells which file a loop device shows; to ask the file itself is to wait for its server.
+#[test]
+fn a_server_that_stands_still_holds_up_no_run_on_another_loop_device() {
+    if !can_serve(true) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(device) = Loop::attach(&image_of_noise(&scratch, 8), &[]) else { return };
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    served.signal(Signal::STOP);
+    let mut looking = scratch.call(&["run", "--dry-run", &device.node]).start();
+    let has_ended = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        !looking.is_alive()
+    });
+    served.signal(Signal::CONT);
+    looking.end().code(0);
+    assert!(has_ended, "it waited for the server of another device");
+    served.interrupt().end().code(0);
 }
 
 #[test]

@@ -104,9 +104,10 @@ impl Backing {
         let told = Kernels::of(roots, name).map(|kernels| kernels.file);
         // An overlay has no device of its own.
         let may_be_layered = told.is_none_or(|(system, _)| split_dev(system).0 == 0);
+        let below = may_be_layered.then(|| file_below(roots, Path::new(&path))).flatten();
+        // Only now: where it is no overlay, a server that never answers may have the file.
         let is_it = || told.is_none_or(|told| number_of(&path) == Some(told));
-        let below = (may_be_layered && is_it()).then(|| file_below(roots, Path::new(&path)));
-        let below = below.flatten().and_then(|file| number_of(&file));
+        let below = below.filter(|_| is_it()).and_then(|file| number_of(&file));
         Some(Self { name: path, told, below })
     }
 
