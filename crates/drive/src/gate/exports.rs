@@ -52,10 +52,16 @@ fn told(what: &str, by: &str, shown: &Path) -> Use {
     Use::new(format!("{what} is given to others by the kernel's {by}"), format!("cat {shown}"))
 }
 
+/// Whether a device has the target's bytes, or is what it is built of: whoever is given a whole disk may have the
+/// volumes on it that this machine has found too.
+fn is_ours(family: &Family, name: &str) -> bool {
+    family.has(name) || family.below.contains(name)
+}
+
 /// What of the target a path means.
 fn what_of(roots: &Roots, family: &Family, path: &Path) -> Option<String> {
     if let Some(name) = roots.block_of_node(path) {
-        return family.has(&name).then(|| family.describe(roots, &name));
+        return is_ours(family, &name).then(|| family.describe(roots, &name));
     }
     let is_file = fs::metadata(path).is_ok_and(|found| family.has_file(&found));
     if is_file {
@@ -64,7 +70,7 @@ fn what_of(roots: &Roots, family: &Family, path: &Path) -> Option<String> {
     // A whole controller, `/dev/nvme0`, with all its namespaces.
     let controller = path.file_name()?.to_str().filter(|name| name.starts_with("nvme"))?;
     let is_of_it = |name: &&String| name.starts_with(&format!("{controller}n"));
-    family.members().find(is_of_it).map(|name| family.describe(roots, name))
+    family.members().chain(&family.below).find(is_of_it).map(|name| family.describe(roots, name))
 }
 
 fn is_on(dir: &Path) -> bool {
@@ -132,8 +138,8 @@ fn xen(roots: &Roots, family: &Family) -> Vec<Use> {
         let (major, minor) = text.split_once(':')?;
         let number = |text| u32::from_str_radix(text, 16).ok();
         let device = roots.block_name((number(major)?, number(minor)?))?;
-        let is_ours = family.has(&device);
-        is_ours.then(|| told(&family.describe(roots, &device), "back end of Xen", &shown))
+        is_ours(family, &device)
+            .then(|| told(&family.describe(roots, &device), "back end of Xen", &shown))
     };
     list_dir(&all).into_iter().filter_map(of).collect()
 }

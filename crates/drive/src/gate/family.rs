@@ -59,7 +59,7 @@ impl Family {
             let is_on_disk = upper.starts_with("loop") && disk.as_deref() == Some(under);
             is_on_disk && !meet(&bytes, &range(roots, upper))
         };
-        let above = above(roots, &shared, &is_apart);
+        let above = above(roots, &with_origins(roots, &shared, &below), &is_apart);
         let shown = same.iter().chain(&twins).chain(&below);
         let files = shown.flat_map(|name| files_of(roots, name)).collect();
         let chip = main_area(roots, &disk_of(roots, target));
@@ -188,6 +188,24 @@ fn held_by(roots: &Roots, name: &str) -> Vec<String> {
         Some(Below::Devices(names)) => names,
         _ => Vec::new(),
     }
+}
+
+/// With what holds the contents of volumes of LVM that have snapshots (`vg-lv-real`): what is overwritten in such a
+/// volume moves into its snapshots, which are lost when they overflow. A snapshot itself keeps its own changes.
+fn with_origins(
+    roots: &Roots,
+    shared: &BTreeSet<String>,
+    below: &BTreeSet<String>,
+) -> BTreeSet<String> {
+    let is_real = |name: &String| {
+        let uuid = roots.block_dir(name).and_then(|dir| read_text(dir.join("dm/uuid")));
+        uuid.is_some_and(|uuid| uuid.starts_with("LVM-") && uuid.ends_with("-real"))
+    };
+    let origins = below.iter().filter_map(|name| match held_by(roots, name).as_slice() {
+        [only] if is_real(only) => Some(only.clone()),
+        _ => None,
+    });
+    shared.iter().cloned().chain(origins).collect()
 }
 
 /// Everything built on `lower`, directly or over other devices, each with what it lies on, unless `is_apart` says
@@ -422,6 +440,31 @@ mod tests {
         for target in ["md0", "dm-0"] {
             let family = Family::of(&fake.roots, target);
             assert_eq!(names(&family.twins), ["loop1", "loop2"], "{target}");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_is_built_on_its_volume_and_not_the_other_way_round() {
+        let fake = Fake::two_disks();
+        let volumes: [(&str, &str, &[&str]); 5] = [
+            ("vg-lv-real", "LVM-vvvvoooo-real", &["sda1"]),
+            ("vg-lv", "LVM-vvvvoooo", &["dm-0"]),
+            ("vg-snap-cow", "LVM-vvvvssss-cow", &["sda1"]),
+            ("vg-snap", "LVM-vvvvssss", &["dm-0", "dm-2"]),
+            ("vg-other", "LVM-vvvvtttt", &["sda1"]),
+        ];
+        for (minor, (label, uuid, lower)) in (0..).zip(volumes) {
+            let name = format!("dm-{minor}");
+            fake.disk(&format!("virtual/block/{name}"), (253, minor), GIB);
+            fake.attrs(&name, &[("dm/name", label), ("dm/uuid", uuid)]);
+            fake.slaves(&name, lower);
+        }
+        let family = Family::of(&fake.roots, "dm-1");
+        assert_eq!(family.above.keys().collect::<Vec<_>>(), ["dm-3"]);
+        assert_eq!(family.describe(&fake.roots, "dm-3"), "dm-3 (vg-snap) on dm-0");
+        for free in ["dm-3", "dm-4"] {
+            let family = Family::of(&fake.roots, free);
+            assert!(family.above.is_empty(), "{free}: {family:?}");
         }
     }
 

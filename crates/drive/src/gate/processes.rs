@@ -151,6 +151,29 @@ mod tests {
         assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);
     }
 
+    /// The host of virtual machines finds volumes on their disks, and makes them its own.
+    #[test]
+    fn a_program_that_writes_what_the_target_is_built_of_refuses() {
+        let fake = opened("02100002");
+        fake.partition("gate-sdx", 1, (8, 1), 2048, 2048);
+        fake.disk("virtual/block/md5", (9, 5), 1 << 20);
+        fake.slaves("md5", &["gate-sdx1"]);
+        fake.disk("virtual/block/dm-7", (253, 7), 1 << 20);
+        fake.slaves("dm-7", &["md5"]);
+        let check = outcome(&fake, "dm-7");
+        assert_eq!(check.outcome, Outcome::Refused);
+        let words = "qemu-system (process 812) has gate-sdx (below dm-7) open for writing";
+        assert_eq!(check.evidence, words);
+        fake.file("proc/812/comm", "mdmon\n");
+        assert_eq!(outcome(&fake, "dm-7").outcome, Outcome::Ok, "it writes no contents");
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Refused, "but to its own members");
+        fake.file("proc/812/comm", "qemu-nbd\n");
+        fake.attrs("gate-sdx", &[("pid", "812")]);
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok, "it is what it connects");
+        fake.attrs("gate-sdx", &[("pid", "813")]);
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Refused);
+    }
+
     /// Of its first thread, which has ended, nothing is left but an empty list.
     #[test]
     fn a_program_whose_first_thread_has_ended_is_told_by_the_others() {

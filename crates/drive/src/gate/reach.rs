@@ -73,13 +73,38 @@ impl Look<'_> {
         let found = names.iter().filter_map(|fd| {
             let device = self.behind(&self.dir.join("fd").join(fd))?;
             let command = format!("ls -l /proc/{}/fd", self.process);
-            Some(self.open(device, "open for writing", self.writes(fd), command))
+            let writes = self.writes(fd) && !self.keeps_it_running(&device);
+            Some(self.open(device, "open for writing", writes, command))
         });
         found.collect()
     }
 
     fn open(&self, device: String, how: &'static str, writes: bool, command: String) -> Open {
+        let is_below = device.split(' ').next().is_some_and(|name| self.is_only_below(name));
+        let device = match is_below {
+            true => format!("{device} (below {})", self.family.target),
+            false => device,
+        };
         Open { process: self.process.to_string(), device, how, writes, command }
+    }
+
+    /// Whether a device has the target's bytes, or is what it is built of: a virtual machine may have the whole disk
+    /// on which this machine has found volumes, arrays or partitions.
+    fn concerns(&self, name: &str) -> bool {
+        self.family.has(name) || self.is_only_below(name)
+    }
+
+    fn is_only_below(&self, name: &str) -> bool {
+        !self.family.has(name) && self.family.below.contains(name)
+    }
+
+    /// Whether a program has a device open because there would be none without it, and changes no contents: the one
+    /// that connects a network block device, and what keeps the records of Intel's and DDF arrays on their members.
+    fn keeps_it_running(&self, device: &str) -> bool {
+        let of_device = self.roots.block_dir(device).and_then(|dir| read_text(dir.join("pid")));
+        let comm = || read_text(self.dir.join("comm"));
+        of_device.as_deref() == Some(self.process)
+            || (self.is_only_below(device) && comm().as_deref() == Some("mdmon"))
     }
 
     /// What of the target a link of procfs leads to. The number is what counts; a link without anything behind it
@@ -95,12 +120,12 @@ impl Look<'_> {
         match FileType::from_raw_mode(found.stx_mode.into()) {
             FileType::BlockDevice => {
                 let name = self.roots.block_name((found.stx_rdev_major, found.stx_rdev_minor));
-                name.filter(|name| self.family.has(name))
+                name.filter(|name| self.concerns(name))
             }
             FileType::CharacterDevice => {
                 let (number, shown) = ((found.stx_rdev_major, found.stx_rdev_minor), self.roots);
                 let (node, disks) = past_the_block_layer(shown, number)?;
-                let disk = disks.into_iter().find(|disk| self.family.has(disk))?;
+                let disk = disks.into_iter().find(|disk| self.concerns(disk))?;
                 Some(format!("{disk} (by {node})"))
             }
             FileType::RegularFile => {
@@ -113,7 +138,7 @@ impl Look<'_> {
     }
 
     fn named(&self, path: &Path) -> Option<String> {
-        self.roots.block_of_node(path).filter(|name| self.family.has(name))
+        self.roots.block_of_node(path).filter(|name| self.concerns(name))
     }
 
     fn writes(&self, fd: &str) -> bool {

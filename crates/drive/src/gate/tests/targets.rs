@@ -91,6 +91,24 @@ fn what_others_use_does_not_make_a_device_busy() {
     }
 }
 
+/// A whole disk may be given to another machine while this one has found the volumes on it.
+#[test]
+fn what_a_device_is_built_of_counts_when_it_is_given_away() {
+    for kind in &KINDS {
+        let machine = blank(kind);
+        let namespace = "sys/kernel/config/nvmet/subsystems/nqn.1/namespaces/1";
+        machine.fake.file(&format!("{namespace}/device_path"), "/dev/sde");
+        machine.fake.file(&format!("{namespace}/enable"), "1");
+        let record = machine.confirmed(WriteLevel::SameBytes);
+        match machine.fake.roots.block_dir("sde").unwrap().join("holders").exists() {
+            true => {
+                refused(&record, "holders", "sde is given to others by the kernel's NVMe target")
+            }
+            false => allowed(&record),
+        }
+    }
+}
+
 #[test]
 fn a_loop_device_is_named_by_its_size_and_free_although_its_file_lies_on_the_system_disk() {
     let machine = Machine::of(&KINDS[4]);
