@@ -2,6 +2,7 @@
 //! and file systems on several devices.
 
 mod btrfs;
+mod configured;
 mod durable;
 mod overlay;
 
@@ -118,7 +119,7 @@ pub(crate) fn system_devices(roots: &Roots) -> BTreeSet<String> {
     system_stacks(roots).into_iter().flat_map(|stack| stack.names).collect()
 }
 
-/// What lies below the system, as this process and the first one see it.
+/// What lies below the system, as this process and the first one see it, and what is mounted for it on demand.
 fn system_stacks(roots: &Roots) -> Vec<Stack> {
     let below = |table: Vec<Mount>| {
         let mut walk = Walk::new(roots, &table);
@@ -133,7 +134,10 @@ fn system_stacks(roots: &Roots) -> Vec<Stack> {
         }
         walk.stack
     };
-    [mounts(roots), mounts_of_init(roots)].into_iter().map(below).collect()
+    let own = mounts(roots);
+    let waiting = configured::devices(roots, &own);
+    let waiting = waiting.iter().map(|name| stack_of_name(roots, name)).collect::<Vec<_>>();
+    [own, mounts_of_init(roots)].into_iter().map(below).chain(waiting).collect()
 }
 
 /// Kernel names of the devices a mounted file system is on, its journal included, without what lies below them.
