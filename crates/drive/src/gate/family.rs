@@ -190,8 +190,8 @@ fn held_by(roots: &Roots, name: &str) -> Vec<String> {
     }
 }
 
-/// With what holds the contents of volumes of LVM that have snapshots (`vg-lv-real`): what is overwritten in such a
-/// volume moves into its snapshots, which are lost when they overflow. A snapshot itself keeps its own changes.
+/// With what holds the contents of volumes of LVM that have snapshots (`vg-lv-real`): what is overwritten in such
+/// a volume moves into its snapshots, which are lost when they overflow. A snapshot itself keeps its own changes.
 fn with_origins(
     roots: &Roots,
     shared: &BTreeSet<String>,

@@ -88,8 +88,8 @@ impl Look<'_> {
         Open { process: self.process.to_string(), device, how, writes, command }
     }
 
-    /// Whether a device has the target's bytes, or is what it is built of: a virtual machine may have the whole disk
-    /// on which this machine has found volumes, arrays or partitions.
+    /// Whether a device has the target's bytes, or is what it is built of: a virtual machine may have the whole
+    /// disk on which this machine has found volumes, arrays or partitions.
     fn concerns(&self, name: &str) -> bool {
         self.family.has(name) || self.is_only_below(name)
     }
@@ -98,8 +98,9 @@ impl Look<'_> {
         !self.family.has(name) && self.family.below.contains(name)
     }
 
-    /// Whether a program has a device open because there would be none without it, and changes no contents: the one
-    /// that connects a network block device, and what keeps the records of Intel's and DDF arrays on their members.
+    /// Whether a program has a device open because there would be none without it, and changes no contents: the
+    /// one that connects a network block device, and what keeps the records of Intel's and DDF arrays on their
+    /// members.
     fn keeps_it_running(&self, device: &str) -> bool {
         let of_device = self.roots.block_dir(device).and_then(|dir| read_text(dir.join("pid")));
         let comm = || read_text(self.dir.join("comm"));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// A disk that sleeps needs ten seconds until it turns; one in trouble may not answer before the kernel gives it up.
+/// A disk that sleeps needs ten seconds until it turns; one in trouble may not answer before the kernel gives up.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A drive as far as it could be described.

@@ -5,8 +5,8 @@ use crate::mounts::{Mount, path_of};
 use crate::roots::Roots;
 use std::path::{Path, PathBuf};
 
-/// What `/etc/fstab` (fstab(5)) has for places of the system on which nothing is mounted now, by kernel name. What is
-/// mounted tells itself where it lies: a copy of a disk has the same identifiers.
+/// What `/etc/fstab` (fstab(5)) has for places of the system on which nothing is mounted now, by kernel name. What
+/// is mounted tells itself where it lies: a copy of a disk has the same identifiers.
 pub(super) fn devices(roots: &Roots, mounted: &[Mount]) -> Vec<String> {
     let text = std::fs::read(roots.etc.join("fstab")).unwrap_or_default();
     let is_mounted =
