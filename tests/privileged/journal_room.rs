@@ -1,11 +1,11 @@
 //! The disk that holds the restore journal has no room any more, or fails, while a run goes on: after the
 //! look that would have refused it. The target keeps its contents, and the run says what happened.
 
-use super::guards::{Loop, Mount, image_with, take_room};
+use super::guards::{Loop, Mount, image_with, take_room, tool};
 use super::originals::{ENDLESS, Target, WRITES};
 use super::stamps::wait_for_writes;
 use crate::support::json::{findings, statuses, test_of, text};
-use crate::support::{Ended, Running, Scratch};
+use crate::support::{Call, Ended, Running, Scratch};
 use rustix::process::Signal;
 
 const MIB: u64 = 1 << 20;
@@ -120,11 +120,56 @@ fn a_journal_disk_that_fails_while_patterns_are_written() {
     }
 }
 
+/// A run that is stopped with patterns on its target, when the disk of its journal has failed in this way.
+fn stopped_without_a_journal_disk(end: [&str; 4], words: &[&str], is_changed: bool) {
+    let Some(target) = Target::new() else { return };
+    let Some(disk) = JournalDisk::new("mkfs.ext4") else { return };
+    let with = |call: Call| call.env("XDG_STATE_HOME", &disk.mount.point);
+    let running = with(target.call(&[ENDLESS, &["--test=transfer,align"]])).start();
+    target.wait_for_patterns();
+    tool(end[0], &[&end[1..], &[&disk.mount.point]].concat()).expect("the file system is ours");
+    running.signal(Signal::INT);
+    let run = running.end().code(4).json();
+    assert_eq!(statuses(&run), [("transfer", "failed"), ("align", "skipped")]);
+    assert!(!findings(&run).contains(&"F017"), "no fault of the drive");
+    for test in ["transfer", "align"] {
+        let reason = text(&test_of(&run, test)["reason"]);
+        for part in words {
+            assert!(reason.contains(part), "'{part}' is missing in {test}: {reason}");
+        }
+        let says_so = test == "align" && reason.contains("does not have its contents back");
+        assert_eq!(says_so, test == "align" && is_changed, "{reason}");
+    }
+    assert_eq!(target.is_changed(), is_changed);
+    // With that disk in order again.
+    let JournalDisk { mount, _device: device, _scratch: scratch } = disk;
+    drop(mount);
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let restore = target.scratch.call(&["restore"]).env("XDG_STATE_HOME", &mount.point);
+    restore.end().code(0);
+    target.must_be_whole("after restore");
+}
+
+/// Who asks what became of the run must not take that for the end of one whose contents are back.
+#[test]
+fn contents_that_are_not_back_count_more_than_a_signal() {
+    let end = ["xfs_io", "-x", "-c", "shutdown"];
+    let words = ["are only in the journal", "drivescope restore"];
+    stopped_without_a_journal_disk(end, &words, true);
+}
+
+#[test]
+fn a_journal_that_cannot_be_removed_is_not_told_as_contents_that_are_lost() {
+    let end = ["mount", "-o", "remount,abort", "--"];
+    let words = ["cannot remove the journal", "everything back", "drivescope restore"];
+    stopped_without_a_journal_disk(end, &words, false);
+}
+
 /// A disk whose file lies on another and is larger than that has room for.
 fn thin(scratch: Scratch, below: &JournalDisk) -> Option<JournalDisk> {
     let image = below.mount.text("thin");
     let file = std::fs::File::create(&image).expect("it is ours");
     file.set_len(128 * MIB).expect("file systems have sparse files");
-    super::guards::tool("mkfs.ext4", &["-q", "-F", &image]).ok()?;
+    tool("mkfs.ext4", &["-q", "-F", &image]).ok()?;
     JournalDisk::over(scratch, &image)
 }

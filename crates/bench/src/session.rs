@@ -211,7 +211,8 @@ impl<'a> Session<'a> {
             return TestResult::empty(planned.test, TestStatus::Skipped, Some(reason.clone()));
         }
         if let Some(reason) = self.lost() {
-            return TestResult::empty(planned.test, TestStatus::Skipped, Some(reason));
+            let reason = Some(reason.to_string());
+            return TestResult::empty(planned.test, TestStatus::Skipped, reason);
         }
         self.emit(Event::TestStarted { test: planned.test, seconds: planned.cost.seconds });
         self.test = TestClock {

@@ -22,7 +22,7 @@ pub struct Keeping<'a> {
     told: Box<dyn FnMut(Step) + 'a>,
     /// What is saved, once something was.
     originals: Option<Originals>,
-    /// Why something is not back.
+    /// Why something is not back, or a journal is left that is not needed.
     lost: Option<String>,
 }
 
@@ -90,15 +90,17 @@ impl Session<'_> {
         });
         held.store(false, Ordering::Release);
         let Err(error) = back else { return end };
-        *lost = Some(error.to_string());
+        *lost = Some(match &error {
+            JournalError::Remains { .. } => error.to_string(),
+            _ => format!("the target does not have its contents back: {error}"),
+        });
         let before = end.err().map(|error| error.to_string());
         Err(BenchError::Journal { error, before: before.unwrap_or_default() })
     }
 
-    /// Why no further test may run: the target does not have its contents back.
-    pub(super) fn lost(&self) -> Option<String> {
-        let why = self.keeping.as_ref()?.lost.as_ref()?;
-        Some(format!("the target does not have its contents back: {why}"))
+    /// Why no further test may run: the target waits for `drivescope restore`.
+    pub fn lost(&self) -> Option<&str> {
+        self.keeping.as_ref()?.lost.as_deref()
     }
 }
 

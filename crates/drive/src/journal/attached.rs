@@ -151,16 +151,20 @@ pub fn begin(
     settings: Settings,
 ) -> Result<Journal<StateFolder>, JournalError> {
     check_place(roots, folder, target)?;
-    check_alone(roots, target)?;
+    check_names(roots, target)?;
     refuse_open(roots, &stack_of_name(roots, target), folder)?;
     let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, error))?;
     Ok(Journal::new(made, disk, settings))
 }
 
 /// Refuses a device beside which another one tells the same names and size: of a journal nobody could tell later
-/// to which of them its originals belong. Other ways to the same bytes are none.
-pub fn check_alone(roots: &Roots, target: &str) -> Result<(), JournalError> {
+/// to which of them its originals belong. Other ways to the same bytes are none. And one that has only a number,
+/// which nobody knows again after a boot, unless it is memory, which is gone by then.
+pub fn check_names(roots: &Roots, target: &str) -> Result<(), JournalError> {
     let Some(own) = Identity::of(roots, target) else { return Ok(()) };
+    if own.has_only_a_number() && stack_of_name(roots, target).memory_backed.is_none() {
+        return Err(JournalError::OnlyNumbered { device: target.to_string() });
+    }
     let is_double = |(name, other): &(String, Identity)| {
         name != target && own.difference(other).is_none() && !own.shows_same_bytes(other)
     };
@@ -300,7 +304,7 @@ fn difference_of_namesake(drive: &Identity, name: &str, device: &Identity) -> Op
     let what = drive.drive_difference(device)?;
     let is_namesake = match &drive.serial {
         Some(serial) => device.serial.as_ref() == Some(serial),
-        None => device.serial.is_none() && device.place == drive.place,
+        None => device.serial.is_none() && device.is_in_place_of(drive),
     };
     is_namesake.then(|| format!("{name} is like it, but {what}"))
 }

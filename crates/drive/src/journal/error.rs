@@ -43,6 +43,16 @@ pub enum JournalError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// It is needed no more, and cannot be removed.
+    #[error(
+        "cannot remove the journal {path}: {source}; its drive has everything back, but is refused as long as that file is there: see to that disk, then run drivescope restore"
+    )]
+    Remains {
+        /// The file.
+        path: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// The claimed device is not the same any more.
     #[error("{why}")]
     Changed {
@@ -142,6 +152,14 @@ pub enum JournalError {
         /// The other.
         double: String,
     },
+    /// Nothing but the kernel's number tells what it is.
+    #[error(
+        "nothing tells what {device} is but its number, which may be another device's after a boot: its contents could not be put back then; write to what it is made of, or with --write same-bytes"
+    )]
+    OnlyNumbered {
+        /// The device.
+        device: String,
+    },
     /// A drive that tells the right names, and has nothing of the run.
     #[error(
         "{device} has nothing of the run that {path} is of: {extent} are neither what was saved nor test data, and nowhere else are any; it is another drive that tells the same names, or was written since; attach the one that was written, or remove that file if nothing is missing there"
@@ -228,6 +246,18 @@ pub enum JournalError {
         /// Ranges, and why.
         what: String,
     },
+    /// The disk of the journal did not give the original contents.
+    #[error(
+        "the contents of {drive} are only in the journal {path}, which cannot be read: {what}; see to the disk of the journal, then run drivescope restore"
+    )]
+    Unread {
+        /// The drive.
+        drive: String,
+        /// The journal.
+        path: String,
+        /// Ranges, and why.
+        what: String,
+    },
     /// A command that would use a drive with an open journal.
     #[error(
         "{drive} does not have its original contents back yet; run drivescope restore --journal {path}"
@@ -247,6 +277,8 @@ impl JournalError {
             Self::Unreadable { .. }
             | Self::Unwritable { .. }
             | Self::File { .. }
+            | Self::Remains { .. }
+            | Self::Unread { .. }
             | Self::NotRestored { .. } => ErrorKind::Device,
             Self::Outside { .. }
             | Self::TooLarge { .. }

@@ -1,11 +1,11 @@
 //! Writing originals back, and making sure that they are there.
 
-use super::Disk;
 use super::buffer::Aligned;
 use super::extent::{Extent, Extents};
 use super::format::BLOCK_BYTES;
 use super::scan::Saved;
 use super::storage::JournalFile;
+use super::{Disk, JournalError};
 use std::collections::BTreeMap;
 
 /// What a restore does.
@@ -33,6 +33,8 @@ pub struct Step {
 pub(super) struct Refused {
     pub(super) extent: Extent,
     pub(super) why: String,
+    /// The journal's disk failed, not the drive.
+    pub(super) is_journals: bool,
 }
 
 /// Writes all records to the drive, syncs it, and compares what the drive then has. One range that fails
@@ -50,7 +52,7 @@ pub(super) fn give_back(
         disk.still_free()?;
         match work.original(file, saved) {
             Ok(()) => work.write(disk, saved.extent),
-            Err(why) => work.refused.push(Refused { extent: saved.extent, why }),
+            Err(why) => work.refuse(saved.extent, why, true),
         }
         work.step(Stage::Writing, saved, on);
     }
@@ -58,15 +60,17 @@ pub(super) fn give_back(
     for flushed in [disk.sync(), disk.drop_cache()] {
         if let Err(error) = flushed {
             let why = format!("the drive could not be flushed: {error}");
-            work.refused.push(Refused { extent: whole, why });
+            work.refuse(whole, why, false);
         }
     }
     work.done_bytes = 0;
     for saved in saved {
-        if let Err(why) = work.original(file, saved).and_then(|()| work.compare(disk, saved)) {
+        let original = work.original(file, saved);
+        let is_journals = original.is_err();
+        if let Err(why) = original.and_then(|()| work.compare(disk, saved)) {
             // A range whose write failed has been told already.
             if !work.refused.iter().any(|refused| overlap(refused.extent, saved.extent)) {
-                work.refused.push(Refused { extent: saved.extent, why });
+                work.refuse(saved.extent, why, is_journals);
             }
         }
         work.step(Stage::Verifying, saved, on);
@@ -98,6 +102,10 @@ impl Work {
         }
     }
 
+    fn refuse(&mut self, extent: Extent, why: String, is_journals: bool) {
+        self.refused.push(Refused { extent, why, is_journals });
+    }
+
     fn step(&mut self, stage: Stage, saved: &Saved, on: &mut dyn FnMut(Step)) {
         self.done_bytes += saved.extent.len;
         on(Step { stage, done_bytes: self.done_bytes, total_bytes: self.total_bytes });
@@ -124,7 +132,8 @@ impl Work {
             let offset = extent.offset + (index * BLOCK_BYTES) as u64;
             if let Err(error) = disk.write_at(offset, block) {
                 let extent = Extent::new(offset, block.len() as u64);
-                self.refused.push(Refused { extent, why: format!("writing failed: {error}") });
+                let why = format!("writing failed: {error}");
+                self.refused.push(Refused { extent, why, is_journals: false });
             }
         }
     }
@@ -140,8 +149,22 @@ impl Work {
     }
 }
 
+/// The error for what did not go back, and whether the drive or the journal's disk is to be seen to.
+pub(super) fn not_restored(
+    drive: String,
+    path: String,
+    refused: &[Refused],
+    besides: &str,
+) -> JournalError {
+    let what = told(refused) + besides;
+    match refused.iter().all(|refused| refused.is_journals) {
+        true => JournalError::Unread { drive, path, what },
+        false => JournalError::NotRestored { drive, path, what },
+    }
+}
+
 /// What failed, in one line: ranges that touch and failed for one reason are one.
-pub(super) fn told(refused: &[Refused]) -> String {
+fn told(refused: &[Refused]) -> String {
     const SHOWN: usize = 4;
     let mut by_reason: BTreeMap<&str, Extents> = BTreeMap::new();
     for refused in refused {
@@ -164,7 +187,8 @@ mod tests {
     use super::*;
 
     fn refused(first: u64, blocks: u64, why: &str) -> Refused {
-        Refused { extent: Extent::new(first * 4096, blocks * 4096), why: why.to_string() }
+        let extent = Extent::new(first * 4096, blocks * 4096);
+        Refused { extent, why: why.to_string(), is_journals: false }
     }
 
     #[test]

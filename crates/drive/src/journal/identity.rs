@@ -1,8 +1,9 @@
 //! Who a drive is, so that originals go back to the drive they came from and to no other.
 
+use super::port::{MADE_UP, MAPPING, attachment_of, is_same_place, place_of};
 use crate::backing_file::BackingFile;
-use crate::list::{told_by_kernel, udev};
-use crate::roots::{Roots, read_text, read_u64};
+use crate::list::told_by_kernel;
+use crate::roots::{Roots, read_u64};
 use drivescope_model::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -94,7 +95,7 @@ impl Identity {
             Some((own, others)) => {
                 own.may_be_same_file(others) && own.offset_bytes == others.offset_bytes
             }
-            None => self.place == other.place,
+            None => self.is_in_place_of(other),
         };
         let is_told = is_named(self) || is_named(other) || may_be_there;
         self.disk_bytes == other.disk_bytes && is_told && !contradicts
@@ -114,9 +115,21 @@ impl Identity {
         is_same_file || (self.wwn.is_some() && self.wwn == other.wwn)
     }
 
+    /// Whether nothing tells it from another one that has its number after it was attached anew.
+    pub(super) fn has_only_a_number(&self) -> bool {
+        let is_named = self.serial.is_some() || self.wwn.is_some();
+        let is_mapping = self.attachment.as_ref().is_some_and(|it| it.starts_with(MAPPING));
+        !is_named && self.place.starts_with(MADE_UP) && !is_mapping
+    }
+
+    /// Whether both are in one place, as far as its name tells.
+    pub(super) fn is_in_place_of(&self, other: &Self) -> bool {
+        is_same_place(&self.place, &other.place)
+    }
+
     /// In which way `other` is in another place: the file of a loop device counts more than its name.
     fn place_difference(&self, other: &Self) -> Option<String> {
-        let has_same_name = self.place == other.place;
+        let has_same_name = self.is_in_place_of(other);
         let elsewhere = || format!("its place is {}, not {}", other.place, self.place);
         let Some((own, others)) = self.file.as_ref().zip(other.file.as_ref()) else {
             let attachments = self.attachment.as_ref().zip(other.attachment.as_ref());
@@ -185,43 +198,6 @@ impl fmt::Display for Identity {
         }
         Ok(())
     }
-}
-
-fn place_of(roots: &Roots, disk: &str) -> Option<String> {
-    let dir = roots.block_dir(disk)?;
-    if let Some(file) = read_text(dir.join("loop/backing_file")) {
-        let offset = read_u64(dir.join("loop/offset")).unwrap_or(0);
-        return Some(match offset {
-            0 => format!("file {file}"),
-            offset => format!("file {file} from byte {offset}"),
-        });
-    }
-    if let Some(uuid) = read_text(dir.join("dm/uuid")).or_else(|| read_text(dir.join("md/uuid"))) {
-        return Some(uuid);
-    }
-    // Its number is another one after a boot; its name stays.
-    if let Some(volume) = roots.block_number(disk).and_then(|it| udev::zfs_volume(roots, it)) {
-        return Some(format!("ZFS volume {volume}"));
-    }
-    let sys = std::fs::canonicalize(&roots.sys).ok()?;
-    let path = dir.strip_prefix(sys).ok()?.to_str()?;
-    // A disk's letter may change from boot to boot; where it is plugged in does not.
-    let port = path.strip_suffix(&format!("/block/{disk}"));
-    Some(port.filter(|port| !port.ends_with("virtual")).unwrap_or(path).to_string())
-}
-
-/// The name of a mapping, or the number of this attachment in this boot, of a device that only has a place among
-/// those that the kernel makes up.
-fn attachment_of(roots: &Roots, disk: &str) -> Option<String> {
-    let dir = roots.block_dir(disk)?;
-    if !place_of(roots, disk)?.starts_with("devices/virtual/block/") {
-        return None;
-    }
-    if let Some(name) = read_text(dir.join("dm/name")) {
-        return Some(format!("mapping {name}"));
-    }
-    let boot = read_text(roots.proc.join("sys/kernel/random/boot_id"))?;
-    Some(format!("attachment {} of boot {boot}", read_u64(dir.join("diskseq"))?))
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ mod identity;
 mod mark;
 mod originals;
 mod place;
+mod port;
 mod recover;
 mod scan;
 mod storage;
@@ -58,7 +59,7 @@ mod writer;
 mod tests;
 
 pub use crate::backing_file::BackingFile;
-pub use attached::{Listed, OpenJournal, begin, check_alone, list, refuse_open, restore};
+pub use attached::{Listed, OpenJournal, begin, check_names, list, refuse_open, restore};
 pub use error::JournalError;
 pub use extent::Extent;
 pub use familiar::is_test_data;

@@ -2,7 +2,7 @@
 
 use super::extent::listed;
 use super::format::{self, Id};
-use super::give_back::{Step, give_back, told};
+use super::give_back::{Step, give_back, not_restored};
 use super::mark::Mark;
 use super::scan::{Contents, Originals, scan};
 use super::storage::{Folder, JournalFile, is_made};
@@ -62,11 +62,11 @@ pub fn recover<F: Folder>(
     })?;
     if !refused.is_empty() {
         let drive = originals.header.drive.to_string();
-        let mut what = told(&refused);
-        if originals.is_damaged() {
-            what += &format!("; besides, the journal is damaged: {}", damage(&originals));
-        }
-        return Err(JournalError::NotRestored { drive, path, what });
+        let besides = match originals.is_damaged() {
+            true => format!("; besides, the journal is damaged: {}", damage(&originals)),
+            false => String::new(),
+        };
+        return Err(not_restored(drive, path, &refused, &besides));
     }
     if originals.is_damaged() {
         return Err(JournalError::Damaged { path, what: damage(&originals) });
@@ -116,10 +116,15 @@ pub(super) fn remove_done<F: Folder>(
 }
 
 fn remove<F: Folder>(folder: &mut F, name: &str) -> Result<(), JournalError> {
-    folder
-        .remove(name)
-        .and_then(|()| folder.sync())
-        .map_err(|e| JournalError::of_file("remove", folder.path(name).display().to_string(), e))
+    let removed = match folder.remove(name) {
+        // Somebody was faster.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    };
+    removed.and_then(|()| folder.sync()).map_err(|source| {
+        let path = folder.path(name).display().to_string();
+        JournalError::Remains { path, source }
+    })
 }
 
 /// The error for a journal that cannot be opened.

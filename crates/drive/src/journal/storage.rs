@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Ending of a journal's name.
 pub(super) const ENDING: &str = ".journal";
@@ -100,10 +101,14 @@ impl StateFolder {
         }
     }
 
-    /// Opens a file to read it, and whether another process has it locked.
+    /// Opens a file to read it, and whether another process has it locked. It is not kept locked: whoever only
+    /// reads it is in nobody's way.
     pub(super) fn look(&self, name: &str) -> io::Result<(OpenFile, bool)> {
         let fd = self.opened(name, OFlags::RDONLY)?;
         let shared = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockShared);
+        if shared.is_ok() {
+            rustix::fs::flock(&fd, FlockOperation::Unlock)?;
+        }
         Ok((OpenFile(fd.into()), shared == Err(Errno::WOULDBLOCK)))
     }
 
@@ -237,10 +242,24 @@ fn is_own(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(rustix::fs::fstat(fd)?.st_uid == rustix::process::geteuid().as_raw())
 }
 
+/// How often a lock is asked for that another process has: one that only looks has it for a moment.
+const ATTEMPTS: u32 = 5;
+/// The time between.
+const MOMENT: Duration = Duration::from_millis(10);
+
 /// A lock of the kernel, which goes with the process. A network file system without locks has none to
 /// give; then only the exclusive claim of the drive keeps two programs apart.
 fn lock(fd: &OwnedFd) -> Result<(), Errno> {
-    match rustix::fs::flock(fd.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+    let ask = || rustix::fs::flock(fd.as_fd(), FlockOperation::NonBlockingLockExclusive);
+    let mut locked = ask();
+    for _ in 1..ATTEMPTS {
+        if locked != Err(Errno::WOULDBLOCK) {
+            break;
+        }
+        std::thread::sleep(MOMENT);
+        locked = ask();
+    }
+    match locked {
         Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         other => other,
     }
@@ -285,7 +304,12 @@ mod tests {
         assert_eq!(other.open("x.journal").unwrap_err().kind(), io::ErrorKind::WouldBlock);
         assert_eq!(folder.create("x.journal", 0).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         drop(file);
-        other.open("x.journal").unwrap();
+        // Who reads it is not who works with it.
+        let (looking, is_locked) = folder.look("x.journal").unwrap();
+        assert!(!is_locked);
+        let working = other.open("x.journal").unwrap();
+        assert!(folder.look("x.journal").unwrap().1);
+        drop((looking, working));
         other.remove("x.journal").unwrap();
         assert_eq!(folder.names().unwrap(), [""; 0]);
     }

@@ -6,7 +6,7 @@ use super::format::{
     self, APART_BYTES, BLOCK_BYTES, COMMIT_MAX, COMMITTED_AT, DATA_MAX, FIRST_RECORD, HEAD_BYTES,
     Head, Header, INTENDED_AT,
 };
-use super::give_back::{Step, give_back, told};
+use super::give_back::{Step, give_back, not_restored};
 use super::mark::{self, Mark};
 use super::recover::remove_done;
 use super::scan::Saved;
@@ -146,9 +146,7 @@ impl<F: Folder> Journal<F> {
         let drive = self.drive.to_string();
         let failed = match give_back(disk, &mut window.file, &window.saved, on) {
             Err(why) => JournalError::Taken { drive, why },
-            Ok(refused) if !refused.is_empty() => {
-                JournalError::NotRestored { drive, path, what: told(&refused) }
-            }
+            Ok(refused) if !refused.is_empty() => not_restored(drive, path, &refused, ""),
             Ok(_) => {
                 let Window { file, name, header, end, .. } = window;
                 return remove_done(&mut self.folder, file, &name, &header.id, end);

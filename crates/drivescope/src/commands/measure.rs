@@ -21,7 +21,6 @@ use drivescope_report::text;
 use drivescope_store::{Store, all_to_json, to_json};
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 
 /// One target with its plan.
@@ -63,7 +62,7 @@ struct Machine {
 
 /// Runs all jobs, one after the other; the worst outcome is the exit code. A signal counts also when it came
 /// after the last request, while contents were put back: the run is complete then, but whoever sent it must
-/// not take the call for one that went undisturbed.
+/// not take the call for one that went undisturbed. But that a drive waits for `drivescope restore` counts more.
 pub fn measure(
     jobs: Vec<Job>,
     options: &Options,
@@ -78,17 +77,24 @@ pub fn measure(
         power_save: host::power_save(&host, &roots),
     };
     let machine = Machine { host, facts, calibration: calibrate::calibrate() };
-    let mut code = Code::Ok;
+    let (mut code, mut stopped, mut waits) = (Code::Ok, false, false);
     let mut runs = Vec::new();
     let alone = jobs.len() == 1;
     for job in jobs {
-        let (run, outcome) = measure_one(job, options, store.as_mut(), signals, &machine)?;
-        code = code.max(outcome);
+        let Measured { run, outcome, waits_for_restore } =
+            measure_one(job, options, store.as_mut(), signals, &machine)?;
         runs.push(run);
-        if signals.stop.load(Ordering::Relaxed) {
-            code = code.max(Code::Interrupted);
+        waits |= waits_for_restore;
+        stopped = outcome == Code::Interrupted || signals.was_signalled();
+        if outcome != Code::Interrupted {
+            code = code.max(outcome);
+        }
+        if stopped {
             break;
         }
+    }
+    if stopped && !waits {
+        code = Code::Interrupted;
     }
     if options.json {
         match runs.as_slice() {
@@ -114,14 +120,22 @@ fn print_tables(runs: &[Run]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The run, and the exit code that it comes to.
+/// What a target came to.
+struct Measured {
+    run: Run,
+    outcome: Code,
+    /// It does not have its contents back, or has a journal left.
+    waits_for_restore: bool,
+}
+
+/// Runs the plan of one target.
 fn measure_one(
     Job { plan, target, claim, earlier }: Job,
     options: &Options,
     store: Option<&mut Store>,
     signals: &RunSignals,
     machine: &Machine,
-) -> Result<(Run, Code), Failure> {
+) -> Result<Measured, Failure> {
     let tables = !options.json && !options.table;
     if tables && !options.quiet {
         announce(&plan, &target);
@@ -160,7 +174,8 @@ fn measure_one(
             break;
         }
     }
-    let failure = session.failure().map(Code::from);
+    let (failure, waits_for_restore) =
+        (session.failure().map(Code::from), session.lost().is_some());
     let closed = session.close();
     listener.join().expect("the listener does not panic");
     let (run, kept) = document.into_inner().conclude();
@@ -175,7 +190,7 @@ fn measure_one(
     if tables {
         conclude(&run, options, kept);
     }
-    Ok((run, outcome))
+    Ok(Measured { run, outcome, waits_for_restore })
 }
 
 /// The first lines: what will happen to which drive.

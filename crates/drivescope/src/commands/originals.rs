@@ -27,7 +27,7 @@ pub fn check(jobs: &[Job]) -> Result<(), Failure> {
         let folder = Path::new(&restores.journal);
         if let Some(name) = job.target.stack().names.first() {
             journal::check_place(&roots, folder, name)?;
-            journal::check_alone(&roots, name)?;
+            journal::check_names(&roots, name)?;
         }
         journal::check_writable(folder)?;
         journal::check_room(folder, restores.journal_bytes)?;

@@ -95,6 +95,25 @@ fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
     assert_eq!(world.folder().names().unwrap().len(), 1);
 }
 
+/// Who reads that must see to the right disk.
+#[test]
+fn a_journal_that_cannot_be_read_is_no_fault_of_the_drive() {
+    let world = World::new(Faults::default());
+    let original = world.contents();
+    let mut disk = world.disk();
+    let mut writer = journal(&world);
+    writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
+    world.set_faults(Faults { journal_unread: true, ..Faults::default() });
+    let error = writer.finish(&mut disk, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, JournalError::Unread { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Device);
+    let error = error.to_string();
+    assert!(error.contains("bad place") && error.contains("disk of the journal"), "{error}");
+    world.set_faults(Faults::default());
+    recover_all(&world).unwrap();
+    assert!(world.contents() == original);
+}
+
 #[test]
 fn a_drive_that_is_used_right_before_the_first_write_is_left_alone() {
     let world = World::new(Faults::default());

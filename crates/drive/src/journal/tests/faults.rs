@@ -37,6 +37,8 @@ pub struct Faults {
     pub lying_step: Option<u64>,
     /// Removing a journal fails.
     pub removal_fails: bool,
+    /// Journals cannot be read any more.
+    pub journal_unread: bool,
     /// Journals take so many bytes and no more.
     pub journal_room: Option<u64>,
     /// Making a journal fails where its space is not there.

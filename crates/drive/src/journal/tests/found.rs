@@ -188,6 +188,31 @@ fn what_a_volume_lies_on_is_refused_as_the_volume() {
     }
 }
 
+/// After a boot its originals could go back to nothing.
+#[test]
+fn what_has_only_a_number_takes_no_patterns() {
+    let fake = machine();
+    fake.file("proc/sys/kernel/random/boot_id", "first\n");
+    let names = ["nbd0", "md5", "md6", "dm-0", "dm-1", "zram0"];
+    for (minor, name) in (0..).zip(names) {
+        fake.disk(&format!("virtual/block/{name}"), (240, minor), GIB);
+        fake.attrs(name, &[("diskseq", "7")]);
+    }
+    fake.attrs("md6", &[("md/uuid", "6c0c6c2f-9e1d-4a3e-8b5a-0123456789ab")]);
+    fake.attrs("dm-0", &[("dm/name", "one")]);
+    fake.attrs("dm-1", &[("dm/uuid", "LVM-x")]);
+    let image = fake.path("image");
+    std::fs::write(&image, "x").unwrap();
+    add_loop(&fake, 5, &image, 0, GIB);
+    for name in names.into_iter().chain(["sda", "sda1", "loop5"]) {
+        let checked = crate::journal::check_names(&fake.roots, name).map_err(|e| e.to_string());
+        match ["nbd0", "md5"].contains(&name) {
+            false => assert_eq!(checked, Ok(()), "{name}"),
+            true => assert!(checked.unwrap_err().contains("but its number"), "{name}"),
+        }
+    }
+}
+
 #[test]
 fn another_file_of_the_same_name_is_not_the_drive() {
     let fake = machine();

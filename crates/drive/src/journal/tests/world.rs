@@ -440,6 +440,9 @@ impl JournalFile for SimFile {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let state = self.world.0.borrow();
         state.still_on()?;
+        if state.faults.journal_unread {
+            return Err(io::Error::other("bad place"));
+        }
         let wanted = offset as usize..offset as usize + buffer.len();
         let there = state.files[self.file].now.get(wanted);
         buffer.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
