@@ -190,7 +190,8 @@ fn announce(plan: &Plan, target: &Target) {
 /// The last lines: what was noticed, what the drive suits, where the run is kept.
 fn conclude(run: &Run, options: &Options, kept: Kept) {
     let style = output::style();
-    for section in [text::findings(&run.findings, style), text::verdicts_of(run, style)] {
+    let findings = text::findings(&run.findings, style);
+    for section in [findings, text::verdicts_of(run, style), text::price(run, style)] {
         if !section.trim().is_empty() {
             output::print_line(&format!("\n{section}"));
         }
