@@ -17,7 +17,7 @@ use drivescope_model::findings::{Finding, Severity};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
-use drivescope_report::{clean, text};
+use drivescope_report::{WIDTH, clean, text, wrap};
 use drivescope_store::{Store, all_to_json, to_json};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -151,7 +151,7 @@ fn measure_one(
         session = session.with_keeping(keeping);
     }
     document.borrow_mut().begin_with(session.findings());
-    if !options.quiet {
+    if tables && !options.quiet {
         warn(session.findings());
     }
     for (index, planned) in plan.tests.iter().enumerate() {
@@ -194,8 +194,8 @@ fn announce(plan: &Plan, target: &Target) {
 fn warn(findings: &[Finding]) {
     for finding in findings.iter().filter(|finding| finding.severity == Severity::Invalid) {
         let Finding { id, evidence, remedy, .. } = finding;
-        let note = format!("no number will be a drive's: {evidence} ({id}). {remedy}");
-        output::note(&format!("drivescope: note: {}", clean(&note)));
+        let warning = format!("no number will be a drive's: {evidence} ({id}). {remedy}");
+        output::print_line(&wrap(&clean(&warning), WIDTH, 2));
     }
 }
 
