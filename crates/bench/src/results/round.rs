@@ -178,6 +178,12 @@ impl CoresTaken {
         Self { others_ns, programs_ns, steal_ns: all.steal_ns, total_ns: all.total_ns }
     }
 
+    /// Where a program serves the file system, its work is no other program's.
+    #[must_use]
+    pub fn by_the_file_system(self) -> Self {
+        Self { programs_ns: 0, ..self }
+    }
+
     /// Other programs, percent of all cores.
     pub fn others_pct(self) -> f64 {
         self.others_ns as f64 / self.total_ns.max(1) as f64 * 100.0
