@@ -242,6 +242,30 @@ fn nobody_else_is_blamed_for_what_btrfs_writes() {
     assert!(!findings(&run).contains(&"F010"), "{:?}", findings(&run));
 }
 
+/// As one that was given another partition of its disk: the second device's half of each file was missing.
+#[test]
+fn what_lies_on_the_second_device_of_a_btrfs_is_counted() {
+    let Some(OnLoop { scratch, device, .. }) = OnLoop::blank(1024) else { return };
+    let image = scratch.text("second.img");
+    std::fs::File::create(&image).unwrap().set_len(1 << 30).unwrap();
+    let Some(second) = Loop::attach(&image, &[]) else { return };
+    let nodes = [device.node.as_str(), &second.node];
+    let options = [&["-q", "-f", "-draid0", "-mraid1"][..], &nodes].concat();
+    if let Err(why) = tool("mkfs.btrfs", &options) {
+        return skip_loudly(&why);
+    }
+    let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
+    let options = ["--cells=seq1m_q1t1.read", "--test=transfer", "--json"];
+    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    assert!(run["target"]["stack"].as_array().unwrap().contains(&second.name().into()));
+    let phases = array(&test_of(&run, "transfer")["phases"]);
+    for phase in phases {
+        let [asked, seen] = ["bytes", "device_read_bytes"].map(|key| phase[key].as_u64().unwrap());
+        assert!(asked > 0 && seen >= asked, "{phase}");
+    }
+    assert!(!phases.is_empty());
+}
+
 #[test]
 fn a_drive_that_no_counter_shows_gets_no_verdict() {
     if !is_privileged() {

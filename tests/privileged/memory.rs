@@ -50,6 +50,16 @@ fn tmpfs_is_memory() {
         return;
     };
     check_is_memory(&scratch, &mount.point, "tmpfs");
+    // It is told before the minute that a run takes, and not where only the result is wanted.
+    let options = [TINY, ONE_CELL].concat();
+    let before = |more: &[&str]| {
+        let ended = scratch.run(&mount.point, &[&options, more]).code(0);
+        assert_eq!(ended.stderr, "", "{ended}");
+        let (before, _) = ended.stdout.split_once("transfer  ").unwrap();
+        before.replace("\n  ", " ")
+    };
+    let told = "no number will be a drive's: tmpfs ";
+    assert!(before(&[]).contains(told) && !before(&["--quiet"]).contains(told), "{}", before(&[]));
     assert_eq!(crate::support::scratch::names(&mount.point), [""; 0]);
 }
 

@@ -92,6 +92,8 @@ struct Running<'c, 'q, Q: Queue> {
     /// Reads submitted since the last kick or wait.
     unsent: u32,
     issued: u64,
+    /// Writes whose data were made.
+    made: u64,
     measure_from_ns: u64,
     deadline_ns: u64,
     /// The ramp is over with so many requests, if it is not before: lest nothing be left to measure.
@@ -133,6 +135,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
             in_flight: 0,
             unsent: 0,
             issued: 0,
+            made: 0,
             measure_from_ns: 0,
             deadline_ns: 0,
             ramp_ops_max,
@@ -198,7 +201,8 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
         let (op, offset) = self.plan.offsets.draw();
         let slot = self.free.pop().expect("a slot for each request prepared or in flight");
         if op == Op::Write {
-            self.plan.payload.fill(self.queue.buffer(slot), offset);
+            self.plan.payload.of_write(self.made).fill(self.queue.buffer(slot), offset);
+            self.made += 1;
         }
         self.staged.push_back(Request { op, offset, len: self.plan.block_bytes, slot });
     }

@@ -103,7 +103,11 @@ fn a_fall_no_larger_than_what_others_had_of_the_processors_is_none() {
     let with_others = |rate, others_pct| {
         let mut round = falling_to(rate, 1);
         let total_ns = 2 * SECOND;
-        let cores = CoresTaken { others_ns: total_ns * others_pct / 100, steal_ns: 0, total_ns };
+        let cores = CoresTaken {
+            others_ns: total_ns * others_pct / 100,
+            total_ns,
+            ..CoresTaken::default()
+        };
         round.cores = Some(cores);
         drop_of(&round).is_some()
     };

@@ -15,6 +15,11 @@ const STEP: u64 = 0xa076_1d64_78bd_642f;
 /// wyrand's mixing key.
 const KEY: u64 = 0xe703_7ed1_a0b4_28db;
 
+/// Passes are counted from 1, one for each phase; what tells the writes of one phase apart stands above so many,
+/// and below 2^32, as the journal knows test data.
+const PHASES: u64 = 1 << 16;
+const WRITES: u64 = 1 << 15;
+
 /// A sector with at most so many wrong bits is changed, not lost (AltraMayor/f3, f3read).
 const CHANGED_BITS_MAX: u32 = 7;
 
@@ -56,6 +61,14 @@ impl Payload {
     /// Data of one pass; another pass over the same offset gives other data.
     pub fn new(seed: u64, pass: u64) -> Self {
         Self { seed, pass }
+    }
+
+    /// Data of the write with this number, from 0, in a phase that comes by the same place again: what is there
+    /// already would be no fresh data, and who deduplicates need not write it.
+    #[inline]
+    #[must_use]
+    pub fn of_write(self, number: u64) -> Self {
+        Self { pass: self.pass + number % WRITES * PHASES, ..self }
     }
 
     /// Which pass.
@@ -178,6 +191,8 @@ mod tests {
         for (seed, pass, offset) in [(0, 1, 0), (7, 3, 4096), (u64::MAX, 1 << 20, 1 << 44)] {
             let mut sector = [0; SECTOR];
             Payload::new(seed, pass).fill(&mut sector, offset);
+            assert!(drivescope_drive::journal::is_test_data(&sector, offset), "{seed} {pass}");
+            Payload::new(seed, pass).of_write(u64::MAX).fill(&mut sector, offset);
             assert!(drivescope_drive::journal::is_test_data(&sector, offset), "{seed} {pass}");
         }
     }

@@ -65,7 +65,7 @@ impl SerialLoop<'_> {
         while now < deadline && recorder.requests < self.ops_max {
             let (op, offset) = self.offsets.draw();
             if op == Op::Write {
-                self.payload.fill(queue.buffer(0), offset);
+                self.payload.of_write(recorder.requests).fill(queue.buffer(0), offset);
                 now = queue.now();
             }
             let request = Request { op, offset, len: self.block_bytes, slot: 0 };

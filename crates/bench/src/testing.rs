@@ -226,7 +226,12 @@ pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
         top: Some(seen),
         disk: Some(seen),
         below_loop: None,
-        cores: Some(CoresTaken { others_ns: SECOND / 20, steal_ns: 0, total_ns: 2 * SECOND }),
+        cores: Some(CoresTaken {
+            others_ns: SECOND / 20,
+            steal_ns: 0,
+            total_ns: 2 * SECOND,
+            ..CoresTaken::default()
+        }),
         temperature_c: None,
         limiter: Limiter::Drive,
         cache: Cache::Past,

@@ -39,6 +39,10 @@ fn facts() -> Facts {
     }
 }
 
+fn others_had(others_ns: u64) -> CoresTaken {
+    CoresTaken { others_ns, total_ns: 2 * SECOND, ..CoresTaken::default() }
+}
+
 fn ids(round: &Round, facts: &Facts) -> Vec<FindingId> {
     of_round(round, facts).into_iter().map(|finding| finding.id).collect()
 }
@@ -280,8 +284,7 @@ fn an_open_loop_that_falls_behind_is_overload() {
     // Others held the processors, and the drive waited for requests.
     let mut held = open.clone();
     held.measured.effort.wait_ns = Some(SECOND * 6 / 10);
-    held.cores =
-        Some(CoresTaken { others_ns: SECOND * 19 / 10, steal_ns: 0, total_ns: 2 * SECOND });
+    held.cores = Some(others_had(SECOND * 19 / 10));
     assert_eq!(ids(&held, &facts()), [FindingId::BusyProcessors, FindingId::RateMissed]);
     held.top.as_mut().unwrap().busy_ms = 100;
     assert_eq!(ids(&held, &facts()), [FindingId::BusyProcessors]);
@@ -344,8 +347,7 @@ fn through_the_page_cache_the_drive_sets_the_pace_only_of_what_waits_for_it() {
     assert_eq!(of(Cache::SyncedWrites, None), Limiter::Drive);
     // What waited for a core and not for the drive is neither memory's pace nor the file system's.
     cached.measured.effort.wait_ns = Some(SECOND * 8 / 10);
-    cached.cores =
-        Some(CoresTaken { others_ns: SECOND * 18 / 10, steal_ns: 0, total_ns: 2 * SECOND });
+    cached.cores = Some(others_had(SECOND * 18 / 10));
     for cache in [Cache::Reads, Cache::Writes, Cache::SyncedWrites] {
         for counters in [counted(100, 0, 50, 0), None] {
             (cached.cache, cached.top, cached.disk) = (cache, counters, counters);
@@ -369,7 +371,7 @@ fn an_idle_device_points_at_the_layers_above() {
 fn others_that_hold_the_processors_are_named() {
     let mut held = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
     held.measured.effort.wait_ns = Some(SECOND * 4 / 10);
-    let busy = CoresTaken { others_ns: SECOND * 19 / 10, steal_ns: 0, total_ns: 2 * SECOND };
+    let busy = others_had(SECOND * 19 / 10);
     held.cores = Some(busy);
     assert_eq!(ids(&held, &facts()), [FindingId::BusyProcessors]);
     let evidence = of_round(&held, &facts()).remove(0).evidence;

@@ -34,6 +34,27 @@ pub struct DeviceCounters {
     pub flush_wait_ms: u64,
 }
 
+impl DeviceCounters {
+    /// Those of two devices together. One after the other, they are busy for the sum of their times.
+    #[must_use]
+    pub fn beside(self, other: Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            read_bytes: self.read_bytes + other.read_bytes,
+            read_wait_ms: self.read_wait_ms + other.read_wait_ms,
+            writes: self.writes + other.writes,
+            written_bytes: self.written_bytes + other.written_bytes,
+            write_wait_ms: self.write_wait_ms + other.write_wait_ms,
+            in_flight: self.in_flight + other.in_flight,
+            busy_ms: self.busy_ms + other.busy_ms,
+            discards: self.discards + other.discards,
+            discarded_bytes: self.discarded_bytes + other.discarded_bytes,
+            flushes: self.flushes + other.flushes,
+            flush_wait_ms: self.flush_wait_ms + other.flush_wait_ms,
+        }
+    }
+}
+
 /// Statistics of the disk or partition with this kernel name; `None` when it has none.
 pub fn read(roots: &Roots, name: &str) -> Option<DeviceCounters> {
     parse(&read_text(roots.block_dir(name)?.join("stat"))?)

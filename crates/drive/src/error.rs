@@ -5,6 +5,9 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+/// What fails where the machine hides its mount table.
+pub(crate) const NO_MOUNT: &str = "find the mount of";
+
 /// Why a target could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
@@ -231,6 +234,8 @@ impl DriveError {
                 ErrorKind::Refused
             }
             Self::Io { source, .. } if is_own_limit(source) => ErrorKind::Usage,
+            // /proc is missing, and nobody knows which device it would be.
+            Self::Io { what: NO_MOUNT, .. } => ErrorKind::Usage,
             Self::Io { .. } | Self::NoDirect { .. } => ErrorKind::Device,
             _ => ErrorKind::Usage,
         }
@@ -249,6 +254,15 @@ mod tests {
         {
             assert!(of(errno).contains("; "), "{}", of(errno));
         }
+    }
+
+    #[test]
+    fn a_machine_that_hides_its_mounts_is_no_broken_device() {
+        use crate::filesystem::file_system_of;
+        use crate::roots::fake::Fake;
+        let error = file_system_of(&Fake::new().roots, Path::new("/")).unwrap_err();
+        assert!(error.to_string().ends_with("is /proc mounted?"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Usage);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The file system below a directory or file: what it is, how large, and whether it changes what
 //! reaches the drive.
 
-use crate::error::DriveError;
+use crate::error::{DriveError, NO_MOUNT};
 use crate::mounts::{mount_of, mounts};
 use crate::roots::{Roots, split_dev};
 use drivescope_model::target::FileSystem;
@@ -67,7 +67,7 @@ pub fn file_system_of(roots: &Roots, path: &Path) -> Result<FileSystem, DriveErr
     })?;
     let table = mounts(roots);
     let mount = mount_of(&table, &path, split_dev(meta.dev())).ok_or_else(|| DriveError::Io {
-        what: "find the mount of",
+        what: NO_MOUNT,
         path: path.clone(),
         source: io::Error::other("the mount table does not show it; is /proc mounted?"),
     })?;

@@ -10,6 +10,8 @@ const TICK_NS: u64 = 10_000_000;
 pub struct CoreTimes {
     /// Any work, interrupts included.
     pub busy_ns: u64,
+    /// The part of it that programs ran themselves, without the kernel's work for them or anybody.
+    pub programs_ns: u64,
     /// Time in which the hypervisor ran others on a processor that had work.
     pub steal_ns: u64,
     /// All time there was.
@@ -27,6 +29,7 @@ impl CoreTimes {
     pub fn since(self, before: Self) -> Self {
         Self {
             busy_ns: self.busy_ns.saturating_sub(before.busy_ns),
+            programs_ns: self.programs_ns.saturating_sub(before.programs_ns),
             steal_ns: self.steal_ns.saturating_sub(before.steal_ns),
             total_ns: self.total_ns.saturating_sub(before.total_ns),
         }
@@ -47,6 +50,7 @@ fn parse(text: &str) -> Option<CoreTimes> {
     let busy = [user, nice, system, irq, softirq];
     Some(CoreTimes {
         busy_ns: ns(&busy),
+        programs_ns: ns(&[user, nice]),
         steal_ns: ns(&[steal]),
         total_ns: ns(&busy) + ns(&[idle, waiting, steal]),
     })
@@ -62,11 +66,13 @@ mod tests {
     #[test]
     fn busy_stolen_and_idle_time_are_told_apart() {
         let times = parse(NOW).unwrap();
-        assert_eq!(times.busy_ns, 160 * TICK_NS);
+        // 100 + 20 + 30 + 6 + 4, of which user and nice are programs.
+        assert_eq!((times.busy_ns, times.programs_ns), (160 * TICK_NS, 120 * TICK_NS));
         assert_eq!(times.steal_ns, 7 * TICK_NS);
         assert_eq!(times.total_ns, 1_217 * TICK_NS);
         let later = parse(&NOW.replace("100 20", "103 20")).unwrap();
-        assert_eq!(later.since(times).busy_ns, 3 * TICK_NS);
+        let since = later.since(times);
+        assert_eq!((since.busy_ns, since.programs_ns), (3 * TICK_NS, 3 * TICK_NS));
         assert_eq!(times.since(later), CoreTimes::default());
     }
 

@@ -37,6 +37,8 @@ pub struct Target {
     identity: (u64, u64),
     drive: Option<Drive>,
     stack: Stack,
+    /// The uppermost block devices: several below a file system that itself spreads over them.
+    tops: Vec<String>,
     /// The file system of the layer of an overlay that has the data.
     layer_system: Option<FileSystem>,
     roots: Roots,
@@ -86,10 +88,18 @@ impl Target {
             TargetKind::Block => (meta.rdev(), 0),
             _ => (meta.dev(), meta.ino()),
         };
-        let roots = roots.clone();
-        let notes = Vec::new();
-        let simulated = None;
-        Ok(Self { info, path: real, identity, drive, stack, layer_system, roots, simulated, notes })
+        Ok(Self {
+            info,
+            path: real,
+            identity,
+            drive,
+            tops: bottom::tops(roots, &stack),
+            stack,
+            layer_system,
+            roots: roots.clone(),
+            simulated: None,
+            notes: Vec::new(),
+        })
     }
 
     /// A simulated drive, by `sim:MODEL?…`. Errors: no such model, or a state no drive can be in.
@@ -102,6 +112,7 @@ impl Target {
             identity: (0, 0),
             drive: Some(spec.drive()),
             stack: Stack::default(),
+            tops: Vec::new(),
             layer_system: None,
             roots: roots.clone(),
             notes: spec.notes.clone(),
@@ -294,11 +305,6 @@ impl Target {
                 file.display()
             )
         })
-    }
-
-    /// The kernel's counters of the uppermost block device: what left the file system.
-    pub fn top_counters(&self) -> Option<DeviceCounters> {
-        counters::read(&self.roots, self.stack.names.first()?)
     }
 
     /// The counters of the one drive below, when nothing in between changes the number of bytes.

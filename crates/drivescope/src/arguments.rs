@@ -1,7 +1,7 @@
 //! The command line: every option defined once, here; help, man page and completions follow from it.
 
 use crate::exit::Code;
-use crate::output;
+use crate::{mistakes, output};
 use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -30,10 +30,26 @@ pub struct Arguments {
     pub command: Command,
 }
 
+/// What the help of `run` ends with.
+const RUN_EXAMPLES: &str = "\
+Examples:
+  drivescope run .                    the drive under this directory
+  drivescope run . --dry-run          only the plan: time, bytes, places
+  drivescope run . --suite standard   ten minutes instead of one
+  drivescope run /dev/sda             a whole drive, which is only read
+  drivescope run sim:wd40efrx         a simulated drive, in virtual time
+  drivescope run . --test transfer --cells rnd4k_q32t4.mix70 --time 10s
+
+A cell has an order (seq, rnd), a block, a depth and threads: in rnd4k_q32t4
+each of 4 threads keeps 32 requests of 4 KiB in flight. It reads (.read),
+writes (.write) or does both (.mix70: 70 % reads); with none of these, it
+does what the suite does.";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure directories, files or block devices.
+    #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
     /// Give drives back what an interrupted run had saved of them.
     Restore(RestoreArguments),
@@ -90,25 +106,26 @@ pub struct ShowOptions {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// Directories, files or block devices.
+    /// Directories, files or block devices; sim:MODEL is a simulated drive.
     #[arg(value_name = "TARGET", required_unless_present = "clean")]
     pub targets: Vec<PathBuf>,
     /// Suite by name, or a TOML file.
     #[arg(long, value_name = "NAME", default_value = "quick")]
     pub suite: String,
-    /// Only these tests.
+    /// Only these tests, such as transfer,latency (drivescope tests lists them).
     #[arg(long, value_name = "TEST", value_delimiter = ',')]
     pub test: Vec<String>,
     /// Only these cells of transfer, such as rnd4k_q1t1.read,seq1m_q8t1.write.
     #[arg(long, value_name = "CELL", value_delimiter = ',')]
     pub cells: Vec<String>,
-    /// Size of the test file, or how much of a file or device is used (1G, 512MiB, 10GB).
+    /// Size of the test file (default: the suite's, 1GiB in quick), or how much of a file or device is used
+    /// (default: all). 1G and 1GiB are 2^30 bytes, 1GB is 10^9.
     #[arg(long, allow_hyphen_values = true)]
     pub size: Option<Bytes>,
-    /// Measured time of one round of one cell (500ms, 5s, 1min).
+    /// Measured time of one round of one cell (500ms, 5s, 1min; a number alone is seconds; default: the suite's).
     #[arg(long, allow_hyphen_values = true)]
     pub time: Option<Secs>,
-    /// Rounds of each cell.
+    /// Rounds of each cell (default: the suite's, 3 in quick).
     #[arg(long, value_name = "N", value_parser = rounds, allow_hyphen_values = true)]
     pub rounds: Option<u32>,
     /// Any other option of a test, as a suite file has it: latency.time=2s.
@@ -399,20 +416,10 @@ pub fn parse() -> Result<Arguments, ExitCode> {
             Code::Usage.into()
         }
         _ => {
-            output::complain(&one_line(&error.render().to_string()));
+            output::complain(&mistakes::explained(&error));
             Code::Usage.into()
         }
     })
-}
-
-/// A mistake in one line: what is wrong, the tip if there is one, where to read on.
-fn one_line(rendered: &str) -> String {
-    let before_usage = rendered.split("\nUsage:").next().unwrap_or(rendered);
-    let before_usage = before_usage.split("\nFor more information").next().unwrap_or(before_usage);
-    let lines: Vec<&str> = before_usage.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    let text = lines.join("; ").replace(":; ", ": ");
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    format!("{text}; see --help")
 }
 
 #[cfg(test)]
@@ -436,28 +443,12 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_become_one_line() {
-        let wrong = |args: &[&str]| {
-            let error = Arguments::try_parse_from(args).unwrap_err();
-            one_line(&error.render().to_string())
-        };
-        for (args, words) in [
-            (&["drivescope", "run", ".", "--size", "12XB"][..], "not a size unit"),
-            (&["drivescope", "run", ".", "--sise", "1G"][..], "--size"),
-            (&["drivescope", "rum", "."][..], "run"),
-            (&["drivescope", "run"][..], "TARGET"),
-            (&["drivescope", "run", ".", "--price", "cheap"][..], "105USD"),
-            (&["drivescope", "run", ".", "--time", "1y"][..], "unit of time"),
-            (&["drivescope", "run", ".", "--write", "all"][..], "same-bytes, restore or destroy"),
-            (&["drivescope", "run", ".", "--write", "destroy:S"][..], "--destroy SERIAL"),
-            (&["drivescope", "run", ".", "--write", "same-bytes:S1"][..], "no serial number"),
-            (&["drivescope", "run", ".", "--write", "restore", "--destroy", "S"][..], "--destroy"),
-            // As shells leave of a variable that is not set.
-            (&["drivescope", "run", ".", "--write", "restore:"][..], "no serial number follows"),
-            (&["drivescope", "run", ".", "--destroy", ""][..], "--destroy <SERIAL>"),
-        ] {
-            let line = wrong(args);
-            assert!(line.contains(words) && !line.contains('\n'), "{line}");
-        }
+    fn examples_fit_and_can_be_parsed() {
+        let lines = RUN_EXAMPLES.lines();
+        assert!(lines.clone().all(|line| line.len() <= 77), "{RUN_EXAMPLES}");
+        let commands = lines.filter(|line| line.starts_with("  drivescope"));
+        let words = commands.map(|line| line.trim().split("   ").next().unwrap().split(' '));
+        let parsed: Vec<_> = words.map(Arguments::try_parse_from).collect();
+        assert!(parsed.len() > 3 && parsed.iter().all(Result::is_ok), "{parsed:?}");
     }
 }

@@ -207,7 +207,7 @@ findings! {
         cause "Nothing is stored there. Drives that compress, or know which blocks are erased, write such bytes faster than a file's."
         remedy "Fill the drive before, or on a drive without contents let it write fresh data: --destroy SERIAL."
     BusyProcessors = "F034" "busy-processors" Warning
-        rule "a measuring thread stood ready to run without a core for more than 10 % of a round, and other programs used at least as much processor time; or the hypervisor took more than 10 % of all cores; or drivescope itself did not run for more than 10 % of a round"
+        rule "a measuring thread stood ready to run without a core for more than 10 % of a round, and other programs used at least as much processor time; or the hypervisor took more than 10 % of all cores; or other programs left less than a quarter of all cores while the device had nothing to do for half of a round; or drivescope itself did not run for more than 10 % of a round"
         cause "Other programs, or other guests of the same machine, held the processors, or something stopped drivescope (a signal, a sleeping machine, the limit of a container): requests were sent and answers noticed late, which no drive is to blame for."
         remedy "Stop other programs (top shows them) and run again; on a virtual machine, measure while the host is quiet."
     ShortStroke = "F035" "short-stroke" Warning

@@ -158,10 +158,12 @@ impl Round {
 }
 
 /// What others had of the processors between two readings.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CoresTaken {
     /// Processor time of other programs and of interrupts.
     pub others_ns: u64,
+    /// The part of it that was neither the kernel's own work nor its work for somebody.
+    pub programs_ns: u64,
     /// Time in which the hypervisor ran others.
     pub steal_ns: u64,
     /// Time of all cores.
@@ -172,7 +174,14 @@ impl CoresTaken {
     /// Of what all processors did and this program used meanwhile.
     pub fn of(all: CoreTimes, own: Usage) -> Self {
         let others_ns = all.busy_ns.saturating_sub(own.cpu_ns);
-        Self { others_ns, steal_ns: all.steal_ns, total_ns: all.total_ns }
+        let programs_ns = all.programs_ns.saturating_sub(own.user_ns).min(others_ns);
+        Self { others_ns, programs_ns, steal_ns: all.steal_ns, total_ns: all.total_ns }
+    }
+
+    /// Where a program serves the file system, its work is no other program's.
+    #[must_use]
+    pub fn by_the_file_system(self) -> Self {
+        Self { programs_ns: 0, ..self }
     }
 
     /// Other programs, percent of all cores.

@@ -10,6 +10,7 @@ use drivescope_drive::counters::{self, DeviceCounters};
 use drivescope_drive::processors::CoreTimes;
 use drivescope_model::document::Limiter;
 use drivescope_model::event::Event;
+use drivescope_model::findings::FindingId;
 use std::time::Duration;
 
 /// Forwards a phase's counters to the listeners and the stop flag to the phase.
@@ -130,10 +131,10 @@ impl Watch {
             top: since(self.top, top_counters(session)),
             disk: since(self.disk, session.target.disk_counters()),
             below_loop: since(self.below_loop, session.target.below_loop_counters()),
-            cores: self
-                .cores
-                .zip(cores(session))
-                .map(|(before, now)| CoresTaken::of(now.0.since(before.0), now.1.since(before.1))),
+            cores: self.cores.zip(cores(session)).map(|(before, now)| {
+                let taken = CoresTaken::of(now.0.since(before.0), now.1.since(before.1));
+                if in_user_space(session) { taken.by_the_file_system() } else { taken }
+            }),
             temperature_c: temperature_c(session),
             limiter: Limiter::Drive,
             cache: Cache::Past,
@@ -141,6 +142,11 @@ impl Watch {
             extra: Vec::new(),
         }
     }
+}
+
+/// Whether a program serves the target's file system.
+fn in_user_space(session: &Session<'_>) -> bool {
+    session.findings().iter().any(|finding| finding.id == FindingId::FuseFs)
 }
 
 /// The temperature of the drive in use.

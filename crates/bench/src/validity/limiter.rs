@@ -1,6 +1,6 @@
 //! What held a round back.
 
-use super::processors::{is_cpu_bound, others_set_the_pace};
+use super::processors::{DEVICE_IDLE_PCT, is_cpu_bound, others_set_the_pace};
 use super::{Facts, bytes_missing, rate_missed};
 use crate::phase::Pace;
 use crate::results::{Cache, Round};
@@ -10,8 +10,6 @@ use drivescope_model::findings::FindingId;
 
 /// A link this full sets the pace.
 const LINK_FULL_SHARE: f64 = 0.90;
-/// A device less busy than this was waiting for the layers above it.
-const DEVICE_IDLE_PCT: f64 = 50.0;
 /// A device that moved less of what was asked did not set the pace.
 const MOST_SHARE: f64 = 0.5;
 

@@ -1,6 +1,7 @@
 //! The drive at the bottom of a target, and the networks on the way there.
 
 use super::Target;
+use crate::counters::{self, DeviceCounters};
 use crate::list::{ListOptions, drive_named, network_below, same_drive_as};
 use crate::roots::Roots;
 use crate::stack::{Stack, stack_of_name};
@@ -22,6 +23,16 @@ pub(super) fn drive_below(roots: &Roots, stack: &Stack) -> Option<Drive> {
     described(made_of_all(roots, stack)?)
 }
 
+/// The devices of a stack that lie below no other of it.
+pub(super) fn tops(roots: &Roots, stack: &Stack) -> Vec<String> {
+    let below: Vec<String> = stack
+        .names
+        .iter()
+        .flat_map(|name| stack_of_name(roots, name).names.into_iter().skip(1))
+        .collect();
+    stack.names.iter().filter(|name| !below.contains(name)).cloned().collect()
+}
+
 /// The lowest device of a stack that has all its disks below it.
 fn made_of_all<'s>(roots: &Roots, stack: &'s Stack) -> Option<&'s str> {
     let sorted = |disks: &[String]| {
@@ -35,6 +46,13 @@ fn made_of_all<'s>(roots: &Roots, stack: &'s Stack) -> Option<&'s str> {
 }
 
 impl Target {
+    /// The kernel's counters of the uppermost block device: what left the file system. Of several below a file
+    /// system that spreads over them, all of them together.
+    pub fn top_counters(&self) -> Option<DeviceCounters> {
+        let each = self.tops.iter().map(|name| counters::read(&self.roots, name));
+        each.collect::<Option<Vec<_>>>()?.into_iter().reduce(DeviceCounters::beside)
+    }
+
     /// Every disk at the bottom, without its health; a simulated one as its model has it.
     pub fn disks(&self) -> Vec<Drive> {
         match self.stack.whole_disks.as_slice() {
@@ -123,6 +141,37 @@ mod tests {
         assert_eq!(target.stack().whole_disks, ["sda", "sdb"]);
         assert_eq!(target.drive(), None);
         assert_eq!(target.disks().len(), 2);
+    }
+
+    /// Of two partitions of one disk, only the first one's bytes were counted: the rest was missing, as if a
+    /// cache had answered.
+    #[test]
+    fn what_passes_all_devices_of_a_file_system_is_counted_together() {
+        let fake = sata_disks();
+        fake.partition("sda", 2, (8, 2), 8192, 4096);
+        let stat =
+            |read: u64, busy_ms: u64| format!("{read} 0 {} 0 0 0 0 0 1 {busy_ms} 0", read * 8);
+        for (name, read, busy_ms) in
+            [("sda1", 1, 10), ("sda2", 2, 20), ("sdb1", 4, 40), ("sda", 99, 99)]
+        {
+            fake.attrs(name, &[("stat", &stat(read, busy_ms))]);
+        }
+        let point = fake.path("").canonicalize().unwrap();
+        fake.mounts(&[&format!("2 1 0:40 / {} rw - btrfs /dev/sda1 rw", point.display())]);
+        for (others, read, busy_ms) in
+            [(vec![], 1, 10), (vec!["sda2"], 3, 30), (vec!["sda2", "sdb1"], 7, 70)]
+        {
+            for name in ["sda1"].iter().chain(&others) {
+                fake.file(&format!("sys/fs/btrfs/uuid/devices/{name}/x"), "");
+            }
+            let top = Target::find(&point, &fake.roots).unwrap().top_counters().unwrap();
+            assert_eq!((top.reads, top.read_bytes), (read, read * 4096), "{others:?}");
+            assert_eq!(
+                (top.busy_ms, top.in_flight),
+                (busy_ms, 1 + others.len() as u64),
+                "{others:?}"
+            );
+        }
     }
 
     #[test]

@@ -13,11 +13,11 @@ use drivescope_bench::{calibrate, clock, offsets};
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::{Roots, Target, host};
 use drivescope_model::document::{FORMAT, Run, TestResult, TestStatus, Tool};
-use drivescope_model::findings::Severity;
+use drivescope_model::findings::{Finding, Severity};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
-use drivescope_report::text;
+use drivescope_report::{WIDTH, clean, text, wrap};
 use drivescope_store::{Store, all_to_json, to_json};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -165,6 +165,9 @@ fn measure_one(
         session = session.with_keeping(keeping);
     }
     document.borrow_mut().begin_with(session.findings());
+    if tables && !options.quiet {
+        warn(session.findings());
+    }
     for (index, planned) in plan.tests.iter().enumerate() {
         let result = session.run_test(planned);
         let ended = result.status;
@@ -202,10 +205,20 @@ fn announce(plan: &Plan, target: &Target) {
     output::print_line(&text::plan(plan, info, style));
 }
 
+/// What makes every number of a run not the drive's: to know that at its end is too late.
+fn warn(findings: &[Finding]) {
+    for finding in findings.iter().filter(|finding| finding.severity == Severity::Invalid) {
+        let Finding { id, evidence, remedy, .. } = finding;
+        let warning = format!("no number will be a drive's: {evidence} ({id}). {remedy}");
+        output::print_line(&wrap(&clean(&warning), WIDTH, 2));
+    }
+}
+
 /// The last lines: what was noticed, what the drive suits, where the run is kept.
 fn conclude(run: &Run, options: &Options, kept: Kept) {
     let style = output::style();
-    for section in [text::findings(&run.findings, style), text::verdicts_of(run, style)] {
+    let findings = text::findings(&run.findings, style);
+    for section in [findings, text::verdicts_of(run, style), text::price(run, style)] {
         if !section.trim().is_empty() {
             output::print_line(&format!("\n{section}"));
         }

@@ -21,6 +21,8 @@ use crate::arguments::Command;
 use crate::exit::{Code, Failure};
 use crate::signals::RunSignals;
 
+pub use stored::quoted;
+
 /// Does what was asked. Signals end it at once, unless it says that there is something to put in order.
 pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
     match command {

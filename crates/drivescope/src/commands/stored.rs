@@ -137,6 +137,7 @@ fn first_figure(summary: &RunSummary) -> Option<String> {
     let figure = match (summary.headline_unit.as_deref()?, quantity) {
         ("bytes", _) => Bytes(value as u64).to_string(),
         (_, "iops") => format!("{} IOPS", three_digits(value)),
+        ("us", _) => format!("{} µs", three_digits(value)),
         (unit, _) => format!("{} {unit}", three_digits(value)),
     };
     Some(format!("{cell} {figure}"))

@@ -1,7 +1,7 @@
 //! `show`: a stored run as a whole, and the line that ends a run.
 
 use super::runs::minute;
-use super::{findings, header, test_result, verdicts_of};
+use super::{findings, header, price, test_result, verdicts_of};
 use crate::flow::{DOT, Flow};
 use crate::style::{Role, Style};
 use crate::width::{clean, shorten};
@@ -14,7 +14,7 @@ pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
     head.push_str(&ended(run, style));
     let tests = run.tests.iter().map(|result| test_result(result, style));
     let next = closing(run, store, style);
-    let rest = [findings(&run.findings, style), verdicts_of(run, style), next];
+    let rest = [findings(&run.findings, style), verdicts_of(run, style), price(run, style), next];
     super::sections(std::iter::once(head).chain(tests).chain(rest))
 }
 
@@ -31,9 +31,6 @@ fn facts(run: &Run, style: Style) -> String {
     );
     if !run.host.name.is_empty() {
         flow = flow.item(Role::Dim, &format!("on {}", run.host.name), DOT);
-    }
-    if let Some(price) = &run.price {
-        flow = flow.item(Role::Dim, &price.to_string(), DOT);
     }
     flow.lines(0, style)
 }

@@ -1,0 +1,72 @@
+//! What a run says of the price: how much of it each terabyte and each request costs.
+
+use crate::flow::{DOT, Flow};
+use crate::number::{three, whole};
+use crate::style::{Role, Style};
+use drivescope_model::{Bytes, Run};
+
+/// Requests per second that a price is told of: what a hard disk does is a fraction of it.
+const REQUESTS: u64 = 1_000;
+/// Random reads, in a deep queue or one by one, whichever was measured and is the drive's.
+const READS: [&str; 2] = ["transfer.rnd4k_q32t1.read.iops", "transfer.rnd4k_q1t1.read.iops"];
+
+/// `price  105 USD for 4.00 TB · 26.3 USD per TB · 525 USD per 1,000 random reads/s`; nothing without a price.
+pub fn price(run: &Run, style: Style) -> String {
+    let Some(price) = &run.price else { return String::new() };
+    let of = |amount: f64| format!("{} {}", three(amount), price.currency);
+    let capacity = run.drive.as_ref().map(|drive| drive.capacity_bytes).filter(|&bytes| bytes > 0);
+    let whole_drive = capacity.map_or(String::new(), |bytes| format!(" for {}", Bytes(bytes)));
+    let mut flow = Flow::new().lead(Role::Title, "price").lead(Role::Plain, "  ").item(
+        Role::Plain,
+        &format!("{price}{whole_drive}"),
+        DOT,
+    );
+    if let Some(bytes) = capacity {
+        let per_tb = of(price.amount / (bytes as f64 / 1e12));
+        flow = flow.item(Role::Plain, &format!("{per_tb} per TB"), DOT);
+    }
+    let reads = READS.iter().filter_map(|key| run.metric(key));
+    if let Some(reads) = reads.into_iter().find(|metric| metric.valid && metric.value > 0.0) {
+        let per_read = of(price.amount / (reads.value / REQUESTS as f64));
+        let text = format!("{per_read} per {} random reads/s", whole(REQUESTS));
+        flow = flow.item(Role::Plain, &text, DOT);
+    }
+    flow.lines(7, style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::hard_disk;
+    use drivescope_model::document::TestResult;
+    use drivescope_model::units::Price;
+
+    fn told(run: &Run) -> String {
+        price(run, Style { colour: false })
+    }
+
+    #[test]
+    fn a_price_is_told_of_each_terabyte_and_request() {
+        let mut run = hard_disk();
+        assert_eq!(told(&run), "");
+        run.price = Some(Price { amount: 105.0, currency: "USD".into() });
+        let capacity = run.drive.as_ref().unwrap().capacity_bytes as f64;
+        let reads = run.metric(READS[0]).unwrap().value;
+        let per_tb = three(105.0 / capacity * 1e12);
+        let per_read = three(105.0 / reads * 1e3);
+        let all = told(&run).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            all,
+            format!(
+                "price 105 USD for 4.00 TB · {per_tb} USD per TB · {per_read} USD per 1,000 random reads/s"
+            )
+        );
+        // What is not the drive's is no part of its price.
+        let invalid = |result: &mut TestResult| {
+            result.metrics.iter_mut().for_each(|metric| metric.valid = false);
+        };
+        run.tests.iter_mut().for_each(invalid);
+        run.drive = None;
+        assert_eq!(told(&run), "price  105 USD\n");
+    }
+}
