@@ -4,7 +4,7 @@ use super::guards::{Loop, image_of_noise, tool};
 use super::is_privileged;
 use super::served::{Fs, Served, can_serve};
 use crate::support::json::{array, text};
-use crate::support::{Call, Scratch, skip_loudly};
+use crate::support::{Call, Scratch, skip_loudly, wait_for};
 use rustix::io::Errno;
 use rustix::process::Signal;
 use std::fs::{self, File, OpenOptions};
@@ -333,6 +333,80 @@ fn a_server_that_stands_still_holds_up_no_run_on_another_loop_device() {
     served.signal(Signal::CONT);
     looking.end().code(0);
     assert!(has_ended, "it waited for the server of another device");
+    served.interrupt().end().code(0);
+}
+
+/// Waits for the end of a program that was killed; what it leaves is for the next.
+fn end_of_killed(mut served: Served) {
+    served.signal(Signal::KILL);
+    wait_for("the end of a killed program", || (!served.is_alive()).then_some(()));
+    assert_eq!(served.end_by_signal().signal(), Some(9));
+}
+
+/// Whoever closes a device last, or saves what is on it, waits for it; a killed program must not wait for itself.
+#[test]
+fn a_killed_program_does_not_wait_for_what_the_kernel_has_in_memory() {
+    if !can_serve(true) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
+    let device = OpenOptions::new().write(true).open(served.node()).unwrap();
+    device.write_all_at(&pattern(5, 8 << 20), 0).unwrap();
+    drop(device);
+    end_of_killed(served);
+    // The same while it saves what a file system has in memory, which takes a disk some seconds.
+    fs::remove_file(scratch.path("drive.img")).unwrap();
+    let served = Served::start(&scratch, &[DISK, "drive", "--block"]);
+    tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=1", &served.node()]).unwrap();
+    let fs = Fs::mount(&scratch, &served.node());
+    fs::write(fs.path("unsynced"), pattern(3, 600 << 20)).unwrap();
+    let served = served.interrupt();
+    served.wait_for("Ctrl-C again takes");
+    let served = served.interrupt();
+    served.wait_for("file systems on it write");
+    end_of_killed(served);
+    drop(fs);
+    Served::start(&scratch, &[DISK, "drive", "--block"]).interrupt().end().code(0);
+}
+
+#[test]
+fn ctrl_c_waits_for_what_the_kernel_has_in_memory_and_says_so() {
+    if !can_serve(true) {
+        return;
+    }
+    const PLACES: u64 = 1500;
+    let at = |n: u64| n * 2_600_000_000 / 4096 * 4096;
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[DISK, "drive", "--block"]);
+    let device = OpenOptions::new().write(true).open(served.node()).unwrap();
+    for n in 0..PLACES {
+        device.write_all_at(&pattern(n as u8, 4096), at(n)).unwrap();
+    }
+    drop(device);
+    // The head needs seconds for so many places.
+    let served = served.interrupt();
+    served.wait_for("still in use: the kernel writes what it has in memory for /dev/loop");
+    served.end().code(0);
+    let contents = File::open(scratch.path("drive.img")).unwrap();
+    let mut read = vec![0; 4096];
+    for n in 0..PLACES {
+        contents.read_exact_at(&mut read, at(n)).unwrap();
+        assert!(read == pattern(n as u8, 4096), "place {n}");
+    }
+}
+
+#[test]
+fn a_server_that_was_stopped_is_busy_and_holds_nobody_up() {
+    if !can_serve(false) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let served = Served::start(&scratch, &[FLASH, "drive"]);
+    served.signal(Signal::STOP);
+    let line = scratch.drivescope(&["sim", "mount", FLASH, "drive"]).refused(2);
+    assert!(line.contains("drive is busy: fuse drivescope-sim:kioxia-bg4-128"), "{line}");
+    served.signal(Signal::CONT);
     served.interrupt().end().code(0);
 }
 

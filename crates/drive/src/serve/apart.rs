@@ -3,6 +3,7 @@
 use rustix::fd::{AsRawFd, BorrowedFd};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::io;
+use std::thread::{Builder, JoinHandle};
 
 /// Descriptors 0 to 2 are everybody's.
 const FIRST: u32 = 3;
@@ -20,13 +21,25 @@ pub(super) fn apart<T: Send>(
     work: impl FnOnce() -> T + Send,
 ) -> io::Result<T> {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("sim-apart".into());
+        let thread = Builder::new().name("sim-apart".into());
         let alone = || {
             leave_all_but(keep);
             work()
         };
         let done = thread.spawn_scoped(scope, alone)?.join();
         Ok(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// Begins `work` on such a thread that goes on beside the caller; it must use no descriptor from outside.
+/// Errors: no thread can be started.
+pub(super) fn begin_apart(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    Builder::new().name(name.into()).spawn(|| {
+        leave_all_but(&[]);
+        work();
     })
 }
 

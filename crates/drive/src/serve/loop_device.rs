@@ -4,6 +4,7 @@
 
 use super::apart::apart;
 use super::error::ServeError;
+use super::keeper::Keeper;
 use super::users;
 use crate::backing_file::{Kernels, LoopInfo64};
 use crate::roots::Roots;
@@ -50,8 +51,8 @@ pub(super) struct LoopDevice {
     file: PathBuf,
     /// The same by its number and that of its file system: the name changes when the mount is out of sight.
     numbers: Option<(u64, u64)>,
-    /// Open for as long as the drive is served; only to read, so that it does not count as a writer.
-    held: Option<OwnedFd>,
+    /// Has it open for as long as the drive is served.
+    keeper: Keeper,
 }
 
 impl LoopDevice {
@@ -73,12 +74,7 @@ impl LoopDevice {
                 configure(to, from, looks.sector).inspect(|()| dress(number, looks))
             });
             match configured.map_err(ServeError::Thread)? {
-                Ok(()) => {
-                    let (file, numbers) = (file.to_path_buf(), file_numbers(number));
-                    let mut made = Self { number, file, numbers, held: Some(device) };
-                    made.check()?;
-                    return Ok(made);
-                }
+                Ok(()) => return Self::keep(number, file),
                 Err(Errno::BUSY) => {} // somebody was faster
                 Err(Errno::NOTTY | Errno::INVAL) => {
                     return Err(missing("LOOP_CONFIGURE is refused; it needs Linux 5.8".into()));
@@ -89,37 +85,39 @@ impl LoopDevice {
         Err(missing("no loop device stays free; detach unused ones (losetup -d)".into()))
     }
 
+    /// Keeps an attached device open. The caller has it open too until then: else it would be detached.
+    fn keep(number: u32, file: &Path) -> Result<Self, ServeError> {
+        let direct = sys(number).join("loop/dio");
+        if fs::read_to_string(direct).is_ok_and(|dio| dio.trim() != "1") {
+            reset_settings(number);
+            let why = "it has no direct I/O on FUSE, and would cache; it needs Linux 4.10";
+            return Err(missing(why.into()));
+        }
+        let node = node(number);
+        let keeper = Keeper::open(node.clone(), move || reset_settings(number))
+            .map_err(|errno| no_node(&node, errno))?;
+        Ok(Self { number, file: file.to_path_buf(), numbers: file_numbers(number), keeper })
+    }
+
     /// The device node.
     pub(super) fn node(&self) -> PathBuf {
         node(self.number)
     }
 
-    fn check(&mut self) -> Result<(), ServeError> {
-        let direct = sys(self.number).join("loop/dio");
-        if fs::read_to_string(direct).is_ok_and(|dio| dio.trim() != "1") {
-            self.release();
-            let why = "it has no direct I/O on FUSE, and would cache; it needs Linux 4.10";
-            return Err(missing(why.into()));
-        }
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        if let Ok(reader) = rustix::fs::open(self.node(), flags, Mode::empty()) {
-            self.held = Some(reader);
-        }
-        Ok(())
-    }
-
     /// Who uses the device or a partition of it, as far as that can be seen, one clause each.
     pub(super) fn users(&self) -> Vec<String> {
-        users::of_device(&Roots::host(), &self.node())
+        let mut users = users::of_device(&Roots::host(), &self.node());
+        if users.is_empty() && self.keeper.is_closing() {
+            let node = self.node();
+            users.push(format!("the kernel writes what it has in memory for {}", node.display()));
+        }
+        users
     }
 
     /// Lets go of the device: the kernel detaches it with its last user, who can use it as before until
     /// then. Whether that has happened.
     pub(super) fn release(&mut self) -> bool {
-        if let Some(held) = self.held.take() {
-            reset_settings(self.number);
-            drop(held);
-        }
+        self.keeper.let_go();
         !self.is_attached()
     }
 

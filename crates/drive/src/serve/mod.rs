@@ -17,6 +17,7 @@ mod clock;
 mod error;
 mod fuse;
 mod in_flight;
+mod keeper;
 mod lateness;
 mod loop_device;
 mod mark;
@@ -251,8 +252,7 @@ impl Server {
             // Whoever asked may have stopped waiting.
             let _ = sender.send(lost);
         };
-        let thread = std::thread::Builder::new().name("sim-save".into());
-        thread.spawn(work).map_err(ServeError::Thread)?;
+        apart::begin_apart("sim-save", work).map_err(ServeError::Thread)?;
         Ok(receiver)
     }
 

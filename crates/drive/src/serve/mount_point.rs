@@ -10,6 +10,11 @@ use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// How long a server may take to answer what it answers without its model.
+const ANSWER: Duration = Duration::from_secs(2);
 
 /// The mount point as the kernel names it, usable and empty, after removing what a killed server left
 /// there. Nothing else is unmounted.
@@ -69,9 +74,18 @@ fn mounted_on(path: &Path) -> Option<Mount> {
     mounts(&Roots::host()).into_iter().rfind(|mount| mount.mount_point == path)
 }
 
-/// Whether the server behind a mount is gone. `stat` may still answer from memory, `statfs` asks.
+/// Whether the server behind a mount is gone. `stat` may still answer from memory, `statfs` asks. A server that
+/// was only stopped (Ctrl-Z) does not answer.
 fn is_dead(path: &Path) -> bool {
-    matches!(rustix::fs::statfs(path), Err(Errno::NOTCONN | Errno::CONNABORTED))
+    let (sender, told) = channel();
+    let place = path.to_path_buf();
+    let ask = move || {
+        let is_dead = matches!(rustix::fs::statfs(place), Err(Errno::NOTCONN | Errno::CONNABORTED));
+        // Whoever asked may have stopped waiting.
+        let _ = sender.send(is_dead);
+    };
+    let asked = std::thread::Builder::new().name("sim-statfs".into()).spawn(ask);
+    asked.is_ok() && told.recv_timeout(ANSWER).unwrap_or(false)
 }
 
 /// Unmounts what nobody uses any more.

@@ -38,6 +38,8 @@ pub struct Place {
     pub head: u32,
     /// Angle at which the sector starts, below the period.
     pub angle: Nanos,
+    /// The same from the start of its track.
+    pub passed: Nanos,
     /// Sectors before this one on its track.
     pub along: u32,
     /// Sectors on its track.
@@ -222,6 +224,7 @@ impl Layout {
             cylinder: track.cylinder,
             head: track.head,
             angle: (self.track_angle(zone, track) + passed) % self.rotation.period(),
+            passed,
             along,
             per_track: zone.per_track,
         }

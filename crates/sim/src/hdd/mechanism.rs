@@ -18,6 +18,9 @@ pub struct Mechanism {
     /// Arm and head.
     cylinder: u32,
     head: u32,
+    /// Sectors that the head's track has, and those of them up to the last one transferred.
+    per_track: u32,
+    along: u32,
     /// The sector that follows the last one transferred; the head is already on its way to it.
     next_sector: u64,
 }
@@ -31,6 +34,7 @@ impl Mechanism {
         head_switch: Nanos,
         write_settle: Nanos,
     ) -> Self {
+        let Place { cylinder, head, along, per_track, .. } = layout.locate(0);
         Self {
             layout,
             rotation,
@@ -38,8 +42,10 @@ impl Mechanism {
             write_seek: None,
             head_switch,
             write_settle,
-            cylinder: 0,
-            head: 0,
+            cylinder,
+            head,
+            per_track,
+            along,
             next_sector: 0,
         }
     }
@@ -137,14 +143,10 @@ impl Mechanism {
     pub fn transfer(&mut self, start: Nanos, sector: u64, place: &Place, count: u64) -> Nanos {
         self.next_sector = sector + count;
         if u64::from(place.along) + count <= u64::from(place.per_track) {
-            self.cylinder = place.cylinder;
-            self.head = place.head;
-            let angle = |along| self.rotation.sector_angle(along, place.per_track);
-            return start + angle(place.along + count as u32) - angle(place.along);
+            self.stand(place, count as u32);
+            return start + self.rotation.sector_angle(self.along, self.per_track) - place.passed;
         }
-        let last = self.layout.locate(sector + count - 1);
-        self.cylinder = last.cylinder;
-        self.head = last.head;
+        self.stand(&self.layout.locate(sector + count - 1), 1);
         start + self.layout.transfer_time(sector, count)
     }
 
@@ -175,11 +177,36 @@ impl Mechanism {
     }
 
     /// Puts the head just behind sector `end - 1`, as after a transfer that ended there.
+    #[inline]
     pub fn place_behind(&mut self, end: u64) {
-        let last = self.layout.locate(end.max(1) - 1);
-        self.cylinder = last.cylinder;
-        self.head = last.head;
+        let further = end.checked_sub(self.next_sector);
         self.next_sector = end;
+        match further.map(|further| further + u64::from(self.along)) {
+            // mostly it only moves on along its track
+            Some(along) if along <= u64::from(self.per_track) => self.along = along as u32,
+            _ => self.stand(&self.layout.locate(end.max(1) - 1), u32::from(end > 0)),
+        }
+    }
+
+    /// The head has passed `count` sectors from `place` on, on one track.
+    #[inline]
+    fn stand(&mut self, place: &Place, count: u32) {
+        (self.cylinder, self.head) = (place.cylinder, place.head);
+        (self.per_track, self.along) = (place.per_track, place.along + count);
+    }
+
+    /// How many whole sectors have passed the head `elapsed` after the end of sector `from - 1`, at most `limit`:
+    /// [`Layout::sectors_within`], which mostly follows from where the head is.
+    #[inline]
+    pub fn sectors_within(&self, from: u64, elapsed: Nanos, limit: u64) -> u64 {
+        if from == self.next_sector {
+            let angle = self.rotation.sector_angle(self.along, self.per_track) + elapsed;
+            if angle < self.rotation.period() {
+                let passed = self.rotation.sectors_passed(angle, self.per_track) - self.along;
+                return u64::from(passed).min(limit);
+            }
+        }
+        self.layout.sectors_within(from, elapsed, limit)
     }
 }
 
@@ -187,6 +214,7 @@ impl Mechanism {
 mod tests {
     use crate::hdd::params::LayoutParams;
     use crate::hdd::tests::{mechanism_of, small_drive};
+    use proptest::prelude::*;
 
     #[test]
     fn continuing_a_transfer_costs_nothing_and_going_back_a_turn() {
@@ -236,5 +264,32 @@ mod tests {
         assert_eq!(parts.move_time(&far, true), read + settle);
         let near = parts.layout().locate(3);
         assert_eq!(parts.move_time(&near, true), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn the_head_knows_its_track_as_the_layout_does(
+            steps in proptest::collection::vec((0u64..400_000, 1u64..3000, 0u64..4000, 0.0..1.5f64), 1..20),
+        ) {
+            let mut parts = mechanism_of(&small_drive());
+            let mut at = 0;
+            for (sector, count, further, turns) in steps {
+                at = parts.access(at, sector, count, false);
+                parts.place_behind(sector + count + further);
+                let end = parts.next_sector();
+                prop_assert_eq!(end, sector + count + further);
+                let mut far = mechanism_of(&small_drive());
+                far.place_behind(1);
+                far.place_behind(end);
+                let stands = |m: &super::Mechanism| (m.cylinder, m.head, m.per_track, m.along);
+                prop_assert_eq!(stands(&parts), stands(&far));
+                let last = parts.layout().locate(end - 1);
+                let place = (last.cylinder, last.head, last.per_track, last.along + 1);
+                prop_assert_eq!(stands(&parts), place);
+                let elapsed = parts.rotation().turns(turns);
+                let passed = parts.sectors_within(end, elapsed, 900);
+                prop_assert_eq!(passed, parts.layout().sectors_within(end, elapsed, 900));
+            }
+        }
     }
 }

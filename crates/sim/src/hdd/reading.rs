@@ -168,8 +168,7 @@ impl HardDisk {
         let at = at.max(ahead.promised);
         if at > ahead.since {
             let room = ahead.limit - ahead.from;
-            let layout = self.mechanism.layout();
-            let read = layout.sectors_within(ahead.from, at - ahead.since, room);
+            let read = self.mechanism.sectors_within(ahead.from, at - ahead.since, room);
             if read > 0 {
                 self.read_cache.grow(ahead.segment, ahead.from + read);
                 self.mechanism.place_behind(ahead.from + read);

@@ -63,6 +63,7 @@ impl<E> Agenda<E> {
 }
 
 /// The earlier of two times that may be absent.
+#[inline]
 pub(crate) fn earlier(a: Option<Nanos>, b: Option<Nanos>) -> Option<Nanos> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

@@ -34,8 +34,13 @@ impl Extent {
     }
 }
 
+/// What a piece without extents has.
+const NOTHING: Extent = Extent { start: 0, len: 0, ppn: 0 };
+
 #[derive(Debug, Clone)]
 enum Piece {
+    /// One extent or, if that is empty, none; it lies in the piece itself, for which a look at it waits only once.
+    One(Extent),
     Extents(Vec<Extent>),
     Table(Box<[Ppn]>),
 }
@@ -49,7 +54,7 @@ pub(super) struct Map {
 impl Map {
     /// A map of `units` units, none of them mapped.
     pub(super) fn new(units: u32) -> Self {
-        Self { pieces: vec![Piece::Extents(Vec::new()); units.div_ceil(PIECE) as usize] }
+        Self { pieces: vec![Piece::One(NOTHING); units.div_ceil(PIECE) as usize] }
     }
 
     /// Where `lpn` is, and for how many units (at most `max`) the same holds: mapped to consecutive
@@ -57,18 +62,17 @@ impl Map {
     pub(super) fn run(&self, lpn: Lpn, max: u32) -> (Option<Ppn>, u32) {
         let (index, within) = ((lpn / PIECE) as usize, lpn % PIECE);
         let max = max.min(PIECE - within);
-        match &self.pieces[index] {
-            Piece::Extents(list) => {
-                let next = first_behind(list, within);
-                match list.get(next) {
-                    Some(extent) if extent.start() <= within => {
-                        let ppn = extent.ppn + (within - extent.start());
-                        (Some(ppn), max.min(extent.end() - within))
-                    }
-                    Some(extent) => (None, max.min(extent.start() - within)),
-                    None => (None, max),
-                }
+        let run_at = |next: Option<&Extent>| match next {
+            Some(extent) if extent.start() <= within => {
+                let ppn = extent.ppn + (within - extent.start());
+                (Some(ppn), max.min(extent.end() - within))
             }
+            Some(extent) => (None, max.min(extent.start() - within)),
+            None => (None, max),
+        };
+        match &self.pieces[index] {
+            Piece::One(extent) => run_at(Some(extent).filter(|extent| extent.end() > within)),
+            Piece::Extents(list) => run_at(list.get(first_behind(list, within))),
             Piece::Table(table) => {
                 let slice = &table[within as usize..(within + max) as usize];
                 let first = slice[0];
@@ -111,7 +115,18 @@ impl Map {
 
 impl Piece {
     fn set(&mut self, start: u32, end: u32, ppn: Option<Ppn>, replaced: &mut impl FnMut(Ppn, u32)) {
+        if let Self::One(only) = self {
+            if let Some(ppn) = ppn
+                && only.len > 0
+                && follows(*only, Extent::new(start, end, ppn))
+            {
+                only.len += (end - start) as u16;
+                return;
+            }
+            *self = Self::Extents(Some(*only).filter(|only| only.len > 0).into_iter().collect());
+        }
         match self {
+            Self::One(_) => unreachable!("it was made a list"),
             Self::Extents(list) => {
                 let index = carve(list, start, end, replaced);
                 if let Some(ppn) = ppn {
@@ -119,6 +134,8 @@ impl Piece {
                 }
                 if list.len() > EXTENTS_MAX {
                     *self = Self::Table(table_of(list));
+                } else if list.len() <= 1 {
+                    *self = Self::One(list.first().copied().unwrap_or(NOTHING));
                 }
             }
             Self::Table(table) => {
@@ -130,8 +147,7 @@ impl Piece {
                     }
                 }
                 if end - start == PIECE {
-                    let whole = ppn.map(|ppn| Extent::new(0, PIECE, ppn));
-                    *self = Self::Extents(whole.into_iter().collect());
+                    *self = Self::One(ppn.map_or(NOTHING, |ppn| Extent::new(0, PIECE, ppn)));
                 }
             }
         }
@@ -191,9 +207,13 @@ fn carve(
     index
 }
 
+/// Whether `b` continues `a`, both for the host and in the flash.
+fn follows(a: Extent, b: Extent) -> bool {
+    a.end() == b.start() && a.ppn + u32::from(a.len) == b.ppn
+}
+
 /// Inserts at `index`, joined with the neighbours it continues.
 fn insert(list: &mut Vec<Extent>, index: usize, new: Extent) {
-    let follows = |a: Extent, b: Extent| a.end() == b.start() && a.ppn + u32::from(a.len) == b.ppn;
     let mut merged = new;
     if list.get(index).is_some_and(|&next| follows(merged, next)) {
         merged.len += list.remove(index).len;
@@ -229,7 +249,7 @@ mod tests {
         for k in 0..128 {
             map.set(k * 32, 32, k * 32, |_, _| panic!("nothing was there"));
         }
-        assert!(map.pieces.iter().all(|piece| matches!(piece, Piece::Extents(l) if l.len() == 1)));
+        assert!(map.pieces.iter().all(|piece| matches!(piece, Piece::One(e) if e.len == 1024)));
         assert_eq!(map.run(1000, 100), (Some(1000), 24), "runs end with their piece");
     }
 
