@@ -175,6 +175,7 @@ impl Fill<'_> {
         if self.session.target.simulated().is_none() {
             continuing::check(self.session, self.manner.data, from, Need::All)?;
         }
+        self.session.works_on(Some(from..self.size));
         let before = self.before(from);
         let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
         let mut sum = WrittenSum::default();

@@ -167,6 +167,9 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let data = data_of(session, from, size)?;
     let need = if wrote { Need::AllOfPass } else { Need::Any(size) };
     continuing::check(session, data, from, need)?;
+    let start = if wrote { 0 } else { from };
+    let written = wrote.then(|| [from..size, 0..push_bytes(session, size)]);
+    session.works_on(written.into_iter().flatten().chain(Some(start..size)));
     if wrote {
         write_all(session, record, from, size, data)?;
         push_out(session, record, size, data)
@@ -174,7 +177,6 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
         session.open_device().sync()?;
         session.open_device().evict()?;
     }
-    let start = if wrote { 0 } else { from };
     let is_whole = start == 0 || was_intact_before(session, options.from.0);
     let (mut outcome, end) = read_back(session, record, start, size, data, is_whole)?;
     if !wrote && end.is_ok() && !outcome.tally.has_stamps() {
