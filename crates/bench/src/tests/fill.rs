@@ -127,8 +127,16 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     session.pause(session.plan.suite.pause)?;
     let options = &session.plan.suite.fill;
     let data = Payload::new(session.plan.seed, pass);
+    let whole = session.open_device().size_bytes();
+    let size = session.span_bytes(session.open_device()) / PAGE * PAGE;
+    if size < whole / PAGE * PAGE {
+        let (part, whole) = (Bytes(size), Bytes(whole));
+        record.remark(format!(
+            "a fill of more than the first {part} of {whole}: rates and times are theirs"
+        ));
+    }
     let fill = Fill {
-        size: session.span_bytes(session.open_device()) / PAGE * PAGE,
+        size,
         disk: disk_of(session.target.drive(), session.target.info()),
         has_zones: has_zones(session.target.drive(), session.target.info()),
         manner: Manner { data, chunk: options.chunk.0, depth: options.depth },

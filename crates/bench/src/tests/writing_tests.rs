@@ -50,3 +50,20 @@ fn a_whole_fill_takes_its_pieces_and_the_flush() {
     assert!(flush > 0.03, "{flush}");
     assert!((pieces.sum::<f64>() + flush - time).abs() < 1e-6 * time, "{time}");
 }
+
+/// "A whole fill took 12 s" is not about the drive then.
+#[test]
+fn a_fill_of_a_part_says_that_it_is_one() {
+    let of = |mode, span| {
+        let mut suite = suite_of(TestKind::Fill);
+        (suite.fill.mode, suite.span) = (mode, Bytes(span));
+        run_on("sim:wd4000aaks", suite, 1, false).reason
+    };
+    for (mode, span, told) in [
+        (FillMode::Full, 32 << 20, "the first 33.6 MB of 400 GB"),
+        (FillMode::Sampled, 200_000_000_000, "the first 200 GB of 400 GB"),
+    ] {
+        assert!(of(mode, span).is_some_and(|reason| reason.contains(told)), "{mode:?}");
+        assert_eq!(of(mode, 0), None, "{mode:?}");
+    }
+}
