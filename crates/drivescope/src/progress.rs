@@ -161,7 +161,7 @@ impl Bar {
         let left = match (self.doing.is_measured, self.left.now()) {
             (false, _) => String::new(),
             (true, Some(left_s)) => time_left(left_s),
-            (true, None) => "longer than planned".to_string(),
+            (true, None) => "time left unknown".to_string(),
         };
         self.bar.set_message(message(&left, self.doing.rate, &self.doing.label));
     }

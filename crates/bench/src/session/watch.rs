@@ -46,7 +46,7 @@ impl<'s> Progress<'s> {
             let is_over = elapsed > test.expected_s * LATE;
             (done, (!is_over).then_some(test.expected_s - elapsed))
         };
-        let by_work = self.session.work.look(now, bytes).map(|(done, left_s)| (done, Some(left_s)));
+        let by_work = self.session.work.look(now, bytes);
         let (done, left_s) = by_work.unwrap_or_else(planned);
         self.session.emit(Event::Progress {
             done,

@@ -14,6 +14,8 @@ const CACHE_SHARE: f64 = 0.1;
 /// Rates go with the radius, and bytes with its square: of the square of the outermost rate, a quarter is left at
 /// the innermost tracks, which hold half as much.
 const INNER: f64 = 0.75;
+/// Where nothing was moved for so long, nobody knows how long it goes on: bad places are read again and again.
+const STILL_NS: u64 = 60_000_000_000;
 
 /// What the test in progress has to move, if its end depends on that.
 #[derive(Default)]
@@ -31,6 +33,8 @@ struct Running {
     before: u64,
     /// Time and share at the last look.
     last: (u64, f64),
+    /// When something was last moved.
+    moved_ns: u64,
     /// Share per second.
     pace: Option<f64>,
 }
@@ -49,8 +53,8 @@ impl Work {
     }
 
     /// Share of the time that is over, and how long the rest takes, s, when this phase has moved so many
-    /// bytes. `None` of tests that do not say what they move.
-    pub(super) fn look(&self, now_ns: u64, bytes: u64) -> Option<(f64, f64)> {
+    /// bytes; neither of tests that do not say what they move, nor the latter where nothing moves.
+    pub(super) fn look(&self, now_ns: u64, bytes: u64) -> Option<(f64, Option<f64>)> {
         self.0.borrow_mut().as_mut().map(|running| running.look(now_ns, bytes))
     }
 }
@@ -68,14 +72,18 @@ impl Session<'_> {
             begun_ns,
             before: 0,
             last: (begun_ns, 0.0),
+            moved_ns: begun_ns,
             pace: None,
         });
     }
 }
 
 impl Running {
-    fn look(&mut self, now_ns: u64, bytes: u64) -> (f64, f64) {
+    fn look(&mut self, now_ns: u64, bytes: u64) -> (f64, Option<f64>) {
         let done = self.share(self.before + bytes);
+        if done > self.last.1 {
+            self.moved_ns = now_ns;
+        }
         let elapsed_s = now_ns.saturating_sub(self.begun_ns) as f64 / 1e9;
         let since_s = now_ns.saturating_sub(self.last.0) as f64 / 1e9;
         if since_s > 0.0 {
@@ -94,7 +102,8 @@ impl Running {
             }
             Some(pace) => (1.0 - done) / pace,
         };
-        (done, left_s)
+        let is_still = now_ns.saturating_sub(self.moved_ns) > STILL_NS;
+        (done, (!is_still).then_some(left_s))
     }
 
     /// Which part of the time of all passes the first `bytes` of them take.

@@ -9,7 +9,16 @@ const NS: f64 = 1e9;
 
 fn running(passes: &[(u64, u64)], disk: Option<u64>, planned_s: f64) -> Running {
     let passes = passes.iter().map(|&(from, to)| from..to).collect();
-    Running { passes, disk, planned_s, begun_ns: 0, before: 0, last: (0, 0.0), pace: None }
+    Running {
+        passes,
+        disk,
+        planned_s,
+        begun_ns: 0,
+        before: 0,
+        last: (0, 0.0),
+        moved_ns: 0,
+        pace: None,
+    }
 }
 
 /// Steps of time and bytes, looked at one after the other: by how much what is said to be left, where `at` of the
@@ -26,7 +35,7 @@ fn told(mut running: Running, steps: &[(f64, u64)], at: &[f64]) -> Vec<f64> {
             let (_, left_s) = running.look((seconds * NS) as u64, bytes);
             let wanted = at.get(ratios.len()).map(|share| (share * all_bytes as f64) as u64);
             if wanted.is_some_and(|wanted| bytes >= wanted) {
-                ratios.push(left_s / (all_s - seconds));
+                ratios.push(left_s.unwrap() / (all_s - seconds));
             }
         }
     }
@@ -100,7 +109,19 @@ fn shares_are_of_time() {
     assert!((half.share(50) - 0.418_86).abs() < 1e-5, "{}", half.share(50));
     half.before = 50;
     let (done, left_s) = half.look(5_000_000_000, 0);
-    assert!((left_s / 5.0 - (1.0 - done) / done).abs() < 1e-9);
+    assert!((left_s.unwrap() / 5.0 - (1.0 - done) / done).abs() < 1e-9);
     assert_eq!(running(&[(10, 30), (0, 60)], None, 1.0).share(20), 0.25);
     assert_eq!(running(&[], None, 1.0).share(9), 1.0);
+}
+
+/// A dying drive is asked again for hours, while nearly all of it is through.
+#[test]
+fn where_nothing_moves_nobody_knows_what_is_left() {
+    let mut running = running(&[(0, 1000)], None, 100.0);
+    let left =
+        |running: &mut Running, second: u64, bytes| running.look(second * 1_000_000_000, bytes).1;
+    assert!(left(&mut running, 99, 999).is_some());
+    assert!(left(&mut running, 150, 999).is_some());
+    assert_eq!(left(&mut running, 160, 999), None);
+    assert!(left(&mut running, 170, 1000).is_some());
 }
