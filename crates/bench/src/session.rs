@@ -5,6 +5,7 @@ mod guard;
 mod keeping;
 mod phases;
 mod watch;
+mod work;
 
 pub use checkpoint::Keeper;
 pub use keeping::Keeping;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
+use work::Work;
 
 /// Name of the one test file in a directory target.
 const DATA_FILE: &str = "data";
@@ -78,6 +80,7 @@ pub struct Session<'a> {
     simulated: Option<Arc<SimulatedDrive>>,
     pass: u64,
     test: TestClock,
+    work: Work,
     guard: guard::Guard,
     checkpoints: Checkpoints<'a>,
     earlier: Option<TestResult>,
@@ -126,6 +129,7 @@ impl<'a> Session<'a> {
             simulated: target.simulated().cloned(),
             pass: 0,
             test: TestClock::default(),
+            work: Work::default(),
             guard: guard::Guard::default(),
             checkpoints: Checkpoints::default(),
             earlier: None,
@@ -221,6 +225,7 @@ impl<'a> Session<'a> {
             writes: Some(planned.writes),
             restores: planned.restores.clone(),
         };
+        self.work.clear();
         self.checkpoints.begin(self.test.start_ns);
         let mut record = TestRecord::new(planned.test);
         record.rotates(self.target.drive().is_some_and(|drive| drive.rpm > Some(1)));

@@ -4,6 +4,7 @@
 use crate::output;
 use drivescope_drive::journal::{Stage, Step};
 use drivescope_model::event::Event;
+use drivescope_model::units::Secs;
 use drivescope_report::text;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io;
@@ -39,7 +40,9 @@ pub fn listen(events: Receiver<Event>, shown: Shown) -> io::Result<JoinHandle<()
                 Event::PhaseStarted { label, round, rounds } => {
                     bar.say(&format!("{label}  {round}/{rounds}"), true);
                 }
-                Event::Progress { done, mb_s, iops } => bar.progress(done, mb_s, iops),
+                Event::Progress { done, left_s, mb_s, iops } => {
+                    bar.progress(done, Left::told(left_s), (mb_s, iops));
+                }
                 Event::TestFinished(result) => {
                     bar.clear();
                     if shown.tables {
@@ -93,9 +96,24 @@ impl RestoreBar {
 
 struct Bar {
     bar: ProgressBar,
-    start: Instant,
-    expected_s: f64,
+    left: Left,
     doing: Doing,
+}
+
+/// How long the rest takes, and when that was said; `None` where nobody knows.
+struct Left {
+    seconds: Option<f64>,
+    told: Instant,
+}
+
+impl Left {
+    fn told(seconds: Option<f64>) -> Self {
+        Self { seconds, told: Instant::now() }
+    }
+
+    fn now(&self) -> Option<f64> {
+        self.seconds.map(|seconds| seconds - self.told.elapsed().as_secs_f64())
+    }
 }
 
 /// What happens now.
@@ -111,7 +129,7 @@ struct Doing {
 impl Bar {
     fn hidden() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Self { bar, start: Instant::now(), expected_s: 0.0, doing: Doing::default() }
+        Self { bar, left: Left::told(None), doing: Doing::default() }
     }
 
     fn new(test: &str, expected_s: f64) -> Self {
@@ -123,7 +141,7 @@ impl Bar {
         bar.set_prefix(test.to_string());
         bar.enable_steady_tick(Duration::from_millis(250));
         output::shares_with(Some(bar.clone()));
-        Self { bar, start: Instant::now(), expected_s, doing: Doing::default() }
+        Self { bar, left: Left::told(Some(expected_s)), doing: Doing::default() }
     }
 
     /// What happens from now on; the rate of what was before no longer belongs to it.
@@ -132,16 +150,20 @@ impl Bar {
         self.refresh();
     }
 
-    fn progress(&mut self, done: f64, mb_s: f64, iops: f64) {
+    fn progress(&mut self, done: f64, left: Left, rate: (f64, f64)) {
         self.bar.set_position((done * STEPS as f64) as u64);
-        self.doing.rate = Some((mb_s, iops));
+        self.left = left;
+        self.doing.rate = Some(rate);
         self.refresh();
     }
 
     fn refresh(&self) {
-        let left_s = self.expected_s - self.start.elapsed().as_secs_f64();
-        let left_s = self.doing.is_measured.then_some(left_s);
-        self.bar.set_message(message(left_s, self.doing.rate, &self.doing.label));
+        let left = match (self.doing.is_measured, self.left.now()) {
+            (false, _) => String::new(),
+            (true, Some(left_s)) => time_left(left_s),
+            (true, None) => "time left unknown".to_string(),
+        };
+        self.bar.set_message(message(&left, self.doing.rate, &self.doing.label));
     }
 
     fn clear(&self) {
@@ -150,13 +172,12 @@ impl Bar {
     }
 }
 
+fn time_left(left_s: f64) -> String {
+    if left_s < 1.0 { "almost done".to_string() } else { format!("{} left", Secs(left_s.round())) }
+}
+
 /// What stands beside a bar. A narrow terminal cuts the end, so what tells least stands there.
-fn message(left_s: Option<f64>, rate: Option<(f64, f64)>, label: &str) -> String {
-    let left = match left_s {
-        None => String::new(),
-        Some(left_s) if left_s < 1.0 => "almost done".to_string(),
-        Some(left_s) => format!("{left_s:.0} s left"),
-    };
+fn message(left: &str, rate: Option<(f64, f64)>, label: &str) -> String {
     let rate = match rate {
         None => String::new(),
         Some((mb_s, iops)) if mb_s >= 10.0 => format!("  {mb_s:.0} MB/s  {iops:.0} IOPS"),
@@ -172,10 +193,11 @@ mod tests {
     #[test]
     fn a_narrow_line_keeps_the_time_left_and_the_rate() {
         // Of 40 columns the name of the test and the bar take 23.
-        let line = message(Some(41.6), Some((178.2, 170.0)), "seq1m_q8t1.read  2/3");
+        let line = message(&time_left(41.6), Some((178.2, 170.0)), "seq1m_q8t1.read  2/3");
         assert_eq!(&line[..40 - 23], "42 s left  178 MB");
         assert!(line.ends_with("170 IOPS  seq1m_q8t1.read  2/3"), "{line}");
-        assert_eq!(message(Some(0.3), None, "x"), "almost done  x");
-        assert_eq!(message(None, None, "x"), "x");
+        assert_eq!(message(&time_left(0.3), None, "x"), "almost done  x");
+        assert_eq!(message(&time_left(16_666.0), None, "x"), "4 h 38 min left  x");
+        assert_eq!(message("", None, "x"), "x");
     }
 }

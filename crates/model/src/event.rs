@@ -32,6 +32,9 @@ pub enum Event {
     Progress {
         /// Share of the test that is done, 0–1.
         done: f64,
+        /// How long the rest will take, s; `None` where more time is over than was planned for all, or nothing
+        /// is moved any more.
+        left_s: Option<f64>,
         /// Current rate.
         mb_s: f64,
         /// Current requests per second.

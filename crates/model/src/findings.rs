@@ -220,7 +220,7 @@ findings! {
         remedy "Fill the file with data first (a copy by cp --sparse=never), or measure a directory on the same drive."
     SampledCache = "F037" "sampled-cache" Invalid
         rule "samples of fill on a disk do not become slower inwards (by 6 %, for a whole disk), over 5 % of them are 15 % off their neighbours, over 10 % change their pace by 8 %, or they take after the place visited before; on flash, fill.burst=0"
-        cause "A cache took the samples, as in shingled disks and behind bridges, and a full fill soon leaves it: their rates are not the medium's."
+        cause "A cache took the samples, as in shingled disks and behind bridges, and a full fill soon leaves it: their rates are not the medium's. Where samples change their pace on the way and nothing else is said, heads whose rates differ may do that, too."
         remedy "Use --set fill.mode=full."
     CacheFull = "F038" "cache-full" Note
         rule "in most rounds of a cell that writes the rate fell by 20 % or more and stayed down for a fifth of the round: on a disk; on other drives if the rate stayed level after the fall and no reads of the test fell or slowed"

@@ -168,7 +168,12 @@ pub const QUANTITIES: &[Quantity] = &[
     less("pass_ms", "ms", "wall time of one pass of phybs"),
     more("tps", "1/s", "requests per second of a pass of phybs"),
     more("kib_s", "KiB/s", "rate of a pass of phybs, which it calls kBps"),
-    less("time_s", "s", "time to write all of the target once, in order"),
+    less("time_s", "s", "time to write all of the target once, in order, with the flush behind it"),
+    less(
+        "flush_s",
+        "s",
+        "the flush behind the last byte: what caches still held then; it is part of the time and of the mean rate",
+    ),
     more("written_bytes", "bytes", "bytes written, lead-ins included"),
     more("knee_bytes", "bytes", "bytes written in one go when the rate fell for good"),
     less("fall_min_pct", "%", "smallest fall of the rate that a burst would have called the end of a cache"),

@@ -45,8 +45,8 @@ pub struct Knee {
 ///
 /// It is the first change of level that lasts for 5 s or more and falls from the highest level right before by
 /// the share [`resolution`]. Levels that end within the first half second do not count. Falls that recover
-/// sooner, or for as many pieces as they last, and smaller ones, are none. `None` also for slices of different
-/// length, below six values, or with a value that is not positive and finite.
+/// sooner, or for as many pieces as they last, smaller ones and those of the last two pieces, are none. `None`
+/// also for slices of different length, below six values, or with a value that is not positive and finite.
 pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
     let positive = |values: &[f64]| usable(values) && values.iter().all(|&v| v > 0.0);
     if rates.len() != seconds.len() || !positive(rates) || !positive(seconds) {
@@ -79,6 +79,10 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
             // Or the one before, which is not shorter than so many, ends with pieces of this one.
             let of_this = rates[..at].iter().rev().take(LEVEL_LEN_MIN - 1);
             let at = at - of_this.take_while(|rate| at == begin && rate.ln() < threshold).count();
+            // One or two slow pieces at the end may be a pause, of the drive or of this program.
+            if rates.len() - at < LEVEL_LEN_MIN {
+                return None;
+            }
             // A level is no shorter than its least length, a buffer's part of it may be.
             if seconds[..at].iter().sum::<f64>() < BUFFER_S {
                 first = i;
@@ -242,6 +246,16 @@ mod tests {
         assert_eq!(knee(&rates, &[0.2; 400]), None, "two seconds");
         assert_eq!(knee(&rates, &[1.0; 400]), None, "ten, and then it goes on as before");
         assert_eq!(knee(&rates[..115], &[1.0; 115]).unwrap().at, 100, "as far as is known");
+    }
+
+    /// A burst looks for its knee when a part of it is written: it must not end with a pause.
+    #[test]
+    fn a_pause_at_the_end_is_no_knee() {
+        for (slow, is_knee) in [(1, false), (2, false), (3, true)] {
+            let rates = [vec![500.0; 64], vec![40.0; slow]].concat();
+            let seconds: Vec<f64> = rates.iter().map(|rate| 244.0 / rate).collect();
+            assert_eq!(knee(&rates, &seconds).map(|knee| knee.at), is_knee.then_some(64), "{slow}");
+        }
     }
 
     #[test]

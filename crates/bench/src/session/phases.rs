@@ -110,6 +110,7 @@ impl Session<'_> {
             also();
         };
         let mut outcomes = device.run(spec, vec![task], look)?;
+        self.work.add(control.progress().1);
         Ok((outcomes.pop().expect("one task, one outcome"), watch))
     }
 }

@@ -13,6 +13,9 @@ use drivescope_model::event::Event;
 use drivescope_model::findings::FindingId;
 use std::time::Duration;
 
+/// A test that takes so many times as long as it was planned is no longer almost done.
+const LATE: f64 = 1.1;
+
 /// Forwards a phase's counters to the listeners and the stop flag to the phase.
 pub struct Progress<'s> {
     session: &'s Session<'s>,
@@ -39,8 +42,16 @@ impl<'s> Progress<'s> {
         let (ops, bytes) = self.control.progress();
         let test = &self.session.test;
         let elapsed = (now - test.start_ns) as f64 / 1e9;
+        let planned = || {
+            let done = (elapsed / test.expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0);
+            let is_over = elapsed > test.expected_s * LATE;
+            (done, (!is_over).then_some(test.expected_s - elapsed))
+        };
+        let by_work = self.session.work.look(now, bytes);
+        let (done, left_s) = by_work.unwrap_or_else(planned);
         self.session.emit(Event::Progress {
-            done: (elapsed / test.expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0),
+            done,
+            left_s,
             mb_s: (bytes - self.last.2) as f64 / seconds / 1e6,
             iops: (ops - self.last.1) as f64 / seconds,
         });

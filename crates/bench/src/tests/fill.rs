@@ -7,7 +7,7 @@ mod heat;
 mod sampling;
 
 use super::continuing::Need;
-use super::writing::{Manner, WrittenSum, stretch, write, write_kept, written_bytes};
+use super::writing::{Manner, WrittenSum, flush, stretch, write, write_kept, written_bytes};
 use super::{Context, continuing, no_overwriting, planned, skipped, written_mb_s};
 use crate::error::BenchError;
 use crate::offsets::{derive_seed, shuffle};
@@ -127,8 +127,16 @@ pub(super) fn run(session: &mut Session<'_>, record: &mut TestRecord) -> Result<
     session.pause(session.plan.suite.pause)?;
     let options = &session.plan.suite.fill;
     let data = Payload::new(session.plan.seed, pass);
+    let whole = session.open_device().size_bytes();
+    let size = session.span_bytes(session.open_device()) / PAGE * PAGE;
+    if size < whole / PAGE * PAGE {
+        let (part, whole) = (Bytes(size), Bytes(whole));
+        record.remark(format!(
+            "a fill of more than the first {part} of {whole}: rates and times are theirs"
+        ));
+    }
     let fill = Fill {
-        size: session.span_bytes(session.open_device()) / PAGE * PAGE,
+        size,
         disk: disk_of(session.target.drive(), session.target.info()),
         has_zones: has_zones(session.target.drive(), session.target.info()),
         manner: Manner { data, chunk: options.chunk.0, depth: options.depth },
@@ -152,6 +160,16 @@ struct Fill<'s> {
     manner: Manner,
 }
 
+/// What a full fill wrote by now.
+struct Wrote<'t> {
+    /// Its pieces, in order.
+    timed: &'t [Timed],
+    /// Of all requests completed.
+    bytes: u64,
+    /// The flush behind the last byte, once that is over.
+    flush_s: Option<f64>,
+}
+
 impl Fill<'_> {
     fn options(&self) -> &FillOptions {
         &self.session.plan.suite.fill
@@ -165,6 +183,7 @@ impl Fill<'_> {
         if self.session.target.simulated().is_none() {
             continuing::check(self.session, self.manner.data, from, Need::All)?;
         }
+        self.session.works_on(Some(from..self.size));
         let before = self.before(from);
         let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
         let mut sum = WrittenSum::default();
@@ -177,15 +196,21 @@ impl Fill<'_> {
             end = written.and_then(|written| written.add_to(&mut sum));
         }
         let WrittenSum { timed, bytes } = sum;
+        let mut flush_s = None;
         if from + written_bytes(&timed) >= self.size {
-            end = continuing::unless_too_late(end);
+            end = continuing::unless_too_late(end)
+                .and_then(|()| flush(self.session))
+                .map(|seconds| flush_s = Some(seconds));
         }
-        let curve = self.report(record, &before, &timed, bytes);
+        let curve = self.report(record, &before, Wrote { timed: &timed, bytes, flush_s });
         if curve.first().is_some_and(|step| step.from == 0) && end.is_ok() {
-            curve::report_whole(record, &curve);
+            curve::report_whole(record, &curve, flush_s);
         }
         if end.is_err() {
-            record.remark(self.how_to_go_on(from + written_bytes(&timed)));
+            let at = from + written_bytes(&timed);
+            // A flush that failed leaves nothing behind the last piece to go on with.
+            let last = timed.last().filter(|_| at >= self.size);
+            record.remark(self.how_to_go_on(last.map_or(at, |last| last.offset)));
         }
         end
     }
@@ -197,13 +222,12 @@ impl Fill<'_> {
     }
 
     /// What can be said of pieces in order: all of them, or those written by now, behind what an earlier run
-    /// had written. `bytes`: of all requests completed.
+    /// had written.
     fn report(
         &self,
         record: &mut TestRecord,
         before: &[curve::Step],
-        timed: &[Timed],
-        bytes: u64,
+        Wrote { timed, bytes, flush_s }: Wrote<'_>,
     ) -> Vec<curve::Step> {
         let curve = [before, &curve::continuous(timed)].concat();
         // What was noticed of a part of the curve holds for the whole.
@@ -211,7 +235,7 @@ impl Fill<'_> {
         for finding in earlier.into_iter().flat_map(|earlier| &earlier.findings) {
             record.notice(finding.clone());
         }
-        curve::report(record, &curve);
+        curve::report(record, &curve, flush_s.unwrap_or(0.0));
         self.report_written(record, "write", bytes);
         if let Some(last) = before.last() {
             record.metric("write.start_bytes", vec![last.to as f64]);
@@ -234,7 +258,8 @@ impl Fill<'_> {
         let mut record = TestRecord::new(TestKind::Fill);
         let is_all = from + written_bytes(timed) >= self.size;
         let timed = &timed[..timed.len() - usize::from(is_all && !timed.is_empty())];
-        self.report(&mut record, before, timed, written_bytes(timed));
+        let wrote = Wrote { timed, bytes: written_bytes(timed), flush_s: None };
+        self.report(&mut record, before, wrote);
         record.remark(self.how_to_go_on(from + written_bytes(timed)));
         record
     }
@@ -280,13 +305,13 @@ impl Fill<'_> {
             record.remark(format!(
                 "rates: {count} of {all} places were written, too few for a curve"
             ));
-            curve::report(record, &begun);
+            curve::report(record, &begun, 0.0);
             return end;
         }
         let samples = curve::sampled(&timed, behind, self.size, reach);
         let doubt = self.doubt(&samples, &timed, behind);
         let curve = [&begun[..], &samples].concat();
-        curve::report(record, &curve);
+        curve::report(record, &curve, 0.0);
         if let Some(why) = doubt {
             let finding = Finding::new(FindingId::SampledCache, why);
             let about = |finding: Finding, of| finding.about(format!("fill.write.{of}_mb_s"));
@@ -295,7 +320,7 @@ impl Fill<'_> {
             return end;
         }
         end?;
-        curve::report_whole(record, &curve);
+        curve::report_whole(record, &curve, None);
         // What of a turn each of the longer requests happens to lose differs from sample to sample.
         match (self.has_zones, manner.chunk > sampling.chunk) {
             (true, true) => record.remark(NO_ZONES.to_string()),

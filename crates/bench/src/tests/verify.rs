@@ -6,7 +6,7 @@ mod quick;
 
 use super::continuing::Need;
 use super::read_back::{ReadBack, ReadBackOutcome};
-use super::writing::{Manner, WrittenSum, stretch, write, write_kept, written_bytes};
+use super::writing::{Manner, WrittenSum, flush, stretch, write, write_kept, written_bytes};
 use super::{Context, continuing, no_overwriting, planned, skipped, written_mb_s};
 use crate::control::Control;
 use crate::device::WorkerOutcome;
@@ -167,6 +167,9 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let data = data_of(session, from, size)?;
     let need = if wrote { Need::AllOfPass } else { Need::Any(size) };
     continuing::check(session, data, from, need)?;
+    let start = if wrote { 0 } else { from };
+    let written = wrote.then(|| [from..size, 0..push_bytes(session, size)]);
+    session.works_on(written.into_iter().flatten().chain(Some(start..size)));
     if wrote {
         write_all(session, record, from, size, data)?;
         push_out(session, record, size, data)
@@ -174,7 +177,6 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
         session.open_device().sync()?;
         session.open_device().evict()?;
     }
-    let start = if wrote { 0 } else { from };
     let is_whole = start == 0 || was_intact_before(session, options.from.0);
     let (mut outcome, end) = read_back(session, record, start, size, data, is_whole)?;
     if !wrote && end.is_ok() && !outcome.tally.has_stamps() {
@@ -228,15 +230,17 @@ fn write_all(
     let go_on = |timed: &[Timed]| go_on_writing(session, from + written_bytes(timed), size);
     let so_far = |timed: &[Timed]| {
         let mut record = TestRecord::new(TestKind::Verify);
-        report_written(&mut record, timed, written_bytes(timed));
+        report_written(&mut record, timed, written_bytes(timed), None);
         record.remark(go_on(timed));
         record
     };
     let mut sum = WrittenSum::default();
     let end = write_kept(session, record, "write", places, manner, Some(&so_far))?.add_to(&mut sum);
     let WrittenSum { timed, bytes } = sum;
-    report_written(record, &timed, bytes);
-    end.inspect_err(|_| record.remark(go_on(&timed)))
+    // Here, because what is written again behind it is no part of the rate.
+    let flushed = end.and_then(|()| flush(session));
+    report_written(record, &timed, bytes, flushed.as_ref().ok().copied());
+    flushed.map(drop).inspect_err(|_| record.remark(go_on(&timed)))
 }
 
 /// How to go on after a stop of the writing at `at`. Behind the last piece that is written once more: then a
@@ -274,11 +278,16 @@ fn pieces(from: u64, to: u64) -> Vec<Place> {
     starts.map(|at| stretch(at, PIECE.min(to - at))).collect()
 }
 
-/// `bytes`: of all requests completed, also in a piece that failed and has no time.
-fn report_written(record: &mut TestRecord, timed: &[Timed], bytes: u64) {
-    let ns: u64 = timed.iter().filter_map(|t| t.ns).sum();
-    record.metric("write.mb_s", vec![written_bytes(timed) as f64 * 1e3 / ns.max(1) as f64]);
+/// `bytes`: of all requests completed, also in a piece that failed and has no time. The rate counts the flush
+/// behind the last byte, once that is over.
+fn report_written(record: &mut TestRecord, timed: &[Timed], bytes: u64, flush_s: Option<f64>) {
+    let written_s = timed.iter().filter_map(|t| t.ns).sum::<u64>().max(1) as f64 / 1e9;
+    let seconds = written_s + flush_s.unwrap_or(0.0);
+    record.metric("write.mb_s", vec![written_bytes(timed) as f64 / seconds / 1e6]);
     record.metric("write.written_bytes", vec![bytes as f64]);
+    if let Some(flush_s) = flush_s {
+        record.metric("write.flush_s", vec![flush_s]);
+    }
 }
 
 fn read_back(

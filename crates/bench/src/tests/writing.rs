@@ -66,6 +66,15 @@ pub(super) fn written_bytes(timed: &[Timed]) -> u64 {
     timed.iter().filter(|t| t.ns.is_some()).map(|t| t.len).sum()
 }
 
+/// Waits until the drive has everything that was written, and says how long that took, s: what its cache, or a
+/// host's below it, still holds of a stream is not written yet.
+pub(super) fn flush(session: &Session<'_>) -> Result<f64, BenchError> {
+    session.emit(Event::Preparing { what: "flushing what caches still hold".into() });
+    let start_ns = session.now_ns();
+    session.open_device().sync()?;
+    Ok((session.now_ns() - start_ns) as f64 / 1e9)
+}
+
 /// Writes `places` and keeps that as the phase `cell`. Long stretches of simulated drives are computed
 /// at once where the model can; the result may then end before the last place, and the caller goes on.
 pub(super) fn write(
@@ -197,3 +206,7 @@ fn streamed(
     let asked = measured.recorder.bytes;
     Ok(Some((watch, Outcome { timed, measured, asked, moved: asked, failures: Vec::new() })))
 }
+
+#[cfg(test)]
+#[path = "writing_tests.rs"]
+mod tests;

@@ -17,6 +17,8 @@ const LOOKS: usize = 4 * COLUMNS;
 const ZONES_MAX: usize = 12;
 /// A fill that wrote this share of its curve or more measured it, one that wrote less estimated it.
 const WHOLE_SHARE: f64 = 0.999;
+/// A shorter part of the time is not told.
+const FLUSH_SHARE: f64 = 0.01;
 
 pub(super) fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {
@@ -83,7 +85,7 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     let is_hot = result.findings.iter().any(|finding| finding.id == FindingId::Throttled);
     if let Some(seconds) = value("whole", "time_s") {
         let text = if !is_sampled(result, curve) {
-            format!("a whole fill took {}", Secs(seconds))
+            format!("a whole fill took {}{}", Secs(seconds), flush(result, seconds))
         } else if is_hot {
             format!("a whole fill would take {}, were it as hot as at the places", Secs(seconds))
         } else if value("burst", "written_bytes").is_some() && fall_min(result) < DISK_FALL_MIN {
@@ -116,6 +118,15 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         flow = flow.item(Role::Dim, "samples cannot show where a fast cache ends", DOT);
     }
     flow.lines(2, style)
+}
+
+/// `, 1.4 s of it to flush what caches held`, where that can be seen in `seconds` at all.
+fn flush(result: &TestResult, seconds: f64) -> String {
+    let flush = find(result, "whole", "flush_s").map_or(0.0, |metric| metric.value);
+    if flush < seconds * FLUSH_SHARE {
+        return String::new();
+    }
+    format!(", {} of it to flush what caches held", Secs(flush))
 }
 
 /// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB at places`; the parts only of a burst.
@@ -217,6 +228,20 @@ mod tests {
         let text = table(&filled(4e12), Style::default());
         assert!(text.contains("a whole fill took 8 h 20 min"), "{text}");
         assert!(!text.contains("cannot show"), "{text}");
+    }
+
+    #[test]
+    fn a_long_flush_at_the_end_is_told() {
+        for (flush_s, told) in [(100.0, false), (3_000.0, true)] {
+            let mut result = filled(4e12);
+            result.metrics.push(metric("fill.whole.flush_s", &[flush_s]));
+            let text = table(&result, Style::default());
+            assert_eq!(
+                text.contains("took 8 h 20 min, 50 min 00 s of it to flush"),
+                told,
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -147,6 +147,9 @@ fn judge(all: &[Pass], sector: u64) -> Vec<Seen> {
         .filter(|group| group.len() > 1)
         .map(|group| judge_size(group, sector))
         .collect();
+    if let (true, Some(pass)) = (seen.is_empty(), all.first()) {
+        seen.push(alone(pass));
+    }
     let found = |seen: &Seen| match seen.boundaries {
         Boundaries::Found { sector, shift } => Some((sector, shift % sector)),
         _ => None,
@@ -158,6 +161,14 @@ fn judge(all: &[Pass], sector: u64) -> Vec<Seen> {
         seen.iter_mut().for_each(|seen| seen.boundaries = Boundaries::Hidden(why.clone()));
     }
     seen
+}
+
+/// What a pass without others of its size shows.
+fn alone(pass: &Pass) -> Seen {
+    let why = "passes at one offset each have none to be compared with; use a larger align.max";
+    let boundaries = Boundaries::Hidden(why.to_string());
+    let (times, split) = (Vec::new(), Split::default());
+    Seen { block: pass.size, times, split, boundaries, error_share: PASS_ERROR, penalty: None }
 }
 
 fn judge_size(group: &[Pass], sector: u64) -> Seen {
@@ -235,6 +246,22 @@ mod tests {
         let ms = [22_811.0, 19_552.0, 36_945.0, 50_102.0];
         let seen = judge(&group(4096, &[0, 512, 1024, 2048], &ms), 512);
         assert_eq!(conclude(&seen).sector, Sector::Costless);
+    }
+
+    #[test]
+    fn passes_at_one_offset_were_measured_and_tell_nothing() {
+        let options = AlignOptions { max: Bytes(512), ..AlignOptions::default() };
+        let only = group(512, &[0], &[9.0]);
+        let why = |seen: &[Seen]| match conclude(seen).sector {
+            Sector::Unknown(why) => why,
+            sector => panic!("{sector:?}"),
+        };
+        assert!(why(&judge(&only, 512)).contains("at one offset each"));
+        let blind = blind_to_sectors(&AlignOptions { total: Bytes(TOTAL_MIN), ..options }).unwrap();
+        assert_eq!(why(&hide(judge(&only, 512), &blind)), blind);
+        // Beside others they do not count.
+        let all = [only, group(1024, &[0, 512], &[1.0, 1.0])].concat();
+        assert_eq!(conclude(&judge(&all, 512)).sector, Sector::Costless);
     }
 
     #[test]

@@ -117,8 +117,9 @@ pub(super) fn knee_of_result(result: &TestResult) -> Option<KneeOfBytes> {
     Some(KneeOfBytes { bytes: value("knee_bytes")? as u64, before, after })
 }
 
-/// Adds the curve and the rates of the cell `write`.
-pub(super) fn report(record: &mut TestRecord, curve: &[Step]) {
+/// Adds the curve and the rates of the cell `write`; the mean is that of all the time, `flush_s` behind the last
+/// byte included.
+pub(super) fn report(record: &mut TestRecord, curve: &[Step], flush_s: f64) {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return };
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
     let bytes = (last.to - first.from) as f64;
@@ -129,7 +130,7 @@ pub(super) fn report(record: &mut TestRecord, curve: &[Step]) {
     };
     let start = median_of(&|step| step.from < first.from + edge, first);
     let end = median_of(&|step| step.to > last.to - edge, last);
-    let seconds: f64 = curve.iter().map(|step| step.seconds()).sum();
+    let seconds = seconds(curve) + flush_s;
     for (quantity, value) in [
         ("start_mb_s", start),
         ("end_mb_s", end),
@@ -142,10 +143,17 @@ pub(super) fn report(record: &mut TestRecord, curve: &[Step]) {
     staircase(record, WRITTEN, &merged(curve));
 }
 
-/// Adds the time of a whole fill, of a curve over the whole target.
-pub(super) fn report_whole(record: &mut TestRecord, curve: &[Step]) {
-    let seconds: f64 = curve.iter().map(|step| step.seconds()).sum();
-    record.metric("whole.time_s", vec![seconds]);
+/// Adds the time of a whole fill, of a curve over the whole target and the flush behind it, if one was written.
+pub(super) fn report_whole(record: &mut TestRecord, curve: &[Step], flush_s: Option<f64>) {
+    record.metric("whole.time_s", vec![seconds(curve) + flush_s.unwrap_or(0.0)]);
+    if let Some(flush_s) = flush_s {
+        record.metric("whole.flush_s", vec![flush_s]);
+    }
+}
+
+/// Time to write all steps, s.
+fn seconds(curve: &[Step]) -> f64 {
+    curve.iter().map(|step| step.seconds()).sum()
 }
 
 /// Adds the zones of a hard disk, written in whole: stretches of constant rate, from the outside in.
@@ -285,12 +293,13 @@ mod tests {
     fn the_mean_is_all_bytes_over_all_time() {
         let curve = continuous(&[timed(0, 100, 500), timed(100, 100, 1000)]);
         let mut record = TestRecord::new(TestKind::Fill);
-        report(&mut record, &curve);
-        report_whole(&mut record, &curve);
+        report(&mut record, &curve, 0.5);
+        report_whole(&mut record, &curve, Some(0.5));
         let result = record.finish(3);
         let value = |key: &str| result.metrics.iter().find(|m| m.key == key).unwrap().value;
-        assert!((value("fill.whole.time_s") - 1.5).abs() < 1e-9);
-        assert!((value("fill.write.mean_mb_s") - 200.0 / 1.5).abs() < 1e-9);
+        assert!((value("fill.whole.time_s") - 2.0).abs() < 1e-9, "the flush is a part of it");
+        assert!((value("fill.write.mean_mb_s") - 200.0 / 2.0).abs() < 1e-9);
+        assert_eq!(value("fill.whole.flush_s"), 0.5);
         assert_eq!(value("fill.write.start_mb_s"), 200.0);
         assert_eq!(value("fill.write.end_mb_s"), 100.0);
         assert_eq!(result.series[0].x, [0.0, 1e8, 2e8]);
