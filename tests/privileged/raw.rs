@@ -2,6 +2,8 @@
 
 use super::guards::{Loop, image_of_noise};
 use super::is_privileged;
+use super::list::add_partition;
+use super::stamps::value;
 use crate::support::json::{array, test_of, text};
 use crate::support::{Scratch, TINY};
 use std::fs;
@@ -30,6 +32,25 @@ fn align_at_same_bytes_changes_nothing_and_keeps_the_gates_record() {
     assert_eq!(text(&check("level").unwrap()["evidence"]), "same-bytes");
     assert!(check("claim").is_some_and(|check| check["passed"] == true), "{}", run["gate"]);
     assert!(fs::read(&image).unwrap() == before, "the image changed");
+}
+
+/// The file's drive has a table of its own; the device's is the one that is asked for.
+#[test]
+fn align_judges_the_partitions_of_the_device_that_was_named() {
+    if !is_privileged() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some((device, ..)) = device(&scratch, 64) else { return };
+    let Some(_first) = add_partition(&device, 1, 2048, 8192) else { return };
+    let Some(_second) = add_partition(&device, 2, 10303, 8192) else { return };
+    let options = ["--test=align", "--write=same-bytes", "--set=align.time=2", "--json"];
+    let run = scratch.run(&device.node, &[&options]).code(0).json();
+    let of =
+        |number: u32, what: &str| value(&run, &format!("align.{}p{number}.{what}", device.name()));
+    assert_eq!(of(1, "start_bytes"), f64::from(1 << 20));
+    assert_eq!(of(1, "misaligned_bytes"), 0.0);
+    assert_eq!(of(2, "start_bytes"), 10303.0 * 512.0);
 }
 
 #[test]

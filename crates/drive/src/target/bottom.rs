@@ -6,6 +6,7 @@ use crate::list::{ListOptions, drive_named, network_below, same_drive_as};
 use crate::roots::Roots;
 use crate::stack::{Stack, stack_of_name};
 use drivescope_model::drive::Drive;
+use drivescope_model::target::TargetKind;
 
 /// The drive below: the one disk that there is. Of several, the device that is made of them all, which has neither the
 /// link nor the rotation of one of them; none where a file system itself spreads over them.
@@ -51,6 +52,17 @@ impl Target {
     pub fn top_counters(&self) -> Option<DeviceCounters> {
         let each = self.tops.iter().map(|name| counters::read(&self.roots, name));
         each.collect::<Option<Vec<_>>>()?.into_iter().reduce(DeviceCounters::beside)
+    }
+
+    /// The block device that was named, if it has partitions of its own and lies on the drive below, or on a file
+    /// of it: a loop device, an array.
+    pub fn own_table(&self) -> Option<Drive> {
+        let named = self.stack.names.first().filter(|_| self.info().kind == TargetKind::Block)?;
+        if self.drive().is_some_and(|drive| drive.name == *named) {
+            return None;
+        }
+        drive_named(&self.roots, named, &ListOptions { smart: false })
+            .filter(|drive| !drive.partitions.is_empty())
     }
 
     /// Every disk at the bottom, without its health; a simulated one as its model has it.

@@ -63,6 +63,9 @@ pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[Seen], ste
     if let Some(drive) = drive {
         of_partitions(record, drive, on_drive);
     }
+    if let Some(named) = session.target.own_table() {
+        of_partitions(record, &named, found);
+    }
 }
 
 /// Said where flash costs so much per write that one read more of a page would not show.
