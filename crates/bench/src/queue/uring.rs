@@ -9,6 +9,7 @@ use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 use rustix::fd::{AsFd, AsRawFd};
 use std::io;
+use std::time::Duration;
 
 /// `io_uring_enter` also runs what completed (IORING_ENTER_GETEVENTS of the kernel's header).
 const ENTER_GETEVENTS: u32 = 1;
@@ -26,6 +27,10 @@ const GATHER_MAX: u32 = 4;
 
 /// Sleeps end this early and spinning takes over: timer slack is 50 µs, plus the wake-up.
 const SPIN_NS: u64 = 80_000;
+
+/// How often, and after which pause, requests in flight are waited for again when a ring that ends refuses to wait.
+const TRIES: u32 = 300;
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
 /// A ring with its buffers. The file must outlive it, which the borrow in [`UringQueue::new`] ensures.
 pub struct UringQueue<'f> {
@@ -166,7 +171,7 @@ impl<'f> UringQueue<'f> {
 
     /// Waits for a completion or `timeout_ns`; a signal or the time-out is no error.
     fn wait_at_most(&mut self, timeout_ns: u64) -> io::Result<()> {
-        let timeout = Timespec::from(std::time::Duration::from_nanos(timeout_ns));
+        let timeout = Timespec::from(Duration::from_nanos(timeout_ns));
         let arguments = SubmitArgs::new().timespec(&timeout);
         match self.ring.submitter().submit_with_args(1, &arguments) {
             Err(error) if error.raw_os_error() == Some(libc::ETIME) || interrupted(&error) => {
@@ -250,12 +255,15 @@ impl Queue for UringQueue<'_> {
 impl Drop for UringQueue<'_> {
     fn drop(&mut self) {
         // Buffers must not be unmapped while the kernel may still write into them.
+        // Nor may a pattern reach the drive after the original contents that are put back next.
         let mut done = Vec::with_capacity(usize::from(self.buffers.slots()));
-        while self.in_flight > 0 {
+        let mut tries_left = TRIES;
+        while self.in_flight > 0 && tries_left > 0 {
             done.clear();
             if self.wait(&mut done).is_err() {
-                // The ring itself failed: closing it cancels what is left and waits for it.
-                break;
+                // The ring itself failed, as for want of memory, which may come back.
+                tries_left -= 1;
+                std::thread::sleep(BETWEEN_TRIES);
             }
         }
         // A closed ring lets go of its file some time later; the claim of a device must end with us.
