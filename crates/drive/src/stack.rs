@@ -22,7 +22,14 @@ use std::path::{Path, PathBuf};
 /// Places whose drives the running system cannot do without. The last three are bind mounts from
 /// the host's drive in most containers, whose `/` is an overlay that names no device.
 const SYSTEM_PLACES: [&str; 8] =
-    ["/", "/boot", "/boot/efi", "/efi", "/usr", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"];
+    ["/", "/boot", "/efi", "/esp", "/usr", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"];
+
+/// What starts the machine may be mounted deeper (`/boot/efi`, a Raspberry Pi's `/boot/firmware`).
+const BOOT: &str = "/boot";
+
+fn is_place_of_the_system(place: &Path) -> bool {
+    place.starts_with(BOOT) || SYSTEM_PLACES.iter().any(|known| Path::new(known) == place)
+}
 
 /// The block devices below something.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -123,7 +130,9 @@ pub(crate) fn system_devices(roots: &Roots) -> BTreeSet<String> {
 fn system_stacks(roots: &Roots) -> Vec<Stack> {
     let below = |table: Vec<Mount>| {
         let mut walk = Walk::new(roots, &table);
-        for mount in SYSTEM_PLACES.iter().filter_map(|p| mount_at(&table, Path::new(p))) {
+        let of_boot = table.iter().filter(|mount| mount.mount_point.starts_with(BOOT));
+        let places = SYSTEM_PLACES.iter().filter_map(|place| mount_at(&table, Path::new(place)));
+        for mount in places.chain(of_boot) {
             walk.mount(mount);
         }
         for area in swaps(roots) {

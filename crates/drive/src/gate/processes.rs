@@ -172,6 +172,8 @@ mod tests {
         assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok, "it is what it connects");
         fake.attrs("gate-sdx", &[("pid", "813")]);
         assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Refused);
+        fake.file("proc/812/task/813/comm", "qemu-nbd\n");
+        assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok, "a thread of it connected it");
     }
 
     /// Of its first thread, which has ended, nothing is left but an empty list.

@@ -104,7 +104,12 @@ impl Look<'_> {
     fn keeps_it_running(&self, device: &str) -> bool {
         let of_device = self.roots.block_dir(device).and_then(|dir| read_text(dir.join("pid")));
         let comm = || read_text(self.dir.join("comm"));
-        of_device.as_deref() == Some(self.process)
+        // The kernel notes the thread that connected it.
+        let is_own = |thread: &String| {
+            thread == self.process
+                || self.roots.proc.join(self.process).join("task").join(thread).exists()
+        };
+        of_device.as_ref().is_some_and(is_own)
             || (self.is_only_below(device) && comm().as_deref() == Some("mdmon"))
     }
 

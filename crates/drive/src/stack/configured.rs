@@ -1,6 +1,6 @@
 //! Devices of the system that are mounted only when somebody looks there, or by hand: `noauto` and automounts.
 
-use super::SYSTEM_PLACES;
+use super::is_place_of_the_system;
 use crate::mounts::{Mount, path_of};
 use crate::roots::Roots;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,7 @@ pub(super) fn devices(roots: &Roots, mounted: &[Mount]) -> Vec<String> {
         let mut fields =
             line.split(|b| b" \t".contains(b)).filter(|field| !field.is_empty()).map(path_of);
         let (node, place) = (node(&fields.next()?)?, fields.next()?);
-        let is_system = SYSTEM_PLACES.iter().any(|known| Path::new(known) == place);
-        let is_wanted = is_system && !is_mounted(&place);
+        let is_wanted = is_place_of_the_system(&place) && !is_mounted(&place);
         is_wanted.then(|| roots.block_of_node(&node)).flatten()
     };
     text.split(|b| *b == b'\n').filter_map(device).collect()
@@ -54,6 +53,8 @@ mod tests {
             ("UUID=0A-1B /boot vfat noauto 0 2", true),
             ("  UUID=\"0A-1B\"\t/boot/efi\tvfat\tx-systemd.automount 0 2", true),
             ("/dev/sdb1 /efi vfat noauto", true),
+            ("/dev/sdb1 /boot/firmware vfat noauto", true),
+            ("/dev/sdb1 /bootleg vfat noauto", false),
             ("#UUID=0A-1B /boot vfat noauto 0 2", false),
             ("UUID=0A-1B /data vfat noauto 0 2", false),
             ("UUID=0A-1C /boot vfat noauto 0 2", false),
@@ -64,6 +65,9 @@ mod tests {
             let expected: &[&str] = if is_system { &["sda", "sdb"] } else { &["sda"] };
             assert_eq!(system_disks(&fake.roots), expected, "{line}");
         }
+        fake.file("etc/fstab", "");
+        fake.mounts(&[root, "2 1 8:17 / /boot/firmware rw - vfat /dev/sdb1 rw"]);
+        assert_eq!(system_disks(&fake.roots), ["sda", "sdb"]);
         fake.file("etc/fstab", "UUID=0A-1B /boot vfat x-systemd.automount 0 2\n");
         let waits = "2 1 0:50 / /boot rw - autofs systemd-1 rw";
         fake.mounts(&[root, waits]);
