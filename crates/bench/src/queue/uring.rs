@@ -28,7 +28,7 @@ const GATHER_MAX: u32 = 4;
 /// Sleeps end this early and spinning takes over: timer slack is 50 µs, plus the wake-up.
 const SPIN_NS: u64 = 80_000;
 
-/// How often, and after which pause, requests in flight are waited for again when a ring that ends refuses to wait.
+/// How often, and after which pause, requests in flight are waited for again when an ending ring refuses to wait.
 const TRIES: u32 = 300;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 

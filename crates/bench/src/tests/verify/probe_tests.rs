@@ -183,6 +183,27 @@ fn a_cache_just_below_what_showed_it_is_seen_through() {
     }
 }
 
+/// The last block then meets a landmark at the beginning, after however many folds.
+#[test]
+fn a_fake_folded_often_is_found_where_its_last_block_meets_the_first_ones() {
+    for (real, folds) in
+        [(11_663_026, 67), (9_000_000, 83), (4_000_001, 251), (3_000_000, 256), (1_500_000, 96)]
+    {
+        for rest in [1, 26, 128] {
+            for cache in [0, 400] {
+                let mut drive = Memory::new(real * folds + rest, Fraud::Wrap(real), cache);
+                let found = probed(&mut drive, real ^ rest);
+                let module = found.module;
+                assert_eq!(
+                    (found.real, module),
+                    (real, Some(real)),
+                    "{folds}, {rest}, {cache}: {found:?}"
+                );
+            }
+        }
+    }
+}
+
 /// What it shows where nothing is has no distance from where it belongs.
 #[test]
 fn a_fake_that_shows_what_it_was_given_last_has_no_repeating_addresses() {

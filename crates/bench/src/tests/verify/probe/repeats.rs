@@ -26,8 +26,9 @@ const UPPER_MAX_BYTES: u64 = 512 << 20;
 /// Blocks that are read lie a little closer than w, so that on a drive that folds many times over they do not
 /// meet the same places of it again and again.
 const CLOSER_PART: u64 = 64;
-/// The distance may be so many times what is folded.
-const FOLDS_MAX: u64 = 64;
+
+/// What showed the cache, and the last block taken to be good, before addresses were known to repeat.
+type Shown = ((u64, u64), u64);
 
 /// How addresses repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,28 +101,39 @@ impl<B: Blocks> Probe<'_, B> {
     /// Where addresses begin to repeat, of which `at` shows what lies `distance` before it; `None` where it does
     /// so for another reason.
     fn begin_of(&mut self, at: u64, distance: u64) -> Result<Option<Repeats>, Stopped> {
-        let overwhelm = (self.overwhelm, self.left);
-        self.move_overwhelming(distance);
+        let shown = (self.overwhelm, self.left);
+        self.move_overwhelming(shown, distance);
         // A cache would answer for landmarks at addresses that have no place of their own.
         self.push_out(distance)?;
         let from = match self.share(distance, distance)? {
             true => distance,
             // Whatever answered, it was not by the landmark's address.
             false if !self.share(at, distance)? => {
-                (self.overwhelm, self.left) = overwhelm;
+                (self.overwhelm, self.left) = shown;
                 return Ok(None);
             }
             false => self.first_shared(at, distance)?,
         };
-        // Where the first landmark is met after several folds, the distance is as many times what is folded.
-        for folds in (2..=FOLDS_MAX).rev().filter(|folds| distance.is_multiple_of(*folds)) {
-            let part = distance / folds;
-            if self.share(from, part)? {
-                let from = self.first_shared(from, part)?;
-                return Ok(Some(Repeats { distance: part, from }));
+        self.single_fold(shown, Repeats { distance, from }).map(Some)
+    }
+
+    /// Where a landmark is met after several folds, as from the last block, the distance is as many times what
+    /// is folded: taken apart by its prime factors, what is left is one fold.
+    fn single_fold(&mut self, shown: Shown, met: Repeats) -> Result<Repeats, Stopped> {
+        let mut distance = met.distance;
+        for prime in prime_factors(met.distance) {
+            let part = distance / prime;
+            self.move_overwhelming(shown, part);
+            if self.share(met.from, part)? {
+                distance = part;
             }
         }
-        Ok(Some(Repeats { distance, from }))
+        self.move_overwhelming(shown, distance);
+        let from = match distance < met.distance {
+            true => self.first_shared(met.from, distance)?,
+            false => met.from,
+        };
+        Ok(Repeats { distance, from })
     }
 
     /// The first of `distance..=shared` that shares its place with the one `distance` before it, as `shared` does.
@@ -161,13 +173,28 @@ impl<B: Blocks> Probe<'_, B> {
     /// Where addresses repeat after `distance` blocks, what is written behind the end lands on samples: the
     /// cache is overwhelmed at the beginning instead. A stretch longer than half of that says nothing
     /// of a cache: it was bad because it overwrote itself.
-    fn move_overwhelming(&mut self, distance: u64) {
-        let (_, count) = self.overwhelm;
-        if count > distance / 2 {
-            self.overwhelm = (0, 0);
-        } else {
-            self.overwhelm = (self.left + 1, count);
-            self.left += count;
-        }
+    fn move_overwhelming(&mut self, shown: Shown, distance: u64) {
+        let ((_, count), left) = shown;
+        (self.overwhelm, self.left) = match count > distance / 2 {
+            true => ((0, 0), left),
+            false => ((left + 1, count), left + count),
+        };
     }
+}
+
+/// Prime factors, each as often as it divides `number`.
+fn prime_factors(mut number: u64) -> Vec<u64> {
+    let mut factors = Vec::new();
+    let mut divisor = 2;
+    while divisor * divisor <= number {
+        while number.is_multiple_of(divisor) {
+            factors.push(divisor);
+            number /= divisor;
+        }
+        divisor += 1;
+    }
+    if number > 1 {
+        factors.push(number);
+    }
+    factors
 }
