@@ -1,7 +1,10 @@
 //! Mistakes on the command line, each in one line with what was probably meant.
 
 use crate::commands::quoted;
+use crate::exit::Failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use drivescope_drive::DriveError;
+use drivescope_sim::library::BUILT_IN;
 use std::path::Path;
 
 /// A mistake in one line, with the command that was probably meant.
@@ -22,6 +25,20 @@ pub fn explained(error: &clap::Error) -> String {
     let line = line.strip_suffix("; see --help").filter(|_| lacks_target).unwrap_or(&line);
     let remedy = "; drivescope run . measures the drive under this directory, see --help";
     format!("{line}{}", if lacks_target { remedy } else { "" })
+}
+
+/// A target that is not to be had; one that is the name of a model was probably meant to be simulated.
+pub fn no_target(path: &Path, error: DriveError) -> Failure {
+    let named = path.to_str().unwrap_or_default();
+    let model = named.split('?').next().unwrap_or_default();
+    let is_model = BUILT_IN.iter().any(|(name, _)| name.eq_ignore_ascii_case(model));
+    if !is_model || !matches!(error, DriveError::NotFound { .. }) {
+        return error.into();
+    }
+    let meant = quoted(&format!("sim:{}", named.replacen(model, &model.to_lowercase(), 1)));
+    Failure::usage(format!(
+        "no such path: {named}; to measure the simulated drive: drivescope run {meant}"
+    ))
 }
 
 /// A mistake in one line: what is wrong, the tip if there is one, where to read on.
@@ -60,6 +77,21 @@ mod tests {
                 end.matches("see --help").count(),
                 "{line}"
             );
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_model_is_told_how_it_is_measured() {
+        for (named, meant) in [
+            ("wd40efrx", Some("sim:wd40efrx")),
+            ("WD40EFRX?fill=0.5", Some("'sim:wd40efrx?fill=0.5'")),
+            ("wd40", None),
+        ] {
+            let path = Path::new(named);
+            let line = no_target(path, DriveError::NotFound { path: path.into() }).message;
+            let end = meant.map(|meant| format!(": drivescope run {meant}"));
+            assert_eq!(end.is_some(), line.contains("simulated"), "{line}");
+            assert!(line.ends_with(&end.unwrap_or_else(|| "this machine".to_string())), "{line}");
         }
     }
 

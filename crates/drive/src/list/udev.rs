@@ -70,8 +70,8 @@ fn parse(text: &str) -> HashMap<String, String> {
         .collect()
 }
 
-/// Resolves `\xHH`.
-fn decode(text: &str) -> String {
+/// Resolves `\xHH`, the form that udev gives to what a name of a file cannot have.
+pub(crate) fn decode(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {

@@ -1,6 +1,7 @@
 //! Devices of the system that are mounted only when somebody looks there, or by hand: `noauto` and automounts.
 
 use super::is_place_of_the_system;
+use crate::list::udev::decode;
 use crate::mounts::{Mount, path_of};
 use crate::roots::Roots;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ pub(super) fn devices(roots: &Roots, mounted: &[Mount]) -> Vec<String> {
     let device = |line: &[u8]| {
         let mut fields =
             line.split(|b| b" \t".contains(b)).filter(|field| !field.is_empty()).map(path_of);
-        let (node, place) = (node(&fields.next()?)?, fields.next()?);
+        let (node, place) = (node(roots, &fields.next()?)?, fields.next()?);
         let is_wanted = is_place_of_the_system(&place) && !is_mounted(&place);
         is_wanted.then(|| roots.block_of_node(&node)).flatten()
     };
@@ -22,7 +23,7 @@ pub(super) fn devices(roots: &Roots, mounted: &[Mount]) -> Vec<String> {
 }
 
 /// The node of what the first field names; none for a comment, or what is no device.
-fn node(field: &Path) -> Option<PathBuf> {
+fn node(roots: &Roots, field: &Path) -> Option<PathBuf> {
     let text = field.to_str()?;
     let Some((tag, value)) = text.split_once('=') else {
         return text.starts_with("/dev/").then(|| field.to_path_buf());
@@ -35,7 +36,16 @@ fn node(field: &Path) -> Option<PathBuf> {
         "ID" => "by-id",
         _ => return None,
     };
-    Some(Path::new("/dev/disk").join(links).join(value.trim_matches('"')))
+    let value = value.trim_matches(['"', '\'']);
+    // Identifiers are the same in capitals and in small letters, labels are not.
+    let is_it = |name: &str| match tag.ends_with("UUID") {
+        true => name.eq_ignore_ascii_case(value),
+        false => name == value,
+    };
+    let entries = std::fs::read_dir(roots.dev.join("disk").join(links)).ok()?;
+    let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let name = names.find(|name| is_it(&decode(name)))?;
+    Some(Path::new("/dev/disk").join(links).join(name))
 }
 
 #[cfg(test)]
@@ -49,12 +59,16 @@ mod tests {
         let root = "1 0 8:1 / / rw - ext4 /dev/sda1 rw";
         fake.mounts(&[root]);
         fake.link("dev/disk/by-uuid/0A-1B", "../../sdb1");
+        fake.link(r"dev/disk/by-label/my\x20boot", "../../sdb1");
         for (line, is_system) in [
             ("UUID=0A-1B /boot vfat noauto 0 2", true),
             ("  UUID=\"0A-1B\"\t/boot/efi\tvfat\tx-systemd.automount 0 2", true),
             ("/dev/sdb1 /efi vfat noauto", true),
             ("/dev/sdb1 /boot/firmware vfat noauto", true),
             ("/dev/sdb1 /bootleg vfat noauto", false),
+            ("UUID=0a-1b /boot vfat noauto", true),
+            ("LABEL='my\\040boot' /boot vfat noauto", true),
+            ("LABEL=My\\040boot /boot vfat noauto", false),
             ("#UUID=0A-1B /boot vfat noauto 0 2", false),
             ("UUID=0A-1B /data vfat noauto 0 2", false),
             ("UUID=0A-1C /boot vfat noauto 0 2", false),

@@ -7,6 +7,7 @@ use super::stored::{NO_PASSES, get_run, store_words};
 use super::{length, originals, restore, resume};
 use crate::arguments::{OutcomeArguments, RerunArguments, RunArguments, ShowOptions};
 use crate::exit::{Code, Failure};
+use crate::mistakes::no_target;
 use crate::output;
 use crate::signals::RunSignals;
 use drivescope_bench::error::BenchError;
@@ -234,7 +235,7 @@ fn find_targets(paths: &[PathBuf], are_written: bool) -> Result<Vec<Target>, Fai
     let roots = Roots::host();
     let mut targets: Vec<Target> = Vec::new();
     for path in paths {
-        let target = Target::find(path, &roots)?;
+        let target = Target::find(path, &roots).map_err(|error| no_target(path, error))?;
         if targets.iter().any(|known| known.is_same_as(&target)) {
             let message = format!("{} is given twice; name each target once", path.display());
             return Err(Failure::usage(message));
