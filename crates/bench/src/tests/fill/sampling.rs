@@ -152,3 +152,70 @@ impl Sampling {
         (0..self.count).map(place).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_fit_into_their_share_and_span_the_target() {
+        let options = FillOptions::default();
+        for size in [115_000_000_000, 400 << 30, 16_000_000_000_000u64] {
+            for disk in [Some(size), Some(2 * size), None] {
+                let sampling = Sampling::new(&options, size, disk).unwrap();
+                assert!(
+                    sampling.sample >= 16 << 20 && sampling.lead_in >= 16 << 20,
+                    "{sampling:?}"
+                );
+                let places = sampling.places(size);
+                assert!(sampling.bytes() as f64 <= size as f64 * 0.005, "{sampling:?}");
+                assert_eq!(places[0].lead_in_from, 0);
+                let last = places.last().unwrap();
+                assert!(size - (last.offset + last.len) < PAGE, "{last:?}");
+                assert!(places.windows(2).all(|p| p[0].offset + p[0].len <= p[1].lead_in_from));
+            }
+        }
+        for (disk, needed) in [(Some(1_000_000_000), "it takes 114 GB"), (None, "it takes 107 GB")]
+        {
+            let refused = Sampling::new(&options, 1_000_000_000, disk).unwrap_err();
+            assert!(refused.contains("fill.mode=full") && refused.contains(needed), "{refused}");
+        }
+        let refused =
+            Sampling::new(&options, 200_000_000_000, Some(2_000_000_000_000)).unwrap_err();
+        assert!(refused.contains("200 GB of a disk of 2.00 TB"), "{refused}");
+    }
+
+    /// At 64 KiB, electronics are slower than the outer tracks of the fast ones among these models.
+    #[test]
+    fn requests_are_the_shortest_that_a_disk_takes_as_fast_as_any() {
+        const KIB: u64 = 1 << 10;
+        let times =
+            |of: [u64; 3]| [256 * KIB, 128 * KIB, 64 * KIB].into_iter().zip(of).collect::<Vec<_>>();
+        for (of, shortest) in [
+            ([1000, 1000, 1000], 64),
+            ([1009, 1000, 1005], 64),
+            ([1000, 1005, 1300], 128),
+            ([1000, 1100, 1300], 256),
+            ([1000, 1100, 1000], 64),
+        ] {
+            assert_eq!(shortest_as_fast(&times(of)), Some(shortest * KIB), "{of:?}");
+        }
+        assert_eq!(shortest_as_fast(&[]), None);
+        for (long, size) in [(950, 64), (880, 1024)] {
+            let with_long = [vec![(1024 * KIB, long)], times([1000, 1000, 1000])].concat();
+            assert_eq!(shortest_as_fast(&with_long), Some(size * KIB), "{long}");
+        }
+        let sampling = |gb: u64, chunk| {
+            let options = FillOptions { chunk: Bytes(chunk), ..FillOptions::default() };
+            Sampling::new(&options, gb * 1_000_000_000, Some(gb * 1_000_000_000)).unwrap().trials()
+        };
+        assert_eq!(sampling(1000, 1 << 20), [1024 * KIB, 256 * KIB, 128 * KIB, 64 * KIB]);
+        assert_eq!(
+            sampling(1000, 64 << 20),
+            [256 * KIB, 128 * KIB, 64 * KIB],
+            "a sample has few such"
+        );
+        assert_eq!(sampling(1000, 72 * KIB), [72 * KIB], "no half page, and none below 64 KiB");
+        assert!(sampling(115, 1 << 20).is_empty(), "no bytes for trials");
+    }
+}
