@@ -240,10 +240,12 @@ impl Target {
         self.stack.layer.as_deref().filter(|_| self.layer_system.is_some()).unwrap_or(&self.path)
     }
 
-    /// Why nothing shows that a drive answers, if so: a program or a network does, and no device is below.
+    /// Why nothing shows that a drive answers, if so: a program or a network does, or ZFS, which has a cache of its
+    /// own for requests past the page cache too; and no device is below.
     pub fn unproven(&self) -> Option<String> {
-        let is_far =
-            |fs: &&FileSystem| matches!(FsClass::of(&fs.kind), FsClass::Fuse | FsClass::Network);
+        let is_far = |fs: &&FileSystem| {
+            matches!(FsClass::of(&fs.kind), FsClass::Fuse | FsClass::Network) || fs.kind == "zfs"
+        };
         let own = self.data_system().filter(is_far).filter(|_| self.top_counters().is_none());
         let own = own.map(|fs| (&fs.kind, fs.mount_point.clone()));
         let is_hidden = self.stack.whole_disks.iter().all(|disk| disk.starts_with("loop"));

@@ -186,6 +186,27 @@ mod tests {
         }
     }
 
+    /// A container on a host with ZFS sees neither the pool's disks nor udev: its cache was called a drive.
+    #[test]
+    fn zfs_is_proven_by_the_counters_of_its_disks_or_not_at_all() {
+        let fake = sata_disks();
+        let point = fake.path("").canonicalize().unwrap();
+        fake.mounts(&[&format!("2 1 0:40 / {} rw - zfs tank/data rw", point.display())]);
+        let found = || Target::find(&point, &fake.roots).unwrap();
+        let evidence = format!("no device below zfs at {}", point.display());
+        assert_eq!((found().unproven(), found().top_counters()), (Some(evidence), None));
+        for (name, number) in [("sda1", "8:1"), ("sdb1", "8:17")] {
+            let member = "E:ID_FS_TYPE=zfs_member\nE:ID_FS_LABEL=tank\n";
+            fake.file(&format!("run/udev/data/b{number}"), member);
+            fake.attrs(name, &[("stat", "1 0 8 0 0 0 0 0 0 5 0")]);
+        }
+        assert_eq!(found().unproven(), None);
+        // A mirror: what did not pass both disks together came from memory.
+        assert_eq!(found().stack().whole_disks, ["sda", "sdb"]);
+        assert_eq!(found().top_counters().map(|top| top.reads), Some(2));
+        assert!(!found().drives_are_uncounted());
+    }
+
     #[test]
     fn one_drive_on_two_paths_keeps_its_name_and_has_no_link_of_its_own() {
         let fake = sata_disks();
