@@ -11,6 +11,7 @@ use crate::filesystem::{FsClass, compression, copies_on_write, file_system_of};
 use crate::gate::{self, Overlap};
 use crate::holes;
 use crate::io_file::IoFile;
+use crate::list::is_zfs_volume;
 use crate::own_folder;
 use crate::roots::{Roots, read_text};
 use crate::simulated::SimulatedDrive;
@@ -243,6 +244,9 @@ impl Target {
     /// Why nothing shows that a drive answers, if so: a program or a network does, or ZFS, which has a cache of its
     /// own for requests past the page cache too; and no device is below.
     pub fn unproven(&self) -> Option<String> {
+        if let Some(volume) = self.stack.names.iter().find(|name| is_zfs_volume(name)) {
+            return Some(format!("{volume} is a volume of ZFS, which has a cache of its own"));
+        }
         let is_far = |fs: &&FileSystem| {
             matches!(FsClass::of(&fs.kind), FsClass::Fuse | FsClass::Network) || fs.kind == "zfs"
         };

@@ -109,6 +109,11 @@ pub(crate) fn network_below(roots: &Roots, name: &str) -> Option<String> {
     (is_whole && kind::is_network(&transport)).then_some(transport)
 }
 
+/// Whether a kernel name is that of a volume of ZFS.
+pub(crate) fn is_zfs_volume(name: &str) -> bool {
+    device::numbered(name, "zd").is_some()
+}
+
 /// Whether a device is attached over USB.
 pub(crate) fn is_on_usb(device: &Device) -> bool {
     link::usb_device(device).is_some()

@@ -205,6 +205,13 @@ mod tests {
         assert_eq!(found().stack().whole_disks, ["sda", "sdb"]);
         assert_eq!(found().top_counters().map(|top| top.reads), Some(2));
         assert!(!found().drives_are_uncounted());
+        // What a volume is asked passes its own counters, wherever the answer comes from.
+        fake.disk("virtual/block/zd16", (230, 16), 1 << 30);
+        fake.partition("zd16", 1, (230, 17), 2048, 4096);
+        fake.attrs("zd16p1", &[("stat", "1 0 8 0 0 0 0 0 0 5 0")]);
+        let volume = target_on(&fake, "zd16p1", "230:17");
+        let evidence = "zd16 is a volume of ZFS, which has a cache of its own";
+        assert_eq!(volume.unproven().as_deref(), Some(evidence));
     }
 
     #[test]
