@@ -241,14 +241,15 @@ impl Target {
         self.stack.layer.as_deref().filter(|_| self.layer_system.is_some()).unwrap_or(&self.path)
     }
 
-    /// Why nothing shows that a drive answers, if so: a program or a network does, or ZFS, which has a cache of its
-    /// own for requests past the page cache too; and no device is below.
+    /// Why nothing shows that a drive answers, if so: a program or a network does, or a file system that answers
+    /// requests past its own pages from further ones; and no device is below.
     pub fn unproven(&self) -> Option<String> {
         if let Some(volume) = self.stack.names.iter().find(|name| is_zfs_volume(name)) {
             return Some(format!("{volume} is a volume of ZFS, which has a cache of its own"));
         }
         let is_far = |fs: &&FileSystem| {
-            matches!(FsClass::of(&fs.kind), FsClass::Fuse | FsClass::Network) || fs.kind == "zfs"
+            matches!(FsClass::of(&fs.kind), FsClass::Fuse | FsClass::Network)
+                || ["zfs", "ecryptfs"].contains(&fs.kind.as_str())
         };
         let own = self.data_system().filter(is_far).filter(|_| self.top_counters().is_none());
         let own = own.map(|fs| (&fs.kind, fs.mount_point.clone()));

@@ -235,7 +235,7 @@ findings! {
         cause "The drive reads there several times before the data come, or has moved them elsewhere: worn or weak places. Steps between zones and the fall towards the inner edge of a disk are not meant."
         remedy "Look at the drive's health (smartctl -a: pending and reallocated sectors); save what lies there, then let surface or verify write the drive and look again."
     Unproven = "F041" "unproven-drive" Warning
-        rule "the target's file system, that of the layer of an overlay that has its data, or that of the file of a loop device below it is FUSE, ZFS or behind a network, and the kernel shows no device below it whose counters tell what a drive did; or the data pass through a volume of ZFS"
+        rule "the target's file system, that of the layer of an overlay that has its data, or that of the file of a loop device below it is FUSE, ZFS, eCryptfs or behind a network, and the kernel shows no device below it whose counters tell what a drive did; or the data pass through a volume of ZFS"
         cause "Nothing shows whether a drive answered, or a cache of the program in between, of ZFS, of this machine or of the server."
         remedy "Read the numbers as those of this mount; for the drive's own, measure the directory or device below it, or run drivescope on the server."
     IoLimited = "F042" "io-limited" Warning

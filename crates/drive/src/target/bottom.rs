@@ -191,10 +191,12 @@ mod tests {
     fn zfs_is_proven_by_the_counters_of_its_disks_or_not_at_all() {
         let fake = sata_disks();
         let point = fake.path("").canonicalize().unwrap();
-        fake.mounts(&[&format!("2 1 0:40 / {} rw - zfs tank/data rw", point.display())]);
         let found = || Target::find(&point, &fake.roots).unwrap();
-        let evidence = format!("no device below zfs at {}", point.display());
-        assert_eq!((found().unproven(), found().top_counters()), (Some(evidence), None));
+        for kind in ["ecryptfs", "zfs"] {
+            fake.mounts(&[&format!("2 1 0:40 / {} rw - {kind} tank/data rw", point.display())]);
+            let evidence = format!("no device below {kind} at {}", point.display());
+            assert_eq!((found().unproven(), found().top_counters()), (Some(evidence), None));
+        }
         for (name, number) in [("sda1", "8:1"), ("sdb1", "8:17")] {
             let member = "E:ID_FS_TYPE=zfs_member\nE:ID_FS_LABEL=tank\n";
             fake.file(&format!("run/udev/data/b{number}"), member);
