@@ -74,8 +74,10 @@ pub fn read(roots: &Roots, name: &str) -> Option<DeviceCounters> {
 }
 
 /// Whether the kernel counts what a disk does: `echo 0 > queue/iostats` saves that, and leaves the totals behind.
+/// Devices without queues of requests may have 0 there and count all the same, as zram does.
 fn kept(disk: &Path) -> bool {
-    read_text(disk.join("queue/iostats")).as_deref() != Some("0")
+    let has_requests = disk.join("mq").is_dir();
+    !has_requests || read_text(disk.join("queue/iostats")).as_deref() != Some("0")
 }
 
 /// The paths to an NVMe drive that may have several: `nvme0c0n1` and `nvme0c1n1` to `nvme0n1`.
@@ -220,6 +222,7 @@ mod tests {
     #[test]
     fn what_the_kernel_was_told_not_to_count_is_unknown_and_not_nothing() {
         let fake = Fake::two_disks();
+        fake.attrs("sda", &[("mq/0/cpu_list", "0")]);
         for name in ["sda", "sda1"] {
             fake.attrs(name, &[("stat", NOW)]);
             fake.attrs("sda", &[("queue/iostats", "1")]);
@@ -227,6 +230,9 @@ mod tests {
             fake.attrs("sda", &[("queue/iostats", "0")]);
             assert_eq!(read(&fake.roots, name), None, "{name}");
         }
+        fake.disk("virtual/block/zram0", (253, 0), 1 << 30);
+        fake.attrs("zram0", &[("stat", NOW), ("queue/iostats", "0")]);
+        assert_eq!(read(&fake.roots, "zram0"), parse(NOW), "it says so always");
     }
 
     #[test]
