@@ -3,7 +3,7 @@
 use super::Target;
 use crate::counters::{self, DeviceCounters};
 use crate::list::{ListOptions, drive_named, network_below, same_drive_as};
-use crate::roots::Roots;
+use crate::roots::{Roots, read_text};
 use crate::stack::{Stack, stack_of_name};
 use drivescope_model::drive::Drive;
 use drivescope_model::target::TargetKind;
@@ -52,6 +52,21 @@ impl Target {
     pub fn top_counters(&self) -> Option<DeviceCounters> {
         let each = self.tops.iter().map(|name| counters::read(&self.roots, name));
         each.collect::<Option<Vec<_>>>()?.into_iter().reduce(DeviceCounters::beside)
+    }
+
+    /// What the kernel does to an array below the target by itself, if anything: `md0 is being rebuilt (recover)`. Its
+    /// requests pass none of the counters that are looked at.
+    pub fn array_at_work(&self) -> Option<String> {
+        self.stack.names.iter().find_map(|name| {
+            let action = read_text(self.roots.block_dir(name)?.join("md/sync_action"))?;
+            let what = match action.as_str() {
+                "resync" | "recover" => "rebuilt",
+                "check" | "repair" => "checked",
+                "reshape" => "reshaped",
+                _ => return None,
+            };
+            Some(format!("{name} is being {what} ({action}); /proc/mdstat says how long"))
+        })
     }
 
     /// The block device that was named, if it has partitions of its own and lies on the drive below, or on a file
@@ -139,6 +154,15 @@ mod tests {
         assert_eq!((drive.capacity_bytes, &drive.link, drive.rpm), (16 << 30, &None, None));
         let disks: Vec<String> = array.disks().into_iter().map(|disk| disk.name).collect();
         assert_eq!(disks, ["sda", "sdb"]);
+        for (action, told) in [
+            ("idle", None),
+            ("frozen", None),
+            ("resync", Some("md0 is being rebuilt (resync); /proc/mdstat says how long")),
+            ("check", Some("md0 is being checked (check); /proc/mdstat says how long")),
+        ] {
+            fake.attrs("md0", &[("md/sync_action", action)]);
+            assert_eq!(array.array_at_work().as_deref(), told, "{action}");
+        }
     }
 
     #[test]
