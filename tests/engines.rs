@@ -40,8 +40,8 @@ static REFUSE_IO_URING: [Instruction; 4] = [
 const IO_URING_ENTER: u32 = 426;
 const EXT_ARG: u32 = 8;
 
-/// Answers waits with a time limit as kernels before 5.11 do: loads the number, compares, loads the fourth argument,
-/// looks for the flag, and says EINVAL.
+/// Answers waits with a time limit as kernels before 5.11 do: loads the number, compares, loads the fourth
+/// argument, looks for the flag, and says EINVAL.
 static OLD_KERNEL: [Instruction; 6] = [
     Instruction { code: 0x20, if_true: 0, if_false: 0, value: 0 },
     Instruction { code: 0x15, if_true: 0, if_false: 3, value: IO_URING_ENTER },

@@ -56,7 +56,8 @@ fn a_run_of_a_models_file_is_done_again_from_anywhere() {
     assert_eq!(again.end().code(0).json()["plan"], first["plan"]);
 }
 
-/// `import` takes options that no suite may have: a block of 0 bytes panicked, a file of 0 bytes was the drive's fault.
+/// `import` takes options that no suite may have: a block of 0 bytes panicked, a file of 0 bytes was the
+/// drive's fault.
 #[test]
 fn an_imported_run_with_options_that_cannot_be_is_refused() {
     let scratch = Scratch::new();
