@@ -56,6 +56,36 @@ fn a_run_of_a_models_file_is_done_again_from_anywhere() {
     assert_eq!(again.end().code(0).json()["plan"], first["plan"]);
 }
 
+/// `import` takes options that no suite may have: a block of 0 bytes panicked, a file of 0 bytes was the
+/// drive's fault.
+#[test]
+fn an_imported_run_with_options_that_cannot_be_is_refused() {
+    let scratch = Scratch::new();
+    let id = add_run(&scratch, &[]);
+    let run = scratch.drivescope(&["show", &id, "--json"]).code(0).json();
+    for (number, option, word) in [
+        (1, "/plan/suite/latency/block", "latency.block"),
+        (2, "/plan/suite/tiny-writes/stream_block", "tiny-writes"),
+        (3, "/plan/suite/rounds", "rounds"),
+    ] {
+        let id = format!("{number:012x}");
+        let mut odd = run.clone();
+        odd["id"] = id.as_str().into();
+        *odd.pointer_mut(option).unwrap() = 0.into();
+        scratch.file("odd.json", odd.to_string());
+        scratch.drivescope(&["import", "odd.json"]).code(0);
+        let message = scratch.drivescope(&["rerun", &id]).refused(2);
+        assert!(message.contains(word), "{message}");
+    }
+    let mut of_a_file = run;
+    of_a_file["id"] = "00000000000f".into();
+    of_a_file["plan"]["own_bytes"] = 0.into();
+    scratch.file("file.json", of_a_file.to_string());
+    scratch.drivescope(&["import", "file.json"]).code(0);
+    let again = scratch.drivescope(&["rerun", "00000000000f", "--dry-run", "--json"]);
+    assert!(again.code(0).json()["own_bytes"].as_u64().unwrap() > 0);
+}
+
 #[test]
 fn rerun_without_its_target_says_so() {
     let (scratch, id) = with_a_run();

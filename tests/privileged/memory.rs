@@ -1,9 +1,9 @@
 //! Targets without a drive below them: numbers are shown, marked, and count for nothing.
 
-use super::guards::{Loop, Mount, Zram};
+use super::guards::{Loop, Mount, Zram, tool};
 use super::is_privileged;
 use crate::support::json::{array, finding, findings, metrics, text};
-use crate::support::{Ended, ONE_CELL, Scratch, TINY, noise};
+use crate::support::{Ended, ONE_CELL, Scratch, TINY, noise, skip_loudly};
 
 /// Everything of a run on memory: F002, every number marked, no verdict.
 fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
@@ -61,6 +61,38 @@ fn tmpfs_is_memory() {
     let told = "no number will be a drive's: tmpfs ";
     assert!(before(&[]).contains(told) && !before(&["--quiet"]).contains(told), "{}", before(&[]));
     assert_eq!(crate::support::scratch::names(&mount.point), [""; 0]);
+}
+
+/// Of a file system over several drives nobody said what its cache had answered.
+#[test]
+fn what_passed_both_devices_of_a_btrfs_tells_the_caches_share() {
+    if !is_privileged() {
+        return;
+    }
+    let (scratch, below) = (Scratch::new(), Scratch::new());
+    let options = ["-t", "tmpfs", "-o", "size=3G"];
+    let Some(memory) = Mount::new(&below, "none", &options) else { return };
+    let images = ["one", "two"].map(|name| memory.text(name));
+    for image in &images {
+        std::fs::File::create(image).unwrap().set_len(1 << 30).unwrap();
+    }
+    let attach = |image: &String| Loop::attach(image, &["--direct-io=on"]);
+    let Some([one, two]) = attach(&images[0]).zip(attach(&images[1])).map(<[_; 2]>::from) else {
+        return;
+    };
+    let options = ["-q", "-f", "-draid0", "-mraid1", one.node.as_str(), &two.node];
+    if let Err(why) = tool("mkfs.btrfs", &options) {
+        return skip_loudly(&why);
+    }
+    let Some(mount) = Mount::new(&scratch, &one.node, &[]) else { return };
+    let options = ["--test=tiny-writes", "--json"];
+    let run = scratch.run(&mount.point, &[TINY, &options]).code(0).json();
+    let share = |cell: &str| {
+        let key = format!("tiny-writes.{cell}.cache_share_pct");
+        metrics(&run).find(|metric| metric["key"] == key).map(|metric| metric["value"].as_f64())
+    };
+    assert_eq!(share("seq512_read_warm"), Some(Some(100.0)));
+    assert!(share("seq512_read_cold").flatten().is_some_and(|share| share < 10.0), "{run}");
 }
 
 #[test]

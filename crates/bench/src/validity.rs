@@ -69,7 +69,8 @@ pub struct Facts {
     /// Parts of the target lie on no drive, which the run says once.
     has_holes: bool,
     loop_cached_share: Option<f64>,
-    several_devices: bool,
+    /// Nobody counts what the drives below several loop devices moved.
+    uncounted: bool,
     warning_c: Option<f64>,
     memory_bytes: u64,
     memory_copy_mb_s: f64,
@@ -100,7 +101,7 @@ impl Facts {
             loop_caches: session.target.loop_caches(),
             has_holes: session.target.holes().is_some(),
             loop_cached_share: session.target.loop_cached_share(),
-            several_devices: session.target.stack().whole_disks.len() > 1,
+            uncounted: session.target.drives_are_uncounted(),
             warning_c: session.target.warning_c(),
             memory_bytes: session.memory_bytes(),
             memory_copy_mb_s: session.calibration.memory_copy_mb_s,
@@ -224,8 +225,8 @@ fn must_show(asked: f64, round: &Round) -> bool {
 
 fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
     let (read, written) = round.asked?;
-    if facts.several_devices {
-        return None; // counters of one member say nothing of the others
+    if facts.uncounted {
+        return None;
     }
     if let Some(share) = facts.loop_cached_share.filter(|&share| share > LOOP_CACHED_MAX) {
         let share = share * 100.0;

@@ -28,7 +28,7 @@ fn facts() -> Facts {
         loop_caches: false,
         has_holes: false,
         loop_cached_share: None,
-        several_devices: false,
+        uncounted: false,
         warning_c: Some(80.0),
         memory_bytes: 16 << 30,
         memory_copy_mb_s: 10_000.0,

@@ -1,6 +1,7 @@
 //! The kernel's own statistics of a block device: what really reached it.
 
-use crate::roots::{Roots, read_text};
+use crate::roots::{Roots, list_dir, read_text};
+use std::path::Path;
 
 /// Sectors in these statistics are 512 bytes, whatever the device's own sector.
 const SECTOR_BYTES: u64 = 512;
@@ -55,9 +56,44 @@ impl DeviceCounters {
     }
 }
 
-/// Statistics of the disk or partition with this kernel name; `None` when it has none.
+/// Statistics of the disk or partition with this kernel name; `None` when it has none, or the kernel was told to
+/// keep none.
+///
+/// Where one NVMe drive may have several controllers, the requests of the disk that programs open go on to hidden
+/// ones, one for each path. Only those count on every kernel: before Linux 6.3 the open disk has zeros, and its
+/// partitions have them to this day. So there it is the whole drive that is counted.
 pub fn read(roots: &Roots, name: &str) -> Option<DeviceCounters> {
-    parse(&read_text(roots.block_dir(name)?.join("stat"))?)
+    let dir = roots.block_dir(name)?;
+    let disk = if dir.join("partition").exists() { dir.parent()? } else { &dir };
+    let paths = hidden_paths(roots, disk);
+    if paths.is_empty() {
+        return kept(disk).then(|| parse(&read_text(dir.join("stat"))?)).flatten();
+    }
+    let each = paths.iter().map(|path| read(roots, path));
+    each.collect::<Option<Vec<_>>>()?.into_iter().reduce(DeviceCounters::beside)
+}
+
+/// Whether the kernel counts what a disk does: `echo 0 > queue/iostats` saves that, and leaves the totals behind.
+/// Devices without queues of requests may have 0 there and count all the same, as zram does.
+fn kept(disk: &Path) -> bool {
+    let has_requests = disk.join("mq").is_dir();
+    !has_requests || read_text(disk.join("queue/iostats")).as_deref() != Some("0")
+}
+
+/// The paths to an NVMe drive that may have several: `nvme0c0n1` and `nvme0c1n1` to `nvme0n1`.
+fn hidden_paths(roots: &Roots, disk: &Path) -> Vec<String> {
+    let ends =
+        disk.file_name().and_then(|name| name.to_str()).and_then(|name| name.rsplit_once('n'));
+    let Some((subsystem, namespace)) = ends.filter(|(start, _)| start.starts_with("nvme")) else {
+        return Vec::new();
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_path = |name: &String| {
+        let controller = name.strip_prefix(subsystem).and_then(|rest| rest.strip_prefix('c'));
+        let ends = controller.and_then(|rest| rest.split_once('n'));
+        ends.is_some_and(|(number, of)| is_number(number) && of == namespace)
+    };
+    list_dir(&roots.sys.join("block")).into_iter().filter(is_path).collect()
 }
 
 /// What happened between two readings of one device.
@@ -158,6 +194,45 @@ mod tests {
         assert_eq!(read(&fake.roots, "sda1"), parse(NOW));
         assert_eq!(read(&fake.roots, "sda"), None);
         assert_eq!(read(&fake.roots, "sdb"), None);
+    }
+
+    /// Every number was called invalid, because nothing seemed to reach the drive (F018).
+    #[test]
+    fn an_nvme_drive_with_paths_is_counted_on_them() {
+        let fake = Fake::new();
+        let zeros = "0 0 0 0 0 0 0 0 0 0 0";
+        fake.disk("virtual/nvme-subsystem/nvme-subsys0/nvme0n1", (259, 0), 1 << 30);
+        fake.partition("nvme0n1", 2, (259, 1), 2048, 2048);
+        let of = |name: &str| read(&fake.roots, name).map(|c| (c.reads, c.read_bytes, c.busy_ms));
+        for name in ["nvme0n1", "nvme0n1p2"] {
+            fake.attrs(name, &[("stat", zeros)]);
+            assert_eq!(of(name), Some((0, 0, 0)), "the only disk there is");
+        }
+        let paths = [("nvme0c0n1", 5), ("nvme0c12n1", 6), ("nvme0c0n11", 7), ("nvme10c0n1", 8)];
+        for (path, minor) in paths {
+            fake.disk(&format!("pci0000:00/nvme/nvme0/{path}"), (259, minor), 1 << 30);
+            fake.attrs(path, &[("hidden", "1"), ("stat", "3 0 16 9 0 0 0 0 1 7 9")]);
+        }
+        for name in ["nvme0n1", "nvme0n1p2"] {
+            assert_eq!(of(name), Some((6, 2 * 16 * 512, 14)), "{name}");
+        }
+        assert_eq!(of("nvme0c12n1"), Some((3, 16 * 512, 7)));
+    }
+
+    #[test]
+    fn what_the_kernel_was_told_not_to_count_is_unknown_and_not_nothing() {
+        let fake = Fake::two_disks();
+        fake.attrs("sda", &[("mq/0/cpu_list", "0")]);
+        for name in ["sda", "sda1"] {
+            fake.attrs(name, &[("stat", NOW)]);
+            fake.attrs("sda", &[("queue/iostats", "1")]);
+            assert_eq!(read(&fake.roots, name), parse(NOW));
+            fake.attrs("sda", &[("queue/iostats", "0")]);
+            assert_eq!(read(&fake.roots, name), None, "{name}");
+        }
+        fake.disk("virtual/block/zram0", (253, 0), 1 << 30);
+        fake.attrs("zram0", &[("stat", NOW), ("queue/iostats", "0")]);
+        assert_eq!(read(&fake.roots, "zram0"), parse(NOW), "it says so always");
     }
 
     #[test]

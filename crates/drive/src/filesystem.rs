@@ -37,7 +37,9 @@ impl FsClass {
             | "devpts" | "cgroup" | "cgroup2" | "debugfs" | "tracefs" | "configfs" => Self::Memory,
             "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "ceph" | "9p" | "virtiofs" | "afs"
             | "lustre" | "gpfs" | "beegfs" | "coda" | "ncpfs" | "glusterfs" | "orangefs"
-            | "pvfs2" | "vboxsf" | "prl_fs" | "panfs" | "wekafs" | "vmhgfs" => Self::Network,
+            | "pvfs2" | "vboxsf" | "prl_fs" | "panfs" | "wekafs" | "vmhgfs" | "fakeowner" => {
+                Self::Network
+            }
             "overlay" | "overlayfs" | "aufs" | "unionfs" => Self::Overlay,
             "fuse" | "fuseblk" => Self::Fuse,
             other if other.starts_with("fuse.") => Self::Fuse,
@@ -197,6 +199,8 @@ mod tests {
             ("9p", FsClass::Network),
             ("virtiofs", FsClass::Network),
             ("lustre", FsClass::Network),
+            // Directories of the host in containers of Docker Desktop.
+            ("fakeowner", FsClass::Network),
             ("fuse", FsClass::Fuse),
             ("fuseblk", FsClass::Fuse),
             ("fuse.sshfs", FsClass::Fuse),

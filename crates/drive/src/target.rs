@@ -11,6 +11,7 @@ use crate::filesystem::{FsClass, compression, copies_on_write, file_system_of};
 use crate::gate::{self, Overlap};
 use crate::holes;
 use crate::io_file::IoFile;
+use crate::list::is_zfs_volume;
 use crate::own_folder;
 use crate::roots::{Roots, read_text};
 use crate::simulated::SimulatedDrive;
@@ -240,10 +241,16 @@ impl Target {
         self.stack.layer.as_deref().filter(|_| self.layer_system.is_some()).unwrap_or(&self.path)
     }
 
-    /// Why nothing shows that a drive answers, if so: a program or a network does, and no device is below.
+    /// Why nothing shows that a drive answers, if so: a program or a network does, or a file system that answers
+    /// requests past its own pages from further ones; and no device is below.
     pub fn unproven(&self) -> Option<String> {
-        let is_far =
-            |fs: &&FileSystem| matches!(FsClass::of(&fs.kind), FsClass::Fuse | FsClass::Network);
+        if let Some(volume) = self.stack.names.iter().find(|name| is_zfs_volume(name)) {
+            return Some(format!("{volume} is a volume of ZFS, which has a cache of its own"));
+        }
+        let is_far = |fs: &&FileSystem| {
+            matches!(FsClass::of(&fs.kind), FsClass::Fuse | FsClass::Network)
+                || ["zfs", "ecryptfs"].contains(&fs.kind.as_str())
+        };
         let own = self.data_system().filter(is_far).filter(|_| self.top_counters().is_none());
         let own = own.map(|fs| (&fs.kind, fs.mount_point.clone()));
         let is_hidden = self.stack.whole_disks.iter().all(|disk| disk.starts_with("loop"));

@@ -111,8 +111,8 @@ findings! {
         cause "The processor, not the drive, set the pace."
         remedy "Use more threads (t4 instead of t1), --engine uring, or a faster machine."
     OtherIo = "F010" "other-io" Warning
-        rule "the kernel counted over 10 % more bytes on the drive than drivescope moved, and over 4 MB; below a directory on a file system that copies on write (btrfs, bcachefs, zfs, f2fs, nilfs2) only bytes read count, since its own trees follow every write"
-        cause "Another program used the drive during the phase."
+        rule "the kernel counted over 10 % more bytes on the drive than drivescope moved, and over 4 MB; below a directory on a file system that copies on write (btrfs, bcachefs, zfs, f2fs, nilfs2) only bytes read count, since its own trees follow every write; or an array of md below the target is rebuilt, checked or reshaped when the run begins"
+        cause "Another program, or the kernel for an array, used the drive during the phase."
         remedy "Stop other users of the drive (iotop shows them) and run again."
     DirectRefused = "F011" "direct-io-refused" Warning
         rule "a real transfer with O_DIRECT failed, so the page cache is in the path"
@@ -235,8 +235,8 @@ findings! {
         cause "The drive reads there several times before the data come, or has moved them elsewhere: worn or weak places. Steps between zones and the fall towards the inner edge of a disk are not meant."
         remedy "Look at the drive's health (smartctl -a: pending and reallocated sectors); save what lies there, then let surface or verify write the drive and look again."
     Unproven = "F041" "unproven-drive" Warning
-        rule "the target's file system, that of the layer of an overlay that has its data, or that of the file of a loop device below it is FUSE or behind a network, and the kernel shows no device below it whose counters tell what a drive did"
-        cause "Nothing shows whether a drive answered, or a cache of the program in between, of this machine or of the server."
+        rule "the target's file system, that of the layer of an overlay that has its data, or that of the file of a loop device below it is FUSE, ZFS, eCryptfs or behind a network, and the kernel shows no device below it whose counters tell what a drive did; or the data pass through a volume of ZFS"
+        cause "Nothing shows whether a drive answered, or a cache of the program in between, of ZFS, of this machine or of the server."
         remedy "Read the numbers as those of this mount; for the drive's own, measure the directory or device below it, or run drivescope on the server."
     IoLimited = "F042" "io-limited" Warning
         rule "a control group (cgroup) of drivescope limits reads or writes of a device below the target: io.max, blkio.throttle"
@@ -351,10 +351,12 @@ impl Finding {
                 self.observations.push(observation);
             }
         }
-        for prefix in metrics {
-            if !self.metrics.contains(&prefix) {
-                self.metrics.push(prefix);
-            }
+        // One without metrics is about all of them.
+        if self.metrics.is_empty() || metrics.is_empty() {
+            self.metrics.clear();
+        } else {
+            let new = metrics.into_iter().filter(|prefix| !self.metrics.contains(prefix));
+            self.metrics.extend(new.collect::<Vec<_>>());
         }
         if self.observations.len() == 1 {
             self.observations.clear();
@@ -416,6 +418,18 @@ mod tests {
         let mut once = seen("a", 1.0);
         once.join(seen("a", 1.0));
         assert_eq!((once.count(), once.observations.len()), (1, 0));
+    }
+
+    /// That a partition is misaligned was said of all figures, until a test found the same of its own.
+    #[test]
+    fn what_is_about_every_metric_stays_so() {
+        let of_all = || Finding::new(FindingId::Misaligned, "sda1 begins at sector 63");
+        let of_test = || Finding::new(FindingId::Misaligned, "x").about("align.sector");
+        for (mut first, second) in [(of_all(), of_test()), (of_test(), of_all())] {
+            first.join(second);
+            assert!(first.concerns("transfer.rnd4k_q1t1.write.iops"), "{first:?}");
+            assert_eq!(first.observations.len(), 2);
+        }
     }
 
     #[test]

@@ -113,7 +113,9 @@ pub const QUANTITIES: &[Quantity] = &[
     less(
         "cpu_sys_ns_per_io",
         "ns",
-        "the same in the kernel; both add up to the exact time per request",
+        "the same in the kernel; both add up to the exact time per request. Of io_uring it is that of the threads \
+         that ask: what the kernel's own workers do where requests may block (writes to btrfs, FUSE, zram) is \
+         not in it",
     ),
     more("offered_iops", "1/s", "requests per second that the open loop intended"),
     more(

@@ -58,9 +58,12 @@ struct GetEvents {
 
 /// Why io_uring cannot be used here, in words; `None` if it can.
 pub fn refusal() -> Option<String> {
-    match build(4) {
-        Ok(_) => None,
+    match build(4).and_then(|ring| wait_at_most(&ring, 0)) {
+        Ok(()) => None,
         Err(error) => Some(match error.raw_os_error() {
+            Some(libc::EINVAL) => {
+                "io_uring cannot wait for a limited time here (Linux 5.11 can)".to_string()
+            }
             Some(libc::ENOSYS) => "this kernel has no io_uring".to_string(),
             Some(libc::EPERM | libc::EACCES) => {
                 "io_uring is forbidden here (container profile or kernel.io_uring_disabled)"
@@ -81,6 +84,17 @@ fn build(entries: u32) -> io::Result<IoUring> {
     match best {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => IoUring::new(entries),
         other => other,
+    }
+}
+
+/// Submits, and waits for one completion, but not for longer than this. Errors: among others EINVAL, where the
+/// kernel is older than Linux 5.11 and knows no such wait.
+fn wait_at_most(ring: &IoUring, timeout_ns: u64) -> io::Result<()> {
+    let timeout = Timespec::from(Duration::from_nanos(timeout_ns));
+    let arguments = SubmitArgs::new().timespec(&timeout);
+    match ring.submitter().submit_with_args(1, &arguments) {
+        Err(error) if error.raw_os_error() == Some(libc::ETIME) || interrupted(&error) => Ok(()),
+        other => other.map(drop),
     }
 }
 
@@ -168,18 +182,6 @@ impl<'f> UringQueue<'f> {
             other => other,
         }
     }
-
-    /// Waits for a completion or `timeout_ns`; a signal or the time-out is no error.
-    fn wait_at_most(&mut self, timeout_ns: u64) -> io::Result<()> {
-        let timeout = Timespec::from(Duration::from_nanos(timeout_ns));
-        let arguments = SubmitArgs::new().timespec(&timeout);
-        match self.ring.submitter().submit_with_args(1, &arguments) {
-            Err(error) if error.raw_os_error() == Some(libc::ETIME) || interrupted(&error) => {
-                Ok(())
-            }
-            other => other.map(drop),
-        }
-    }
 }
 
 fn interrupted(error: &io::Error) -> bool {
@@ -235,10 +237,10 @@ impl Queue for UringQueue<'_> {
             let now = clock::now_ns();
             let left = at_ns.saturating_sub(now);
             if left > SPIN_NS {
-                self.wait_at_most(left - SPIN_NS)?;
+                wait_at_most(&self.ring, left - SPIN_NS)?;
             } else {
                 // Deferred completions only appear when the issuer enters the kernel.
-                self.wait_at_most(0)?;
+                wait_at_most(&self.ring, 0)?;
             }
             self.reap(done);
             if !done.is_empty() || clock::now_ns() >= at_ns {

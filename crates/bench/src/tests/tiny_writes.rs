@@ -49,16 +49,16 @@ enum Counted {
     Top,
     /// Those of the drive below a loop device, which the page cache answers.
     BelowLoop,
-    /// Nobody's: one of several devices tells nothing of what the others moved.
+    /// Nobody's: there are several drives below loop devices that the page cache answers.
     Nowhere,
 }
 
 impl Counted {
     fn on(target: &Target) -> Self {
-        match target.stack().whole_disks.len() {
-            2.. => Self::Nowhere,
-            _ if target.loop_caches() => Self::BelowLoop,
-            _ => Self::Top,
+        match target.loop_caches() {
+            _ if target.drives_are_uncounted() => Self::Nowhere,
+            true => Self::BelowLoop,
+            false => Self::Top,
         }
     }
 }

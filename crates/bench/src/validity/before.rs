@@ -60,6 +60,9 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
         };
         notice(FindingId::VirtualDrive, format!("{name} is {what}"));
     }
+    if let Some(evidence) = target.array_at_work() {
+        notice(FindingId::OtherIo, evidence);
+    }
     let networks = target.networks();
     if !networks.is_empty() {
         notice(FindingId::NetworkDrive, format!("the data pass through {}", networks.join(", ")));

@@ -101,6 +101,23 @@ fn the_drive(facts: &Facts) -> Limiter {
     if facts.unproven { Limiter::FileSystem } else { Limiter::Drive }
 }
 
+/// A device that had less than this part of the asked queue to choose from waited for what is above it; but one
+/// that is as busy as this may take no more at a time.
+const QUEUE_SHARE_MIN: f64 = 0.125;
+const QUEUE_ASKED_MIN: u32 = 8;
+const DEVICE_FULL_PCT: f64 = 90.0;
+
+/// Whether the requests of a deep queue came to the device one by one, although it had time for more: behind a
+/// lock of the file system, or the one worker in which io_uring writes to a file (btrfs with checksums).
+fn is_handed_down_singly(round: &Round) -> bool {
+    let closed = round.load.as_ref().filter(|load| load.pace == Pace::Closed);
+    let asked = closed.map_or(0, |load| load.shape.depth * load.shape.threads);
+    let Some((top, busy_pct)) = round.top.zip(round.busy_pct()) else { return false };
+    let queued = (top.read_wait_ms + top.write_wait_ms) as f64 / 1e3 / round.window_s;
+    let is_less = queued > 0.0 && queued < f64::from(asked) * QUEUE_SHARE_MIN;
+    asked >= QUEUE_ASKED_MIN && busy_pct < DEVICE_FULL_PCT && is_less
+}
+
 /// What held a round back; throttling is told from all rounds of a cell, in [`crate::results`].
 pub fn limiter(round: &Round, facts: &Facts) -> Limiter {
     let rate = round.measured.mb_s();
@@ -123,9 +140,35 @@ pub fn limiter(round: &Round, facts: &Facts) -> Limiter {
         Limiter::Schedule
     } else if others_set_the_pace(round) {
         Limiter::OtherPrograms
-    } else if round.busy_pct().is_some_and(|busy| busy < DEVICE_IDLE_PCT) {
+    } else if round.busy_pct().is_some_and(|busy| busy < DEVICE_IDLE_PCT)
+        || is_handed_down_singly(round)
+    {
         above_the_device(facts)
     } else {
         the_drive(facts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::round;
+    use drivescope_model::cell::Mix;
+
+    /// Of 32 writes at once, btrfs handed 0.7 on, and the drive was said to be no faster.
+    #[test]
+    fn who_hands_on_one_request_of_many_is_no_drive_that_takes_no_more() {
+        let held = |cell: &str, busy_ms, wait_ms| {
+            let mut round = round(cell, 3_000, 4096, Mix::WRITE);
+            let top = DeviceCounters { busy_ms, write_wait_ms: wait_ms, ..round.top.unwrap() };
+            round.top = Some(top);
+            is_handed_down_singly(&round)
+        };
+        assert!(held("rnd4k_q32t1.write", 700, 700));
+        assert!(held("rnd4k_q8t4.write", 700, 3_900));
+        assert!(!held("rnd4k_q32t1.write", 700, 9_100), "enough to choose from");
+        assert!(!held("rnd4k_q32t1.write", 990, 1_000), "a drive without a queue");
+        assert!(!held("rnd4k_q4t1.write", 700, 400));
+        assert!(!held("rnd4k_q32t1.write", 700, 0), "nobody counted");
     }
 }

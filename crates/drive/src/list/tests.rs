@@ -188,6 +188,26 @@ fn a_virtual_disk_has_neither_name_nor_link_and_claims_rotation() {
     assert!(drive.health.note.unwrap().contains("host of the virtual machine"));
 }
 
+/// Rates of a fast host's disk were above such a link, and invalid (F003).
+#[test]
+fn what_a_hypervisor_calls_a_link_bounds_nothing() {
+    let sata = |model: &str| {
+        let fake = Fake::new();
+        let device = "pci0000:00/ata3/host2/target2:0:0/2:0:0:0";
+        fake.scsi_disk(&format!("{device}/block/sda"), (8, 0), GB);
+        fake.file(&format!("sys/devices/{device}/vendor"), "ATA     ");
+        fake.file(&format!("sys/devices/{device}/model"), model);
+        fake.file("sys/class/ata_link/link3/sata_spd", "1.5 Gbps");
+        named(&fake, "sda")
+    };
+    assert_eq!(sata("IMAGINED DISK").link.map(|link| link.payload_mb_s), Some(150.0));
+    for model in ["QEMU HARDDISK", "VBOX HARDDISK", "VMware Virtual S"] {
+        let drive = sata(model);
+        assert_eq!((drive.kind, drive.transport.as_str()), (DriveKind::Virtual, "sata"));
+        assert_eq!(drive.link, None, "{model}");
+    }
+}
+
 #[test]
 fn the_list_has_every_drive_in_order_and_leaves_out_what_is_none() {
     let fake = Fake::new();

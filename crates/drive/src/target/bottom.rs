@@ -3,7 +3,7 @@
 use super::Target;
 use crate::counters::{self, DeviceCounters};
 use crate::list::{ListOptions, drive_named, network_below, same_drive_as};
-use crate::roots::Roots;
+use crate::roots::{Roots, read_text};
 use crate::stack::{Stack, stack_of_name};
 use drivescope_model::drive::Drive;
 use drivescope_model::target::TargetKind;
@@ -52,6 +52,21 @@ impl Target {
     pub fn top_counters(&self) -> Option<DeviceCounters> {
         let each = self.tops.iter().map(|name| counters::read(&self.roots, name));
         each.collect::<Option<Vec<_>>>()?.into_iter().reduce(DeviceCounters::beside)
+    }
+
+    /// What the kernel does to an array below the target by itself, if anything: `md0 is being rebuilt (recover)`. Its
+    /// requests pass none of the counters that are looked at.
+    pub fn array_at_work(&self) -> Option<String> {
+        self.stack.names.iter().find_map(|name| {
+            let action = read_text(self.roots.block_dir(name)?.join("md/sync_action"))?;
+            let what = match action.as_str() {
+                "resync" | "recover" => "rebuilt",
+                "check" | "repair" => "checked",
+                "reshape" => "reshaped",
+                _ => return None,
+            };
+            Some(format!("{name} is being {what} ({action}); /proc/mdstat says how long"))
+        })
     }
 
     /// The block device that was named, if it has partitions of its own and lies on the drive below, or on a file
@@ -139,6 +154,15 @@ mod tests {
         assert_eq!((drive.capacity_bytes, &drive.link, drive.rpm), (16 << 30, &None, None));
         let disks: Vec<String> = array.disks().into_iter().map(|disk| disk.name).collect();
         assert_eq!(disks, ["sda", "sdb"]);
+        for (action, told) in [
+            ("idle", None),
+            ("frozen", None),
+            ("resync", Some("md0 is being rebuilt (resync); /proc/mdstat says how long")),
+            ("check", Some("md0 is being checked (check); /proc/mdstat says how long")),
+        ] {
+            fake.attrs("md0", &[("md/sync_action", action)]);
+            assert_eq!(array.array_at_work().as_deref(), told, "{action}");
+        }
     }
 
     #[test]
@@ -184,6 +208,36 @@ mod tests {
                 "{others:?}"
             );
         }
+    }
+
+    /// A container on a host with ZFS sees neither the pool's disks nor udev: its cache was called a drive.
+    #[test]
+    fn zfs_is_proven_by_the_counters_of_its_disks_or_not_at_all() {
+        let fake = sata_disks();
+        let point = fake.path("").canonicalize().unwrap();
+        let found = || Target::find(&point, &fake.roots).unwrap();
+        for kind in ["ecryptfs", "zfs"] {
+            fake.mounts(&[&format!("2 1 0:40 / {} rw - {kind} tank/data rw", point.display())]);
+            let evidence = format!("no device below {kind} at {}", point.display());
+            assert_eq!((found().unproven(), found().top_counters()), (Some(evidence), None));
+        }
+        for (name, number) in [("sda1", "8:1"), ("sdb1", "8:17")] {
+            let member = "E:ID_FS_TYPE=zfs_member\nE:ID_FS_LABEL=tank\n";
+            fake.file(&format!("run/udev/data/b{number}"), member);
+            fake.attrs(name, &[("stat", "1 0 8 0 0 0 0 0 0 5 0")]);
+        }
+        assert_eq!(found().unproven(), None);
+        // A mirror: what did not pass both disks together came from memory.
+        assert_eq!(found().stack().whole_disks, ["sda", "sdb"]);
+        assert_eq!(found().top_counters().map(|top| top.reads), Some(2));
+        assert!(!found().drives_are_uncounted());
+        // What a volume is asked passes its own counters, wherever the answer comes from.
+        fake.disk("virtual/block/zd16", (230, 16), 1 << 30);
+        fake.partition("zd16", 1, (230, 17), 2048, 4096);
+        fake.attrs("zd16p1", &[("stat", "1 0 8 0 0 0 0 0 0 5 0")]);
+        let volume = target_on(&fake, "zd16p1", "230:17");
+        let evidence = "zd16 is a volume of ZFS, which has a cache of its own";
+        assert_eq!(volume.unproven().as_deref(), Some(evidence));
     }
 
     #[test]

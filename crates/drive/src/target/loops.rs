@@ -60,6 +60,12 @@ impl Target {
         }
     }
 
+    /// Whether nobody counts what the drives below it moved: several of them, below loop devices that the page
+    /// cache answers. What left the file system, [`Target::top_counters`] have of several drives too.
+    pub fn drives_are_uncounted(&self) -> bool {
+        self.stack.whole_disks.len() > 1 && self.loop_caches()
+    }
+
     /// What writing all of this device may still take of the file system that has its loop device's file. `None`
     /// for other targets, for files that have all their room, and where nobody can tell.
     pub fn sparse_file(&self) -> Option<SparseFile> {

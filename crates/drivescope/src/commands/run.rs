@@ -106,7 +106,9 @@ fn begin_or_resume(
 pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let outcome = arguments.outcome;
     let earlier = get_run(outcome.store.store.as_deref(), &arguments.run)?;
-    let Plan { mut suite, seed, engine, own_bytes, .. } = earlier.plan;
+    let Plan { suite, seed, engine, own_bytes, .. } = earlier.plan;
+    // What was imported may have come from anywhere.
+    let mut suite = suites::adapt(suite, &Overrides::default())?;
     let path = &earlier.target.path;
     if path.contains(char::REPLACEMENT_CHARACTER) {
         let message =
@@ -130,7 +132,8 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
             format!("then the drive was {}, now it is {}", name(&then.model), name(&now.model));
         output::note(&format!("drivescope: note: {}", clean_text(&note)));
     }
-    if target.info().kind == TargetKind::Directory {
+    // What is a directory now may have been a file or a device then.
+    if target.info().kind == TargetKind::Directory && own_bytes.0 > 0 {
         suite.size = own_bytes;
     }
     let level = allowed.as_ref().map_or(WriteLevel::Read, Allowed::level);
