@@ -67,8 +67,8 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
             continue;
         }
         let recent = levels[first..i].iter().rev().take_while(|l| level.start - l.end <= near);
-        let highest = recent.map(|l| l.mean).fold(f64::NEG_INFINITY, f64::max);
-        let threshold = highest + (1.0 - fall).ln();
+        let Some(highest) = recent.max_by(|a, b| a.mean.total_cmp(&b.mean)) else { continue };
+        let threshold = highest.mean + (1.0 - fall).ln();
         if level.mean < threshold
             && lasts(&levels[i..], threshold, seconds, stride)
             && !recovers(&levels[i..], threshold)
@@ -83,8 +83,11 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
             if rates.len() - at < LEVEL_LEN_MIN {
                 return None;
             }
-            // A level is no shorter than its least length, a buffer's part of it may be.
-            if seconds[..at].iter().sum::<f64>() < BUFFER_S {
+            // A level is no shorter than its least length, a buffer's part of it may be. Its few pieces raise the
+            // mean of a longer one, but not what most of that had.
+            let of_most = median(&rates[highest.start * stride..at])?;
+            let is_raised = level.mean >= of_most.ln() + (1.0 - fall).ln();
+            if is_raised || seconds[..at].iter().sum::<f64>() < BUFFER_S {
                 first = i;
                 continue;
             }
@@ -217,6 +220,22 @@ mod tests {
         let seconds: Vec<f64> = rates.iter().map(|rate| 31.0 / rate).collect();
         let found = knee(&rates, &seconds).unwrap();
         assert_eq!((found.at, found.before, found.after), (96, 154.0, 55.0));
+    }
+
+    /// What it took raises the mean of the first level, which in a long series has more pieces.
+    #[test]
+    fn a_buffer_within_a_longer_level_is_no_cache() {
+        let piece = |i: usize| match i {
+            0 => 217.7,
+            _ if i.is_multiple_of(3) => 162.2,
+            _ => 165.2,
+        };
+        let mut rates: Vec<f64> = (0..1019).map(piece).collect();
+        let seconds = |rates: &[f64]| rates.iter().map(|rate| 31.0 / rate).collect::<Vec<_>>();
+        assert_eq!(knee(&rates, &seconds(&rates)), None);
+        // What ends later is found all the same.
+        rates[510..].iter_mut().for_each(|rate| *rate *= 0.7);
+        assert_eq!(knee(&rates, &seconds(&rates)).map(|knee| knee.at), Some(510));
     }
 
     #[test]

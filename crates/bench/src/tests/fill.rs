@@ -41,9 +41,10 @@ const BURST_PIECE_MIN: u64 = 16 << 20;
 const BURST_LEG: usize = 64;
 /// Share of the target that the longest burst writes unless told otherwise.
 const BURST_PART: u64 = 4;
-/// Said of samples of a disk without a write cache or a queue.
-const NO_ZONES: &str = "zones: this disk loses a part of a turn with each request, so that samples do not show them; \
-                        --set fill.mode=full does";
+/// Said of samples of a disk to which the length of requests matters: without a write cache or a queue, with a
+/// small cache, or behind a slow link.
+const NO_ZONES: &str = "zones: this disk takes short requests at another pace than those of a full fill, so that \
+                        samples do not show them; --set fill.mode=full may";
 /// The end of a device need not be a multiple of its direct I/O unit; whole pages are.
 const PAGE: u64 = 4096;
 
@@ -321,7 +322,7 @@ impl Fill<'_> {
         }
         end?;
         curve::report_whole(record, &curve, None);
-        // What of a turn each of the longer requests happens to lose differs from sample to sample.
+        // What each of the longer requests happens to lose differs from sample to sample.
         match (self.has_zones, manner.chunk > sampling.chunk) {
             (true, true) => record.remark(NO_ZONES.to_string()),
             (true, false) => curve::report_sampled_zones(record, &samples),

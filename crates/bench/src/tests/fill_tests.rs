@@ -1,5 +1,8 @@
 //! Where `fill` writes, and what it finds on simulated drives whose truth is known.
 
+#[path = "fill/request_tests.rs"]
+mod requests;
+
 use super::*;
 use crate::testing::{plan_of, points, run_behind, run_on, run_target, suite_of, value};
 use drivescope_drive::simulated::spec::model_named;
@@ -7,7 +10,7 @@ use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::units::Bytes;
 use drivescope_sim::hdd::{HardDisk, ZoneRate};
 use drivescope_sim::ssd::SsdParams;
-use std::io::Write;
+use requests::changed;
 
 /// A fill; what its plan said is held against what was done. Every model of the library comes by here.
 fn fill(target: &str, mode: FillMode) -> TestResult {
@@ -215,19 +218,6 @@ fn shingled_disks_are_not_estimated_by_samples() {
     }
 }
 
-/// A built-in model with one of its lines changed: a file that is a target as long as it is kept.
-fn changed(model: &str, line: &str, to: &str) -> (tempfile::NamedTempFile, String) {
-    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models/");
-    let text = std::fs::read_to_string(format!("{models}{model}.toml")).unwrap();
-    let is_it = |read: &&str| read.starts_with(line);
-    assert_eq!(text.lines().filter(is_it).count(), 1, "{line}");
-    let put = |read: &str| if is_it(&read) { format!("{to}\n") } else { format!("{read}\n") };
-    let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-    file.write_all(text.lines().map(put).collect::<String>().as_bytes()).unwrap();
-    let target = format!("sim:{}", file.path().display());
-    (file, target)
-}
-
 /// Such a sample still goes at the rate at which the place before leaves the cache.
 #[test]
 fn disks_whose_cache_is_larger_than_the_lead_in_are_not_estimated() {
@@ -239,29 +229,9 @@ fn disks_whose_cache_is_larger_than_the_lead_in_are_not_estimated() {
         ("usb-16tb", 160 << 10),
     ] {
         let to = format!("dirty_limit_kib = {kib}");
-        let (_file, target) = changed(model, "dirty_limit_kib", &to);
+        let (_file, target) = changed(model, &[("dirty_limit_kib", &to)]);
         is_doubted(&fill(&target, FillMode::Sampled));
     }
-}
-
-/// Without a cache and a queue every request loses a turn, so that short ones take twice the time.
-#[test]
-fn a_disk_that_loses_turns_is_sampled_with_the_requests_of_a_full_fill() {
-    let (_file, target) = changed("wd20ears", "enabled = true", "enabled = false");
-    let run = |mode| {
-        let mut suite = suite_of(TestKind::Fill);
-        (suite.fill.mode, suite.fill.depth) = (mode, 1);
-        run_on(&target, suite, 1, false)
-    };
-    let [full, sampled] = [FillMode::Full, FillMode::Sampled].map(run);
-    let time = |result| value(result, "fill.whole.time_s").unwrap();
-    assert!((time(&sampled) / time(&full) - 1.0).abs() < 0.02, "{}", time(&sampled));
-    let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
-    let difference = rms(&curves[0], &curves[1], 100);
-    assert!(difference < 0.02, "{difference}");
-    // What each request loses is left to chance, and would make zones that are none.
-    assert!(sampled.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
-    assert!(sampled.reason.unwrap().starts_with("zones: "));
 }
 
 /// Parts of disks: either sampled as well as in whole, or refused.

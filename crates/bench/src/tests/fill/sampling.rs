@@ -20,9 +20,10 @@ const DISK_CHUNK: u64 = 256 << 10;
 const DISK_CHUNK_MIN: u64 = 64 << 10;
 /// Times of requests of one size differ by so much, by what of a track is no whole request.
 const AS_FAST: f64 = 1.01;
-/// A disk loses something with each of its requests, a turn where nothing is cached or queued, if those of a full
-/// fill are so much faster: then they are used here, too, however uncertain they make a sample.
-const LOSS_MIN: f64 = 1.1;
+/// What a disk takes for a request matters if those of a full fill are so much faster than short ones (without a
+/// cache or a queue each loses a turn; on a slow link each has its own cost) or slower (they do not fit into the
+/// cache): then they are used here, too, however uncertain they make a sample. Chance makes 3 % on small disks.
+const DIFFERS: f64 = 1.05;
 /// Requests of a full fill that a sample must hold to be compared at all.
 const ASKED_MIN: u64 = 16;
 /// Longest lead-in and longest sample of a place: longer ones say nothing more, they only take time.
@@ -60,12 +61,12 @@ fn sizes(longest: u64) -> Vec<u64> {
 
 /// The shortest requests that the drive takes as fast as any, by their sizes and the times of one sample of each.
 /// Requests that keep the electronics busy longer than the medium would show the electronics. Those of a full fill
-/// only where all others lose.
+/// only where the drive takes them at another pace.
 pub(super) fn shortest_as_fast(times: &[(u64, u64)]) -> Option<u64> {
     let (long, short): (Vec<_>, Vec<_>) = times.iter().partition(|&&(size, _)| size > DISK_CHUNK);
     let fastest = short.iter().map(|&(_, ns)| ns).min()? as f64;
-    let loses = |&&(_, ns): &&(u64, u64)| ns as f64 * LOSS_MIN < fastest;
-    if let Some(&(asked, _)) = long.iter().find(loses) {
+    let differs = |ns: f64| ns * DIFFERS < fastest || ns > fastest * DIFFERS;
+    if let Some(&(asked, _)) = long.iter().find(|(_, ns)| differs(*ns as f64)) {
         return Some(asked);
     }
     let as_fast = short.iter().filter(|&&(_, ns)| ns as f64 <= fastest * AS_FAST);

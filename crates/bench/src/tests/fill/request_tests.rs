@@ -1,0 +1,84 @@
+//! How long the requests of samples of a disk are.
+
+use super::*;
+use std::io::Write;
+
+/// A built-in model with some of its lines changed, each the only one that begins so: a file that is a target as
+/// long as it is kept.
+pub fn changed(model: &str, lines: &[(&str, &str)]) -> (tempfile::NamedTempFile, String) {
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models/");
+    let text = std::fs::read_to_string(format!("{models}{model}.toml")).unwrap();
+    for (line, _) in lines {
+        assert_eq!(text.lines().filter(|read| read.starts_with(line)).count(), 1, "{line}");
+    }
+    let put = |read: &str| {
+        let to = lines.iter().find(|(line, _)| read.starts_with(line));
+        format!("{}\n", to.map_or(read, |(_, to)| to))
+    };
+    let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    file.write_all(text.lines().map(put).collect::<String>().as_bytes()).unwrap();
+    let target = format!("sim:{}", file.path().display());
+    (file, target)
+}
+
+/// Without a cache and a queue every request loses a turn, so that short ones take twice the time. Behind a bridge
+/// that takes one at a time, long ones do that do not fit into a small cache.
+#[test]
+fn a_disk_to_which_the_length_of_requests_matters_is_sampled_with_those_of_a_full_fill() {
+    let one_at_a_time = "preset = \"usb3-bulk-only\"";
+    for (model, lines) in [
+        ("wd20ears", vec![("enabled = true", "enabled = false")]),
+        ("wd40efrx", vec![("preset", one_at_a_time), ("dirty_limit_kib", "dirty_limit_kib = 256")]),
+        (
+            "hds722020ala330",
+            vec![("preset", one_at_a_time), ("dirty_limit_kib", "dirty_limit_kib = 256")],
+        ),
+    ] {
+        let (_file, target) = changed(model, &lines);
+        let run = |mode| {
+            let mut suite = suite_of(TestKind::Fill);
+            (suite.fill.mode, suite.fill.depth) = (mode, 1);
+            run_on(&target, suite, 1, false)
+        };
+        let [full, sampled] = [FillMode::Full, FillMode::Sampled].map(run);
+        let [time, estimated] =
+            [&full, &sampled].map(|result| value(result, "fill.whole.time_s").unwrap());
+        assert!((estimated / time - 1.0).abs() < 0.02, "{model}: {estimated} s for {time} s");
+        let curves = [&sampled, &full].map(|result| points(result, "fill.write.mb_s"));
+        let difference = rms(&curves[0], &curves[1], 100);
+        assert!(difference < 0.02, "{model}: {difference}");
+        // What each request loses is left to chance, and would make zones that are none.
+        assert!(sampled.series.iter().all(|series| series.key != "fill.write.zone_mb_s"));
+        assert!(sampled.reason.unwrap().starts_with("zones: "), "{model}");
+    }
+}
+
+/// At 64 KiB, electronics are slower than the outer tracks of the fast ones among these models.
+#[test]
+fn requests_are_the_shortest_that_a_disk_takes_as_fast_as_any() {
+    const KIB: u64 = 1 << 10;
+    let times =
+        |of: [u64; 3]| [256 * KIB, 128 * KIB, 64 * KIB].into_iter().zip(of).collect::<Vec<_>>();
+    for (of, shortest) in [
+        ([1000, 1000, 1000], 64),
+        ([1009, 1000, 1005], 64),
+        ([1000, 1005, 1300], 128),
+        ([1000, 1100, 1300], 256),
+        ([1000, 1100, 1000], 64),
+    ] {
+        assert_eq!(sampling::shortest_as_fast(&times(of)), Some(shortest * KIB), "{of:?}");
+    }
+    assert_eq!(sampling::shortest_as_fast(&[]), None);
+    for (long, size) in [(960, 64), (940, 1024), (1040, 64), (1060, 1024)] {
+        let with_long = [vec![(1024 * KIB, long)], times([1000, 1000, 1000])].concat();
+        assert_eq!(sampling::shortest_as_fast(&with_long), Some(size * KIB), "{long}");
+    }
+    let sampling = |gb: u64, chunk| {
+        let options = FillOptions { chunk: Bytes(chunk), ..FillOptions::default() };
+        Sampling::new(&options, gb * 1_000_000_000, Some(gb * 1_000_000_000)).unwrap().trials()
+    };
+    assert_eq!(sampling(1000, 1 << 20), [1024 * KIB, 256 * KIB, 128 * KIB, 64 * KIB]);
+    assert_eq!(sampling(1000, 64 << 20), [256 * KIB, 128 * KIB, 64 * KIB], "a sample has few such");
+    assert_eq!(sampling(1000, 72 * KIB), [72 * KIB], "no half page, and none below 64 KiB");
+    assert!(sampling(115, 1 << 20).is_empty(), "no bytes for trials");
+}
