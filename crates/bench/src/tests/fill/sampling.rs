@@ -185,38 +185,4 @@ mod tests {
             Sampling::new(&options, 200_000_000_000, Some(2_000_000_000_000)).unwrap_err();
         assert!(refused.contains("200 GB of a disk of 2.00 TB"), "{refused}");
     }
-
-    /// At 64 KiB, electronics are slower than the outer tracks of the fast ones among these models.
-    #[test]
-    fn requests_are_the_shortest_that_a_disk_takes_as_fast_as_any() {
-        const KIB: u64 = 1 << 10;
-        let times =
-            |of: [u64; 3]| [256 * KIB, 128 * KIB, 64 * KIB].into_iter().zip(of).collect::<Vec<_>>();
-        for (of, shortest) in [
-            ([1000, 1000, 1000], 64),
-            ([1009, 1000, 1005], 64),
-            ([1000, 1005, 1300], 128),
-            ([1000, 1100, 1300], 256),
-            ([1000, 1100, 1000], 64),
-        ] {
-            assert_eq!(shortest_as_fast(&times(of)), Some(shortest * KIB), "{of:?}");
-        }
-        assert_eq!(shortest_as_fast(&[]), None);
-        for (long, size) in [(950, 64), (880, 1024)] {
-            let with_long = [vec![(1024 * KIB, long)], times([1000, 1000, 1000])].concat();
-            assert_eq!(shortest_as_fast(&with_long), Some(size * KIB), "{long}");
-        }
-        let sampling = |gb: u64, chunk| {
-            let options = FillOptions { chunk: Bytes(chunk), ..FillOptions::default() };
-            Sampling::new(&options, gb * 1_000_000_000, Some(gb * 1_000_000_000)).unwrap().trials()
-        };
-        assert_eq!(sampling(1000, 1 << 20), [1024 * KIB, 256 * KIB, 128 * KIB, 64 * KIB]);
-        assert_eq!(
-            sampling(1000, 64 << 20),
-            [256 * KIB, 128 * KIB, 64 * KIB],
-            "a sample has few such"
-        );
-        assert_eq!(sampling(1000, 72 * KIB), [72 * KIB], "no half page, and none below 64 KiB");
-        assert!(sampling(115, 1 << 20).is_empty(), "no bytes for trials");
-    }
 }
