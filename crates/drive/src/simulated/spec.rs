@@ -7,7 +7,7 @@ use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::shortened::{shortened, shortened_path};
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
-use drivescope_sim::fraud::{Fake, Fraud, SECTOR_BYTES};
+use drivescope_sim::fraud::{Fake, Fraud};
 use drivescope_sim::library::{BUILT_IN, Kind, Model, Start};
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -162,7 +162,7 @@ impl Spec {
             "partition" => {
                 self.partitions = partitions::starts(value, self.model.capacity_bytes())?;
             }
-            "fake" => self.fake = Some(parse_fake(value, self.model.capacity_bytes())?),
+            "fake" => self.fake = Some(parse_fake(value, &self.model)?),
             _ => {
                 return wrong(format!(
                     "'{}' is not seed, fill, fault, partition or fake",
@@ -304,7 +304,7 @@ impl Spec {
 }
 
 /// `wrap:32GiB` or `cut:32GiB`, perhaps with the size of a cache that hides it: `cut:32GiB:8MiB`.
-fn parse_fake(text: &str, capacity_bytes: u64) -> Result<Fake, SpecError> {
+fn parse_fake(text: &str, model: &Model) -> Result<Fake, SpecError> {
     let malformed = || {
         let form = "write wrap:SIZE or cut:SIZE, perhaps with :CACHE behind";
         SpecError::Wrong(format!("fake={}: {form}", shortened(text)))
@@ -318,9 +318,12 @@ fn parse_fake(text: &str, capacity_bytes: u64) -> Result<Fake, SpecError> {
     };
     let bytes = |text: &str| text.parse::<Bytes>().map(|bytes| bytes.0).map_err(|_| malformed());
     let (real_bytes, cache_bytes) = (bytes(real)?, bytes(cache)?);
-    let whole = real_bytes.is_multiple_of(SECTOR_BYTES);
-    if real_bytes == 0 || real_bytes >= capacity_bytes || !whole {
-        let range = "must be whole sectors of 512 bytes, between one sector and the announced size";
+    let sector = u64::from(model.shown().reported_logical_sector_bytes);
+    let is_whole = real_bytes.is_multiple_of(sector);
+    if real_bytes == 0 || real_bytes >= model.capacity_bytes() || !is_whole {
+        let range = format!(
+            "must be whole sectors of {sector} bytes, between one sector and the announced size"
+        );
         return Err(SpecError::Wrong(format!("fake={}: the real size {range}", shortened(text))));
     }
     Ok(Fake { fraud, real_bytes, cache_bytes })
@@ -390,6 +393,12 @@ mod tests {
         assert_eq!(spec.fake, Some(fake));
         let drive = spec.build().unwrap();
         assert!(drive.keeps_contents() && drive.capacity_bytes() == 2_000_398_934_016);
+        let text = text_of("easystore-2tb").unwrap();
+        let bridged =
+            text.replacen("hides_rotation", "logical_sector_bytes = 4096\nhides_rotation", 1);
+        let model = model_of("easystore-2tb", &bridged).unwrap();
+        assert!(parse_fake("cut:4097KiB", &model).is_err_and(|e| e.to_string().contains("4096")));
+        assert!(parse_fake("cut:4MiB", &model).is_ok());
     }
 
     #[test]
