@@ -11,6 +11,7 @@ pub mod gate;
 pub mod host;
 pub mod metrics;
 pub mod nearest;
+pub mod number;
 pub mod options;
 pub mod patterns;
 pub mod plan;

@@ -3,7 +3,6 @@
 //! [`verdict::judge`] says what a drive suits, [`text`] prints documents for people within
 //! [`WIDTH`] columns, and [`mod@reference`] writes the generated pages of `docs/`.
 
-pub mod number;
 pub mod reference;
 pub mod rules;
 pub mod style;

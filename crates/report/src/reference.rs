@@ -1,7 +1,7 @@
 //! Generated pages of `docs/`: every finding, and the rules behind the verdicts.
 
-use crate::number::threshold;
 use crate::rules::{Demand, USES};
+use drivescope_model::number::threshold;
 use drivescope_model::{FindingId, Severity};
 
 /// First line of a generated page.

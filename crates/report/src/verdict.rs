@@ -1,9 +1,9 @@
 //! What a drive suits: the demands of [`crate::rules`] held against the metrics of a run.
 
-use crate::number::{latency_us, three, threshold};
 use crate::rules::{Demand, USES, Use};
 use drivescope_model::document::{Limiter, PhaseRecord, Rule, Verdict};
 use drivescope_model::metrics::PERCENTILES;
+use drivescope_model::number::{latency_us, rounded, threshold};
 use drivescope_model::target::TargetKind;
 use drivescope_model::{Bytes, FindingId, Metric, Run, Severity, TestKind, TestStatus};
 
@@ -263,8 +263,8 @@ fn wanted(demand: &Demand, points: u8) -> String {
 fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "us" => latency_us(value),
-        "1/s" => three(value),
-        unit => format!("{} {unit}", three(value)),
+        "1/s" => rounded(value),
+        unit => format!("{} {unit}", rounded(value)),
     }
 }
 

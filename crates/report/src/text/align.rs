@@ -2,9 +2,9 @@
 
 use super::metrics::{Figure, cells, find, headed, transpose};
 use crate::flow::{DOT, Flow};
-use crate::number::three;
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
+use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestResult};
 
 /// A penalty below this is none that anybody would feel.
@@ -44,8 +44,8 @@ fn times(result: &TestResult, style: Style) -> String {
         let mut columns = vec![vec![title, Cell::plain(label(size))]];
         for (offset, cell) in offsets {
             let figure = match find(result, cell, "tps") {
-                Some(tps) => Figure::of(Some(tps), three),
-                None => Figure::of(find(result, cell, "lat_mean_us"), |us| three(us / 1e3)),
+                Some(tps) => Figure::of(Some(tps), rounded),
+                None => Figure::of(find(result, cell, "lat_mean_us"), |us| rounded(us / 1e3)),
             };
             columns.push(headed(&format!("+{offset}"), &[figure]));
         }
@@ -170,15 +170,18 @@ fn partition_lines(result: &TestResult, style: Style) -> String {
 /// that the drive's cache may put together if they are aligned; else each write waits for the medium.
 fn penalty_line(penalty: &Metric, of_phybs: bool, style: Style) -> String {
     let Metric { value, low, high, .. } = *penalty;
-    let interval =
-        if low < high { format!(" ({} to {})", three(low), three(high)) } else { String::new() };
+    let interval = if low < high {
+        format!(" ({} to {})", rounded(low), rounded(high))
+    } else {
+        String::new()
+    };
     let role = if low > FELT_RATIO { Role::Warn } else { Role::Plain };
     let what = if of_phybs {
         "misaligned strides of cached writes take"
     } else {
         "a misaligned synced write takes"
     };
-    let text = format!("{what} {} times as long{interval}", three(value));
+    let text = format!("{what} {} times as long{interval}", rounded(value));
     line(begin("cost").text(role, &text), style)
 }
 

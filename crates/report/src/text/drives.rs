@@ -1,12 +1,12 @@
 //! `list`: every drive as a block of a few lines.
 
 use crate::flow::{DOT, Flow};
-use crate::number::{percent, whole};
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::{WIDTH, clean, shorten, width};
 use drivescope_model::Bytes;
 use drivescope_model::drive::{Drive, DriveKind};
+use drivescope_model::number::{one_decimal, whole};
 
 /// Where the details of a drive begin.
 const INDENT: usize = 4;
@@ -119,7 +119,7 @@ fn health(drive: &Drive, style: Style) -> String {
         Some(n) => flow = flow.item(Role::Bad, &format!("{} bad sectors", whole(n)), DOT),
     }
     if let Some(celsius) = drive.temperature_c {
-        flow = flow.item(Role::Dim, &format!("{} °C", percent(celsius)), DOT);
+        flow = flow.item(Role::Dim, &format!("{} °C", one_decimal(celsius)), DOT);
     }
     if let Some(hours) = health.power_on_hours {
         flow = flow.item(Role::Dim, &format!("{} h powered on", whole(hours)), DOT);

@@ -3,11 +3,11 @@
 use super::metrics::{Figure, find, headed, transpose};
 use super::profile::{COLUMNS, profile};
 use crate::flow::{DOT, Flow};
-use crate::number::{percent, three};
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::shorten;
 use drivescope_model::findings::FindingId;
+use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, Secs, TestResult};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, resolution};
 
@@ -39,7 +39,7 @@ fn rates(result: &TestResult, style: Style) -> String {
     let mut columns = vec![vec![Cell::title("fill"), Cell::plain("rate, MB/s")]];
     for head in ["start", "end", "min", "mean", "max"] {
         let metric = find(result, "write", &format!("{head}_mb_s"));
-        columns.push(headed(head, &[Figure::of(metric, three)]));
+        columns.push(headed(head, &[Figure::of(metric, rounded)]));
     }
     let mut layout = vec![Column::right().gap(3); columns.len()];
     layout[0] = Column::left();
@@ -102,7 +102,7 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     if let (Some(knee), Some(before), Some(after)) =
         (value("knee", "knee_bytes"), value("knee", "before_mb_s"), value("knee", "after_mb_s"))
     {
-        let (before, after) = (three(before), three(after));
+        let (before, after) = (rounded(before), rounded(after));
         let knee = Bytes(knee as u64);
         let rates = format!("after {knee} in one go: {before}, then {after} MB/s");
         let text = match is_hot {
@@ -141,7 +141,7 @@ fn told_written(result: &TestResult, curve: &[(f64, f64)]) -> String {
     let parts = format!("{} in one go, {} at places", told(burst), told(rest));
     // A run that was ended before its places has no curve of the whole target, whose size is not known here.
     let share = Some((burst + rest) / (to - from)).filter(|share| *share < 1.0);
-    let share = share.map(|share| format!(", {} % of the target", percent(share * 100.0)));
+    let share = share.map(|share| format!(", {} % of the target", one_decimal(share * 100.0)));
     format!("{} written{}: {parts}", told(burst + rest), share.unwrap_or_default())
 }
 
@@ -155,7 +155,8 @@ fn fall_min(result: &TestResult) -> f64 {
 fn smallest_fall(result: &TestResult, key: &str) -> String {
     let rates: Vec<f64> = staircase(result, key).into_iter().map(|(_, rate)| rate).collect();
     let resolution = resolution(&rates, fall_min(result));
-    resolution.map_or(String::new(), |share| format!(" by {} % or more", percent(share * 100.0)))
+    resolution
+        .map_or(String::new(), |share| format!(" by {} % or more", one_decimal(share * 100.0)))
 }
 
 /// Whether the curve was estimated from places: less was written than it is long, by this run or the one that it
@@ -180,7 +181,7 @@ fn zones(result: &TestResult, style: Style) -> String {
     let mut flow =
         Flow::new().lead(Role::Title, &format!("{count} zone{plural}")).lead(Role::Dim, "  ");
     for (from, rate) in zones.iter().take(ZONES_MAX) {
-        let text = format!("{} MB/s from {}", three(*rate), Bytes(*from as u64));
+        let text = format!("{} MB/s from {}", rounded(*rate), Bytes(*from as u64));
         flow = flow.item(Role::Plain, &text, DOT);
     }
     if count > ZONES_MAX {

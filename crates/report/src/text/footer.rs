@@ -1,9 +1,9 @@
 //! What stands around a test's table: failed requests, marks, intervals, limiters.
 
 use crate::flow::{DOT, Flow};
-use crate::number::{half_width, whole};
 use crate::style::{Role, Style};
 use drivescope_model::document::Limiter;
+use drivescope_model::number::{half_width, whole};
 use drivescope_model::{FindingId, PhaseRecord, TestKind, TestResult, TestStatus};
 
 /// Most phases named one by one; beyond, `--verbose` shows them all.

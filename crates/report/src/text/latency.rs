@@ -2,10 +2,10 @@
 
 use super::metrics::{Figure, cells, find, headed, transpose};
 use crate::flow::Flow;
-use crate::number::three;
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::WIDTH;
+use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestResult};
 
 pub(super) fn table(result: &TestResult, style: Style) -> String {
@@ -22,7 +22,7 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
         .iter()
         .map(|cell| match find(result, cell, "offered_iops") {
             None => Figure::Blank,
-            metric => Figure::of(metric, three),
+            metric => Figure::of(metric, rounded),
         })
         .collect();
     let open_loop = asked.iter().any(|figure| matches!(figure, Figure::Value { .. }));
@@ -66,7 +66,7 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
 }
 
 fn plain(metric: Option<&Metric>) -> Figure {
-    Figure::of(metric, three)
+    Figure::of(metric, rounded)
 }
 
 /// How much of the target a cell's requests were spread over, if the document says so.
@@ -99,7 +99,7 @@ fn label(cell: &str, bytes: Option<Bytes>) -> String {
     if let Some(share) = rate.strip_suffix("pct").and_then(number) {
         return format!("{arrivals}, {share} % load");
     }
-    number(rate).map_or_else(|| cell.to_string(), |rate| format!("{arrivals}, {}/s", three(rate)))
+    number(rate).map_or_else(|| cell.to_string(), |rate| format!("{arrivals}, {}/s", rounded(rate)))
 }
 
 #[cfg(test)]

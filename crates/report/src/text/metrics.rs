@@ -1,9 +1,9 @@
 //! Reading metrics out of a result, and setting figures in columns.
 
-use crate::number::{MISSING, half_width, latency_us, three, with_half};
 use crate::style::Role;
 use crate::table::Cell;
 use crate::width::width;
+use drivescope_model::number::{MISSING, half_width, latency_us, rounded, with_half_width};
 use drivescope_model::{Metric, TestResult};
 
 /// The cells of a test in the order of its metrics: `rnd4k_q1t1.read`, `span100`, …
@@ -51,10 +51,10 @@ impl Figure {
             Some(metric) if metric.value.is_finite() => {
                 let (text, half) = match half_width(metric) {
                     Some(half) => {
-                        let (text, half) = with_half(metric.value, half);
+                        let (text, half) = with_half_width(metric.value, half);
                         (text, Some(half))
                     }
-                    None => (three(metric.value), None),
+                    None => (rounded(metric.value), None),
                 };
                 Self::Value { text, half, valid: metric.valid }
             }

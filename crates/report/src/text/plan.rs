@@ -1,10 +1,10 @@
 //! The plan before anything runs: one sentence, or everything for `--dry-run`.
 
 use crate::flow::{DOT, Flow};
-use crate::number::MISSING;
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::{clean, shorten};
+use drivescope_model::number::MISSING;
 use drivescope_model::plan::PlannedTest;
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Bytes, Plan, Secs, TestKind, WriteLevel};

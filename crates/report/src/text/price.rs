@@ -1,8 +1,8 @@
 //! What a run says of the price: how much of it each terabyte and each request costs.
 
 use crate::flow::{DOT, Flow};
-use crate::number::{three, whole};
 use crate::style::{Role, Style};
+use drivescope_model::number::{rounded, whole};
 use drivescope_model::{Bytes, Run};
 
 /// Requests per second that a price is told of: what a hard disk does is a fraction of it.
@@ -13,7 +13,7 @@ const READS: [&str; 2] = ["transfer.rnd4k_q32t1.read.iops", "transfer.rnd4k_q1t1
 /// `price  105 USD for 4.00 TB · 26.3 USD per TB · 525 USD per 1,000 random reads/s`; nothing without a price.
 pub fn price(run: &Run, style: Style) -> String {
     let Some(price) = &run.price else { return String::new() };
-    let of = |amount: f64| format!("{} {}", three(amount), price.currency);
+    let of = |amount: f64| format!("{} {}", rounded(amount), price.currency);
     let capacity = run.drive.as_ref().map(|drive| drive.capacity_bytes).filter(|&bytes| bytes > 0);
     let whole_drive = capacity.map_or(String::new(), |bytes| format!(" for {}", Bytes(bytes)));
     let mut flow = Flow::new().lead(Role::Title, "price").lead(Role::Plain, "  ").item(
@@ -52,8 +52,8 @@ mod tests {
         run.price = Some(Price { amount: 105.0, currency: "USD".into() });
         let capacity = run.drive.as_ref().unwrap().capacity_bytes as f64;
         let reads = run.metric(READS[0]).unwrap().value;
-        let per_tb = three(105.0 / capacity * 1e12);
-        let per_read = three(105.0 / reads * 1e3);
+        let per_tb = rounded(105.0 / capacity * 1e12);
+        let per_read = rounded(105.0 / reads * 1e3);
         let all = told(&run).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(
             all,

@@ -1,8 +1,8 @@
 //! A curve drawn with block characters, its axis from zero.
 
-use crate::number::three;
 use crate::style::{Role, Style};
 use crate::width::width;
+use drivescope_model::number::rounded;
 
 /// Columns of a profile; with its labels it stays within the width of a line.
 pub(super) const COLUMNS: usize = 60;
@@ -37,7 +37,7 @@ pub(super) fn profile(values: &[f64], [start, end]: [&str; 2], style: Style) -> 
     if top <= 0.0 || !top.is_finite() {
         return String::new();
     }
-    let label = three(top);
+    let label = rounded(top);
     let margin = width(&label) + 2;
     let mut out = String::new();
     for line in (0..LINES).rev() {

@@ -1,9 +1,9 @@
 //! `sim reproduce`: published figures beside those of the models, by drive.
 
 use crate::flow::Flow;
-use crate::number::{MISSING, three};
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
+use drivescope_model::number::{MISSING, rounded};
 use drivescope_model::reproduction::{CellResult, Kinds, Published, Reproduction, Tally};
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ fn of_drive<'c>(drive: &str, cells: impl Iterator<Item = &'c CellResult>, style:
         table.row(vec![
             Cell::plain(&cell.id),
             Cell::plain(published(cell)),
-            Cell::plain(cell.simulated.map_or_else(|| MISSING.to_string(), three)),
+            Cell::plain(cell.simulated.map_or_else(|| MISSING.to_string(), rounded)),
             Cell::dim(&cell.unit),
             Cell::plain(cell.difference_pct.map_or_else(String::new, signed)),
             Cell::dim(within.unwrap_or_default()),
@@ -66,9 +66,9 @@ fn of_drive<'c>(drive: &str, cells: impl Iterator<Item = &'c CellResult>, style:
 
 fn published(cell: &CellResult) -> String {
     match (cell.published, cell.op.as_str()) {
-        (Published::Range([low, high]), _) => format!("{}..{}", three(low), three(high)),
-        (Published::One(value), "<" | ">") => format!("{} {}", cell.op, three(value)),
-        (Published::One(value), _) => three(value),
+        (Published::Range([low, high]), _) => format!("{}..{}", rounded(low), rounded(high)),
+        (Published::One(value), "<" | ">") => format!("{} {}", cell.op, rounded(value)),
+        (Published::One(value), _) => rounded(value),
     }
 }
 

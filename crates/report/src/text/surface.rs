@@ -3,10 +3,10 @@
 use super::metrics::{Figure, find, headed, transpose};
 use super::profile::{COLUMNS, profile};
 use crate::flow::{DOT, Flow};
-use crate::number::three;
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
 use crate::width::shorten;
+use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestResult};
 
 /// Groups of seek distances, by their ends in percent of the whole span.
@@ -44,7 +44,7 @@ fn rate_table(result: &TestResult, style: Style) -> String {
             // The mean is the headline; the others are single places, where a spread says little.
             match head {
                 "mean" => Figure::with_interval(metric),
-                _ => Figure::of(metric, three),
+                _ => Figure::of(metric, rounded),
             }
         };
         columns.push(headed(head, &rows.iter().map(figure).collect::<Vec<_>>()));
@@ -60,7 +60,7 @@ fn access_table(result: &TestResult, style: Style) -> String {
     let mut columns = vec![vec![Cell::blank(), Cell::plain("access, ms")]];
     for head in ["min", "mean", "max"] {
         let metric = find(result, "access", &format!("access_{head}_ms"));
-        columns.push(headed(head, &[Figure::of(metric, three)]));
+        columns.push(headed(head, &[Figure::of(metric, rounded)]));
     }
     let whole = columns.len();
     let mut first = true;
@@ -69,7 +69,7 @@ fn access_table(result: &TestResult, style: Style) -> String {
         // The mean comes from the same accesses: what is said against it holds for these.
         let mean = find(result, "access", "access_mean_ms");
         let like_mean = mean.map(|metric| Metric { value: ms, ..metric.clone() });
-        columns.push(headed(&head, &[Figure::of(like_mean.as_ref(), three)]));
+        columns.push(headed(&head, &[Figure::of(like_mean.as_ref(), rounded)]));
         first = false;
     }
     rendered(columns, whole, style)
@@ -116,10 +116,10 @@ fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: S
     let rounds = find(result, direction, "min_mb_s").map_or(1, |metric| metric.rounds.len());
     // The table's least is of single samples: a place is as slow as it is in most rounds.
     let of = if rounds > 1 { ", median of its rounds" } else { "" };
-    let slowest = format!("{which} {} MB/s at {}{of}", three(*rate), position(*x));
+    let slowest = format!("{which} {} MB/s at {}{of}", rounded(*rate), position(*x));
     let mut flow = Flow::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest, DOT);
     if let Some(mean) = find(result, direction, "sample_mean_mb_s") {
-        let text = format!("arithmetic mean {} MB/s (above: bytes by time)", three(mean.value));
+        let text = format!("arithmetic mean {} MB/s (above: bytes by time)", rounded(mean.value));
         flow = flow.item(Role::Dim, &text, DOT);
     }
     flow.lines(2, style)

@@ -1,9 +1,9 @@
 //! `tiny-writes`: what a program sees, beside what the drive does.
 
 use super::metrics::{Figure, cells, find, headed, transpose};
-use crate::number::{percent, three};
 use crate::style::Style;
 use crate::table::{Cell, Column, Table};
+use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, TestResult};
 
 pub(super) fn table(result: &TestResult, style: Style) -> String {
@@ -23,7 +23,7 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
             .map(|cell| {
                 let unit = unit(cell);
                 let metric = find(result, cell, &format!("{prefix}{}", unit.quantity));
-                Figure::of(metric, |value| format!("{}{}", three(value), unit.suffix))
+                Figure::of(metric, |value| format!("{}{}", rounded(value), unit.suffix))
             })
             .collect()
     };
@@ -31,7 +31,7 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
         .iter()
         .map(|cell| {
             let metric = find(result, cell, "cache_share_pct");
-            Figure::of(metric, |share| format!("{} %", percent(share)))
+            Figure::of(metric, |share| format!("{} %", one_decimal(share)))
         })
         .collect();
     let columns = vec![

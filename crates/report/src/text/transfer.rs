@@ -90,7 +90,10 @@ fn rates(result: &TestResult, rows: &[Row<'_>], mixes: &[&str]) -> Table {
             match shape.map(|shape| shape.order) {
                 Some(Order::Seq) => vec![Figure::with_interval(rate), Figure::Blank],
                 // The count is the headline of small requests; its spread is the rate's.
-                _ => vec![Figure::of(rate, crate::number::three), Figure::with_interval(count)],
+                _ => vec![
+                    Figure::of(rate, drivescope_model::number::rounded),
+                    Figure::with_interval(count),
+                ],
             }
         },
         &["MB/s", "IOPS"],

@@ -2,9 +2,9 @@
 
 use super::header::drive_path;
 use crate::flow::Flow;
-use crate::number::{percent, three, whole};
 use crate::style::{Role, Style};
 use crate::table::{Cell, Column, Table};
+use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::target::IoMode;
 use drivescope_model::{Bytes, PhaseRecord, Run, TestResult};
 
@@ -40,7 +40,7 @@ pub fn limiters(result: &TestResult, style: Style) -> String {
     ];
     table.row([vec![Cell::title(result.test.name())], heads.map(Cell::dim).to_vec()].concat());
     for phase in &result.phases {
-        let per_second = |n: u64| three(n as f64 / phase.elapsed_s);
+        let per_second = |n: u64| rounded(n as f64 / phase.elapsed_s);
         let errors = match phase.errors {
             0 => Cell::blank(),
             n => Cell::new(Role::Bad, whole(n)),
@@ -48,12 +48,12 @@ pub fn limiters(result: &TestResult, style: Style) -> String {
         table.row(vec![
             Cell::plain(&phase.cell),
             Cell::plain(phase.round.to_string()),
-            Cell::plain(three(phase.bytes as f64 / 1e6 / phase.elapsed_s)),
+            Cell::plain(rounded(phase.bytes as f64 / 1e6 / phase.elapsed_s)),
             Cell::plain(per_second(phase.ops)),
-            Cell::plain(three(phase.depth_mean)),
-            Cell::plain(percent(phase.cpu_busiest_pct)),
-            Cell::plain(phase.device_busy_pct.map(percent).unwrap_or_default()),
-            Cell::plain(phase.temperature_c.map(percent).unwrap_or_default()),
+            Cell::plain(rounded(phase.depth_mean)),
+            Cell::plain(one_decimal(phase.cpu_busiest_pct)),
+            Cell::plain(phase.device_busy_pct.map(one_decimal).unwrap_or_default()),
+            Cell::plain(phase.temperature_c.map(one_decimal).unwrap_or_default()),
             errors,
             Cell::plain(phase.limiter.name()),
         ]);
@@ -101,13 +101,13 @@ fn cost(run: &Run, style: Style) -> String {
                 "measuring loop",
                 format!(
                     "{} ns per request, so at most {} IOPS on one thread",
-                    three(cost.loop_ns_per_io),
-                    three(cost.loop_iops_max)
+                    rounded(cost.loop_ns_per_io),
+                    rounded(cost.loop_iops_max)
                 ),
             ),
-            ("clock", format!("{} ns per reading", three(cost.clock_ns))),
-            ("fresh test data", format!("{} MB/s per core", three(cost.generator_mb_s))),
-            ("memory copy", format!("{} MB/s on one core", three(cost.memory_copy_mb_s))),
+            ("clock", format!("{} ns per reading", rounded(cost.clock_ns))),
+            ("fresh test data", format!("{} MB/s per core", rounded(cost.generator_mb_s))),
+            ("memory copy", format!("{} MB/s on one core", rounded(cost.memory_copy_mb_s))),
         ],
         style,
     )

@@ -3,9 +3,9 @@
 
 use super::metrics::find;
 use crate::flow::{DOT, Flow};
-use crate::number::{percent, three};
 use crate::style::{Role, Style};
 use drivescope_model::findings::FindingId;
+use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, TestResult};
 
 pub(super) fn table(result: &TestResult, style: Style) -> String {
@@ -64,7 +64,7 @@ fn verdict(result: &TestResult, style: Style) -> String {
             .item(Role::Dim, caches.as_deref().unwrap_or_default(), DOT)
             .lines(2, style);
     }
-    let kept = percent(real as f64 / announced.max(1) as f64 * 100.0);
+    let kept = one_decimal(real as f64 / announced.max(1) as f64 * 100.0);
     let how = match bytes(result, "fake", "module_bytes").unwrap_or(0) {
         0 => "what is written behind is lost".to_string(),
         module => format!("addresses repeat after {}", Bytes(module)),
@@ -151,7 +151,7 @@ fn rates(result: &TestResult, style: Style) -> String {
     let mut flow = Flow::new().lead(Role::Dim, "  ");
     for (cell, what) in [("write", "written"), ("read", "read back")] {
         if let Some(rate) = value(result, cell, "mb_s") {
-            flow = flow.item(Role::Plain, &format!("{what} at {} MB/s", three(rate)), DOT);
+            flow = flow.item(Role::Plain, &format!("{what} at {} MB/s", rounded(rate)), DOT);
         }
     }
     if flow.has_words() { flow.lines(2, style) } else { String::new() }

@@ -1,6 +1,6 @@
 //! Numbers as people read them: three significant digits, thousands separated, units apart.
 
-use drivescope_model::Metric;
+use crate::document::Metric;
 
 /// Digits that a measurement of a drive carries; rounds rarely agree on more.
 const DIGITS: i32 = 3;
@@ -13,7 +13,7 @@ const DECIMALS_MAX: i32 = 4;
 pub const MISSING: &str = "-";
 
 /// Three significant digits: `0.612`, `13.1`, `178`, `3,460`, `842,000`; `-` for what is no number.
-pub fn three(value: f64) -> String {
+pub fn rounded(value: f64) -> String {
     fixed(value, DIGITS - 1 - exponent(value, DIGITS))
 }
 
@@ -25,10 +25,10 @@ pub fn whole(value: u64) -> String {
 /// A value and the half width of its interval: (`178.2`, `1.1`), (`842,300`, `2,300`).
 ///
 /// Both have the same decimals: those of two significant digits of the half width, but no fewer than
-/// [`three`] gives the value and at most one more. A half width that would vanish keeps one digit.
-pub fn with_half(value: f64, half: f64) -> (String, String) {
-    let three = DIGITS - 1 - exponent(value, DIGITS);
-    let decimals = (1 - exponent(half, 2)).clamp(three, three + 1);
+/// [`rounded`] gives the value and at most one more. A half width that would vanish keeps one digit.
+pub fn with_half_width(value: f64, half: f64) -> (String, String) {
+    let least = DIGITS - 1 - exponent(value, DIGITS);
+    let decimals = (1 - exponent(half, 2)).clamp(least, least + 1);
     let vanishes = half.abs() < 0.5 * 10f64.powi(-decimals);
     let half_decimals = if vanishes {
         -exponent(half, 1)
@@ -53,30 +53,30 @@ pub fn half_width(metric: &Metric) -> Option<f64> {
 pub fn latency_us(us: f64) -> String {
     match us.abs() {
         size if !size.is_finite() => MISSING.to_string(),
-        size if size < 999.5 => format!("{} µs", three(us)),
-        size if size < 999_500.0 => format!("{} ms", three(us / 1e3)),
-        _ => format!("{} s", three(us / 1e6)),
+        size if size < 999.5 => format!("{} µs", rounded(us)),
+        size if size < 999_500.0 => format!("{} ms", rounded(us / 1e3)),
+        _ => format!("{} s", rounded(us / 1e6)),
     }
 }
 
 /// A threshold in the unit of its metric, without needless digits: `5,000`, `100 MB/s`, `20 ms`.
 pub fn threshold(value: f64, unit: &str) -> String {
     match unit {
-        "1/s" => percent(value),
-        "us" if value < 1e3 => format!("{} µs", percent(value)),
-        "us" if value < 1e6 => format!("{} ms", percent(value / 1e3)),
-        "us" => format!("{} s", percent(value / 1e6)),
-        unit => format!("{} {unit}", percent(value)),
+        "1/s" => one_decimal(value),
+        "us" if value < 1e3 => format!("{} µs", one_decimal(value)),
+        "us" if value < 1e6 => format!("{} ms", one_decimal(value / 1e3)),
+        "us" => format!("{} s", one_decimal(value / 1e6)),
+        unit => format!("{} {unit}", one_decimal(value)),
     }
 }
 
-/// A percentage, with a decimal only where it has one: `50`, `12.5`, `0.1`.
-pub fn percent(value: f64) -> String {
+/// A number with a decimal only where it has one, as percentages are written: `50`, `12.5`, `0.1`.
+pub fn one_decimal(value: f64) -> String {
     if value.is_finite() && value.abs() < EXPONENT_FROM {
         let text = format!("{value:.1}");
         separated(text.strip_suffix(".0").unwrap_or(&text))
     } else {
-        three(value)
+        rounded(value)
     }
 }
 
@@ -132,7 +132,6 @@ fn separated(number: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::metric;
     use proptest::prelude::*;
 
     #[test]
@@ -155,7 +154,7 @@ mod tests {
             (f64::NAN, "-"),
             (f64::INFINITY, "-"),
         ] {
-            assert_eq!(three(value), text, "{value}");
+            assert_eq!(rounded(value), text, "{value}");
         }
         assert_eq!(whole(1_234_567), "1,234,567");
         assert_eq!(whole(12), "12");
@@ -175,15 +174,25 @@ mod tests {
             (178.2, 0.0, ("178.2", "0")),
             (0.0, 0.0, ("0", "0")),
         ] {
-            let (text, half_text) = with_half(value, half);
+            let (text, half_text) = with_half_width(value, half);
             assert_eq!((text.as_str(), half_text.as_str()), texts);
         }
     }
 
     #[test]
     fn an_interval_needs_two_rounds_and_takes_the_longer_arm() {
-        assert_eq!(half_width(&metric("a.b.iops", &[100.0])), None);
-        assert_eq!(half_width(&metric("a.b.iops", &[100.0, 90.0, 104.0])), Some(10.0));
+        let metric = |rounds: &[f64]| Metric {
+            key: "a.b.iops".to_string(),
+            value: 100.0,
+            unit: "1/s".to_string(),
+            low: rounds.iter().copied().fold(f64::MAX, f64::min),
+            high: rounds.iter().copied().fold(f64::MIN, f64::max),
+            rounds: rounds.to_vec(),
+            valid: true,
+            invalid_because: Vec::new(),
+        };
+        assert_eq!(half_width(&metric(&[100.0])), None);
+        assert_eq!(half_width(&metric(&[100.0, 90.0, 104.0])), Some(10.0));
     }
 
     #[test]
@@ -200,8 +209,8 @@ mod tests {
         ] {
             assert_eq!(latency_us(us), text, "{us}");
         }
-        assert_eq!(percent(12.5), "12.5");
-        assert_eq!(percent(50.0), "50");
+        assert_eq!(one_decimal(12.5), "12.5");
+        assert_eq!(one_decimal(50.0), "50");
         for (value, unit, text) in [
             (5_000.0, "1/s", "5,000"),
             (12.5, "MB/s", "12.5 MB/s"),
@@ -216,7 +225,7 @@ mod tests {
     proptest! {
         #[test]
         fn printed_numbers_are_short_and_within_half_a_unit(value in 1e-3..1e9f64) {
-            let text = three(value);
+            let text = rounded(value);
             prop_assert!(text.len() <= 13, "{}", text);
             let back: f64 = text.replace(',', "").parse().unwrap();
             prop_assert!((back - value).abs() <= value * 0.0051 + 0.00005, "{} {}", value, text);
@@ -226,11 +235,11 @@ mod tests {
         fn no_number_breaks_the_printer(
             value in proptest::num::f64::ANY, half in proptest::num::f64::ANY,
         ) {
-            prop_assert!(three(value).len() <= 14);
-            let (text, half_text) = with_half(value, half);
+            prop_assert!(rounded(value).len() <= 14);
+            let (text, half_text) = with_half_width(value, half);
             prop_assert!(text.len() <= 15 && half_text.len() <= 15, "{} {}", text, half_text);
             prop_assert!(latency_us(value).chars().count() <= 17);
-            prop_assert!(percent(value).len() <= 18);
+            prop_assert!(one_decimal(value).len() <= 18);
         }
     }
 }
