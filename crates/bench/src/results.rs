@@ -15,8 +15,8 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::metrics::{OfRounds, PERCENTILES, quantity_of};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::three_digits;
-use drivescope_stats::drop::Drop;
 use drivescope_stats::interval::Interval;
+use drivescope_stats::lasting_drop::LastingDrop;
 use drivescope_stats::{interval, summary};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
@@ -273,8 +273,8 @@ impl TestRecord {
 
     /// A drop in most rounds is the drive's doing; in one of several it is chance, which the spread of
     /// the rounds shows.
-    fn notice_drops(&mut self, cell: &str, drops: &[Option<Drop>]) {
-        let seen: Vec<&Drop> = drops.iter().flatten().collect();
+    fn notice_drops(&mut self, cell: &str, drops: &[Option<LastingDrop>]) {
+        let seen: Vec<&LastingDrop> = drops.iter().flatten().collect();
         let Some(first) = seen.first().filter(|_| seen.len() * 2 > drops.len()) else { return };
         let evidence = format!(
             "{cell}: from {} to {} MB/s within a round (-{:.0} %), in {} of {} rounds",
@@ -332,7 +332,7 @@ fn of_all_rounds(
 
 /// How much the rates before the falls of several rounds differ, as a share of the highest. An empty cache is as
 /// fast in each round; a fall that is no larger than this is one of the ways in which rounds differ.
-fn spread_before(drops: &[&Drop]) -> f64 {
+fn spread_before(drops: &[&LastingDrop]) -> f64 {
     let before: Vec<f64> = drops.iter().map(|drop| drop.before).collect();
     let ends = summary::min(&before).zip(summary::max(&before)).filter(|&(_, high)| high > 0.0);
     ends.map_or(0.0, |(low, high)| (high - low) / high)

@@ -21,7 +21,7 @@ use drivescope_model::drive::Link;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::{Bytes, three_digits};
-use drivescope_stats::drop::{Drop, lasting_drop};
+use drivescope_stats::lasting_drop::{LastingDrop, lasting_drop};
 
 /// Clocks and counters of two devices agree to this; beyond it a rate is above its ceiling.
 const CEILING_SLACK: f64 = 1.02;
@@ -302,7 +302,7 @@ fn other_io(round: &Round, facts: &Facts) -> Option<Finding> {
 ///
 /// Intervals are taken together until each has requests enough for a rate: of three or four, one more or less
 /// is a quarter.
-pub fn drop_of(round: &Round) -> Option<Drop> {
+pub fn drop_of(round: &Round) -> Option<LastingDrop> {
     let recorder = &round.measured.recorder;
     if round.cached_on_purpose()
         || recorder.errors > 0
@@ -317,7 +317,7 @@ pub fn drop_of(round: &Round) -> Option<Drop> {
     let drop = lasting_drop(&bins.collect::<Vec<f64>>())?;
     // What others had of the processors may come and go, and the rate with it.
     (drop.share > processors::taken_share(round))
-        .then(|| Drop { at_index: drop.at_index * together, ..drop })
+        .then(|| LastingDrop { at_index: drop.at_index * together, ..drop })
 }
 
 fn stalled(round: &Round) -> Option<Finding> {

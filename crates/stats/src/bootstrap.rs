@@ -1,8 +1,7 @@
-//! Bootstrap intervals of any statistic, for independent values and for series.
+//! Bootstrap intervals of any statistic of independent values.
 //!
-//! References: B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13
-//! (percentile interval); H. R. Künsch, "The Jackknife and the Bootstrap for General Stationary
-//! Observations", Annals of Statistics 17(3), 1989 (moving blocks).
+//! Reference: B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13
+//! (percentile interval).
 
 use crate::interval::Interval;
 use crate::random::Random;
@@ -33,39 +32,14 @@ pub fn bootstrap_interval(
     statistic: impl Fn(&[f64]) -> Option<f64>,
     how: Resampling,
 ) -> Option<Interval> {
-    moving_block_interval(values, 1, statistic, how)
-}
-
-/// Percentile interval of `statistic` for a stationary series whose neighbours are correlated.
-///
-/// Resamples are glued from runs of `block` consecutive values (the last one cut to length), which keeps
-/// the correlation within a run. A block should be several times the integrated autocorrelation time
-/// ([`crate::autocorrelation::integrated_time`]); [`block_length`] is the rule when that is unknown.
-/// `block` 1 is the ordinary bootstrap. `None` as in [`bootstrap_interval`], and for a block of 0 or
-/// longer than the series.
-pub fn moving_block_interval(
-    series: &[f64],
-    block: usize,
-    statistic: impl Fn(&[f64]) -> Option<f64>,
-    how: Resampling,
-) -> Option<Interval> {
-    let n = series.len();
-    if !usable(series) || block == 0 || block > n || how.resamples == 0 {
-        return None;
-    }
-    if !is_inner_share(how.confidence) {
+    if !usable(values) || how.resamples == 0 || !is_inner_share(how.confidence) {
         return None;
     }
     let mut random = Random::new(how.seed);
-    let mut resample = Vec::with_capacity(n);
     let mut outcomes = Vec::with_capacity(how.resamples);
     for _ in 0..how.resamples {
-        resample.clear();
-        while resample.len() < n {
-            let start = random.below(n - block + 1);
-            let length = block.min(n - resample.len());
-            resample.extend_from_slice(&series[start..start + length]);
-        }
+        let resample: Vec<f64> =
+            values.iter().map(|_| values[random.below(values.len())]).collect();
         outcomes.push(statistic(&resample)?);
     }
     let ascending = sorted(&outcomes)?;
@@ -74,12 +48,6 @@ pub fn moving_block_interval(
         low: quantile_sorted(&ascending, risk)?,
         high: quantile_sorted(&ascending, 1.0 - risk)?,
     })
-}
-
-/// Block length n^(1/3), rounded up: the order that is optimal for variances (P. Hall, J. L. Horowitz and
-/// B.-Y. Jing, Biometrika 82(3), 1995).
-pub fn block_length(n: usize) -> usize {
-    (n as f64).cbrt().ceil() as usize
 }
 
 #[cfg(test)]
@@ -101,33 +69,13 @@ mod tests {
     }
 
     #[test]
-    fn blocks_widen_the_interval_of_a_correlated_series() {
-        // First-order autoregression with φ = 0.9: the error of the mean is √19 times the naive one.
-        let noise = noisy(4000, 1.0, 5, |_| 1.0);
-        let series: Vec<f64> = noise
-            .iter()
-            .scan(0.0, |state, step| {
-                *state = 0.9 * *state + (step - 1.0);
-                Some(*state)
-            })
-            .collect();
-        let how = Resampling { resamples: 500, ..HOW };
-        let naive = bootstrap_interval(&series, mean, how).unwrap().width();
-        let blocks = moving_block_interval(&series, 100, mean, how).unwrap().width();
-        assert!((3.0..5.5).contains(&(blocks / naive)), "{}", blocks / naive);
-    }
-
-    #[test]
     fn edges() {
         assert_eq!(bootstrap_interval(&[], median, HOW), None);
         assert_eq!(bootstrap_interval(&[1.0, f64::NAN], median, HOW), None);
         assert_eq!(bootstrap_interval(&[1.0], |_| None, HOW), None);
         assert_eq!(bootstrap_interval(&[1.0], |_| Some(f64::NAN), HOW), None);
-        assert_eq!(moving_block_interval(&[1.0, 2.0], 3, median, HOW), None);
-        assert_eq!(moving_block_interval(&[1.0, 2.0], 0, median, HOW), None);
         let one = bootstrap_interval(&[5.0], median, HOW).unwrap();
         assert_eq!((one.low, one.high), (5.0, 5.0));
-        assert_eq!((block_length(1), block_length(27), block_length(1000)), (1, 3, 10));
     }
 
     proptest! {

@@ -65,7 +65,7 @@ pub fn median_interval(rounds: &[f64], confidence: f64) -> Option<Interval> {
 /// `ascending` must be sorted. `None` if the sample is too small for a finite end on both sides (a 99th
 /// percentile at 95 % needs 368 values, a median six), not sorted, or non-finite, or if `q` or
 /// `confidence` lies outside 0–1. The values must be independent: thin or block correlated ones first.
-pub fn quantile_interval(ascending: &[f64], q: f64, confidence: f64) -> Option<Interval> {
+fn quantile_interval(ascending: &[f64], q: f64, confidence: f64) -> Option<Interval> {
     if !(usable(ascending) && ascending.is_sorted()) {
         return None;
     }

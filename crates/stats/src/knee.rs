@@ -4,7 +4,7 @@
 //! [`crate::changepoint`]), here on logarithms, so that changes are shares; the rules on top are this
 //! file's own and stated at [`knee`].
 
-use crate::changepoint::{PENALTY_FACTOR, Segment, pelt, robust_sigma, split_at};
+use crate::changepoint::{Plateau, pelt, penalty, robust_sigma, split_at};
 use crate::summary::median;
 use crate::usable;
 
@@ -56,11 +56,10 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
     let logs = logs(rates, stride);
     let fall = resolution(rates, fall_min)?;
     let sigma = robust_sigma(&logs)?.max(NOISE_MIN);
-    let penalty = PENALTY_FACTOR * sigma * sigma * (logs.len() as f64).ln();
-    let levels = split_at(&logs, &pelt(&logs, LEVEL_LEN_MIN, penalty)?);
+    let levels = split_at(&logs, &pelt(&logs, LEVEL_LEN_MIN, penalty(sigma, logs.len()))?);
     let near = logs.len() / NEAR_PART;
     let seconds_to =
-        |level: &Segment| seconds[..(level.end * stride).min(seconds.len())].iter().sum::<f64>();
+        |level: &Plateau| seconds[..(level.end * stride).min(seconds.len())].iter().sum::<f64>();
     let mut first = levels.iter().position(|level| seconds_to(level) >= BUFFER_S)?;
     for (i, level) in levels.iter().enumerate() {
         if i < first {
@@ -91,7 +90,7 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
                 first = i;
                 continue;
             }
-            let is_behind = |level: &&Segment| level.end * stride >= at + LEVEL_LEN_MIN * stride;
+            let is_behind = |level: &&Plateau| level.end * stride >= at + LEVEL_LEN_MIN * stride;
             let last = levels[i..].iter().find(is_behind).or(levels.last())?;
             let end = (last.end * stride).min(rates.len());
             return Some(Knee {
@@ -120,7 +119,7 @@ fn logs(rates: &[f64], stride: usize) -> Vec<f64> {
 }
 
 /// Whether `levels` begin with ones below `threshold` that take long enough together.
-fn lasts(levels: &[Segment], threshold: f64, seconds: &[f64], stride: usize) -> bool {
+fn lasts(levels: &[Plateau], threshold: f64, seconds: &[f64], stride: usize) -> bool {
     let low = levels.iter().take_while(|level| level.mean < threshold);
     let time = low.map(|level| {
         let end = (level.end * stride).min(seconds.len());
@@ -131,7 +130,7 @@ fn lasts(levels: &[Segment], threshold: f64, seconds: &[f64], stride: usize) -> 
 
 /// Whether `levels` begin with ones below `threshold`, and as many pieces behind them are above it again: a slow
 /// stretch of the medium, or a pause of the drive, and no end of a cache.
-fn recovers(levels: &[Segment], threshold: f64) -> bool {
+fn recovers(levels: &[Plateau], threshold: f64) -> bool {
     let (mut low, mut high) = (0, 0);
     for level in levels {
         match level.mean < threshold {

@@ -7,27 +7,26 @@
 //!   so that squares do not overflow.
 //! - **Units**: a result has the unit of its input; a *share* is a plain ratio (0.2 is 20 %).
 //! - **Positions** are indices into the slice; ranges are half open.
-//! - Outliers are labelled ([`robust`]), never silently dropped from a summary.
+//! - Outliers are named ([`outliers`]), never silently dropped from a summary.
 //!
 //! Each file names its reference. The expected numbers in the tests were computed with SciPy 1.17.1
 //! unless a test says otherwise.
 
-pub mod autocorrelation;
 pub mod bootstrap;
 pub mod changepoint;
 pub mod compare;
-pub mod distributions;
-pub mod drop;
+mod distributions;
 pub mod interval;
-pub mod isotonic;
+mod isotonic;
 pub mod knee;
+pub mod lasting_drop;
+pub mod outliers;
 pub mod proportion;
 mod random;
-pub mod robust;
-pub mod steps;
 pub mod summary;
 pub mod trend;
-pub mod trimmed;
+pub mod trimmed_mean;
+pub mod zones;
 
 /// Whether a slice can be computed with: not empty and every value finite.
 pub(crate) fn usable(values: &[f64]) -> bool {

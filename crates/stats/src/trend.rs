@@ -8,7 +8,7 @@ use crate::usable;
 
 /// y = intercept + slope · x.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub struct LineFit {
     /// Value at x = 0, in the unit of y.
     pub intercept: f64,
     /// Units of y for one unit of x.
@@ -17,7 +17,7 @@ pub struct Line {
 
 /// The line with the least squared deviations in y. One outlier can turn it; see [`theil_sen`].
 /// `None` for slices of different length, fewer than two different `x`, or non-finite values.
-pub fn least_squares(x: &[f64], y: &[f64]) -> Option<Line> {
+pub fn least_squares(x: &[f64], y: &[f64]) -> Option<LineFit> {
     if x.len() != y.len() {
         return None;
     }
@@ -25,13 +25,13 @@ pub fn least_squares(x: &[f64], y: &[f64]) -> Option<Line> {
     let mixed: f64 = x.iter().zip(y).map(|(x, y)| (x - x_mean) * (y - y_mean)).sum();
     let squared: f64 = x.iter().map(|x| (x - x_mean).powi(2)).sum();
     let slope = mixed / squared;
-    slope.is_finite().then_some(Line { intercept: y_mean - slope * x_mean, slope })
+    slope.is_finite().then_some(LineFit { intercept: y_mean - slope * x_mean, slope })
 }
 
 /// The line whose slope is the median of the slopes of all pairs, and whose intercept halves the points:
 /// holds up to 29 % of outliers. Takes memory for n²/2 slopes, so thin series beyond a few
 /// thousand points. `None` as [`least_squares`].
-pub fn theil_sen(x: &[f64], y: &[f64]) -> Option<Line> {
+pub fn theil_sen(x: &[f64], y: &[f64]) -> Option<LineFit> {
     if x.len() != y.len() || !usable(x) || !usable(y) {
         return None;
     }
@@ -41,7 +41,7 @@ pub fn theil_sen(x: &[f64], y: &[f64]) -> Option<Line> {
     };
     let slope = median(&(0..x.len()).flat_map(slope_from).collect::<Vec<_>>())?;
     let offsets: Vec<f64> = x.iter().zip(y).map(|(x, y)| y - slope * x).collect();
-    Some(Line { intercept: median(&offsets)?, slope })
+    Some(LineFit { intercept: median(&offsets)?, slope })
 }
 
 /// Rounds in the specification's window; fewer say nothing about steadiness.

@@ -12,7 +12,7 @@ use drivescope_model::event::Event;
 use drivescope_model::options::AlignOptions;
 use drivescope_model::patterns::phybs::{PASS_BYTES, pass, passes};
 use drivescope_model::units::Bytes;
-use drivescope_stats::trimmed::Location;
+use drivescope_stats::trimmed_mean::TrimmedMean;
 use drivescope_stats::{interval, summary};
 
 /// Two passes of the same kind agree to this share: published passes of one drive mostly do.
@@ -172,11 +172,11 @@ fn alone(pass: &Pass) -> Seen {
 }
 
 fn judge_size(group: &[Pass], sector: u64) -> Seen {
-    let points: Vec<(u64, Location)> = group
+    let points: Vec<(u64, TrimmedMean)> = group
         .iter()
         .filter_map(|pass| {
             let mean = summary::mean(&pass.ns)?;
-            Some((pass.offset, Location { mean, error: mean * PASS_ERROR }))
+            Some((pass.offset, TrimmedMean { mean, error: mean * PASS_ERROR }))
         })
         .collect();
     let block = group[0].size;

@@ -6,7 +6,7 @@
 
 use drivescope_stats::bootstrap::{Resampling, bootstrap_interval};
 use drivescope_stats::summary::quantile;
-use drivescope_stats::trimmed::{Location, trimmed_mean};
+use drivescope_stats::trimmed_mean::{TrimmedMean, trimmed_mean};
 
 /// Stalls (recalibration, garbage collection) are rarer than this share at each end of the times.
 const TRIM_SHARE: f64 = 0.1;
@@ -46,13 +46,13 @@ pub struct Split {
 }
 
 /// Typical time of accesses at one offset, ns. `None` below three accesses.
-pub fn location(ns: &[f64]) -> Option<Location> {
+pub fn location(ns: &[f64]) -> Option<TrimmedMean> {
     trimmed_mean(ns, TRIM_SHARE)
 }
 
 /// Divides offsets at the largest step between their times in order of size. They are two groups if that
 /// step is at least the factor `ratio_min` and chance does not explain it; else all are fast.
-pub fn split(points: &[(u64, Location)], ratio_min: f64) -> Split {
+pub fn split(points: &[(u64, TrimmedMean)], ratio_min: f64) -> Split {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|&a, &b| points[a].1.mean.total_cmp(&points[b].1.mean));
     let step = |at: &usize| points[order[*at]].1.mean / points[order[at - 1]].1.mean;
@@ -68,7 +68,7 @@ pub fn split(points: &[(u64, Location)], ratio_min: f64) -> Split {
 }
 
 /// Whether every interval before the cut ends below every one behind it.
-fn are_apart(points: &[(u64, Location)], order: &[usize], cut: usize) -> bool {
+fn are_apart(points: &[(u64, TrimmedMean)], order: &[usize], cut: usize) -> bool {
     let end =
         |sign: f64| move |&i: &usize| points[i].1.mean + sign * ERRORS_APART * points[i].1.error;
     let fast_end = order[..cut].iter().map(end(1.0)).fold(f64::MIN, f64::max);
@@ -81,7 +81,7 @@ fn are_apart(points: &[(u64, Location)], order: &[usize], cut: usize) -> bool {
 ///
 /// That is the lower quartile: where others use the drive, the mean is theirs, and what misalignment adds would be
 /// a small share of it.
-pub fn resolution(times: &[Times], points: &[(u64, Location)]) -> f64 {
+pub fn resolution(times: &[Times], points: &[(u64, TrimmedMean)]) -> f64 {
     let all: Vec<f64> = times.iter().flat_map(|at| at.ns.iter().copied()).collect();
     let undisturbed = quantile(&all, 0.25).unwrap_or(0.0);
     let error = points.iter().map(|(_, at)| at.error).fold(0.0, f64::max);
@@ -89,7 +89,7 @@ pub fn resolution(times: &[Times], points: &[(u64, Location)]) -> f64 {
 }
 
 /// Standard error of the mean over the given offsets, as a share of it.
-pub fn error_share(points: &[(u64, Location)], offsets: &[u64]) -> f64 {
+pub fn error_share(points: &[(u64, TrimmedMean)], offsets: &[u64]) -> f64 {
     let members = || points.iter().filter(|(offset, _)| offsets.contains(offset));
     let sum: f64 = members().map(|(_, at)| at.mean).sum();
     let squares: f64 = members().map(|(_, at)| at.error.powi(2)).sum();

@@ -27,12 +27,12 @@ fn disk(pattern: u64, step: u64, sector: u64, shift: u64, count: usize, seed: u6
         .collect()
 }
 
-fn points(times: &[Times]) -> Vec<(u64, Location)> {
+fn points(times: &[Times]) -> Vec<(u64, TrimmedMean)> {
     times.iter().map(|t| (t.offset, location(&t.ns).unwrap())).collect()
 }
 
-fn at(offset: u64, mean: f64, error: f64) -> (u64, Location) {
-    (offset, Location { mean, error })
+fn at(offset: u64, mean: f64, error: f64) -> (u64, TrimmedMean) {
+    (offset, TrimmedMean { mean, error })
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::split::{
     Estimate, Split, Times, boundary, error_share, location, penalty, resolution, split,
 };
 use drivescope_model::units::Bytes;
-use drivescope_stats::trimmed::Location;
+use drivescope_stats::trimmed_mean::TrimmedMean;
 
 /// Synced writes off a boundary must take at least so many times as long as those on it.
 const RATIO_MIN: f64 = 1.1;
@@ -37,7 +37,7 @@ pub struct Seen {
     /// Bytes per access.
     pub block: u64,
     /// Typical time at each offset, ns; empty where passes have figures of their own.
-    pub times: Vec<(u64, Location)>,
+    pub times: Vec<(u64, TrimmedMean)>,
     /// Which offsets are fast.
     pub split: Split,
     /// What that means.

@@ -3,10 +3,10 @@
 use crate::results::TestRecord;
 use crate::scan::Timed;
 use drivescope_model::document::TestResult;
-use drivescope_stats::changepoint::Segment;
+use drivescope_stats::changepoint::Plateau;
 use drivescope_stats::knee::knee;
-use drivescope_stats::steps::{ZONE_DROP_MIN, zones};
 use drivescope_stats::summary;
+use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
 
 /// Most points of a curve in the document.
 const POINTS_MAX: usize = 1024;
@@ -170,7 +170,7 @@ pub(super) fn report_sampled_zones(record: &mut TestRecord, curve: &[Step]) {
 
 fn zones_of(curve: &[Step]) -> Vec<Zone> {
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
-    let zone = |z: &Segment| Zone {
+    let zone = |z: &Plateau| Zone {
         step: Step { from: curve[z.start].from, to: curve[z.end - 1].to, mb_s: z.mean },
         pieces: z.end - z.start,
     };

@@ -3,7 +3,7 @@
 //! at the rate of the place before, from which it is still emptied. A sample that lies partly in a cache changes
 //! its pace on the way.
 
-use drivescope_stats::robust::local_outliers;
+use drivescope_stats::outliers::local_outliers;
 use drivescope_stats::summary::median;
 
 /// Outer tracks hold about twice as much as inner ones. The medians of the first and the last quarter of a whole

@@ -4,9 +4,9 @@
 //! monotone step function with few steps only has edges where the isotonic fit has them, so dynamic
 //! programming over the pooled blocks is exact.
 
-use crate::changepoint::{PENALTY_FACTOR, Segment, robust_sigma};
-use crate::isotonic::{Block, Direction, blocks};
-use crate::robust::local_outliers;
+use crate::changepoint::{Plateau, penalty, robust_sigma};
+use crate::isotonic::{PooledValues, falling_fit};
+use crate::outliers::local_outliers;
 use crate::summary::{MAD_TO_SIGMA, mad};
 use crate::usable;
 use std::f64::consts::SQRT_2;
@@ -37,7 +37,7 @@ const DIFFERENCES_MIN: usize = 8;
 /// the square of the number of pooled blocks.
 ///
 /// `None` for an empty slice, a rate that is not positive and finite, or `drop_min` outside 0–1.
-pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Segment>> {
+pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Plateau>> {
     if !usable(rates) || rates.iter().any(|&r| r <= 0.0) || !(0.0..1.0).contains(&drop_min) {
         return None;
     }
@@ -64,17 +64,15 @@ pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Segment>> {
 }
 
 /// Zones of a curve of logarithms with noise of this size.
-fn partition(logs: &[f64], sigma: f64) -> Option<Vec<Segment>> {
+fn partition(logs: &[f64], sigma: f64) -> Option<Vec<Plateau>> {
     let cleaned = without_outliers(logs, OUTLIER_SIGMAS * sigma);
-    let blocks = blocks(&cleaned, None, Direction::NonIncreasing)?;
-    let penalty = PENALTY_FACTOR * sigma * sigma * (logs.len() as f64).ln();
-    Some(best_partition(&blocks, penalty))
+    Some(best_partition(&falling_fit(&cleaned)?, penalty(sigma, logs.len())))
 }
 
 /// The noise without the differences across known edges; `None` where too few are left.
-fn sigma_within(logs: &[f64], zones: &[Segment]) -> Option<f64> {
+fn sigma_within(logs: &[f64], zones: &[Plateau]) -> Option<f64> {
     let within =
-        |zone: &Segment| logs[zone.start..zone.end].windows(2).map(|pair| pair[1] - pair[0]);
+        |zone: &Plateau| logs[zone.start..zone.end].windows(2).map(|pair| pair[1] - pair[0]);
     let differences: Vec<f64> = zones.iter().flat_map(within).collect();
     let enough = differences.len() >= DIFFERENCES_MIN;
     enough.then(|| mad(&differences)).flatten().map(|mad| mad * MAD_TO_SIGMA / SQRT_2)
@@ -124,19 +122,19 @@ fn without_dips(mut logs: Vec<f64>, sigma: f64) -> Vec<f64> {
 }
 
 /// The partition of `blocks` with the least squared deviation plus `penalty` for each part.
-fn best_partition(blocks: &[Block], penalty: f64) -> Vec<Segment> {
+fn best_partition(blocks: &[PooledValues], penalty: f64) -> Vec<Plateau> {
     // best[j]: cost of the first j blocks, and the part that ends there.
-    let mut best: Vec<(f64, Segment)> = Vec::with_capacity(blocks.len() + 1);
-    best.push((0.0, Segment { start: 0, end: 0, mean: 0.0 }));
+    let mut best: Vec<(f64, Plateau)> = Vec::with_capacity(blocks.len() + 1);
+    best.push((0.0, Plateau { start: 0, end: 0, mean: 0.0 }));
     for (j, last) in blocks.iter().enumerate() {
         // Grow the part to the left, updating mean and squared deviation (Chan, Golub, LeVeque 1983).
-        let mut part = Segment { start: last.end, end: last.end, mean: 0.0 };
+        let mut part = Plateau { start: last.end, end: last.end, mean: 0.0 };
         let (mut deviation, mut winner) = (0.0, (f64::INFINITY, part));
         for (i, block) in blocks[..=j].iter().enumerate().rev() {
             let before = part.len() as f64;
             let apart = block.mean - part.mean;
-            deviation += apart * apart * before * block.weight / (before + block.weight);
-            part.mean += apart * block.weight / (before + block.weight);
+            deviation += apart * apart * before * block.len() / (before + block.len());
+            part.mean += apart * block.len() / (before + block.len());
             part.start = block.start;
             let cost = best[i].0 + deviation + penalty;
             if cost < winner.0 {
@@ -157,15 +155,15 @@ fn best_partition(blocks: &[Block], penalty: f64) -> Vec<Segment> {
 }
 
 /// Index of the zone before the smallest relative drop, if that is below `drop_min`.
-fn smallest_drop(zones: &[Segment], drop_min: f64) -> Option<usize> {
+fn smallest_drop(zones: &[Plateau], drop_min: f64) -> Option<usize> {
     let drop = |i: usize| 1.0 - zones[i + 1].mean / zones[i].mean;
     let smallest = (0..zones.len() - 1).min_by(|&i, &j| drop(i).total_cmp(&drop(j)))?;
     (drop(smallest) < drop_min).then_some(smallest)
 }
 
-fn merge(a: Segment, b: Segment) -> Segment {
+fn merge(a: Plateau, b: Plateau) -> Plateau {
     let weight = b.len() as f64 / (a.len() + b.len()) as f64;
-    Segment { start: a.start, end: b.end, mean: a.mean + (b.mean - a.mean) * weight }
+    Plateau { start: a.start, end: b.end, mean: a.mean + (b.mean - a.mean) * weight }
 }
 
 #[cfg(test)]
@@ -183,7 +181,7 @@ mod tests {
         })
     }
 
-    fn edges(zones: &[Segment]) -> Vec<usize> {
+    fn edges(zones: &[Plateau]) -> Vec<usize> {
         zones[1..].iter().map(|z| z.start).collect()
     }
 

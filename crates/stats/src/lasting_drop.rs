@@ -3,7 +3,7 @@
 //! Reference: R. Killick, P. Fearnhead and I. A. Eckley, JASA 107(500), 2012 (change points by PELT, in
 //! [`crate::changepoint`]); the rules on top are this file's own and stated at [`lasting_drop`].
 
-use crate::changepoint::{PENALTY_FACTOR, Segment, noise_sigma, pelt, split_at};
+use crate::changepoint::{Plateau, noise_sigma, pelt, penalty, split_at};
 use crate::summary::{mean, median, quantile};
 use crate::usable;
 
@@ -26,7 +26,7 @@ const NOISE_MIN: f64 = 0.03;
 
 /// A lasting fall of a rate. Levels are in the unit of the series.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Drop {
+pub struct LastingDrop {
     /// Index from which the rate stayed below the middle of the two levels: the edge of a step, about
     /// the middle of a gradual decline. Resolved to one value up to 1000 values, to n/500 beyond.
     pub at_index: usize,
@@ -47,7 +47,7 @@ pub struct Drop {
 /// 15 % is harmless if it is independent from bin to bin; correlated noise needs 200 bins or more.
 ///
 /// `None` also below 20 values or for values that are negative or not finite.
-pub fn lasting_drop(series: &[f64]) -> Option<Drop> {
+pub fn lasting_drop(series: &[f64]) -> Option<LastingDrop> {
     if !usable(series) || series.len() < BINS_MIN || series.iter().any(|&v| v < 0.0) {
         return None;
     }
@@ -79,18 +79,17 @@ pub fn lasting_drop(series: &[f64]) -> Option<Drop> {
         n - at_bin >= tail_len && low_in_tail as f64 >= TAIL_LOW_MIN * tail_len as f64;
     let came_back_before = 4 * low_before > n - at_bin;
     let found = at_bin > 0 && stayed_down && !came_back_before;
-    found.then_some(Drop { at_index: at_bin * stride, before, after, share })
+    found.then_some(LastingDrop { at_index: at_bin * stride, before, after, share })
 }
 
 /// Segments with their medians. The change points are those of the logarithms, because the noise of a
 /// rate grows with the rate.
-fn levels(bins: &[f64]) -> Option<Vec<(Segment, f64)>> {
+fn levels(bins: &[f64]) -> Option<Vec<(Plateau, f64)>> {
     // A rate of 0 has no logarithm; a hundredth of the usual is as good as nothing.
     let floor = quantile(bins, 0.95).filter(|&high| high > 0.0)? / 100.0;
     let logarithms: Vec<f64> = bins.iter().map(|v| v.max(floor).ln()).collect();
     let sigma = noise_sigma(&logarithms)?.max(NOISE_MIN);
-    let penalty = PENALTY_FACTOR * sigma * sigma * (bins.len() as f64).ln();
-    let changes = pelt(&logarithms, LEVEL_LEN_MIN, penalty)?;
+    let changes = pelt(&logarithms, LEVEL_LEN_MIN, penalty(sigma, bins.len()))?;
     split_at(bins, &changes)
         .into_iter()
         .map(|s| Some((s, median(&bins[s.start..s.end])?)))
@@ -98,7 +97,7 @@ fn levels(bins: &[f64]) -> Option<Vec<(Segment, f64)>> {
 }
 
 /// Where the last stretch below `middle` begins; higher episodes shorter than `level_len` belong to it.
-fn start_of_low(levels: &[(Segment, f64)], middle: f64, level_len: usize) -> Option<usize> {
+fn start_of_low(levels: &[(Plateau, f64)], middle: f64, level_len: usize) -> Option<usize> {
     let (mut start, mut high_run) = (None, 0);
     for (segment, level) in levels.iter().rev() {
         if *level < middle {
@@ -121,10 +120,10 @@ mod tests {
     use std::f64::consts::TAU;
 
     /// A rate as a function of the share of the phase that has passed.
-    type Shape = fn(f64) -> f64;
+    type RateCurve = fn(f64) -> f64;
 
     /// Number of 150 seeds and lengths for which a drop is reported.
-    fn reports(shape: Shape, cv: f64) -> usize {
+    fn reports(shape: RateCurve, cv: f64) -> usize {
         let fires = |seed: &u64| {
             let n = [50, 100, 300][*seed as usize % 3];
             lasting_drop(&noisy(n, cv, *seed, |i| shape(i as f64 / n as f64))).is_some()
@@ -134,7 +133,7 @@ mod tests {
 
     #[test]
     fn lasting_falls_are_found() {
-        let shapes: [(&str, Shape, f64); 9] = [
+        let shapes: [(&str, RateCurve, f64); 9] = [
             ("step to 75 %", |x| if x < 0.5 { 100.0 } else { 75.0 }, 0.05),
             ("late step to 75 %", |x| if x < 0.78 { 100.0 } else { 75.0 }, 0.05),
             ("cache exhausted", |x| if x < 0.3 { 100.0 } else { 20.0 }, 0.1),
@@ -157,7 +156,7 @@ mod tests {
 
     #[test]
     fn everything_else_is_not() {
-        let shapes: [(&str, Shape, f64); 9] = [
+        let shapes: [(&str, RateCurve, f64); 9] = [
             ("constant", |_| 100.0, 0.0),
             ("noise of 5 %", |_| 100.0, 0.05),
             ("noise of 15 %", |_| 100.0, 0.15),
@@ -224,7 +223,7 @@ mod tests {
     #[test]
     fn edges() {
         let step = |n: usize| (0..n).map(|i| if i < n / 2 { 9.0 } else { 3.0 }).collect::<Vec<_>>();
-        let drop = Drop { at_index: 10, before: 9.0, after: 3.0, share: 1.0 - 3.0 / 9.0 };
+        let drop = LastingDrop { at_index: 10, before: 9.0, after: 3.0, share: 1.0 - 3.0 / 9.0 };
         assert_eq!(lasting_drop(&step(20)), Some(drop));
         assert_eq!(lasting_drop(&step(19)), None, "too short");
         assert_eq!(lasting_drop(&[]), None);

@@ -7,10 +7,10 @@
 use crate::sorted;
 use crate::summary;
 
-/// A location and how far chance may have moved it.
+/// A trimmed mean and how far chance may have moved it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Location {
-    /// The trimmed mean, in the unit of the values.
+pub struct TrimmedMean {
+    /// The mean, in the unit of the values.
     pub mean: f64,
     /// Its standard error, in the same unit.
     pub error: f64,
@@ -21,7 +21,7 @@ pub struct Location {
 /// deviation after each of them was replaced by its nearest value that stays.
 ///
 /// `None` below three values, for a value that is not finite, or a share outside its range.
-pub fn trimmed_mean(values: &[f64], share: f64) -> Option<Location> {
+pub fn trimmed_mean(values: &[f64], share: f64) -> Option<TrimmedMean> {
     if values.len() < 3 || !(0.0..0.5).contains(&share) {
         return None;
     }
@@ -34,7 +34,7 @@ pub fn trimmed_mean(values: &[f64], share: f64) -> Option<Location> {
     ascending[n - cut..].fill(most);
     let kept = 1.0 - 2.0 * cut as f64 / n as f64;
     let error = summary::standard_deviation(&ascending)? / (kept * (n as f64).sqrt());
-    Some(Location { mean, error })
+    Some(TrimmedMean { mean, error })
 }
 
 #[cfg(test)]
