@@ -4,10 +4,10 @@
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, tool};
 use super::is_privileged;
 use crate::support::{Scratch, noise, skip_loudly, wait_for};
-use drivescope_drive::Roots;
 use drivescope_drive::journal::{
     self, Disk, Identity, Journal, JournalError, Settings, StateFolder,
 };
+use drivescope_machine::Roots;
 use rustix::process::Signal;
 use std::fs::{self, File};
 use std::io;

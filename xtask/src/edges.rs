@@ -4,12 +4,14 @@ use crate::workspace;
 use toml::Table;
 
 /// The crates that each crate may use. Tests and benches may use others.
-const ALLOWED: [(&str, Uses); 10] = [
+const ALLOWED: [(&str, Uses); 12] = [
     ("drivescope-model", Uses::Only(&[])),
     ("drivescope-stats", Uses::Only(&[])),
     ("drivescope-sim", Uses::Only(&["model"])),
-    ("drivescope-drive", Uses::Only(&["model", "sim"])),
-    ("drivescope-bench", Uses::Only(&["model", "stats", "drive"])),
+    ("drivescope-machine", Uses::Only(&["model"])),
+    ("drivescope-drive", Uses::Only(&["model", "sim", "machine"])),
+    ("drivescope-mount", Uses::Only(&["model", "sim", "machine", "drive"])),
+    ("drivescope-bench", Uses::Only(&["model", "stats", "machine", "drive"])),
     ("drivescope-store", Uses::Only(&["model"])),
     ("drivescope-report", Uses::Only(&["model", "stats"])),
     ("drivescope-fleet", Uses::Only(&["model", "store", "bench"])),

@@ -6,7 +6,7 @@ use crate::error::BenchError;
 use crate::recorder::IoFailure;
 use crate::results::{Cache, CoresTaken};
 use crate::testing::{SECOND, round};
-use drivescope_drive::counters::DeviceCounters;
+use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::cell::Mix;
 use drivescope_model::document::Limiter;
 use drivescope_model::options::Arrivals;

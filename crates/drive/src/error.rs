@@ -1,12 +1,10 @@
 //! What can go wrong with a target, each with its cause and remedy in one line.
 
+use drivescope_machine::error::MachineError;
 use rustix::io::Errno;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-
-/// What fails where the machine hides its mount table.
-pub(crate) const NO_MOUNT: &str = "find the mount of";
 
 /// Why a target could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -125,6 +123,9 @@ pub enum DriveError {
         /// Why.
         why: String,
     },
+    /// The kernel does not tell which file system has it.
+    #[error(transparent)]
+    Unknown(MachineError),
     /// A simulated target that cannot be made.
     #[error(transparent)]
     Simulated(#[from] crate::simulated::spec::SpecError),
@@ -234,10 +235,18 @@ impl DriveError {
                 ErrorKind::Refused
             }
             Self::Io { source, .. } if is_own_limit(source) => ErrorKind::Usage,
-            // /proc is missing, and nobody knows which device it would be.
-            Self::Io { what: NO_MOUNT, .. } => ErrorKind::Usage,
             Self::Io { .. } | Self::NoDirect { .. } => ErrorKind::Device,
             _ => ErrorKind::Usage,
+        }
+    }
+}
+
+impl From<MachineError> for DriveError {
+    fn from(error: MachineError) -> Self {
+        match error {
+            MachineError::Io { what, path, source } => Self::from_io(what, &path, source),
+            // /proc is missing, and nobody knows which device it would be.
+            MachineError::NoMount { .. } => Self::Unknown(error),
         }
     }
 }
@@ -258,9 +267,10 @@ mod tests {
 
     #[test]
     fn a_machine_that_hides_its_mounts_is_no_broken_device() {
-        use crate::filesystem::file_system_of;
-        use crate::roots::fake::Fake;
+        use drivescope_machine::filesystem::file_system_of;
+        use drivescope_machine::roots::fake::Fake;
         let error = file_system_of(&Fake::new().roots, Path::new("/")).unwrap_err();
+        let error = DriveError::from(error);
         assert!(error.to_string().ends_with("is /proc mounted?"), "{error}");
         assert_eq!(error.kind(), ErrorKind::Usage);
     }

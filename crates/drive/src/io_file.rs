@@ -3,7 +3,7 @@
 use crate::direct;
 use crate::error::DriveError;
 use crate::gate::RawDisk;
-use crate::roots::{Roots, split_dev};
+use drivescope_machine::roots::{Roots, split_dev};
 use drivescope_model::target::IoMode;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Mode, OFlags};

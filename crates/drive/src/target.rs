@@ -5,18 +5,18 @@ mod loops;
 
 pub use loops::SparseFile;
 
-use crate::counters::{self, DeviceCounters};
 use crate::error::{DEVICE_RULES, DriveError};
-use crate::filesystem::{FsClass, compression, copies_on_write, file_system_of};
 use crate::gate::{self, Overlap};
 use crate::holes;
 use crate::io_file::IoFile;
-use crate::list::is_zfs_volume;
 use crate::own_folder;
-use crate::roots::{Roots, read_text};
 use crate::simulated::SimulatedDrive;
 use crate::simulated::spec::{PREFIX, Spec, SpecError};
-use crate::stack::{Stack, stack_of_data, system_disks};
+use drivescope_machine::counters::{self, DeviceCounters};
+use drivescope_machine::filesystem::{FsClass, compression, copies_on_write, file_system_of};
+use drivescope_machine::list::is_zfs_volume;
+use drivescope_machine::roots::{Roots, read_text};
+use drivescope_machine::stack::{Stack, stack_of_data, system_disks};
 use drivescope_model::document::GateCheck;
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::target::{FileSystem, TargetInfo, TargetKind};
@@ -177,7 +177,7 @@ impl Target {
     /// The zones that writes to this block device have to keep to, whatever the drive below has.
     pub fn zoned(&self) -> Option<Zoned> {
         let top = self.stack.names.first().filter(|_| self.info.kind == TargetKind::Block)?;
-        crate::list::zoned_of(&self.roots, top)
+        drivescope_machine::list::zoned_of(&self.roots, top)
     }
 
     /// Everything below it.
@@ -219,7 +219,7 @@ impl Target {
 
     /// The drive's temperature now, when a sensor of the kernel tells.
     pub fn temperature_c(&self) -> Option<f64> {
-        crate::list::temperature_of(&self.roots, self.stack.whole_disks.first()?)
+        drivescope_machine::list::temperature_of(&self.roots, self.stack.whole_disks.first()?)
     }
 
     /// The temperature from which on the drive calls itself too hot, when it tells.
@@ -227,7 +227,10 @@ impl Target {
         if let Some(drive) = self.simulated() {
             return drive.heat().map(|heat| heat.warning_c);
         }
-        crate::list::warning_temperature_of(&self.roots, self.stack.whole_disks.first()?)
+        drivescope_machine::list::warning_temperature_of(
+            &self.roots,
+            self.stack.whole_disks.first()?,
+        )
     }
 
     /// The file system that has the data of a directory or file: of an overlay, that of the layer with them,

@@ -3,8 +3,8 @@
 use super::split::Split;
 use crate::phase::{Load, Measured, Pace};
 use crate::usage::Usage;
-use drivescope_drive::counters::DeviceCounters;
-use drivescope_drive::processors::CoreTimes;
+use drivescope_machine::counters::DeviceCounters;
+use drivescope_machine::processors::CoreTimes;
 use drivescope_model::document::{Limiter, PhaseRecord, Series};
 use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::options::TestKind;

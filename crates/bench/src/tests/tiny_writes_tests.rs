@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{run_on, suite_of, value};
-use drivescope_drive::counters::DeviceCounters;
+use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::document::Limiter;
 use drivescope_model::units::{Bytes, Secs};
 

@@ -119,7 +119,7 @@ fn full_sorts_every_sector() {
 fn full_needs_a_part_of_a_simulated_drive_that_fits_into_memory() {
     let target = drivescope_drive::Target::find(
         std::path::Path::new("sim:pm871b-128"),
-        &drivescope_drive::Roots::host(),
+        &drivescope_machine::Roots::host(),
     )
     .unwrap();
     let engine = drivescope_model::plan::Engine::Sim;

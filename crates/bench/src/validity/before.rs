@@ -2,9 +2,10 @@
 
 use crate::error::{BenchError, is_want_of_the_host};
 use crate::recorder::IoFailure;
-use drivescope_drive::filesystem::FsClass;
+use drivescope_drive::Target;
 use drivescope_drive::journal::JournalError;
-use drivescope_drive::{Roots, Target, limits};
+use drivescope_machine::filesystem::FsClass;
+use drivescope_machine::{Roots, limits};
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;

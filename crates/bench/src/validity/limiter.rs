@@ -4,7 +4,7 @@ use super::processors::{DEVICE_IDLE_PCT, is_cpu_bound, others_set_the_pace};
 use super::{Facts, bytes_missing, rate_missed};
 use crate::phase::Pace;
 use crate::results::{Cache, Round};
-use drivescope_drive::counters::DeviceCounters;
+use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::document::Limiter;
 use drivescope_model::findings::FindingId;
 

@@ -103,7 +103,7 @@ pub(super) fn others_set_the_pace(round: &Round) -> bool {
 mod tests {
     use super::*;
     use crate::testing::{SECOND, round};
-    use drivescope_drive::counters::DeviceCounters;
+    use drivescope_machine::counters::DeviceCounters;
     use drivescope_model::cell::Mix;
 
     /// A flush waits for a thread of the kernel, which stood in line behind compilers: the file system was blamed.

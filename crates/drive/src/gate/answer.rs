@@ -8,8 +8,8 @@
 
 use super::checks::{ok, refused, unknown};
 use super::kernel::Kernel;
-use crate::list::{Device, ata, is_on_usb};
-use crate::roots::Roots;
+use drivescope_machine::list::{Device, ata, is_on_usb};
+use drivescope_machine::roots::Roots;
 use drivescope_model::gate::{Check, DeviceIdentity};
 use rustix::io::Errno;
 use std::fs::File;

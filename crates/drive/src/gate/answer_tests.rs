@@ -1,8 +1,8 @@
 //! Answers as the specifications lay them out, and what is made of them.
 
 use super::*;
-use crate::list::ata_image;
-use crate::roots::fake::Fake;
+use drivescope_machine::list::ata_image::bytes as ata_image;
+use drivescope_machine::roots::fake::Fake;
 use drivescope_model::gate::Outcome;
 use proptest::prelude::*;
 

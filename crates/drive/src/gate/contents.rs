@@ -3,8 +3,8 @@
 
 use super::checks::{ok, refused, unknown};
 use super::family::partitions;
-use crate::list::signatures;
-use crate::roots::{Roots, read_u64};
+use drivescope_machine::list::signatures;
+use drivescope_machine::roots::{Roots, read_u64};
 use drivescope_model::gate::Check;
 use std::fs::File;
 use std::io;
@@ -145,7 +145,7 @@ pub(crate) fn check(contents: &Contents, node: &Path, consents: bool) -> Vec<Che
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
     use drivescope_model::gate::Outcome;
 
     fn image(size: u64, parts: &[(u64, &[u8])]) -> File {

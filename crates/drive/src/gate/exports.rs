@@ -3,7 +3,7 @@
 
 use super::checks::Use;
 use super::family::Family;
-use crate::roots::{Roots, list_dir, read_text};
+use drivescope_machine::roots::{Roots, list_dir, read_text};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -5,10 +5,10 @@ use super::shared_bytes::{
     bytes_below, disk_of, files_of, meet, on_disk, partitions_in, range, same_file, span,
     straight_on,
 };
-use crate::backing_file::lower_device;
-use crate::list::{main_area, same_drive_as, udev};
-use crate::roots::{Roots, file_name, list_dir, read_text};
-use crate::stack::{Below, FileTables, below};
+use drivescope_machine::backing_file::lower_device;
+use drivescope_machine::list::{main_area, same_drive_as, udev};
+use drivescope_machine::roots::{Roots, file_name, list_dir, read_text};
+use drivescope_machine::stack::{Below, FileTables, below};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::ops::Range;
@@ -296,7 +296,7 @@ pub(crate) fn pool_of(roots: &Roots, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
 
     const GIB: u64 = 1 << 30;
 

@@ -7,7 +7,7 @@ use super::family::Family;
 use super::kernel::{Access, Kernel};
 use super::{RawDisk, reasons};
 use crate::cache::evict;
-use crate::roots::Roots;
+use drivescope_machine::roots::Roots;
 use drivescope_model::gate::Check;
 use rustix::fd::AsFd;
 use rustix::io::Errno;

@@ -7,7 +7,7 @@
 use super::inspect::{self, Inspection, Purpose};
 use super::kernel::{Access, Host, Kernel};
 use super::{Family, OwnPlaces, RawDisk, Refusal, Request, flush, pools, processes, twins, users};
-use crate::roots::Roots;
+use drivescope_machine::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, GateRecord, Outcome};
 use std::path::PathBuf;

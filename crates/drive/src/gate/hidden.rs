@@ -3,7 +3,7 @@
 use super::checks::{ok, refused};
 use super::family::{Family, partitions};
 use super::kernel::{Access, Kernel};
-use crate::roots::{Roots, list_dir};
+use drivescope_machine::roots::{Roots, list_dir};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Check;
 use rustix::io::Errno;

@@ -2,8 +2,8 @@
 
 use super::checks::{ok, refused};
 use super::kernel::{Facts, Place};
-use crate::list::names_of;
-use crate::roots::{Roots, file_name, list_dir, read_text, read_u64};
+use drivescope_machine::list::names_of;
+use drivescope_machine::roots::{Roots, file_name, list_dir, read_text, read_u64};
 use drivescope_model::gate::{Check, DeviceIdentity};
 use drivescope_model::units::Bytes;
 use std::path::PathBuf;

@@ -2,15 +2,15 @@
 
 use super::family::Family;
 use super::{pools, users};
-use crate::mounts::mounts;
-use crate::roots::Roots;
-use crate::stack::devices_of_mount;
+use drivescope_machine::mounts::mounts;
+use drivescope_machine::roots::Roots;
+use drivescope_machine::stack::devices_of_mount;
 use drivescope_model::gate::Outcome;
 use std::path::PathBuf;
 
 /// What the kernel shows to use the block device with this kernel name, a partition of it, or anything
 /// built on these: one clause each. Programs that merely have it open are not among them.
-pub(crate) fn uses_of(roots: &Roots, name: &str) -> Vec<String> {
+pub fn uses_of(roots: &Roots, name: &str) -> Vec<String> {
     let family = Family::of(roots, name);
     let mut checks = users::check(roots, &family);
     checks.extend(pools::check(roots, &family, &[]));
@@ -23,7 +23,7 @@ pub(crate) fn uses_of(roots: &Roots, name: &str) -> Vec<String> {
 }
 
 /// Where file systems on the device or on anything built on it are mounted, as this process sees it.
-pub(crate) fn mounts_on(roots: &Roots, name: &str) -> Vec<PathBuf> {
+pub fn mounts_on(roots: &Roots, name: &str) -> Vec<PathBuf> {
     let family = Family::of(roots, name);
     let is_on = |mount: &_| devices_of_mount(roots, mount).iter().any(|device| family.has(device));
     mounts(roots).into_iter().filter(is_on).map(|mount| mount.mount_point).collect()
@@ -32,7 +32,7 @@ pub(crate) fn mounts_on(roots: &Roots, name: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
 
     #[test]
     fn a_mount_is_told_once_and_found_through_what_lies_between() {

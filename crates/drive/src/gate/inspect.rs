@@ -8,7 +8,7 @@ use super::kernel::{Access, Facts, Kernel, Place};
 use super::twins::Twin;
 use super::{Request, answer, flush, hidden, places, pools, processes, siblings, twins, users};
 use crate::error::DEVICE_RULES;
-use crate::roots::{Roots, read_text};
+use drivescope_machine::roots::{Roots, read_text};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity, Outcome};
 use rustix::io::Errno;

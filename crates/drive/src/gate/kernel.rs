@@ -2,7 +2,7 @@
 
 use super::answer::Way;
 use super::identify;
-use crate::roots::split_dev;
+use drivescope_machine::roots::split_dev;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, ioctl, opcode};

@@ -4,7 +4,7 @@
 use super::exports;
 use super::give_back::shown_use_of;
 use super::raw_disk::{RawDisk, WriteError};
-use crate::roots::{Roots, list_dir, read_text};
+use drivescope_machine::roots::{Roots, list_dir, read_text};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};

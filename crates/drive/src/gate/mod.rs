@@ -39,10 +39,10 @@ pub use raw_disk::{RawDisk, WriteError};
 pub(crate) use family::{Family, partitions};
 pub(crate) use flush::{forget, settle};
 pub(crate) use give_back::{claim_to_give_back, reason_against, reasons, shown_use_of};
-pub(crate) use in_use::{mounts_on, uses_of};
+pub use in_use::{mounts_on, uses_of};
 
-use crate::roots::Roots;
 use contents::Contents;
+use drivescope_machine::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity, GateRecord};
 use inspect::{Inspection, Purpose};

@@ -3,7 +3,7 @@
 
 use super::family::Family;
 use super::shared_bytes::{disk_of, range, same_file, span};
-use crate::roots::Roots;
+use drivescope_machine::roots::Roots;
 
 /// How two block devices share bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub fn common_disk(roots: &Roots, one: &str, other: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
 
     const GIB: u64 = 1 << 30;
 

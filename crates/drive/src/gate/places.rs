@@ -2,8 +2,8 @@
 
 use super::checks::{Use, ok, refused, unknown, uses};
 use super::family::Family;
-use crate::roots::Roots;
-use crate::stack::{stack_of_path, system_devices};
+use drivescope_machine::roots::Roots;
+use drivescope_machine::stack::{stack_of_path, system_devices};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::Check;
 use std::collections::BTreeSet;

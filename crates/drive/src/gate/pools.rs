@@ -6,8 +6,8 @@
 use super::checks::{Use, uses};
 use super::contents::parts;
 use super::family::{Family, pool_of};
-use crate::list::signatures::zfs_labels;
-use crate::roots::{Roots, list_dir};
+use drivescope_machine::list::signatures::zfs_labels;
+use drivescope_machine::roots::{Roots, list_dir};
 use drivescope_model::gate::Check;
 use std::fs::File;
 use std::os::unix::fs::FileExt;

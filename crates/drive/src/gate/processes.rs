@@ -6,7 +6,7 @@ use super::family::Family;
 use super::hidden::sees_first_processes;
 use super::reach::{self, Open};
 use super::users::{has_ended, hides_processes, processes};
-use crate::roots::{Roots, read_text};
+use drivescope_machine::roots::{Roots, read_text};
 use drivescope_model::gate::Check;
 use std::fs;
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn openers(roots: &Roots, family: &Family) -> (Vec<Open>, usize) {
 
 fn look(roots: &Roots, family: &Family) -> (Vec<Open>, usize) {
     let own = fs::read_link(roots.proc.join("self")).ok();
-    let own = own.and_then(|link| crate::roots::file_name(&link));
+    let own = own.and_then(|link| drivescope_machine::roots::file_name(&link));
     let mut found = Vec::new();
     let mut hidden = 0;
     for process in processes(roots).into_iter().filter(|id| Some(id) != own.as_ref()) {
@@ -92,7 +92,7 @@ fn program(roots: &Roots, process: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
     use drivescope_model::gate::Outcome;
 
     fn outcome(fake: &Fake, target: &str) -> Check {

@@ -8,7 +8,7 @@ use super::inspect::Held;
 use super::kernel::Kernel;
 use super::meanwhile::Seen;
 use super::twins::Twin;
-use crate::roots::Roots;
+use drivescope_machine::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{DeviceIdentity, GateRecord, Outcome};
 use rustix::fd::OwnedFd;

@@ -2,8 +2,8 @@
 //! keeps.
 
 use super::family::Family;
-use crate::mounts::path_of;
-use crate::roots::{Roots, file_name, list_dir, read_text};
+use drivescope_machine::mounts::path_of;
+use drivescope_machine::roots::{Roots, file_name, list_dir, read_text};
 use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -251,7 +251,7 @@ fn quick_look(path: &Path) -> Option<Statx> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
     use std::sync::mpsc::channel;
 
     /// `/proc/PID/fd` shows the descriptors of the first thread only.

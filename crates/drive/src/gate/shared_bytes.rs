@@ -3,9 +3,9 @@
 //! of the others.
 
 use super::family::partitions;
-use crate::backing_file::{Kernels, lower_device};
-use crate::roots::{Roots, file_name, list_dir, read_text, read_u64, split_dev};
-use crate::stack::file_below;
+use drivescope_machine::backing_file::{Kernels, lower_device};
+use drivescope_machine::roots::{Roots, file_name, list_dir, read_text, read_u64, split_dev};
+use drivescope_machine::stack::file_below;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -144,7 +144,7 @@ pub(super) fn range(roots: &Roots, name: &str) -> Range<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
 
     const MIB: u64 = 1 << 20;
 

@@ -3,9 +3,9 @@
 use super::checks::{ok, unknown};
 use super::family::Family;
 use super::users::open_file_systems;
-use crate::mounts::{mounts, swaps};
-use crate::roots::{Roots, list_dir};
-use crate::stack::devices_of_mount;
+use drivescope_machine::mounts::{mounts, swaps};
+use drivescope_machine::roots::{Roots, list_dir};
+use drivescope_machine::stack::devices_of_mount;
 use drivescope_model::gate::Check;
 use std::collections::BTreeMap;
 

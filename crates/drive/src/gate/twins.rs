@@ -5,7 +5,7 @@ use super::family::Family;
 use super::kernel::{Access, Kernel};
 use super::shared_bytes::disk_of;
 use crate::error::DEVICE_RULES;
-use crate::roots::Roots;
+use drivescope_machine::roots::Roots;
 use drivescope_model::gate::Check;
 use rustix::io::Errno;
 use std::fs::File;

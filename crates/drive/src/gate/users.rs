@@ -4,9 +4,9 @@
 use super::checks::{Use, uses};
 use super::exports;
 use super::family::Family;
-use crate::mounts::{Mount, parse, swaps};
-use crate::roots::{Roots, list_dir, read_text};
-use crate::stack::{FileTables, devices_of_mount};
+use drivescope_machine::mounts::{Mount, parse, swaps};
+use drivescope_machine::roots::{Roots, list_dir, read_text};
+use drivescope_machine::stack::{FileTables, devices_of_mount};
 use drivescope_model::gate::{Check, Outcome};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +61,7 @@ pub(crate) fn hides_processes(roots: &Roots) -> bool {
         let option = mount.option("hidepid");
         mount.kind == "proc" && option.is_some_and(|how| !["", "0", "off"].contains(&how.as_str()))
     };
-    !roots.proc.join("1").exists() && crate::mounts::mounts(roots).iter().any(hides)
+    !roots.proc.join("1").exists() && drivescope_machine::mounts::mounts(roots).iter().any(hides)
 }
 
 /// Whether a file of a process cannot be read because the process is gone or a zombie: then it hides

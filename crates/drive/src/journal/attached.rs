@@ -12,8 +12,8 @@ use super::writer::{Journal, Settings};
 use super::{Disk, Extent, Folder, Identity, JournalError};
 use crate::error::DriveError;
 use crate::gate::{self, RawDisk};
-use crate::roots::Roots;
-use crate::stack::{Stack, stack_of_name};
+use drivescope_machine::roots::Roots;
+use drivescope_machine::stack::{Stack, stack_of_name};
 use std::io;
 use std::path::{Path, PathBuf};
 

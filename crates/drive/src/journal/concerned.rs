@@ -2,8 +2,8 @@
 
 use super::Identity;
 use crate::gate::{Family, partitions};
-use crate::roots::{Roots, list_dir, read_text};
-use crate::stack::Stack;
+use drivescope_machine::roots::{Roots, list_dir, read_text};
+use drivescope_machine::stack::Stack;
 
 /// Every block device of this machine that can be opened, and who it is.
 pub(super) fn attached(roots: &Roots) -> Vec<(String, Identity)> {

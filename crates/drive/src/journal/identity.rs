@@ -1,9 +1,9 @@
 //! Who a drive is, so that originals go back to the drive they came from and to no other.
 
 use super::port::{MADE_UP, MAPPING, attachment_of, is_same_place, place_of};
-use crate::backing_file::BackingFile;
-use crate::list::told_by_kernel;
-use crate::roots::{Roots, read_u64};
+use drivescope_machine::backing_file::BackingFile;
+use drivescope_machine::list::told_by_kernel;
+use drivescope_machine::roots::{Roots, read_u64};
 use drivescope_model::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -48,8 +48,8 @@ impl Identity {
         let sectors = |attr: &str| read_u64(dir.join(attr)).unwrap_or(0).saturating_mul(512);
         let is_partition = dir.join("partition").exists();
         let disk = match is_partition {
-            true => crate::roots::file_name(dir.parent()?)?,
-            false => crate::roots::file_name(&dir)?,
+            true => drivescope_machine::roots::file_name(dir.parent()?)?,
+            false => drivescope_machine::roots::file_name(&dir)?,
         };
         let (drive, disk_bytes) = told_by_kernel(roots, &disk)?;
         Some(Self {
@@ -203,7 +203,7 @@ impl fmt::Display for Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
 
     const GIB: u64 = 1 << 30;
 

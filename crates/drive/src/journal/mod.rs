@@ -58,8 +58,8 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use crate::backing_file::BackingFile;
 pub use attached::{Listed, OpenJournal, begin, check_names, list, refuse_open, restore};
+pub use drivescope_machine::backing_file::BackingFile;
 pub use error::JournalError;
 pub use extent::Extent;
 pub use familiar::is_test_data;

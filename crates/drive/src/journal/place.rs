@@ -1,11 +1,11 @@
 //! Where a journal may lie: on this machine, durable, and not on the drive it protects.
 
 use super::JournalError;
-use crate::filesystem::FsClass;
 use crate::gate::Family;
-use crate::mounts::{Mount, mount_of, mounts};
-use crate::roots::{Roots, split_dev};
-use crate::stack::stack_of_path;
+use drivescope_machine::filesystem::FsClass;
+use drivescope_machine::mounts::{Mount, mount_of, mounts};
+use drivescope_machine::roots::{Roots, split_dev};
+use drivescope_machine::stack::stack_of_path;
 use rustix::fs::Access;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -135,7 +135,7 @@ fn mount_below(roots: &Roots, path: &Path) -> Option<Mount> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
 
     const GIB: u64 = 1 << 30;
 

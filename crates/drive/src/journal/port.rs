@@ -1,7 +1,7 @@
 //! Where a drive is attached, by which one without names of its own is known again.
 
-use crate::list::udev::{self, Udev};
-use crate::roots::{Roots, read_text, read_u64};
+use drivescope_machine::list::udev::{self, Udev};
+use drivescope_machine::roots::{Roots, read_text, read_u64};
 
 /// Where devices are that the kernel makes up; they are told apart by a number.
 pub(super) const MADE_UP: &str = "devices/virtual/block/";
@@ -90,7 +90,7 @@ fn uncounted(path: &str) -> impl Iterator<Item = (&str, &str)> {
 mod tests {
     use super::super::Identity;
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
 
     const USB: &str = "devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0";
 

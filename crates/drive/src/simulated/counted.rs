@@ -2,7 +2,7 @@
 //! from the file system and the page cache above.
 
 use super::AnyDrive;
-use crate::counters::DeviceCounters;
+use drivescope_machine::counters::DeviceCounters;
 use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use std::collections::HashMap;
 

@@ -2,7 +2,7 @@
 
 use super::counted::Counted;
 use super::{AnyDrive, Served, SimulatedDrive};
-use crate::counters::DeviceCounters;
+use drivescope_machine::counters::DeviceCounters;
 use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use drivescope_sim::host::{
     FILE_SPAN, FileError, FileId, FileSystem, Files, FsParams, HostParams, HostProblem, PAGE_BYTES,

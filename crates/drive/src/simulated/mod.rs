@@ -12,7 +12,7 @@ mod partitions;
 mod real_time;
 pub mod spec;
 
-use crate::counters::DeviceCounters;
+use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::target::IoMode;
 use drivescope_sim::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request, Stream};
 use drivescope_sim::fraud::{Contents, Fake};

@@ -3,7 +3,7 @@
 
 use super::counted::Counted;
 use super::{AnyDrive, Served, SimulatedDrive};
-use crate::counters::DeviceCounters;
+use drivescope_machine::counters::DeviceCounters;
 use drivescope_sim::device::Device;
 use drivescope_sim::host::{HostParams, HostProblem, PAGE_BYTES, PageCache, Raw};
 

@@ -96,8 +96,15 @@ pub fn model_of(name: &str, text: &str) -> Result<Model, SpecError> {
     Model::parse(name, text).map_err(|error| SpecError::Wrong(error.to_string()))
 }
 
+/// A loop device on a served drive has the model's name as its model; it gets what that model says it is.
+pub fn name_served(drive: &mut Drive) {
+    if let (DriveKind::Simulated, Some(name)) = (drive.kind, &drive.model) {
+        drive.model = Some(shown_model(name));
+    }
+}
+
 /// What the drive of a built-in model says it is; other names stay as they are.
-pub(crate) fn shown_model(name: &str) -> String {
+fn shown_model(name: &str) -> String {
     let is_built_in = BUILT_IN.iter().any(|(known, _)| *known == name);
     let model = is_built_in.then(|| model_named(name).ok()).flatten();
     let shown = model.map(|model| model.shown().model).filter(|shown| !shown.is_empty());
@@ -332,6 +339,17 @@ fn parse_fake(text: &str, model: &Model) -> Result<Fake, SpecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_served_drive_is_called_what_its_model_says_it_is() {
+        let spec = Spec::parse("sim:wd40efrx").unwrap();
+        let mut drive = Drive { model: Some("wd40efrx".to_string()), ..spec.drive() };
+        name_served(&mut drive);
+        assert_eq!(drive.model, Some(spec.model.shown().model));
+        drive.model = Some("own-model".to_string());
+        name_served(&mut drive);
+        assert_eq!(drive.model.as_deref(), Some("own-model"));
+    }
 
     #[test]
     fn a_spec_is_taken_apart() {

@@ -1,17 +1,22 @@
 //! The drive at the bottom of a target, and the networks on the way there.
 
 use super::Target;
-use crate::counters::{self, DeviceCounters};
-use crate::list::{ListOptions, drive_named, network_below, same_drive_as};
-use crate::roots::{Roots, read_text};
-use crate::stack::{Stack, stack_of_name};
+use crate::simulated::spec::name_served;
+use drivescope_machine::counters::{self, DeviceCounters};
+use drivescope_machine::list::{ListOptions, drive_named, network_below, same_drive_as};
+use drivescope_machine::roots::{Roots, read_text};
+use drivescope_machine::stack::{Stack, stack_of_name};
 use drivescope_model::drive::Drive;
 use drivescope_model::target::TargetKind;
 
 /// The drive below: the one disk that there is. Of several, the device that is made of them all, which has neither the
 /// link nor the rotation of one of them; none where a file system itself spreads over them.
 pub(super) fn drive_below(roots: &Roots, stack: &Stack) -> Option<Drive> {
-    let described = |name: &str| drive_named(roots, name, &ListOptions { smart: true });
+    let described = |name: &str| {
+        let mut drive = drive_named(roots, name, &ListOptions { smart: true })?;
+        name_served(&mut drive);
+        Some(drive)
+    };
     let (first, others) = stack.whole_disks.split_first()?;
     if others.is_empty() {
         return described(first);
@@ -105,7 +110,7 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roots::fake::Fake;
+    use drivescope_machine::roots::fake::Fake;
     use drivescope_model::drive::DriveKind;
 
     /// A target on `/dev/NAME` of a machine.

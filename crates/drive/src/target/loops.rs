@@ -1,10 +1,10 @@
 //! The loop device in the path of a target, and what is below it.
 
 use super::Target;
-use crate::counters::{self, DeviceCounters};
 use crate::io_file::IoFile;
-use crate::mounts::Mount;
-use crate::roots::read_text;
+use drivescope_machine::counters::{self, DeviceCounters};
+use drivescope_machine::mounts::Mount;
+use drivescope_machine::roots::read_text;
 use drivescope_model::target::TargetKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;

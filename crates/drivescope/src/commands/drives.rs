@@ -3,13 +3,15 @@
 use crate::arguments::ListArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
-use drivescope_drive::Roots;
-use drivescope_drive::list::{ListOptions, drives};
+use drivescope_drive::simulated::spec::name_served;
+use drivescope_machine::Roots;
+use drivescope_machine::list::{ListOptions, drives};
 use drivescope_report::text;
 
 /// Lists the drives.
 pub fn list(arguments: &ListArguments) -> Result<Code, Failure> {
-    let found = drives(&Roots::host(), &ListOptions { smart: true });
+    let mut found = drives(&Roots::host(), &ListOptions { smart: true });
+    found.iter_mut().for_each(name_served);
     if arguments.json {
         let json = serde_json::to_string_pretty(&found).expect("drives are plain data");
         output::print_json(&json);

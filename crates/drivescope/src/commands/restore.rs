@@ -4,11 +4,11 @@ use crate::arguments::RestoreArguments;
 use crate::exit::{Code, Failure};
 use crate::signals::RunSignals;
 use crate::{output, progress};
-use drivescope_drive::Roots;
 use drivescope_drive::journal::{
     self, Identity, JournalError, Listed, OpenJournal, Recovered, Stage, Step,
 };
 use drivescope_drive::target::Target;
+use drivescope_machine::Roots;
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_report::clean;

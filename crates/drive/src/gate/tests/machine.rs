@@ -6,7 +6,7 @@ use crate::gate::kernel::{Access, Facts, Kernel, Place};
 use crate::gate::{
     Confirmation, OwnPlaces, RawDisk, Refusal, Report, Request, claim_with, examine_with,
 };
-use crate::roots::fake::Fake;
+use drivescope_machine::roots::fake::Fake;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, GateRecord, Outcome};
 use rustix::io::Errno;
@@ -318,7 +318,7 @@ impl Machine {
 
     /// Lets `sdb` say of itself that it is this drive.
     pub fn answers(&self, model: &str, serial: &str) {
-        let page = crate::list::ata_image(model, serial);
+        let page = drivescope_machine::list::ata_image::bytes(model, serial);
         self.change("sdb", |node| node.answer = Ok(page.clone()));
     }
 

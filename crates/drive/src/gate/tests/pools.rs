@@ -1,7 +1,7 @@
 //! Labels of ZFS, as OpenZFS describes them, and what is read of them.
 
 use crate::gate::pools::{Member, members};
-use crate::roots::fake::Fake;
+use drivescope_machine::roots::fake::Fake;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::process::Command;

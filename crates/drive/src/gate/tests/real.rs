@@ -1,7 +1,7 @@
 //! The gate on a real loop device: what the kernel does with the claim. Needs root; says so loudly.
 
 use crate::gate::{Confirmation, OwnPlaces, RawDisk, Refusal, Request, claim, examine};
-use crate::roots::Roots;
+use drivescope_machine::roots::Roots;
 use drivescope_model::WriteLevel;
 use std::fs::File;
 use std::io::Write;

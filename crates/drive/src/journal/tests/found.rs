@@ -4,8 +4,8 @@ use super::world::{Faults, UNIT, World, identity};
 use crate::journal::storage::{Folder, JournalFile, StateFolder};
 use crate::journal::{Identity, Journal, JournalError, Settings};
 use crate::journal::{list, refuse_open, restore};
-use crate::roots::fake::Fake;
-use crate::stack::stack_of_name;
+use drivescope_machine::roots::fake::Fake;
+use drivescope_machine::stack::stack_of_name;
 
 const GIB: u64 = 1 << 30;
 

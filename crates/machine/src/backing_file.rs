@@ -1,0 +1,226 @@
+//! Which file a loop device shows. Its name is not enough: another file may have taken it.
+
+use crate::roots::{Roots, open_to_read, read_text, read_u64, split_dev};
+use rustix::fs::OFlags;
+use rustix::ioctl::{Getter, Opcode, ioctl};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, Metadata};
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// `include/uapi/linux/loop.h` of the kernel.
+const LOOP_GET_STATUS64: Opcode = 0x4C05;
+
+/// `struct loop_info64` of the same header.
+#[repr(C)]
+#[expect(missing_docs, reason = "the fields are those of linux/loop.h")]
+pub struct LoopInfo64 {
+    pub device: u64,
+    pub inode: u64,
+    pub rdevice: u64,
+    pub offset: u64,
+    pub size_limit: u64,
+    pub number: u32,
+    pub encrypt_type: u32,
+    pub encrypt_key_size: u32,
+    pub flags: u32,
+    pub file_name: [u8; 64],
+    pub crypt_name: [u8; 64],
+    pub encrypt_key: [u8; 32],
+    pub init: [u64; 2],
+}
+
+/// A file as the kernel knows it, whatever its name is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackingFile {
+    /// Number of the device of its file system (`st_dev`), which holds until that is mounted anew.
+    pub device: u64,
+    /// Number of the file in its file system (`st_ino`), which a later file may get again.
+    pub inode: u64,
+    /// When the file was made, in nanoseconds since 1970; absent where the file system does not keep it.
+    pub born_unix_ns: Option<u64>,
+    /// The boot of this machine in which this was seen.
+    pub boot_id: Option<String>,
+    /// First byte of the file that the loop device shows.
+    pub offset_bytes: u64,
+}
+
+impl BackingFile {
+    /// The file behind the loop device with this kernel name. `None` for other devices, and where neither
+    /// the kernel nor the file's name can be asked.
+    pub fn of(roots: &Roots, name: &str) -> Option<Self> {
+        let dir = roots.block_dir(name)?;
+        let path = read_text(dir.join("loop/backing_file"))?;
+        let named = fs::metadata(Path::new(&path)).ok();
+        let (device, inode) = Kernels::of(roots, name)
+            .map(|kernels| kernels.file)
+            .or_else(|| named.as_ref().map(|found| (found.dev(), found.ino())))?;
+        let is_it = |found: &Metadata| (found.dev(), found.ino()) == (device, inode);
+        Some(Self {
+            device,
+            inode,
+            born_unix_ns: named.filter(is_it).as_ref().and_then(born_unix_ns),
+            boot_id: read_text(roots.proc.join("sys/kernel/random/boot_id")),
+            offset_bytes: read_u64(dir.join("loop/offset")).unwrap_or(0),
+        })
+    }
+
+    /// Whether both are one file for certain. In one boot of the machine its number and that of its file system
+    /// tell; in another the name must be the same too, and where the number of the file system is not, as it may
+    /// change then, so must the time of birth.
+    pub fn is_same_file(&self, other: &Self, has_same_name: bool) -> bool {
+        let is_same_system = self.device == other.device;
+        let is_known = match self.boot_id == other.boot_id {
+            true => is_same_system,
+            false => has_same_name && (is_same_system || self.is_born_with(other) == Some(true)),
+        };
+        is_known && self.may_be_same_file(other)
+    }
+
+    /// Whether both may be one file: looser, for refusing in doubt.
+    pub fn may_be_same_file(&self, other: &Self) -> bool {
+        let born = self.is_born_with(other);
+        let may_be_same_system = self.device == other.device || born == Some(true);
+        self.inode == other.inode && born != Some(false) && may_be_same_system
+    }
+
+    /// Whether both were made at one time, where both tell it.
+    fn is_born_with(&self, other: &Self) -> Option<bool> {
+        self.born_unix_ns.zip(other.born_unix_ns).map(|(own, others)| own == others)
+    }
+
+    /// The bytes of the file that a loop device of this size shows.
+    pub fn bytes(&self, size_bytes: u64) -> Range<u64> {
+        self.offset_bytes..self.offset_bytes.saturating_add(size_bytes)
+    }
+}
+
+/// The block device that a loop device lies straight on, by its number or, where the loop device cannot be asked,
+/// by the name of its file.
+pub fn lower_device(roots: &Roots, name: &str) -> Option<String> {
+    let path = read_text(roots.block_dir(name)?.join("loop/backing_file"))?;
+    match Kernels::of(roots, name) {
+        // Its name may be another file's by now, or one on a server that never answers.
+        Some(told) => told.block_device.and_then(|number| roots.block_name(number)),
+        None => roots.block_of_node(Path::new(&path)),
+    }
+}
+
+/// What is behind a loop device, as it tells whoever may open it.
+pub struct Kernels {
+    /// `st_dev` and `st_ino` of its file.
+    pub file: (u64, u64),
+    /// Number of the block device, when it lies straight on one.
+    pub block_device: Option<(u32, u32)>,
+}
+
+impl Kernels {
+    /// Of the loop device with this kernel name; `None` where its node is missing or may not be opened.
+    pub fn of(roots: &Roots, name: &str) -> Option<Self> {
+        let device = open_to_read(&roots.node(name), OFlags::empty()).ok()?;
+        let number = split_dev(rustix::fs::fstat(&device).ok()?.st_rdev);
+        if roots.block_number(name) != Some(number) {
+            return None;
+        }
+        // SAFETY: LOOP_GET_STATUS64 fills one `loop_info64`, whose layout LoopInfo64 has; other devices
+        // refuse it.
+        let info =
+            unsafe { ioctl(&device, Getter::<LOOP_GET_STATUS64, LoopInfo64>::new()) }.ok()?;
+        let block_device = (info.rdevice != 0).then(|| split_dev(info.rdevice));
+        Some(Self { file: (info.device, info.inode), block_device })
+    }
+}
+
+fn born_unix_ns(found: &Metadata) -> Option<u64> {
+    let age = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(age.as_nanos()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roots::fake::Fake;
+
+    fn file() -> BackingFile {
+        BackingFile {
+            device: 65024,
+            inode: 12,
+            born_unix_ns: Some(7),
+            boot_id: Some("first".into()),
+            offset_bytes: 0,
+        }
+    }
+
+    /// Whether the file and a changed copy are the same under another name, under the same, and perhaps.
+    fn compared(change: fn(&mut BackingFile)) -> [bool; 3] {
+        let mut other = file();
+        change(&mut other);
+        let compare = |one: &BackingFile, other: &BackingFile| {
+            let is_same = [false, true].map(|named| one.is_same_file(other, named));
+            [is_same[0], is_same[1], one.may_be_same_file(other)]
+        };
+        assert_eq!(compare(&file(), &other), compare(&other, &file()));
+        compare(&file(), &other)
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_number_and_its_birth_and_not_by_its_name() {
+        assert_eq!(compared(|_| {}), [true; 3]);
+        assert_eq!(compared(|file| file.inode = 13), [false; 3]);
+        assert_eq!(
+            compared(|file| file.born_unix_ns = Some(8)),
+            [false; 3],
+            "a number given again"
+        );
+        assert_eq!(compared(|file| file.born_unix_ns = None), [true; 3]);
+        // A copy of the file system, or its disk attached anew: nobody can tell.
+        assert_eq!(compared(|file| file.device = 3), [false, false, true]);
+    }
+
+    #[test]
+    fn in_another_boot_the_name_counts_too_and_the_number_of_the_file_system_may_change() {
+        let other_boot = |file: &mut BackingFile| file.boot_id = Some("second".into());
+        assert_eq!(compared(other_boot), [false, true, true]);
+        let moved = |file: &mut BackingFile| {
+            file.boot_id = Some("second".into());
+            file.device = 3;
+        };
+        assert_eq!(compared(moved), [false, true, true]);
+        let hidden = |file: &mut BackingFile| {
+            file.boot_id = Some("second".into());
+            file.device = 3;
+            file.born_unix_ns = None;
+        };
+        assert_eq!(compared(hidden), [false; 3], "nothing tells that it is the same");
+    }
+
+    #[test]
+    fn the_file_of_a_name_is_found_and_another_one_of_that_name_is_another() {
+        let fake = Fake::new();
+        let path = fake.path("image");
+        fs::write(&path, "x").unwrap();
+        fake.disk("virtual/block/loop3", (7, 3), 1 << 20);
+        fake.attrs(
+            "loop3",
+            &[("loop/backing_file", path.to_str().unwrap()), ("loop/offset", "512")],
+        );
+        let first = BackingFile::of(&fake.roots, "loop3").unwrap();
+        assert_eq!((first.inode, first.offset_bytes), (fs::metadata(&path).unwrap().ino(), 512));
+        assert_eq!(first.bytes(1024), 512..1536);
+        fs::rename(&path, fake.path("old")).unwrap();
+        assert_eq!(BackingFile::of(&fake.roots, "loop3"), None, "nobody can be asked");
+        fs::write(&path, "y").unwrap();
+        let second = BackingFile::of(&fake.roots, "loop3").unwrap();
+        assert!(!first.may_be_same_file(&second));
+        fake.disk("virtual/block/ram0", (1, 0), 1 << 20);
+        assert_eq!(BackingFile::of(&fake.roots, "ram0"), None);
+    }
+
+    #[test]
+    fn the_structure_has_the_kernels_layout() {
+        assert_eq!(size_of::<LoopInfo64>(), 232);
+        assert_eq!(std::mem::offset_of!(LoopInfo64, flags), 52);
+    }
+}

@@ -1,0 +1,274 @@
+//! Every drive of the machine, from sysfs, the mount table, udev and smartctl.
+
+pub mod ata;
+#[cfg(any(test, feature = "testing"))]
+pub mod ata_image;
+mod content;
+mod device;
+mod identity;
+mod in_time;
+mod kind;
+mod link;
+mod partitions;
+pub mod signatures;
+mod smart;
+mod smart_report;
+mod temperature;
+pub mod udev;
+mod usage;
+
+use crate::mounts::{mount_at, mounts};
+use crate::roots::{Roots, file_name, list_dir};
+use crate::served::served_model;
+use crate::stack::{Below, below};
+pub use device::Device;
+use drivescope_model::drive::{Drive, DriveKind, Health, Zoned};
+use identity::Identity;
+use smart_report::Report;
+use std::path::Path;
+use usage::Usage;
+
+/// What to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListOptions {
+    /// Ask smartctl for the health of drives that have any: up to a second for each, all at once.
+    pub smart: bool,
+}
+
+impl Default for ListOptions {
+    fn default() -> Self {
+        Self { smart: true }
+    }
+}
+
+/// Every drive of the machine, by name with numbers in their order.
+///
+/// Left out are loop devices without a file, RAM disks and other virtual devices of size 0, paths of
+/// multipath NVMe drives (`nvme0c0n1`; the drive itself is listed), and the boot areas of eMMC.
+pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
+    let mut names = list_dir(&roots.sys.join("block"));
+    names.sort_by_key(|name| natural(name));
+    names.retain(|name| Device::open(roots, name).is_some_and(|device| !is_left_out(&device)));
+    let mut drives = in_time::described(roots, names, in_time::PATIENCE);
+    if opts.smart {
+        // One slow drive must not add its time to that of the others.
+        std::thread::scope(|scope| {
+            for described in drives.iter_mut().filter(|described| described.answers) {
+                let node = roots.node(&described.drive.name);
+                // Without a thread for it, the drive is listed without its health.
+                let ask = std::thread::Builder::new();
+                let _ = ask.spawn_scoped(scope, move || add_smart(&mut described.drive, &node));
+            }
+        });
+    }
+    drives.into_iter().map(|described| described.drive).collect()
+}
+
+/// The drive with this kernel name; `None` for partitions and for names that do not exist.
+pub fn drive_named(roots: &Roots, name: &str, opts: &ListOptions) -> Option<Drive> {
+    let device = Device::open(roots, name)?;
+    if device.dir.join("partition").exists() {
+        return None;
+    }
+    let names = vec![device.name.clone()];
+    let mut described = in_time::described(roots, names, in_time::PATIENCE).pop()?;
+    if opts.smart && described.answers {
+        add_smart(&mut described.drive, &roots.node(&device.name));
+    }
+    Some(described.drive)
+}
+
+/// Who a disk is and its size, as the kernel and udev tell. It is not opened: one that fails, or whose server has
+/// gone, would hold up whoever only looks for another.
+pub fn told_by_kernel(roots: &Roots, disk: &str) -> Option<(Identity, u64)> {
+    let device = Device::open(roots, disk)?;
+    let identity = Identity::of(&device);
+    let model = identity.model.or_else(|| served_on(&device));
+    Some((Identity { model, ..identity }, device.size_bytes()))
+}
+
+/// Model, serial number and world-wide name of the device with this kernel name; those of its disk
+/// for a partition.
+pub fn names_of(roots: &Roots, name: &str) -> [Option<String>; 3] {
+    let Some(device) = Device::open(roots, name) else { return [None, None, None] };
+    let disk = match below(&device.dir) {
+        Below::Devices(names) if device.dir.join("partition").exists() => {
+            names.first().and_then(|disk| Device::open(roots, disk))
+        }
+        _ => None,
+    };
+    let device = disk.unwrap_or(device);
+    let Identity { model, serial, wwn, .. } = Identity::of(&device);
+    [model.or_else(|| device.attr("dm/name")), serial, wwn]
+}
+
+/// The network over which a device of this kernel name is reached; `None` for partitions too.
+pub fn network_below(roots: &Roots, name: &str) -> Option<String> {
+    let device = Device::open(roots, name)?;
+    let is_whole = !device.dir.join("partition").exists();
+    let transport = kind::transport(&device);
+    (is_whole && kind::is_network(&transport)).then_some(transport)
+}
+
+/// Whether a kernel name is that of a volume of ZFS.
+pub fn is_zfs_volume(name: &str) -> bool {
+    device::numbered(name, "zd").is_some()
+}
+
+/// Whether a device is attached over USB.
+pub fn is_on_usb(device: &Device) -> bool {
+    link::usb_device(device).is_some()
+}
+
+/// Other disks that report to be the same drive, as one LUN on two paths is: equal identifiers, or
+/// where a disk has none, equal model, serial number and size.
+pub fn same_drive_as(roots: &Roots, disk: &str) -> Vec<String> {
+    let Some(ours) = Device::open(roots, disk) else { return Vec::new() };
+    let identifier = |device: &Device| device.attr("device/wwid").or_else(|| device.attr("wwid"));
+    let full = |device: &Device| {
+        let Identity { model, serial, .. } = Identity::of(device);
+        Some((model, serial?, device.size_bytes()))
+    };
+    let is_twin = |other: &Device| match (identifier(&ours), identifier(other)) {
+        (Some(one), Some(two)) => one == two,
+        _ => full(&ours).is_some_and(|one| full(other) == Some(one)),
+    };
+    let others = list_dir(&roots.sys.join("block")).into_iter().filter(|name| *name != ours.name);
+    let is_other = |device: &Device| is_twin(device) && !identity::is_side_area(device);
+    others.filter(|name| Device::open(roots, name).is_some_and(|d| is_other(&d))).collect()
+}
+
+/// The main area of an eMMC of which this is another one: what boots the machine lies in those.
+pub fn main_area(roots: &Roots, name: &str) -> Option<String> {
+    let device = Device::open(roots, name).filter(identity::is_side_area)?;
+    let digits = device.name.strip_prefix("mmcblk")?.find(|c: char| !c.is_ascii_digit())?;
+    let main = &device.name[.."mmcblk".len() + digits];
+    roots.block_dir(main).map(|_| main.to_string())
+}
+
+/// The drive's temperature now, from a sensor of the kernel; cheap enough to ask during a run.
+pub fn temperature_of(roots: &Roots, name: &str) -> Option<f64> {
+    temperature::temperature_c(&Device::open(roots, name)?)
+}
+
+/// The temperature from which on the drive calls itself too hot, where it tells.
+pub fn warning_temperature_of(roots: &Roots, name: &str) -> Option<f64> {
+    temperature::warning_c(&Device::open(roots, name)?)
+}
+
+fn is_left_out(device: &Device) -> bool {
+    let virtual_and_empty =
+        device.size_bytes() == 0 && device.ancestors().any(|dir| dir.ends_with("devices/virtual"));
+    let unused_loop = device.name.starts_with("loop") && below(&device.dir) == Below::Nothing;
+    let hidden = device.attr("hidden").as_deref() == Some("1");
+    virtual_and_empty || unused_loop || hidden || identity::is_side_area(device)
+}
+
+/// All but the health; without what the drive itself must answer, unless it `answers`.
+fn describe(device: &Device, usage: &Usage, answers: bool) -> Drive {
+    let identity = Identity::of(device);
+    let transport = kind::transport(device);
+    let kind = kind::kind(device, &transport, &identity);
+    let served = served_on(device);
+    let kind = if served.is_some() { DriveKind::Simulated } else { kind };
+    let partitions = partitions::partitions(device, usage, answers);
+    let flag = |attr: &str| device.attr(attr).as_deref() == Some("1");
+    let sector = |attr: &str| device.number_attr(attr).unwrap_or(512);
+    Drive {
+        name: device.name.clone(),
+        path: device.roots.node(&device.name).to_string_lossy().into_owned(),
+        kind,
+        // What a hypervisor shows as a link holds nothing back: its SATA says 1.5 Gb/s whatever it carries.
+        link: match kind {
+            DriveKind::Virtual => None,
+            _ => link::link(device, &transport, &identity),
+        },
+        capacity_bytes: device.size_bytes(),
+        transport,
+        rotational_hint: flag("queue/rotational"),
+        rpm: identity.rpm.filter(|rpm| *rpm > 0),
+        zoned: queue_zoned(device).or(identity.zoned),
+        logical_sector_bytes: sector("queue/logical_block_size"),
+        physical_sector_bytes: sector("queue/physical_block_size"),
+        write_cache: device.attr("queue/write_cache"),
+        scheduler: device.attr("queue/scheduler").map(|all| active_scheduler(&all)),
+        removable: flag("removable"),
+        read_only: flag("ro"),
+        temperature_c: answers.then(|| temperature::temperature_c(device)).flatten(),
+        health: Health { note: Some("health was not asked for".to_string()), ..Health::default() },
+        content: match partitions.is_empty() {
+            true => content::content(device, usage, answers),
+            false => None,
+        },
+        mounts: usage.places(&device.name),
+        partitions,
+        backing: match below(&device.dir) {
+            Below::Devices(names) => names,
+            Below::File(file) => vec![file.to_string_lossy().into_owned()],
+            Below::Nothing => Vec::new(),
+        },
+        model: identity.model.or(served),
+        serial: identity.serial,
+        firmware: identity.firmware,
+        wwn: identity.wwn,
+    }
+}
+
+/// Name of the model that `sim mount` shows as this loop device.
+fn served_on(device: &Device) -> Option<String> {
+    let Below::File(file) = below(&device.dir) else { return None };
+    let table = mounts(device.roots);
+    served_model(mount_at(&table, &file)?).map(str::to_string)
+}
+
+/// Health, and what smartctl knows better than the kernel. Names and numbers stay as the kernel
+/// tells them, so that a drive is the same with and without smartctl.
+fn add_smart(drive: &mut Drive, node: &Path) {
+    apply(drive, smart::ask(node, drive.kind, &drive.transport));
+}
+
+fn apply(drive: &mut Drive, report: Report) {
+    drive.health = report.health;
+    drive.temperature_c = drive.temperature_c.or(report.temperature_c);
+    // What the drive tells of its rotation corrects the kernel's guess.
+    if let (DriveKind::HardDisk | DriveKind::Ssd | DriveKind::Unknown, Some(rpm)) =
+        (drive.kind, report.rpm)
+    {
+        drive.kind = if rpm == 0 { DriveKind::Ssd } else { DriveKind::HardDisk };
+        drive.rpm = drive.rpm.or((rpm > 0).then_some(rpm));
+    }
+}
+
+/// The zones of the whole disk, as the kernel writes to them.
+fn queue_zoned(device: &Device) -> Option<Zoned> {
+    let told = device.attr("queue/zoned")?;
+    [Zoned::HostAware, Zoned::HostManaged].into_iter().find(|zoned| zoned.name() == told)
+}
+
+/// The zones that whoever writes to this block device has to keep to: devices made of others may hide those
+/// below. Of a partition, its disk's.
+pub fn zoned_of(roots: &Roots, name: &str) -> Option<Zoned> {
+    let device = Device::open(roots, name)?;
+    let disk = device.dir.join("partition").exists().then(|| device.dir.parent()).flatten();
+    match disk.and_then(file_name) {
+        Some(disk) => queue_zoned(&Device::open(roots, &disk)?),
+        None => queue_zoned(&device),
+    }
+}
+
+/// The scheduler in brackets: `bfq` of `none mq-deadline [bfq]`.
+fn active_scheduler(all: &str) -> String {
+    let inside = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or_else(|| all.to_string(), |(name, _)| name.to_string())
+}
+
+/// A key that puts `sda2` before `sda10` and `sdz` before `sdaa`.
+fn natural(name: &str) -> (String, usize, String, u64) {
+    let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = name[digits.len()..].parse().unwrap_or(0);
+    let family: String = digits.chars().take(2).collect();
+    (family, digits.len(), digits.to_string(), number)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! Health of a drive, asked of smartctl.
+
+use super::smart_report::{Report, parse};
+use drivescope_model::drive::DriveKind;
+use drivescope_model::units::Bytes;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// A drive in trouble may answer late; drives that never answer must not stop the list.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How often to look whether smartctl has ended.
+const POLL: Duration = Duration::from_millis(5);
+
+/// More than any report has: a program that never stops must not fill the memory.
+const OUTPUT_BYTES_MAX: u64 = 16 << 20;
+
+/// Where smartctl is when it is not on the path of an ordinary user.
+const SYSTEM_DIRS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
+
+/// What smartctl says of a drive; the note of its health tells why nothing more is known.
+pub fn ask(node: &Path, kind: DriveKind, transport: &str) -> Report {
+    if let Some(why) = not_asked(kind, transport) {
+        return Report::note(why);
+    }
+    let Some(program) = find_program("smartctl") else {
+        return Report::note("smartctl is not installed: no health".to_string());
+    };
+    let mut command = Command::new(program);
+    // A sleeping drive is not woken for a list.
+    command.args(["--json", "-n", "standby", "-a"]).arg(node);
+    match capture(command, TIMEOUT) {
+        Ok(output) => parse(&output),
+        Err(why) => Report::note(format!("smartctl {why}: no health")),
+    }
+}
+
+/// Why a device has no health to ask for.
+fn not_asked(kind: DriveKind, transport: &str) -> Option<String> {
+    let why = match kind {
+        DriveKind::Loop | DriveKind::Memory | DriveKind::Simulated => "it is no drive",
+        DriveKind::Composite => "ask the drives below it",
+        DriveKind::Virtual => "the host of the virtual machine knows it",
+        DriveKind::Card | DriveKind::Optical => "smartctl does not cover this kind of drive",
+        DriveKind::HardDisk | DriveKind::Ssd | DriveKind::Nvme | DriveKind::Unknown => {
+            match transport {
+                "virtio" => "the host of the virtual machine knows it",
+                "unknown" | "network" | "nvdimm" => "smartctl does not cover this kind of drive",
+                _ => return None,
+            }
+        }
+    };
+    Some(format!("no health: {why}"))
+}
+
+/// A program on the path, or where system programs are.
+fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(SYSTEM_DIRS.iter().map(PathBuf::from))
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(name))
+        .find(|program| program.is_file())
+}
+
+/// What a program prints, whatever its exit code: smartctl's is a set of bits. The error continues
+/// the sentence "smartctl …".
+fn capture(mut command: Command, timeout: Duration) -> Result<Vec<u8>, String> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| format!("could not be started ({e})"))?;
+    let mut stdout = child.stdout.take().expect("stdout is piped").take(OUTPUT_BYTES_MAX);
+    let (send, receive) = mpsc::channel();
+    // A thread, because a full pipe would stop the program before its end.
+    let reader = std::thread::Builder::new().spawn(move || {
+        let mut output = Vec::new();
+        let result = stdout.read_to_end(&mut output).map(|_| output);
+        // The receiver is gone after a timeout; then nobody wants the output.
+        let _ = send.send(result);
+    });
+    if let Err(e) = reader {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(format!("could not be read ({e})"));
+    }
+    let deadline = Instant::now() + timeout;
+    let answer = receive.recv_timeout(timeout);
+    loop {
+        match child.try_wait() {
+            Ok(None) if answer.is_ok() && Instant::now() < deadline => std::thread::sleep(POLL),
+            Ok(None) => {
+                // It may not have been reachable for a signal: a drive can hold it in the kernel. So
+                // a thread waits for its end.
+                let _ = child.kill();
+                let _ = std::thread::Builder::new().spawn(move || child.wait());
+                return Err(format!("did not end within {} s", timeout.as_secs_f64()));
+            }
+            Ok(Some(_)) => break,
+            Err(e) => return Err(format!("could not be waited for ({e})")),
+        }
+    }
+    match answer {
+        Ok(Ok(output)) if output.len() as u64 == OUTPUT_BYTES_MAX => {
+            Err(format!("printed more than {}", Bytes(OUTPUT_BYTES_MAX)))
+        }
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(e)) => Err(format!("could not be read ({e})")),
+        Err(_) => Err("ended without closing its output".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn output_counts_whatever_the_exit_code_and_however_long() {
+        let output = capture(shell("printf hello; exit 4"), TIMEOUT).unwrap();
+        assert_eq!(output, b"hello");
+        let long = capture(shell("head -c 300000 /dev/zero"), TIMEOUT).unwrap();
+        assert_eq!(long.len(), 300_000);
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_ended() {
+        let error = capture(shell("exec sleep 600"), Duration::from_millis(50)).unwrap_err();
+        assert!(error.contains("did not end"), "{error}");
+        let closed = "exec sleep 600 >&-";
+        let error = capture(shell(closed), Duration::from_millis(50)).unwrap_err();
+        assert!(error.contains("did not end"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_prints_for_ever_is_cut_off() {
+        let error = capture(shell("exec yes"), TIMEOUT).unwrap_err();
+        assert_eq!(error, "printed more than 16.8 MB");
+    }
+
+    #[test]
+    fn a_program_that_is_absent_is_an_error() {
+        let error = capture(Command::new("/absent/smartctl"), TIMEOUT).unwrap_err();
+        assert!(error.contains("could not be started"), "{error}");
+        assert_eq!(find_program("no-such-program-anywhere"), None);
+        assert!(find_program("sh").is_some());
+    }
+
+    #[test]
+    fn devices_without_health_are_not_asked() {
+        for (kind, transport) in [
+            (DriveKind::Loop, "loop"),
+            (DriveKind::Memory, "memory"),
+            (DriveKind::Composite, "dm"),
+            (DriveKind::Virtual, "virtio"),
+            (DriveKind::Virtual, "sata"),
+            (DriveKind::Card, "mmc"),
+            (DriveKind::Unknown, "network"),
+        ] {
+            let report = ask(Path::new("/absent"), kind, transport);
+            assert!(report.health.note.unwrap().starts_with("no health: "), "{kind:?}");
+            assert_eq!(report.health.passed, None);
+        }
+        for (kind, transport) in [
+            (DriveKind::HardDisk, "sata"),
+            (DriveKind::Ssd, "usb"),
+            (DriveKind::Nvme, "nvme"),
+            (DriveKind::Unknown, "usb"),
+        ] {
+            assert_eq!(not_asked(kind, transport), None, "{kind:?}");
+        }
+    }
+}

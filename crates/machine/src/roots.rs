@@ -1,0 +1,220 @@
+//! Where the kernel and udev describe the machine, and small readers for what they say there.
+//!
+//! Everything that looks at `/sys` or `/proc` takes a [`Roots`], so that tests can describe machines
+//! that are not here.
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod fake;
+
+/// The directories below which the machine is described.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roots {
+    /// sysfs.
+    pub sys: PathBuf,
+    /// procfs.
+    pub proc: PathBuf,
+    /// Device nodes.
+    pub dev: PathBuf,
+    /// State of the running system; the udev database lies in it.
+    pub run: PathBuf,
+    /// Configuration of the system.
+    pub etc: PathBuf,
+}
+
+impl Roots {
+    /// This machine.
+    pub fn host() -> Self {
+        Self::at("/")
+    }
+
+    /// A machine described below `dir`, by `dir/sys`, `dir/proc` and so on.
+    pub fn at(dir: impl AsRef<Path>) -> Self {
+        let dir = dir.as_ref();
+        Self {
+            sys: dir.join("sys"),
+            proc: dir.join("proc"),
+            dev: dir.join("dev"),
+            run: dir.join("run"),
+            etc: dir.join("etc"),
+        }
+    }
+
+    /// Directory of a block device or partition in sysfs, with links resolved; `None` when there is
+    /// no such device. Kernel names carry `!` where the node has `/` (`cciss!c0d0`).
+    pub fn block_dir(&self, name: &str) -> Option<PathBuf> {
+        let name = name.replace('/', "!");
+        if name.is_empty() || name.starts_with('.') {
+            return None;
+        }
+        fs::canonicalize(self.sys.join("class/block").join(name)).ok()
+    }
+
+    /// Kernel name of the block device with this major and minor number.
+    pub fn block_name(&self, dev: (u32, u32)) -> Option<String> {
+        let link = self.sys.join(format!("dev/block/{}:{}", dev.0, dev.1));
+        file_name(&fs::canonicalize(link).ok()?)
+    }
+
+    /// Major and minor number of a block device.
+    pub fn block_number(&self, name: &str) -> Option<(u32, u32)> {
+        parse_number_pair(&read_text(self.block_dir(name)?.join("dev"))?)
+    }
+
+    /// Device node of a block device: `/dev/sda`.
+    pub fn node(&self, name: &str) -> PathBuf {
+        self.dev.join(name.replace('!', "/"))
+    }
+
+    /// Kernel name behind a device node such as `/dev/sda1`, `/dev/mapper/root` or
+    /// `/dev/disk/by-uuid/…`, or one that somebody made elsewhere; `None` when `node` is not a block device.
+    ///
+    /// Containers often lack the node of a mounted device; then the name itself is looked up.
+    pub fn block_of_node(&self, node: &Path) -> Option<String> {
+        let Ok(inside) = node.strip_prefix("/dev") else { return self.block_at(node) };
+        let real = self.dev.join(inside);
+        if let Some(name) = self.block_at(&real) {
+            return Some(name);
+        }
+        let target = fs::canonicalize(&real).unwrap_or(real);
+        let inside = target.strip_prefix(fs::canonicalize(&self.dev).ok()?).unwrap_or(inside);
+        let mut parts = inside.iter();
+        match (parts.next()?.to_str()?, parts.next().map(|p| p.to_str())) {
+            (name, None) => self.block_dir(name).map(|_| name.to_string()),
+            ("mapper", Some(Some(label))) => self.mapper_name(label),
+            ("cciss" | "ida" | "rd", Some(_)) => {
+                let name = inside.to_str()?.replace('/', "!");
+                self.block_dir(&name).map(|_| name)
+            }
+            _ => None,
+        }
+    }
+
+    /// Kernel name of the block device whose node is there.
+    fn block_at(&self, node: &Path) -> Option<String> {
+        let meta = fs::metadata(node).ok().filter(|meta| meta.file_type().is_block_device())?;
+        self.block_name(split_dev(meta.rdev()))
+    }
+
+    /// Kernel name (`dm-0`) of the device-mapper device with this label.
+    fn mapper_name(&self, label: &str) -> Option<String> {
+        list_dir(&self.sys.join("class/block")).into_iter().find(|name| {
+            let path = self.sys.join("class/block").join(name).join("dm/name");
+            read_text(path).as_deref() == Some(label)
+        })
+    }
+}
+
+/// A small text file without the white space and NUL bytes around its content; `None` when it is
+/// absent, unreadable or empty.
+pub fn read_text(path: impl AsRef<Path>) -> Option<String> {
+    let bytes = fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+/// A text file that holds one number.
+pub fn read_number<T: FromStr>(path: impl AsRef<Path>) -> Option<T> {
+    read_text(path)?.parse().ok()
+}
+
+/// A text file that holds one whole number that is not negative.
+pub fn read_u64(path: impl AsRef<Path>) -> Option<u64> {
+    read_number(path)
+}
+
+/// Names in a directory, sorted; empty when it is absent.
+pub fn list_dir(dir: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+/// Last component of a path.
+pub fn file_name(path: &Path) -> Option<String> {
+    path.file_name()?.to_str().map(str::to_string)
+}
+
+/// `8:1` as a pair.
+pub fn parse_number_pair(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Opens a file or device for reading, with further flags that do not let it be written.
+pub fn open_to_read(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+    #[expect(clippy::disallowed_methods, reason = "O_RDONLY: nothing can be written through it")]
+    rustix::fs::open(path, flags, Mode::empty())
+}
+
+/// Major and minor number of a device number as `stat` tells it.
+pub fn split_dev(dev: u64) -> (u32, u32) {
+    (rustix::fs::major(dev), rustix::fs::minor(dev))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fake::Fake;
+    use super::*;
+
+    #[test]
+    fn absent_files_are_none_and_texts_are_trimmed() {
+        let fake = Fake::new();
+        fake.file("sys/a", "  12 \n\0");
+        fake.file("sys/empty", "\n");
+        assert_eq!(read_text(fake.roots.sys.join("a")).as_deref(), Some("12"));
+        assert_eq!(read_u64(fake.roots.sys.join("a")), Some(12));
+        assert_eq!(read_text(fake.roots.sys.join("empty")), None);
+        assert_eq!(read_text(fake.roots.sys.join("absent")), None);
+    }
+
+    #[test]
+    fn nodes_names_and_numbers_name_the_same_device() {
+        let fake = Fake::new();
+        fake.disk("virtual/block/dm-0", (253, 0), 1 << 30);
+        fake.file("sys/class/block/dm-0/dm/name", "vg-root");
+        fake.disk("pci0000:00/cciss!c0d0", (104, 0), 1 << 30);
+        let roots = &fake.roots;
+        assert_eq!(roots.block_name((253, 0)).as_deref(), Some("dm-0"));
+        assert_eq!(roots.block_number("dm-0"), Some((253, 0)));
+        assert_eq!(roots.block_number("cciss/c0d0"), Some((104, 0)));
+        assert_eq!(roots.node("cciss!c0d0"), roots.dev.join("cciss/c0d0"));
+        assert_eq!(
+            roots.block_of_node(Path::new("/dev/cciss/c0d0")).as_deref(),
+            Some("cciss!c0d0")
+        );
+        assert_eq!(roots.block_of_node(Path::new("/dev/dm-0")).as_deref(), Some("dm-0"));
+        assert_eq!(roots.block_of_node(Path::new("/dev/mapper/vg-root")).as_deref(), Some("dm-0"));
+    }
+
+    #[test]
+    fn links_below_dev_are_followed() {
+        let fake = Fake::new();
+        fake.disk("virtual/block/dm-0", (253, 0), 1 << 30);
+        fake.link("dev/vg/root", "../dm-0");
+        let name = fake.roots.block_of_node(Path::new("/dev/vg/root"));
+        assert_eq!(name.as_deref(), Some("dm-0"));
+    }
+
+    #[test]
+    fn what_is_no_block_device_has_no_name() {
+        let fake = Fake::new();
+        fake.disk("virtual/block/dm-0", (253, 0), 1 << 30);
+        for node in ["/dev/absent", "/dev/shm/dm-0", "/dev", "tmpfs", "/home/dm-0", "/dev/.."] {
+            assert_eq!(fake.roots.block_of_node(Path::new(node)), None, "{node}");
+        }
+        assert_eq!(fake.roots.block_dir(".."), None);
+        assert_eq!(fake.roots.block_dir(""), None);
+    }
+}

@@ -1,0 +1,219 @@
+//! The loop device on the file.
+
+use super::*;
+
+/// What the kernel says of the device's queue.
+fn queue(node: &Path, attribute: &str) -> String {
+    let name = node.file_name().unwrap().to_str().unwrap();
+    let path = format!("/sys/block/{name}/queue/{attribute}");
+    std::fs::read_to_string(path).unwrap().trim().to_string()
+}
+
+/// Whether the device is still on this place's file; another test may have got it since.
+fn is_attached(node: &Path, place: &Place) -> bool {
+    let name = node.file_name().unwrap().to_str().unwrap();
+    let file = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file"));
+    file.is_ok_and(|file| file.contains(place.dir.path().to_str().unwrap()))
+}
+
+#[test]
+fn the_device_looks_like_the_drive() {
+    if !can_run(true) {
+        return;
+    }
+    for (sector, rotational) in [(512, true), (4096, false)] {
+        let place = Place::new();
+        let options =
+            ServeOptions { block: true, sector_bytes: sector, rotational, ..place.options() };
+        let server = Server::start(Box::new(instant()), &options).unwrap();
+        let node = server.block_device().unwrap();
+        assert_eq!(queue(&node, "logical_block_size"), sector.to_string());
+        assert_eq!(queue(&node, "rotational"), u8::from(rotational).to_string());
+        assert_eq!(queue(&node, "max_sectors_kb"), "1024");
+        server.stop();
+        assert!(!is_attached(&node, &place));
+    }
+}
+
+#[test]
+fn requests_to_the_file_may_block_those_to_the_device_only_wake_a_thread() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let server = place.serve_block(instant());
+    let open = |path: &Path| {
+        let file = drivescope_drive::IoFile::open_read(path).unwrap();
+        assert_eq!(file.mode(), drivescope_model::target::IoMode::Direct);
+        file
+    };
+    let file = open(server.path());
+    assert!(file.may_block(), "FUSE has no way to refuse instead of waiting");
+    let device = open(&server.block_device().unwrap());
+    assert!(!device.may_block() && device.wakes_a_thread());
+    drop((file, device));
+    server.stop();
+    let own = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    own.as_file().set_len(1 << 20).unwrap();
+    let on_disk = drivescope_drive::IoFile::open_read(own.path()).unwrap();
+    assert_eq!(on_disk.wakes_a_thread(), on_disk.may_block(), "a file on a disk");
+}
+
+#[test]
+fn latency_and_depth_pass_through_the_device() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let device = slow(128);
+    let seen = device.seen();
+    let server = place.serve_block(device);
+    let node = server.block_device().unwrap();
+    let file = open_direct(&node);
+    for n in 0..10 {
+        let one = Instant::now();
+        read_direct(&file, n * 8192, 4096).unwrap();
+        assert!(one.elapsed() >= SLOW, "{:?}", one.elapsed());
+    }
+    for depth in [32, 128] {
+        assert!(reach_depth(&node, depth, &seen) >= depth);
+    }
+    read_direct(&file, 0, MIB).unwrap();
+    // A loop device takes at most 128 pieces of memory at a time, each a page at worst.
+    assert!(seen.largest.load(Ordering::Relaxed) >= MIB / 2);
+    drop(file);
+    assert!(server.stop().in_flight_max >= 128);
+}
+
+#[test]
+fn flushes_and_discards_reach_the_model() {
+    if !can_run(true) {
+        return;
+    }
+    for trim in [true, false] {
+        let place = Place::new();
+        let device = instant();
+        let seen = device.seen();
+        let options = ServeOptions { block: true, trim, ..place.options() };
+        let server = Server::start(Box::new(device), &options).unwrap();
+        let node = server.block_device().unwrap();
+        open_direct(&node).sync_all().unwrap();
+        assert!(seen.flushes.load(Ordering::Relaxed) >= 1);
+        if !has("blkdiscard") {
+            return skip_loudly("no blkdiscard");
+        }
+        // Without TRIM the kernel passes over the refusal: discarding is only advice.
+        run("blkdiscard", &["-o", "0", "-l", "1M", node.to_str().unwrap()]);
+        assert_eq!(seen.trims.load(Ordering::Relaxed) >= 1, trim);
+    }
+}
+
+/// A mounted file system; unmounted when dropped.
+struct MountedFs(PathBuf);
+
+impl MountedFs {
+    fn mount(node: &Path, on: &Path) -> Self {
+        run("mount", &[node.to_str().unwrap(), on.to_str().unwrap()]);
+        Self(on.to_path_buf())
+    }
+}
+
+impl Drop for MountedFs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_file_system_lives_on_the_drive() {
+    if !can_run(true) {
+        return;
+    }
+    if !has("mkfs.ext4") {
+        return skip_loudly("no mkfs.ext4");
+    }
+    let place = Place::new();
+    let on = place.dir.path().join("fs");
+    std::fs::create_dir(&on).unwrap();
+    let contents = |n: u8| pattern(n, 300_000 + usize::from(n) * 1_001);
+    let server = place.serve_block(Fixed::new(CAPACITY, 512, 100_000, 32));
+    let node = server.block_device().unwrap();
+    run("mkfs.ext4", &["-q", "-F", node.to_str().unwrap()]);
+    let mounted = MountedFs::mount(&node, &on);
+    let name = node.file_name().unwrap().to_str().unwrap();
+    let point = on.canonicalize().unwrap();
+    assert_eq!(server.users(), [format!("{name} is mounted on {} (ext4)", point.display())]);
+    for n in 0..40u8 {
+        std::fs::write(on.join(format!("file-{n}")), contents(n)).unwrap();
+    }
+    drop(mounted);
+    run("fsck.ext4", &["-f", "-n", node.to_str().unwrap()]);
+    let report = server.stop();
+    assert_eq!((report.errors, &report.troubles[..]), (0, &[][..]), "{report:?}");
+    assert_eq!(report.cut_off, [""; 0]);
+    assert!(!is_attached(&node, &place));
+    // The same contents under a new server.
+    let server = place.serve_block(Fixed::new(CAPACITY, 512, 100_000, 32));
+    let mounted = MountedFs::mount(&server.block_device().unwrap(), &on);
+    for n in 0..40u8 {
+        assert!(std::fs::read(on.join(format!("file-{n}"))).unwrap() == contents(n), "file-{n}");
+    }
+    drop(mounted);
+    assert_eq!(server.stop().cut_off, [""; 0]);
+}
+
+#[test]
+fn who_uses_the_drive_keeps_it_until_they_are_done() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let mut server = place.serve_block(instant());
+    let node = server.block_device().unwrap();
+    let device = open_direct(&node);
+    for _ in 0..3 {
+        assert!(!server.release(), "it is open");
+    }
+    // It is as good as before, and nobody has been cut off.
+    write_direct(&device, 4096, 4096).unwrap();
+    read_direct(&device, 4096, 4096).unwrap();
+    let file = open_direct(server.path());
+    drop(device);
+    let until = |server: &mut Server, done: &dyn Fn(&mut Server) -> bool| {
+        let start = Instant::now();
+        while !done(server) {
+            assert!(start.elapsed() < Duration::from_secs(30), "it does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    until(&mut server, &|server| {
+        assert!(!server.release(), "the file is open");
+        server.block_device().is_none()
+    });
+    assert!(!is_attached(&node, &place));
+    write_direct(&file, 0, 4096).unwrap();
+    drop(file);
+    until(&mut server, &Server::release);
+    let report = server.stop();
+    assert_eq!(
+        (report.cut_off.len(), report.troubles.len(), report.errors),
+        (0, 0, 0),
+        "{report:?}"
+    );
+    assert!(!place.is_mounted());
+}
+
+#[test]
+fn the_path_is_measured_past_the_model() {
+    if !can_run(true) {
+        return;
+    }
+    let place = Place::new();
+    let server = place.serve_block(slow(1));
+    let LatenessReport { file_path, device_path, reads, .. } = server.report();
+    let [file, device] = [file_path, device_path].map(Option::unwrap);
+    // 220 reads of 8 ms each, one at a time, would take the model 1.8 s; none of them was its own.
+    assert!(reads < 100, "{reads} requests went to the model");
+    assert!(file.p50_ns > 0 && device.p50_ns > 0);
+    assert!(server.stop().to_string().contains("path through the block device: p50"));
+}
