@@ -6,7 +6,7 @@ use super::is_privileged;
 use super::list::add_partition;
 use crate::support::json::{array, finding, findings, metrics, statuses, test_of, text};
 use crate::support::terminal::{CTRL_C, OnTerminal};
-use crate::support::{Call, Scratch, noise, wait_for};
+use crate::support::{Call, Scratch, every, few_or_all, noise, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -149,7 +149,7 @@ fn the_plan_says_what_is_overwritten_and_where_it_lies_meanwhile() {
 #[test]
 fn signals_end_the_run_with_the_contents_back() {
     let Some(target) = Target::new() else { return };
-    for signals in [
+    let all = [
         &[Signal::INT][..],
         &[Signal::TERM],
         &[Signal::HUP],
@@ -160,11 +160,12 @@ fn signals_end_the_run_with_the_contents_back() {
         &[Signal::XCPU],
         &[Signal::IO, Signal::POWER],
         &[Signal::INT, Signal::INT, Signal::TERM, Signal::INT],
-    ] {
+    ];
+    for signals in every(4, &all) {
         let running = target.call(&[ENDLESS]).start();
         target.wait_for_patterns();
         let mut running = running.must_be_alive();
-        for signal in signals {
+        for signal in *signals {
             if running.is_alive() {
                 running.signal(*signal);
             }
@@ -205,10 +206,10 @@ fn a_signal_while_contents_are_put_back_gives_130_and_the_run_is_complete() {
 
 #[test]
 fn whenever_signals_come_the_contents_are_back() {
-    const ROUNDS: u64 = 24;
     let Some(target) = Target::new() else { return };
+    let rounds = few_or_all(8, 24);
     let mut interrupted = 0;
-    for seed in 1..=ROUNDS {
+    for seed in 1..=rounds {
         let running = target.call(&[&["--set=transfer.time=80ms"]]).start();
         // Any stage: before the journal, while contents are saved, written, put back, verified.
         std::thread::sleep(moment(seed, 900_000));
@@ -226,17 +227,17 @@ fn whenever_signals_come_the_contents_are_back() {
         interrupted += u64::from(ended.exit_code() == Some(130));
         target.must_be_whole(&format!("round {seed}: {ended}"));
     }
-    eprintln!("{interrupted} of {ROUNDS} runs were interrupted");
-    assert!(interrupted >= ROUNDS / 4, "only {interrupted} signals came while something was done");
+    eprintln!("{interrupted} of {rounds} runs were interrupted");
+    assert!(interrupted >= rounds / 4, "only {interrupted} signals came while something was done");
 }
 
 #[test]
 fn whenever_a_run_is_killed_restore_brings_the_contents_back() {
     const MOST: u64 = 60;
-    const ENOUGH: u64 = 12;
     let Some(target) = Target::new() else { return };
+    let enough = few_or_all(4, 12);
     let (mut changed, mut seed) = (0, 0);
-    while changed < ENOUGH {
+    while changed < enough {
         seed += 1;
         assert!(seed <= MOST, "only {changed} kills hit a change");
         let running = target.call(&[&["--set=transfer.time=200ms"]]).start();
@@ -429,7 +430,7 @@ fn a_surface_that_is_ended_while_it_writes_changes_nothing() {
         let bytes = io.lines().find_map(|line| line.strip_prefix("write_bytes: "))?;
         bytes.parse::<u64>().ok()
     };
-    for seed in 1..=10 {
+    for seed in 1..=few_or_all(4, 10) {
         let running = target.scratch.run_call(&target.device.node, &[&options]).start();
         wait_for("writes", || (written(running.id())? > 16 << 20).then_some(()));
         std::thread::sleep(moment(seed, 50_000));

@@ -3,12 +3,10 @@
 
 use super::guards::{Loop, Mount, image_with, tool};
 use super::originals::{Target, moment};
-use crate::support::{Scratch, wait_for};
+use crate::support::{Scratch, few_or_all, wait_for};
 use rustix::process::Signal;
 use std::fs;
 
-/// Cuts while the device carried patterns that must be taken back.
-const ENOUGH: u64 = 4;
 /// All cuts.
 const MOST: u64 = 80;
 
@@ -19,7 +17,9 @@ fn what_a_journal_promised_is_on_its_disk_when_that_loses_its_power() {
     let Some(image) = image_with(&small, 128, "mkfs.ext4", &["-q", "-F"]) else { return };
     let Some(other) = Loop::attach(&image, &[]) else { return };
     let (mut changed, mut seed) = (0, 0);
-    while changed < ENOUGH {
+    // Cuts while the device carried patterns that must be taken back.
+    let enough = few_or_all(1, 4);
+    while changed < enough {
         seed += 1;
         assert!(seed <= MOST, "only {changed} cuts hit a change");
         let Some(mount) = Mount::new(&small, &other.node, &[]) else { return };

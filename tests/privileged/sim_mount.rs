@@ -345,6 +345,7 @@ fn end_of_killed(mut served: Served) {
 
 /// Whoever closes a device last, or saves what is on it, waits for it; a killed program must not wait for itself.
 #[test]
+#[ignore = "takes half a minute: CI and the soak"]
 fn a_killed_program_does_not_wait_for_what_the_kernel_has_in_memory() {
     if !can_serve(true) {
         return;

@@ -15,6 +15,23 @@ use std::time::{Duration, Instant};
 /// Set where every test must run: in CI.
 const MUST_RUN: &str = "DRIVESCOPE_TESTS_MUST_RUN";
 
+/// Set where tests that repeat something go on as long as they are meant to: in CI and in the soak.
+const THOROUGH: &str = "DRIVESCOPE_TESTS_THOROUGH";
+
+/// How often something is repeated: a few times on a newcomer's machine, as often as it should be in CI.
+pub fn few_or_all(few: u64, all: u64) -> u64 {
+    if is_thorough() { all } else { few }
+}
+
+/// Every `nth` of many cases, or each of them in CI.
+pub fn every<T>(nth: usize, all: &[T]) -> impl Iterator<Item = &T> {
+    all.iter().step_by(if is_thorough() { 1 } else { nth })
+}
+
+fn is_thorough() -> bool {
+    std::env::var_os(THOROUGH).is_some_and(|value| !value.is_empty())
+}
+
 /// The smallest run that still has numbers: 16 MiB, one round of 10 ms, no ramps.
 pub const TINY: &[&str] = &[
     "--size=16M",
