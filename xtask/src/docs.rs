@@ -63,8 +63,8 @@ fn documents() -> Result<Vec<(&'static str, String)>, String> {
         format_page = with_part(&format_page, name, &part)?;
     }
     Ok(vec![
-        ("docs/findings.md", drivescope_report::findings_markdown()),
-        ("docs/verdicts.md", drivescope_report::rules_markdown()),
+        ("docs/findings.md", drivescope_report::markdown::findings_markdown()),
+        ("docs/verdicts.md", drivescope_report::markdown::rules_markdown()),
         (FORMAT_PAGE, format_page),
     ])
 }

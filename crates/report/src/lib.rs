@@ -1,22 +1,19 @@
 //! Pure functions from drivescope's documents to text: no I/O, no clock, no terminal.
 //!
-//! [`verdict::judge`] says what a drive suits, [`text`] prints documents for people within
-//! [`WIDTH`] columns, and [`mod@reference`] writes the generated pages of `docs/`.
+//! [`judge`] says what a drive suits, [`text`] prints documents for people within [`WIDTH`] columns, and
+//! [`markdown`] writes the generated pages of `docs/`. What they need to know of a workload stands in
+//! `workloads`, in one file each.
 
-pub mod reference;
-pub mod rules;
-pub mod style;
+pub mod markdown;
 pub mod text;
 pub mod verdict;
 
-mod flow;
-mod table;
+mod criteria;
+mod terminal;
 #[cfg(test)]
 mod testing;
-mod width;
+mod uses;
+mod workloads;
 
-pub use flow::wrap;
-pub use reference::{findings_markdown, rules_markdown};
-pub use style::Style;
+pub use terminal::{Style, WIDTH, clean, width, wrap};
 pub use verdict::judge;
-pub use width::{WIDTH, clean, width};

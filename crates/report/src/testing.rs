@@ -1,6 +1,5 @@
 //! Documents for tests, built by hand: a hard disk, an NVMe drive, memory, and runs that went wrong.
 
-#[path = "testing/drives.rs"]
 mod drives;
 
 pub use drives::{directory, drive, hard_disk_drive, nvme_drive};

@@ -1,11 +1,12 @@
-//! What a drive suits: the demands of [`crate::rules`] held against the metrics of a run.
+//! What a drive suits: the requirements of [`crate::uses`] held against the metrics of a run.
 
-use crate::rules::{Demand, USES, Use};
+mod reasons;
+
+use crate::uses::{Requirement, USES, UseCase};
+use crate::workloads::evidence;
 use drivescope_model::document::{Limiter, PhaseRecord, Rule, Verdict};
-use drivescope_model::metrics::PERCENTILES;
-use drivescope_model::number::{latency_us, rounded, threshold};
-use drivescope_model::target::TargetKind;
-use drivescope_model::{Bytes, FindingId, Metric, Run, Severity, TestKind, TestStatus};
+use drivescope_model::{FindingId, Metric, Run};
+use reasons::{decided, faulty, no_drive, undecided, unproven};
 
 /// One verdict per use, in the order of [`USES`].
 ///
@@ -13,29 +14,19 @@ use drivescope_model::{Bytes, FindingId, Metric, Run, Severity, TestKind, TestSt
 /// reason says so. Where a metric that the use needs is missing, there are no points and the reason
 /// names the test to run, unless what is known already comes to none.
 pub fn judge(run: &Run) -> Vec<Verdict> {
-    USES.iter().map(|a_use| judge_use(a_use, run)).collect()
+    USES.iter().map(|use_case| judge_use(use_case, run)).collect()
 }
 
-/// Why a low figure is not held against a drive, and what to do about it.
-struct Held {
-    why: &'static str,
-    remedy: &'static str,
+/// What, other than the drive, made a figure low.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HeldBackBy {
+    OtherPrograms,
+    ControlGroup,
 }
 
-const BY_OTHERS: Held = Held {
-    why: "which other programs on this machine held back (F034)",
-    remedy: "stop them and run again",
-};
-const BY_A_LIMIT: Held = Held {
-    why: "which a limit of the control group held back, or may have (F042)",
-    remedy: "run outside of it",
-};
-
-/// A small request of the demands.
-const SMALL: Bytes = Bytes::kib(4);
-
-/// What a run says about one demand.
-enum Answer<'a> {
+/// What a run says about one requirement.
+#[derive(Debug)]
+enum Judgement<'a> {
     Known {
         metric: &'a Metric,
         rule: Rule,
@@ -44,18 +35,34 @@ enum Answer<'a> {
         metric: &'a Metric,
     },
     /// Too low for all points, and something else made it so.
-    Held(&'static Held),
+    HeldBack(HeldBackBy),
     Missing,
 }
 
-fn judge_use(a_use: &Use, run: &Run) -> Verdict {
-    let answers: Vec<_> = a_use.demands.iter().map(|d| (d, answer(d, run))).collect();
-    let rules: Vec<Rule> = answers.iter().filter_map(|(_, a)| a.rule().cloned()).collect();
+impl Judgement<'_> {
+    fn known(&self) -> Option<(&Metric, &Rule)> {
+        match self {
+            Self::Known { metric, rule } => Some((metric, rule)),
+            _ => None,
+        }
+    }
+}
+
+/// The requirements of a use, each with what the run says about it.
+type Judged<'a> = [(&'static Requirement, Judgement<'a>)];
+
+fn judge_use(use_case: &UseCase, run: &Run) -> Verdict {
+    let judged: Vec<_> = use_case.requirements.iter().map(|r| (r, judgement(r, run))).collect();
+    let known = || {
+        judged.iter().filter_map(|(requirement, judgement)| {
+            judgement.known().map(|(metric, rule)| (*requirement, metric, rule))
+        })
+    };
     let verdict = |points, because| Verdict {
-        suits: a_use.name.to_string(),
+        suits: use_case.name.to_string(),
         points,
         because,
-        rules: rules.clone(),
+        rules: known().map(|(_, _, rule)| rule.clone()).collect(),
     };
     if let Some(because) = no_drive(run) {
         return verdict(None, because);
@@ -66,60 +73,50 @@ fn judge_use(a_use: &Use, run: &Run) -> Verdict {
     if let Some(because) = unproven(run) {
         return verdict(None, because);
     }
-    let deciding = answers
-        .iter()
-        .filter_map(|(demand, answer)| answer.known().map(|(metric, rule)| (demand, metric, rule)))
+    let deciding = known()
         .min_by(|(_, _, a), (_, _, b)| a.points.cmp(&b.points).then(share(a).total_cmp(&share(b))));
-    let lacking = answers.iter().find(|(demand, a)| demand.needed && a.rule().is_none());
+    let lacking = judged.iter().find(|(r, judgement)| r.is_needed && judgement.known().is_none());
     match (deciding, lacking) {
-        (Some((demand, metric, rule)), None) => {
-            verdict(Some(rule.points), decided(a_use, demand, metric, &answers, run))
+        (Some((requirement, metric, rule)), None) => {
+            verdict(Some(rule.points), decided(use_case, requirement, metric, &judged, run))
         }
         // The least of all rules cannot rise above nothing, whatever is still unknown.
-        (Some((demand, metric, rule)), Some(_)) if rule.points == 0 => {
-            verdict(Some(0), decided(a_use, demand, metric, &answers, run))
+        (Some((requirement, metric, rule)), Some(_)) if rule.points == 0 => {
+            verdict(Some(0), decided(use_case, requirement, metric, &judged, run))
         }
-        (known, Some((demand, answer))) => {
+        (known, Some((requirement, judgement))) => {
             let most = known.map(|(_, _, rule)| rule.points);
-            verdict(None, undecided(demand, answer, most, run))
+            verdict(None, undecided(requirement, judgement, most, run))
         }
         (None, None) => verdict(None, "nothing was measured".to_string()),
     }
 }
 
-fn answer<'a>(demand: &Demand, run: &'a Run) -> Answer<'a> {
-    let keys = demand.keys.iter().filter(|key| is_meant(key, run));
-    let found = || keys.clone().filter_map(|key| run.metric(key));
+fn judgement<'a>(requirement: &Requirement, run: &'a Run) -> Judgement<'a> {
+    let answers = evidence(requirement.criterion)
+        .filter(|(workload, _)| (workload.measures_criteria)(&run.plan.suite));
+    let found = || answers.clone().filter_map(|(_, evidence)| run.metric(evidence.key));
     if let Some(metric) = found().find(|metric| metric.valid && metric.value.is_finite()) {
-        let rule = rule(demand, metric);
-        let held = held_back(&metric.key, run).filter(|_| rule.points < 3);
-        return held.map_or(Answer::Known { metric, rule }, Answer::Held);
+        let rule = rule(requirement, metric);
+        let held_back = held_back(&metric.key, run).filter(|_| rule.points < 3);
+        return held_back.map_or(Judgement::Known { metric, rule }, Judgement::HeldBack);
     }
     found()
         .find(|metric| !metric.valid)
-        .map_or(Answer::Missing, |metric| Answer::Invalid { metric })
-}
-
-/// Whether a metric is of requests as small as the demands mean: options may ask for others under the same key.
-fn is_meant(key: &str, run: &Run) -> bool {
-    let suite = &run.plan.suite;
-    match key.split('.').next() {
-        Some("latency") => suite.latency.block == SMALL,
-        Some("tiny-writes") => suite.tiny_writes.write <= SMALL,
-        _ => true,
-    }
+        .map_or(Judgement::Missing, |metric| Judgement::Invalid { metric })
 }
 
 /// What held a metric back, if not the drive.
-fn held_back(key: &str, run: &Run) -> Option<&'static Held> {
-    if held_by_others(key, run) {
-        return Some(&BY_OTHERS);
+fn held_back(key: &str, run: &Run) -> Option<HeldBackBy> {
+    if is_held_by_others(key, run) {
+        return Some(HeldBackBy::OtherPrograms);
     }
-    run.findings.iter().any(|f| f.id == FindingId::IoLimited).then_some(&BY_A_LIMIT)
+    let is_limited = run.findings.iter().any(|finding| finding.id == FindingId::IoLimited);
+    is_limited.then_some(HeldBackBy::ControlGroup)
 }
 
 /// Whether other programs, not the drive, set the pace of most rounds of a metric's cell.
-fn held_by_others(key: &str, run: &Run) -> bool {
+fn is_held_by_others(key: &str, run: &Run) -> bool {
     let Some((cell, _)) = key.rsplit_once('.') else { return false };
     let phases = run.tests.iter().flat_map(|test| {
         let name = move |phase: &&PhaseRecord| cell == format!("{}.{}", test.test, phase.cell);
@@ -131,27 +128,16 @@ fn held_by_others(key: &str, run: &Run) -> bool {
     held * 2 > all
 }
 
-impl Answer<'_> {
-    fn known(&self) -> Option<(&Metric, &Rule)> {
-        match self {
-            Self::Known { metric, rule } => Some((metric, rule)),
-            _ => None,
-        }
-    }
-    fn rule(&self) -> Option<&Rule> {
-        self.known().map(|(_, rule)| rule)
-    }
-}
-
-fn rule(demand: &Demand, metric: &Metric) -> Rule {
+fn rule(requirement: &Requirement, metric: &Metric) -> Rule {
+    let Requirement { criterion, thresholds, .. } = *requirement;
     Rule {
         metric: metric.key.clone(),
-        what: demand.what.to_string(),
+        what: criterion.name().to_string(),
         value: metric.value,
-        thresholds: demand.thresholds,
-        smaller_is_better: demand.smaller_is_better,
-        unit: demand.unit.to_string(),
-        points: demand.points(metric.value),
+        thresholds,
+        smaller_is_better: criterion.smaller_is_better(),
+        unit: criterion.unit().to_string(),
+        points: requirement.points(metric.value),
     }
 }
 
@@ -165,168 +151,5 @@ fn share(rule: &Rule) -> f64 {
     }
 }
 
-/// Why no number of the run is a drive's, if so.
-fn no_drive(run: &Run) -> Option<String> {
-    run.findings.iter().any(|f| f.id == FindingId::MemoryBacked).then(|| {
-        "there is no drive below this target, it lives in memory (F002); choose a directory or \
-         device on a real drive"
-            .to_string()
-    })
-}
-
-/// Why nobody knows whether the numbers are a drive's, if so.
-fn unproven(run: &Run) -> Option<String> {
-    run.findings.iter().any(|f| f.id == FindingId::Unproven).then(|| {
-        "nothing shows that a drive answered and not a cache (F041); measure the directory or \
-         device below this file system, or on its server"
-            .to_string()
-    })
-}
-
-/// Why nothing should be kept on the drive, if so: a fast failure is not fast.
-fn faulty(run: &Run) -> Option<String> {
-    let finding = run.findings.iter().find(|f| f.severity == Severity::Problem)?;
-    let (what, until) = match finding.id {
-        FindingId::FakeCapacity => ("it holds less than it announces", ""),
-        FindingId::DataMismatch => ("it returned wrong data", " until the cause is found"),
-        _ => ("requests to it failed", " until the cause is found"),
-    };
-    Some(format!("{what} ({}): no use for it{until}", finding.id))
-}
-
-fn decided(
-    a_use: &Use,
-    demand: &Demand,
-    metric: &Metric,
-    answers: &[(&Demand, Answer<'_>)],
-    run: &Run,
-) -> String {
-    let mut sentences = vec![format!(
-        "{}; {} {}",
-        demand.phrase.replace("{}", &quantity(metric.value, demand.unit)),
-        a_use.wants,
-        wanted(demand, demand.points(metric.value)),
-    )];
-    let left_out: Vec<String> = answers
-        .iter()
-        .filter_map(|(demand, answer)| match answer {
-            Answer::Invalid { metric } => Some(format!("{} ({})", demand.what, causes(metric))),
-            _ => None,
-        })
-        .collect();
-    if !left_out.is_empty() {
-        sentences.push(format!("Left out, not the drive's: {}", left_out.join(", ")));
-    }
-    for (demand, answer) in answers {
-        if let (Answer::Missing, Some(why)) = (answer, too_few_requests(demand, run)) {
-            sentences.push(format!("Not judged: {}, {why}", demand.what));
-        }
-        if let Answer::Held(Held { why, .. }) = answer {
-            sentences.push(format!("Not judged: {}, {why}", demand.what));
-        }
-    }
-    let qualifiers = qualifiers(&metric.key, run);
-    if !qualifiers.is_empty() {
-        sentences.push(format!("To be read with {} in mind", qualifiers.join(", ")));
-    }
-    if run.simulated {
-        sentences.push("The drive is a simulated one".to_string());
-    }
-    sentences.join(". ")
-}
-
-/// Why a percentile is missing although its cell was measured, if that is so.
-fn too_few_requests(demand: &Demand, run: &Run) -> Option<String> {
-    demand.keys.iter().find_map(|key| {
-        let (cell, quantity) = key.rsplit_once('.')?;
-        let percentile = PERCENTILES.iter().find(|percentile| percentile.key == quantity)?;
-        let mut all = run.tests.iter().flat_map(|test| &test.distributions);
-        let count = all.find(|distribution| distribution.key == cell)?.count;
-        let needed = percentile.requests_min;
-        (count < needed)
-            .then(|| format!("which {count} requests cannot hold (it takes {needed}; --time 30s)"))
-    })
-}
-
-/// The threshold for three points and, below two, what the next point takes.
-fn wanted(demand: &Demand, points: u8) -> String {
-    let [three, two, one] = demand.thresholds.map(|value| threshold(value, demand.unit));
-    let beyond = if demand.smaller_is_better { "less" } else { "more" };
-    match points {
-        0 => format!("{three} or {beyond} (one point: {one})"),
-        1 => format!("{three} or {beyond} (two points: {two})"),
-        _ => format!("{three} or {beyond}"),
-    }
-}
-
-/// A value as sentences write it; rates per second are counted in the sentence itself.
-fn quantity(value: f64, unit: &str) -> String {
-    match unit {
-        "us" => latency_us(value),
-        "1/s" => rounded(value),
-        unit => format!("{} {unit}", rounded(value)),
-    }
-}
-
-/// Findings under which a metric is true but needs care, by id.
-fn qualifiers(key: &str, run: &Run) -> Vec<&'static str> {
-    let mut ids: Vec<FindingId> = run
-        .findings
-        .iter()
-        .filter(|f| f.severity == Severity::Warning || f.id == FindingId::VirtualDrive)
-        // A slow place is one of the drive, whichever test went by there.
-        .filter(|f| f.concerns(key) || f.id == FindingId::SlowRegion)
-        .map(|f| f.id)
-        .collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids.into_iter().map(|id| id.spec().id).collect()
-}
-
-fn causes(metric: &Metric) -> String {
-    let ids: Vec<_> = metric.invalid_because.iter().map(|id| id.spec().id).collect();
-    if ids.is_empty() { "invalid".to_string() } else { ids.join(", ") }
-}
-
-fn undecided(demand: &Demand, answer: &Answer<'_>, most: Option<u8>, run: &Run) -> String {
-    let mut because = match answer {
-        Answer::Invalid { metric } => {
-            let remedy = metric.invalid_because.first().map_or("", |id| id.spec().remedy);
-            let text =
-                format!("{}: the number is not the drive's ({})", demand.what, causes(metric));
-            if remedy.is_empty() { text } else { format!("{text}. {}", trim_period(remedy)) }
-        }
-        Answer::Held(Held { why, remedy }) => format!("{}, {why}; {remedy}", demand.what),
-        _ => unmeasured(demand, run),
-    };
-    if let Some(points) = most.filter(|points| *points < 3) {
-        because.push_str(&format!(". What is known allows {points} of 3 points at most"));
-    }
-    because
-}
-
-fn trim_period(sentence: &str) -> &str {
-    sentence.strip_suffix('.').unwrap_or(sentence)
-}
-
-/// Why a metric is missing, and what to do about it.
-fn unmeasured(demand: &Demand, run: &Run) -> String {
-    let (what, test) = (demand.what, demand.test());
-    let place = match run.target.kind {
-        TargetKind::Block | TargetKind::File if demand.writes() => " on a directory of this drive",
-        _ => "",
-    };
-    let kind = TestKind::ALL.iter().find(|kind| kind.name() == test);
-    let result = run.tests.iter().find(|result| Some(&result.test) == kind);
-    match result.map(|result| result.status) {
-        Some(TestStatus::Failed) => format!("{what}: the {test} test failed; run it again{place}"),
-        Some(TestStatus::Interrupted) => {
-            format!("{what}: the {test} test was interrupted; run it again{place}")
-        }
-        _ => format!("{what} not measured; run the {test} test{place}"),
-    }
-}
-
 #[cfg(test)]
-#[path = "verdict_tests.rs"]
 mod tests;

@@ -14,7 +14,7 @@ pub fn tests() -> Result<Code, Failure> {
     let lines: Vec<String> = TestKind::ALL.iter().map(describe).collect();
     let pairs: Vec<(&str, &str)> =
         TestKind::ALL.iter().zip(&lines).map(|(test, line)| (test.name(), line.as_str())).collect();
-    output::print_line(&text::tests(&pairs, output::columns(), output::style()));
+    output::print_line(&text::name_list(&pairs, output::columns(), output::style()));
     Ok(Code::Ok)
 }
 
@@ -69,7 +69,7 @@ pub fn suites() -> Result<Code, Failure> {
             }
         }
     }
-    output::print_line(&text::suites(&pairs, output::columns(), output::style()));
+    output::print_line(&text::name_list(&pairs, output::columns(), output::style()));
     Ok(Code::Ok)
 }
 

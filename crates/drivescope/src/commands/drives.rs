@@ -16,7 +16,7 @@ pub fn list(arguments: &ListArguments) -> Result<Code, Failure> {
         let json = serde_json::to_string_pretty(&found).expect("drives are plain data");
         output::print_json(&json);
     } else {
-        output::print_line(&text::list(&found, output::style()));
+        output::print_line(&text::drive_list(&found, output::style()));
     }
     Ok(Code::Ok)
 }

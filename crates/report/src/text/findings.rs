@@ -1,8 +1,6 @@
 //! Findings, the gravest first: what was seen, and what can be done.
 
-use crate::flow::Flow;
-use crate::style::{Role, Style};
-use crate::width::{clean, shorten};
+use crate::terminal::{Paragraph, Role, Style, clean, shorten};
 use drivescope_model::{Finding, FindingId, Severity};
 
 /// Most observations printed for one finding; the document holds all.
@@ -33,29 +31,29 @@ fn one(id: FindingId, group: &[&Finding], style: Style) -> String {
         }
     }
     let name = shorten(&clean(&group[0].name), 24).into_owned();
-    let mut flow = Flow::new()
+    let mut paragraph = Paragraph::new()
         .lead(role(severity), &format!("{}  {:<7}", id.spec().id, severity.name()))
         .lead(Role::Title, &format!("  {name}"))
         .lead(Role::Plain, "  ");
-    flow = flow.text(Role::Plain, seen[0]);
-    let mut out = flow.lines(INDENT, style);
+    paragraph = paragraph.text(Role::Plain, seen[0]);
+    let mut out = paragraph.lines(INDENT, style);
     let indent = " ".repeat(INDENT);
     for evidence in seen.iter().skip(1).take(SHOWN_MAX - 1) {
-        let flow = Flow::new().lead(Role::Plain, &indent).text(Role::Plain, evidence);
-        out.push_str(&flow.lines(INDENT, style));
+        let paragraph = Paragraph::new().lead(Role::Plain, &indent).text(Role::Plain, evidence);
+        out.push_str(&paragraph.lines(INDENT, style));
     }
     let all: usize = group.iter().map(|finding| finding.count()).sum();
     let shown = seen.len().min(SHOWN_MAX);
     if all > shown && (seen.len() > SHOWN_MAX || group.iter().any(|finding| finding.count() > 1)) {
         let text = format!("and {} more", all - shown);
         out.push_str(
-            &Flow::new().lead(Role::Dim, &indent).text(Role::Dim, &text).lines(INDENT, style),
+            &Paragraph::new().lead(Role::Dim, &indent).text(Role::Dim, &text).lines(INDENT, style),
         );
     }
     if severity > Severity::Note && !group[0].remedy.is_empty() {
         let lead = format!("{indent}→ ");
-        let flow = Flow::new().lead(Role::Dim, &lead).text(Role::Dim, &group[0].remedy);
-        out.push_str(&flow.lines(INDENT + 2, style));
+        let paragraph = Paragraph::new().lead(Role::Dim, &lead).text(Role::Dim, &group[0].remedy);
+        out.push_str(&paragraph.lines(INDENT + 2, style));
     }
     out
 }

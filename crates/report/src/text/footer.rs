@@ -1,10 +1,10 @@
 //! What stands around a test's table: failed requests, marks, intervals, limiters.
 
-use crate::flow::{DOT, Flow};
-use crate::style::{Role, Style};
+use crate::terminal::{DOT, Paragraph, Role, Style};
+use crate::workloads::workload;
 use drivescope_model::document::Limiter;
 use drivescope_model::number::{half_width, whole};
-use drivescope_model::{FindingId, PhaseRecord, TestKind, TestResult, TestStatus};
+use drivescope_model::{FindingId, PhaseRecord, TestResult, TestStatus};
 
 /// Most phases named one by one; beyond, `--verbose` shows them all.
 const NAMED_MAX: usize = 3;
@@ -22,20 +22,20 @@ pub(super) fn errors(result: &TestResult) -> Option<String> {
 /// Marks, intervals and limiters, in one or two quiet lines.
 pub(super) fn footer(result: &TestResult, table: &str, style: Style) -> String {
     let mut out = invalid(result, style);
-    let mut flow = Flow::new().lead(Role::Dim, "  ");
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     if let Some(text) = intervals(result, table) {
-        flow = flow.item(Role::Dim, &text, DOT);
+        paragraph = paragraph.item(Role::Dim, &text, DOT);
     }
     for (i, text) in limits(result).iter().enumerate() {
-        flow = flow.item(Role::Dim, text, if i == 0 { DOT } else { " " });
+        paragraph = paragraph.item(Role::Dim, text, if i == 0 { DOT } else { " " });
     }
-    if flow.has_words() {
-        out.push_str(&flow.lines(2, style));
+    if paragraph.has_words() {
+        out.push_str(&paragraph.lines(2, style));
     }
     // A test that ended well gives as its reason what it had to leave out.
     if let (TestStatus::Done, Some(parts)) = (result.status, result.reason.as_deref()) {
-        let flow = Flow::new().lead(Role::Dim, "  left out: ").text(Role::Dim, parts);
-        out.push_str(&flow.lines(4, style));
+        let paragraph = Paragraph::new().lead(Role::Dim, "  left out: ").text(Role::Dim, parts);
+        out.push_str(&paragraph.lines(4, style));
     }
     out
 }
@@ -53,7 +53,7 @@ fn invalid(result: &TestResult, style: Style) -> String {
     let names: Vec<String> =
         ids.iter().map(|id| format!("{} {}", id.spec().id, id.spec().name)).collect();
     let colon = if names.is_empty() { "" } else { ":" };
-    Flow::new()
+    Paragraph::new()
         .lead(Role::Warn, "  ! ")
         .item(Role::Warn, &format!("not the drive's number{colon}"), " ")
         .text(Role::Warn, &names.join(", "))
@@ -73,13 +73,12 @@ fn intervals(result: &TestResult, table: &str) -> Option<String> {
     let (least, most) = (rounds.clone().min()?, rounds.max()?);
     let rounds = if least == most { least.to_string() } else { format!("{least} to {most}") };
     let spread = if table.contains('±') { " ± 95 % interval" } else { "" };
-    let extremes = match result.test {
-        TestKind::Transfer | TestKind::Latency if has_joint_percentiles(result) => {
-            ", max (and percentiles that a round is too short for) of all"
+    let extremes = match workload(result.test).extremes {
+        "" => String::new(),
+        extremes if has_joint_percentiles(result) => {
+            format!(", {extremes} (and percentiles that a round is too short for) of all")
         }
-        TestKind::Transfer | TestKind::Latency => ", max of all",
-        TestKind::Surface => ", min and max of all",
-        _ => "",
+        extremes => format!(", {extremes} of all"),
     };
     Some(format!("median of {rounds} rounds{spread}{extremes}"))
 }

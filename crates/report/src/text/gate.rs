@@ -1,8 +1,6 @@
 //! The gate's opinion: every check with what was seen, and the command that shows a refusal.
 
-use crate::flow::Flow;
-use crate::style::{Role, Style};
-use crate::width::{clean, shorten};
+use crate::terminal::{Paragraph, Role, Style, clean, shorten};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, GateRecord, Outcome};
 
@@ -20,7 +18,7 @@ pub fn gate(record: &GateRecord, style: Style) -> String {
         1 => (Role::Bad, format!("refused by 1 {of_all}")),
         n => (Role::Bad, format!("refused by {n} {of_all}")),
     };
-    let mut out = Flow::new().lead(Role::Title, &level).text(role, &text).lines(2, style);
+    let mut out = Paragraph::new().lead(Role::Title, &level).text(role, &text).lines(2, style);
     let is_refusal = |check: &&Check| check.outcome == Outcome::Refused;
     for check in record.refusals().chain(record.checks.iter().filter(|check| !is_refusal(check))) {
         out.push_str(&line(check, style));
@@ -36,15 +34,16 @@ fn line(check: &Check, style: Style) -> String {
     };
     let name = shorten(&clean(&check.name), NAME - 1).into_owned();
     let indent = OUTCOME + NAME;
-    let mut out = Flow::new()
+    let mut out = Paragraph::new()
         .lead(role, &format!("{:<OUTCOME$}", check.outcome.name()))
         .lead(Role::Plain, &format!("{name:<NAME$}"))
         .text(Role::Plain, &check.evidence)
         .lines(indent, style);
     if let (Some(command), true) = (&check.command, check.outcome != Outcome::Ok) {
         let lead = " ".repeat(indent);
-        let flow = Flow::new().lead(Role::Dim, &lead).text(Role::Dim, &format!("$ {command}"));
-        out.push_str(&flow.lines(indent + 2, style));
+        let paragraph =
+            Paragraph::new().lead(Role::Dim, &lead).text(Role::Dim, &format!("$ {command}"));
+        out.push_str(&paragraph.lines(indent + 2, style));
     }
     out
 }

@@ -1,9 +1,7 @@
 //! The first line: program, suite, target, and what lies below the target.
 
-use super::drives::{kind_note, link_name};
-use crate::flow::{DOT, Flow};
-use crate::style::{Role, Style};
-use crate::width::{WIDTH, clean, shorten, width};
+use super::drive_list::{kind_note, link_name};
+use crate::terminal::{DOT, Paragraph, Role, Style, WIDTH, clean, shorten, width};
 use drivescope_model::drive::Drive;
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Bytes, Plan};
@@ -24,7 +22,7 @@ pub fn header(
     let details = parts.join(", ");
     let path = clean(&target.path).into_owned();
     let lead = |path: &str| {
-        Flow::new()
+        Paragraph::new()
             .lead(Role::Title, &program)
             .lead(Role::Dim, DOT)
             .lead(Role::Plain, &suite)
@@ -34,20 +32,20 @@ pub fn header(
     let bracket = format!(" ({})", clean(&details));
     if parts.is_empty() || width(&head) + width(&path) + width(&bracket) <= WIDTH {
         let path = shorten(&path, WIDTH - width(&head));
-        let mut flow = lead(&path);
+        let mut paragraph = lead(&path);
         if !parts.is_empty() {
-            flow = flow.lead(Role::Dim, &bracket);
+            paragraph = paragraph.lead(Role::Dim, &bracket);
         }
-        return flow.lines(0, style);
+        return paragraph.lines(0, style);
     }
     let mut out = lead(&shorten(&path, WIDTH - width(&head))).lines(0, style);
-    let mut flow = Flow::new().lead(Role::Dim, "  ");
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     let last = parts.len() - 1;
     for (i, part) in parts.iter().enumerate() {
         let comma = if i < last { "," } else { "" };
-        flow = flow.item(Role::Dim, &format!("{part}{comma}"), " ");
+        paragraph = paragraph.item(Role::Dim, &format!("{part}{comma}"), " ");
     }
-    out.push_str(&flow.lines(2, style));
+    out.push_str(&paragraph.lines(2, style));
     out
 }
 

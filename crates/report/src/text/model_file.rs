@@ -1,7 +1,6 @@
 //! `sim show` on a terminal: the lines of a model's file that are longer than the terminal is wide.
 
-use crate::flow::wrap;
-use crate::width::width;
+use crate::terminal::{width, wrap};
 
 /// Indent of what follows of a line.
 const HANG: usize = 2;

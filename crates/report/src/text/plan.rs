@@ -1,13 +1,13 @@
 //! The plan before anything runs: one sentence, or everything for `--dry-run`.
 
-use crate::flow::{DOT, Flow};
-use crate::style::{Role, Style};
-use crate::table::{Cell, Column, Table};
-use crate::width::{clean, shorten};
+use crate::terminal::{
+    Column, DOT, Paragraph, Role, Style, TextCell, TextTable, clean, sections, shorten,
+};
+use crate::workloads::workload;
 use drivescope_model::number::MISSING;
 use drivescope_model::plan::PlannedTest;
 use drivescope_model::target::{TargetInfo, TargetKind};
-use drivescope_model::{Bytes, Plan, Secs, TestKind, WriteLevel};
+use drivescope_model::{Bytes, Plan, Secs, WriteLevel};
 
 /// `5 tests · about 70 s · writes up to 1.07 GB into its own folder and removes it · your files are
 /// not touched`.
@@ -15,7 +15,7 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let count = plan.active().count();
     if count == 0 {
         let text = "no test of this suite can run on this target; --dry-run shows why";
-        return Flow::new().text(Role::Warn, text).lines(0, style);
+        return Paragraph::new().text(Role::Warn, text).lines(0, style);
     }
     let cost = plan.cost();
     let is_bound = plan.active().any(|test| test.at_most.is_some());
@@ -23,7 +23,7 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let tests = if count == 1 { "1 test".to_string() } else { format!("{count} tests") };
     if target.kind == TargetKind::Simulated {
         let simulated = "simulated in virtual time, so it takes seconds at most";
-        return Flow::new()
+        return Paragraph::new()
             .item(Role::Plain, &tests, DOT)
             .item(Role::Plain, &format!("{about} {} of the drive's time", Secs(cost.seconds)), DOT)
             .item(Role::Plain, simulated, DOT)
@@ -51,7 +51,7 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
         }
         _ => "",
     };
-    Flow::new()
+    Paragraph::new()
         .item(Role::Plain, &tests, DOT)
         .item(Role::Plain, &format!("{about} {}", Secs(cost.seconds)), DOT)
         .item(role, &writes, DOT)
@@ -61,13 +61,13 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
 
 /// Whether the bytes that a test writes are a bound: its rounds end there, and mostly before.
 fn is_up_to(test: &PlannedTest) -> bool {
-    let writes_for_a_time = is_timed(test) && test.test != TestKind::Latency;
+    let writes_for_a_time = workload(test.test).writes_for_a_time;
     test.at_most.is_some() || (writes_for_a_time && test.cost.written_bytes > 0)
 }
 
-/// Whether its rounds last for a time: how much they read in it is the drive's to say.
-fn is_timed(test: &PlannedTest) -> bool {
-    matches!(test.test, TestKind::Transfer | TestKind::Latency | TestKind::TinyWrites)
+/// Whether how much it reads is the drive's to say.
+fn is_guess(test: &PlannedTest) -> bool {
+    workload(test.test).reads_for_a_time
 }
 
 /// The most that any test which runs may write.
@@ -77,7 +77,7 @@ fn level(plan: &Plan) -> WriteLevel {
 
 /// Everything a plan says: cost and write level of each test, what is left out and why.
 pub fn dry_run(plan: &Plan, target: &TargetInfo, style: Style) -> String {
-    super::sections([
+    sections([
         costs(plan, style),
         places(plan, target, style),
         left_out(plan, style),
@@ -86,14 +86,14 @@ pub fn dry_run(plan: &Plan, target: &TargetInfo, style: Style) -> String {
 }
 
 fn settings(plan: &Plan, target: &TargetInfo, style: Style) -> String {
-    let mut flow = Flow::new()
+    let mut paragraph = Paragraph::new()
         .item(Role::Dim, &rounds(plan.suite.rounds), DOT)
         .item(Role::Dim, &format!("engine {}", plan.engine.name()), DOT)
         .item(Role::Dim, &format!("seed {}", plan.seed), DOT);
     if target.kind != TargetKind::Directory && plan.suite.span.0 > 0 {
-        flow = flow.item(Role::Dim, &format!("only its first {}", plan.suite.span), DOT);
+        paragraph = paragraph.item(Role::Dim, &format!("only its first {}", plan.suite.span), DOT);
     }
-    flow.lines(0, style)
+    paragraph.lines(0, style)
 }
 
 fn rounds(n: u32) -> String {
@@ -101,35 +101,35 @@ fn rounds(n: u32) -> String {
 }
 
 fn costs(plan: &Plan, style: Style) -> String {
-    let mut table = Table::new(
+    let mut table = TextTable::new(
         0,
         vec![Column::left(), Column::right(), Column::right(), Column::right(), Column::left()],
     );
-    let heads = ["time", "reads", "writes", "may write"].map(Cell::dim);
-    table.row([vec![Cell::title("test")], heads.to_vec()].concat());
+    let heads = ["time", "reads", "writes", "may write"].map(TextCell::dim);
+    table.row([vec![TextCell::title("test")], heads.to_vec()].concat());
     let costs = |cost: drivescope_model::Cost, is_bound: bool, is_up_to: bool, is_guess: bool| {
         let up_to = |is_so: bool| if is_so { "up to " } else { "" };
         let about = if is_guess && cost.read_bytes > 0 { "about " } else { "" };
         [
-            Cell::plain(format!("{}{}", up_to(is_bound), Secs(cost.seconds))),
-            Cell::plain(format!("{about}{}", amount(cost.read_bytes))),
-            Cell::plain(format!("{}{}", up_to(is_up_to), amount(cost.written_bytes))),
+            TextCell::plain(format!("{}{}", up_to(is_bound), Secs(cost.seconds))),
+            TextCell::plain(format!("{about}{}", amount(cost.read_bytes))),
+            TextCell::plain(format!("{}{}", up_to(is_up_to), amount(cost.written_bytes))),
         ]
     };
     for test in &plan.tests {
-        let mut row = vec![Cell::plain(test.test.name())];
+        let mut row = vec![TextCell::plain(test.test.name())];
         if test.skip.is_some() {
-            row.push(Cell::dim("skip"));
+            row.push(TextCell::dim("skip"));
         } else {
-            row.extend(costs(test.cost, test.at_most.is_some(), is_up_to(test), is_timed(test)));
-            row.push(Cell::plain(words(test.writes)));
+            row.extend(costs(test.cost, test.at_most.is_some(), is_up_to(test), is_guess(test)));
+            row.push(TextCell::plain(words(test.writes)));
         }
         table.row(row);
     }
     if plan.active().count() > 1 {
-        let mut row = vec![Cell::title("together")];
+        let mut row = vec![TextCell::title("together")];
         let is_bound = plan.active().any(|test| test.at_most.is_some());
-        let (is_up_to, is_guess) = (plan.active().any(is_up_to), plan.active().any(is_timed));
+        let (is_up_to, is_guess) = (plan.active().any(is_up_to), plan.active().any(is_guess));
         row.extend(costs(plan.cost(), is_bound, is_up_to, is_guess));
         table.row(row);
     }
@@ -168,7 +168,7 @@ fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
         (WriteLevel::Restore, _) => (Role::Warn, restored(plan, &path)),
         (WriteLevel::Destroy, _) => (Role::Bad, format!("all over {path}; its contents are lost")),
     };
-    Flow::new().lead(Role::Dim, "writes    ").text(role, &text).lines(10, style)
+    Paragraph::new().lead(Role::Dim, "writes    ").text(role, &text).lines(10, style)
 }
 
 /// The space that files of its own take.
@@ -204,12 +204,12 @@ fn restored(plan: &Plan, path: &str) -> String {
 fn left_out(plan: &Plan, style: Style) -> String {
     let mut out = String::new();
     let mut line = |word: &str, test: &str, reason: &str| {
-        let flow = Flow::new()
+        let paragraph = Paragraph::new()
             .lead(Role::Dim, &format!("{word:<8}  "))
             .lead(Role::Plain, test)
             .lead(Role::Plain, "  ")
             .text(Role::Dim, reason);
-        out.push_str(&flow.lines(12, style));
+        out.push_str(&paragraph.lines(12, style));
     };
     for test in &plan.tests {
         if let Some(reason) = &test.skip {

@@ -1,8 +1,6 @@
 //! `sim reproduce`: published figures beside those of the models, by drive.
 
-use crate::flow::Flow;
-use crate::style::{Role, Style};
-use crate::table::{Cell, Column, Table};
+use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections};
 use drivescope_model::number::{MISSING, rounded};
 use drivescope_model::reproduction::{CellResult, Kinds, Published, Reproduction, Tally};
 use std::collections::BTreeMap;
@@ -17,7 +15,7 @@ pub fn reproduction(result: &Reproduction, style: Style) -> String {
     parts.push(failures(cells, style));
     parts.push(without_figure(cells, style));
     parts.push(summary(result, style));
-    super::sections(parts)
+    sections(parts)
 }
 
 /// The drives, each once, in the order of the cells.
@@ -41,9 +39,9 @@ fn of_drive<'c>(drive: &str, cells: impl Iterator<Item = &'c CellResult>, style:
         Column::right().gap(1),
         Column::left().gap(1),
     ];
-    let mut table = Table::new(0, columns);
+    let mut table = TextTable::new(0, columns);
     let heads = ["published", "model", "", "diff %", "tol", ""];
-    table.row([vec![Cell::title(drive)], heads.map(Cell::dim).to_vec()].concat());
+    table.row([vec![TextCell::title(drive)], heads.map(TextCell::dim).to_vec()].concat());
     for cell in cells {
         let (role, mark) = match cell.pass {
             Some(true) => (Role::Good, "ok"),
@@ -52,13 +50,13 @@ fn of_drive<'c>(drive: &str, cells: impl Iterator<Item = &'c CellResult>, style:
         };
         let within = cell.tolerance_pct.map(|tolerance| format!("{tolerance:.0}"));
         table.row(vec![
-            Cell::plain(&cell.id),
-            Cell::plain(published(cell)),
-            Cell::plain(cell.simulated.map_or_else(|| MISSING.to_string(), rounded)),
-            Cell::dim(&cell.unit),
-            Cell::plain(cell.difference_pct.map_or_else(String::new, signed)),
-            Cell::dim(within.unwrap_or_default()),
-            Cell::new(role, mark),
+            TextCell::plain(&cell.id),
+            TextCell::plain(published(cell)),
+            TextCell::plain(cell.simulated.map_or_else(|| MISSING.to_string(), rounded)),
+            TextCell::dim(&cell.unit),
+            TextCell::plain(cell.difference_pct.map_or_else(String::new, signed)),
+            TextCell::dim(within.unwrap_or_default()),
+            TextCell::new(role, mark),
         ]);
     }
     table.render(style)
@@ -84,11 +82,11 @@ fn failures(cells: &[CellResult], style: Style) -> String {
     for (reason, ids) in by_reason(cells, Some(false)) {
         let role = if reason.is_empty() { Role::Bad } else { Role::Plain };
         let reason = if reason.is_empty() { "no reason is known" } else { reason };
-        let mut flow = Flow::new().lead(Role::Bad, "fails").lead(Role::Plain, "  ");
+        let mut paragraph = Paragraph::new().lead(Role::Bad, "fails").lead(Role::Plain, "  ");
         for id in ids {
-            flow = flow.text(Role::Title, id);
+            paragraph = paragraph.text(Role::Title, id);
         }
-        out.push_str(&flow.text(role, "-").text(role, reason).lines(7, style));
+        out.push_str(&paragraph.text(role, "-").text(role, reason).lines(7, style));
     }
     out
 }
@@ -102,8 +100,8 @@ fn without_figure(cells: &[CellResult], style: Style) -> String {
         .into_iter()
         .map(|(reason, ids)| format!("{} - {reason}", ids.len()))
         .collect();
-    let flow = Flow::new().lead(Role::Dim, "without figure").lead(Role::Plain, "  ");
-    flow.text(Role::Dim, &reasons.join("; ")).lines(16, style)
+    let paragraph = Paragraph::new().lead(Role::Dim, "without figure").lead(Role::Plain, "  ");
+    paragraph.text(Role::Dim, &reasons.join("; ")).lines(16, style)
 }
 
 /// Ids of the cells with this outcome, by reason.
@@ -119,11 +117,13 @@ fn by_reason(cells: &[CellResult], pass: Option<bool>) -> BTreeMap<&str, Vec<&st
 fn summary(result: &Reproduction, style: Style) -> String {
     let Reproduction { reachable, passed, .. } = *result;
     if reachable == 0 {
-        return Flow::new().text(Role::Plain, "none of these cells has a figure").lines(0, style);
+        return Paragraph::new()
+            .text(Role::Plain, "none of these cells has a figure")
+            .lines(0, style);
     }
     let share = 100.0 * passed as f64 / reachable as f64;
     let text = format!("{passed} of {reachable} reachable cells within tolerance ({share:.1} %)");
-    let mut lines = Flow::new().text(Role::Title, &text).lines(0, style);
+    let mut lines = Paragraph::new().text(Role::Title, &text).lines(0, style);
     lines.push_str(&by_kind(&result.kinds(), style));
     let of_phybs = |cell: &&CellResult| cell.method == "phybs" && cell.pass.is_some();
     let passes: Vec<&CellResult> = result.cells.iter().filter(of_phybs).collect();
@@ -131,7 +131,7 @@ fn summary(result: &Reproduction, style: Style) -> String {
         let near = passes.iter().filter(|cell| is_near(cell)).count();
         let all = passes.len();
         let text = format!("of those of phybs, {near} of {all} lie within {PHYBS_PCT} %");
-        lines.push_str(&Flow::new().text(Role::Plain, &text).lines(0, style));
+        lines.push_str(&Paragraph::new().text(Role::Plain, &text).lines(0, style));
     }
     lines
 }
@@ -156,7 +156,8 @@ fn by_kind(kinds: &Kinds, style: Style) -> String {
     let share = 100.0 * once.passed as f64 / once.reachable as f64;
     let once = format!("without specifications, each pass once: {} ({share:.1} %)", of(once));
     let by_kind = format!("by kind: {}", parts.join(", "));
-    let lines = [by_kind, once].map(|text| Flow::new().text(Role::Plain, &text).lines(0, style));
+    let lines =
+        [by_kind, once].map(|text| Paragraph::new().text(Role::Plain, &text).lines(0, style));
     lines.concat()
 }
 

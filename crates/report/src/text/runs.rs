@@ -1,8 +1,6 @@
 //! `runs`: one line per stored run.
 
-use crate::flow::Flow;
-use crate::style::{Role, Style};
-use crate::table::{Cell, Column, Table};
+use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable};
 use drivescope_model::TestStatus;
 
 /// What the list shows of a stored run.
@@ -31,7 +29,7 @@ pub struct RunRow {
 pub fn runs(rows: &[RunRow], style: Style) -> String {
     if rows.is_empty() {
         let text = "no runs stored yet; drivescope run . makes one";
-        return Flow::new().text(Role::Dim, text).lines(0, style);
+        return Paragraph::new().text(Role::Dim, text).lines(0, style);
     }
     let whole = table(rows, Columns { year: true, suite: true, drive: true });
     let narrower = [
@@ -55,8 +53,8 @@ struct Columns {
     drive: bool,
 }
 
-fn table(rows: &[RunRow], columns: Columns) -> Table {
-    let mut table = Table::new(
+fn table(rows: &[RunRow], columns: Columns) -> TextTable {
+    let mut table = TextTable::new(
         0,
         vec![
             Column::left(),
@@ -78,23 +76,23 @@ fn table(rows: &[RunRow], columns: Columns) -> Table {
         "target",
         "result",
     ];
-    table.row([vec![Cell::title("run")], heads.map(Cell::dim).to_vec()].concat());
+    table.row([vec![TextCell::title("run")], heads.map(TextCell::dim).to_vec()].concat());
     for row in rows {
         let result = match row.status {
-            TestStatus::Done => Cell::plain(&row.headline),
-            TestStatus::Skipped => Cell::dim("skipped"),
-            TestStatus::Failed => Cell::new(Role::Bad, "failed"),
-            TestStatus::Interrupted => Cell::new(Role::Warn, "interrupted"),
+            TestStatus::Done => TextCell::plain(&row.headline),
+            TestStatus::Skipped => TextCell::dim("skipped"),
+            TestStatus::Failed => TextCell::new(Role::Bad, "failed"),
+            TestStatus::Interrupted => TextCell::new(Role::Warn, "interrupted"),
         };
         let started = minute(&row.started_at);
         let of_year = of_year(&started);
         table.row(vec![
-            Cell::title(&row.id),
-            Cell::dim(if columns.year { &started } else { of_year }),
-            Cell::plain(if_wanted(columns.suite, &row.suite)),
-            Cell::plain(row.label.as_deref().unwrap_or_default()),
-            Cell::plain(if_wanted(columns.drive, row.drive.as_deref().unwrap_or("-"))),
-            Cell::plain(&row.target),
+            TextCell::title(&row.id),
+            TextCell::dim(if columns.year { &started } else { of_year }),
+            TextCell::plain(if_wanted(columns.suite, &row.suite)),
+            TextCell::plain(row.label.as_deref().unwrap_or_default()),
+            TextCell::plain(if_wanted(columns.drive, row.drive.as_deref().unwrap_or("-"))),
+            TextCell::plain(&row.target),
             result,
         ]);
     }

@@ -2,9 +2,7 @@
 
 use super::runs::minute;
 use super::{findings, header, price, test_result, verdicts_of};
-use crate::flow::{DOT, Flow};
-use crate::style::{Role, Style};
-use crate::width::{clean, shorten};
+use crate::terminal::{DOT, Paragraph, Role, Style, clean, sections, shorten};
 use drivescope_model::{Run, Secs, TestStatus};
 
 /// A run from header to verdict, as `drivescope show` prints it; `store` as for [`saved`].
@@ -15,24 +13,24 @@ pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
     let tests = run.tests.iter().map(|result| test_result(result, style));
     let next = closing(run, store, style);
     let rest = [findings(&run.findings, style), verdicts_of(run, style), price(run, style), next];
-    super::sections(std::iter::once(head).chain(tests).chain(rest))
+    sections(std::iter::once(head).chain(tests).chain(rest))
 }
 
 /// When, where and for how long.
 fn facts(run: &Run, style: Style) -> String {
-    let mut flow = Flow::new().item(Role::Dim, &format!("run {}", short(&run.id)), DOT);
+    let mut paragraph = Paragraph::new().item(Role::Dim, &format!("run {}", short(&run.id)), DOT);
     if let Some(label) = &run.label {
-        flow = flow.item(Role::Title, label, DOT);
+        paragraph = paragraph.item(Role::Title, label, DOT);
     }
-    flow = flow.item(Role::Dim, &minute(&run.started_at), DOT).item(
+    paragraph = paragraph.item(Role::Dim, &minute(&run.started_at), DOT).item(
         Role::Dim,
         &Secs(run.elapsed_s).to_string(),
         DOT,
     );
     if !run.host.name.is_empty() {
-        flow = flow.item(Role::Dim, &format!("on {}", run.host.name), DOT);
+        paragraph = paragraph.item(Role::Dim, &format!("on {}", run.host.name), DOT);
     }
-    flow.lines(0, style)
+    paragraph.lines(0, style)
 }
 
 /// A line about a run that did not come to its end.
@@ -45,13 +43,13 @@ fn ended(run: &Run, style: Style) -> String {
         TestStatus::Failed => (Role::Bad, "failed: what was measured until then is below"),
         TestStatus::Skipped => (Role::Dim, "skipped: nothing could run on this target"),
     };
-    Flow::new().text(role, text).lines(0, style)
+    Paragraph::new().text(role, text).lines(0, style)
 }
 
 /// What to do next with the run.
 fn closing(run: &Run, store: &str, style: Style) -> String {
     let (id, store) = (short(&run.id), clean(store));
-    Flow::new()
+    Paragraph::new()
         .command(Role::Dim, "run it again:", &format!("drivescope rerun {id}{store}"), DOT)
         .item(Role::Dim, "every number: show it with --json", DOT)
         .lines(0, style)
@@ -61,7 +59,7 @@ fn closing(run: &Run, store: &str, style: Style) -> String {
 /// that is to find it there is told besides, such as ` --store runs.db`.
 pub fn saved(id: &str, store: &str, style: Style) -> String {
     let (id, store) = (short(id), clean(store));
-    Flow::new()
+    Paragraph::new()
         .item(Role::Dim, &format!("saved as run {id}"), DOT)
         .command(Role::Dim, "show it:", &format!("drivescope show {id}{store}"), DOT)
         .lines(0, style)

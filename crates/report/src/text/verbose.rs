@@ -1,9 +1,7 @@
 //! `--verbose`: the machine, the tool's own cost, and every round of every phase.
 
 use super::header::drive_path;
-use crate::flow::Flow;
-use crate::style::{Role, Style};
-use crate::table::{Cell, Column, Table};
+use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections};
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::target::IoMode;
 use drivescope_model::{Bytes, PhaseRecord, Run, TestResult};
@@ -11,7 +9,7 @@ use drivescope_model::{Bytes, PhaseRecord, Run, TestResult};
 /// Machine, calibration, data path, checks, then the rounds of every test.
 pub fn verbose(run: &Run, style: Style) -> String {
     let fixed = [machine(run, style), cost(run, style), data_path(run, style), checks(run, style)];
-    super::sections(fixed.into_iter().chain(run.tests.iter().map(|test| limiters(test, style))))
+    sections(fixed.into_iter().chain(run.tests.iter().map(|test| limiters(test, style))))
 }
 
 /// Every round of a test's phases with what held it back.
@@ -22,7 +20,7 @@ pub fn limiters(result: &TestResult, style: Style) -> String {
     let mut layout = vec![Column::right(); 10];
     layout[0] = Column::left().flexible(12);
     layout[9] = Column::left();
-    let mut table = Table::new(0, layout);
+    let mut table = TextTable::new(0, layout);
     let any = |test: fn(&PhaseRecord) -> bool| result.phases.iter().any(test);
     let busy = any(|phase| phase.device_busy_pct.is_some());
     let warm = any(|phase| phase.temperature_c.is_some());
@@ -38,24 +36,26 @@ pub fn limiters(result: &TestResult, style: Style) -> String {
         if failed { "errors" } else { "" },
         "limited by",
     ];
-    table.row([vec![Cell::title(result.test.name())], heads.map(Cell::dim).to_vec()].concat());
+    table.row(
+        [vec![TextCell::title(result.test.name())], heads.map(TextCell::dim).to_vec()].concat(),
+    );
     for phase in &result.phases {
         let per_second = |n: u64| rounded(n as f64 / phase.elapsed_s);
         let errors = match phase.errors {
-            0 => Cell::blank(),
-            n => Cell::new(Role::Bad, whole(n)),
+            0 => TextCell::blank(),
+            n => TextCell::new(Role::Bad, whole(n)),
         };
         table.row(vec![
-            Cell::plain(&phase.cell),
-            Cell::plain(phase.round.to_string()),
-            Cell::plain(rounded(phase.bytes as f64 / 1e6 / phase.elapsed_s)),
-            Cell::plain(per_second(phase.ops)),
-            Cell::plain(rounded(phase.depth_mean)),
-            Cell::plain(one_decimal(phase.cpu_busiest_pct)),
-            Cell::plain(phase.device_busy_pct.map(one_decimal).unwrap_or_default()),
-            Cell::plain(phase.temperature_c.map(one_decimal).unwrap_or_default()),
+            TextCell::plain(&phase.cell),
+            TextCell::plain(phase.round.to_string()),
+            TextCell::plain(rounded(phase.bytes as f64 / 1e6 / phase.elapsed_s)),
+            TextCell::plain(per_second(phase.ops)),
+            TextCell::plain(rounded(phase.depth_mean)),
+            TextCell::plain(one_decimal(phase.cpu_busiest_pct)),
+            TextCell::plain(phase.device_busy_pct.map(one_decimal).unwrap_or_default()),
+            TextCell::plain(phase.temperature_c.map(one_decimal).unwrap_or_default()),
             errors,
-            Cell::plain(phase.limiter.name()),
+            TextCell::plain(phase.limiter.name()),
         ]);
     }
     table.render(style)
@@ -63,11 +63,11 @@ pub fn limiters(result: &TestResult, style: Style) -> String {
 
 /// A table of names and values under a heading.
 fn facts(title: &str, facts: &[(&str, String)], style: Style) -> String {
-    let mut out = Flow::new().lead(Role::Title, title).lines(0, style);
+    let mut out = Paragraph::new().lead(Role::Title, title).lines(0, style);
     let room = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
-        let flow = Flow::new().lead(Role::Dim, &format!("  {name:<room$}  "));
-        out.push_str(&flow.text(Role::Plain, value).lines(room + 4, style));
+        let paragraph = Paragraph::new().lead(Role::Dim, &format!("  {name:<room$}  "));
+        out.push_str(&paragraph.text(Role::Plain, value).lines(room + 4, style));
     }
     out
 }
@@ -142,15 +142,15 @@ fn checks(run: &Run, style: Style) -> String {
     if run.gate.is_empty() {
         return String::new();
     }
-    let mut out = Flow::new().lead(Role::Title, "checked before use").lines(0, style);
+    let mut out = Paragraph::new().lead(Role::Title, "checked before use").lines(0, style);
     for check in &run.gate {
         let (role, word) = if check.passed { (Role::Good, "ok") } else { (Role::Bad, "no") };
-        let flow = Flow::new()
+        let paragraph = Paragraph::new()
             .lead(role, &format!("  {word}  "))
             .text(Role::Plain, &check.check)
             .text(Role::Dim, if check.evidence.is_empty() { "" } else { "-" })
             .text(Role::Dim, &check.evidence);
-        out.push_str(&flow.lines(6, style));
+        out.push_str(&paragraph.lines(6, style));
     }
     out
 }

@@ -1,8 +1,6 @@
 //! Verdicts: dots, the use, and the reason, the best first.
 
-use crate::flow::Flow;
-use crate::style::{Role, Style};
-use crate::width::{clean, shorten, width};
+use crate::terminal::{Paragraph, Role, Style, clean, shorten, width};
 use drivescope_model::document::{Run, TestStatus, Verdict};
 
 /// Between the sentences of a reason.
@@ -28,7 +26,7 @@ pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
     if verdicts.len() > 1 && verdicts.iter().all(same) {
         return for_all(first, style);
     }
-    let mut out = Flow::new().lead(Role::Title, "verdict").lines(0, style);
+    let mut out = Paragraph::new().lead(Role::Title, "verdict").lines(0, style);
     let shared = shared_ending(verdicts);
     let names: Vec<String> =
         verdicts.iter().map(|v| shorten(&clean(&v.suits), NAME_MAX).into_owned()).collect();
@@ -45,30 +43,32 @@ pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
         let (role, dots) = dots(verdict.points);
         let because = if verdict.points.is_some() { because } else { not_judged(&because) };
         let padding = " ".repeat(name_width - width(&names[i]));
-        let flow = Flow::new()
+        let paragraph = Paragraph::new()
             .lead(Role::Plain, &format!("  {}{padding}  ", names[i]))
             .lead(role, dots)
             .lead(Role::Plain, "  ")
             .text(if verdict.points.is_some() { Role::Plain } else { Role::Dim }, &because);
-        out.push_str(&flow.lines(name_width + 9, style));
+        out.push_str(&paragraph.lines(name_width + 9, style));
     }
     if !shared.is_empty() {
         let text = format!("{}.", shared.join(SENTENCE));
-        out.push_str(&Flow::new().lead(Role::Dim, "  ").text(Role::Dim, &text).lines(2, style));
+        out.push_str(
+            &Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, &text).lines(2, style),
+        );
     }
     out
 }
 
 /// One line for a reason that decides every use.
 fn for_all(verdict: &Verdict, style: Style) -> String {
-    let flow = Flow::new().lead(Role::Title, "verdict").lead(Role::Plain, "  ");
-    let flow = if verdict.points.is_some() {
+    let paragraph = Paragraph::new().lead(Role::Title, "verdict").lead(Role::Plain, "  ");
+    let paragraph = if verdict.points.is_some() {
         let (role, dots) = dots(verdict.points);
-        flow.item(role, dots, " ").text(Role::Plain, "for every use:")
+        paragraph.item(role, dots, " ").text(Role::Plain, "for every use:")
     } else {
-        flow.text(Role::Dim, "not judged:")
+        paragraph.text(Role::Dim, "not judged:")
     };
-    flow.text(Role::Plain, &verdict.because).lines(9, style)
+    paragraph.text(Role::Plain, &verdict.because).lines(9, style)
 }
 
 fn not_judged(because: &str) -> String {

@@ -51,7 +51,7 @@ fn odd_drives() -> [Drive; 6] {
 fn drives_with_partitions_and_things_that_are_no_drives() {
     let drives: Vec<Drive> =
         [hard_disk_drive(), nvme_drive()].into_iter().chain(odd_drives()).collect();
-    insta::assert_snapshot!(text::list(&drives, PLAIN), @r"
+    insta::assert_snapshot!(text::drive_list(&drives, PLAIN), @r"
     sda  WD40EFRX-68N32N0 · hard disk · 4.00 TB · SATA 6.0 Gb/s
         serial WD-WCC7K0XXXXXX · firmware 82.00A82
         5400 rpm · 512/4096 B sectors · cache write back · scheduler mq-deadline
@@ -88,7 +88,7 @@ fn drives_with_partitions_and_things_that_are_no_drives() {
 
     sr0  optical drive · no medium
     ");
-    assert_eq!(text::list(&[], PLAIN), "no drives found\n");
+    assert_eq!(text::drive_list(&[], PLAIN), "no drives found\n");
 }
 
 #[test]
@@ -194,14 +194,14 @@ fn suites_and_tests() {
             "SEQ1M Q1T1 and RND4K Q1T1 as CrystalDiskMark 9 runs them".to_string(),
         ),
     ];
-    insta::assert_snapshot!(text::suites(&suites, crate::WIDTH, PLAIN), @r"
+    insta::assert_snapshot!(text::name_list(&suites, crate::WIDTH, PLAIN), @r"
     quick                      about a minute: transfers, latency, surface, tiny
                                writes
     crystaldiskmark-realworld  SEQ1M Q1T1 and RND4K Q1T1 as CrystalDiskMark 9 runs
                                them
     ");
     let tests = TestKind::ALL.map(|test| (test.name(), test.question()));
-    insta::assert_snapshot!(text::tests(&tests, crate::WIDTH, PLAIN), @r"
+    insta::assert_snapshot!(text::name_list(&tests, crate::WIDTH, PLAIN), @r"
     transfer     how fast are large and small transfers, at which depth
     latency      how long does one small request take, by span and by load
     surface      how do speed and access time vary over the drive

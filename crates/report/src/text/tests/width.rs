@@ -171,10 +171,10 @@ fn outputs(run: &Run, source: &mut Source) -> Vec<String> {
         text::verbose(run, COLOUR),
         text::plan(&run.plan, &run.target, COLOUR),
         text::dry_run(&run.plan, &run.target, COLOUR),
-        text::list(&[drive], COLOUR),
+        text::drive_list(&[drive], COLOUR),
         text::runs(&[row], COLOUR),
         text::saved(&run.id, " --store runs.db", COLOUR),
-        text::suites(&[(source.text(), source.text())], WIDTH, COLOUR),
+        text::name_list(&[(source.text(), source.text())], WIDTH, COLOUR),
     ]
 }
 

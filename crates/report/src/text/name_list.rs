@@ -1,8 +1,6 @@
 //! `suites`, `tests` and `sim list`: names with one line each, or more where the terminal is narrow.
 
-use crate::flow::Flow;
-use crate::style::{Role, Style};
-use crate::width::{clean, shorten, width};
+use crate::terminal::{Paragraph, Role, Style, clean, shorten, width};
 
 /// Room for a name.
 const NAME_MAX: usize = 32;
@@ -14,38 +12,30 @@ const BELOW: usize = 4;
 /// No terminal in use is narrower; one that says so gets lines of this width.
 const COLUMNS_MIN: usize = 20;
 
-/// Names and a summary of each, in lines of at most `columns`.
-pub fn suites(pairs: &[(String, String)], columns: usize, style: Style) -> String {
-    let pairs = pairs.iter().map(|(name, summary)| (name.as_str(), summary.as_str()));
-    catalogue(pairs, columns, style)
-}
-
-/// The tests: name of each and the question it answers, in lines of at most `columns`.
-pub fn tests(pairs: &[(&str, &str)], columns: usize, style: Style) -> String {
-    catalogue(pairs.iter().copied(), columns, style)
-}
-
-fn catalogue<'a>(
-    pairs: impl Iterator<Item = (&'a str, &'a str)>,
+/// Names (of suites, tests, models) and a summary of each, in lines of at most `columns`.
+pub fn name_list(
+    pairs: &[(impl AsRef<str>, impl AsRef<str>)],
     columns: usize,
     style: Style,
 ) -> String {
     let columns = columns.max(COLUMNS_MIN);
     let name_max = NAME_MAX.min(columns);
+    let name = |name: &str| shorten(&clean(name), name_max).into_owned();
     let pairs: Vec<(String, &str)> =
-        pairs.map(|(name, about)| (shorten(&clean(name), name_max).into_owned(), about)).collect();
+        pairs.iter().map(|(n, about)| (name(n.as_ref()), about.as_ref())).collect();
     let room = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;
     let beside = columns >= room + ABOUT_MIN;
     let mut out = String::new();
     for (name, about) in &pairs {
-        let flow = Flow::new().lead(Role::Title, name);
+        let paragraph = Paragraph::new().lead(Role::Title, name);
         if beside {
             let padding = " ".repeat(room - width(name));
-            let flow = flow.lead(Role::Plain, &padding).text(Role::Plain, about);
-            out.push_str(&flow.lines_within(columns, room, style));
+            let paragraph = paragraph.lead(Role::Plain, &padding).text(Role::Plain, about);
+            out.push_str(&paragraph.lines_within(columns, room, style));
         } else {
-            let below = Flow::new().lead(Role::Plain, &" ".repeat(BELOW)).text(Role::Plain, about);
-            out.push_str(&flow.lines_within(columns, 0, style));
+            let below =
+                Paragraph::new().lead(Role::Plain, &" ".repeat(BELOW)).text(Role::Plain, about);
+            out.push_str(&paragraph.lines_within(columns, 0, style));
             out.push_str(&below.lines_within(columns, BELOW, style));
         }
     }
@@ -53,7 +43,7 @@ fn catalogue<'a>(
 }
 
 #[cfg(test)]
-mod catalogue_tests {
+mod tests {
     use super::*;
 
     #[test]
@@ -61,7 +51,7 @@ mod catalogue_tests {
         let about = "WD Caviar Green 2 TB (2010), 3.5-inch, 4096-byte sectors reported as 512";
         let pairs = [("wd20ears".to_string(), about.to_string())];
         for columns in [80, 60, 40, 30, 20, 3] {
-            let text = suites(&pairs, columns, Style::default());
+            let text = name_list(&pairs, columns, Style::default());
             let widest = columns.max(COLUMNS_MIN);
             assert!(text.lines().all(|line| width(line) <= widest), "{columns}: {text}");
             let words: Vec<&str> = text.split_whitespace().skip(1).collect();

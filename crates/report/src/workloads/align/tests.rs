@@ -1,8 +1,8 @@
 //! What `align` prints.
 
-use super::super::test_result;
-use crate::style::Style;
+use crate::terminal::Style;
 use crate::testing::{metric, result};
+use crate::text::test_result;
 use drivescope_model::{Metric, TestKind};
 
 const PLAIN: Style = Style { colour: false };

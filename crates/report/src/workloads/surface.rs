@@ -1,24 +1,36 @@
 //! `surface`: rates in a table and drawn over the position, then access times.
 
-use super::metrics::{Figure, find, headed, transpose};
-use super::profile::{COLUMNS, profile};
-use crate::flow::{DOT, Flow};
-use crate::style::{Role, Style};
-use crate::table::{Cell, Column, Table};
-use crate::width::shorten;
+use super::WorkloadReport;
+use super::rates::{rate_table, wide_table};
+use crate::criteria::{Criterion, Evidence};
+use crate::terminal::{
+    CHART_COLUMNS, DOT, Figure, Paragraph, Role, Style, TextCell, block_chart, find, headed,
+    sections, shorten,
+};
 use drivescope_model::number::rounded;
-use drivescope_model::{Bytes, Metric, TestResult};
+use drivescope_model::{Bytes, Metric, TestKind, TestResult};
 
 /// Groups of seek distances, by their ends in percent of the whole span.
 const DISTANCES_PCT: [f64; 5] = [0.0, 10.0, 33.0, 67.0, 100.0];
 
-pub(super) fn table(result: &TestResult, style: Style) -> String {
+const EVIDENCE: &[Evidence] = &[
+    Evidence::of_reads(Criterion::SequentialReads, "surface.read.mean_mb_s"),
+    Evidence::of_reads(Criterion::ReadsAtEnd, "surface.read.end_mb_s"),
+];
+
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    extremes: "min and max",
+    evidence: EVIDENCE,
+    ..WorkloadReport::new(TestKind::Surface, table)
+};
+
+fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {
         return String::new();
     }
-    let parts = [rate_table(result, style), drawing(result, "read", style)];
+    let parts = [read_and_write_rates(result, style), drawing(result, "read", style)];
     let written = drawing(result, "write", style);
-    super::sections(parts.into_iter().chain([written, access_table(result, style)]))
+    sections(parts.into_iter().chain([written, access_table(result, style)]))
 }
 
 /// The rates of a direction over the position; nothing if there are none.
@@ -26,30 +38,17 @@ fn drawing(result: &TestResult, direction: &str, style: Style) -> String {
     let points = points(result, &format!("surface.{direction}.mb_s"));
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
     let end = points.last().map_or(0.0, |(x, _)| *x);
-    let drawing = profile(&rates, [&position(0.0), &shorten(&position(end), COLUMNS)], style);
+    let drawing =
+        block_chart(&rates, [&position(0.0), &shorten(&position(end), CHART_COLUMNS)], style);
     drawing + &remarks(result, direction, &points, style)
 }
 
-fn rate_table(result: &TestResult, style: Style) -> String {
+fn read_and_write_rates(result: &TestResult, style: Style) -> String {
     let is_written = find(result, "write", "mean_mb_s").is_some();
-    let rows: &[(&str, &str)] = match is_written {
-        true => &[("read", "read, MB/s"), ("write", "write, MB/s")],
-        false => &[("read", "rate, MB/s")],
-    };
-    let names = rows.iter().map(|(_, name)| Cell::plain(*name));
-    let mut columns = vec![std::iter::once(Cell::title("surface")).chain(names).collect()];
-    for head in ["start", "end", "min", "mean", "max"] {
-        let figure = |(direction, _): &(&str, &str)| {
-            let metric = find(result, direction, &format!("{head}_mb_s"));
-            // The mean is the headline; the others are single places, where a spread says little.
-            match head {
-                "mean" => Figure::with_interval(metric),
-                _ => Figure::of(metric, rounded),
-            }
-        };
-        columns.push(headed(head, &rows.iter().map(figure).collect::<Vec<_>>()));
+    match is_written {
+        true => rate_table(result, &[("read", "read, MB/s"), ("write", "write, MB/s")], style),
+        false => rate_table(result, &[("read", "rate, MB/s")], style),
     }
-    rendered(columns, 0, style)
 }
 
 /// Access times over the whole span, then by the distance of the seek before them.
@@ -57,7 +56,7 @@ fn access_table(result: &TestResult, style: Style) -> String {
     if !result.metrics.iter().any(|metric| metric.key.starts_with("surface.access.")) {
         return String::new();
     }
-    let mut columns = vec![vec![Cell::blank(), Cell::plain("access, ms")]];
+    let mut columns = vec![vec![TextCell::blank(), TextCell::plain("access, ms")]];
     for head in ["min", "mean", "max"] {
         let metric = find(result, "access", &format!("access_{head}_ms"));
         columns.push(headed(head, &[Figure::of(metric, rounded)]));
@@ -72,21 +71,7 @@ fn access_table(result: &TestResult, style: Style) -> String {
         columns.push(headed(&head, &[Figure::of(like_mean.as_ref(), rounded)]));
         first = false;
     }
-    rendered(columns, whole, style)
-}
-
-/// Columns as a table; the one at `apart` stands a little away from those before it.
-fn rendered(columns: Vec<Vec<Cell>>, apart: usize, style: Style) -> String {
-    let mut layout = vec![Column::right().gap(3); columns.len()];
-    layout[0] = Column::left();
-    if let Some(column) = layout.get_mut(apart).filter(|_| apart > 0) {
-        *column = Column::right().gap(5);
-    }
-    let mut table = Table::new(0, layout);
-    for row in transpose(columns) {
-        table.row(row);
-    }
-    table.render(style)
+    wide_table(columns, Some(whole), style)
 }
 
 /// All points of a series, its rounds together, by position.
@@ -117,12 +102,12 @@ fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: S
     // The table's least is of single samples: a place is as slow as it is in most rounds.
     let of = if rounds > 1 { ", median of its rounds" } else { "" };
     let slowest = format!("{which} {} MB/s at {}{of}", rounded(*rate), position(*x));
-    let mut flow = Flow::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest, DOT);
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest, DOT);
     if let Some(mean) = find(result, direction, "sample_mean_mb_s") {
         let text = format!("arithmetic mean {} MB/s (above: bytes by time)", rounded(mean.value));
-        flow = flow.item(Role::Dim, &text, DOT);
+        paragraph = paragraph.item(Role::Dim, &text, DOT);
     }
-    flow.lines(2, style)
+    paragraph.lines(2, style)
 }
 
 /// Median access time of each group of seek distances that holds any: from and to in percent, ms.

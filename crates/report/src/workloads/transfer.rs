@@ -1,23 +1,41 @@
 //! `transfer`: one row per shape, one group of columns per direction; rates first, then times.
 
-use super::metrics::{Figure, cells, find, headed, transpose};
-use crate::style::Style;
-use crate::table::{Cell, Column, Table};
-use crate::width::WIDTH;
-use drivescope_model::{Mix, Order, Shape, TestResult};
+use super::WorkloadReport;
+use crate::criteria::{Criterion, Evidence};
+use crate::terminal::{
+    Column, Figure, Style, TextCell, TextTable, WIDTH, cells, find, headed, sections,
+};
+use drivescope_model::{Mix, Order, Shape, TestKind, TestResult};
+
+const EVIDENCE: &[Evidence] = &[
+    Evidence::of_reads(Criterion::RandomReadsQ1, "transfer.rnd4k_q1t1.read.iops"),
+    Evidence::of_reads(Criterion::RandomReadsDeep, "transfer.rnd4k_q32t1.read.iops"),
+    Evidence::of_reads(Criterion::RandomReadsDeep, "transfer.rnd4k_q32t16.read.iops"),
+    Evidence::of_reads(Criterion::RandomReadP99, "transfer.rnd4k_q1t1.read.lat_p99_us"),
+    Evidence::of_writes(Criterion::RandomWritesQ1, "transfer.rnd4k_q1t1.write.iops"),
+    Evidence::of_writes(Criterion::RandomWrites, "transfer.rnd4k_q32t1.write.iops"),
+    Evidence::of_writes(Criterion::RandomWrites, "transfer.rnd4k_q32t16.write.iops"),
+    Evidence::of_writes(Criterion::RandomWrites, "transfer.rnd4k_q1t1.write.iops"),
+    Evidence::of_reads(Criterion::SequentialReads, "transfer.seq1m_q1t1.read.mb_s"),
+    Evidence::of_reads(Criterion::SequentialReads, "transfer.seq1m_q8t1.read.mb_s"),
+    Evidence::of_reads(Criterion::SequentialReads, "transfer.seq128k_q32t1.read.mb_s"),
+    Evidence::of_writes(Criterion::SequentialWrites, "transfer.seq1m_q1t1.write.mb_s"),
+    Evidence::of_writes(Criterion::SequentialWrites, "transfer.seq1m_q8t1.write.mb_s"),
+    Evidence::of_writes(Criterion::SequentialWrites, "transfer.seq128k_q32t1.write.mb_s"),
+];
 
 /// Spaces between the groups of columns.
 const GROUP_GAP: usize = 3;
 
 /// A row: the name of a shape and what it parses to, when it does.
-struct Row<'a> {
+struct ShapeRow<'a> {
     name: &'a str,
     shape: Option<Shape>,
 }
 
-impl Row<'_> {
+impl ShapeRow<'_> {
     /// `seq 1 MiB` and `Q8T1`.
-    fn label(&self) -> [Cell; 2] {
+    fn label(&self) -> [TextCell; 2] {
         match self.shape {
             Some(shape) => {
                 let order = match shape.order {
@@ -25,23 +43,31 @@ impl Row<'_> {
                     Order::Rnd => "rnd",
                 };
                 [
-                    Cell::plain(format!("{order} {}", shape.block.binary())),
-                    Cell::plain(format!("Q{}T{}", shape.depth, shape.threads)),
+                    TextCell::plain(format!("{order} {}", shape.block.binary())),
+                    TextCell::plain(format!("Q{}T{}", shape.depth, shape.threads)),
                 ]
             }
-            None => [Cell::plain(self.name), Cell::blank()],
+            None => [TextCell::plain(self.name), TextCell::blank()],
         }
     }
 }
 
-pub(super) fn table(result: &TestResult, style: Style) -> String {
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    extremes: "max",
+    reads_for_a_time: true,
+    writes_for_a_time: true,
+    evidence: EVIDENCE,
+    ..WorkloadReport::new(TestKind::Transfer, table)
+};
+
+fn table(result: &TestResult, style: Style) -> String {
     let cells = cells(result);
-    let mut rows: Vec<Row<'_>> = Vec::new();
+    let mut rows: Vec<ShapeRow<'_>> = Vec::new();
     let mut mixes: Vec<&str> = Vec::new();
     for cell in &cells {
         let (name, mix) = cell.split_once('.').unwrap_or((cell, ""));
         if !rows.iter().any(|row| row.name == name) {
-            rows.push(Row { name, shape: name.parse().ok() });
+            rows.push(ShapeRow { name, shape: name.parse().ok() });
         }
         if !mixes.contains(&mix) {
             mixes.push(mix);
@@ -68,17 +94,17 @@ fn rank(mix: &str) -> u8 {
 }
 
 /// As many directions beside each other as fit, the others below.
-fn fitting(mixes: &[&str], style: Style, table: impl Fn(&[&str]) -> Table) -> String {
+fn fitting(mixes: &[&str], style: Style, table: impl Fn(&[&str]) -> TextTable) -> String {
     let tables_of = |size: usize| mixes.chunks(size).map(&table).collect::<Vec<_>>();
     let beside = (1..=mixes.len())
         .rev()
         .map(tables_of)
         .find(|tables| tables.iter().all(|table| table.natural_width() <= WIDTH))
         .unwrap_or_else(|| tables_of(1));
-    super::sections(beside.iter().map(|table| table.render(style)))
+    sections(beside.iter().map(|table| table.render(style)))
 }
 
-fn rates(result: &TestResult, rows: &[Row<'_>], mixes: &[&str]) -> Table {
+fn rates(result: &TestResult, rows: &[ShapeRow<'_>], mixes: &[&str]) -> TextTable {
     group(
         result,
         "transfer",
@@ -100,7 +126,7 @@ fn rates(result: &TestResult, rows: &[Row<'_>], mixes: &[&str]) -> Table {
     )
 }
 
-fn times(result: &TestResult, rows: &[Row<'_>], mixes: &[&str]) -> Table {
+fn times(result: &TestResult, rows: &[ShapeRow<'_>], mixes: &[&str]) -> TextTable {
     group(
         result,
         "response",
@@ -119,14 +145,14 @@ fn times(result: &TestResult, rows: &[Row<'_>], mixes: &[&str]) -> Table {
 fn group(
     result: &TestResult,
     title: &str,
-    rows: &[Row<'_>],
+    rows: &[ShapeRow<'_>],
     mixes: &[&str],
     figures: impl Fn(&str, Option<Shape>) -> Vec<Figure>,
     heads: &[&str],
-) -> Table {
+) -> TextTable {
     let known = cells(result);
     let mut layout = vec![Column::left().flexible(12), Column::right()];
-    let [mut names, mut queues] = [vec![Cell::title(title)], vec![Cell::blank()]];
+    let [mut names, mut queues] = [vec![TextCell::title(title)], vec![TextCell::blank()]];
     for row in rows {
         let [name, queue] = row.label();
         names.push(name);
@@ -156,9 +182,5 @@ fn group(
             layout.push(Column::right().gap(if i == 0 { GROUP_GAP } else { 2 }));
         }
     }
-    let mut table = Table::new(0, layout);
-    for row in transpose(columns) {
-        table.row(row);
-    }
-    table
+    TextTable::of_columns(layout, columns)
 }

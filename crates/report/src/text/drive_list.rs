@@ -1,9 +1,9 @@
 //! `list`: every drive as a block of a few lines.
 
-use crate::flow::{DOT, Flow};
-use crate::style::{Role, Style};
-use crate::table::{Cell, Column, Table};
-use crate::width::{WIDTH, clean, shorten, width};
+use crate::terminal::{
+    Column, DOT, Paragraph, Role, Style, TextCell, TextTable, WIDTH, clean, sections, shorten,
+    width,
+};
 use drivescope_model::Bytes;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::number::{one_decimal, whole};
@@ -12,11 +12,11 @@ use drivescope_model::number::{one_decimal, whole};
 const INDENT: usize = 4;
 
 /// Every drive, with a blank line between two of them.
-pub fn list(drives: &[Drive], style: Style) -> String {
+pub fn drive_list(drives: &[Drive], style: Style) -> String {
     if drives.is_empty() {
-        return Flow::new().text(Role::Dim, "no drives found").lines(0, style);
+        return Paragraph::new().text(Role::Dim, "no drives found").lines(0, style);
     }
-    super::sections(drives.iter().map(|drive| block(drive, style)))
+    sections(drives.iter().map(|drive| block(drive, style)))
 }
 
 fn block(drive: &Drive, style: Style) -> String {
@@ -32,33 +32,33 @@ fn block(drive: &Drive, style: Style) -> String {
 /// Name and model, then what it is, how large and how it is attached.
 fn first_line(drive: &Drive, style: Style) -> String {
     let name = shorten(&clean(&drive.name), 24).into_owned();
-    let mut flow = Flow::new().lead(Role::Title, &name).lead(Role::Plain, "  ");
+    let mut paragraph = Paragraph::new().lead(Role::Title, &name).lead(Role::Plain, "  ");
     let model = drive.model.as_deref().map(|model| clean(model.trim()).into_owned());
     if let Some(model) = model.filter(|model| !model.is_empty()) {
         let model = shorten(&model, WIDTH - width(&name) - 2).into_owned();
-        flow = flow.item(Role::Plain, &model, DOT);
+        paragraph = paragraph.item(Role::Plain, &model, DOT);
     }
-    flow = flow.item(Role::Plain, &kind(drive), DOT);
+    paragraph = paragraph.item(Role::Plain, &kind(drive), DOT);
     if drive.capacity_bytes > 0 {
-        flow = flow.item(Role::Plain, &Bytes(drive.capacity_bytes).to_string(), DOT);
+        paragraph = paragraph.item(Role::Plain, &Bytes(drive.capacity_bytes).to_string(), DOT);
     } else {
-        flow = flow.item(Role::Dim, "no medium", DOT);
+        paragraph = paragraph.item(Role::Dim, "no medium", DOT);
     }
     if let Some(link) = link_name(drive) {
-        flow = flow.item(Role::Plain, &link, DOT);
+        paragraph = paragraph.item(Role::Plain, &link, DOT);
     }
     if let Some(possible) = drive.link.as_ref().and_then(|link| link.possible.as_deref()) {
-        flow = flow.item(Role::Warn, &format!("both ends support {possible}"), DOT);
+        paragraph = paragraph.item(Role::Warn, &format!("both ends support {possible}"), DOT);
     }
-    flow.lines(INDENT, style)
+    paragraph.lines(INDENT, style)
 }
 
 fn fact_line(facts: &[String], style: Style) -> String {
-    let mut flow = Flow::new().lead(Role::Plain, &" ".repeat(INDENT));
+    let mut paragraph = Paragraph::new().lead(Role::Plain, &" ".repeat(INDENT));
     for fact in facts {
-        flow = flow.item(Role::Dim, fact, DOT);
+        paragraph = paragraph.item(Role::Dim, fact, DOT);
     }
-    if flow.has_words() { flow.lines(INDENT, style) } else { String::new() }
+    if paragraph.has_words() { paragraph.lines(INDENT, style) } else { String::new() }
 }
 
 fn identity(drive: &Drive) -> Vec<String> {
@@ -108,30 +108,30 @@ fn layout(drive: &Drive) -> Vec<String> {
 
 fn health(drive: &Drive, style: Style) -> String {
     let health = &drive.health;
-    let mut flow = Flow::new().lead(Role::Plain, &" ".repeat(INDENT));
+    let mut paragraph = Paragraph::new().lead(Role::Plain, &" ".repeat(INDENT));
     match health.passed {
-        Some(true) => flow = flow.item(Role::Good, "SMART passed", DOT),
-        Some(false) => flow = flow.item(Role::Bad, "SMART FAILED", DOT),
+        Some(true) => paragraph = paragraph.item(Role::Good, "SMART passed", DOT),
+        Some(false) => paragraph = paragraph.item(Role::Bad, "SMART FAILED", DOT),
         None => {}
     }
     match health.bad_sectors {
         Some(0) | None => {}
-        Some(n) => flow = flow.item(Role::Bad, &format!("{} bad sectors", whole(n)), DOT),
+        Some(n) => paragraph = paragraph.item(Role::Bad, &format!("{} bad sectors", whole(n)), DOT),
     }
     if let Some(celsius) = drive.temperature_c {
-        flow = flow.item(Role::Dim, &format!("{} °C", one_decimal(celsius)), DOT);
+        paragraph = paragraph.item(Role::Dim, &format!("{} °C", one_decimal(celsius)), DOT);
     }
     if let Some(hours) = health.power_on_hours {
-        flow = flow.item(Role::Dim, &format!("{} h powered on", whole(hours)), DOT);
+        paragraph = paragraph.item(Role::Dim, &format!("{} h powered on", whole(hours)), DOT);
     }
     if let Some(wear) = health.wear_pct {
         let role = if wear >= 100 { Role::Warn } else { Role::Dim };
-        flow = flow.item(role, &format!("{} % of rated wear", whole(wear)), DOT);
+        paragraph = paragraph.item(role, &format!("{} % of rated wear", whole(wear)), DOT);
     }
     if let Some(note) = &health.note {
-        flow = flow.text(Role::Dim, note);
+        paragraph = paragraph.text(Role::Dim, note);
     }
-    if flow.has_words() { flow.lines(INDENT, style) } else { String::new() }
+    if paragraph.has_words() { paragraph.lines(INDENT, style) } else { String::new() }
 }
 
 /// Partitions with their alignment, or what the whole device holds.
@@ -142,7 +142,7 @@ fn contents(drive: &Drive, style: Style) -> String {
         facts.extend((!drive.mounts.is_empty()).then(|| format!("on {}", drive.mounts.join(", "))));
         return fact_line(&facts, style);
     }
-    let mut table = Table::new(
+    let mut table = TextTable::new(
         INDENT,
         vec![
             Column::left().flexible(8),
@@ -155,16 +155,16 @@ fn contents(drive: &Drive, style: Style) -> String {
     );
     for partition in &drive.partitions {
         let alignment = match partition.misaligned_bytes {
-            0 => Cell::dim("aligned"),
-            off => Cell::new(Role::Warn, format!("misaligned by {} B", whole(off))),
+            0 => TextCell::dim("aligned"),
+            off => TextCell::new(Role::Warn, format!("misaligned by {} B", whole(off))),
         };
         table.row(vec![
-            Cell::plain(&partition.name),
-            Cell::plain(Bytes(partition.size_bytes).to_string()),
-            Cell::dim(format!("at {}", start(partition.start_bytes))),
+            TextCell::plain(&partition.name),
+            TextCell::plain(Bytes(partition.size_bytes).to_string()),
+            TextCell::dim(format!("at {}", start(partition.start_bytes))),
             alignment,
-            Cell::plain(partition.content.as_deref().unwrap_or_default()),
-            Cell::plain(partition.mounts.join(", ")),
+            TextCell::plain(partition.content.as_deref().unwrap_or_default()),
+            TextCell::plain(partition.mounts.join(", ")),
         ]);
     }
     table.render(style)

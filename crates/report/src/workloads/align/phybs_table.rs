@@ -11,7 +11,7 @@ const HEADER: &str = "   count    size  offset    step        msec     tps    kB
 pub fn phybs_table(run: &Run) -> Option<String> {
     let total = run.plan.suite.align.total.0;
     let results = run.tests.iter().filter(|result| result.test == TestKind::Align);
-    let passes: Vec<Pass> = results.flat_map(passes).collect();
+    let passes: Vec<PhybsPass> = results.flat_map(passes).collect();
     if passes.is_empty() {
         return None;
     }
@@ -27,24 +27,24 @@ pub fn phybs_table(run: &Run) -> Option<String> {
     Some(out)
 }
 
-struct Pass {
+struct PhybsPass {
     size: u64,
     offset: u64,
     usec: u64,
 }
 
 /// The passes in the order in which they ran.
-fn passes(result: &TestResult) -> impl Iterator<Item = Pass> + '_ {
+fn passes(result: &TestResult) -> impl Iterator<Item = PhybsPass> + '_ {
     result.metrics.iter().filter_map(|metric| {
         let cell = metric.key.strip_prefix("align.pass")?.strip_suffix(".pass_ms")?;
         let (size, offset) = cell.split_once("_at_")?;
         let size = size.parse::<Bytes>().ok()?.0;
         let usec = (metric.value * 1e3).round().max(1.0) as u64;
-        Some(Pass { size, offset: offset.parse().ok()?, usec })
+        Some(PhybsPass { size, offset: offset.parse().ok()?, usec })
     })
 }
 
-impl Pass {
+impl PhybsPass {
     /// Widths of phybs: 8 for each column, two spaces and 10 for the time.
     fn line(&self, total: u64) -> String {
         let Self { size, offset, usec } = *self;
@@ -68,13 +68,13 @@ mod tests {
             (0, 19_503_000, "   32768    4096       0   16384       19503    1680    6720\n"),
             (512, 1_216_537_000, "   32768    4096     512   16384     1216537      26     107\n"),
         ] {
-            assert_eq!(Pass { size: 4096, offset, usec }.line(128 << 20), line);
+            assert_eq!(PhybsPass { size: 4096, offset, usec }.line(128 << 20), line);
         }
     }
 
     #[test]
     fn the_header_stands_above_its_columns() {
-        let line = Pass { size: 4096, offset: 0, usec: 1 << 20 }.line(128 << 20);
+        let line = PhybsPass { size: 4096, offset: 0, usec: 1 << 20 }.line(128 << 20);
         assert_eq!(HEADER.len(), line.len());
     }
 }

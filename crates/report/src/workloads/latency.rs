@@ -1,14 +1,31 @@
 //! `latency`: one row per span at depth 1 and per open loop.
 
-use super::metrics::{Figure, cells, find, headed, transpose};
-use crate::flow::Flow;
-use crate::style::{Role, Style};
-use crate::table::{Cell, Column, Table};
-use crate::width::WIDTH;
+use super::WorkloadReport;
+use crate::criteria::{Criterion, Evidence};
+use crate::terminal::{
+    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, WIDTH, cells, find, headed,
+};
 use drivescope_model::number::rounded;
-use drivescope_model::{Bytes, Metric, TestResult};
+use drivescope_model::{Bytes, Metric, TestKind, TestResult};
 
-pub(super) fn table(result: &TestResult, style: Style) -> String {
+/// The request whose latency the criteria mean.
+const SMALL_REQUEST: Bytes = Bytes::kib(4);
+
+const EVIDENCE: &[Evidence] = &[
+    Evidence::of_reads(Criterion::RandomReadsQ1, "latency.span100.iops"),
+    // Latency is what this workload is about.
+    Evidence::of_reads(Criterion::RandomReadP99, "latency.span100.lat_p99_us").preferred(),
+];
+
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    extremes: "max",
+    reads_for_a_time: true,
+    evidence: EVIDENCE,
+    measures_criteria: |suite| suite.latency.block == SMALL_REQUEST,
+    ..WorkloadReport::new(TestKind::Latency, table)
+};
+
+fn table(result: &TestResult, style: Style) -> String {
     let cells = cells(result);
     if cells.is_empty() {
         return String::new();
@@ -16,8 +33,8 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
     let figures = |quantity: &str, figure: fn(Option<&Metric>) -> Figure| {
         cells.iter().map(|cell| figure(find(result, cell, quantity))).collect::<Vec<_>>()
     };
-    let mut names = vec![Cell::title("latency")];
-    names.extend(cells.iter().map(|cell| Cell::plain(label(cell, span_of(result, cell)))));
+    let mut names = vec![TextCell::title("latency")];
+    names.extend(cells.iter().map(|cell| TextCell::plain(label(cell, span_of(result, cell)))));
     let asked: Vec<Figure> = cells
         .iter()
         .map(|cell| match find(result, cell, "offered_iops") {
@@ -39,13 +56,7 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
             columns.push(headed("p99.9", &figures("lat_p99_9_us", Figure::latency)));
         }
         columns.push(headed("max", &figures("lat_max_us", Figure::latency)));
-        let mut layout = vec![Column::right(); columns.len()];
-        layout[0] = Column::left().flexible(12);
-        let mut out = Table::new(0, layout);
-        for row in transpose(columns) {
-            out.row(row);
-        }
-        out
+        TextTable::of_columns(Column::names_and_numbers(columns.len()), columns)
     };
     // What says least goes first where the figures are too wide for a line.
     let out = [(true, true), (false, true), (false, false)]
@@ -60,7 +71,9 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
         if cells.iter().any(|cell| cell.starts_with("poisson")) {
             note += "; Poisson arrivals come by chance, so a round may be asked more or less";
         }
-        text.push_str(&Flow::new().lead(Role::Dim, "  ").text(Role::Dim, &note).lines(2, style));
+        text.push_str(
+            &Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, &note).lines(2, style),
+        );
     }
     text
 }

@@ -1,12 +1,26 @@
 //! `tiny-writes`: what a program sees, beside what the drive does.
 
-use super::metrics::{Figure, cells, find, headed, transpose};
-use crate::style::Style;
-use crate::table::{Cell, Column, Table};
+use super::WorkloadReport;
+use crate::criteria::{Criterion, Evidence};
+use crate::terminal::{Column, Figure, Style, TextCell, TextTable, cells, find, headed};
 use drivescope_model::number::{one_decimal, rounded};
-use drivescope_model::{Bytes, TestResult};
+use drivescope_model::{Bytes, TestKind, TestResult};
 
-pub(super) fn table(result: &TestResult, style: Style) -> String {
+/// The largest write that the criteria call small.
+const SMALL_REQUEST: Bytes = Bytes::kib(4);
+
+const EVIDENCE: &[Evidence] =
+    &[Evidence::of_writes(Criterion::SyncedWrites, "tiny-writes.rnd16_sync.iops")];
+
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    reads_for_a_time: true,
+    writes_for_a_time: true,
+    evidence: EVIDENCE,
+    measures_criteria: |suite| suite.tiny_writes.write <= SMALL_REQUEST,
+    ..WorkloadReport::new(TestKind::TinyWrites, table)
+};
+
+fn table(result: &TestResult, style: Style) -> String {
     let mut cells = cells(result);
     // The drive's own cells stand beside the patterns they answer, unless nothing else was measured.
     if cells.iter().any(|cell| !is_drives_own(cell)) {
@@ -15,8 +29,8 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
     if cells.is_empty() {
         return String::new();
     }
-    let mut names = vec![Cell::title("tiny-writes")];
-    names.extend(cells.iter().map(|cell| Cell::plain(label(cell, block_of(result, cell)))));
+    let mut names = vec![TextCell::title("tiny-writes")];
+    names.extend(cells.iter().map(|cell| TextCell::plain(label(cell, block_of(result, cell)))));
     let rates = |prefix: &str| -> Vec<Figure> {
         cells
             .iter()
@@ -41,13 +55,7 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
         headed("drive's own", &rates("drive_")),
         headed("from cache", &shares),
     ];
-    let mut layout = vec![Column::right(); columns.len()];
-    layout[0] = Column::left().flexible(12);
-    let mut table = Table::new(0, layout);
-    for row in transpose(columns) {
-        table.row(row);
-    }
-    table.render(style)
+    TextTable::of_columns(Column::names_and_numbers(columns.len()), columns).render(style)
 }
 
 /// Whether a cell is the drive's part of a comparison: direct I/O, no page cache.

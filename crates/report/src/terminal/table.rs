@@ -1,7 +1,7 @@
 //! Aligned columns without rules: empty columns vanish, flexible ones shrink until the table fits.
 
-use crate::style::{Role, Style};
-use crate::width::{WIDTH, clean, shorten, width};
+use crate::terminal::style::{Role, Style};
+use crate::terminal::width::{WIDTH, clean, shorten, width};
 
 /// Where a text stands in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,12 @@ impl Column {
     pub(crate) const fn right() -> Self {
         Self { align: Align::Right, gap: 2, least: None }
     }
+    /// Names that may be shortened, then numbers, `count` columns together.
+    pub(crate) fn names_and_numbers(count: usize) -> Vec<Self> {
+        let mut columns = vec![Self::right(); count];
+        columns[0] = Self::left().flexible(12);
+        columns
+    }
     /// The same with `gap` spaces before it.
     pub(crate) const fn gap(self, gap: usize) -> Self {
         Self { gap, ..self }
@@ -39,12 +45,12 @@ impl Column {
 
 /// One field.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Cell {
+pub(crate) struct TextCell {
     text: String,
     role: Role,
 }
 
-impl Cell {
+impl TextCell {
     pub(crate) fn new(role: Role, text: impl AsRef<str>) -> Self {
         Self { text: clean(text.as_ref()).into_owned(), role }
     }
@@ -64,21 +70,33 @@ impl Cell {
 
 /// A table under construction.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<TextCell>>,
     indent: usize,
 }
 
-impl Table {
+impl TextTable {
     /// A table whose first column begins after `indent` spaces.
     pub(crate) fn new(indent: usize, columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new(), indent }
     }
 
+    /// A table of columns of fields, each from its head down.
+    pub(crate) fn of_columns(layout: Vec<Column>, columns: Vec<Vec<TextCell>>) -> Self {
+        let mut table = Self::new(0, layout);
+        let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        for _ in 0..rows {
+            let fields = columns.iter_mut().map(|column| column.next().unwrap_or_default());
+            table.row(fields.collect());
+        }
+        table
+    }
+
     /// Adds a row; fields beyond the columns are dropped, missing ones are blank.
-    pub(crate) fn row(&mut self, mut cells: Vec<Cell>) {
-        cells.resize_with(self.columns.len(), Cell::default);
+    pub(crate) fn row(&mut self, mut cells: Vec<TextCell>) {
+        cells.resize_with(self.columns.len(), TextCell::default);
         self.rows.push(cells);
     }
 
@@ -150,14 +168,14 @@ impl Table {
         // Absurd values only: even a number is cut visibly rather than breaking the line.
         self.shrink(widths, |_| Some(1));
         let mut out = String::new();
-        let shows = |cell: &Cell| !cell.text.trim_matches(' ').is_empty();
+        let shows = |cell: &TextCell| !cell.text.trim_matches(' ').is_empty();
         for row in self.rows.iter().filter(|row| row.iter().any(shows)) {
             self.line(&mut out, row, widths, style);
         }
         out
     }
 
-    fn line(&self, out: &mut String, row: &[Cell], widths: &[usize], style: Style) {
+    fn line(&self, out: &mut String, row: &[TextCell], widths: &[usize], style: Style) {
         let mut pending = self.indent;
         let mut first = true;
         for (c, cell) in row.iter().enumerate().filter(|(c, _)| widths[*c] > 0) {
@@ -191,16 +209,23 @@ mod tests {
 
     #[test]
     fn columns_align_empty_ones_vanish_and_nothing_trails() {
-        let mut table =
-            Table::new(0, vec![Column::left(), Column::right(), Column::left(), Column::right()]);
-        table.row(vec![Cell::title("test"), Cell::dim("time"), Cell::blank(), Cell::dim("reads")]);
+        let mut table = TextTable::new(
+            0,
+            vec![Column::left(), Column::right(), Column::left(), Column::right()],
+        );
         table.row(vec![
-            Cell::plain("transfer"),
-            Cell::plain("41 s"),
-            Cell::blank(),
-            Cell::plain("4.20 GB"),
+            TextCell::title("test"),
+            TextCell::dim("time"),
+            TextCell::blank(),
+            TextCell::dim("reads"),
         ]);
-        table.row(vec![Cell::plain("latency"), Cell::plain("8 s")]);
+        table.row(vec![
+            TextCell::plain("transfer"),
+            TextCell::plain("41 s"),
+            TextCell::blank(),
+            TextCell::plain("4.20 GB"),
+        ]);
+        table.row(vec![TextCell::plain("latency"), TextCell::plain("8 s")]);
         insta::assert_snapshot!(table.render(Style::default()), @r"
         test      time    reads
         transfer  41 s  4.20 GB
@@ -210,8 +235,8 @@ mod tests {
 
     #[test]
     fn flexible_columns_shrink_before_others() {
-        let mut table = Table::new(2, vec![Column::left(), Column::left().flexible(8)]);
-        table.row(vec![Cell::plain("a".repeat(40)), Cell::plain("b".repeat(70))]);
+        let mut table = TextTable::new(2, vec![Column::left(), Column::left().flexible(8)]);
+        table.row(vec![TextCell::plain("a".repeat(40)), TextCell::plain("b".repeat(70))]);
         let out = table.render(Style::default());
         assert_eq!(width(out.trim_end()), WIDTH);
         assert!(out.contains(&"a".repeat(40)), "{out}");
@@ -223,9 +248,9 @@ mod tests {
             proptest::collection::vec(any::<String>(), 0..9), 0..6))
         {
             let column = |i| if i % 2 == 0 { Column::left() } else { Column::right() };
-            let mut table = Table::new(2, (0..8).map(column).collect());
+            let mut table = TextTable::new(2, (0..8).map(column).collect());
             for row in rows {
-                table.row(row.iter().map(Cell::plain).collect());
+                table.row(row.iter().map(TextCell::plain).collect());
             }
             for line in table.render(Style::default()).lines() {
                 prop_assert!(width(line) <= WIDTH, "{:?}", line);

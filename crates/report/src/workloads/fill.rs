@@ -1,18 +1,17 @@
 //! `fill`: rates in a table and drawn over the position, the time of a whole fill, the knee, the zones.
 
-use super::metrics::{Figure, find, headed, transpose};
-use super::profile::{COLUMNS, profile};
-use crate::flow::{DOT, Flow};
-use crate::style::{Role, Style};
-use crate::table::{Cell, Column, Table};
-use crate::width::shorten;
+use super::WorkloadReport;
+use super::rates::rate_table;
+use crate::terminal::{
+    CHART_COLUMNS, DOT, Paragraph, Role, Style, block_chart, find, sections, shorten,
+};
 use drivescope_model::findings::FindingId;
 use drivescope_model::number::{one_decimal, rounded};
-use drivescope_model::{Bytes, Secs, TestResult};
+use drivescope_model::{Bytes, Secs, TestKind, TestResult};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, resolution};
 
 /// Places at which the curve is looked at: several for each column of the drawing.
-const LOOKS: usize = 4 * COLUMNS;
+const LOOKS: usize = 4 * CHART_COLUMNS;
 /// Most zones that are named.
 const ZONES_MAX: usize = 12;
 /// A fill that wrote this share of its curve or more measured it, one that wrote less estimated it.
@@ -20,34 +19,26 @@ const WHOLE_SHARE: f64 = 0.999;
 /// A shorter part of the time is not told.
 const FLUSH_SHARE: f64 = 0.01;
 
-pub(super) fn table(result: &TestResult, style: Style) -> String {
+pub(super) const REPORT: WorkloadReport = WorkloadReport::new(TestKind::Fill, table);
+
+fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {
         return String::new();
     }
     let curve = staircase(result, "fill.write.mb_s");
     let (from, to) = ends(&curve);
     let label = |bytes: f64| Bytes(bytes as u64).to_string();
-    let drawing = profile(&evenly(&curve), [&label(from), &shorten(&label(to), COLUMNS)], style);
+    let drawing =
+        block_chart(&evenly(&curve), [&label(from), &shorten(&label(to), CHART_COLUMNS)], style);
     let remarks = remarks(result, &curve, style);
-    super::sections([rates(result, style), drawing + &remarks, zones(result, style)])
+    sections([rates(result, style), drawing + &remarks, zones(result, style)])
 }
 
 fn rates(result: &TestResult, style: Style) -> String {
     if find(result, "write", "mean_mb_s").is_none() {
         return String::new();
     }
-    let mut columns = vec![vec![Cell::title("fill"), Cell::plain("rate, MB/s")]];
-    for head in ["start", "end", "min", "mean", "max"] {
-        let metric = find(result, "write", &format!("{head}_mb_s"));
-        columns.push(headed(head, &[Figure::of(metric, rounded)]));
-    }
-    let mut layout = vec![Column::right().gap(3); columns.len()];
-    layout[0] = Column::left();
-    let mut table = Table::new(0, layout);
-    for row in transpose(columns) {
-        table.row(row);
-    }
-    table.render(style)
+    rate_table(result, &[("write", "rate, MB/s")], style)
 }
 
 /// The steps of a series: first byte and rate of each; the last only marks the end.
@@ -78,7 +69,7 @@ fn evenly(curve: &[(f64, f64)]) -> Vec<f64> {
 
 /// How long a whole fill takes, and where a fast cache ends.
 fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
-    let mut flow = Flow::new().lead(Role::Dim, "  ");
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     let value = |cell, quantity| find(result, cell, quantity).map(|metric| metric.value);
     let written: f64 =
         ["write", "burst"].iter().filter_map(|cell| value(cell, "written_bytes")).sum();
@@ -96,9 +87,9 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         } else {
             format!("a whole fill would take {}", Secs(seconds))
         };
-        flow = flow.item(Role::Plain, &text, DOT);
+        paragraph = paragraph.item(Role::Plain, &text, DOT);
     }
-    flow = flow.item(Role::Dim, &told_written(result, curve), DOT);
+    paragraph = paragraph.item(Role::Dim, &told_written(result, curve), DOT);
     if let (Some(knee), Some(before), Some(after)) =
         (value("knee", "knee_bytes"), value("knee", "before_mb_s"), value("knee", "after_mb_s"))
     {
@@ -109,15 +100,15 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
             true => format!("slower for good {rates}, for heat or a full cache (F014)"),
             false => format!("fast cache full {rates}"),
         };
-        flow = flow.item(Role::Plain, &text, DOT);
+        paragraph = paragraph.item(Role::Plain, &text, DOT);
     } else if let Some(burst) = value("burst", "written_bytes") {
         let least = smallest_fall(result, "fill.burst.burst_mb_s");
         let text = format!("no fall of the rate{least} within {} in one go", Bytes(burst as u64));
-        flow = flow.item(Role::Dim, &text, DOT);
+        paragraph = paragraph.item(Role::Dim, &text, DOT);
     } else if written > 0.0 && is_sampled(result, curve) {
-        flow = flow.item(Role::Dim, "samples cannot show where a fast cache ends", DOT);
+        paragraph = paragraph.item(Role::Dim, "samples cannot show where a fast cache ends", DOT);
     }
-    flow.lines(2, style)
+    paragraph.lines(2, style)
 }
 
 /// `, 1.4 s of it to flush what caches held`, where that can be seen in `seconds` at all.
@@ -178,16 +169,17 @@ fn zones(result: &TestResult, style: Style) -> String {
     }
     let count = zones.len();
     let plural = if count == 1 { "" } else { "s" };
-    let mut flow =
-        Flow::new().lead(Role::Title, &format!("{count} zone{plural}")).lead(Role::Dim, "  ");
+    let mut paragraph =
+        Paragraph::new().lead(Role::Title, &format!("{count} zone{plural}")).lead(Role::Dim, "  ");
     for (from, rate) in zones.iter().take(ZONES_MAX) {
         let text = format!("{} MB/s from {}", rounded(*rate), Bytes(*from as u64));
-        flow = flow.item(Role::Plain, &text, DOT);
+        paragraph = paragraph.item(Role::Plain, &text, DOT);
     }
     if count > ZONES_MAX {
-        flow = flow.item(Role::Dim, &format!("{} more with --json", count - ZONES_MAX), DOT);
+        paragraph =
+            paragraph.item(Role::Dim, &format!("{} more with --json", count - ZONES_MAX), DOT);
     }
-    flow.lines(2, style)
+    paragraph.lines(2, style)
 }
 
 #[cfg(test)]

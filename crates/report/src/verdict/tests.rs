@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::testing::{hard_disk, memory, metric, nvme, with_metrics};
-use drivescope_model::Finding;
 use drivescope_model::document::Distribution;
+use drivescope_model::target::TargetKind;
+use drivescope_model::{Bytes, Finding, TestStatus};
 
 fn points(run: &Run) -> Vec<(String, Option<u8>)> {
     judge(run).into_iter().map(|v| (v.suits, v.points)).collect()

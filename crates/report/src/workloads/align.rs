@@ -1,16 +1,20 @@
 //! `align`: times by offset, then what they say of drive and partitions.
 
-use super::metrics::{Figure, cells, find, headed, transpose};
-use crate::flow::{DOT, Flow};
-use crate::style::{Role, Style};
-use crate::table::{Cell, Column, Table};
+pub(super) mod phybs_table;
+
+use super::WorkloadReport;
+use crate::terminal::{
+    Column, DOT, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed,
+};
 use drivescope_model::number::rounded;
-use drivescope_model::{Bytes, Metric, TestResult};
+use drivescope_model::{Bytes, Metric, TestKind, TestResult};
 
 /// A penalty below this is none that anybody would feel.
 const FELT_RATIO: f64 = 1.1;
 
-pub(super) fn table(result: &TestResult, style: Style) -> String {
+pub(super) const REPORT: WorkloadReport = WorkloadReport::new(TestKind::Align, table);
+
+fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {
         return String::new();
     }
@@ -20,11 +24,11 @@ pub(super) fn table(result: &TestResult, style: Style) -> String {
 }
 
 /// Accesses of one size: the beginnings of their cells, such as `write4k`, and each offset with its cell.
-type Group<'r> = (&'r str, Vec<(u64, &'r str)>);
+type AccessesOfSize<'r> = (&'r str, Vec<(u64, &'r str)>);
 
 /// The measured accesses by size, in the order in which they were made.
-fn groups(result: &TestResult) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups(result: &TestResult) -> Vec<AccessesOfSize<'_>> {
+    let mut groups: Vec<AccessesOfSize<'_>> = Vec::new();
     for cell in cells(result) {
         let Some((size, offset)) = cell.split_once("_at_") else { continue };
         let Ok(offset) = offset.parse() else { continue };
@@ -40,8 +44,8 @@ fn groups(result: &TestResult) -> Vec<Group<'_>> {
 fn times(result: &TestResult, style: Style) -> String {
     let mut out = String::new();
     for (number, (size, offsets)) in groups(result).into_iter().enumerate() {
-        let title = if number == 0 { Cell::title("align") } else { Cell::blank() };
-        let mut columns = vec![vec![title, Cell::plain(label(size))]];
+        let title = if number == 0 { TextCell::title("align") } else { TextCell::blank() };
+        let mut columns = vec![vec![title, TextCell::plain(label(size))]];
         for (offset, cell) in offsets {
             let figure = match find(result, cell, "tps") {
                 Some(tps) => Figure::of(Some(tps), rounded),
@@ -51,9 +55,7 @@ fn times(result: &TestResult, style: Style) -> String {
         }
         let mut layout = vec![Column::right(); columns.len()];
         layout[0] = Column::left();
-        let mut table = Table::new(0, layout);
-        transpose(columns).into_iter().for_each(|row| table.row(row));
-        out.push_str(&table.render(style));
+        out.push_str(&TextTable::of_columns(layout, columns).render(style));
     }
     out
 }
@@ -87,27 +89,27 @@ fn verdict(result: &TestResult, style: Style) -> String {
     out
 }
 
-fn line(flow: Flow, style: Style) -> String {
-    flow.lines(4, style)
+fn line(paragraph: Paragraph, style: Style) -> String {
+    paragraph.lines(4, style)
 }
 
-fn begin(word: &str) -> Flow {
-    Flow::new().lead(Role::Dim, &format!("  {word:<9}  "))
+fn begin(word: &str) -> Paragraph {
+    Paragraph::new().lead(Role::Dim, &format!("  {word:<9}  "))
 }
 
 /// What was found beside what the drive says.
 fn sector_line(sector: f64, reported: Option<f64>, style: Style) -> String {
-    let flow = begin("sector").item(Role::Title, &format!("{sector} bytes"), DOT);
+    let paragraph = begin("sector").item(Role::Title, &format!("{sector} bytes"), DOT);
     line(
         match reported {
             Some(reported) if reported < sector => {
-                flow.item(Role::Bad, &format!("the drive reports {reported}: it lies"), DOT)
+                paragraph.item(Role::Bad, &format!("the drive reports {reported}: it lies"), DOT)
             }
             Some(reported) if reported > sector => {
-                flow.item(Role::Dim, &format!("the drive reports {reported}"), DOT)
+                paragraph.item(Role::Dim, &format!("the drive reports {reported}"), DOT)
             }
-            Some(_) => flow.item(Role::Dim, "as the drive reports", DOT),
-            None => flow,
+            Some(_) => paragraph.item(Role::Dim, "as the drive reports", DOT),
+            None => paragraph,
         },
         style,
     )
@@ -115,28 +117,30 @@ fn sector_line(sector: f64, reported: Option<f64>, style: Style) -> String {
 
 /// What can be said where the times show no sector: `costless`, because no offset is slower than another.
 fn no_sector_line(reported: Option<f64>, costless: bool, style: Style) -> String {
-    let flow = if costless {
+    let paragraph = if costless {
         begin("sector").item(Role::Plain, "no offset of writes is slower", DOT)
     } else {
         begin("sector").item(Role::Warn, "physical sector not found", DOT)
     };
     line(
         match reported {
-            Some(reported) => flow.item(Role::Dim, &format!("the drive reports {reported}"), DOT),
-            None => flow,
+            Some(reported) => {
+                paragraph.item(Role::Dim, &format!("the drive reports {reported}"), DOT)
+            }
+            None => paragraph,
         },
         style,
     )
 }
 
 fn shift_line(sector: f64, shift: f64, style: Style) -> String {
-    let flow = begin("begins");
+    let paragraph = begin("begins");
     line(
         if shift > 0.0 {
             let text = format!("{shift} bytes behind the multiples of {sector}");
-            flow.item(Role::Warn, &text, DOT)
+            paragraph.item(Role::Warn, &text, DOT)
         } else {
-            flow.item(Role::Plain, &format!("at the multiples of {sector}"), DOT)
+            paragraph.item(Role::Plain, &format!("at the multiples of {sector}"), DOT)
         },
         style,
     )
@@ -151,17 +155,17 @@ fn partition_lines(result: &TestResult, style: Style) -> String {
         else {
             continue;
         };
-        let flow = begin("partition").item(Role::Plain, name, DOT).item(
+        let paragraph = begin("partition").item(Role::Plain, name, DOT).item(
             Role::Plain,
             &format!("from sector {}", start.value / 512.0),
             DOT,
         );
-        let flow = if behind.value > 0.0 {
-            flow.item(Role::Bad, &format!("misaligned by {} bytes", behind.value), DOT)
+        let paragraph = if behind.value > 0.0 {
+            paragraph.item(Role::Bad, &format!("misaligned by {} bytes", behind.value), DOT)
         } else {
-            flow.item(Role::Good, "aligned", DOT)
+            paragraph.item(Role::Good, "aligned", DOT)
         };
-        out.push_str(&line(flow, style));
+        out.push_str(&line(paragraph, style));
     }
     out
 }
@@ -186,5 +190,4 @@ fn penalty_line(penalty: &Metric, of_phybs: bool, style: Style) -> String {
 }
 
 #[cfg(test)]
-#[path = "align_tests.rs"]
 mod tests;

@@ -1,6 +1,7 @@
 //! Generated pages of `docs/`: every finding, and the rules behind the verdicts.
 
-use crate::rules::{Demand, USES};
+use crate::uses::{Requirement, USES};
+use crate::workloads::evidence;
 use drivescope_model::number::threshold;
 use drivescope_model::{FindingId, Severity};
 
@@ -130,29 +131,32 @@ drive is as good for a use as its weakest side. There is no overall score.
 Where several metrics can answer a rule, the first that was measured and is valid counts.
 "
     );
-    for a_use in USES {
-        out.push_str(&format!("\n## {}\n\n{}\n\n", capitalized(a_use.name), a_use.about));
+    for use_case in USES {
+        out.push_str(&format!("\n## {}\n\n{}\n\n", capitalized(use_case.name), use_case.about));
         out.push_str("| what | ●●● | ●●○ | ●○○ | | why |\n|---|---:|---:|---:|---|---|\n");
-        for demand in a_use.demands {
-            out.push_str(&rule_row(demand));
+        for requirement in use_case.requirements {
+            out.push_str(&rule_row(requirement));
         }
         out.push_str("\nMetrics:\n\n");
-        for demand in a_use.demands {
-            let keys: Vec<String> = demand.keys.iter().map(|key| format!("`{key}`")).collect();
-            out.push_str(&format!("- {}: {}\n", demand.what, keys.join(", ")));
+        for Requirement { criterion, .. } in use_case.requirements {
+            let keys: Vec<String> =
+                evidence(*criterion).map(|(_, evidence)| format!("`{}`", evidence.key)).collect();
+            out.push_str(&format!("- {}: {}\n", criterion.name(), keys.join(", ")));
         }
     }
     out
 }
 
-fn rule_row(demand: &Demand) -> String {
-    let sign = if demand.smaller_is_better { "≤" } else { "≥" };
-    let [three, two, one] = demand.thresholds.map(|value| {
-        let unit = if demand.unit == "1/s" { "/s" } else { "" };
-        format!("{sign} {}{unit}", threshold(value, demand.unit))
+fn rule_row(requirement: &Requirement) -> String {
+    let Requirement { criterion, thresholds, is_needed, why } = *requirement;
+    let sign = if criterion.smaller_is_better() { "≤" } else { "≥" };
+    let [three, two, one] = thresholds.map(|value| {
+        let unit = if criterion.unit() == "1/s" { "/s" } else { "" };
+        format!("{sign} {}{unit}", threshold(value, criterion.unit()))
     });
-    let needed = if demand.needed { "needed" } else { "if measured" };
-    format!("| {} | {three} | {two} | {one} | {needed} | {} |\n", demand.what, field(demand.why))
+    let needed = if is_needed { "needed" } else { "if measured" };
+    let (what, why) = (criterion.name(), field(why));
+    format!("| {what} | {three} | {two} | {one} | {needed} | {why} |\n")
 }
 
 #[cfg(test)]
@@ -193,11 +197,13 @@ mod tests {
     #[test]
     fn every_rule_is_on_the_page() {
         let page = rules_markdown();
-        for a_use in USES {
-            assert!(page.contains(&format!("\n## {}\n", capitalized(a_use.name))));
-            for demand in a_use.demands {
-                assert!(page.contains(&rule_row(demand)), "{}", demand.what);
-                assert!(demand.keys.iter().all(|key| page.contains(&format!("`{key}`"))));
+        for use_case in USES {
+            assert!(page.contains(&format!("\n## {}\n", capitalized(use_case.name))));
+            for requirement in use_case.requirements {
+                let criterion = requirement.criterion;
+                assert!(page.contains(&rule_row(requirement)), "{}", criterion.name());
+                let mut keys = evidence(criterion).map(|(_, evidence)| evidence.key);
+                assert!(keys.all(|key| page.contains(&format!("`{key}`"))), "{}", criterion.name());
             }
         }
     }

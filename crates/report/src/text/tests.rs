@@ -5,7 +5,7 @@ mod lists;
 mod results;
 mod width;
 
-use crate::style::Style;
+use crate::terminal::Style;
 
 /// As it is piped: without colour.
 const PLAIN: Style = Style { colour: false };

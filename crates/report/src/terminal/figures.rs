@@ -1,13 +1,13 @@
 //! Reading metrics out of a result, and setting figures in columns.
 
-use crate::style::Role;
-use crate::table::Cell;
-use crate::width::width;
+use crate::terminal::style::Role;
+use crate::terminal::table::TextCell;
+use crate::terminal::width::width;
 use drivescope_model::number::{MISSING, half_width, latency_us, rounded, with_half_width};
 use drivescope_model::{Metric, TestResult};
 
 /// The cells of a test in the order of its metrics: `rnd4k_q1t1.read`, `span100`, …
-pub(super) fn cells(result: &TestResult) -> Vec<&str> {
+pub(crate) fn cells(result: &TestResult) -> Vec<&str> {
     let mut cells = Vec::new();
     for metric in &result.metrics {
         if let Some(cell) = cell_of(&metric.key)
@@ -25,7 +25,7 @@ fn cell_of(key: &str) -> Option<&str> {
 }
 
 /// The metric of a cell with this quantity.
-pub(super) fn find<'a>(result: &'a TestResult, cell: &str, quantity: &str) -> Option<&'a Metric> {
+pub(crate) fn find<'a>(result: &'a TestResult, cell: &str, quantity: &str) -> Option<&'a Metric> {
     result.metrics.iter().find(|metric| {
         metric.key.strip_suffix(quantity).and_then(|key| key.strip_suffix('.')).is_some_and(|key| {
             key.strip_prefix(result.test.name()).and_then(|key| key.strip_prefix('.')) == Some(cell)
@@ -35,7 +35,7 @@ pub(super) fn find<'a>(result: &'a TestResult, cell: &str, quantity: &str) -> Op
 
 /// What a field of a column of figures holds.
 #[derive(Debug, Clone)]
-pub(super) enum Figure {
+pub(crate) enum Figure {
     /// Does not apply here.
     Blank,
     /// Was not measured.
@@ -46,7 +46,7 @@ pub(super) enum Figure {
 
 impl Figure {
     /// A rate or count with its interval.
-    pub(super) fn with_interval(metric: Option<&Metric>) -> Self {
+    pub(crate) fn with_interval(metric: Option<&Metric>) -> Self {
         match metric {
             Some(metric) if metric.value.is_finite() => {
                 let (text, half) = match half_width(metric) {
@@ -63,7 +63,7 @@ impl Figure {
     }
 
     /// A value without its interval, printed by `print`.
-    pub(super) fn of(metric: Option<&Metric>, print: impl Fn(f64) -> String) -> Self {
+    pub(crate) fn of(metric: Option<&Metric>, print: impl Fn(f64) -> String) -> Self {
         match metric {
             Some(metric) if metric.value.is_finite() => {
                 Self::Value { text: print(metric.value), half: None, valid: metric.valid }
@@ -73,7 +73,7 @@ impl Figure {
     }
 
     /// A latency given in microseconds.
-    pub(super) fn latency(metric: Option<&Metric>) -> Self {
+    pub(crate) fn latency(metric: Option<&Metric>) -> Self {
         Self::of(metric, latency_us)
     }
 }
@@ -81,7 +81,7 @@ impl Figure {
 /// One column of figures as table fields: numbers, `±` and marks stand below each other.
 ///
 /// An invalid figure is dim and followed by `!`, so that it shows without colour too.
-pub(super) fn column(figures: &[Figure]) -> Vec<Cell> {
+pub(crate) fn column(figures: &[Figure]) -> Vec<TextCell> {
     let mut text_width = 0;
     let mut half_width = 0;
     let mut marked = false;
@@ -113,32 +113,23 @@ pub(super) fn column(figures: &[Figure]) -> Vec<Cell> {
     figures
         .iter()
         .map(|figure| match figure {
-            Figure::Blank => Cell::blank(),
-            Figure::Missing => Cell::dim(field(MISSING, None, " ")),
+            Figure::Blank => TextCell::blank(),
+            Figure::Missing => TextCell::dim(field(MISSING, None, " ")),
             Figure::Value { text, half, valid: true } => {
-                Cell::plain(field(text, half.as_deref(), " "))
+                TextCell::plain(field(text, half.as_deref(), " "))
             }
             Figure::Value { text, half, valid: false } => {
-                Cell::dim(field(text, half.as_deref(), "!"))
+                TextCell::dim(field(text, half.as_deref(), "!"))
             }
         })
         .collect()
 }
 
 /// A column with its head on top.
-pub(super) fn headed(head: &str, figures: &[Figure]) -> Vec<Cell> {
-    let mut cells = vec![Cell::new(Role::Dim, head)];
+pub(crate) fn headed(head: &str, figures: &[Figure]) -> Vec<TextCell> {
+    let mut cells = vec![TextCell::new(Role::Dim, head)];
     cells.extend(column(figures));
     cells
-}
-
-/// Rows out of columns of equal length.
-pub(super) fn transpose(columns: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
-    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
-    let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
-    (0..rows)
-        .map(|_| columns.iter_mut().map(|column| column.next().unwrap_or_default()).collect())
-        .collect()
 }
 
 #[cfg(test)]

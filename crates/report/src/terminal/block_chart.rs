@@ -1,28 +1,28 @@
 //! A curve drawn with block characters, its axis from zero.
 
-use crate::style::{Role, Style};
-use crate::width::width;
+use crate::terminal::style::{Role, Style};
+use crate::terminal::width::width;
 use drivescope_model::number::rounded;
 
 /// Columns of a profile; with its labels it stays within the width of a line.
-pub(super) const COLUMNS: usize = 60;
+pub(crate) const CHART_COLUMNS: usize = 60;
 /// Lines of a profile: 32 levels, enough to see zones and dents.
 const LINES: usize = 4;
 /// Eighths of a character cell.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Means of `values` in [`COLUMNS`] groups of (nearly) equal size, in their order; a short series is
+/// Means of `values` in [`CHART_COLUMNS`] groups of (nearly) equal size, in their order; a short series is
 /// stretched. Values that are no number are left out.
-pub(super) fn grouped(values: &[f64]) -> Vec<f64> {
+pub(crate) fn grouped(values: &[f64]) -> Vec<f64> {
     let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && *v >= 0.0).collect();
     let n = values.len();
     if n == 0 {
         return Vec::new();
     }
-    (0..COLUMNS)
+    (0..CHART_COLUMNS)
         .map(|column| {
-            let from = column * n / COLUMNS;
-            let to = ((column + 1) * n / COLUMNS).max(from + 1);
+            let from = column * n / CHART_COLUMNS;
+            let to = ((column + 1) * n / CHART_COLUMNS).max(from + 1);
             let group = &values[from..to];
             group.iter().sum::<f64>() / group.len() as f64
         })
@@ -31,7 +31,7 @@ pub(super) fn grouped(values: &[f64]) -> Vec<f64> {
 
 /// The drawing: `LINES` lines of blocks with the largest value and zero at the left, then a line with
 /// what stands at both ends. Empty when there is nothing above zero.
-pub(super) fn profile(values: &[f64], [start, end]: [&str; 2], style: Style) -> String {
+pub(crate) fn block_chart(values: &[f64], [start, end]: [&str; 2], style: Style) -> String {
     let columns = grouped(values);
     let top = columns.iter().copied().fold(0.0, f64::max);
     if top <= 0.0 || !top.is_finite() {
@@ -53,7 +53,7 @@ pub(super) fn profile(values: &[f64], [start, end]: [&str; 2], style: Style) -> 
         out.push_str(blocks.trim_end());
         out.push('\n');
     }
-    let gap = COLUMNS.saturating_sub(width(start) + width(end));
+    let gap = CHART_COLUMNS.saturating_sub(width(start) + width(end));
     out.push_str(&" ".repeat(2 + margin));
     style.paint(&mut out, Role::Dim, &format!("{start}{}{end}", " ".repeat(gap)));
     out.push('\n');
@@ -72,12 +72,12 @@ mod tests {
 
     #[test]
     fn groups_keep_the_mean_and_stretch_short_series() {
-        let long: Vec<f64> = (0..COLUMNS * 4).map(|i| i as f64).collect();
+        let long: Vec<f64> = (0..CHART_COLUMNS * 4).map(|i| i as f64).collect();
         let groups = grouped(&long);
-        assert_eq!(groups.len(), COLUMNS);
+        assert_eq!(groups.len(), CHART_COLUMNS);
         assert_eq!(groups[0], 1.5);
         assert_eq!(groups.iter().sum::<f64>() * 4.0, long.iter().sum::<f64>());
-        assert_eq!(grouped(&[7.0, f64::NAN]), vec![7.0; COLUMNS]);
+        assert_eq!(grouped(&[7.0, f64::NAN]), vec![7.0; CHART_COLUMNS]);
         assert!(grouped(&[]).is_empty());
     }
 
@@ -92,6 +92,6 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_without_values() {
-        assert_eq!(profile(&[0.0, f64::NAN], ["a", "b"], Style::default()), "");
+        assert_eq!(block_chart(&[0.0, f64::NAN], ["a", "b"], Style::default()), "");
     }
 }

@@ -1,8 +1,7 @@
-//! Running text within [`WIDTH`] columns: words and unbreakable items, hanging indents, roles; and plain
-//! messages within the columns of a terminal.
+//! Running text within [`WIDTH`] columns: words and unbreakable items, hanging indents, roles.
 
-use crate::style::{Role, Style};
-use crate::width::{WIDTH, clean, shorten, width};
+use crate::terminal::style::{Role, Style};
+use crate::terminal::width::{WIDTH, clean, shorten, width};
 
 /// Keeps the words of an item together until they are printed.
 const NO_BREAK: char = '\u{A0}';
@@ -22,12 +21,12 @@ struct Word {
 
 /// A paragraph under construction.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Flow {
+pub(crate) struct Paragraph {
     lead: Vec<(Role, String)>,
     words: Vec<Word>,
 }
 
-impl Flow {
+impl Paragraph {
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -62,10 +61,10 @@ impl Flow {
         if width(&both) <= WIDTH {
             return self.item(role, &both, separator);
         }
-        let mut flow = self.item(role, what, separator);
+        let mut paragraph = self.item(role, what, separator);
         let text = clean(command).replace(' ', &NO_BREAK.to_string());
-        flow.words.push(Word { role, text, separator: " ", whole: true });
-        flow
+        paragraph.words.push(Word { role, text, separator: " ", whole: true });
+        paragraph
     }
 
     /// A piece that is broken only when it is longer than a line.
@@ -99,28 +98,6 @@ impl Flow {
         }
         pen.finish()
     }
-}
-
-/// A plain message in lines of at most `columns`, broken at spaces; all but the first begin with `hang`
-/// spaces. A word that is longer than a line stays whole: it may be a path that somebody copies.
-pub fn wrap(message: &str, columns: usize, hang: usize) -> String {
-    let mut out = String::new();
-    let (mut column, mut spaces, mut fresh) = (0, 0, true);
-    for word in message.split(' ') {
-        let wide = width(word);
-        if wide > 0 {
-            if !fresh && column + spaces + wide > columns {
-                out.push('\n');
-                (column, spaces) = (0, hang);
-            }
-            out.extend(std::iter::repeat_n(' ', spaces));
-            out.push_str(word);
-            column += spaces + wide;
-            (spaces, fresh) = (0, false);
-        }
-        spaces += 1;
-    }
-    out
 }
 
 /// Where the next word goes.
@@ -206,17 +183,13 @@ mod tests {
 
     const PLAIN: Style = Style { colour: false };
 
-    fn words(text: &str) -> Vec<&str> {
-        text.split_whitespace().collect()
-    }
-
     #[test]
     fn a_command_is_whole_however_long() {
         let path = format!("'/{}/my  runs.db'", "a".repeat(90));
         let command = format!("drivescope show 1 --store {path}");
-        let lines = Flow::new().command(Role::Dim, "show it:", &command, DOT).lines(0, PLAIN);
+        let lines = Paragraph::new().command(Role::Dim, "show it:", &command, DOT).lines(0, PLAIN);
         assert_eq!(lines, format!("show it:\n{command}\n"));
-        let short = Flow::new().command(Role::Dim, "show it:", "drivescope show 1", DOT);
+        let short = Paragraph::new().command(Role::Dim, "show it:", "drivescope show 1", DOT);
         assert_eq!(short.lines(0, PLAIN), "show it: drivescope show 1\n");
     }
 
@@ -224,8 +197,8 @@ mod tests {
     fn words_wrap_under_the_hanging_indent() {
         let text = "Compare with the flushed figures of tiny-writes; switch the write cache off \
                     (hdparm -W0) to see the medium.";
-        let flow = Flow::new().lead(Role::Plain, "      → ").text(Role::Plain, text);
-        insta::assert_snapshot!(flow.lines(8, PLAIN), @r"
+        let paragraph = Paragraph::new().lead(Role::Plain, "      → ").text(Role::Plain, text);
+        insta::assert_snapshot!(paragraph.lines(8, PLAIN), @r"
               → Compare with the flushed figures of tiny-writes; switch the write cache
                 off (hdparm -W0) to see the medium.
         ");
@@ -233,12 +206,12 @@ mod tests {
 
     #[test]
     fn items_stay_whole_and_lose_the_dot_at_the_end_of_a_line() {
-        let flow = Flow::new()
+        let paragraph = Paragraph::new()
             .item(Role::Plain, "5 tests", DOT)
             .item(Role::Plain, "about 70 s", DOT)
             .item(Role::Plain, "writes 1.07 GB into a folder of its own and removes it", DOT)
             .item(Role::Plain, "your files are not touched", DOT);
-        insta::assert_snapshot!(flow.lines(0, PLAIN), @r"
+        insta::assert_snapshot!(paragraph.lines(0, PLAIN), @r"
         5 tests · about 70 s · writes 1.07 GB into a folder of its own and removes it
         your files are not touched
         ");
@@ -246,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_word_longer_than_a_line_is_shortened() {
-        let out = Flow::new().text(Role::Plain, &"x".repeat(200)).lines(0, PLAIN);
+        let out = Paragraph::new().text(Role::Plain, &"x".repeat(200)).lines(0, PLAIN);
         assert_eq!(width(out.trim_end()), WIDTH);
         assert!(out.contains('…'));
     }
@@ -254,53 +227,28 @@ mod tests {
     #[test]
     fn a_role_is_painted_once_in_each_line() {
         let dim = "what may be skipped goes on for more than a line, and each of its lines is dim";
-        let flow = Flow::new()
+        let paragraph = Paragraph::new()
             .lead(Role::Dim, "note  ")
             .text(Role::Dim, dim)
             .text(Role::Plain, "at its end")
             .item(Role::Dim, "5 s", DOT);
-        let out = flow.lines(6, Style { colour: true });
+        let out = paragraph.lines(6, Style { colour: true });
         let expected = "\x1b[2mnote  what may be skipped goes on for more than a line, and each of its lines is\
                         \x1b[0m\n      \x1b[2mdim\x1b[0m at its end \x1b[2m· 5 s\x1b[0m\n";
         assert_eq!(out, expected);
-        assert_eq!(out.replace("\x1b[2m", "").replace("\x1b[0m", ""), flow.lines(6, PLAIN));
-    }
-
-    #[test]
-    fn messages_wrap_at_spaces_and_keep_long_words() {
-        let text =
-            "mounts      loop0 is mounted on /srv/a-path-that-is-longer-than-the-line (ext4)";
-        insta::assert_snapshot!(wrap(text, 30, 12), @r"
-        mounts      loop0 is mounted
-                    on
-                    /srv/a-path-that-is-longer-than-the-line
-                    (ext4)
-        ");
-        assert_eq!(wrap("/a/path/longer/than/that", 10, 2), "/a/path/longer/than/that");
-        assert_eq!(wrap("ends with a space ", 80, 2), "ends with a space");
+        assert_eq!(out.replace("\x1b[2m", "").replace("\x1b[0m", ""), paragraph.lines(6, PLAIN));
     }
 
     proptest! {
         #[test]
-        fn wrapped_messages_have_the_same_words_and_lines_that_fit(
-            text in "[a-z ]{0,300}", columns in 30usize..90, hang in 0usize..8,
-        ) {
-            let out = wrap(&text, columns, hang);
-            prop_assert_eq!(words(&out), words(&text));
-            for line in out.lines().filter(|line| words(line).len() > 1) {
-                prop_assert!(width(line) <= columns, "{:?}", line);
-            }
-        }
-
-        #[test]
         fn no_line_is_too_wide(
             lead in "[a-z ]{0,24}", words in any::<String>(), item in any::<String>(), hang in 0usize..30,
         ) {
-            let flow = Flow::new()
+            let paragraph = Paragraph::new()
                 .lead(Role::Title, &lead)
                 .text(Role::Plain, &words)
                 .item(Role::Dim, &item, DOT);
-            for line in flow.lines(hang, PLAIN).lines() {
+            for line in paragraph.lines(hang, PLAIN).lines() {
                 prop_assert!(width(line) <= WIDTH, "{:?}", line);
             }
         }

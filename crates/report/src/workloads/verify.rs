@@ -1,14 +1,15 @@
 //! `verify`: one line with the real size, how many bytes to keep and how sure that is; then the rates and
 //! what the sectors held.
 
-use super::metrics::find;
-use crate::flow::{DOT, Flow};
-use crate::style::{Role, Style};
+use super::WorkloadReport;
+use crate::terminal::{DOT, Paragraph, Role, Style, find};
 use drivescope_model::findings::FindingId;
 use drivescope_model::number::{one_decimal, rounded};
-use drivescope_model::{Bytes, TestResult};
+use drivescope_model::{Bytes, TestKind, TestResult};
 
-pub(super) fn table(result: &TestResult, style: Style) -> String {
+pub(super) const REPORT: WorkloadReport = WorkloadReport::new(TestKind::Verify, table);
+
+fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {
         return String::new();
     }
@@ -27,11 +28,11 @@ fn bytes(result: &TestResult, cell: &str, quantity: &str) -> Option<u64> {
 
 /// Real or fake.
 fn verdict(result: &TestResult, style: Style) -> String {
-    let flow = Flow::new().lead(Role::Title, "verify").lead(Role::Plain, "  ");
+    let paragraph = Paragraph::new().lead(Role::Title, "verify").lead(Role::Plain, "  ");
     let capacity = |quantity| bytes(result, "capacity", quantity);
     let (Some(announced), Some(real)) = (capacity("announced_bytes"), capacity("real_bytes"))
     else {
-        return unjudged(result, flow, style);
+        return unjudged(result, paragraph, style);
     };
     let announced_text = Bytes(announced);
     if value(result, "fake", "module_bytes").is_none() {
@@ -45,21 +46,20 @@ fn verdict(result: &TestResult, style: Style) -> String {
         let bad = bad_bytes(result);
         let caches = capacity("cache_bytes")
             .map(|cache| format!("caches up to {} seen through", Bytes(cache)));
-        let flow = if bad > 0 {
-            flow.item(
-                Role::Bad,
-                &format!("{} of {announced_text} did not read back", Bytes(bad)),
-                DOT,
-            )
-            .item(Role::Plain, "keep nothing on it", DOT)
+        let paragraph = if bad > 0 {
+            paragraph
+                .item(
+                    Role::Bad,
+                    &format!("{} of {announced_text} did not read back", Bytes(bad)),
+                    DOT,
+                )
+                .item(Role::Plain, "keep nothing on it", DOT)
         } else {
-            flow.item(Role::Good, &format!("the capacity is real: {announced_text}"), DOT).item(
-                Role::Plain,
-                "keep all of it",
-                DOT,
-            )
+            paragraph
+                .item(Role::Good, &format!("the capacity is real: {announced_text}"), DOT)
+                .item(Role::Plain, "keep all of it", DOT)
         };
-        return flow
+        return paragraph
             .item(Role::Dim, &sure_text, DOT)
             .item(Role::Dim, caches.as_deref().unwrap_or_default(), DOT)
             .lines(2, style);
@@ -69,7 +69,8 @@ fn verdict(result: &TestResult, style: Style) -> String {
         0 => "what is written behind is lost".to_string(),
         module => format!("addresses repeat after {}", Bytes(module)),
     };
-    flow.item(Role::Bad, &format!("FAKE: {announced_text} announced, {} real", Bytes(real)), DOT)
+    paragraph
+        .item(Role::Bad, &format!("FAKE: {announced_text} announced, {} real", Bytes(real)), DOT)
         .item(Role::Plain, &format!("keep the first {real} bytes ({kept} %)"), DOT)
         .item(Role::Plain, &how, DOT)
         .item(Role::Dim, "certain: data were lost", DOT)
@@ -77,7 +78,7 @@ fn verdict(result: &TestResult, style: Style) -> String {
 }
 
 /// Why nothing is said of the capacity: not all was done, or requests failed.
-fn unjudged(result: &TestResult, flow: Flow, style: Style) -> String {
+fn unjudged(result: &TestResult, paragraph: Paragraph, style: Style) -> String {
     let capacity = |quantity| bytes(result, "capacity", quantity);
     let has_lost = result.findings.iter().any(|finding| finding.id == FindingId::DataMismatch);
     let (role, text) = match (capacity("announced_bytes"), capacity("silent_bytes")) {
@@ -118,7 +119,7 @@ fn unjudged(result: &TestResult, flow: Flow, style: Style) -> String {
             (Role::Bad, text)
         }
     };
-    flow.text(role, &text).lines(2, style)
+    paragraph.text(role, &text).lines(2, style)
 }
 
 /// The kinds of sectors that did not read back as written.
@@ -138,23 +139,24 @@ fn sectors(result: &TestResult, style: Style) -> String {
     if bad_bytes(result) == 0 {
         return String::new();
     }
-    let mut flow = Flow::new().lead(Role::Dim, "  ");
-    flow = flow.item(Role::Plain, &format!("{} intact", Bytes(of("intact"))), DOT);
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
+    paragraph = paragraph.item(Role::Plain, &format!("{} intact", Bytes(of("intact"))), DOT);
     for kind in BAD.into_iter().filter(|kind| of(kind) > 0) {
-        flow = flow.item(Role::Bad, &format!("{} {kind}", Bytes(of(kind))), DOT);
+        paragraph = paragraph.item(Role::Bad, &format!("{} {kind}", Bytes(of(kind))), DOT);
     }
-    flow.lines(2, style)
+    paragraph.lines(2, style)
 }
 
 /// How fast everything was written and read, in a full run.
 fn rates(result: &TestResult, style: Style) -> String {
-    let mut flow = Flow::new().lead(Role::Dim, "  ");
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     for (cell, what) in [("write", "written"), ("read", "read back")] {
         if let Some(rate) = value(result, cell, "mb_s") {
-            flow = flow.item(Role::Plain, &format!("{what} at {} MB/s", rounded(rate)), DOT);
+            paragraph =
+                paragraph.item(Role::Plain, &format!("{what} at {} MB/s", rounded(rate)), DOT);
         }
     }
-    if flow.has_words() { flow.lines(2, style) } else { String::new() }
+    if paragraph.has_words() { paragraph.lines(2, style) } else { String::new() }
 }
 
 #[cfg(test)]

@@ -1,0 +1,26 @@
+//! Building blocks of text for a terminal: colours, widths, paragraphs, tables, drawings.
+
+mod block_chart;
+mod figures;
+mod paragraph;
+mod style;
+mod table;
+mod width;
+mod wrap;
+
+pub use style::Style;
+pub use width::{WIDTH, clean, width};
+pub use wrap::wrap;
+
+pub(crate) use block_chart::{CHART_COLUMNS, block_chart};
+pub(crate) use figures::{Figure, cells, find, headed};
+pub(crate) use paragraph::{DOT, Paragraph};
+pub(crate) use style::Role;
+pub(crate) use table::{Column, TextCell, TextTable};
+pub(crate) use width::shorten;
+
+/// Texts with a blank line between two of them; empty ones leave no gap.
+pub(crate) fn sections(texts: impl IntoIterator<Item = String>) -> String {
+    let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+    texts.join("\n")
+}

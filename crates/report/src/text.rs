@@ -1,0 +1,40 @@
+//! Documents as text for people, within [`crate::WIDTH`] columns.
+//!
+//! Every function returns whole lines, each ended with a newline, without blank lines around them;
+//! nothing to say is an empty text. Callers put a blank line between two texts. All text from outside
+//! (names, paths, reasons) is stripped of control characters first.
+
+mod drive_list;
+mod findings;
+mod footer;
+mod gate;
+mod header;
+mod model_file;
+mod name_list;
+mod plan;
+mod price;
+mod reproduction;
+mod runs;
+mod summary;
+mod test_result;
+mod verbose;
+mod verdicts;
+
+pub use crate::workloads::phybs_table;
+pub use drive_list::drive_list;
+pub use findings::findings;
+pub use gate::gate;
+pub use header::header;
+pub use model_file::model_file;
+pub use name_list::name_list;
+pub use plan::{dry_run, plan};
+pub use price::price;
+pub use reproduction::reproduction;
+pub use runs::{RunRow, runs};
+pub use summary::{run_summary, saved};
+pub use test_result::test_result;
+pub use verbose::{limiters, verbose};
+pub use verdicts::{verdicts, verdicts_of};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! One test: how it ended, its table, and how to read it.
+
+use super::footer;
+use crate::terminal::{Paragraph, Role, Style};
+use crate::workloads::workload;
+use drivescope_model::{TestResult, TestStatus};
+
+/// One test: what happened to it, its table, and how to read it.
+pub fn test_result(result: &TestResult, style: Style) -> String {
+    let mut out = status(result, style);
+    if result.status == TestStatus::Skipped {
+        return out;
+    }
+    let table = (workload(result.test).table)(result, style);
+    if !table.is_empty() {
+        out.push_str(&table);
+        out.push_str(&footer::footer(result, &table, style));
+    } else if out.is_empty() {
+        let text = "nothing was measured";
+        out.push_str(&begin(result).text(Role::Dim, text).lines(2, style));
+    }
+    out
+}
+
+/// A line about a test as a whole begins with its name.
+fn begin(result: &TestResult) -> Paragraph {
+    Paragraph::new().lead(Role::Title, result.test.name()).lead(Role::Plain, "  ")
+}
+
+/// How a test ended, if not well; failed requests come before any number: a fast failure is not fast.
+fn status(result: &TestResult, style: Style) -> String {
+    let (role, word) = match result.status {
+        TestStatus::Done => (Role::Bad, ""),
+        TestStatus::Skipped => (Role::Dim, "skipped"),
+        TestStatus::Failed => (Role::Bad, "failed"),
+        TestStatus::Interrupted => (Role::Warn, "interrupted"),
+    };
+    let reason = result.reason.as_deref().filter(|reason| !word.is_empty() && !reason.is_empty());
+    let text = reason.map_or_else(|| word.to_string(), |reason| format!("{word}: {reason}"));
+    let errors = footer::errors(result);
+    let end = if text.is_empty() || errors.is_none() { "" } else { ";" };
+    let paragraph = begin(result).text(role, &format!("{text}{end}"));
+    let paragraph = paragraph.text(Role::Bad, errors.as_deref().unwrap_or_default());
+    if paragraph.has_words() { paragraph.lines(2, style) } else { String::new() }
+}

@@ -1,0 +1,206 @@
+//! The sentences that give the reason of a verdict.
+
+use super::{HeldBackBy, Judged, Judgement};
+use crate::uses::{Requirement, UseCase};
+use crate::workloads::evidence;
+use drivescope_model::metrics::PERCENTILES;
+use drivescope_model::number::{latency_us, rounded, threshold};
+use drivescope_model::target::TargetKind;
+use drivescope_model::{FindingId, Metric, Run, Severity, TestStatus};
+
+impl HeldBackBy {
+    fn why(self) -> &'static str {
+        match self {
+            Self::OtherPrograms => "which other programs on this machine held back (F034)",
+            Self::ControlGroup => {
+                "which a limit of the control group held back, or may have (F042)"
+            }
+        }
+    }
+
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::OtherPrograms => "stop them and run again",
+            Self::ControlGroup => "run outside of it",
+        }
+    }
+}
+
+/// Why no number of the run is a drive's, if so.
+pub(super) fn no_drive(run: &Run) -> Option<String> {
+    run.findings.iter().any(|f| f.id == FindingId::MemoryBacked).then(|| {
+        "there is no drive below this target, it lives in memory (F002); choose a directory or \
+         device on a real drive"
+            .to_string()
+    })
+}
+
+/// Why nobody knows whether the numbers are a drive's, if so.
+pub(super) fn unproven(run: &Run) -> Option<String> {
+    run.findings.iter().any(|f| f.id == FindingId::Unproven).then(|| {
+        "nothing shows that a drive answered and not a cache (F041); measure the directory or \
+         device below this file system, or on its server"
+            .to_string()
+    })
+}
+
+/// Why nothing should be kept on the drive, if so: a fast failure is not fast.
+pub(super) fn faulty(run: &Run) -> Option<String> {
+    let finding = run.findings.iter().find(|f| f.severity == Severity::Problem)?;
+    let (what, until) = match finding.id {
+        FindingId::FakeCapacity => ("it holds less than it announces", ""),
+        FindingId::DataMismatch => ("it returned wrong data", " until the cause is found"),
+        _ => ("requests to it failed", " until the cause is found"),
+    };
+    Some(format!("{what} ({}): no use for it{until}", finding.id))
+}
+
+/// Why a use has its points: what decides them, and what to know of that.
+pub(super) fn decided(
+    use_case: &UseCase,
+    requirement: &Requirement,
+    metric: &Metric,
+    judged: &Judged<'_>,
+    run: &Run,
+) -> String {
+    let value = quantity(metric.value, requirement.criterion.unit());
+    let mut sentences = vec![format!(
+        "{}; {} {}",
+        requirement.criterion.phrase().replace("{}", &value),
+        use_case.wants,
+        wanted(requirement, requirement.points(metric.value)),
+    )];
+    sentences.extend(left_out(judged));
+    for (requirement, judgement) in judged {
+        let why = match judgement {
+            Judgement::Missing => too_few_requests(requirement, run),
+            Judgement::HeldBack(by) => Some(by.why().to_string()),
+            _ => None,
+        };
+        let what = requirement.criterion.name();
+        sentences.extend(why.map(|why| format!("Not judged: {what}, {why}")));
+    }
+    let qualifiers = qualifiers(&metric.key, run);
+    if !qualifiers.is_empty() {
+        sentences.push(format!("To be read with {} in mind", qualifiers.join(", ")));
+    }
+    if run.simulated {
+        sentences.push("The drive is a simulated one".to_string());
+    }
+    sentences.join(". ")
+}
+
+/// Which figures were left out because they are not the drive's.
+fn left_out(judged: &Judged<'_>) -> Option<String> {
+    let invalid = judged.iter().filter_map(|(requirement, judgement)| match judgement {
+        Judgement::Invalid { metric } => {
+            Some(format!("{} ({})", requirement.criterion.name(), causes(metric)))
+        }
+        _ => None,
+    });
+    let invalid: Vec<String> = invalid.collect();
+    (!invalid.is_empty()).then(|| format!("Left out, not the drive's: {}", invalid.join(", ")))
+}
+
+/// Why a percentile is missing although its cell was measured, if that is so.
+fn too_few_requests(requirement: &Requirement, run: &Run) -> Option<String> {
+    evidence(requirement.criterion).find_map(|(_, evidence)| {
+        let (cell, quantity) = evidence.key.rsplit_once('.')?;
+        let percentile = PERCENTILES.iter().find(|percentile| percentile.key == quantity)?;
+        let mut all = run.tests.iter().flat_map(|test| &test.distributions);
+        let count = all.find(|distribution| distribution.key == cell)?.count;
+        let needed = percentile.requests_min;
+        (count < needed)
+            .then(|| format!("which {count} requests cannot hold (it takes {needed}; --time 30s)"))
+    })
+}
+
+/// The threshold for three points and, below two, what the next point takes.
+fn wanted(requirement: &Requirement, points: u8) -> String {
+    let criterion = requirement.criterion;
+    let [three, two, one] = requirement.thresholds.map(|value| threshold(value, criterion.unit()));
+    let beyond = if criterion.smaller_is_better() { "less" } else { "more" };
+    match points {
+        0 => format!("{three} or {beyond} (one point: {one})"),
+        1 => format!("{three} or {beyond} (two points: {two})"),
+        _ => format!("{three} or {beyond}"),
+    }
+}
+
+/// A value as sentences write it; rates per second are counted in the sentence itself.
+fn quantity(value: f64, unit: &str) -> String {
+    match unit {
+        "us" => latency_us(value),
+        "1/s" => rounded(value),
+        unit => format!("{} {unit}", rounded(value)),
+    }
+}
+
+/// Findings under which a metric is true but needs care, by id.
+fn qualifiers(key: &str, run: &Run) -> Vec<&'static str> {
+    let mut ids: Vec<FindingId> = run
+        .findings
+        .iter()
+        .filter(|f| f.severity == Severity::Warning || f.id == FindingId::VirtualDrive)
+        // A slow place is one of the drive, whichever test went by there.
+        .filter(|f| f.concerns(key) || f.id == FindingId::SlowRegion)
+        .map(|f| f.id)
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.into_iter().map(|id| id.spec().id).collect()
+}
+
+fn causes(metric: &Metric) -> String {
+    let ids: Vec<_> = metric.invalid_because.iter().map(|id| id.spec().id).collect();
+    if ids.is_empty() { "invalid".to_string() } else { ids.join(", ") }
+}
+
+/// Why a use has no points: what is lacking, what to do about it, and how many points there can be at `most`.
+pub(super) fn undecided(
+    requirement: &Requirement,
+    judgement: &Judgement<'_>,
+    most: Option<u8>,
+    run: &Run,
+) -> String {
+    let what = requirement.criterion.name();
+    let mut because = match judgement {
+        Judgement::Invalid { metric } => {
+            let remedy = metric.invalid_because.first().map_or("", |id| id.spec().remedy);
+            let text = format!("{what}: the number is not the drive's ({})", causes(metric));
+            if remedy.is_empty() { text } else { format!("{text}. {}", trim_period(remedy)) }
+        }
+        Judgement::HeldBack(by) => format!("{what}, {}; {}", by.why(), by.remedy()),
+        _ => unmeasured(requirement, run),
+    };
+    if let Some(points) = most.filter(|points| *points < 3) {
+        because.push_str(&format!(". What is known allows {points} of 3 points at most"));
+    }
+    because
+}
+
+fn trim_period(sentence: &str) -> &str {
+    sentence.strip_suffix('.').unwrap_or(sentence)
+}
+
+/// Why a metric is missing, and what to do about it.
+fn unmeasured(requirement: &Requirement, run: &Run) -> String {
+    let what = requirement.criterion.name();
+    let mut evidence = evidence(requirement.criterion);
+    let (workload, _) = evidence.clone().next().expect("a test checks that there is some");
+    let test = workload.test;
+    let place = match run.target.kind {
+        TargetKind::Block | TargetKind::File if evidence.all(|(_, e)| e.is_written) => {
+            " on a directory of this drive"
+        }
+        _ => "",
+    };
+    let result = run.tests.iter().find(|result| result.test == test);
+    match result.map(|result| result.status) {
+        Some(TestStatus::Failed) => format!("{what}: the {test} test failed; run it again{place}"),
+        Some(TestStatus::Interrupted) => {
+            format!("{what}: the {test} test was interrupted; run it again{place}")
+        }
+        _ => format!("{what} not measured; run the {test} test{place}"),
+    }
+}

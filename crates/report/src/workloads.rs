@@ -1,0 +1,101 @@
+//! What report knows of each workload: its table, how to read that, and its evidence for verdicts. A new one takes a
+//! module of its own (its chart will stand there too) and a line in [`WORKLOADS`].
+
+mod align;
+mod fill;
+mod latency;
+mod rates;
+mod surface;
+mod tiny_writes;
+mod transfer;
+mod verify;
+
+pub use align::phybs_table::phybs_table;
+
+use crate::criteria::{Criterion, Evidence};
+use crate::terminal::Style;
+use drivescope_model::{Suite, TestKind, TestResult};
+
+/// One workload's part in plans, tables and verdicts.
+pub(crate) struct WorkloadReport {
+    pub(crate) test: TestKind,
+    /// Its results; empty where there is nothing to show.
+    pub(crate) table: fn(&TestResult, Style) -> String,
+    /// Which figures of the table are extremes over all rounds, not medians.
+    pub(crate) extremes: &'static str,
+    /// Whether it reads for a set time: how much it reads is then a guess.
+    pub(crate) reads_for_a_time: bool,
+    /// Whether it writes for a set time: how much it writes is then a bound.
+    pub(crate) writes_for_a_time: bool,
+    /// The metrics that verdicts may rest on, the most telling of a criterion first.
+    pub(crate) evidence: &'static [Evidence],
+    /// Whether a suite asks for the requests that the criteria mean: options may ask for others under the same key.
+    pub(crate) measures_criteria: fn(&Suite) -> bool,
+}
+
+impl WorkloadReport {
+    /// A workload that has a table and no more.
+    const fn new(test: TestKind, table: fn(&TestResult, Style) -> String) -> Self {
+        Self {
+            test,
+            table,
+            extremes: "",
+            reads_for_a_time: false,
+            writes_for_a_time: false,
+            evidence: &[],
+            measures_criteria: |_| true,
+        }
+    }
+}
+
+/// Every workload, in the order in which their evidence counts.
+const WORKLOADS: [&WorkloadReport; 7] = [
+    &transfer::REPORT,
+    &latency::REPORT,
+    &surface::REPORT,
+    &tiny_writes::REPORT,
+    &align::REPORT,
+    &fill::REPORT,
+    &verify::REPORT,
+];
+
+/// The workload of a test.
+pub(crate) fn workload(test: TestKind) -> &'static WorkloadReport {
+    let found = WORKLOADS.into_iter().find(|workload| workload.test == test);
+    found.expect("every test stands in WORKLOADS, which a test checks")
+}
+
+/// The metrics that answer a criterion, each with its workload; the first that was measured and is valid counts.
+pub(crate) fn evidence(
+    criterion: Criterion,
+) -> impl Iterator<Item = (&'static WorkloadReport, &'static Evidence)> + Clone {
+    let all = WORKLOADS
+        .into_iter()
+        .flat_map(|workload| workload.evidence.iter().map(move |evidence| (workload, evidence)));
+    let answers = all.filter(move |(_, evidence)| evidence.criterion == criterion);
+    let preferred = answers.clone().filter(|(_, evidence)| evidence.is_preferred);
+    preferred.chain(answers.filter(|(_, evidence)| !evidence.is_preferred))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drivescope_model::metrics::quantity_of;
+
+    #[test]
+    fn every_test_has_its_workload() {
+        assert_eq!(WORKLOADS.map(|workload| workload.test), TestKind::ALL);
+    }
+
+    #[test]
+    fn evidence_has_the_unit_of_its_criterion() {
+        for workload in WORKLOADS {
+            for Evidence { criterion, key, .. } in workload.evidence {
+                assert!(key.starts_with(&format!("{}.", workload.test)), "{key}");
+                let quantity = quantity_of(key).unwrap();
+                assert_eq!(quantity.unit, criterion.unit(), "{key}");
+                assert_eq!(quantity.smaller_is_better, criterion.smaller_is_better(), "{key}");
+            }
+        }
+    }
+}
