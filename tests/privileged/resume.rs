@@ -55,7 +55,7 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
         // The second one is killed while it goes on.
         let resume: &[&str] = if kill == 1 { &[] } else { &["--resume"] };
         let running = scratch.run_call(&device.node, &[SLOW_FILL, resume, &[&destroy]]).start();
-        kill_after_a_checkpoint(&scratch, running, "--resume goes on there");
+        kill_after_a_checkpoint(&scratch, running, "continue with --resume");
     }
     let stopped = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     let id = text(&stopped["id"]);
@@ -219,7 +219,7 @@ fn a_fill_and_a_verify_that_failed_are_resumed() {
         let destroy = format!("--destroy={}:{}", device.name(), 256 * MIB);
         let failed = scratch.run(&device.node, &[options, &[&destroy]]).code(4).json();
         let reason = text(&test_of(&failed, test)["reason"]);
-        assert!(reason.contains("write at byte") && reason.contains("--resume goes"), "{reason}");
+        assert!(reason.contains("write at byte") && reason.contains("with --resume"), "{reason}");
         tool("mount", &["-o", "remount,size=300M", &mount.point]).unwrap();
         let options = [&format!("--test={test}"), "--json", "--resume", &destroy];
         // The failure before belongs to a curve that begins with what was written then.
@@ -239,7 +239,7 @@ fn only_what_was_ended_on_this_device_is_resumed() {
     let message = scratch.run(&device.node, &[resume, &[&destroy]]).refused(2);
     assert!(message.contains("nothing to resume"), "{message}");
     let running = scratch.run_call(&device.node, &[SLOW_FILL, &[&destroy]]).start();
-    kill_after_a_checkpoint(&scratch, running, "--resume goes on there");
+    kill_after_a_checkpoint(&scratch, running, "continue with --resume");
     // A twin is another device.
     let other = Scratch::new();
     let twin = image_of_noise(&other, 256);

@@ -58,7 +58,7 @@ pub fn wait_until_free(node: &str) {
 /// The options that a stopped test names to go on.
 #[track_caller]
 pub fn options_to_continue(reason: &str) -> Vec<String> {
-    let (_, options) = reason.split_once("to continue: ").unwrap_or_else(|| panic!("{reason}"));
+    let (_, options) = reason.split_once("not stored: ").unwrap_or_else(|| panic!("{reason}"));
     let words: Vec<&str> = options.split_whitespace().collect();
     words.chunks(2).map(|pair| pair.join("=")).collect()
 }

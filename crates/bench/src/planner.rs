@@ -32,6 +32,22 @@ pub fn plan(
     size_asked: bool,
     allowed: WriteLevel,
 ) -> Result<Plan, BenchError> {
+    let plan = draft(suite, seed, engine, target, size_asked, allowed)?;
+    check_any_runs(&plan, target)?;
+    Ok(plan)
+}
+
+/// The same plan, but it may have no test that can run: resuming may still change that.
+///
+/// Errors: the test file does not fit above the floor of free space.
+pub fn draft(
+    suite: Suite,
+    seed: u64,
+    engine: Engine,
+    target: &Target,
+    size_asked: bool,
+    allowed: WriteLevel,
+) -> Result<Plan, BenchError> {
     let info = target.info();
     let own_bytes = match info.kind {
         TargetKind::Directory => file_size(&suite, target, size_asked)?,
@@ -53,15 +69,14 @@ pub fn plan(
         Context { suite: &suite, target: info, assumed, most, span_bytes, allowed, drive, zoned };
     let mut planned: Vec<PlannedTest> =
         suite.tests.iter().map(|&test| tests::plan(test, &context)).collect();
-    let Some(first) = planned.iter_mut().find(|test| test.skip.is_none()) else {
-        return Err(BenchError::Unsuitable(nothing_runs(target, &planned)));
-    };
-    first.cost = first.cost
-        + Cost {
-            seconds: own_bytes.0 as f64 / (assumed.mb_s * 1e6 * LAYOUT_SHARE_OF_RATE),
-            read_bytes: 0,
-            written_bytes: own_bytes.0,
-        };
+    if let Some(first) = planned.iter_mut().find(|test| test.skip.is_none()) {
+        first.cost = first.cost
+            + Cost {
+                seconds: own_bytes.0 as f64 / (assumed.mb_s * 1e6 * LAYOUT_SHARE_OF_RATE),
+                read_bytes: 0,
+                written_bytes: own_bytes.0,
+            };
+    }
     let own_folder = (info.kind == TargetKind::Directory)
         .then(|| format!("{}/.drivescope-…", info.path.trim_end_matches('/')));
     Ok(Plan { suite, seed, engine, tests: planned, own_folder, own_bytes })
@@ -84,12 +99,14 @@ fn file_size(suite: &Suite, target: &Target, asked: bool) -> Result<Bytes, Drive
     Ok(Bytes(fitting))
 }
 
-fn nothing_runs(target: &Target, planned: &[PlannedTest]) -> String {
-    let mut reasons: Vec<String> = Vec::new();
-    for test in planned {
-        if let Some(reason) = &test.skip {
-            reasons.push(format!("{} {reason}", test.test));
-        }
+/// Refuses a plan without a test that can run.
+pub fn check_any_runs(plan: &Plan, target: &Target) -> Result<(), BenchError> {
+    if plan.active().next().is_some() {
+        return Ok(());
     }
-    format!("no test of this suite can run on {}: {}", target.info().path, reasons.join("; "))
+    let reason = |test: &PlannedTest| Some(format!("{} {}", test.test, test.skip.as_ref()?));
+    let reasons: Vec<String> = plan.tests.iter().filter_map(reason).collect();
+    let path = &target.info().path;
+    let message = format!("no test of this suite can run on {path}: {}", reasons.join("; "));
+    Err(BenchError::Unsuitable(message))
 }

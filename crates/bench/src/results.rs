@@ -14,6 +14,7 @@ use drivescope_model::document::{Distribution, Limiter, Metric, Series, TestResu
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::metrics::{OfRounds, PERCENTILES, quantity_of};
 use drivescope_model::options::TestKind;
+use drivescope_model::resume::ResumePoint;
 use drivescope_model::units::three_digits;
 use drivescope_stats::interval::Interval;
 use drivescope_stats::lasting_drop::LastingDrop;
@@ -41,6 +42,7 @@ pub struct TestRecord {
     distributions: Vec<Distribution>,
     findings: Vec<Finding>,
     remarks: Vec<String>,
+    resume: Option<ResumePoint>,
     /// The figures rest on many requests each, not on repeated rounds.
     without_rounds: bool,
     /// The drive is known to be a disk.
@@ -58,6 +60,7 @@ impl TestRecord {
             distributions: Vec::new(),
             findings: Vec::new(),
             remarks: Vec::new(),
+            resume: None,
             without_rounds: false,
             rotates: false,
         }
@@ -81,6 +84,11 @@ impl TestRecord {
     /// Parts that could not run here.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
+    }
+
+    /// Says where the test can be resumed, since it was stopped.
+    pub fn resume_at(&mut self, point: ResumePoint) {
+        self.resume = Some(point);
     }
 
     /// Which test.
@@ -160,6 +168,7 @@ impl TestRecord {
         result.metrics = self.metrics;
         result.series = self.series;
         result.distributions = self.distributions;
+        result.resume = self.resume;
         for finding in self.findings {
             match result.findings.iter_mut().find(|known| known.id == finding.id) {
                 Some(known) => known.join(finding),

@@ -27,7 +27,7 @@ use drivescope_model::findings::Finding;
 use drivescope_model::host::Calibration;
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Engine, Plan, PlannedTest, Restores, WriteLevel};
-use drivescope_model::stopped::Stopped;
+use drivescope_model::resume::ResumePoint;
 use drivescope_model::target::{FileSystem, IoMode, TargetKind};
 use drivescope_model::units::{Bytes, Secs};
 use std::ops::Range;
@@ -236,7 +236,7 @@ impl<'a> Session<'a> {
         if let Some(evidence) = &self.blank {
             blank::notice(&mut record, evidence);
         }
-        let remarks = [planned.omitted.as_slice(), record.remarks()].concat();
+        let mut remarks = [planned.omitted.as_slice(), record.remarks()].concat();
         let mut result = record.finish(self.plan.suite.rounds);
         result.elapsed_s = (self.now_ns() - self.test.start_ns) as f64 / 1e9;
         (result.status, result.reason) = match end {
@@ -247,11 +247,12 @@ impl<'a> Session<'a> {
                 let kind = error.kind(self.target.info().kind);
                 self.failure = self.failure.max(Some(kind));
                 result.findings.extend(validity::of_error(&error, self.target.info().kind));
-                (TestStatus::Failed, Some(with_a_way_on(&error, &remarks)))
+                (TestStatus::Failed, Some(failed(&error, result.resume)))
             }
         };
-        if result.reason.is_none() && !remarks.is_empty() {
-            result.reason = Some(remarks.join("; "));
+        if result.reason.is_none() {
+            remarks.extend(result.resume.map(|point| point.to_string()));
+            result.reason = Some(remarks.join("; ")).filter(|reason| !reason.is_empty());
         }
         result.mark_invalid(&self.findings);
         self.emit(Event::TestFinished(Box::new(result.clone())));
@@ -464,14 +465,12 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Why a test failed and, where that is known, how to go on: a cable that came off is no reason to begin anew.
-fn with_a_way_on(error: &BenchError, remarks: &[String]) -> String {
-    let is_way = |remark: &&String| {
-        let stopped: Result<Stopped, ()> = remark.parse();
-        stopped.is_ok_and(|stopped| stopped.is_worthwhile())
-    };
-    let way = remarks.iter().rfind(is_way).map(|remark| format!("; {remark}"));
-    format!("{error}{}", way.unwrap_or_default())
+/// Why a test failed and where it can be resumed: a cable that came off is no reason to begin anew.
+fn failed(error: &BenchError, resume: Option<ResumePoint>) -> String {
+    match resume.filter(ResumePoint::is_worthwhile) {
+        Some(point) => format!("{error}; {point}"),
+        None => error.to_string(),
+    }
 }
 
 /// Distinguishes folders of runs that share a directory.

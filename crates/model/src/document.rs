@@ -6,6 +6,7 @@ use crate::host::{Calibration, Host};
 use crate::metrics::quantity_of;
 use crate::options::TestKind;
 use crate::plan::Plan;
+use crate::resume::ResumePoint;
 use crate::target::TargetInfo;
 use crate::units::Price;
 use serde::{Deserialize, Serialize};
@@ -214,9 +215,12 @@ pub struct TestResult {
     pub test: TestKind,
     /// How it ended.
     pub status: TestStatus,
-    /// Why it was skipped or failed.
+    /// Why it was skipped or failed, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Where `--resume` can continue it, if it was stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<ResumePoint>,
     /// Seconds it took.
     pub elapsed_s: f64,
     /// The numbers.
@@ -238,6 +242,7 @@ impl TestResult {
             test,
             status,
             reason,
+            resume: None,
             elapsed_s: 0.0,
             metrics: Vec::new(),
             series: Vec::new(),

@@ -4,6 +4,8 @@
 //! does not know are ignored, and optional fields may be absent, because fields are added without a
 //! new format.
 
+mod resume_sentence;
+
 use crate::finite;
 use drivescope_model::document::{FORMAT, Run};
 use drivescope_model::options::Suite;
@@ -212,13 +214,14 @@ fn read(document: Value, number: usize) -> Result<Run, FormatError> {
         _ => format!("document {number}"),
     };
     let document = up_to_date(document, &name)?;
-    let run = Run::deserialize(&document)
+    let mut run = Run::deserialize(&document)
         .or_else(|_| Run::deserialize(without_unknown_options(document)))
         .map_err(|error| FormatError::Unreadable {
             document: name,
             reason: error.to_string(),
             place: String::new(),
         })?;
+    resume_sentence::upgrade(&mut run);
     check(&run)?;
     Ok(run)
 }

@@ -13,6 +13,7 @@ use drivescope_model::options::{
     SurfacePreset, SurfaceWrite, TestKind, TinyWritesOptions, TransferOptions,
 };
 use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, Restores, WriteLevel};
+use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::{Bytes, Price, Secs};
 use drivescope_model::whole_drive::{
@@ -258,6 +259,12 @@ fn test_result() -> TestResult {
         test: TestKind::Transfer,
         status: TestStatus::Interrupted,
         reason: some("SIGINT"),
+        resume: Some(ResumePoint {
+            seed: u64::MAX,
+            at_bytes: 4096,
+            phase: ResumePhase::VerifyRead,
+            intact_before: true,
+        }),
         elapsed_s: 33.3,
         metrics: vec![
             metric("transfer.seq1m_q8t1.read.mb_s", 110.1, "MB/s", true),

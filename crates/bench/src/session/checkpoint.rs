@@ -44,7 +44,7 @@ impl Session<'_> {
     /// Hands what the test in progress has found so far to the keeper, if one is there and it is time.
     ///
     /// To be called now and then from the thread that waits for a phase, so that the loop that measures
-    /// knows nothing of it. `record` is made only when it is needed; its remarks must say how to go on.
+    /// knows nothing of it. `record` is made only when it is needed; it must have a resume point.
     /// Only of block devices: simulated drives are gone with the program.
     pub fn checkpoint(&self, record: impl FnOnce() -> TestRecord) {
         let Some(keeper) = &self.checkpoints.keeper else { return };
@@ -53,10 +53,9 @@ impl Session<'_> {
             return;
         }
         let record = record();
-        let remarks = record.remarks().join("; ");
         let mut result = record.finish(self.plan.suite.rounds);
         result.status = TestStatus::Interrupted;
-        result.reason = Some(remarks).filter(|text| !text.is_empty());
+        result.reason = result.resume.map(|point| point.to_string());
         result.elapsed_s = (now - self.test.start_ns) as f64 / 1e9;
         result.mark_invalid(&self.findings);
         keeper(result);

@@ -19,7 +19,7 @@ use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
-use drivescope_model::stopped::{Phase, Stopped};
+use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetInfo;
 use drivescope_model::units::Bytes;
 use drivescope_model::whole_drive::{FillMode, FillOptions};
@@ -211,7 +211,7 @@ impl Fill<'_> {
             let at = from + written_bytes(&timed);
             // A flush that failed leaves nothing behind the last piece to go on with.
             let last = timed.last().filter(|_| at >= self.size);
-            record.remark(self.how_to_go_on(last.map_or(at, |last| last.offset)));
+            record.resume_at(self.resume_point(last.map_or(at, |last| last.offset)));
         }
         end
     }
@@ -261,13 +261,13 @@ impl Fill<'_> {
         let timed = &timed[..timed.len() - usize::from(is_all && !timed.is_empty())];
         let wrote = Wrote { timed, bytes: written_bytes(timed), flush_s: None };
         self.report(&mut record, before, wrote);
-        record.remark(self.how_to_go_on(from + written_bytes(timed)));
+        record.resume_at(self.resume_point(from + written_bytes(timed)));
         record
     }
 
-    fn how_to_go_on(&self, at_bytes: u64) -> String {
+    fn resume_point(&self, at_bytes: u64) -> ResumePoint {
         let seed = self.session.plan.seed;
-        Stopped { seed, at_bytes, phase: Phase::Fill }.to_string()
+        ResumePoint { seed, at_bytes, phase: ResumePhase::Fill, intact_before: false }
     }
 
     /// Writes a small share of the target: a burst on flash, then places spread over everything.

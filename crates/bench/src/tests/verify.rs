@@ -23,7 +23,7 @@ use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
-use drivescope_model::stopped::{Phase, Stopped};
+use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs};
 use drivescope_model::whole_drive::{VerifyMode, VerifyPhase};
@@ -173,7 +173,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     if wrote {
         write_all(session, record, from, size, data)?;
         push_out(session, record, size, data)
-            .inspect_err(|_| record.remark(go_on_writing(session, size, size)))?;
+            .inspect_err(|_| record.resume_at(resume_writing(session, size, size)))?;
         session.open_device().sync()?;
         session.open_device().evict()?;
     }
@@ -192,7 +192,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     }
     let at = outcome.tally.first_bad().unwrap_or(outcome.reached).min(outcome.reached);
     let end = if at == size { continuing::unless_too_late(end) } else { end };
-    end.inspect_err(|_| record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at)))
+    end.inspect_err(|_| record.resume_at(resume_reading(session, is_whole, at)))
 }
 
 /// What is written, or was: the pass behind all that left stamps here, or that of the run that goes on.
@@ -211,11 +211,8 @@ fn data_of(session: &Session<'_>, from: u64, size: u64) -> Result<Payload, Bench
 
 /// Whether the run that this one goes on with has read everything before `from` and found it intact.
 fn was_intact_before(session: &Session<'_>, from: u64) -> bool {
-    let earlier = session.earlier(TestKind::Verify).and_then(|result| result.reason.as_ref());
-    let stopped = earlier.and_then(|reason| reason.parse::<Stopped>().ok());
-    stopped.is_some_and(|stopped| {
-        stopped.phase == Phase::VerifyRead { is_whole: true } && stopped.at_bytes == from
-    })
+    let resumed = session.earlier(TestKind::Verify).and_then(|result| result.resume);
+    resumed.is_some_and(|point| point.intact_before && point.at_bytes == from)
 }
 
 fn write_all(
@@ -227,11 +224,11 @@ fn write_all(
 ) -> Result<(), BenchError> {
     let places = pieces(from, size);
     let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
-    let go_on = |timed: &[Timed]| go_on_writing(session, from + written_bytes(timed), size);
+    let resume = |timed: &[Timed]| resume_writing(session, from + written_bytes(timed), size);
     let so_far = |timed: &[Timed]| {
         let mut record = TestRecord::new(TestKind::Verify);
         report_written(&mut record, timed, written_bytes(timed), None);
-        record.remark(go_on(timed));
+        record.resume_at(resume(timed));
         record
     };
     let mut sum = WrittenSum::default();
@@ -240,14 +237,19 @@ fn write_all(
     // Here, because what is written again behind it is no part of the rate.
     let flushed = end.and_then(|()| flush(session));
     report_written(record, &timed, bytes, flushed.as_ref().ok().copied());
-    flushed.map(drop).inspect_err(|_| record.remark(go_on(&timed)))
+    flushed.map(drop).inspect_err(|_| record.resume_at(resume(&timed)))
 }
 
-/// How to go on after a stop of the writing at `at`. Behind the last piece that is written once more: then a
+/// Where to resume writing that was stopped at `at`. After the last piece, that piece is written once more: a
 /// cache still has to be pushed out before anything is read back.
-fn go_on_writing(session: &Session<'_>, at: u64, size: u64) -> String {
+fn resume_writing(session: &Session<'_>, at: u64, size: u64) -> ResumePoint {
     let last = size.saturating_sub(1) / PIECE * PIECE;
-    how_to_go_on(session, Phase::VerifyWrite, at.min(last))
+    ResumePoint {
+        seed: session.plan.seed,
+        at_bytes: at.min(last),
+        phase: ResumePhase::VerifyWrite,
+        intact_before: false,
+    }
 }
 
 /// What is written again before everything is read back.
@@ -311,7 +313,7 @@ fn read_back(
             // A run that is killed with only its end before it must leave something to go on with.
             let last = size.saturating_sub(1) / u64::from(CHUNK) * u64::from(CHUNK);
             let at = control.settled().max(start).min(last);
-            record.remark(how_to_go_on(session, Phase::VerifyRead { is_whole }, at));
+            record.resume_at(resume_reading(session, is_whole, at));
             record
         });
     };
@@ -328,9 +330,9 @@ fn read_back(
     Ok((outcome, end))
 }
 
-/// How to go on after a stop.
-fn how_to_go_on(session: &Session<'_>, phase: Phase, at_bytes: u64) -> String {
-    Stopped { seed: session.plan.seed, at_bytes, phase }.to_string()
+/// Where to resume reading back.
+fn resume_reading(session: &Session<'_>, intact_before: bool, at_bytes: u64) -> ResumePoint {
+    ResumePoint { seed: session.plan.seed, at_bytes, phase: ResumePhase::VerifyRead, intact_before }
 }
 
 fn notice_failures(record: &mut TestRecord, (count, first): (u64, Option<IoFailure>)) {

@@ -1,14 +1,18 @@
-//! What earlier runs did to a device, as the store knows it: `run --resume` goes on where the last full `fill`
-//! or `verify` was ended, and a `verify` that only reads looks for what the last one wrote.
+//! The step between plan and claim: what earlier runs did to a device, as the store knows it, changes the plan.
+//! `run --resume` continues the last interrupted full `fill` or `verify`, and a `verify` that only reads takes the
+//! seed of the last one that wrote.
 
+use super::measure::Job;
+use crate::arguments::OutcomeArguments;
 use crate::exit::Failure;
 use crate::output;
+use drivescope_bench::planner;
 use drivescope_bench::suites::{self, Overrides};
 use drivescope_drive::Target;
 use drivescope_model::document::{Run, TestResult, TestStatus};
 use drivescope_model::options::{Suite, TestKind};
-use drivescope_model::plan::WriteLevel;
-use drivescope_model::stopped::{Phase, Stopped};
+use drivescope_model::plan::{Plan, WriteLevel};
+use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_model::whole_drive::{FillMode, VerifyMode, VerifyPhase};
@@ -20,18 +24,50 @@ const TESTS: [TestKind; 2] = [TestKind::Fill, TestKind::Verify];
 const RUNS_MAX: u32 = 200;
 
 /// A test that was ended before its end.
-pub struct Unfinished {
+struct Unfinished {
     run_id: String,
-    stopped: Stopped,
+    point: ResumePoint,
     /// How much of the device it was about; 0 for all.
     span: Bytes,
     /// What it had found.
-    pub result: TestResult,
+    result: TestResult,
+}
+
+/// The run that continues where the last one was stopped, if `is_asked`; else the same, and what could be
+/// resumed is said.
+///
+/// Errors: there is nothing to resume, or no store to look in.
+pub fn resume_if_asked(
+    mut job: Job,
+    level: WriteLevel,
+    is_asked: bool,
+    seed_asked: bool,
+    outcome: &OutcomeArguments,
+) -> Result<Job, Failure> {
+    let (store, quiet) = (outcome.store.store.as_deref(), outcome.quiet);
+    let Job { plan, target, .. } = &job;
+    let found = find(store, target, &plan.suite);
+    if is_asked {
+        let unfinished = found?.ok_or_else(|| nothing(target))?;
+        let resumed = unfinished.resumed(plan, target, level)?;
+        if !quiet {
+            unfinished.note_resumed(target, &plan.suite.tests);
+        }
+        return Ok(Job { plan: resumed, earlier: Some(unfinished.result), ..job });
+    }
+    // Without it, a store that cannot be read is no matter yet.
+    if let (Ok(Some(unfinished)), false) = (&found, quiet) {
+        unfinished.note_possible(target, &plan.suite);
+    }
+    if !seed_asked && let Some(seed) = seed_to_read(store, target, &plan.suite, quiet) {
+        job.plan.seed = seed;
+    }
+    Ok(job)
 }
 
 /// The last test of this suite that the store has of this device, if it was ended before its end. Of a verify that
 /// is nothing where any other test wrote over the device since: what it is to read is gone.
-pub fn find(
+fn find(
     store: Option<&str>,
     target: &Target,
     suite: &Suite,
@@ -46,15 +82,10 @@ pub fn find(
     };
     let found = newest(store, target, counts)?;
     Ok(found.and_then(|(run, result)| {
-        let stopped = stopped(&result).filter(Stopped::is_worthwhile);
-        let stopped = stopped.filter(|stopped| wanted.contains(&stopped.test()))?;
-        Some(Unfinished { run_id: run.id, stopped, span: run.plan.suite.span, result })
+        let point = result.resume.filter(ResumePoint::is_worthwhile);
+        let point = point.filter(|point| wanted.contains(&point.test()))?;
+        Some(Unfinished { run_id: run.id, point, span: run.plan.suite.span, result })
     }))
-}
-
-/// Where a test says that it was ended.
-fn stopped(result: &TestResult) -> Option<Stopped> {
-    result.reason.as_ref()?.parse().ok()
 }
 
 /// Whether a test moved anything. One that was stopped while it looked at the device has changed nothing.
@@ -63,7 +94,7 @@ fn has_begun(result: &TestResult) -> bool {
         TestStatus::Skipped => false,
         TestStatus::Done => true,
         TestStatus::Interrupted | TestStatus::Failed => {
-            stopped(result).is_some() || !result.phases.is_empty()
+            result.resume.is_some() || !result.phases.is_empty()
         }
     }
 }
@@ -75,12 +106,7 @@ fn overwrites(run: &Run, test: TestKind) -> bool {
 
 /// The seed of the newest run that wrote stamps all over this device, for a suite that only reads them; and
 /// says whose it is. `None` also where no store can be read.
-pub fn seed_to_read(
-    store: Option<&str>,
-    target: &Target,
-    suite: &Suite,
-    quiet: bool,
-) -> Option<u64> {
+fn seed_to_read(store: Option<&str>, target: &Target, suite: &Suite, quiet: bool) -> Option<u64> {
     let reads = suite.verify.mode == VerifyMode::Full && suite.verify.phase == VerifyPhase::Read;
     let only_reads = reads && suite.tests.contains(&TestKind::Verify);
     if !only_reads || target.info().kind != TargetKind::Block {
@@ -139,41 +165,40 @@ fn is_same_device(run: &Run, target: &Target) -> bool {
 }
 
 impl Unfinished {
-    /// The suite from the test that goes on there, and the seed that belongs to it. Where no size is asked for, it
-    /// is the one of then.
-    pub fn apply(&self, mut suite: Suite, target: &Target) -> Result<(Suite, u64), Failure> {
-        // Tests before it would write over what it had written.
-        let before = suite.tests.iter().take_while(|&&test| test != self.stopped.test()).count();
-        suite.tests.drain(..before);
+    /// The plan from the stopped test on, with the seed that belongs to it. Where no size is asked for, it is the
+    /// one of then.
+    fn resumed(&self, plan: &Plan, target: &Target, level: WriteLevel) -> Result<Plan, Failure> {
+        let mut suite = plan.suite.clone();
+        self.point.continue_in(&mut suite);
         if suite.span.0 == 0 {
             suite.span = self.span;
         }
         let bytes = |span| bytes_of(span, target);
         // What was never written cannot be read back, and an honest device would pass for a fake.
-        let only_reads = matches!(self.stopped.phase, Phase::VerifyRead { .. });
+        let only_reads = self.point.phase == ResumePhase::VerifyRead;
         if only_reads && bytes(suite.span) > bytes(self.span) {
-            let written = Bytes(bytes(self.span));
-            let message = format!("{} wrote {written} and no more: leave --size away", self.run_id);
-            return Err(Failure::usage(format!("cannot resume: run {message}")));
+            let (id, written) = (&self.run_id, Bytes(bytes(self.span)));
+            let message = format!("cannot resume: run {id} wrote only {written}; omit --size");
+            return Err(Failure::usage(message));
         }
-        let overrides = Overrides { settings: self.stopped.settings(), ..Overrides::default() };
-        Ok((suites::adapt(suite, &overrides)?, self.stopped.seed))
+        let suite = suites::adapt(suite, &Overrides::default())?;
+        Ok(planner::draft(suite, self.point.seed, plan.engine, target, true, level)?)
     }
 
     /// `a fill of /dev/sdb was ended at 34 % (run 4f2a…)`.
     fn described(&self, target: &Target) -> String {
         let info = target.info();
         let percent =
-            self.stopped.at_bytes as f64 * 100.0 / bytes_of(self.span, target).max(1) as f64;
-        let (test, path, id) = (self.stopped.test(), &info.path, &self.run_id);
+            self.point.at_bytes as f64 * 100.0 / bytes_of(self.span, target).max(1) as f64;
+        let (test, path, id) = (self.point.test(), &info.path, &self.run_id);
         format!("a {test} of {path} was ended at {percent:.0} % (run {id})")
     }
 
     /// Says that it goes on, and which tests of those asked for come before it and are left out.
-    pub fn note_resumed(&self, target: &Target, asked: &[TestKind]) {
+    fn note_resumed(&self, target: &Target, asked: &[TestKind]) {
         let what = self.described(target);
         output::note(&format!("drivescope: note: {what}; this run goes on there"));
-        let before = asked.iter().take_while(|&&test| test != self.stopped.test());
+        let before = asked.iter().take_while(|&&test| test != self.point.test());
         let before: Vec<&str> = before.map(|test| test.name()).collect();
         if !before.is_empty() {
             let names = before.join(", ");
@@ -184,8 +209,8 @@ impl Unfinished {
     }
 
     /// Says that it could go on, where the suite begins the same anew.
-    pub fn note_possible(&self, target: &Target, suite: &Suite) {
-        let begins_anew = match self.stopped.test() {
+    fn note_possible(&self, target: &Target, suite: &Suite) {
+        let begins_anew = match self.point.test() {
             TestKind::Fill => suite.fill.mode == FillMode::Full && suite.fill.from.0 == 0,
             _ => suite.verify.mode == VerifyMode::Full && suite.verify.from.0 == 0,
         };
@@ -205,7 +230,7 @@ fn bytes_of(span: Bytes, target: &Target) -> u64 {
 }
 
 /// The error where there is nothing to go on with.
-pub fn nothing(target: &Target) -> Failure {
+fn nothing(target: &Target) -> Failure {
     let path = &target.info().path;
     Failure::usage(format!(
         "nothing to resume on {path}: the store has no full fill or verify of it that was ended before its \
@@ -225,8 +250,10 @@ mod tests {
         assert!(!has_begun(&ended(TestStatus::Interrupted, None)));
         assert!(!has_begun(&ended(TestStatus::Failed, Some("read at byte 0 failed".into()))));
         assert!(!has_begun(&ended(TestStatus::Skipped, Some("does not hold".into()))));
-        let way_on = Stopped { seed: 1, at_bytes: 4096, phase: Phase::Fill }.to_string();
-        assert!(has_begun(&ended(TestStatus::Interrupted, Some(way_on))), "at a checkpoint");
+        let point =
+            ResumePoint { seed: 1, at_bytes: 4096, phase: ResumePhase::Fill, intact_before: false };
+        let stopped = TestResult { resume: Some(point), ..ended(TestStatus::Interrupted, None) };
+        assert!(has_begun(&stopped), "at a checkpoint");
         assert!(has_begun(&ended(TestStatus::Done, None)));
     }
 }

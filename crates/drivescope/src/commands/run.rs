@@ -17,9 +17,8 @@ use drivescope_drive::Target;
 use drivescope_drive::gate::OwnPlaces;
 use drivescope_drive::own_folder::{self, Cleaned};
 use drivescope_machine::Roots;
-use drivescope_model::document::TestResult;
 use drivescope_model::gate::GateRecord;
-use drivescope_model::options::{AlignMethod, Suite, TestKind};
+use drivescope_model::options::{AlignMethod, TestKind};
 use drivescope_model::plan::{Engine, Plan, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
@@ -60,47 +59,19 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
     for target in targets {
         let engine = engine_for(&target, asked, arguments.outcome.quiet)?;
         let level = allowed.as_ref().map_or(WriteLevel::Read, Allowed::level);
-        let (store, quiet) = (arguments.outcome.store.store.as_deref(), arguments.outcome.quiet);
-        let known = || resume::seed_to_read(store, &target, &suite, quiet);
-        let known = arguments.seed.or_else(|| (!arguments.resume).then(known).flatten());
-        let seed = known.unwrap_or(new_seed);
-        let begun =
-            begin_or_resume(&target, suite.clone(), seed, arguments.resume, &arguments.outcome)?;
-        let (suite, seed, earlier) = begun;
-        let plan = planner::plan(suite, seed, engine, &target, size_asked, level)?;
-        jobs.push(Job { plan, target, claim: None, earlier });
+        let seed = arguments.seed.unwrap_or(new_seed);
+        let plan = planner::draft(suite.clone(), seed, engine, &target, size_asked, level)?;
+        let job = Job { plan, target, claim: None, earlier: None };
+        let (resume, seed_asked) = (arguments.resume, arguments.seed.is_some());
+        let job = resume::resume_if_asked(job, level, resume, seed_asked, &arguments.outcome)?;
+        planner::check_any_runs(&job.plan, &job.target)?;
+        jobs.push(job);
     }
     // A verify that had come to its reading needs no leave to write any more, which its options may still give.
     let only_reads =
         || jobs.iter().all(|job| job.plan.active().all(|test| test.writes < WriteLevel::SameBytes));
     let allowed = allowed.filter(|_| !(arguments.resume && only_reads()));
     carry_out(jobs, arguments.outcome, arguments.label, arguments.price, allowed, signals)
-}
-
-/// Suite and seed for a target and, where a stopped run goes on, what that one had found. Says what can be
-/// resumed.
-fn begin_or_resume(
-    target: &Target,
-    suite: Suite,
-    seed: u64,
-    resume: bool,
-    outcome: &OutcomeArguments,
-) -> Result<(Suite, u64, Option<TestResult>), Failure> {
-    let found = resume::find(outcome.store.store.as_deref(), target, &suite);
-    if resume {
-        let unfinished = found?.ok_or_else(|| resume::nothing(target))?;
-        let asked = suite.tests.clone();
-        let (suite, seed) = unfinished.apply(suite, target)?;
-        if !outcome.quiet {
-            unfinished.note_resumed(target, &asked);
-        }
-        return Ok((suite, seed, Some(unfinished.result)));
-    }
-    // Without it, a store that cannot be read is no matter yet.
-    if let (Ok(Some(unfinished)), false) = (&found, outcome.quiet) {
-        unfinished.note_possible(target, &suite);
-    }
-    Ok((suite, seed, None))
 }
 
 /// `drivescope rerun`.

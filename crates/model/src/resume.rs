@@ -1,0 +1,120 @@
+//! Where a test that writes a whole drive was stopped, so that `--resume` can continue it.
+
+use crate::options::{Suite, TestKind};
+use crate::units::Bytes;
+use crate::whole_drive::{FillMode, VerifyMode, VerifyPhase};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Which part of a test was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResumePhase {
+    /// A full `fill`.
+    Fill,
+    /// The write phase of a full `verify`.
+    VerifyWrite,
+    /// The read phase of a full `verify`.
+    VerifyRead,
+}
+
+/// Where a full `fill` or `verify` was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumePoint {
+    /// The plan's seed, which determines every stamp on the drive.
+    pub seed: u64,
+    /// Where to continue, bytes from the start of the target.
+    pub at_bytes: u64,
+    /// Which part of the test was stopped.
+    pub phase: ResumePhase,
+    /// Whether every sector before `at_bytes` was read back intact: the result can then be about the whole drive.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub intact_before: bool,
+}
+
+impl ResumePoint {
+    /// Which test.
+    pub fn test(&self) -> TestKind {
+        match self.phase {
+            ResumePhase::Fill => TestKind::Fill,
+            ResumePhase::VerifyWrite | ResumePhase::VerifyRead => TestKind::Verify,
+        }
+    }
+
+    /// Whether resuming saves anything.
+    pub fn is_worthwhile(&self) -> bool {
+        self.at_bytes > 0 || self.phase == ResumePhase::VerifyRead
+    }
+
+    /// Makes a suite begin here. Tests before this one go: they would overwrite what it wrote.
+    pub fn continue_in(&self, suite: &mut Suite) {
+        let before = suite.tests.iter().take_while(|&&test| test != self.test()).count();
+        suite.tests.drain(..before);
+        let from = Bytes(self.at_bytes);
+        match self.phase {
+            ResumePhase::Fill => (suite.fill.mode, suite.fill.from) = (FillMode::Full, from),
+            ResumePhase::VerifyWrite => suite.verify.phase = VerifyPhase::Write,
+            ResumePhase::VerifyRead => suite.verify.phase = VerifyPhase::Read,
+        }
+        if self.test() == TestKind::Verify {
+            (suite.verify.mode, suite.verify.from) = (VerifyMode::Full, from);
+        }
+    }
+
+    /// The options that continue here, as `--set` takes them.
+    fn settings(&self) -> Vec<String> {
+        let test = self.test().name();
+        let phase = match self.phase {
+            ResumePhase::Fill => None,
+            ResumePhase::VerifyWrite => Some("write"),
+            ResumePhase::VerifyRead => Some("read"),
+        };
+        let phase = phase.map(|phase| format!("{test}.phase={phase}"));
+        let from = format!("{test}.from={}", self.at_bytes);
+        std::iter::once(format!("{test}.mode=full")).chain(phase).chain([from]).collect()
+    }
+}
+
+/// For people: where it stopped, and two ways to continue. No program reads this sentence.
+impl fmt::Display for ResumePoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stopped at byte {} ({})", self.at_bytes, Bytes(self.at_bytes))?;
+        match self.phase {
+            ResumePhase::Fill => {}
+            ResumePhase::VerifyWrite => write!(f, " of the write phase")?,
+            ResumePhase::VerifyRead => write!(f, " of the read phase")?,
+        }
+        if self.intact_before {
+            write!(f, ", all data before it intact")?;
+        }
+        write!(f, "; continue with --resume, or if this run is not stored: --seed {}", self.seed)?;
+        self.settings().iter().try_for_each(|setting| write!(f, " --set {setting}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POINT: ResumePoint =
+        ResumePoint { seed: 7, at_bytes: 512, phase: ResumePhase::VerifyRead, intact_before: true };
+
+    #[test]
+    fn the_sentence_has_the_options_of_the_command_line() {
+        assert_eq!(
+            POINT.to_string(),
+            "stopped at byte 512 (512 B) of the read phase, all data before it intact; continue with --resume, \
+             or if this run is not stored: --seed 7 --set verify.mode=full --set verify.phase=read --set \
+             verify.from=512"
+        );
+    }
+
+    #[test]
+    fn what_has_just_begun_is_not_worth_resuming_unless_everything_is_written() {
+        assert_eq!(POINT.test(), TestKind::Verify);
+        let at_start = |phase| ResumePoint { at_bytes: 0, phase, ..POINT };
+        assert!(at_start(ResumePhase::VerifyRead).is_worthwhile());
+        assert!(!at_start(ResumePhase::VerifyWrite).is_worthwhile());
+        assert!(!at_start(ResumePhase::Fill).is_worthwhile());
+    }
+}
