@@ -25,6 +25,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "import",
         "tests",
         "suites",
+        "schema",
         "completions",
         "man",
     ] {

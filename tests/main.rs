@@ -29,6 +29,8 @@ mod restore;
 mod run_directory;
 /// `run` on an existing file.
 mod run_file;
+/// `schema`, and run documents held against it.
+mod schema;
 /// `sim reproduce` beside the tests of the program that repeat the same methods.
 mod sim_instruments;
 /// `sim reproduce`: published cells beside those of the models.

@@ -4,8 +4,8 @@
 use crate::model_source;
 use crate::shape;
 use crate::workspace;
-use drivescope_model::Run;
 use drivescope_model::metrics::QUANTITIES;
+use drivescope_model::{Run, schema};
 use std::collections::BTreeMap;
 
 /// The page with generated parts.
@@ -65,6 +65,7 @@ fn documents() -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
         ("docs/findings.md", drivescope_report::markdown::findings_markdown()),
         ("docs/verdicts.md", drivescope_report::markdown::rules_markdown()),
+        ("docs/run.schema.json", schema::run_schema_text()),
         (FORMAT_PAGE, format_page),
     ])
 }

@@ -72,6 +72,8 @@ pub enum Command {
     Tests,
     /// List the suites.
     Suites,
+    /// Write the JSON Schema of the run document to standard output.
+    Schema,
     /// Write shell completions to standard output.
     Completions {
         /// For which shell.

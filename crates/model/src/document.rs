@@ -9,13 +9,14 @@ use crate::plan::Plan;
 use crate::resume::ResumePoint;
 use crate::target::TargetInfo;
 use crate::units::Price;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the document. Readers refuse a larger one; fields may be added without a new version.
 pub const FORMAT: u32 = 1;
 
 /// The program that made a document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// `drivescope`.
     pub name: String,
@@ -26,7 +27,7 @@ pub struct Tool {
 }
 
 /// How a run or a test ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TestStatus {
     /// Everything ran.
@@ -40,7 +41,7 @@ pub enum TestStatus {
 }
 
 /// A number with its interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
     /// `test.cell.quantity_unit`.
     pub key: String,
@@ -78,7 +79,7 @@ impl Metric {
 }
 
 /// A curve: rate over time, rate over position, access time over distance.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// `test.cell.quantity_unit` and, for rounds, `#1`.
     pub key: String,
@@ -93,7 +94,7 @@ pub struct Series {
 }
 
 /// A full latency distribution in nanoseconds, rounds merged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// `test.cell`.
     pub key: String,
@@ -106,7 +107,7 @@ pub struct Distribution {
 }
 
 /// What held a phase back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limiter {
     /// The drive itself.
@@ -154,7 +155,7 @@ impl Limiter {
 }
 
 /// One round of one phase, as it happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRecord {
     /// `cell` and direction, as in metric keys.
     pub cell: String,
@@ -209,7 +210,7 @@ pub struct PhaseRecord {
 }
 
 /// What one test found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestResult {
     /// Which test.
     pub test: TestKind,
@@ -267,7 +268,7 @@ impl TestResult {
 }
 
 /// One rule of a verdict: what a use needs, and what the drive gave.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rule {
     /// The metric.
     pub metric: String,
@@ -286,7 +287,7 @@ pub struct Rule {
 }
 
 /// What a drive suits.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The use: `system drive`, `database`, …
     pub suits: String,
@@ -299,7 +300,7 @@ pub struct Verdict {
 }
 
 /// One check made before a target was used.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateCheck {
     /// What was checked.
     pub check: String,
@@ -310,7 +311,7 @@ pub struct GateCheck {
 }
 
 /// Everything a run leaves behind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// [`FORMAT`].
     pub format: u32,

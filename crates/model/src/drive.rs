@@ -1,9 +1,10 @@
 //! A drive as the machine describes it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What kind of device a node is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriveKind {
     /// Rotating disk.
@@ -31,7 +32,7 @@ pub enum DriveKind {
 }
 
 /// Zones that can only be written anew from their beginning, and who sees to that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Zoned {
     /// The drive alone: writes go anywhere, first into a cache. Shingled disks.
@@ -54,7 +55,7 @@ impl Zoned {
 }
 
 /// The link between host and drive.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {
     /// As people write it: `SATA 6.0 Gb/s`, `PCIe 3.0 x4`, `USB 5 Gb/s`.
     pub name: String,
@@ -75,7 +76,7 @@ impl Link {
 }
 
 /// A partition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Partition {
     /// Kernel name: `sda1`.
     pub name: String,
@@ -101,7 +102,7 @@ impl Partition {
 }
 
 /// Health as SMART tells it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     /// SMART overall verdict; absent when not told.
     pub passed: Option<bool>,
@@ -116,7 +117,7 @@ pub struct Health {
 }
 
 /// A drive.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drive {
     /// Kernel name: `sda`, `nvme0n1`.
     pub name: String,

@@ -1,11 +1,14 @@
 //! Findings: the closed, numbered list of things drivescope notices. docs/findings.md is generated
 //! from [`FindingId::ALL`]; an id never changes its meaning.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How much a finding weighs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Good to know.
@@ -276,7 +279,7 @@ impl<'de> Deserialize<'de> for FindingId {
 }
 
 /// Something noticed in a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Which.
     pub id: FindingId,

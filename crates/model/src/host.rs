@@ -1,9 +1,10 @@
 //! The machine a run took place on, and what the tool itself costs there.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The host.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Host name.
     pub name: String,
@@ -28,7 +29,7 @@ pub struct Host {
 }
 
 /// The tool's own cost on this host, measured at the start of the run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
     /// The whole measuring loop per I/O on a target that answers at once, in ns.
     pub loop_ns_per_io: f64,

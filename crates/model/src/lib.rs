@@ -17,6 +17,7 @@ pub mod patterns;
 pub mod plan;
 pub mod reproduction;
 pub mod resume;
+pub mod schema;
 pub mod shortened;
 pub mod target;
 pub mod units;

@@ -9,11 +9,12 @@ use crate::cell::{Cell, Mix, Order, Shape};
 use crate::plan::WriteLevel;
 use crate::units::{Bytes, Secs};
 use crate::whole_drive::{FillOptions, VerifyOptions};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A test: one question asked of a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestKind {
     /// Large transfers and small random ones, by depth.
@@ -89,7 +90,7 @@ impl fmt::Display for TestKind {
 }
 
 /// A named list of tests with their options; one TOML file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     /// Name on the command line.
@@ -143,7 +144,7 @@ const fn default_size() -> Bytes {
 }
 
 /// Named lists of shapes, as CrystalDiskMark 9 runs them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1.
@@ -178,7 +179,7 @@ impl Preset {
 }
 
 /// Options of the `transfer` test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TransferOptions {
     /// Shapes by name of a preset; `shapes` adds to it.
@@ -212,7 +213,7 @@ impl Default for TransferOptions {
 }
 
 /// How requests of an open loop arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
     /// At equal distances.
@@ -222,7 +223,7 @@ pub enum Arrivals {
 }
 
 /// Rate of an open loop.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a rate is a number of requests per second, or { percent = 50 }")]
 pub enum Rate {
     /// Requests per second.
@@ -235,7 +236,7 @@ pub enum Rate {
 }
 
 /// Options of the `latency` test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LatencyOptions {
     /// Bytes per request.
@@ -266,7 +267,7 @@ impl Default for LatencyOptions {
 }
 
 /// How `surface` samples the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SurfacePreset {
     /// Our own: shuffled positions after an untimed lead-in, rounds in opposite orders.
@@ -279,7 +280,7 @@ pub enum SurfacePreset {
 }
 
 /// Whether `surface` also writes, and what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SurfaceWrite {
     /// What `--write` or `--destroy` allow: the same bytes, or fresh data. Without them nothing.
@@ -293,7 +294,7 @@ pub enum SurfaceWrite {
 }
 
 /// Options of the `surface` test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SurfaceOptions {
     /// How positions are chosen.
@@ -337,7 +338,7 @@ impl Default for SurfaceOptions {
 }
 
 /// Options of the `tiny-writes` test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TinyWritesOptions {
     /// How much of the test file is written into; seed 001 used 512 MB.

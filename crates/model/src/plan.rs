@@ -2,10 +2,13 @@
 
 use crate::options::{Suite, TestKind};
 use crate::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a test may write, from nothing to everything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteLevel {
     /// Opened read-only.
@@ -34,7 +37,7 @@ impl WriteLevel {
 }
 
 /// What a test is expected to cost.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// Seconds, with the drive assumed for its kind.
     pub seconds: f64,
@@ -57,7 +60,7 @@ impl std::ops::Add for Cost {
 }
 
 /// What a test at [`WriteLevel::Restore`] overwrites and puts back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Restores {
     /// Where the area that is written begins.
     pub from_bytes: u64,
@@ -70,7 +73,7 @@ pub struct Restores {
 }
 
 /// One test of a plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedTest {
     /// Which test.
     pub test: TestKind,
@@ -93,7 +96,7 @@ pub struct PlannedTest {
 }
 
 /// Which I/O engine moves the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
     /// io_uring with registered files and buffers.
@@ -116,7 +119,7 @@ impl Engine {
 }
 
 /// A suite applied to one target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The suite with every option as it will be used.
     pub suite: Suite,

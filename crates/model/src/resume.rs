@@ -3,11 +3,12 @@
 use crate::options::{Suite, TestKind};
 use crate::units::Bytes;
 use crate::whole_drive::{FillMode, VerifyMode, VerifyPhase};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Which part of a test was stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResumePhase {
     /// A full `fill`.
@@ -19,7 +20,7 @@ pub enum ResumePhase {
 }
 
 /// Where a full `fill` or `verify` was stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResumePoint {
     /// The plan's seed, which determines every stamp on the drive.
     pub seed: u64,

@@ -1,9 +1,10 @@
 //! What the user named, and what lies below it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Kind of a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
     /// A directory; tests use a folder of their own in it.
@@ -17,7 +18,7 @@ pub enum TargetKind {
 }
 
 /// A file system below a target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSystem {
     /// Kernel's name of the type: `ext4`, `xfs`, `btrfs`, `tmpfs`, `fuse.sshfs`.
     pub kind: String,
@@ -45,7 +46,7 @@ impl FileSystem {
 }
 
 /// How the data path was found to work, by a real transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum IoMode {
     /// `O_DIRECT`, proved by a transfer.
@@ -55,7 +56,7 @@ pub enum IoMode {
 }
 
 /// A target as it was found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetInfo {
     /// The path as given, made absolute.
     pub path: String,

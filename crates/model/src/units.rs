@@ -5,6 +5,7 @@
 //! Output is decimal (`MB` = 10^6 bytes), as drives and links are sold; binary only through
 //! [`Bytes::binary`], which names its unit `MiB`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -262,7 +263,7 @@ impl de::Visitor<'_> for SecsVisitor {
 }
 
 /// What the drive cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
     /// Amount in whole units of the currency.
     pub amount: f64,

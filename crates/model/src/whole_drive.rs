@@ -1,10 +1,11 @@
 //! Options of the tests that write a whole drive: `fill` and `verify`.
 
 use crate::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much `fill` writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FillMode {
     /// A small share of the target, spread over it; on flash, also one continuous burst.
@@ -14,7 +15,7 @@ pub enum FillMode {
 }
 
 /// Options of the `fill` test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FillOptions {
     /// How much is written.
@@ -49,7 +50,7 @@ impl Default for FillOptions {
 }
 
 /// How `verify` looks for missing capacity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerifyMode {
     /// Few blocks, chosen as f3probe does: minutes.
@@ -59,7 +60,7 @@ pub enum VerifyMode {
 }
 
 /// Where `full` of `verify` begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerifyPhase {
     /// Write, then read everything.
@@ -69,7 +70,7 @@ pub enum VerifyPhase {
 }
 
 /// Options of the `verify` test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VerifyOptions {
     /// Few blocks or all.

@@ -13,6 +13,7 @@ mod reproduce;
 mod restore;
 mod resume;
 mod run;
+mod schema;
 mod shelf;
 mod simulate;
 mod stored;
@@ -37,6 +38,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::Sim(arguments) => simulate::simulate(arguments, signals),
         Command::Tests => catalogue::tests(),
         Command::Suites => catalogue::suites(),
+        Command::Schema => schema::schema(),
         Command::Completions { shell } => catalogue::completions(shell),
         Command::Man => catalogue::man(),
     }

@@ -2,10 +2,11 @@
 
 use crate::cell::Mix;
 use crate::units::{Bytes, Secs};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How `align` looks for the physical sector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlignMethod {
     /// Our own: synced writes at every offset, interleaved in random order, until the answer is clear.
@@ -15,7 +16,7 @@ pub enum AlignMethod {
 }
 
 /// Options of the `align` test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AlignOptions {
     /// Which way.
