@@ -13,7 +13,6 @@ use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::drive::DriveKind;
 use drivescope_model::findings::{Finding, FindingId};
-use drivescope_model::options::TestKind;
 use drivescope_model::target::TargetKind;
 
 /// Places that are looked at, and how much of each: one block of most file systems and drives.
@@ -21,8 +20,6 @@ const PLACES: u32 = 64;
 const BLOCK_BYTES: u32 = 4096;
 /// More of them than one in so many change what random reads take.
 const ONE_IN: u32 = 10;
-/// Tests whose figures of reads it bears on; the others read what they have written.
-const TESTS: [TestKind; 3] = [TestKind::Transfer, TestKind::Latency, TestKind::Surface];
 
 /// What is to be said of a target with little in it, looked at anew.
 pub(crate) fn look(session: &Session<'_>) -> Result<Option<String>, BenchError> {
@@ -62,7 +59,7 @@ pub(crate) fn notice(record: &mut TestRecord, evidence: &str) {
         None => !round.cell.starts_with("write"),
     };
     let mut about: Vec<String> = Vec::new();
-    for round in record.rounds().iter().filter(reads).filter(|_| TESTS.contains(&test)) {
+    for round in record.rounds().iter().filter(reads) {
         let key = format!("{test}.{}", round.cell);
         if !about.contains(&key) {
             about.push(key);
@@ -123,6 +120,7 @@ mod tests {
     use super::*;
     use crate::results::TestRecord;
     use crate::testing::{VirtualQueue, round};
+    use drivescope_model::options::TestKind;
 
     #[test]
     fn blank_is_what_has_one_byte_throughout() {
@@ -153,7 +151,7 @@ mod tests {
         let found = record.finish(1).findings;
         let found = found.iter().find(|finding| finding.id == FindingId::BlankTarget).unwrap();
         assert_eq!(found.metrics, ["transfer.rnd4k_q1t1.read", "transfer.rnd4k_q1t1.mix70"]);
-        let mut record = TestRecord::new(TestKind::Fill);
+        let mut record = TestRecord::new(TestKind::Surface);
         record.add(round("rnd4k_q1t1.write", 100, 4096, Mix::WRITE));
         notice(&mut record, "60 of 64");
         assert!(record.finish(1).findings.iter().all(|f| f.id != FindingId::BlankTarget));

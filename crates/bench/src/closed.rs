@@ -265,5 +265,4 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
 }
 
 #[cfg(test)]
-#[path = "closed_tests.rs"]
 mod tests;

@@ -116,5 +116,4 @@ fn reads_slowed(rounds: &[Round]) -> bool {
 }
 
 #[cfg(test)]
-#[path = "fall_tests.rs"]
 mod tests;

@@ -211,5 +211,4 @@ impl<Q: Queue> Running<'_, '_, Q> {
 }
 
 #[cfg(test)]
-#[path = "open_tests.rs"]
 mod tests;

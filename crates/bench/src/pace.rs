@@ -95,5 +95,4 @@ fn slope(points: &[Answer]) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "pace_tests.rs"]
 mod tests;

@@ -52,6 +52,8 @@ pub struct Load {
     pub data_seed: u64,
     /// Pass number stamped into written data.
     pub pass: u64,
+    /// A span smaller than the target is what the round is about, so that it needs no caution.
+    pub studies_span: bool,
 }
 
 impl Load {

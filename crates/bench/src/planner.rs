@@ -1,7 +1,9 @@
 //! From a suite and a target to a plan that can be printed before anything runs.
 
 use crate::error::BenchError;
-use crate::tests::{self, Assumed, Context, volume};
+use crate::expected_speed::ExpectedSpeed;
+use crate::plan_context::PlanContext;
+use crate::workloads;
 use drivescope_drive::{DriveError, Target};
 use drivescope_model::options::Suite;
 use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, WriteLevel};
@@ -58,21 +60,29 @@ pub fn draft(
         (_, 0) => info.size_bytes,
         (_, span) => span.min(info.size_bytes),
     };
-    let assumed = match target.memory_backed() {
-        Some(_) => Assumed::MEMORY,
-        None => Assumed::of(target.drive()),
+    let typical = match target.memory_backed() {
+        Some(_) => ExpectedSpeed::MEMORY,
+        None => ExpectedSpeed::typical(target.drive()),
     };
     let drive = target.drive();
     let zoned = target.zoned();
-    let most = volume::most(target);
-    let context =
-        Context { suite: &suite, target: info, assumed, most, span_bytes, allowed, drive, zoned };
+    let fastest = ExpectedSpeed::upper_bound(target);
+    let context = PlanContext {
+        suite: &suite,
+        target: info,
+        typical,
+        fastest,
+        span_bytes,
+        allowed,
+        drive,
+        zoned,
+    };
     let mut planned: Vec<PlannedTest> =
-        suite.tests.iter().map(|&test| tests::plan(test, &context)).collect();
+        suite.tests.iter().map(|&test| workloads::find(test).plan(&context)).collect();
     if let Some(first) = planned.iter_mut().find(|test| test.skip.is_none()) {
         first.cost = first.cost
             + Cost {
-                seconds: own_bytes.0 as f64 / (assumed.mb_s * 1e6 * LAYOUT_SHARE_OF_RATE),
+                seconds: own_bytes.0 as f64 / (typical.mb_s * 1e6 * LAYOUT_SHARE_OF_RATE),
                 read_bytes: 0,
                 written_bytes: own_bytes.0,
             };

@@ -391,5 +391,4 @@ fn distribution(key: String, latencies: &Histogram<u64>) -> Distribution {
 }
 
 #[cfg(test)]
-#[path = "results_tests.rs"]
 mod tests;

@@ -221,5 +221,4 @@ fn is_blank(bytes: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-#[path = "rewrite_tests.rs"]
 mod tests;

@@ -230,10 +230,11 @@ impl<'a> Session<'a> {
         self.checkpoints.begin(self.test.start_ns);
         let mut record = TestRecord::new(planned.test);
         record.rotates(self.target.drive().is_some_and(|drive| drive.rpm > Some(1)));
-        let end = crate::tests::run(planned.test, self, &mut record);
+        let workload = crate::workloads::find(planned.test);
+        let end = workload.run(self, &mut record);
         let end = self.put_back(end).map_err(|error| error.on(self.plan.engine));
         self.leave_simulated_file();
-        if let Some(evidence) = &self.blank {
+        if let Some(evidence) = self.blank.as_ref().filter(|_| workload.reads_existing_data()) {
             blank::notice(&mut record, evidence);
         }
         let mut remarks = [planned.omitted.as_slice(), record.remarks()].concat();

@@ -222,6 +222,7 @@ pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
             seed: 1,
             data_seed: 1,
             pass: 1,
+            studies_span: false,
         }),
         asked: Some((reads as f64, (bytes - reads) as f64)),
         top: Some(seen),

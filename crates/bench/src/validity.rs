@@ -354,5 +354,4 @@ fn rate_missed(round: &Round) -> Option<Finding> {
 }
 
 #[cfg(test)]
-#[path = "validity_tests.rs"]
 mod tests;

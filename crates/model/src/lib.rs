@@ -21,7 +21,6 @@ pub mod schema;
 pub mod shortened;
 pub mod target;
 pub mod units;
-pub mod whole_drive;
 
 pub use cell::{Cell, Direction, Mix, Order, Shape};
 pub use document::{Metric, PhaseRecord, Run, Series, TestResult, TestStatus};

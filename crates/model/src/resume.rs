@@ -1,8 +1,7 @@
 //! Where a test that writes a whole drive was stopped, so that `--resume` can continue it.
 
-use crate::options::{Suite, TestKind};
+use crate::options::{FillMode, Suite, TestKind, VerifyMode, VerifyPhase};
 use crate::units::Bytes;
-use crate::whole_drive::{FillMode, VerifyMode, VerifyPhase};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;

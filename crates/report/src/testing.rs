@@ -11,8 +11,8 @@ use drivescope_model::metrics::quantity_of;
 use drivescope_model::options::{
     AlignOptions, LatencyOptions, SurfaceOptions, TinyWritesOptions, TransferOptions,
 };
+use drivescope_model::options::{FillOptions, VerifyOptions};
 use drivescope_model::plan::Engine;
-use drivescope_model::whole_drive::{FillOptions, VerifyOptions};
 use drivescope_model::{
     Bytes, Cost, Finding, FindingId, Plan, PlannedTest, Secs, Suite, TestKind, TestResult,
     TestStatus, WriteLevel,

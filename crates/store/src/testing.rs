@@ -12,13 +12,11 @@ use drivescope_model::options::{
     AlignMethod, AlignOptions, Arrivals, LatencyOptions, Preset, Rate, Suite, SurfaceOptions,
     SurfacePreset, SurfaceWrite, TestKind, TinyWritesOptions, TransferOptions,
 };
+use drivescope_model::options::{FillMode, FillOptions, VerifyMode, VerifyOptions, VerifyPhase};
 use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, Restores, WriteLevel};
 use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::{Bytes, Price, Secs};
-use drivescope_model::whole_drive::{
-    FillMode, FillOptions, VerifyMode, VerifyOptions, VerifyPhase,
-};
 
 fn some(text: &str) -> Option<String> {
     Some(text.to_string())

@@ -34,6 +34,7 @@ impl Session<'_> {
             seed: derive_seed(self.plan.seed, cell, round, 0),
             data_seed: self.plan.seed,
             pass: 0,
+            studies_span: false,
         }
     }
 

@@ -132,5 +132,4 @@ impl Running {
 }
 
 #[cfg(test)]
-#[path = "work_tests.rs"]
 mod tests;

@@ -5,7 +5,6 @@ use super::Facts;
 use crate::results::Round;
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
-use drivescope_model::options::TestKind;
 use drivescope_model::units::{Bytes, three_digits};
 
 /// The cache assumed in a drive that does not tell: hard disks and SATA SSDs have up to this.
@@ -18,8 +17,8 @@ pub(super) fn small_working_set(round: &Round, facts: &Facts) -> Option<Finding>
     let past_memory = facts.direct && !facts.loop_caches;
     // Flash is as fast over a small span, which is then no more than what `latency` shows. A cached answer of
     // a rotating drive is a hundred times as fast as its medium, and no short seek.
-    let is_part = facts.test == TestKind::Latency && !round.cell.starts_with("span100");
-    if is_part && !(past_memory && facts.rpm.is_some()) {
+    let studied = load.studies_span;
+    if studied && !(past_memory && facts.rpm.is_some()) {
         return None;
     }
     let span = load.span.end - load.span.start;

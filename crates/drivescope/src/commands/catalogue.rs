@@ -5,48 +5,16 @@ use crate::exit::{Code, Failure};
 use crate::output;
 use clap::CommandFactory;
 use drivescope_bench::suites;
-use drivescope_model::options::TestKind;
+use drivescope_bench::workloads::WORKLOADS;
 use drivescope_report::text;
 
 /// Lists the tests.
 pub fn tests() -> Result<Code, Failure> {
-    let describe = |test: &TestKind| format!("{}; {}", test.question(), touches(*test));
-    let lines: Vec<String> = TestKind::ALL.iter().map(describe).collect();
-    let pairs: Vec<(&str, &str)> =
-        TestKind::ALL.iter().zip(&lines).map(|(test, line)| (test.name(), line.as_str())).collect();
+    let lines = WORKLOADS.map(|test| format!("{}; {}", test.question(), test.access()));
+    let names = WORKLOADS.iter().map(|test| test.kind().name());
+    let pairs: Vec<(&str, &str)> = names.zip(lines.iter().map(String::as_str)).collect();
     output::print_line(&text::name_list(&pairs, output::columns(), output::style()));
     Ok(Code::Ok)
-}
-
-/// What becomes of a directory, a file and a device, as the tests' plans have it.
-fn touches(test: TestKind) -> &'static str {
-    match test {
-        TestKind::Transfer => {
-            "in a directory: writes a file of its own; on a file: only reads; on a device: only reads, \
-             unless --write restore (contents are put back) or --destroy SERIAL (they are lost)"
-        }
-        TestKind::Latency => {
-            "in a directory: reads a file of its own; on a file or a device: only reads"
-        }
-        TestKind::Surface => {
-            "not in a directory; on a file: only reads; on a device: only reads, unless --write \
-             same-bytes (writes the same back) or --destroy SERIAL (contents are lost)"
-        }
-        TestKind::TinyWrites => {
-            "in a directory: writes files of its own; not on a file or a device"
-        }
-        TestKind::Align => {
-            "in a directory: writes a file of its own; not on a file; on a device: writes back what is \
-             there (--write same-bytes)"
-        }
-        TestKind::Fill => {
-            "not in a directory or on a file; on a device: everything on it is lost (--destroy SERIAL)"
-        }
-        TestKind::Verify => {
-            "not in a directory; on a file: reads back what an earlier run wrote (verify.phase=read); on a \
-             device: everything on it is lost (--destroy SERIAL), with verify.phase=read it only reads"
-        }
-    }
 }
 
 /// Lists the built-in suites and the user's own.

@@ -1,7 +1,7 @@
 //! Plans that nobody means: longer than a month.
 
 use crate::exit::Failure;
-use drivescope_model::options::TestKind;
+use drivescope_bench::workloads;
 use drivescope_model::plan::{Plan, PlannedTest};
 
 /// Longest plan, in days. The largest drives of today are filled and read back within ten.
@@ -19,22 +19,8 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
             plan.suite.name,
             longest.test,
             days(longest.cost.seconds),
-            cause(plan, longest.test),
+            workloads::find(longest.test).how_to_shorten(&plan.suite),
         ))),
         _ => Ok(()),
     }
-}
-
-/// The options that say how long a test takes.
-fn cause(plan: &Plan, test: TestKind) -> String {
-    let suite = &plan.suite;
-    let time = match test {
-        TestKind::Transfer => suite.transfer.time,
-        TestKind::Latency => suite.latency.time,
-        TestKind::TinyWrites => suite.tiny_writes.time,
-        TestKind::Align => return "ask for less align.time or align.total".to_string(),
-        TestKind::Surface => return "ask for fewer surface.samples and accesses".to_string(),
-        TestKind::Fill | TestKind::Verify => return "ask for less with --size".to_string(),
-    };
-    format!("{} rounds of {time} per cell: ask for less --time or --rounds", suite.rounds)
 }

@@ -6,16 +6,17 @@ use super::measure::Job;
 use crate::arguments::OutcomeArguments;
 use crate::exit::Failure;
 use crate::output;
+use drivescope_bench::overrides::Overrides;
 use drivescope_bench::planner;
-use drivescope_bench::suites::{self, Overrides};
+use drivescope_bench::suites;
 use drivescope_drive::Target;
 use drivescope_model::document::{Run, TestResult, TestStatus};
+use drivescope_model::options::{FillMode, VerifyMode, VerifyPhase};
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::{Plan, WriteLevel};
 use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
-use drivescope_model::whole_drive::{FillMode, VerifyMode, VerifyPhase};
 use drivescope_store::{Filter, Location, Store};
 
 /// Tests that can go on.

@@ -1,0 +1,20 @@
+//! What the command line may change in a suite.
+
+use drivescope_model::units::{Bytes, Secs};
+
+/// What the command line may change in a suite.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// Only these tests.
+    pub tests: Vec<String>,
+    /// Only these cells of `transfer`; without direction, all of the suite's.
+    pub cells: Vec<String>,
+    /// Size of the test file; span of a file or device.
+    pub size: Option<Bytes>,
+    /// Measured time of one round of one cell.
+    pub time: Option<Secs>,
+    /// Rounds.
+    pub rounds: Option<u32>,
+    /// `test.option=value`, as in a suite file.
+    pub settings: Vec<String>,
+}

@@ -1,0 +1,86 @@
+//! What a workload plans from, before anything runs, and what its plans have in common.
+
+use crate::expected_speed::ExpectedSpeed;
+use drivescope_model::drive::{Drive, Zoned};
+use drivescope_model::options::{Suite, TestKind};
+use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
+use drivescope_model::target::{TargetInfo, TargetKind};
+
+/// Why no workload writes to zones of the host.
+pub(crate) const HOST_MANAGED: &str = "its zones are host-managed and refuse writes out of order: run tests that only \
+                                       read, or name a directory on a file system for zones (f2fs, btrfs)";
+
+/// What a plan is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanContext<'a> {
+    /// The suite, every option settled.
+    pub suite: &'a Suite,
+    /// On what.
+    pub target: &'a TargetInfo,
+    /// For estimates of time.
+    pub typical: ExpectedSpeed,
+    /// Upper bounds, for the volume of writes; `None` where writing costs nothing.
+    pub fastest: Option<ExpectedSpeed>,
+    /// Bytes that tests work on: the test file, or the used part of a file or device.
+    pub span_bytes: u64,
+    /// How a block device may be written.
+    pub allowed: WriteLevel,
+    /// The drive at the bottom, if there is one.
+    pub drive: Option<&'a Drive>,
+    /// Zones that writes to this block device have to keep to.
+    pub zoned: Option<Zoned>,
+}
+
+impl PlanContext<'_> {
+    /// A planned test that runs.
+    pub(crate) fn planned(&self, test: TestKind) -> PlannedTest {
+        let writes = match self.target.kind {
+            TargetKind::Directory => WriteLevel::OwnFiles,
+            _ => WriteLevel::Read,
+        };
+        PlannedTest {
+            test,
+            writes,
+            restores: None,
+            cost: Cost::default(),
+            at_most: None,
+            skip: None,
+            omitted: Vec::new(),
+        }
+    }
+
+    /// A planned test that does not run, and why.
+    pub(crate) fn skipped(&self, test: TestKind, reason: impl Into<String>) -> PlannedTest {
+        PlannedTest { skip: Some(reason.into()), ..self.planned(test) }
+    }
+
+    /// Why a test that overwrites the whole target cannot run on this one.
+    pub(crate) fn overwrite_refusal(&self) -> Option<&'static str> {
+        match self.target.kind {
+            TargetKind::Directory => Some("writes a whole drive; a directory holds part of one"),
+            _ => self.write_refusal(WriteLevel::Destroy),
+        }
+    }
+
+    /// Why this target is not written, where a block device would be written at `level`.
+    pub(crate) fn write_refusal(&self, level: WriteLevel) -> Option<&'static str> {
+        match self.target.kind {
+            TargetKind::Directory | TargetKind::Simulated => None,
+            TargetKind::File => Some("an existing file is never written"),
+            TargetKind::Block if self.zoned == Some(Zoned::HostManaged) => Some(HOST_MANAGED),
+            TargetKind::Block if self.allowed >= level => None,
+            TargetKind::Block if level == WriteLevel::SameBytes => {
+                Some("needs a raw write: --write same-bytes")
+            }
+            TargetKind::Block if level == WriteLevel::Restore => {
+                Some("needs a raw write: --write restore, or --destroy SERIAL")
+            }
+            TargetKind::Block => Some("needs a raw write: --destroy SERIAL"),
+        }
+    }
+
+    /// Rate, MB/s, at which so many bytes can be expected to be written one after the other.
+    pub(crate) fn sequential_write_mb_s(&self, bytes: u64) -> f64 {
+        self.typical.sequential_write_mb_s(self.drive, bytes)
+    }
+}

@@ -1,0 +1,157 @@
+//! Suites: the built-in ones, users' mistakes, and what the command line changes.
+
+use super::*;
+use drivescope_model::cell::Cell;
+use drivescope_model::units::{Bytes, Secs};
+
+#[test]
+fn built_in_suites_are_valid_and_named_like_their_files() {
+    for ((name, _), suite) in BUILT_IN.iter().zip(built_in()) {
+        assert_eq!(*name, suite.name);
+        assert!(!suite.summary.is_empty());
+    }
+}
+
+#[test]
+fn a_typing_error_gets_a_suggestion() {
+    for (typed, meant) in
+        [("qick", "quick"), ("crystaldiskmrk", "crystaldiskmark"), ("zcv", "zcav")]
+    {
+        let error = find(typed, None).unwrap_err().to_string();
+        assert!(error.contains(&format!("did you mean '{meant}'")), "{error}");
+    }
+    assert!(!find("xyzzyplugh", None).unwrap_err().to_string().contains("did you mean"));
+    let overrides = Overrides { tests: vec!["latancy".into()], ..Overrides::default() };
+    let error = adapt(built_in().remove(0), &overrides).unwrap_err().to_string();
+    assert!(error.contains("did you mean 'latency'"), "{error}");
+}
+
+#[test]
+fn folders_that_depend_on_where_one_stands_are_none() {
+    let of = |config: &str, home: &str| folder_of(Some(config.into()), Some(home.into()));
+    let suites = |folder: &str| Some(Path::new(folder).join("drivescope/suites"));
+    assert_eq!(of("/conf", "/home/ann"), suites("/conf"));
+    for config in ["", "conf", "./conf"] {
+        assert_eq!(of(config, "/home/ann"), suites("/home/ann/.config"), "{config}");
+    }
+    assert_eq!(of("conf", "ann"), None);
+}
+
+#[test]
+fn what_never_ends_is_no_suite() {
+    let error = find("/dev/zero", None).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "cannot read the suite /dev/zero: it is too long to be one; name a TOML file, or one that drivescope \
+         suites lists"
+    );
+}
+
+#[test]
+fn broken_files_are_named_with_line_and_column() {
+    let head = "name = \"x\"\nsummary = \"y\"\ntests = [\"transfer\"]\n";
+    for (text, line, column, word) in [
+        ("name = \"x\"\nsummary = ", 2, 11, ""),
+        (
+            "name = \"x\"\nsummary = \"y\"\ntests = [\"transfr\"]\n",
+            3,
+            10,
+            "did you mean 'transfer'",
+        ),
+        (&format!("{head}roundz = 3\n"), 4, 1, "did you mean 'rounds'"),
+        (&format!("{head}[transfer]\ntime = \"5 parsecs\"\n"), 5, 8, "parsecs"),
+        (&format!("{head}[transfer]\nshapes = [\"rnd4k_q0t1\"]\n"), 5, 10, "depth"),
+        (&format!("{head}[latency]\nrates = 100\n"), 5, 9, "expected a list, like [100, 200]"),
+    ] {
+        match parse("mine.toml", text).unwrap_err() {
+            SuiteError::Broken { line: l, column: c, message, .. } => {
+                assert_eq!((l, c), (line, column), "{text}: {message}");
+                assert!(message.contains(word), "{message}");
+                assert!(!message.contains('\n'));
+            }
+            other => panic!("{text}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn absurd_values_are_refused() {
+    let quick = || find("quick", None).unwrap();
+    for settings in [
+        "rounds=0",
+        "rounds=100000",
+        "size=1k",
+        "transfer.time=0",
+        "latency.spans_pct=[0]",
+        "latency.spans_pct=[101]",
+        "latency.block=100",
+        "surface.samples=1",
+        "fill.chunk=100",
+        "fill.depth=0",
+        "fill.places=10",
+        "fill.from=1G",
+        "verify.from=1G",
+        "verify.phase=read",
+        "fill.share_pct=0",
+        "verify.cache=1GiB",
+        "tiny-writes.write=0",
+        "tests=[]",
+        "transfer.nonsense=1",
+        "nonsense",
+        "name.x=1",
+    ] {
+        let overrides = Overrides { settings: vec![settings.into()], ..Overrides::default() };
+        assert!(adapt(quick(), &overrides).is_err(), "{settings}");
+    }
+}
+
+#[test]
+fn what_is_named_twice_is_refused_not_run_twice() {
+    let adapted = |cells: &[&str], settings: &[&str]| {
+        let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
+        let (cells, settings) = (words(cells), words(settings));
+        let overrides = Overrides { cells, settings, ..Overrides::default() };
+        adapt(find("quick", None).unwrap(), &overrides).map_err(|error| error.to_string())
+    };
+    for cells in [["rnd4k_q1t1.read", "rnd4k_q1t1.read"], ["rnd4k_q1t1.read", "rnd4k_q1t1"]] {
+        let error = adapted(&cells, &[]).unwrap_err();
+        assert!(error.contains("names the cell rnd4k_q1t1.read twice"), "{error}");
+    }
+    assert!(adapted(&["rnd4k_q1t1.read", "rnd4k_q1t1.write"], &[]).is_ok());
+    for setting in
+        ["latency.spans_pct=[50, 50]", "latency.rates=[{ percent = 5 }, { percent = 5 }]"]
+    {
+        assert!(adapted(&[], &[setting]).unwrap_err().contains("twice"), "{setting}");
+    }
+    let text = "name = \"x\"\nsummary = \"y\"\ntests = [\"transfer\"]\n[transfer]\n\
+                cells = [\"rnd4k_q1t1.read\", \"rnd4k_q1t1.read\"]\n";
+    assert!(parse("mine.toml", text).unwrap_err().to_string().contains("twice"));
+}
+
+#[test]
+fn the_command_line_wins() {
+    let overrides = Overrides {
+        tests: vec!["transfer".into()],
+        cells: vec!["rnd4k_q1t1.read".into(), "seq1m_q8t1".into()],
+        size: Some(Bytes::mib(64)),
+        time: Some(Secs(0.5)),
+        rounds: Some(7),
+        settings: vec!["transfer.ramp=2s".into(), "latency.rates=[100, { percent = 25 }]".into()],
+    };
+    let suite = adapt(find("quick", None).unwrap(), &overrides).unwrap();
+    assert_eq!(suite.tests, [TestKind::Transfer]);
+    let cells: Vec<String> = suite.transfer.cells.iter().map(Cell::to_string).collect();
+    assert_eq!(cells, ["rnd4k_q1t1.read", "seq1m_q8t1.read", "seq1m_q8t1.write"]);
+    assert_eq!((suite.size, suite.span), (Bytes::mib(64), Bytes::mib(64)));
+    assert_eq!((suite.transfer.time, suite.transfer.ramp), (Secs(0.5), Secs(2.0)));
+    assert_eq!((suite.rounds, suite.latency.rates.len()), (7, 2));
+}
+
+#[test]
+fn a_users_suite_hides_a_built_in_one() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/suites");
+    assert_eq!(find("quick", Some(&folder)).unwrap().summary, "mine");
+    let path = folder.join("quick.toml");
+    assert_eq!(find(path.to_str().unwrap(), None).unwrap().summary, "mine");
+    assert!(find("./missing.toml", None).unwrap_err().to_string().contains("missing.toml"));
+}

@@ -1,0 +1,5 @@
+//! What the workloads that write a whole drive share.
+
+pub(crate) mod read_back;
+pub(crate) mod resume_check;
+pub(crate) mod timed_writes;

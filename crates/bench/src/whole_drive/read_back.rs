@@ -1,0 +1,282 @@
+//! Reading everything back and sorting it, as f3read does (AltraMayor/f3): intact, changed, overwritten
+//! with what belongs elsewhere, lost, or unreadable.
+
+mod second_look;
+mod strays;
+
+use crate::control::{Control, Publisher};
+use crate::payload::{Held, Payload, SECTOR};
+use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::recorder::{IoFailure, Recorder};
+use std::io;
+use std::ops::Range;
+use strays::Strays;
+
+/// Length of the series at full resolution; later intervals share the last.
+const EXPECTED_NS: u64 = 60_000_000_000;
+
+/// Sorted sectors, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// As written.
+    pub intact: u64,
+    /// A few wrong bits.
+    pub changed: u64,
+    /// What was written to another address.
+    pub overwritten: u64,
+    /// Anything else.
+    pub lost: u64,
+    /// The drive answered with an error, so that nobody knows.
+    pub unreadable: u64,
+    /// Offsets of the first and of the last sector with wrong data.
+    pub first_wrong: Option<u64>,
+    /// See `first_wrong`.
+    pub last_wrong: Option<u64>,
+    /// Offset of the first unreadable sector.
+    pub first_unreadable: Option<u64>,
+    /// Where the last stretch of unreadable sectors ends.
+    pub unreadable_end: Option<u64>,
+    /// Offset of the last sector that is intact.
+    pub last_good: Option<u64>,
+    /// The newest pass of this seed that was met anywhere.
+    pub newest_pass: Option<u64>,
+    /// Shortest distance between a sector and the one whose data it holds.
+    pub module: Option<u64>,
+    /// Two addresses lead to one place: data that belong elsewhere were found there, too.
+    pub repeats: bool,
+}
+
+impl Tally {
+    fn add(&mut self, held: Held, at: u64) {
+        let bytes = SECTOR as u64;
+        match held {
+            Held::Own { .. } => {
+                self.intact += bytes;
+                // Requests are answered in any order.
+                self.last_good = self.last_good.max(Some(at));
+                return;
+            }
+            Held::Changed => self.changed += bytes,
+            Held::Lost => self.lost += bytes,
+            Held::Other { offset, .. } => {
+                self.overwritten += bytes;
+                let distance = offset.abs_diff(at);
+                self.module = Some(self.module.map_or(distance, |known| known.min(distance)));
+            }
+        }
+        self.first_wrong = Some(self.first_wrong.map_or(at, |known| known.min(at)));
+        self.last_wrong = self.last_wrong.max(Some(at));
+    }
+
+    fn add_unreadable(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        self.unreadable += range.end - range.start;
+        let first = self.first_unreadable.map_or(range.start, |known| known.min(range.start));
+        self.first_unreadable = Some(first);
+        self.unreadable_end = self.unreadable_end.max(Some(range.end));
+    }
+
+    /// Bytes of wrong data.
+    pub(crate) fn wrong(&self) -> u64 {
+        self.changed + self.overwritten + self.lost
+    }
+
+    /// Offset of the first sector that is not intact.
+    pub(crate) fn first_bad(&self) -> Option<u64> {
+        self.first_wrong.into_iter().chain(self.first_unreadable).min()
+    }
+
+    /// Where the last intact sector ends.
+    pub(crate) fn good_end(&self) -> u64 {
+        self.last_good.map_or(0, |last| last + SECTOR as u64)
+    }
+
+    /// Whether anything was written with the seed of this read.
+    pub(crate) fn has_stamps(&self) -> bool {
+        self.intact + self.changed + self.overwritten > 0
+    }
+
+    /// Sectors before all that were read here, which an earlier run has found intact.
+    pub fn add_intact(&mut self, before: Range<u64>) {
+        self.intact += before.end - before.start;
+        if !before.is_empty() {
+            self.last_good.get_or_insert(before.end - SECTOR as u64);
+        }
+    }
+}
+
+/// A read of everything that was written.
+#[derive(Debug)]
+pub(crate) struct ReadBack<'c> {
+    /// Which bytes: whole sectors.
+    pub span: Range<u64>,
+    /// Bytes per request.
+    pub chunk: u32,
+    /// Bytes of the smallest request: in such pieces failed ones are read again.
+    pub unit: u32,
+    /// Requests in flight.
+    pub depth: u32,
+    /// What was written.
+    pub data: Payload,
+    /// Whether what another pass of its seed wrote will do, too. If not, that is lost: a drive that dropped the
+    /// last write still has the one before.
+    pub any_pass: bool,
+    /// The outside.
+    pub control: &'c Control,
+}
+
+/// What reading back leaves behind.
+#[derive(Debug)]
+pub(crate) struct ReadBackOutcome {
+    /// What was found.
+    pub tally: Tally,
+    /// Up to where everything was looked at.
+    pub reached: u64,
+    /// All requests but those of the second look.
+    pub recorder: Recorder,
+    /// Requests that failed, and the first.
+    pub failed: (u64, Option<IoFailure>),
+    /// What failed and was not read again yet.
+    unsettled: Vec<Range<u64>>,
+    strays: Strays,
+    /// Some unreadable stretches were not looked at sector by sector, but counted whole.
+    pub is_coarse: bool,
+    /// The queue itself failed.
+    pub queue_error: Option<io::Error>,
+}
+
+impl ReadBackOutcome {
+    /// Nothing was looked at yet.
+    pub(crate) fn at(start: u64) -> Self {
+        Self {
+            tally: Tally::default(),
+            reached: start,
+            recorder: Recorder::new(EXPECTED_NS),
+            failed: (0, None),
+            unsettled: Vec::new(),
+            strays: Strays::default(),
+            is_coarse: false,
+            queue_error: None,
+        }
+    }
+}
+
+impl Task for ReadBack<'_> {
+    type Output = ReadBackOutcome;
+
+    fn run<Q: Queue>(self, queue: &mut Q) -> ReadBackOutcome {
+        let mut outcome = ReadBackOutcome::at(self.span.start);
+        outcome.recorder.start(queue.now());
+        outcome.queue_error = self.read_all(queue, &mut outcome).err();
+        outcome
+    }
+}
+
+impl ReadBack<'_> {
+    fn read_all<Q: Queue>(&self, queue: &mut Q, outcome: &mut ReadBackOutcome) -> io::Result<()> {
+        let mut publisher = Publisher::new(self.control);
+        let mut done: Vec<Completion> = Vec::with_capacity(usize::from(queue.slots()));
+        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
+        let mut sent = vec![(0, none); usize::from(queue.slots())];
+        let mut free: Vec<u16> = (0..queue.slots()).collect();
+        let (mut next, mut in_flight, mut stopping) = (self.span.start, 0, false);
+        loop {
+            while in_flight < self.depth && next < self.span.end && !stopping {
+                let Some(slot) = free.pop() else { break };
+                let len = u64::from(self.chunk).min(self.span.end - next) as u32;
+                let request = Request { op: Op::Read, offset: next, len, slot };
+                sent[usize::from(slot)] = (queue.now(), request);
+                queue.submit(request);
+                next += u64::from(len);
+                in_flight += 1;
+            }
+            if in_flight == 0 {
+                break;
+            }
+            done.clear();
+            queue.wait(&mut done)?;
+            let now = queue.now();
+            for completion in &done {
+                let (at, request) = sent[usize::from(completion.slot)];
+                in_flight -= 1;
+                free.push(completion.slot);
+                let good = completion.result == request.len as i32;
+                if good {
+                    outcome.recorder.requests += 1;
+                    outcome.recorder.complete(now, now - at, u64::from(request.len));
+                    let data = queue.buffer(completion.slot);
+                    self.sort(&data[..request.len as usize], request.offset, outcome);
+                } else {
+                    stopping |= note_failure(outcome, request, (-completion.result).max(0));
+                }
+            }
+            if now >= publisher.at_ns() {
+                let first = self.unsettled(&sent, &free, next, outcome);
+                self.control.settle(first);
+            }
+            stopping |= publisher.tick(now, &outcome.recorder);
+        }
+        second_look::settle(self, queue, outcome, &mut publisher, stopping)?;
+        if !stopping {
+            let overwritten = outcome.tally.overwritten;
+            outcome.tally.repeats = outcome.strays.any_at_home(self, queue, overwritten)?;
+        }
+        // Nothing is in flight: everything that was asked for has been looked at.
+        outcome.reached = next;
+        publisher.publish(&outcome.recorder);
+        Ok(())
+    }
+
+    /// Where a later read must begin so that nothing is missed: at the first request in flight, or at the
+    /// first sector that is not intact, which must be found again.
+    fn unsettled(
+        &self,
+        sent: &[(u64, Request)],
+        free: &[u16],
+        next: u64,
+        outcome: &ReadBackOutcome,
+    ) -> u64 {
+        let in_flight =
+            sent.iter().filter(|(_, request)| request.len > 0 && !free.contains(&request.slot));
+        let failed = outcome.unsettled.iter().map(|range| range.start);
+        let bad = outcome.tally.first_bad().into_iter().chain(failed);
+        let first = in_flight.map(|(_, request)| request.offset).chain(bad).min();
+        first.unwrap_or(next).min(next)
+    }
+
+    fn sort(&self, data: &[u8], offset: u64, outcome: &mut ReadBackOutcome) {
+        let ReadBackOutcome { tally, strays, .. } = outcome;
+        let (sectors, _) = data.as_chunks::<SECTOR>();
+        for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
+            let held = self.data.held(sector, at);
+            let (Held::Own { pass } | Held::Other { pass, .. }) = held else {
+                tally.add(held, at);
+                continue;
+            };
+            tally.newest_pass = tally.newest_pass.max(Some(pass));
+            let is_stale = !self.any_pass && pass != self.data.pass();
+            if let (Held::Other { offset: origin, .. }, false) = (held, is_stale) {
+                strays.note(at, origin, self.span.end);
+            }
+            tally.add(if is_stale { Held::Lost } else { held }, at);
+        }
+    }
+}
+
+/// Keeps a failed read; whether the drive is gone.
+fn note_failure(outcome: &mut ReadBackOutcome, request: Request, errno: i32) -> bool {
+    let failure = IoFailure { errno, offset: request.offset, write: false };
+    outcome.failed.0 += 1;
+    outcome.failed.1.get_or_insert(failure);
+    outcome.unsettled.push(request.offset..request.offset + u64::from(request.len));
+    let gone = matches!(errno, libc::ENODEV | libc::ENXIO);
+    if gone {
+        outcome.recorder.failed(failure);
+    }
+    gone
+}
+
+#[cfg(test)]
+mod tests;

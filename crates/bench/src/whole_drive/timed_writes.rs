@@ -1,0 +1,211 @@
+//! Writing stretches in order or at places, kept as one phase of the record.
+
+use crate::control::Control;
+use crate::error::{BenchError, describe};
+use crate::payload::Payload;
+use crate::phase::Measured;
+use crate::queue::QueueSpec;
+use crate::recorder::{IoFailure, Recorder};
+use crate::results::TestRecord;
+use crate::scan::{Place, Scan, ScanOutcome, Timed};
+use crate::session::{Session, Watch};
+use crate::usage::Effort;
+use drivescope_model::event::Event;
+use drivescope_model::findings::{Finding, FindingId};
+
+/// What came of the stretches, in order, and how the phase ended: failed writes and a request to stop
+/// are reported only after everything written was kept.
+pub(crate) struct Written {
+    /// One entry per stretch that was visited.
+    pub timed: Vec<Timed>,
+    /// Bytes of all requests that were completed, also in a stretch that was not.
+    pub bytes: u64,
+    /// How it ended.
+    pub end: Result<(), BenchError>,
+}
+
+impl Written {
+    /// Whether the next phase may begin; what this one wrote has been kept.
+    pub fn add_to(self, sum: &mut WrittenSum) -> Result<(), BenchError> {
+        sum.timed.extend(self.timed);
+        sum.bytes += self.bytes;
+        self.end
+    }
+}
+
+/// What several phases wrote.
+#[derive(Debug, Default)]
+pub(crate) struct WrittenSum {
+    /// See [`Written`].
+    pub timed: Vec<Timed>,
+    /// See [`Written`].
+    pub bytes: u64,
+}
+
+/// A place without a lead-in.
+pub(crate) fn stretch(offset: u64, len: u64) -> Place {
+    Place { offset, len, lead_in_from: offset, lead_in_len: 0 }
+}
+
+/// What a test has to say of the stretches written by now.
+pub(crate) type SoFar<'f> = &'f dyn Fn(&[Timed]) -> TestRecord;
+
+/// How stretches are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner {
+    /// What.
+    pub data: Payload,
+    /// Bytes per request.
+    pub chunk: u64,
+    /// Requests in flight.
+    pub depth: u32,
+}
+
+/// Bytes of stretches that were written without an error.
+pub(crate) fn written_bytes(timed: &[Timed]) -> u64 {
+    timed.iter().filter(|t| t.ns.is_some()).map(|t| t.len).sum()
+}
+
+/// Waits until the drive has everything that was written, and says how long that took, s: what its cache, or a
+/// host's below it, still holds of a stream is not written yet.
+pub(crate) fn flush(session: &Session<'_>) -> Result<f64, BenchError> {
+    session.emit(Event::Preparing { what: "flushing what caches still hold".into() });
+    let start_ns = session.now_ns();
+    session.open_device().sync()?;
+    Ok((session.now_ns() - start_ns) as f64 / 1e9)
+}
+
+/// Writes `places` and keeps that as the phase `cell`. Long stretches of simulated drives are computed
+/// at once where the model can; the result may then end before the last place, and the caller goes on.
+pub(crate) fn write(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    cell: &'static str,
+    places: Vec<Place>,
+    manner: Manner,
+) -> Result<Written, BenchError> {
+    write_kept(session, record, cell, places, manner, None)
+}
+
+/// The same; while it lasts, `so_far` says now and then what becomes of the stretches written by then, for
+/// [`Session::checkpoint`].
+pub(crate) fn write_kept(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    cell: &'static str,
+    places: Vec<Place>,
+    manner: Manner,
+    so_far: Option<SoFar<'_>>,
+) -> Result<Written, BenchError> {
+    let label = format!("{} {cell}", record.test());
+    session.emit(Event::PhaseStarted { label, round: 1, rounds: 1 });
+    let (watch, outcome) = match streamed(session, &places, manner)? {
+        Some(streamed) => streamed,
+        None => stepped(session, places, manner, so_far)?,
+    };
+    let Outcome { timed, measured, asked, moved, failures } = outcome;
+    for failure in &failures {
+        let finding = Finding::new(FindingId::IoError, describe(failure, 1));
+        record.notice(finding.about(record.test().name()));
+    }
+    let mut kept = watch.end(session, measured, cell, 1);
+    kept.asked = failures.is_empty().then_some((0.0, asked as f64));
+    kept.own_metrics = true;
+    let end = session.keep(kept, record);
+    Ok(Written { timed, bytes: moved, end })
+}
+
+/// What came of a phase.
+struct Outcome {
+    timed: Vec<Timed>,
+    measured: Measured,
+    /// Bytes asked for, lead-ins included.
+    asked: u64,
+    /// Bytes of the requests that were completed, lead-ins included.
+    moved: u64,
+    failures: Vec<IoFailure>,
+}
+
+/// Request by request.
+fn stepped(
+    session: &Session<'_>,
+    places: Vec<Place>,
+    Manner { data, chunk, depth }: Manner,
+    so_far: Option<SoFar<'_>>,
+) -> Result<(Watch, Outcome), BenchError> {
+    let chunk = chunk as u32;
+    let control = Control::of_places(places.len());
+    let visited = places.clone();
+    let keep = || {
+        if let Some(so_far) = so_far {
+            session.checkpoint(|| so_far(&timed_so_far(&visited, &control)));
+        }
+    };
+    let task = Scan { places, chunk, depth, data: Some(data), control: &control };
+    // One request is made while the others fly.
+    let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
+    let (worker, watch) = session.watched_by(session.open_device(), spec, &control, task, keep)?;
+    let ScanOutcome {
+        timed,
+        recorder,
+        asked_bytes: asked,
+        moved_bytes: moved,
+        failures,
+        queue_error,
+    } = worker.output;
+    if let Some(source) = queue_error {
+        return Err(BenchError::of_queue(source));
+    }
+    let measured = Measured { recorder, effort: worker.effort };
+    Ok((watch, Outcome { timed, measured, asked, moved, failures }))
+}
+
+/// The stretches that are done by now.
+fn timed_so_far(places: &[Place], control: &Control) -> Vec<Timed> {
+    let timed = |(place, ns): (&Place, u64)| {
+        let Place { offset, len, .. } = *place;
+        Timed { offset, ns: Some(ns), steady_ns: None, drift: None, len }
+    };
+    places.iter().zip(control.times_ns()).map(timed).collect()
+}
+
+/// Computed at once, as many stretches as the model can; `None` if it cannot do the first.
+fn streamed(
+    session: &Session<'_>,
+    places: &[Place],
+    Manner { chunk, depth, .. }: Manner,
+) -> Result<Option<(Watch, Outcome)>, BenchError> {
+    session.check_stop()?;
+    let device = session.open_device();
+    let watch = Watch::begin(session);
+    let start_ns = session.now_ns();
+    let mut timed = Vec::with_capacity(places.len());
+    let mut recorder = Recorder::new(0);
+    recorder.start(start_ns);
+    for place in places {
+        let Place { offset, len, lead_in_len, .. } = *place;
+        if lead_in_len > 0 || session.stopped() {
+            break;
+        }
+        let Some(ns) = device.stream_write(offset, len, chunk, depth) else { break };
+        let requests = len.div_ceil(chunk);
+        // Little's law: with a queue kept full, each request waits for as many others as are in it.
+        let latency_ns = ns * u64::from(depth) / requests;
+        recorder.latencies.saturating_record_n(latency_ns, requests);
+        recorder.ops += requests;
+        recorder.requests += requests;
+        recorder.bytes += len;
+        recorder.last_ns = session.now_ns();
+        timed.push(Timed { offset, ns: Some(ns), steady_ns: None, drift: None, len });
+    }
+    if timed.is_empty() {
+        return Ok(None);
+    }
+    let wall_ns = session.now_ns() - start_ns;
+    let measured = Measured { recorder, effort: Effort { wall_ns, ..Effort::default() } };
+    let asked = measured.recorder.bytes;
+    Ok(Some((watch, Outcome { timed, measured, asked, moved: asked, failures: Vec::new() })))
+}
+
+#[cfg(test)]
+mod tests;

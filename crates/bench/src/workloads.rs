@@ -1,0 +1,32 @@
+//! The tests of the product, one module each: their options, cost, what they may write, phases and metrics.
+
+mod align;
+mod fill;
+mod latency;
+mod surface;
+mod tiny_writes;
+mod transfer;
+mod verify;
+
+use crate::workload::Workload;
+use drivescope_model::options::TestKind;
+
+/// Every workload, in the order in which `drivescope tests` lists them.
+pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
+    &transfer::Transfer,
+    &latency::Latency,
+    &surface::Surface,
+    &tiny_writes::TinyWrites,
+    &align::Align,
+    &fill::Fill,
+    &verify::Verify,
+];
+
+/// The workload of a test.
+pub fn find(test: TestKind) -> &'static dyn Workload {
+    let found = WORKLOADS.into_iter().find(|workload| workload.kind() == test);
+    found.expect("tested: every kind stands in the table")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! `align`: how large is a physical sector, where does the first one begin, does the drive say so, are its
+//! partitions aligned, and what does a misaligned write cost.
+
+mod access;
+mod conclusion;
+mod fast;
+mod phybs;
+mod places;
+mod site;
+mod split;
+mod verdict;
+
+use crate::error::BenchError;
+use crate::option_checks::ensure;
+use crate::plan_context::PlanContext;
+use crate::results::TestRecord;
+use crate::session::Session;
+use crate::workload::Workload;
+use drivescope_model::options::{AlignMethod, AlignOptions, Suite, TestKind};
+use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
+use site::Site;
+
+/// `fast` needs room for its places to lie apart.
+const SPAN_MIN: u64 = 8 << 20;
+/// Largest block of a pass of phybs: beyond it, no unit of any drive is left to find.
+const PASS_BLOCK_MAX: u64 = 16 << 20;
+/// phybs touches four times the bytes of a pass.
+const PHYBS_STRIDE: u64 = 4;
+/// Unsynced writes of phybs by synced ones, per second: what a write cache gives. A rough guess, as the
+/// passes that matter take a hundred times longer.
+const CACHE_GAIN: f64 = 5.0;
+
+/// See [`crate::workloads::WORKLOADS`].
+pub struct Align;
+
+impl Workload for Align {
+    fn kind(&self) -> TestKind {
+        TestKind::Align
+    }
+
+    fn question(&self) -> &'static str {
+        "how large are physical sectors, are partitions aligned, what does misalignment cost"
+    }
+
+    fn access(&self) -> &'static str {
+        "in a directory: writes a file of its own; not on a file; on a device: writes back what is there (--write \
+ same-bytes)"
+    }
+
+    fn how_to_shorten(&self, _suite: &Suite) -> String {
+        "use a shorter align.time or a smaller align.total".to_string()
+    }
+
+    fn check(&self, suite: &Suite) -> Result<(), String> {
+        let options = &suite.align;
+        let (min, max) = (options.min.0, options.max.0);
+        let good = |bytes: u64| bytes.is_power_of_two() && (512..=PASS_BLOCK_MAX).contains(&bytes);
+        ensure(good(min) && good(max) && min <= max, || {
+            "align.min and align.max must be powers of two, 512 bytes to 16 MiB, in this order"
+                .to_string()
+        })?;
+        ensure(options.total.0 >= max && options.total.0.is_multiple_of(max), || {
+            "align.total must be a multiple of align.max".to_string()
+        })?;
+        ensure(options.time.0 >= 1.0, || "align.time must be at least 1 s".to_string())?;
+        ensure(matches!(options.mix.read_percent(), 0 | 100), || {
+            "align.mix must be read or write".to_string()
+        })
+    }
+
+    fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
+        let options = &context.suite.align;
+        let kind = context.target.kind;
+        let writes = options.method == AlignMethod::Fast || options.mix.writes();
+        if let Some(reason) = context.write_refusal(WriteLevel::SameBytes).filter(|_| writes) {
+            return context.skipped(self.kind(), reason);
+        }
+        let unit = u64::from(context.target.io_align_bytes);
+        if options.method == AlignMethod::Phybs && options.max.0 < unit {
+            let reason =
+                format!("moves multiples of {unit} bytes; use --set align.max={unit} or more");
+            return context.skipped(self.kind(), reason);
+        }
+        let needed = match options.method {
+            AlignMethod::Fast => SPAN_MIN,
+            AlignMethod::Phybs => options.total.0 * PHYBS_STRIDE,
+        };
+        if context.span_bytes < needed {
+            let reason = format!("needs {} or more", Bytes(needed).binary());
+            return context.skipped(self.kind(), reason);
+        }
+        let mut test = context.planned(self.kind());
+        if writes && kind == TargetKind::Block {
+            test.writes = WriteLevel::SameBytes;
+        }
+        test.cost = match options.method {
+            AlignMethod::Fast => fast_cost(context),
+            AlignMethod::Phybs => phybs_cost(context),
+        };
+        test
+    }
+
+    fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+        session.prepare_device()?;
+        let device = session.open_device();
+        if !device.is_direct() {
+            let why = "needs direct I/O: the page cache aligns every write itself";
+            return Err(BenchError::Unsuitable(why.to_string()));
+        }
+        // What earlier tests left in the drive's cache is not to be written between our writes.
+        device.sync()?;
+        let mut site = Site::of(session);
+        let seen = match session.plan.suite.align.method {
+            AlignMethod::Fast => fast::run(session, record, &mut site)?,
+            AlignMethod::Phybs => phybs::run(session, record, &mut site)?,
+        };
+        conclusion::report(session, record, &seen, site.step);
+        Ok(())
+    }
+}
+
+fn fast_cost(context: &PlanContext<'_>) -> Cost {
+    let (writes, bytes) = fast::most();
+    let seconds = (writes as f64 / context.typical.iops).min(context.suite.align.time.0);
+    Cost { seconds, read_bytes: 0, written_bytes: bytes }
+}
+
+fn phybs_cost(context: &PlanContext<'_>) -> Cost {
+    let options: &AlignOptions = &context.suite.align;
+    let passes = phybs::count(options, u64::from(context.target.io_align_bytes.max(512)));
+    let bytes = options.total.0 * passes as u64 * u64::from(context.suite.rounds);
+    let requests = bytes as f64 / options.min.0 as f64;
+    let seconds = requests / (context.typical.iops * CACHE_GAIN);
+    let (read_bytes, written_bytes) = if options.mix.writes() { (0, bytes) } else { (bytes, 0) };
+    Cost { seconds, read_bytes, written_bytes }
+}
+
+#[cfg(test)]
+mod tests;

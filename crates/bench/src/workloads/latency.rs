@@ -1,0 +1,260 @@
+//! `latency`: how long does one small request take; how does that change with the span used and with
+//! load.
+
+use crate::buffered::evict;
+use crate::error::BenchError;
+use crate::option_checks::{check_request, check_time, ensure, repeated};
+use crate::overrides::Overrides;
+use crate::phase::Pace;
+use crate::plan_context::PlanContext;
+use crate::results::TestRecord;
+use crate::session::Session;
+use crate::workload::Workload;
+use drivescope_model::cell::{Mix, Order, Shape};
+use drivescope_model::options::{Arrivals, LatencyOptions, Rate, Suite, TestKind};
+use drivescope_model::plan::{Cost, PlannedTest};
+use drivescope_model::units::Bytes;
+use drivescope_stats::summary;
+use std::ops::Range;
+
+/// A span with fewer blocks than this is one cache line of the drive, not a span.
+const BLOCKS_MIN: u64 = 16;
+/// Most spans, and most rates.
+const SPANS_MAX: usize = 100;
+/// Fastest open loop: beyond it, one thread's clock no longer tells requests apart.
+const IOPS_MAX: f64 = 10_000_000.0;
+/// Fastest open loop, against what the drive did one by one.
+const PERCENT_MAX: f64 = 10_000.0;
+/// An open loop below this rate would not see one request in a round.
+const RATE_MIN: f64 = 1.0;
+
+/// See [`crate::workloads::WORKLOADS`].
+pub struct Latency;
+
+impl Workload for Latency {
+    fn kind(&self) -> TestKind {
+        TestKind::Latency
+    }
+
+    fn question(&self) -> &'static str {
+        "how long does one small request take, by span and by load"
+    }
+
+    fn access(&self) -> &'static str {
+        "in a directory: reads a file of its own; on a file or a device: only reads"
+    }
+
+    fn how_to_shorten(&self, suite: &Suite) -> String {
+        let time = suite.latency.time;
+        format!(
+            "{} rounds of {time} per cell: use a shorter --time or fewer --rounds",
+            suite.rounds
+        )
+    }
+
+    fn check(&self, suite: &Suite) -> Result<(), String> {
+        let options = &suite.latency;
+        check_time(options.time)?;
+        check_request(options.block, "latency.block")?;
+        check_spans(&options.spans_pct)?;
+        check_rates(&options.rates)
+    }
+
+    fn apply(&self, overrides: &Overrides, suite: &mut Suite) -> Result<(), String> {
+        suite.latency.time = overrides.time.unwrap_or(suite.latency.time);
+        Ok(())
+    }
+
+    fn reads_existing_data(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
+        let options = &context.suite.latency;
+        let block = options.block.0;
+        if options.spans_pct.is_empty() && !has_own_rate(options) {
+            let reason = "names neither spans nor rates in requests per second";
+            return context.skipped(self.kind(), reason);
+        }
+        if context.span_bytes < block * BLOCKS_MIN {
+            let reason = format!("needs {} or more", Bytes(block * BLOCKS_MIN).binary());
+            return context.skipped(self.kind(), reason);
+        }
+        let mut test = context.planned(self.kind());
+        let rounds = f64::from(context.suite.rounds);
+        let phases = (options.spans_pct.len() + options.rates.len()) as f64;
+        let busy = (options.time.0 + options.ramp.0) * rounds * phases;
+        test.cost = Cost {
+            seconds: busy + context.suite.pause.0 * rounds * phases,
+            read_bytes: (context.typical.rate(true, block, 1) * busy) as u64,
+            written_bytes: 0,
+        };
+        test
+    }
+
+    fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+        let suite = &session.plan.suite;
+        let options = &suite.latency;
+        session.prepare_device()?;
+        let whole = session.span(session.open_device());
+        let align = u64::from(session.open_device().align_bytes());
+        if !options.block.0.is_multiple_of(align) {
+            let why = format!(
+                "direct I/O here moves multiples of {align} bytes and latency.block is {}; use --set latency.block={}",
+                options.block.0,
+                options.block.0.next_multiple_of(align)
+            );
+            return Err(BenchError::Unsuitable(why));
+        }
+        let mut spans = Vec::new();
+        for &percent in &options.spans_pct {
+            let span = part(&whole, percent, options.block.0);
+            if span.end - span.start >= options.block.0 * BLOCKS_MIN {
+                spans.push((span_cell(percent), span));
+            } else {
+                record.remark(format!("{}: too few blocks", span_cell(percent)));
+            }
+        }
+        if spans.is_empty() {
+            if !has_own_rate(options) {
+                return Err(BenchError::Unsuitable(record.remarks().join("; ")));
+            }
+            for rate in options.rates.iter().filter(|rate| matches!(rate, Rate::Share { .. })) {
+                let cell = rate_cell(options.arrivals, *rate);
+                record.remark(format!("{cell}: no span whose rate it is a share of"));
+            }
+        }
+        for round in 1..=suite.rounds {
+            for (cell, span) in &spans {
+                session.pause(suite.pause)?;
+                measure(session, record, cell, round, span.clone(), Pace::Closed)?;
+            }
+            for &rate in &options.rates {
+                let Some(iops) = requests_per_second(rate, record, spans.first()) else { continue };
+                session.pause(suite.pause)?;
+                let cell = rate_cell(options.arrivals, rate);
+                let pace = Pace::Open { arrivals: options.arrivals, rate: iops };
+                measure(session, record, &cell, round, whole.clone(), pace)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_spans(spans_pct: &[f64]) -> Result<(), String> {
+    ensure(spans_pct.len() <= SPANS_MAX, too_many)?;
+    ensure(spans_pct.iter().all(|p| *p > 0.0 && *p <= 100.0), || {
+        "latency.spans_pct must lie above 0 and up to 100".to_string()
+    })?;
+    match repeated(spans_pct) {
+        Some(percent) => Err(format!("latency.spans_pct names {percent} twice")),
+        None => Ok(()),
+    }
+}
+
+fn check_rates(rates: &[Rate]) -> Result<(), String> {
+    ensure(rates.len() <= SPANS_MAX, too_many)?;
+    match repeated(rates) {
+        Some(Rate::Iops(iops)) => return Err(format!("latency.rates names {iops} twice")),
+        Some(Rate::Share { percent }) => {
+            return Err(format!("latency.rates names {percent} percent twice"));
+        }
+        None => {}
+    }
+    let good = |rate: &Rate| match *rate {
+        Rate::Iops(iops) => iops > 0.0 && iops <= IOPS_MAX,
+        Rate::Share { percent } => percent > 0.0 && percent <= PERCENT_MAX,
+    };
+    ensure(rates.iter().all(good), || {
+        let range = format!("up to {IOPS_MAX} per second or {PERCENT_MAX} percent");
+        format!("latency.rates must lie above 0 and {range}")
+    })
+}
+
+fn too_many() -> String {
+    format!("latency takes at most {SPANS_MAX} spans and as many rates")
+}
+
+/// Whether a rate says by itself how many requests a second that is.
+fn has_own_rate(options: &LatencyOptions) -> bool {
+    options.rates.iter().any(|rate| matches!(rate, Rate::Iops(_)))
+}
+
+/// `100` becomes `span100`, `12.5` becomes `span12_5`.
+fn span_cell(percent: f64) -> String {
+    format!("span{percent}").replace('.', "_")
+}
+
+fn rate_cell(arrivals: Arrivals, rate: Rate) -> String {
+    let arrivals = match arrivals {
+        Arrivals::Fixed => "fixed",
+        Arrivals::Poisson => "poisson",
+    };
+    let rate = match rate {
+        Rate::Iops(iops) => format!("{iops}"),
+        Rate::Share { percent } => format!("{percent}pct"),
+    };
+    format!("{arrivals}_{rate}").replace('.', "_")
+}
+
+/// The first `percent` of `span`, in whole blocks.
+fn part(span: &Range<u64>, percent: f64, block: u64) -> Range<u64> {
+    let blocks = ((span.end - span.start) as f64 * percent / 100.0) as u64 / block;
+    span.start..span.start + blocks * block
+}
+
+/// The rate of an open loop; a share refers to the median of the first span's rounds so far.
+fn requests_per_second(
+    rate: Rate,
+    record: &TestRecord,
+    first_span: Option<&(String, Range<u64>)>,
+) -> Option<f64> {
+    match rate {
+        Rate::Iops(iops) => Some(iops.max(RATE_MIN)),
+        Rate::Share { percent } => {
+            let (cell, _) = first_span?;
+            let rounds = record.rounds().iter().filter(|round| round.cell == *cell);
+            let rates: Vec<f64> = rounds.map(|round| round.measured.iops()).collect();
+            Some((summary::median(&rates)? * percent / 100.0).max(RATE_MIN))
+        }
+    }
+}
+
+fn measure(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    cell: &str,
+    round: u32,
+    span: Range<u64>,
+    pace: Pace,
+) -> Result<(), BenchError> {
+    let options: &LatencyOptions = &session.plan.suite.latency;
+    let shape = Shape { order: Order::Rnd, block: options.block, depth: 1, threads: 1 };
+    let mut load = session.load(shape, Mix::READ, span, cell, round);
+    (load.time, load.ramp, load.pace) = (options.time, options.ramp, pace);
+    load.studies_span = cell != span_cell(100.0);
+    let device = session.open_device();
+    if !device.is_direct() {
+        evict(device, cell, record)?;
+    }
+    session.measure(&load, cell, round, record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_named_without_dots() {
+        assert_eq!(span_cell(100.0), "span100");
+        assert_eq!(span_cell(12.5), "span12_5");
+        assert_eq!(rate_cell(Arrivals::Poisson, Rate::Share { percent: 50.0 }), "poisson_50pct");
+        assert_eq!(rate_cell(Arrivals::Fixed, Rate::Iops(1000.0)), "fixed_1000");
+    }
+
+    #[test]
+    fn parts_are_whole_blocks() {
+        assert_eq!(part(&(0..1_000_000), 12.5, 4096), 0..30 * 4096);
+        assert_eq!(part(&(0..4096), 1.0, 4096), 0..0);
+    }
+}

@@ -1,0 +1,265 @@
+//! Slow places: stretches well below their neighbours, looked at twice.
+//!
+//! A rate is held against the running median of the places around it, which a step between zones and the fall
+//! towards the inner edge hardly move; the time of a random access against that of the whole drive, because
+//! nearly all of it is the way to the place. What seems slow is measured again among places that do not, so
+//! that neither a single pause nor a drive that became slower meanwhile makes a slow place.
+
+use super::rates::Profile;
+use super::{Order, PAGE};
+use crate::control::Control;
+use crate::error::BenchError;
+use crate::offsets::{derive_seed, shuffle};
+use crate::queue::QueueSpec;
+use crate::results::TestRecord;
+use crate::scan::{Place, Scan, Timed};
+use crate::session::Session;
+use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::units::{Bytes, three_digits};
+use drivescope_stats::summary;
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// A slow place has less than this share of its neighbours' rate.
+const RATE_SHARE: f64 = 0.75;
+/// Random reads at a slow place take more than so many times as long as elsewhere.
+const ACCESS_FACTOR: f64 = 2.0;
+/// Fewer places have no neighbours to speak of.
+const PLACES_MIN: usize = 16;
+/// Neighbours to each side: this part of all places, so that a fifth of the drive is looked at, of which a slow
+/// stretch is less than half.
+const REACH_PART: usize = 10;
+/// Neighbouring places that make a slow stretch. A single one may be where a shingled disk keeps what was just
+/// written, until it has moved it home.
+const STRETCH_MIN: usize = 2;
+/// Most places that are measured again.
+const AGAIN_MAX: usize = 16;
+/// Random accesses that a part of the drive needs to have a median, and most such parts.
+const ACCESSES_PER_PART: usize = 8;
+const PARTS_MAX: usize = 50;
+const PARTS_MIN: usize = 8;
+/// Random accesses of the second look at a part.
+const ACCESSES_AGAIN: u64 = 16;
+
+/// What is slow, and how much, as medians of the second look.
+#[derive(Debug, Clone, PartialEq)]
+struct Slow {
+    bytes: Range<u64>,
+    here: f64,
+    elsewhere: f64,
+}
+
+/// Places that seem slow, by index.
+fn candidates(rates: &[f64]) -> Vec<usize> {
+    if rates.len() < PLACES_MIN {
+        return Vec::new();
+    }
+    let reach = (rates.len() / REACH_PART).max(3);
+    let is_slow = |&i: &usize| {
+        let around = &rates[i.saturating_sub(reach)..(i + reach + 1).min(rates.len())];
+        summary::median(around).is_some_and(|usual| rates[i] < usual * RATE_SHARE)
+    };
+    (0..rates.len()).filter(is_slow).collect()
+}
+
+/// The slowest of them, in order, each with the nearest place to either side that does not seem slow.
+fn again(rates: &[f64], seeming: &[usize]) -> BTreeMap<usize, Vec<usize>> {
+    let mut slowest = seeming.to_vec();
+    slowest.sort_by(|&a, &b| rates[a].total_cmp(&rates[b]));
+    let usual = |i: &usize| !seeming.contains(i);
+    let beside = |i: usize| {
+        let (below, above) = ((0..i).rev().find(usual), (i + 1..rates.len()).find(usual));
+        (i, below.into_iter().chain(above).collect())
+    };
+    slowest.into_iter().take(AGAIN_MAX).map(beside).collect()
+}
+
+/// Those that are slow in the second look, too, with their rates and those of the places beside them.
+fn confirmed(
+    seeming: &BTreeMap<usize, Vec<usize>>,
+    rate: impl Fn(&usize) -> Option<f64>,
+) -> Vec<(usize, f64, f64)> {
+    let is_slow = |(i, beside): (&usize, &Vec<usize>)| {
+        let (here, elsewhere) = (rate(i)?, median_of(beside.iter().filter_map(&rate))?);
+        (here < elsewhere * RATE_SHARE).then_some((*i, here, elsewhere))
+    };
+    seeming.iter().filter_map(is_slow).collect()
+}
+
+/// Looks for places whose rate is low, and again at those.
+pub(super) fn look_at_rates(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    profile: &Profile,
+    places: &[Place],
+    order: Order,
+) -> Result<(), BenchError> {
+    let rates: Vec<f64> = profile.iter().map(|&(_, rate)| rate).collect();
+    let seeming = again(&rates, &candidates(&rates));
+    if seeming.is_empty() {
+        return Ok(());
+    }
+    let offset_of = |i: &usize| profile[*i].0;
+    let offsets: BTreeSet<u64> =
+        seeming.iter().flat_map(|(i, beside)| beside.iter().chain([i])).map(offset_of).collect();
+    let again: Vec<Place> =
+        places.iter().copied().filter(|p| offsets.contains(&p.offset)).collect();
+    let timed = scan_again(session, again, order)?;
+    let rate = |i: &usize| {
+        let timed = timed.iter().find(|timed| timed.offset == offset_of(i))?;
+        Some(timed.len as f64 * 1e3 / timed.ns?.max(1) as f64)
+    };
+    let slow = confirmed(&seeming, rate);
+    let len = again_len(places);
+    let stretches: Vec<Slow> = slow
+        .chunk_by(|a, b| a.0 + 1 == b.0)
+        .filter(|run| run.len() >= STRETCH_MIN)
+        .filter_map(|run| {
+            let bytes = profile[run.first()?.0].0..profile[run.last()?.0].0 + len;
+            let here = median_of(run.iter().map(|place| place.1))?;
+            let elsewhere = median_of(run.iter().map(|place| place.2))?;
+            Some(Slow { bytes, here, elsewhere })
+        })
+        .collect();
+    let slowness = |slow: &Slow| slow.elsewhere / slow.here.max(f64::MIN_POSITIVE);
+    notice(record, "surface.read", &stretches, slowness, |slow| {
+        format!("reads at {} MB/s", three_digits(slow.here))
+            + &format!(", its neighbours at {} MB/s", three_digits(slow.elsewhere))
+    });
+    session.check_stop()
+}
+
+/// Length of a place; the last may be shorter.
+fn again_len(places: &[Place]) -> u64 {
+    places.iter().map(|place| place.len).max().unwrap_or(0)
+}
+
+/// The parts of the drive whose accesses take long, as shares of `parts`.
+fn slow_parts(accesses: &[Timed], size: u64) -> Vec<Range<u64>> {
+    let parts = (accesses.len() / ACCESSES_PER_PART).min(PARTS_MAX);
+    if parts < PARTS_MIN {
+        return Vec::new();
+    }
+    let mut ms: Vec<Vec<f64>> = vec![Vec::new(); parts];
+    for access in accesses {
+        let part = (u128::from(access.offset) * parts as u128 / u128::from(size)) as usize;
+        if let (Some(ns), Some(of_part)) = (access.ns, ms.get_mut(part)) {
+            of_part.push(ns as f64 / 1e6);
+        }
+    }
+    let Some(usual) = median_of(ms.iter().flatten().copied()) else { return Vec::new() };
+    let edge = |i: usize| (u128::from(size) * i as u128 / parts as u128) as u64;
+    let is_slow = |ms: &[f64]| {
+        let is_enough = ms.len() >= ACCESSES_PER_PART / 2;
+        is_enough && summary::median(ms).is_some_and(|here| here > usual * ACCESS_FACTOR)
+    };
+    let slow = (0..parts).filter(|&i| is_slow(&ms[i])).map(|i| edge(i)..edge(i + 1));
+    slow.take(AGAIN_MAX).collect()
+}
+
+/// Looks for parts whose random accesses take long, and again at those.
+pub(super) fn look_at_accesses(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    accesses: &[Timed],
+    size: u64,
+) -> Result<(), BenchError> {
+    let parts = slow_parts(accesses, size);
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let block = session.plan.suite.surface.access_block.0;
+    let seed = derive_seed(session.plan.seed, "slow", 1, 0);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let whole = 0..size;
+    let mut places = Vec::new();
+    for range in parts.iter().flat_map(|part| [part, &whole]) {
+        let blocks = u128::from((range.end - range.start) / block).max(1);
+        let first = range.start.next_multiple_of(PAGE.max(block));
+        for _ in 0..ACCESSES_AGAIN {
+            let block_no = ((u128::from(random.next_u64()) * blocks) >> 64) as u64;
+            let offset = (first + block_no * block).min((size - block) / PAGE * PAGE);
+            places.push(Place { offset, len: block, lead_in_from: offset, lead_in_len: 0 });
+        }
+    }
+    shuffle(&mut places, seed);
+    let timed = scan_again(session, places, Order { chunk: block as u32, depth: 1 })?;
+    let ms = |inside: &dyn Fn(u64) -> bool| {
+        let inside = timed.iter().filter(|timed| inside(timed.offset));
+        median_of(inside.filter_map(|timed| Some(timed.ns? as f64 / 1e6)))
+    };
+    let outside = |at: u64| parts.iter().all(|part| !part.contains(&at));
+    let Some(elsewhere) = ms(&outside) else { return Ok(()) };
+    let confirmed = |part: &Range<u64>| {
+        let here = ms(&|at| part.contains(&at))?;
+        (here > elsewhere * ACCESS_FACTOR).then(|| Slow { bytes: part.clone(), here, elsewhere })
+    };
+    let mut slow: Vec<Slow> = Vec::new();
+    for part in parts.iter().filter_map(confirmed) {
+        match slow.last_mut().filter(|last| last.bytes.end == part.bytes.start) {
+            Some(last) => {
+                last.bytes.end = part.bytes.end;
+                last.here = last.here.max(part.here);
+            }
+            None => slow.push(part),
+        }
+    }
+    let slowness = |slow: &Slow| slow.here / slow.elsewhere.max(f64::MIN_POSITIVE);
+    notice(record, "surface.access", &slow, slowness, |slow| {
+        format!("random reads take {} ms", three_digits(slow.here))
+            + &format!(", elsewhere {} ms", three_digits(slow.elsewhere))
+    });
+    session.check_stop()
+}
+
+/// F040, its evidence the slowest of all stretches.
+fn notice(
+    record: &mut TestRecord,
+    about: &str,
+    slow: &[Slow],
+    slowness: impl Fn(&Slow) -> f64,
+    what: impl Fn(&Slow) -> String,
+) {
+    let slowest = slow.iter().max_by(|a, b| slowness(a).total_cmp(&slowness(b)));
+    let Some(slowest) = slowest else { return };
+    let Range { start, end } = slowest.bytes;
+    let factor = slowness(slowest);
+    let mut evidence = format!(
+        "between bytes {start} and {end} ({} to {}) {}: {} times as slow",
+        Bytes(start),
+        Bytes(end),
+        what(slowest),
+        three_digits(factor),
+    );
+    match slow.len() - 1 {
+        0 => {}
+        1 => evidence += "; and one more stretch",
+        more => evidence += &format!("; and {more} more stretches"),
+    }
+    record.notice(Finding::new(FindingId::SlowRegion, evidence).about(about).weighing(factor));
+}
+
+fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
+    summary::median(&values.collect::<Vec<f64>>())
+}
+
+/// The second look is no phase of the result: what it measures is one more sample of chosen places.
+fn scan_again(
+    session: &Session<'_>,
+    places: Vec<Place>,
+    Order { chunk, depth }: Order,
+) -> Result<Vec<Timed>, BenchError> {
+    let control = Control::default();
+    let task = Scan { places, chunk, depth, data: None, control: &control };
+    let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
+    let (worker, _) = session.watched(session.open_device(), spec, &control, task)?;
+    match worker.output.queue_error {
+        Some(source) => Err(BenchError::of_queue(source)),
+        None => Ok(worker.output.timed),
+    }
+}
+
+#[cfg(test)]
+mod tests;

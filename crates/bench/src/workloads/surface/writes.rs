@@ -1,0 +1,148 @@
+//! The writing pass: the same bytes back, or fresh data, each stretch timed with the flush behind it, as
+//! GNOME Disks does: the one time that no write cache can shorten. It includes what comes before the first
+//! byte is on the medium: up to a turn of a disk, longer where a drive gathers tens of MiB first. The 10 MiB of
+//! GNOME Disks come out a tenth to a half below the rate of the medium. Our own stretches are longer, and written
+//! in two parts with a flush each, which tell that onset; where they do, the rates are without it.
+
+use super::{PAGE, SAMPLE_DEPTH, places};
+use crate::control::Control;
+use crate::error::{BenchError, describe};
+use crate::payload::Payload;
+use crate::phase::Measured;
+use crate::plan_context::PlanContext;
+use crate::queue::QueueSpec;
+use crate::results::TestRecord;
+use crate::rewrite::{Rewrite, Rewritten};
+use crate::scan::{Place, Timed};
+use crate::session::Session;
+use drivescope_model::event::Event;
+use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::options::{SurfaceOptions, SurfacePreset, SurfaceWrite};
+use drivescope_model::plan::{Cost, WriteLevel};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
+use std::ops::Range;
+
+/// Together the written samples take at most this part of the target.
+const WRITE_PART: u64 = 100;
+
+/// How the target is written, if it is. Errors: writing was asked for and is not allowed.
+pub(super) fn level(context: &PlanContext<'_>) -> Result<Option<WriteLevel>, &'static str> {
+    let level = match context.suite.surface.write {
+        SurfaceWrite::No => return Ok(None),
+        SurfaceWrite::SameBytes => WriteLevel::SameBytes,
+        SurfaceWrite::Fresh => WriteLevel::Destroy,
+        SurfaceWrite::Allowed => match (context.target.kind, context.allowed) {
+            (TargetKind::File | TargetKind::Directory, _) => return Ok(None),
+            (_, WriteLevel::Destroy) => WriteLevel::Destroy,
+            (_, WriteLevel::SameBytes | WriteLevel::Restore) => WriteLevel::SameBytes,
+            _ => return Ok(None),
+        },
+    };
+    context.write_refusal(level).map_or(Ok(Some(level)), Err)
+}
+
+/// What the pass costs, all rounds together.
+pub(super) fn cost(context: &PlanContext<'_>, level: WriteLevel) -> Cost {
+    let size = context.span_bytes;
+    let places = placed(&context.suite.surface, size);
+    let bytes = match places.preset {
+        SurfacePreset::Zcav => size,
+        _ => places.sample.0 * u64::from(places.samples),
+    };
+    let bytes = bytes * u64::from(context.suite.rounds);
+    let read_bytes = if level == WriteLevel::SameBytes { bytes } else { 0 };
+    let seconds = (read_bytes + bytes) as f64 / (context.typical.mb_s * 1e6);
+    Cost { seconds, read_bytes, written_bytes: bytes }
+}
+
+/// The options that place the writes: our own method has fewer and longer ones than reads, the others
+/// write what they read.
+pub(super) fn placed(options: &SurfaceOptions, size: u64) -> SurfaceOptions {
+    if options.preset != SurfacePreset::Sampled {
+        return options.clone();
+    }
+    let samples = options.write_samples;
+    let share = (size / WRITE_PART / u64::from(samples)).max(options.sample.0);
+    let sample = options.write_sample.0.min(share) / PAGE * PAGE;
+    SurfaceOptions {
+        samples,
+        sample: Bytes(sample.max(PAGE)),
+        lead_in: Bytes(0),
+        ..options.clone()
+    }
+}
+
+/// Where a round writes, in our own method too after a page that is read there to bring the head to it.
+fn targets(session: &Session<'_>, size: u64, round: u32) -> Vec<Place> {
+    let options = placed(&session.plan.suite.surface, size);
+    let mut places = places(&options, size, session.plan.seed, round);
+    if options.preset == SurfacePreset::Sampled {
+        for place in &mut places {
+            (place.lead_in_from, place.lead_in_len) = (place.offset, PAGE);
+        }
+    }
+    places
+}
+
+/// What a round of writes gives.
+pub(super) struct Pass {
+    /// One entry per place, without onsets where they are known.
+    pub timed: Vec<Timed>,
+    /// What a part of a stretch costs beside its bytes, ms, where it can be known.
+    pub onset_ms: Option<f64>,
+    /// How it ended.
+    pub end: Result<(), BenchError>,
+}
+
+/// One round of writes, kept as a phase. Failures come back as the inner error, after everything that was
+/// measured was kept.
+pub(super) fn pass(
+    session: &mut Session<'_>,
+    record: &mut TestRecord,
+    size: u64,
+    round: u32,
+) -> Result<Pass, BenchError> {
+    let (rounds, pass) = (session.plan.suite.rounds, session.next_pass());
+    session.emit(Event::PhaseStarted { label: "surface write".to_string(), round, rounds });
+    let options = &session.plan.suite.surface;
+    let is_gnome = options.preset == SurfacePreset::GnomeDisks;
+    let chunk = if is_gnome { options.sample.0 } else { options.chunk.0 } as u32;
+    let depth = if options.preset == SurfacePreset::Sampled { SAMPLE_DEPTH } else { 1 };
+    let is_fresh = session.writes() == WriteLevel::Destroy;
+    let fresh = is_fresh.then(|| Payload::new(session.plan.seed, pass));
+    let control = Control::default();
+    let places = targets(session, size, round);
+    let in_parts = options.preset == SurfacePreset::Sampled;
+    let task = Rewrite { places, chunk, depth, in_parts, fresh, control: &control };
+    let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
+    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let outcome: Rewritten = worker.output;
+    if let Some(source) = outcome.queue_error {
+        return Err(BenchError::of_queue(source));
+    }
+    for failure in &outcome.failures {
+        let finding = Finding::new(FindingId::IoError, describe(failure, 1));
+        record.notice(finding.about("surface"));
+    }
+    if let Some(Range { start, end }) = outcome.lost {
+        let evidence = format!(
+            "a write of the bytes that were there failed, the second attempt too: some bytes from {start} to \
+             {end} may hold something else now"
+        );
+        record.notice(Finding::new(FindingId::DataMismatch, evidence).about("surface"));
+    }
+    if outcome.blank > 0 {
+        let evidence = format!("{} of {} stretches", outcome.blank, outcome.timed.len());
+        record.notice(Finding::new(FindingId::BlankRewritten, evidence).about("surface.write"));
+    }
+    let measured = Measured { recorder: outcome.recorder, effort: worker.effort };
+    let mut kept = watch.end(session, measured, "write", round);
+    let complete = outcome.failures.is_empty();
+    kept.asked = complete.then_some((outcome.read_bytes as f64, outcome.written_bytes as f64));
+    kept.own_metrics = true;
+    let end = session.keep(kept, record);
+    let without_onset = |t: Timed| Timed { ns: t.steady_ns.or(t.ns), ..t };
+    let timed = outcome.timed.into_iter().map(without_onset).collect();
+    Ok(Pass { timed, onset_ms: outcome.onset_ns.map(|ns| ns / 1e6), end })
+}

@@ -1,0 +1,501 @@
+//! `tiny-writes`: what a program that writes a few bytes at a time will see, cached and uncached,
+//! beside what the drive itself does (seed 001: a script of 16-byte writes, and `dd bs=512`).
+//!
+//! Every pattern runs as such a program would run it: one `pwrite` or `pread` at a time through the
+//! page cache, which is empty at the start of each round (except where the cell is called warm).
+
+use crate::control::Control;
+use crate::device::Device;
+use crate::error::BenchError;
+use crate::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
+use crate::offsets::{Offsets, derive_seed};
+use crate::option_checks::{check_time, ensure};
+use crate::overrides::Overrides;
+use crate::payload::Payload;
+use crate::phase::Measured;
+use crate::plan_context::PlanContext;
+use crate::queue::QueueSpec;
+use crate::recorder::Recorder;
+use crate::results::{Cache, Round, TestRecord};
+use crate::serial::{SerialLoop, SerialOutcome};
+use crate::session::Session;
+use crate::workload::Workload;
+use drivescope_drive::Target;
+use drivescope_model::cell::{Mix, Order};
+use drivescope_model::event::Event;
+use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::options::{Suite, TestKind, TinyWritesOptions};
+use drivescope_model::plan::{Cost, Engine, PlannedTest, WriteLevel};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
+use drivescope_stats::summary;
+use std::ops::Range;
+
+/// Calls of `write` through the page cache per second, of one thread.
+const CACHED_IOPS: f64 = 2e6;
+/// The unit in which the drive itself does a tiny write: a page of the file system.
+const DRIVE_BLOCK: u32 = 4096;
+/// More of a read that begins with an empty page cache than this comes from the drive, or it is none.
+const COLD_CACHED_MAX_PCT: f64 = 10.0;
+
+/// Through which path a pattern goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Path {
+    /// The page cache, empty at first.
+    Cold,
+    /// The page cache with what the stream of writes just left there, and nothing past it.
+    Warm,
+    /// Direct I/O: the drive itself.
+    Direct,
+}
+
+/// Whose counters show what passed the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    /// Those of the uppermost device.
+    Top,
+    /// Those of the drive below a loop device, which the page cache answers.
+    BelowLoop,
+    /// Nobody's: there are several drives below loop devices that the page cache answers.
+    Nowhere,
+}
+
+impl Counted {
+    fn on(target: &Target) -> Self {
+        match target.loop_caches() {
+            _ if target.drives_are_uncounted() => Self::Nowhere,
+            true => Self::BelowLoop,
+            false => Self::Top,
+        }
+    }
+}
+
+/// One pattern of access.
+#[derive(Debug, Clone, Copy)]
+struct Pattern {
+    cell: &'static str,
+    mix: Mix,
+    order: Order,
+    path: Path,
+    /// Flush after every write.
+    sync: bool,
+    /// The cell that shows the same done by the drive itself.
+    drive: Option<&'static str>,
+}
+
+/// In the order they run; each `drive` cell is one of them.
+const PATTERNS: [Pattern; 8] = [
+    pattern("rnd16_buffered", Mix::WRITE, Order::Rnd, Path::Cold, false, Some("rnd4k_direct")),
+    pattern("rnd16_sync", Mix::WRITE, Order::Rnd, Path::Cold, true, Some("rnd4k_direct_sync")),
+    pattern("rnd4k_direct", Mix::WRITE, Order::Rnd, Path::Direct, false, None),
+    pattern("rnd4k_direct_sync", Mix::WRITE, Order::Rnd, Path::Direct, true, None),
+    pattern(WARMING, Mix::WRITE, Order::Seq, Path::Cold, false, Some("seq_direct_write")),
+    pattern("seq512_read_warm", Mix::READ, Order::Seq, Path::Warm, false, Some("seq_direct_read")),
+    pattern("seq512_read_cold", Mix::READ, Order::Seq, Path::Cold, false, Some("seq_direct_read")),
+    pattern("seq_direct_write", Mix::WRITE, Order::Seq, Path::Direct, false, None),
+];
+
+/// The cell whose bytes the warm reads read.
+const WARMING: &str = "seq512_write";
+
+/// The drive's own sequential reads, apart because a file target has only reads.
+const SEQ_DIRECT_READ: Pattern =
+    pattern("seq_direct_read", Mix::READ, Order::Seq, Path::Direct, false, None);
+
+const fn pattern(
+    cell: &'static str,
+    mix: Mix,
+    order: Order,
+    path: Path,
+    sync: bool,
+    drive: Option<&'static str>,
+) -> Pattern {
+    Pattern { cell, mix, order, path, sync, drive }
+}
+
+fn patterns() -> impl Iterator<Item = Pattern> {
+    PATTERNS.into_iter().chain([SEQ_DIRECT_READ])
+}
+
+/// See [`crate::workloads::WORKLOADS`].
+pub struct TinyWrites;
+
+impl Workload for TinyWrites {
+    fn kind(&self) -> TestKind {
+        TestKind::TinyWrites
+    }
+
+    fn question(&self) -> &'static str {
+        "how fast are programs that write a few bytes at a time"
+    }
+
+    fn access(&self) -> &'static str {
+        "in a directory: writes files of its own; not on a file or a device"
+    }
+
+    fn how_to_shorten(&self, suite: &Suite) -> String {
+        let time = suite.tiny_writes.time;
+        format!(
+            "{} rounds of {time} per cell: use a shorter --time or fewer --rounds",
+            suite.rounds
+        )
+    }
+
+    fn check(&self, suite: &Suite) -> Result<(), String> {
+        let options = &suite.tiny_writes;
+        check_time(options.time)?;
+        let small = |bytes: Bytes| (1..=1 << 20).contains(&bytes.0);
+        ensure(small(options.write) && small(options.stream_block) && options.writes > 0, || {
+            "tiny-writes.write and stream_block must lie between 1 byte and 1 MiB".to_string()
+        })?;
+        let largest = options.write.0.max(options.stream_block.0).max(4096);
+        ensure(options.size.0 >= largest * 16, || {
+            "tiny-writes.size must hold 16 of its largest blocks, and 64 KiB".to_string()
+        })
+    }
+
+    fn apply(&self, overrides: &Overrides, suite: &mut Suite) -> Result<(), String> {
+        let options = &mut suite.tiny_writes;
+        options.size = overrides.size.map_or(options.size, |size| options.size.min(size));
+        options.time = overrides.time.unwrap_or(options.time);
+        Ok(())
+    }
+
+    fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
+        let refused = match context.target.kind {
+            TargetKind::Block => Some("needs a directory"),
+            _ => context.write_refusal(WriteLevel::OwnFiles),
+        };
+        if let Some(reason) = refused {
+            return context.skipped(self.kind(), reason);
+        }
+        let options = &context.suite.tiny_writes;
+        let mut test = context.planned(self.kind());
+        let rounds = f64::from(context.suite.rounds);
+        let phases = patterns().count() as f64;
+        // Flushing random pages costs about one random write each.
+        let flush = f64::from(options.writes) / (context.typical.iops * context.typical.queue_gain);
+        let stream = context.typical.mb_s * 1e6 * options.time.0 * rounds;
+        test.cost = Cost {
+            seconds: (phases * options.time.0 + flush.min(60.0)) * rounds,
+            read_bytes: (3.0 * stream) as u64,
+            written_bytes: round_bytes(context).saturating_mul(context.suite.rounds.into()),
+        };
+        test
+    }
+
+    fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+        let suite = &session.plan.suite;
+        let size = suite.tiny_writes.size;
+        let (buffered, direct) = session.data_file_both_ways(size)?;
+        let span = 0..buffered.size_bytes().min(size.0);
+        for round in 1..=suite.rounds {
+            for pattern in patterns() {
+                session.pause(suite.pause)?;
+                let device = if pattern.path == Path::Direct { &direct } else { &buffered };
+                run_pattern(session, device, pattern, round, span.clone(), record)?;
+                if pattern.mix.writes() {
+                    session.give_back_replaced()?;
+                }
+            }
+        }
+        let counted = Counted::on(session.target);
+        let has_drive = session.target.memory_backed().is_none();
+        compare_with_drive(record, &span, counted, has_drive);
+        Ok(())
+    }
+}
+
+/// Bytes that all patterns of a round write at most. A small write anywhere takes a page, and sometimes two.
+fn round_bytes(context: &PlanContext<'_>) -> u64 {
+    let options = &context.suite.tiny_writes;
+    let fastest = context.fastest.unwrap_or(context.typical);
+    let of = |pattern: Pattern| {
+        let block = block_of(pattern, options, context.target.io_align_bytes);
+        let cached = pattern.path != Path::Direct;
+        let requests = match pattern.order {
+            Order::Rnd => u64::from(options.writes),
+            Order::Seq => stream_requests(cached, block.into(), options, fastest),
+        };
+        let page = if cached && pattern.order == Order::Rnd { DRIVE_BLOCK } else { 0 };
+        requests.saturating_mul(u64::from(block) + u64::from(page))
+    };
+    patterns().filter(|pattern| pattern.mix.writes()).map(of).fold(0, u64::saturating_add)
+}
+
+fn run_pattern(
+    session: &mut Session<'_>,
+    device: &Device,
+    pattern: Pattern,
+    round: u32,
+    span: Range<u64>,
+    record: &mut TestRecord,
+) -> Result<(), BenchError> {
+    let pass = session.next_pass();
+    let options = &session.plan.suite.tiny_writes;
+    let block_bytes = block_of(pattern, options, device.align_bytes());
+    let seed = derive_seed(session.plan.seed, pattern.cell, round, 0);
+    // Small writes go anywhere, not to multiples of their size; direct I/O needs whole blocks.
+    let anywhere = pattern.order == Order::Rnd && pattern.path != Path::Direct;
+    let step = if anywhere { 1 } else { u64::from(block_bytes) };
+    let span = span.start..span.end - if anywhere { u64::from(block_bytes) } else { 0 };
+    let span = match pattern.path {
+        Path::Warm => span.start..(span.start + just_written(record, round)).clamp(step, span.end),
+        Path::Cold | Path::Direct => span,
+    };
+    if pattern.path == Path::Cold {
+        device.evict()?;
+    }
+    let ops_max = most(pattern, session, &span, block_bytes);
+    if pattern.mix.writes() {
+        let taken = ops_max.saturating_mul(block_bytes.max(DRIVE_BLOCK).into());
+        session.check_room_to_overwrite(taken)?;
+    }
+    let rounds = session.plan.suite.rounds;
+    session.emit(Event::PhaseStarted { label: pattern.cell.to_string(), round, rounds });
+    let control = Control::default();
+    let task = SerialLoop {
+        block_bytes,
+        offsets: Offsets::new(pattern.order, span.clone(), step, pattern.mix, 0.0, seed),
+        payload: Payload::new(session.plan.seed, pass),
+        sync: pattern.sync,
+        final_sync: false,
+        time_ns: options.time.nanos(),
+        ops_max,
+        control: &control,
+    };
+    // Where direct I/O is refused, a write to "the drive" is done when it has arrived there.
+    let dsync = pattern.path == Path::Direct && !device.is_direct();
+    let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync };
+    let (worker, watch) = session.watched(device, spec, &control, task)?;
+    let SerialOutcome { recorder, queue_error, .. } = worker.output;
+    if let Some(source) = queue_error {
+        return Err(BenchError::of_engine(Engine::Threads, source));
+    }
+    let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
+    if let Some(finding) = flush_lies(session, pattern, ops / recorder.elapsed_ns() as f64 * 1e9) {
+        record.notice(finding);
+    }
+    let measured = Measured { recorder, effort: worker.effort };
+    let mut kept = watch.end(session, measured, pattern.cell, round);
+    kept.cache = cache_of(pattern);
+    if pattern.path == Path::Direct && kept.measured.recorder.errors == 0 {
+        kept.asked = Some(if pattern.mix.writes() { (0.0, bytes) } else { (bytes, 0.0) });
+    }
+    if pattern.mix.writes() && !pattern.sync {
+        // After the counters were read: what is not on the drive by then, the page cache still has.
+        let flush_ns = flush(session, device, spec, &mut kept.measured.recorder)?;
+        let flushed_s = (kept.measured.recorder.elapsed_ns() + flush_ns) as f64 / 1e9;
+        kept.extra.push(("flushed_iops", ops / flushed_s.max(1e-9)));
+        kept.extra.push(("flushed_mb_s", bytes / flushed_s.max(1e-9) / 1e6));
+    }
+    session.keep(kept, record)
+}
+
+/// How the page cache takes part in a pattern.
+fn cache_of(pattern: Pattern) -> Cache {
+    match pattern {
+        Pattern { path: Path::Direct, .. } => Cache::Past,
+        Pattern { sync: true, .. } => Cache::SyncedWrites,
+        _ if pattern.mix.writes() => Cache::Writes,
+        _ => Cache::Reads,
+    }
+}
+
+/// Bytes that the stream of writes of this round wrote: what the page cache has for the reads that follow.
+fn just_written(record: &TestRecord, round: u32) -> u64 {
+    let stream = record.rounds().iter().rfind(|r| r.cell == WARMING && r.round == round);
+    stream.map_or(0, |round| round.measured.recorder.bytes)
+}
+
+/// Waits until everything written is on the drive, and returns how long that took; a failure is added to
+/// `recorder`, as one of the requests before it would be.
+fn flush(
+    session: &Session<'_>,
+    device: &Device,
+    spec: QueueSpec,
+    recorder: &mut Recorder,
+) -> Result<u64, BenchError> {
+    if recorder.errors > 0 {
+        return Ok(0);
+    }
+    let control = Control::default();
+    let task = SerialLoop {
+        block_bytes: spec.block_bytes,
+        offsets: Offsets::new(Order::Seq, 0..u64::from(spec.block_bytes), 1, Mix::WRITE, 0.0, 0),
+        payload: Payload::new(session.plan.seed, 0),
+        sync: false,
+        final_sync: true,
+        time_ns: 0,
+        ops_max: 0,
+        control: &control,
+    };
+    let mut outcomes = device.run(spec, vec![task], || ())?;
+    let outcome = outcomes.pop().expect("one task, one outcome").output;
+    if let Some(source) = outcome.queue_error {
+        return Err(BenchError::of_engine(Engine::Threads, source));
+    }
+    if let Some(failure) = outcome.recorder.first_error {
+        recorder.failed(failure);
+    }
+    Ok(outcome.final_sync_ns)
+}
+
+/// A rotating drive that has each random write on its medium before it answers waits half a turn for the place
+/// on average, and seeks besides: more than two in a turn, and its flush returns too early.
+fn flush_lies(session: &Session<'_>, pattern: Pattern, iops: f64) -> Option<Finding> {
+    let rpm = f64::from(session.target.drive()?.rpm.filter(|&rpm| rpm > 1)?);
+    let allowed = 2.0 * rpm / 60.0;
+    (pattern.sync && iops > allowed).then(|| {
+        let evidence = format!(
+            "{}: {iops:.0} writes/s, each flushed, are more than {rpm:.0} rpm allow ({allowed:.0}/s)",
+            pattern.cell
+        );
+        Finding::new(FindingId::WriteCached, evidence).about(format!("tiny-writes.{}", pattern.cell))
+    })
+}
+
+/// Requests of a pattern at most.
+fn most(pattern: Pattern, session: &Session<'_>, span: &Range<u64>, block_bytes: u32) -> u64 {
+    let options = &session.plan.suite.tiny_writes;
+    let speeds = ExpectedSpeed::upper_bound(session.target).filter(|_| pattern.mix.writes());
+    let bound = speeds.map_or(u64::MAX, |fastest| {
+        let cached = pattern.path != Path::Direct;
+        stream_requests(cached, block_bytes.into(), options, fastest)
+    });
+    match (pattern.order, pattern.path) {
+        (Order::Rnd, _) => u64::from(options.writes),
+        // Behind the end it would go on at the start, which is in memory by then.
+        (Order::Seq, Path::Cold) => ((span.end - span.start) / u64::from(block_bytes)).min(bound),
+        (Order::Seq, _) => bound,
+    }
+}
+
+/// Requests of `block_bytes` that a round of a stream of tiny writes sends at fastest.
+fn stream_requests(
+    cached: bool,
+    block_bytes: u64,
+    options: &TinyWritesOptions,
+    fastest: ExpectedSpeed,
+) -> u64 {
+    let iops = if cached { CACHED_IOPS } else { fastest.iops };
+    let iops = iops.min(fastest.mb_s * 1e6 / block_bytes as f64);
+    ((iops * options.time.0) as u64).max(DEPTHS_MIN)
+}
+
+/// Bytes per request of a pattern.
+fn block_of(pattern: Pattern, options: &TinyWritesOptions, align_bytes: u32) -> u32 {
+    match (pattern.path, pattern.order) {
+        (Path::Direct, Order::Rnd) => DRIVE_BLOCK,
+        // The smallest stream the drive itself takes: the asked block, or its own unit.
+        (Path::Direct, Order::Seq) => {
+            (options.stream_block.0 as u32).next_multiple_of(align_bytes.max(1))
+        }
+        (_, Order::Rnd) => options.write.0 as u32,
+        (_, Order::Seq) => options.stream_block.0 as u32,
+    }
+}
+
+/// Puts the drive's own figures and the page cache's share beside what a program sees; without the share
+/// where the kernel's counters do not show it.
+fn compare_with_drive(
+    record: &mut TestRecord,
+    span: &Range<u64>,
+    counted: Counted,
+    has_drive: bool,
+) {
+    let mut metrics = Vec::new();
+    for pattern in patterns() {
+        let Some(drive_cell) = pattern.drive else { continue };
+        let (Some(seen), Some(drive)) =
+            (medians(record, pattern.cell), medians(record, drive_cell))
+        else {
+            continue;
+        };
+        metrics.push((pattern.cell, "drive_iops", vec![drive.0]));
+        metrics.push((pattern.cell, "drive_mb_s", vec![drive.1]));
+        for quantity in ["drive_iops", "drive_mb_s"] {
+            record.share_findings(drive_cell, &format!("{}.{quantity}", pattern.cell));
+        }
+        let rounds = record.rounds().iter().filter(|round| round.cell == pattern.cell);
+        let shares: Option<Vec<f64>> =
+            rounds.map(|round| cache_share_pct(pattern, round, span, counted)).collect();
+        let shares = shares.filter(|shares| !shares.is_empty());
+        let share = shares.as_deref().and_then(summary::median);
+        metrics.extend(shares.map(|shares| (pattern.cell, "cache_share_pct", shares)));
+        if let Some(finding) = cold_in_memory(pattern, share, counted).filter(|_| has_drive) {
+            record.notice(finding);
+        }
+        let unflushed = pattern.mix.writes() && !pattern.sync && has_drive;
+        if unflushed && share.map_or(seen.0 > drive.0, |share| share > 0.0) {
+            let kept = share.map_or(String::new(), |share| {
+                format!("; {share:.0} % were not yet on it at the end")
+            });
+            let evidence = format!(
+                "{}: a program sees {:.0} writes/s, the drive does {:.0}{kept}",
+                pattern.cell, seen.0, drive.0
+            );
+            let about = format!("tiny-writes.{}", pattern.cell);
+            record.notice(Finding::new(FindingId::Unflushed, evidence).about(about));
+        }
+    }
+    for (cell, quantity, values) in metrics {
+        record.metric(&format!("{cell}.{quantity}"), values);
+    }
+}
+
+/// A read that was to come from the drive and came from memory: from a cache below the emptied one. Counters
+/// below a loop device cannot excuse it: they are those of all programs that use the drive.
+fn cold_in_memory(pattern: Pattern, share_pct: Option<f64>, counted: Counted) -> Option<Finding> {
+    let is_cold = pattern.path == Path::Cold && !pattern.mix.writes();
+    let share_pct = share_pct.filter(|&share| share > COLD_CACHED_MAX_PCT);
+    let evidence = match (share_pct, counted) {
+        (_, Counted::BelowLoop) => {
+            "the page cache below the loop device, which nothing evicts, had it".to_string()
+        }
+        (share, _) => {
+            format!("memory answered {:.0} % although its pages were evicted before", share?)
+        }
+    };
+    is_cold.then(|| {
+        Finding::new(FindingId::PageCache, format!("{}: {evidence}", pattern.cell))
+            .weighing(share_pct.unwrap_or(0.0))
+            .about(format!("tiny-writes.{}", pattern.cell))
+    })
+}
+
+/// Percent of what a round asked that had not passed the device at the end of its measured time: reads that
+/// memory answered, writes that it still held. The page cache moves whole pages, so a small request
+/// anywhere takes one; a span has only so many. `None` without the device's counters.
+fn cache_share_pct(
+    pattern: Pattern,
+    round: &Round,
+    span: &Range<u64>,
+    counted: Counted,
+) -> Option<f64> {
+    let device = match counted {
+        Counted::Top => round.top,
+        Counted::BelowLoop => round.below_loop,
+        Counted::Nowhere => None,
+    }?;
+    let recorder = &round.measured.recorder;
+    let passed = if pattern.mix.writes() { device.written_bytes } else { device.read_bytes };
+    let asked = match pattern.order {
+        Order::Seq => recorder.bytes,
+        Order::Rnd => {
+            recorder.bytes.max(recorder.ops * u64::from(DRIVE_BLOCK)).min(span.end - span.start)
+        }
+    };
+    (asked > 0).then(|| (1.0 - passed as f64 / asked as f64).max(0.0) * 100.0)
+}
+
+/// Median rates of a cell: requests and MB per second.
+fn medians(record: &TestRecord, cell: &str) -> Option<(f64, f64)> {
+    let rounds = record.rounds().iter().filter(|round| round.cell == cell);
+    let (iops, mb_s): (Vec<f64>, Vec<f64>) =
+        rounds.map(|round| (round.measured.iops(), round.measured.mb_s())).unzip();
+    Some((summary::median(&iops)?, summary::median(&mb_s)?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,332 @@
+//! `transfer`: how fast are large transfers and small random ones, at which depth.
+
+mod queue_gain;
+mod restore_area;
+mod round_volume;
+
+use crate::buffered::evict;
+use crate::error::BenchError;
+use crate::expected_speed::ExpectedSpeed;
+use crate::layout;
+use crate::offsets::derive_seed;
+use crate::option_checks::{check_time, ensure, repeated};
+use crate::overrides::Overrides;
+use crate::plan_context::PlanContext;
+use crate::results::TestRecord;
+use crate::session::Session;
+use crate::workload::Workload;
+use drivescope_model::cell::{Cell, Mix, Order, Shape};
+use drivescope_model::options::{Suite, TestKind, TransferOptions};
+use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::{Bytes, UnitError};
+use std::ops::Range;
+
+/// A span must hold so many blocks, or its requests meet the same ones over and over.
+const BLOCKS_MIN: u64 = 16;
+/// Through the page cache, random reads touch at most this part of the blocks, so that few are met twice.
+const BUFFERED_PART: u64 = 16;
+
+/// All cells in the order they run: reads, writes, mixes, as CrystalDiskMark does.
+fn cells(options: &TransferOptions) -> Vec<Cell> {
+    let mut mixes = options.mixes.clone();
+    mixes.sort_by_key(|mix| match *mix {
+        Mix::READ => 0,
+        Mix::WRITE => 1,
+        _ => 2,
+    });
+    mixes.dedup();
+    let shapes = options.all_shapes();
+    let mut cells: Vec<Cell> = mixes
+        .into_iter()
+        .flat_map(|mix| shapes.iter().map(move |&shape| Cell { shape, mix }))
+        .collect();
+    if !options.cells.is_empty() {
+        cells = options.cells.clone();
+    }
+    cells
+}
+
+/// See [`crate::workloads::WORKLOADS`].
+pub struct Transfer;
+
+impl Workload for Transfer {
+    fn kind(&self) -> TestKind {
+        TestKind::Transfer
+    }
+
+    fn question(&self) -> &'static str {
+        "how fast are large and small transfers, by queue depth"
+    }
+
+    fn access(&self) -> &'static str {
+        "in a directory: writes a file of its own; on a file: only reads; on a device: only reads, unless --write \
+ restore (contents are put back) or --destroy SERIAL (contents are lost)"
+    }
+
+    fn how_to_shorten(&self, suite: &Suite) -> String {
+        let time = suite.transfer.time;
+        format!(
+            "{} rounds of {time} per cell: use a shorter --time or fewer --rounds",
+            suite.rounds
+        )
+    }
+
+    fn check(&self, suite: &Suite) -> Result<(), String> {
+        let options = &suite.transfer;
+        if let Some(cell) = repeated(&options.cells) {
+            return Err(format!("transfer names the cell {cell} twice"));
+        }
+        check_time(options.time)?;
+        ensure(options.area.0 >= 1 << 20, || "transfer.area must be at least 1 MiB".to_string())
+    }
+
+    fn apply(&self, overrides: &Overrides, suite: &mut Suite) -> Result<(), String> {
+        let is_run = suite.tests.contains(&self.kind());
+        ensure(is_run || overrides.cells.is_empty(), || {
+            "--cells narrows the test transfer, which is not among the tests".to_string()
+        })?;
+        let options = &mut suite.transfer;
+        options.time = overrides.time.unwrap_or(options.time);
+        for text in &overrides.cells {
+            if text.contains('.') {
+                options.cells.push(text.parse().map_err(|error: UnitError| error.to_string())?);
+            } else {
+                let shape: Shape = text.parse().map_err(|error: UnitError| error.to_string())?;
+                options.cells.extend(options.mixes.iter().map(|&mix| Cell { shape, mix }));
+            }
+        }
+        Ok(())
+    }
+
+    fn reads_existing_data(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
+        let options = &context.suite.transfer;
+        let all = cells(options);
+        if all.is_empty() {
+            return context.skipped(
+                self.kind(),
+                "names no cells: name some with --cells or --set transfer.preset",
+            );
+        }
+        let restores = restore_area::of(context, options.area);
+        let refused = context.write_refusal(WriteLevel::Restore).map(String::from);
+        let refused = refused.or(restores.as_ref().err().cloned());
+        let restores = restores.ok().flatten();
+        let mut test = context.planned(self.kind());
+        let mut active = 0u32;
+        // Why not, if nothing can run: once each, and the cell that asks for the least space.
+        let mut reasons: Vec<String> = Vec::new();
+        let mut least: Option<(Bytes, &Cell)> = None;
+        for cell in &all {
+            let writes = cell.mix.writes();
+            let area = restores.as_ref().filter(|_| writes).map(|restores| restores.area_bytes);
+            let needed = Bytes(cell.shape.block.0 * BLOCKS_MIN);
+            let reason = match &refused {
+                Some(reason) if writes => Some(reason.clone()),
+                _ if context.span_bytes < needed.0 => {
+                    least = least.filter(|(known, _)| known.0 <= needed.0).or(Some((needed, cell)));
+                    Some(format!("needs {} or more", needed.binary()))
+                }
+                _ if area.is_some_and(|area| area < needed.0) => {
+                    Some(format!("needs --set transfer.area={} or more", needed.short()))
+                }
+                _ => None,
+            };
+            match reason {
+                Some(reason) => {
+                    test.omitted.push(format!("{cell}: {reason}"));
+                    if !reasons.contains(&reason) {
+                        reasons.push(reason);
+                    }
+                }
+                None => {
+                    active += 1;
+                    if writes && context.target.kind == TargetKind::Block {
+                        test.writes = context.allowed;
+                        test.restores = restores.clone();
+                    }
+                    test.cost = test.cost + cell_cost(cell, context);
+                }
+            }
+        }
+        if active == 0 {
+            let reason = match least {
+                Some((needed, cell)) => {
+                    format!("needs {} or more, enough for --cells {cell}", needed.binary())
+                }
+                None => reasons.join("; "),
+            };
+            return context.skipped(self.kind(), reason);
+        }
+        test.omitted = condense(test.omitted);
+        if let Some(restores) = &test.restores {
+            test.cost = test.cost + restore_area::cost(restores, context);
+        }
+        test
+    }
+
+    fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+        let suite = &session.plan.suite;
+        session.prepare_device()?;
+        let writable = session.may_write(WriteLevel::Restore);
+        let device = session.open_device();
+        let (span, area) = (session.span(device), session.area());
+        // Where a cell works: writes that are put back, only in their area.
+        let place =
+            |cell: &Cell| area.clone().filter(|_| cell.mix.writes()).unwrap_or(span.clone());
+        let runs_here = |cell: &Cell| {
+            let Range { start, end } = place(cell);
+            (writable || !cell.mix.writes()) && end - start >= cell.shape.block.0 * BLOCKS_MIN
+        };
+        let (align, mut active) = (device.align_bytes(), Vec::new());
+        for cell in cells(&suite.transfer).into_iter().filter(runs_here) {
+            if cell.shape.block.0.is_multiple_of(u64::from(align)) {
+                active.push(cell);
+            } else {
+                record.remark(format!("{cell}: direct I/O here moves multiples of {align} bytes"));
+            }
+        }
+        if active.is_empty() {
+            return Err(BenchError::Unsuitable(record.remarks().join("; ")));
+        }
+        let writing = active.iter().filter(|cell| cell.mix.writes()).map(Cell::to_string);
+        let writing: Vec<String> = writing.collect();
+        if let Some(area) = area.clone().filter(|_| !writing.is_empty()) {
+            session.protect(area.clone())?;
+            restore_area::confess(record, &area, &writing);
+        }
+        for round in 1..=suite.rounds {
+            for cell in &active {
+                session.pause(suite.pause)?;
+                run_cell(session, cell, round, place(cell), record)?;
+            }
+        }
+        let kind = session.target.drive().map(|drive| drive.kind);
+        if session.is_direct()
+            && !queue_gain::may_be_capped(kind, session.findings())
+            && let Some(finding) = queue_gain::no_gain(record)
+        {
+            record.notice(finding);
+        }
+        // On a raw device most places still hold what was there before; `verify` is the test for it.
+        let own = session.target.info().kind == TargetKind::Directory;
+        if own && !writing.is_empty() {
+            let seed = derive_seed(session.plan.seed, "verify", 0, 0);
+            layout::verify_sample(session, session.open_device(), seed)?;
+        }
+        Ok(())
+    }
+}
+
+/// Several cells left out for one reason become one line.
+fn condense(omitted: Vec<String>) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for line in omitted {
+        let (cell, reason) = line.split_once(": ").unwrap_or(("", &line));
+        match lines.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, cells)) => cells.push(cell.to_string()),
+            None => lines.push((reason.to_string(), vec![cell.to_string()])),
+        }
+    }
+    lines.into_iter().map(|(reason, cells)| format!("{}: {reason}", cells.join(", "))).collect()
+}
+
+fn cell_cost(cell: &Cell, context: &PlanContext<'_>) -> Cost {
+    let options = &context.suite.transfer;
+    let rounds = f64::from(context.suite.rounds);
+    let seconds = (options.time.0 + options.ramp.0 + context.suite.pause.0) * rounds;
+    let Shape { order, block, depth, threads } = cell.shape;
+    let rate = context.typical.rate(order == Order::Rnd, block.0, depth * threads);
+    let bytes = rate * (options.time.0 + options.ramp.0) * rounds;
+    let reads = f64::from(cell.mix.read_percent()) / 100.0;
+    let written_bytes = match context.fastest.filter(|_| cell.mix.writes()) {
+        Some(fastest) => round_volume::round_bytes(cell, options, fastest)
+            .saturating_mul(context.suite.rounds.into()),
+        None => (bytes * (1.0 - reads)) as u64,
+    };
+    Cost { seconds, read_bytes: (bytes * reads) as u64, written_bytes }
+}
+
+fn run_cell(
+    session: &mut Session<'_>,
+    cell: &Cell,
+    round: u32,
+    span: Range<u64>,
+    record: &mut TestRecord,
+) -> Result<(), BenchError> {
+    let options = &session.plan.suite.transfer;
+    let name = cell.to_string();
+    let mut load = session.load(cell.shape, cell.mix, span, &name, round);
+    (load.ramp, load.time) = (options.ramp, options.time);
+    if cell.mix.writes() {
+        load.pass = session.next_pass();
+        if let Some(fastest) = ExpectedSpeed::upper_bound(session.target) {
+            load.ops_max = round_volume::round_requests(cell, options, fastest);
+            session.check_room_to_overwrite(round_volume::round_bytes(cell, options, fastest))?;
+        }
+    }
+    let device = session.open_device();
+    if !device.is_direct() {
+        load.ramp.0 = 0.0;
+        let blocks = (load.span.end - load.span.start) / cell.shape.block.0;
+        let part = if cell.shape.order == Order::Seq { 1 } else { BUFFERED_PART };
+        let once = (blocks / part / u64::from(cell.shape.threads)).max(1);
+        load.ops_max = load.ops_max.min(once);
+        evict(device, &name, record)?;
+    }
+    session.measure(&load, &name, round, record)?;
+    if cell.mix.writes() {
+        session.open_device().sync()?;
+        session.give_back_replaced()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planner;
+    use crate::testing::{run_target, suite_of};
+    use drivescope_model::plan::Engine;
+
+    #[test]
+    fn cells_run_reads_first_then_writes_then_mixes() {
+        let options = TransferOptions {
+            shapes: vec!["seq1m_q8t1".parse().unwrap(), "rnd4k_q1t1".parse().unwrap()],
+            mixes: vec!["mix70".parse().unwrap(), Mix::WRITE, Mix::READ],
+            ..TransferOptions::default()
+        };
+        let names: Vec<String> = cells(&options).iter().map(Cell::to_string).collect();
+        assert_eq!(
+            names,
+            [
+                "seq1m_q8t1.read",
+                "rnd4k_q1t1.read",
+                "seq1m_q8t1.write",
+                "rnd4k_q1t1.write",
+                "seq1m_q8t1.mix70",
+                "rnd4k_q1t1.mix70"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_suite_without_cells_is_told_so_in_a_sentence() {
+        let mut suite = suite_of(TestKind::Transfer);
+        (suite.transfer.preset, suite.transfer.shapes) = (None, Vec::new());
+        let target = run_target("sim:wd40efrx");
+        let plan = planner::plan(suite, 1, Engine::Sim, &target, false, WriteLevel::Read);
+        let message = plan.unwrap_err().to_string();
+        assert!(message.contains("sim:wd40efrx: transfer names no cells: "), "{message}");
+    }
+
+    #[test]
+    fn reasons_are_said_once() {
+        let lines = ["a: needs x", "b: needs y", "c: needs x"].map(String::from).to_vec();
+        assert_eq!(condense(lines), ["a, c: needs x", "b: needs y"]);
+    }
+}

@@ -1,0 +1,403 @@
+//! `verify`: is the capacity real, does data read back.
+
+mod judge;
+mod probe;
+mod quick;
+
+use crate::control::Control;
+use crate::device::WorkerOutcome;
+use crate::error::{BenchError, describe};
+use crate::offsets::derive_seed;
+use crate::option_checks::{check_request, ensure};
+use crate::payload::Payload;
+use crate::phase::Measured;
+use crate::plan_context::PlanContext;
+use crate::queue::QueueSpec;
+use crate::recorder::IoFailure;
+use crate::results::TestRecord;
+use crate::scan::{Place, Timed};
+use crate::session::{Session, Watch};
+use crate::whole_drive::read_back::{ReadBack, ReadBackOutcome};
+use crate::whole_drive::resume_check::{self, Need};
+use crate::whole_drive::timed_writes::{
+    Manner, WrittenSum, flush, stretch, write, write_kept, written_bytes,
+};
+use crate::workload::Workload;
+use drivescope_model::event::Event;
+use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::options::{Suite, TestKind, VerifyMode, VerifyPhase};
+use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
+use drivescope_model::resume::{ResumePhase, ResumePoint};
+use drivescope_model::target::TargetKind;
+use drivescope_model::units::{Bytes, Secs};
+use probe::{usual_landmarks, written_with_pushing_max};
+use quick::{CHUNK, Quick};
+
+/// A drive smaller than this has too few blocks to choose from.
+const SIZE_MIN: Bytes = Bytes::mib(4);
+/// A simulated drive keeps in memory what is written, so this much of it at most can be written.
+const SIMULATED_MAX: Bytes = Bytes::gib(4);
+/// Largest cache that is looked for: with it, a quick run stays within what f3probe writes.
+const CACHE_MAX: u64 = 512 << 20;
+/// Requests in flight of a full run.
+const DEPTH: u32 = 4;
+/// Pieces in which everything is written: short, so that it can be stopped at any time.
+const PIECE: u64 = 64 << 20;
+/// The first pass of full runs; no other test comes so far. What an earlier one of the same seed wrote, as a rerun
+/// meets it, must not pass for what a drive was told to write last.
+const FULL_PASS: u64 = 1 << 32;
+/// Single reads of a quick run on an honest drive: landmarks and samples.
+const QUICK_READS: f64 = 12_000.0;
+
+/// See [`crate::workloads::WORKLOADS`].
+pub struct Verify;
+
+impl Workload for Verify {
+    fn kind(&self) -> TestKind {
+        TestKind::Verify
+    }
+
+    fn question(&self) -> &'static str {
+        "is the capacity real, do data read back as written"
+    }
+
+    fn access(&self) -> &'static str {
+        "not in a directory; on a file: reads back what an earlier run wrote (verify.phase=read); on a device: \
+ everything on it is lost (--destroy SERIAL), with verify.phase=read it only reads"
+    }
+
+    fn how_to_shorten(&self, _suite: &Suite) -> String {
+        "use a smaller --size".to_string()
+    }
+
+    fn check(&self, suite: &Suite) -> Result<(), String> {
+        let options = &suite.verify;
+        if options.mode == VerifyMode::Quick {
+            ensure(options.phase == VerifyPhase::Write, || {
+                "verify.phase=read needs verify.mode=full: the quick mode writes".to_string()
+            })?;
+            ensure(options.from.0 == 0, || {
+                "verify.from needs verify.mode=full: the quick mode begins anew".to_string()
+            })?;
+        }
+        let whole = check_request(options.cache, "verify.cache").is_ok();
+        ensure(whole && options.cache.0 <= CACHE_MAX, || {
+            "verify.cache must be whole sectors of 512 bytes, at most 512 MiB".to_string()
+        })
+    }
+
+    fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
+        let skip = |reason: String| context.skipped(self.kind(), reason);
+        let options = &context.suite.verify;
+        let (size, only_reads) = (context.span_bytes, options.phase == VerifyPhase::Read);
+        let may_be_read = only_reads && context.target.kind != TargetKind::Directory;
+        if let Some(reason) = context.overwrite_refusal().filter(|_| !may_be_read) {
+            return skip(reason.to_string());
+        }
+        if size < SIZE_MIN.0 {
+            return skip(format!("needs {} or more", SIZE_MIN.binary()));
+        }
+        let rate = context.sequential_write_mb_s(size) * 1e6;
+        let mut test = context.planned(self.kind());
+        test.writes = if only_reads { WriteLevel::Read } else { WriteLevel::Destroy };
+        test.cost = match options.mode {
+            VerifyMode::Quick => {
+                let (cost, usual) = quick_cost(context);
+                test.at_most = Some(usual);
+                cost
+            }
+            VerifyMode::Full if options.from.0 >= size => {
+                return skip(format!("verify.from lies behind the end, {size} bytes"));
+            }
+            VerifyMode::Full
+                if context.target.kind == TargetKind::Simulated && size > SIMULATED_MAX.0 =>
+            {
+                let most = SIMULATED_MAX.binary();
+                let why = "a simulated drive keeps what is written in this machine's memory";
+                return skip(format!("{why}: use --size {most} or less, or verify.mode=quick"));
+            }
+            VerifyMode::Full => {
+                let rest = size - options.from.0;
+                let (written, read) = match options.phase {
+                    VerifyPhase::Write => (rest + push_of(options.cache.0, size), size),
+                    VerifyPhase::Read => (0, rest),
+                };
+                let seconds = (written + read) as f64 / rate;
+                Cost { seconds, read_bytes: read, written_bytes: written }
+            }
+        };
+        test
+    }
+
+    fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+        session.prepare_device()?;
+        session.open_device().keep_contents();
+        session.pause(session.plan.suite.pause)?;
+        let device = session.open_device();
+        let align = u64::from(device.align_bytes());
+        let (size, whole) = (session.span_bytes(device) / align * align, device.size_bytes());
+        if size < whole / align * align {
+            let (part, whole) = (Bytes(size), Bytes(whole));
+            record.remark(format!(
+            "capacity: only the first {part} of {whole} were looked at, and nothing is said of what lies behind"
+        ));
+        }
+        match session.plan.suite.verify.mode {
+            VerifyMode::Quick => run_quick(session, record, size),
+            VerifyMode::Full => run_full(session, record, size),
+        }
+    }
+}
+
+/// What a quick run costs at most, and what on an honest drive.
+fn quick_cost(context: &PlanContext<'_>) -> (Cost, String) {
+    let (size, cache) = (context.span_bytes, context.suite.verify.cache.0);
+    let rate = context.sequential_write_mb_s(size) * 1e6;
+    // Blocks are as long as the smallest request.
+    let block = u64::from(context.target.io_align_bytes.max(512));
+    let landmarks = usual_landmarks(size / block, block) * block;
+    let usual = (2 * cache).min(size / 2) + landmarks;
+    let most = written_with_pushing_max(size / block, block, cache) * block;
+    // Half of what is assumed of random reads: large disks behind bridges are so slow.
+    let reads = 2.0 * QUICK_READS / context.typical.iops;
+    let honest = Secs(usual as f64 / rate + reads);
+    let words = format!("{} and {honest}, unless the drive cheats behind a cache", Bytes(usual));
+    let seconds = most as f64 / rate + reads;
+    (Cost { seconds, read_bytes: QUICK_READS as u64 * block, written_bytes: most }, words)
+}
+
+fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result<(), BenchError> {
+    session.emit(Event::PhaseStarted { label: "verify capacity".into(), round: 1, rounds: 1 });
+    let seed = session.plan.seed;
+    let control = Control::default();
+    let block_bytes = session.open_device().align_bytes().max(512);
+    let task = Quick {
+        bytes: size,
+        block_bytes,
+        cache_bytes: session.plan.suite.verify.cache.0,
+        // Stamps of an earlier run, even one with the same seed, must not look like this one's.
+        salt: derive_seed(seed, "verify", 0, 0) ^ session.now_ns(),
+        seed: derive_seed(seed, "verify", 1, 0),
+        control: &control,
+    };
+    let spec = QueueSpec { depth: 1, ahead: 0, block_bytes: CHUNK, dsync: false };
+    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let WorkerOutcome { output: outcome, effort } = worker;
+    if let Some(source) = outcome.queue_error {
+        return Err(BenchError::of_queue(source));
+    }
+    let asked = (outcome.read_bytes as f64, outcome.written_bytes as f64);
+    let measured = Measured { recorder: outcome.recorder, effort };
+    keep(session, record, "capacity", watch, measured, asked)?;
+    let Some(probed) = outcome.probed else {
+        notice_failures(record, outcome.failed);
+        return Err(BenchError::Interrupted);
+    };
+    let looked = judge::Looked {
+        block_bytes: u64::from(block_bytes),
+        announced: size,
+        written: outcome.written_bytes,
+        failed: outcome.failed,
+    };
+    judge::quick(record, &probed, &looked);
+    Ok(())
+}
+
+fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result<(), BenchError> {
+    let options = &session.plan.suite.verify;
+    let from = options.from.0 / u64::from(CHUNK) * u64::from(CHUNK);
+    let wrote = options.phase == VerifyPhase::Write;
+    let data = data_of(session, from, size)?;
+    let need = if wrote { Need::AllOfPass } else { Need::Any(size) };
+    resume_check::check(session, data, from, need)?;
+    let start = if wrote { 0 } else { from };
+    let written = wrote.then(|| [from..size, 0..push_bytes(session, size)]);
+    session.works_on(written.into_iter().flatten().chain(Some(start..size)));
+    if wrote {
+        write_all(session, record, from, size, data)?;
+        push_out(session, record, size, data)
+            .inspect_err(|_| record.resume_at(resume_writing(session, size, size)))?;
+        session.open_device().sync()?;
+        session.open_device().evict()?;
+    }
+    let is_whole = start == 0 || was_intact_before(session, options.from.0);
+    let (mut outcome, end) = read_back(session, record, start, size, data, is_whole)?;
+    if !wrote && end.is_ok() && !outcome.tally.has_stamps() {
+        return Err(resume_check::no_stamps(session.plan.seed));
+    }
+    let judged_from = if is_whole { 0 } else { start };
+    outcome.tally.add_intact(judged_from..start);
+    // A run that goes on with a stopped one knows that everything was written.
+    let wrote_all = wrote || session.earlier(TestKind::Verify).is_some();
+    judge::full(record, &outcome, judge::Done { start: judged_from, size, wrote: wrote_all });
+    if wrote {
+        record.metric("capacity.cache_bytes", vec![push_bytes(session, size) as f64]);
+    }
+    let at = outcome.tally.first_bad().unwrap_or(outcome.reached).min(outcome.reached);
+    let end = if at == size { resume_check::unless_too_late(end) } else { end };
+    end.inspect_err(|_| record.resume_at(resume_reading(session, is_whole, at)))
+}
+
+/// What is written, or was: the pass behind all that left stamps here, or that of the run that goes on.
+fn data_of(session: &Session<'_>, from: u64, size: u64) -> Result<Payload, BenchError> {
+    let seed = session.plan.seed;
+    let writes = session.plan.suite.verify.phase == VerifyPhase::Write;
+    let (begins, before) = (writes && from == 0, if writes && from > 0 { from } else { size });
+    let newest = resume_check::newest_pass(session, Payload::new(seed, FULL_PASS), before)?;
+    let pass = match newest {
+        Some(pass) if begins => FULL_PASS.max(pass.saturating_add(1)),
+        Some(pass) => pass,
+        None => FULL_PASS,
+    };
+    Ok(Payload::new(seed, pass))
+}
+
+/// Whether the run that this one goes on with has read everything before `from` and found it intact.
+fn was_intact_before(session: &Session<'_>, from: u64) -> bool {
+    let resumed = session.earlier(TestKind::Verify).and_then(|result| result.resume);
+    resumed.is_some_and(|point| point.intact_before && point.at_bytes == from)
+}
+
+fn write_all(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    from: u64,
+    size: u64,
+    data: Payload,
+) -> Result<(), BenchError> {
+    let places = pieces(from, size);
+    let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
+    let resume = |timed: &[Timed]| resume_writing(session, from + written_bytes(timed), size);
+    let so_far = |timed: &[Timed]| {
+        let mut record = TestRecord::new(TestKind::Verify);
+        report_written(&mut record, timed, written_bytes(timed), None);
+        record.resume_at(resume(timed));
+        record
+    };
+    let mut sum = WrittenSum::default();
+    let end = write_kept(session, record, "write", places, manner, Some(&so_far))?.add_to(&mut sum);
+    let WrittenSum { timed, bytes } = sum;
+    // Here, because what is written again behind it is no part of the rate.
+    let flushed = end.and_then(|()| flush(session));
+    report_written(record, &timed, bytes, flushed.as_ref().ok().copied());
+    flushed.map(drop).inspect_err(|_| record.resume_at(resume(&timed)))
+}
+
+/// Where to resume writing that was stopped at `at`. After the last piece, that piece is written once more: a
+/// cache still has to be pushed out before anything is read back.
+fn resume_writing(session: &Session<'_>, at: u64, size: u64) -> ResumePoint {
+    let last = size.saturating_sub(1) / PIECE * PIECE;
+    ResumePoint {
+        seed: session.plan.seed,
+        at_bytes: at.min(last),
+        phase: ResumePhase::VerifyWrite,
+        intact_before: false,
+    }
+}
+
+/// What is written again before everything is read back.
+fn push_bytes(session: &Session<'_>, size: u64) -> u64 {
+    push_of(session.plan.suite.verify.cache.0, size)
+}
+
+fn push_of(cache: u64, size: u64) -> u64 {
+    cache.min(size / 2) / u64::from(CHUNK) * u64::from(CHUNK)
+}
+
+/// Writes the beginning once more, the same bytes: a cache that answers for what was written last then
+/// forgets the end of the drive, where capacity is missing.
+fn push_out(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    size: u64,
+    data: Payload,
+) -> Result<(), BenchError> {
+    let places = pieces(0, push_bytes(session, size));
+    let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
+    write(session, record, "write", places, manner)?.end
+}
+
+/// `from..to` in pieces; the last may be shorter.
+fn pieces(from: u64, to: u64) -> Vec<Place> {
+    let starts = (from..to).step_by(PIECE as usize);
+    starts.map(|at| stretch(at, PIECE.min(to - at))).collect()
+}
+
+/// `bytes`: of all requests completed, also in a piece that failed and has no time. The rate counts the flush
+/// behind the last byte, once that is over.
+fn report_written(record: &mut TestRecord, timed: &[Timed], bytes: u64, flush_s: Option<f64>) {
+    let written_s = timed.iter().filter_map(|t| t.ns).sum::<u64>().max(1) as f64 / 1e9;
+    let seconds = written_s + flush_s.unwrap_or(0.0);
+    record.metric("write.mb_s", vec![written_bytes(timed) as f64 / seconds / 1e6]);
+    record.metric("write.written_bytes", vec![bytes as f64]);
+    if let Some(flush_s) = flush_s {
+        record.metric("write.flush_s", vec![flush_s]);
+    }
+}
+
+fn read_back(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    start: u64,
+    size: u64,
+    data: Payload,
+    is_whole: bool,
+) -> Result<(ReadBackOutcome, Result<(), BenchError>), BenchError> {
+    session.emit(Event::PhaseStarted { label: "verify read".into(), round: 1, rounds: 1 });
+    let control = Control::default();
+    let unit = session.open_device().align_bytes().max(512);
+    let span = start..size;
+    let (chunk, depth, any_pass) = (CHUNK, DEPTH, false);
+    let task = ReadBack { span, chunk, unit, depth, data, any_pass, control: &control };
+    let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
+    let checkpoint = || {
+        session.checkpoint(|| {
+            let mut record = TestRecord::new(TestKind::Verify);
+            // A run that is killed with only its end before it must leave something to go on with.
+            let last = size.saturating_sub(1) / u64::from(CHUNK) * u64::from(CHUNK);
+            let at = control.settled().max(start).min(last);
+            record.resume_at(resume_reading(session, is_whole, at));
+            record
+        });
+    };
+    let (worker, watch) =
+        session.watched_by(session.open_device(), spec, &control, task, checkpoint)?;
+    let WorkerOutcome { output: mut outcome, effort } = worker;
+    if let Some(source) = outcome.queue_error.take() {
+        return Err(BenchError::of_queue(source));
+    }
+    let measured = Measured { recorder: outcome.recorder.clone(), effort };
+    record.metric("read.mb_s", vec![measured.mb_s()]);
+    let asked = ((outcome.reached - start) as f64, 0.0);
+    let end = keep(session, record, "read", watch, measured, asked);
+    Ok((outcome, end))
+}
+
+/// Where to resume reading back.
+fn resume_reading(session: &Session<'_>, intact_before: bool, at_bytes: u64) -> ResumePoint {
+    ResumePoint { seed: session.plan.seed, at_bytes, phase: ResumePhase::VerifyRead, intact_before }
+}
+
+fn notice_failures(record: &mut TestRecord, (count, first): (u64, Option<IoFailure>)) {
+    if let Some(failure) = first {
+        let evidence = describe(&failure, count);
+        record.notice(Finding::new(FindingId::IoError, evidence).about("verify"));
+    }
+}
+
+fn keep(
+    session: &Session<'_>,
+    record: &mut TestRecord,
+    cell: &str,
+    watch: Watch,
+    measured: Measured,
+    asked: (f64, f64),
+) -> Result<(), BenchError> {
+    let mut kept = watch.end(session, measured, cell, 1);
+    kept.asked = Some(asked);
+    kept.own_metrics = true;
+    session.keep(kept, record)
+}
+
+#[cfg(test)]
+mod tests;

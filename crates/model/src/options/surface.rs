@@ -1,0 +1,76 @@
+//! Options of the `surface` test.
+
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How `surface` samples the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SurfacePreset {
+    /// Our own: shuffled positions after an untimed lead-in, rounds in opposite orders.
+    Sampled,
+    /// GNOME Disks: positions in order, one page read untimed before each sample, accesses from
+    /// GLib's generator with seed 42.
+    GnomeDisks,
+    /// bonnie++ zcav 1.03e: every block of the target in order, read in chunks.
+    Zcav,
+}
+
+/// Whether `surface` also writes, and what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SurfaceWrite {
+    /// What `--write` or `--destroy` allow: the same bytes, or fresh data. Without them nothing.
+    Allowed,
+    /// Nothing.
+    No,
+    /// Each stretch is read and the same bytes are written back, as GNOME Disks does.
+    SameBytes,
+    /// Fresh data; the contents are lost.
+    Fresh,
+}
+
+/// Options of the `surface` test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SurfaceOptions {
+    /// How positions are chosen.
+    pub preset: SurfacePreset,
+    /// Number of positions (ignored by `zcav`, which visits all).
+    pub samples: u32,
+    /// Bytes read at each position; the block of `zcav`.
+    pub sample: Bytes,
+    /// Bytes per request within a sample; the chunk of `zcav`.
+    pub chunk: Bytes,
+    /// Untimed bytes read just before a sample (`sampled` only).
+    pub lead_in: Bytes,
+    /// Random accesses for the access-time scatter.
+    pub accesses: u32,
+    /// Bytes per access.
+    pub access_block: Bytes,
+    /// Whether the same places are also written.
+    pub write: SurfaceWrite,
+    /// Number of positions that are written (`sampled` only; the others write where they read).
+    pub write_samples: u32,
+    /// Bytes written at each of them: many, because their time includes the turn of a disk before them and
+    /// the flush behind. Together at most a hundredth of the target, if that is more than `sample` each.
+    pub write_sample: Bytes,
+}
+
+impl Default for SurfaceOptions {
+    fn default() -> Self {
+        Self {
+            preset: SurfacePreset::Sampled,
+            samples: 64,
+            sample: Bytes::mib(8),
+            chunk: Bytes::mib(1),
+            lead_in: Bytes::mib(2),
+            accesses: 300,
+            access_block: Bytes::kib(4),
+            write: SurfaceWrite::Allowed,
+            write_samples: 32,
+            write_sample: Bytes::mib(256),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Options of the `tiny-writes` test.
+
+use crate::units::{Bytes, Secs};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Options of the `tiny-writes` test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TinyWritesOptions {
+    /// How much of the test file is written into; seed 001 used 512 MB.
+    pub size: Bytes,
+    /// Bytes of one small random write.
+    pub write: Bytes,
+    /// Bytes of one write or read of the `dd`-like streams.
+    pub stream_block: Bytes,
+    /// Most small writes of one round, so that flushing them stays bounded.
+    pub writes: u32,
+    /// Measured seconds of one round of one pattern.
+    pub time: Secs,
+}
+
+impl Default for TinyWritesOptions {
+    fn default() -> Self {
+        Self {
+            size: Bytes(512_000_000),
+            write: Bytes(16),
+            stream_block: Bytes(512),
+            writes: 100_000,
+            time: Secs(5.0),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Options of the `transfer` test.
+
+use crate::cell::{Cell, Mix, Order, Shape};
+use crate::units::{Bytes, Secs};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Named lists of shapes, as CrystalDiskMark 9 runs them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1.
+    Default,
+    /// SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1.
+    Nvme,
+    /// SEQ1M Q8T1, RND4K Q32T1.
+    Peak,
+    /// SEQ1M Q8T1, RND4K Q32T16.
+    PeakNvme,
+    /// SEQ1M Q1T1, RND4K Q1T1.
+    RealWorld,
+}
+
+impl Preset {
+    /// The shapes of the preset, in CrystalDiskMark's order.
+    pub fn shapes(self) -> Vec<Shape> {
+        let seq1m_q8 = Shape { order: Order::Seq, block: Bytes::mib(1), depth: 8, threads: 1 };
+        let seq1m_q1 = Shape { depth: 1, ..seq1m_q8 };
+        let seq128k_q32 = Shape { block: Bytes::kib(128), depth: 32, ..seq1m_q8 };
+        let rnd4k_q1 = Shape { order: Order::Rnd, block: Bytes::kib(4), depth: 1, threads: 1 };
+        let rnd4k_q32 = Shape { depth: 32, ..rnd4k_q1 };
+        let rnd4k_q32t16 = Shape { threads: 16, ..rnd4k_q32 };
+        match self {
+            Self::Default => vec![seq1m_q8, seq1m_q1, rnd4k_q32, rnd4k_q1],
+            Self::Nvme => vec![seq1m_q8, seq128k_q32, rnd4k_q32t16, rnd4k_q1],
+            Self::Peak => vec![seq1m_q8, rnd4k_q32],
+            Self::PeakNvme => vec![seq1m_q8, rnd4k_q32t16],
+            Self::RealWorld => vec![seq1m_q1, rnd4k_q1],
+        }
+    }
+}
+
+/// Options of the `transfer` test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TransferOptions {
+    /// Shapes by name of a preset; `shapes` adds to it.
+    pub preset: Option<Preset>,
+    /// Shapes such as `rnd4k_q32t1`.
+    pub shapes: Vec<Shape>,
+    /// Which directions each shape runs in: `read`, `write`, `mix70`.
+    pub mixes: Vec<Mix>,
+    /// Exactly these cells, such as `rnd4k_q1t1.read`, instead of every shape in every direction.
+    pub cells: Vec<Cell>,
+    /// Measured seconds of one round of one cell.
+    pub time: Secs,
+    /// Seconds of load before the measured time, not counted.
+    pub ramp: Secs,
+    /// On a block device whose contents are put back: how much of it the writing cells use, in the middle.
+    pub area: Bytes,
+}
+
+impl Default for TransferOptions {
+    fn default() -> Self {
+        Self {
+            preset: None,
+            shapes: Vec::new(),
+            mixes: vec![Mix::READ, Mix::WRITE],
+            cells: Vec::new(),
+            time: Secs(5.0),
+            ramp: Secs(0.25),
+            area: Bytes::mib(256),
+        }
+    }
+}
+
+impl TransferOptions {
+    /// All shapes, the preset's first, none twice.
+    pub fn all_shapes(&self) -> Vec<Shape> {
+        let mut shapes = self.preset.map(Preset::shapes).unwrap_or_default();
+        for shape in &self.shapes {
+            if !shapes.contains(shape) {
+                shapes.push(*shape);
+            }
+        }
+        shapes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_crystaldiskmarks() {
+        let names = |p: Preset| p.shapes().iter().map(Shape::to_string).collect::<Vec<_>>();
+        assert_eq!(
+            names(Preset::Default),
+            ["seq1m_q8t1", "seq1m_q1t1", "rnd4k_q32t1", "rnd4k_q1t1"]
+        );
+        assert_eq!(
+            names(Preset::Nvme),
+            ["seq1m_q8t1", "seq128k_q32t1", "rnd4k_q32t16", "rnd4k_q1t1"]
+        );
+        assert_eq!(names(Preset::Peak), ["seq1m_q8t1", "rnd4k_q32t1"]);
+        assert_eq!(names(Preset::PeakNvme), ["seq1m_q8t1", "rnd4k_q32t16"]);
+        assert_eq!(names(Preset::RealWorld), ["seq1m_q1t1", "rnd4k_q1t1"]);
+    }
+
+    #[test]
+    fn a_shape_of_the_preset_is_not_run_twice() {
+        let options = TransferOptions {
+            preset: Some(Preset::RealWorld),
+            shapes: vec!["rnd4k_q1t1".parse().unwrap(), "rnd4k_q4t1".parse().unwrap()],
+            ..TransferOptions::default()
+        };
+        assert_eq!(options.all_shapes().len(), 3);
+    }
+}
