@@ -4,6 +4,7 @@
 //! could move the cursor or reorder the line.
 
 use std::borrow::Cow;
+use unicode_width::UnicodeWidthChar;
 
 /// The widest line of any output: the width every terminal, mail and issue tracker shows whole.
 pub const WIDTH: usize = 80;
@@ -12,40 +13,15 @@ pub const WIDTH: usize = 80;
 const REPLACEMENT: char = '\u{FFFD}';
 
 /// Columns that `text` takes, after Unicode's East Asian Width (UAX #11).
-///
-/// Where terminals disagree (emoji, dingbats) the wider reading counts, so that a line may come out
-/// shorter than counted but never longer.
 pub fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 
 fn char_width(c: char) -> usize {
-    match u32::from(c) {
-        // Combining marks that decomposed file names carry; other scripts' marks count as 1.
-        0x0300..=0x036F | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF | 0xFE20..=0xFE2F => {
-            0
-        }
-        // Hangul, CJK, full-width forms.
-        0x1100..=0x115F
-        | 0x2E80..=0xA4CF
-        | 0xA960..=0xA97F
-        | 0xAC00..=0xD7A3
-        | 0xF900..=0xFAFF
-        | 0xFE10..=0xFE19
-        | 0xFE30..=0xFE6F
-        | 0xFF00..=0xFF60
-        | 0xFFE0..=0xFFE6
-        | 0x16FE0..=0x18DFF
-        | 0x1AFF0..=0x1B2FF
-        | 0x20000..=0x3FFFD => 2,
-        // Symbols that some terminals draw as pictures.
-        0x231A..=0x23FF
-        | 0x25FD..=0x25FE
-        | 0x2600..=0x27BF
-        | 0x2B00..=0x2BFF
-        | 0x1D300..=0x1D376
-        | 0x1F000..=0x1FAFF => 2,
-        _ => 1,
+    match c {
+        // Turns the symbol before it into a picture, which most terminals draw wider.
+        '\u{FE0F}' => 1,
+        c => c.width().unwrap_or(0),
     }
 }
 
@@ -118,6 +94,7 @@ mod tests {
             ("磁盘 한글", 9),
             ("ＡＢ", 4),
             ("💾", 2),
+            ("\u{2764}\u{FE0F}", 2),
         ] {
             assert_eq!(width(text), columns, "{text}");
         }
