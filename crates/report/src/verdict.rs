@@ -17,6 +17,16 @@ pub fn judge(run: &Run) -> Vec<Verdict> {
     USES.iter().map(|use_case| judge_use(use_case, run)).collect()
 }
 
+/// Zero to three points as reports show them.
+pub(crate) fn dots(points: u8) -> &'static str {
+    match points {
+        0 => "○○○",
+        1 => "●○○",
+        2 => "●●○",
+        _ => "●●●",
+    }
+}
+
 /// What, other than the drive, made a figure low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HeldBackBy {

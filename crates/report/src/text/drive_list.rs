@@ -122,11 +122,12 @@ fn health(drive: &Drive, style: Style) -> String {
         paragraph = paragraph.item(Role::Dim, &format!("{} °C", one_decimal(celsius)), DOT);
     }
     if let Some(hours) = health.power_on_hours {
-        paragraph = paragraph.item(Role::Dim, &format!("{} h powered on", whole(hours)), DOT);
+        paragraph = paragraph.item(Role::Dim, &format!("{} power-on hours", whole(hours)), DOT);
     }
     if let Some(wear) = health.wear_pct {
         let role = if wear >= 100 { Role::Warn } else { Role::Dim };
-        paragraph = paragraph.item(role, &format!("{} % of rated wear", whole(wear)), DOT);
+        paragraph =
+            paragraph.item(role, &format!("{} % of rated endurance used", whole(wear)), DOT);
     }
     if let Some(note) = &health.note {
         paragraph = paragraph.text(Role::Dim, note);
@@ -183,7 +184,7 @@ fn start(bytes: u64) -> String {
 /// What a drive is; a composite one names its parts.
 fn kind(drive: &Drive) -> String {
     if drive.kind == DriveKind::Composite && !drive.backing.is_empty() {
-        return format!("made of {}", drive.backing.join(", "));
+        return format!("built on {}", drive.backing.join(", "));
     }
     kind_name(drive.kind).to_string()
 }
@@ -195,12 +196,12 @@ fn kind_name(kind: DriveKind) -> &'static str {
         DriveKind::Nvme => "NVMe SSD",
         DriveKind::Card => "memory card",
         DriveKind::Optical => "optical drive",
-        DriveKind::Virtual => "virtual disk: its host decides what is behind it",
-        DriveKind::Loop => "a file shown as a drive",
+        DriveKind::Virtual => "virtual disk (its host chooses the hardware)",
+        DriveKind::Loop => "loop device",
         DriveKind::Memory => "memory, not a drive",
-        DriveKind::Composite => "made of other devices",
+        DriveKind::Composite => "built on other devices",
         DriveKind::Simulated => "simulated drive",
-        DriveKind::Unknown => "drive of unknown kind",
+        DriveKind::Unknown => "unknown kind of drive",
     }
 }
 

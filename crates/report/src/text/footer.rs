@@ -55,7 +55,7 @@ fn invalid(result: &TestResult, style: Style) -> String {
     let colon = if names.is_empty() { "" } else { ":" };
     Paragraph::new()
         .lead(Role::Warn, "  ! ")
-        .item(Role::Warn, &format!("not the drive's number{colon}"), " ")
+        .item(Role::Warn, &format!("invalid{colon}"), " ")
         .text(Role::Warn, &names.join(", "))
         .lines(4, style)
 }
@@ -76,9 +76,9 @@ fn intervals(result: &TestResult, table: &str) -> Option<String> {
     let extremes = match workload(result.test).extremes {
         "" => String::new(),
         extremes if has_joint_percentiles(result) => {
-            format!(", {extremes} (and percentiles that a round is too short for) of all")
+            format!(", {extremes} and rare percentiles over all rounds")
         }
-        extremes => format!(", {extremes} of all"),
+        extremes => format!(", {extremes} over all rounds"),
     };
     Some(format!("median of {rounds} rounds{spread}{extremes}"))
 }
@@ -129,18 +129,12 @@ fn common_limiters(result: &TestResult) -> Vec<(&str, Limiter)> {
     cells.iter().filter_map(|(cell, counts)| Some((*cell, common(counts)?))).collect()
 }
 
-fn by(limiter: Limiter) -> &'static str {
+/// `the drive`, `one CPU`.
+fn by(limiter: Limiter) -> String {
     match limiter {
-        Limiter::Drive => "the drive",
-        Limiter::Link => "the link",
-        Limiter::Cpu => "one CPU",
-        Limiter::Generator => "the data generator",
-        Limiter::FileSystem => "the file system",
-        Limiter::Host => "the host",
-        Limiter::ControlGroup => "the control group",
-        Limiter::OtherPrograms => "other programs",
-        Limiter::Throttling => "throttling",
-        Limiter::Schedule => "the asked rate",
-        Limiter::Memory => "memory",
+        Limiter::Cpu | Limiter::OtherPrograms | Limiter::Throttling | Limiter::Memory => {
+            limiter.name().to_string()
+        }
+        other => format!("the {}", other.name()),
     }
 }

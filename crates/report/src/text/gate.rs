@@ -14,7 +14,7 @@ pub fn gate(record: &GateRecord, style: Style) -> String {
     let level = format!("gate at level {} ({}): ", record.level.name(), meaning(record.level));
     let of_all = format!("of {} checks", record.checks.len());
     let (role, text) = match refusals {
-        0 => (Role::Good, format!("would open, none {of_all} refuses")),
+        0 => (Role::Good, format!("would open, none {of_all} refused")),
         1 => (Role::Bad, format!("refused by 1 {of_all}")),
         n => (Role::Bad, format!("refused by {n} {of_all}")),
     };
@@ -51,10 +51,10 @@ fn line(check: &Check, style: Style) -> String {
 /// A level in a few words.
 fn meaning(level: WriteLevel) -> &'static str {
     match level {
-        WriteLevel::Read => "only reads",
-        WriteLevel::OwnFiles => "files of its own",
-        WriteLevel::SameBytes => "contents stay",
-        WriteLevel::Restore => "contents are put back",
+        WriteLevel::Read => "reads only",
+        WriteLevel::OwnFiles => "its own files",
+        WriteLevel::SameBytes => "contents stay the same",
+        WriteLevel::Restore => "contents are restored",
         WriteLevel::Destroy => "contents are LOST",
     }
 }
@@ -100,7 +100,7 @@ mod tests {
         ");
         record.checks.remove(1);
         let text = gate(&record, plain);
-        assert!(text.contains("would open, none of 2 checks refuses"), "{text}");
+        assert!(text.contains("would open, none of 2 checks refused"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= crate::WIDTH), "{text}");
     }
 }

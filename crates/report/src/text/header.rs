@@ -61,7 +61,7 @@ fn below(target: &TargetInfo, drive: Option<&Drive>) -> Vec<String> {
         match (target.kind, file_system) {
             (TargetKind::Simulated, _) => parts.push("simulated drive".to_string()),
             (_, Some(fs)) if matches!(fs.kind.as_str(), "tmpfs" | "ramfs") => {
-                parts.push("in memory, no drive below".to_string());
+                parts.push("in memory, no drive".to_string());
             }
             (_, Some(fs)) if fs.source != fs.kind && !fs.source.is_empty() => {
                 parts.push(format!("from {}", fs.source));

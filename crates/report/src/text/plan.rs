@@ -4,17 +4,17 @@ use crate::terminal::{
     Column, DOT, Paragraph, Role, Style, TextCell, TextTable, clean, sections, shorten,
 };
 use crate::workloads::workload;
-use drivescope_model::number::MISSING;
+use drivescope_model::number::{MISSING, whole};
 use drivescope_model::plan::PlannedTest;
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Bytes, Plan, Secs, WriteLevel};
 
-/// `5 tests · about 70 s · writes up to 1.07 GB into its own folder and removes it · your files are
+/// `5 tests · about 70 s · writes up to 1.07 GB to its own folder, then removes it · your files are
 /// not touched`.
 pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let count = plan.active().count();
     if count == 0 {
-        let text = "no test of this suite can run on this target; --dry-run shows why";
+        let text = "no test of this suite can run on this target; see --dry-run for the reasons";
         return Paragraph::new().text(Role::Warn, text).lines(0, style);
     }
     let cost = plan.cost();
@@ -22,29 +22,29 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let about = if is_bound { "up to" } else { "about" };
     let tests = if count == 1 { "1 test".to_string() } else { format!("{count} tests") };
     if target.kind == TargetKind::Simulated {
-        let simulated = "simulated in virtual time, so it takes seconds at most";
+        let simulated = "simulated: done in seconds";
         return Paragraph::new()
             .item(Role::Plain, &tests, DOT)
-            .item(Role::Plain, &format!("{about} {} of the drive's time", Secs(cost.seconds)), DOT)
+            .item(Role::Plain, &format!("{about} {} of drive time", Secs(cost.seconds)), DOT)
             .item(Role::Plain, simulated, DOT)
-            .item(Role::Good, "nothing of this machine is read or written", DOT)
+            .item(Role::Good, "nothing on this machine is read or written", DOT)
             .lines(0, style);
     }
     let up_to = if plan.active().any(is_up_to) { "up to " } else { "" };
     let written = format!("{up_to}{}", Bytes(cost.written_bytes));
     let level = level(plan);
     let writes = match level {
-        WriteLevel::Read => "only reads".to_string(),
+        WriteLevel::Read => "reads only".to_string(),
         WriteLevel::OwnFiles => {
-            format!("writes {written} into its own folder and removes it")
+            format!("writes {written} to its own folder, then removes it")
         }
-        WriteLevel::SameBytes => format!("writes {written} of the bytes it read back in place"),
-        WriteLevel::Restore => format!("writes {written} of patterns and restores the contents"),
-        WriteLevel::Destroy => format!("writes {written} over the contents, which are LOST"),
+        WriteLevel::SameBytes => format!("rewrites {written} with the same bytes"),
+        WriteLevel::Restore => format!("overwrites {written}, then restores the contents"),
+        WriteLevel::Destroy => format!("overwrites {written}: the contents are LOST"),
     };
     let role = if level == WriteLevel::Destroy { Role::Bad } else { Role::Plain };
     let promise = match (level, target.kind) {
-        (WriteLevel::Read, TargetKind::File) => "the file is not changed",
+        (WriteLevel::Read, TargetKind::File) => "your file is not changed",
         (WriteLevel::Read, TargetKind::Block) => "the device is opened read-only",
         (WriteLevel::Read | WriteLevel::OwnFiles, TargetKind::Directory) => {
             "your files are not touched"
@@ -91,7 +91,7 @@ fn settings(plan: &Plan, target: &TargetInfo, style: Style) -> String {
         .item(Role::Dim, &format!("engine {}", plan.engine.name()), DOT)
         .item(Role::Dim, &format!("seed {}", plan.seed), DOT);
     if target.kind != TargetKind::Directory && plan.suite.span.0 > 0 {
-        paragraph = paragraph.item(Role::Dim, &format!("only its first {}", plan.suite.span), DOT);
+        paragraph = paragraph.item(Role::Dim, &format!("first {} only", plan.suite.span), DOT);
     }
     paragraph.lines(0, style)
 }
@@ -119,7 +119,7 @@ fn costs(plan: &Plan, style: Style) -> String {
     for test in &plan.tests {
         let mut row = vec![TextCell::plain(test.test.name())];
         if test.skip.is_some() {
-            row.push(TextCell::dim("skip"));
+            row.push(TextCell::dim("skipped"));
         } else {
             row.extend(costs(test.cost, test.at_most.is_some(), is_up_to(test), is_guess(test)));
             row.push(TextCell::plain(words(test.writes)));
@@ -127,7 +127,7 @@ fn costs(plan: &Plan, style: Style) -> String {
         table.row(row);
     }
     if plan.active().count() > 1 {
-        let mut row = vec![TextCell::title("together")];
+        let mut row = vec![TextCell::title("total")];
         let is_bound = plan.active().any(|test| test.at_most.is_some());
         let (is_up_to, is_guess) = (plan.active().any(is_up_to), plan.active().any(is_guess));
         row.extend(costs(plan.cost(), is_bound, is_up_to, is_guess));
@@ -144,9 +144,9 @@ fn amount(bytes: u64) -> String {
 fn words(level: WriteLevel) -> &'static str {
     match level {
         WriteLevel::Read => "nothing",
-        WriteLevel::OwnFiles => "files of its own",
+        WriteLevel::OwnFiles => "its own files",
         WriteLevel::SameBytes => "the same bytes",
-        WriteLevel::Restore => "patterns, then restores",
+        WriteLevel::Restore => "patterns, then restored",
         WriteLevel::Destroy => "EVERYTHING IS LOST",
     }
 }
@@ -157,16 +157,14 @@ fn places(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let (role, text) = match (level(plan), &plan.own_folder) {
         (WriteLevel::Read, _) => (Role::Good, format!("nothing is written to {path}")),
         (WriteLevel::OwnFiles, Some(folder)) => {
-            (Role::Plain, format!("only in {folder}, {}, removed at the end", space(plan, target)))
+            (Role::Plain, format!("only to {folder}, {}, removed at the end", space(plan, target)))
         }
         (WriteLevel::OwnFiles, None) => {
-            (Role::Plain, format!("only in a folder of its own in {path}, removed at the end"))
+            (Role::Plain, format!("only to a folder of its own in {path}, removed at the end"))
         }
-        (WriteLevel::SameBytes, _) => {
-            (Role::Warn, format!("in place on {path}: the bytes just read, unchanged"))
-        }
+        (WriteLevel::SameBytes, _) => (Role::Warn, format!("the bytes just read, back to {path}")),
         (WriteLevel::Restore, _) => (Role::Warn, restored(plan, &path)),
-        (WriteLevel::Destroy, _) => (Role::Bad, format!("all over {path}; its contents are lost")),
+        (WriteLevel::Destroy, _) => (Role::Bad, format!("all of {path}; its contents are lost")),
     };
     Paragraph::new().lead(Role::Dim, "writes    ").text(role, &text).lines(10, style)
 }
@@ -176,7 +174,7 @@ fn space(plan: &Plan, target: &TargetInfo) -> String {
     match target.file_system.as_ref().filter(|fs| fs.copies_on_write()) {
         None => format!("at most {} at a time", plan.own_bytes),
         Some(fs) => format!(
-            "{} and, as {} copies on write, about as much again while they are overwritten",
+            "at most {} at a time (up to twice that while overwriting: {} copies on write)",
             plan.own_bytes, fs.kind
         ),
     }
@@ -185,16 +183,15 @@ fn space(plan: &Plan, target: &TargetInfo) -> String {
 /// What is overwritten and put back, and where it lies meanwhile.
 fn restored(plan: &Plan, path: &str) -> String {
     let Some(restores) = plan.active().find_map(|test| test.restores.as_ref()) else {
-        return format!("in place on {path}: patterns; the originals are journalled");
+        return format!("patterns to {path}; the contents are kept in a journal");
     };
     let (area, from) = (Bytes(restores.area_bytes), Bytes(restores.from_bytes));
     let is_kept = plan.active().any(|test| test.writes == WriteLevel::SameBytes);
-    let others = if is_kept { "; other tests write back what they have just read" } else { "" };
+    let others = if is_kept { "; other tests rewrite the bytes they have just read" } else { "" };
     format!(
-        "in place on {path}: patterns in {area} from byte {} ({from}) on; the contents there are first \
-         saved in {} ({}), then put back and verified; figures of writes, percentiles too, hold for \
-         this area{others}",
-        restores.from_bytes,
+        "patterns to {path}, {area} from byte {} ({from}); the contents are first saved in {} ({}), \
+         then restored and verified; write results apply to this area only{others}",
+        whole(restores.from_bytes),
         clean(&restores.journal),
         Bytes(restores.journal_bytes)
     )

@@ -37,10 +37,8 @@ fn facts(run: &Run, style: Style) -> String {
 fn ended(run: &Run, style: Style) -> String {
     let (role, text) = match run.status {
         TestStatus::Done => return String::new(),
-        TestStatus::Interrupted => {
-            (Role::Warn, "interrupted: what was measured until then is below")
-        }
-        TestStatus::Failed => (Role::Bad, "failed: what was measured until then is below"),
+        TestStatus::Interrupted => (Role::Warn, "interrupted: partial results"),
+        TestStatus::Failed => (Role::Bad, "failed: partial results"),
         TestStatus::Skipped => (Role::Dim, "skipped: nothing could run on this target"),
     };
     Paragraph::new().text(role, text).lines(0, style)
@@ -50,8 +48,8 @@ fn ended(run: &Run, style: Style) -> String {
 fn closing(run: &Run, store: &str, style: Style) -> String {
     let (id, store) = (short(&run.id), clean(store));
     Paragraph::new()
-        .command(Role::Dim, "run it again:", &format!("drivescope rerun {id}{store}"), DOT)
-        .item(Role::Dim, "every number: show it with --json", DOT)
+        .command(Role::Dim, "repeat:", &format!("drivescope rerun {id}{store}"), DOT)
+        .item(Role::Dim, "all numbers: show it with --json", DOT)
         .lines(0, style)
 }
 

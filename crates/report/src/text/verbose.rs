@@ -1,4 +1,4 @@
-//! `--verbose`: the machine, the tool's own cost, and every round of every phase.
+//! `--verbose`: the machine, the overhead of drivescope, and every round of every phase.
 
 use super::header::drive_path;
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections};
@@ -95,18 +95,18 @@ fn machine(run: &Run, style: Style) -> String {
 fn cost(run: &Run, style: Style) -> String {
     let cost = &run.calibration;
     facts(
-        "the tool's own cost, measured at the start",
+        "overhead of drivescope, measured at the start",
         &[
             (
                 "measuring loop",
                 format!(
-                    "{} ns per request, so at most {} IOPS on one thread",
+                    "{} ns per request (at most {} IOPS per thread)",
                     rounded(cost.loop_ns_per_io),
                     rounded(cost.loop_iops_max)
                 ),
             ),
             ("clock", format!("{} ns per reading", rounded(cost.clock_ns))),
-            ("fresh test data", format!("{} MB/s per core", rounded(cost.generator_mb_s))),
+            ("test data", format!("{} MB/s per core", rounded(cost.generator_mb_s))),
             ("memory copy", format!("{} MB/s on one core", rounded(cost.memory_copy_mb_s))),
         ],
         style,
@@ -117,7 +117,7 @@ fn data_path(run: &Run, style: Style) -> String {
     let target = &run.target;
     let mode = match target.io_mode {
         Some(IoMode::Direct) => {
-            format!("direct, proved by a transfer; aligned to {} bytes", target.io_align_bytes)
+            format!("direct, verified by a transfer; aligned to {} bytes", target.io_align_bytes)
         }
         Some(IoMode::Buffered) => "through the page cache: direct I/O was refused".to_string(),
         None => String::new(),
@@ -142,7 +142,7 @@ fn checks(run: &Run, style: Style) -> String {
     if run.gate.is_empty() {
         return String::new();
     }
-    let mut out = Paragraph::new().lead(Role::Title, "checked before use").lines(0, style);
+    let mut out = Paragraph::new().lead(Role::Title, "checks before the run").lines(0, style);
     for check in &run.gate {
         let (role, word) = if check.passed { (Role::Good, "ok") } else { (Role::Bad, "no") };
         let paragraph = Paragraph::new()

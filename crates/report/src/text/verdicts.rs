@@ -1,6 +1,7 @@
 //! Verdicts: dots, the use, and the reason, the best first.
 
 use crate::terminal::{Paragraph, Role, Style, clean, shorten, width};
+use crate::verdict;
 use drivescope_model::document::{Run, TestStatus, Verdict};
 
 /// Between the sentences of a reason.
@@ -77,10 +78,9 @@ fn not_judged(because: &str) -> String {
 
 fn dots(points: Option<u8>) -> (Role, &'static str) {
     match points {
-        Some(0) => (Role::Bad, "○○○"),
-        Some(1) => (Role::Warn, "●○○"),
-        Some(2) => (Role::Good, "●●○"),
-        Some(_) => (Role::Good, "●●●"),
+        Some(0) => (Role::Bad, verdict::dots(0)),
+        Some(1) => (Role::Warn, verdict::dots(1)),
+        Some(points) => (Role::Good, verdict::dots(points)),
         None => (Role::Dim, "---"),
     }
 }

@@ -1,6 +1,6 @@
 //! The sentences that give the reason of a verdict.
 
-use super::{HeldBackBy, Judged, Judgement};
+use super::{HeldBackBy, Judged, Judgement, dots};
 use crate::uses::{Requirement, UseCase};
 use crate::workloads::evidence;
 use drivescope_model::metrics::PERCENTILES;
@@ -11,17 +11,15 @@ use drivescope_model::{FindingId, Metric, Run, Severity, TestStatus};
 impl HeldBackBy {
     fn why(self) -> &'static str {
         match self {
-            Self::OtherPrograms => "which other programs on this machine held back (F034)",
-            Self::ControlGroup => {
-                "which a limit of the control group held back, or may have (F042)"
-            }
+            Self::OtherPrograms => "slowed by other programs (F034)",
+            Self::ControlGroup => "perhaps slowed by a limit of the control group (F042)",
         }
     }
 
     fn remedy(self) -> &'static str {
         match self {
             Self::OtherPrograms => "stop them and run again",
-            Self::ControlGroup => "run outside of it",
+            Self::ControlGroup => "run outside it",
         }
     }
 }
@@ -29,8 +27,8 @@ impl HeldBackBy {
 /// Why no number of the run is a drive's, if so.
 pub(super) fn no_drive(run: &Run) -> Option<String> {
     run.findings.iter().any(|f| f.id == FindingId::MemoryBacked).then(|| {
-        "there is no drive below this target, it lives in memory (F002); choose a directory or \
-         device on a real drive"
+        "this target is in memory, not on a drive (F002); choose a directory or device on a real \
+         drive"
             .to_string()
     })
 }
@@ -38,8 +36,8 @@ pub(super) fn no_drive(run: &Run) -> Option<String> {
 /// Why nobody knows whether the numbers are a drive's, if so.
 pub(super) fn unproven(run: &Run) -> Option<String> {
     run.findings.iter().any(|f| f.id == FindingId::Unproven).then(|| {
-        "nothing shows that a drive answered and not a cache (F041); measure the directory or \
-         device below this file system, or on its server"
+        "a cache may have answered instead of a drive (F041); measure the directory or device below \
+         this file system, or run on its server"
             .to_string()
     })
 }
@@ -48,11 +46,11 @@ pub(super) fn unproven(run: &Run) -> Option<String> {
 pub(super) fn faulty(run: &Run) -> Option<String> {
     let finding = run.findings.iter().find(|f| f.severity == Severity::Problem)?;
     let (what, until) = match finding.id {
-        FindingId::FakeCapacity => ("it holds less than it announces", ""),
+        FindingId::FakeCapacity => ("it holds less than it claims", ""),
         FindingId::DataMismatch => ("it returned wrong data", " until the cause is found"),
         _ => ("requests to it failed", " until the cause is found"),
     };
-    Some(format!("{what} ({}): no use for it{until}", finding.id))
+    Some(format!("{what} ({}); do not use it{until}", finding.id))
 }
 
 /// Why a use has its points: what decides them, and what to know of that.
@@ -82,10 +80,10 @@ pub(super) fn decided(
     }
     let qualifiers = qualifiers(&metric.key, run);
     if !qualifiers.is_empty() {
-        sentences.push(format!("To be read with {} in mind", qualifiers.join(", ")));
+        sentences.push(format!("Caution: {}", qualifiers.join(", ")));
     }
     if run.simulated {
-        sentences.push("The drive is a simulated one".to_string());
+        sentences.push("Simulated drive".to_string());
     }
     sentences.join(". ")
 }
@@ -99,7 +97,7 @@ fn left_out(judged: &Judged<'_>) -> Option<String> {
         _ => None,
     });
     let invalid: Vec<String> = invalid.collect();
-    (!invalid.is_empty()).then(|| format!("Left out, not the drive's: {}", invalid.join(", ")))
+    (!invalid.is_empty()).then(|| format!("Ignored as invalid: {}", invalid.join(", ")))
 }
 
 /// Why a percentile is missing although its cell was measured, if that is so.
@@ -111,18 +109,18 @@ fn too_few_requests(requirement: &Requirement, run: &Run) -> Option<String> {
         let count = all.find(|distribution| distribution.key == cell)?.count;
         let needed = percentile.requests_min;
         (count < needed)
-            .then(|| format!("which {count} requests cannot hold (it takes {needed}; --time 30s)"))
+            .then(|| format!("{count} requests are too few (it takes {needed}; try --time 30s)"))
     })
 }
 
-/// The threshold for three points and, below two, what the next point takes.
+/// The threshold for three points and, below two, that of the next.
 fn wanted(requirement: &Requirement, points: u8) -> String {
     let criterion = requirement.criterion;
     let [three, two, one] = requirement.thresholds.map(|value| threshold(value, criterion.unit()));
     let beyond = if criterion.smaller_is_better() { "less" } else { "more" };
     match points {
-        0 => format!("{three} or {beyond} (one point: {one})"),
-        1 => format!("{three} or {beyond} (two points: {two})"),
+        0 => format!("{three} or {beyond} (●○○: {one})"),
+        1 => format!("{three} or {beyond} (●●○: {two})"),
         _ => format!("{three} or {beyond}"),
     }
 }
@@ -136,7 +134,7 @@ fn quantity(value: f64, unit: &str) -> String {
     }
 }
 
-/// Findings under which a metric is true but needs care, by id.
+/// Findings under which a metric is true but needs care.
 fn qualifiers(key: &str, run: &Run) -> Vec<&'static str> {
     let mut ids: Vec<FindingId> = run
         .findings
@@ -148,7 +146,7 @@ fn qualifiers(key: &str, run: &Run) -> Vec<&'static str> {
         .collect();
     ids.sort_unstable();
     ids.dedup();
-    ids.into_iter().map(|id| id.spec().id).collect()
+    ids.into_iter().map(|id| id.spec().name).collect()
 }
 
 fn causes(metric: &Metric) -> String {
@@ -167,14 +165,14 @@ pub(super) fn undecided(
     let mut because = match judgement {
         Judgement::Invalid { metric } => {
             let remedy = metric.invalid_because.first().map_or("", |id| id.spec().remedy);
-            let text = format!("{what}: the number is not the drive's ({})", causes(metric));
+            let text = format!("{what}: invalid ({})", causes(metric));
             if remedy.is_empty() { text } else { format!("{text}. {}", trim_period(remedy)) }
         }
         Judgement::HeldBack(by) => format!("{what}, {}; {}", by.why(), by.remedy()),
         _ => unmeasured(requirement, run),
     };
     if let Some(points) = most.filter(|points| *points < 3) {
-        because.push_str(&format!(". What is known allows {points} of 3 points at most"));
+        because.push_str(&format!(". So far at best {}", dots(points)));
     }
     because
 }

@@ -40,7 +40,7 @@ fn the_reason_names_the_value_and_the_thresholds() {
     ]);
     assert_eq!(
         because(&run, "database"),
-        "149 random reads/s at depth 1; a database wants 5,000 or more (one point: 300)"
+        "149 random reads/s at depth 1; a database wants 5,000 or more (●○○: 300)"
     );
     let run = with_metrics(&[
         ("transfer.rnd4k_q1t1.read.iops", &[9_000.0]),
@@ -50,7 +50,7 @@ fn the_reason_names_the_value_and_the_thresholds() {
     assert_eq!(
         because(&run, "database"),
         "one small read in a hundred takes over 12.0 ms; a database wants 1 ms or less \
-         (two points: 10 ms)"
+         (●●○: 10 ms)"
     );
 }
 
@@ -61,7 +61,7 @@ fn a_limit_of_the_control_group_is_not_held_against_the_drive() {
     let verdicts = judge(&run);
     let database = verdicts.iter().find(|v| v.suits == "database").unwrap();
     assert_eq!(database.points, None, "{}", database.because);
-    assert!(database.because.contains("(F042); run outside of it"), "{}", database.because);
+    assert!(database.because.contains("(F042); run outside it"), "{}", database.because);
     let films = verdicts.iter().find(|v| v.suits == "media library").unwrap();
     assert_eq!(films.points, Some(3), "what is fast enough all the same is: {}", films.because);
 }
@@ -94,8 +94,8 @@ fn a_percentile_that_too_few_requests_cannot_hold_is_not_judged_and_said_so() {
         count,
     };
     run.tests[0].distributions = vec![count(84)];
-    let text = "Not judged: 99th percentile of a small read at depth 1, which 84 requests cannot \
-                hold (it takes 100; --time 30s)";
+    let text = "Not judged: 99th percentile of a small read at depth 1, 84 requests are too few \
+                (it takes 100; try --time 30s)";
     assert!(because(&run, "database").contains(text), "{}", because(&run, "database"));
     run.tests[0].distributions = vec![count(100)];
     assert!(!because(&run, "database").contains("Not judged"));
@@ -121,8 +121,7 @@ fn what_is_missing_names_the_test_to_run() {
     let run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[2_000.0])]);
     assert_eq!(
         because(&run, "database"),
-        "small synced writes not measured; run the tiny-writes test. What is known allows 2 of \
-         3 points at most"
+        "small synced writes not measured; run the tiny-writes test. So far at best ●●○"
     );
     let mut device = run;
     device.target.kind = TargetKind::Block;
@@ -156,8 +155,8 @@ fn invalid_numbers_are_left_out_and_said_so() {
     end.invalid_because = vec![FindingId::AboveLink];
     assert_eq!(
         because(&run, "media library"),
-        "sequential reads at 180 MB/s; a media library wants 100 MB/s or more. Left out, not \
-         the drive's: reads at the end of the drive (F003)"
+        "sequential reads at 180 MB/s; a media library wants 100 MB/s or more. Ignored as \
+         invalid: reads at the end of the drive (F003)"
     );
     let first = &mut run.tests[0].metrics[0];
     first.valid = false;
@@ -167,7 +166,7 @@ fn invalid_numbers_are_left_out_and_said_so() {
     assert!(verdict.rules.is_empty());
     assert_eq!(
         verdict.because,
-        "sequential reads: the number is not the drive's (F001). Through a loop device: \
+        "sequential reads: invalid (F001). Through a loop device: \
          losetup --direct-io=on NODE. Else use a file system that accepts direct I/O, or name \
          the block device itself"
     );
@@ -187,7 +186,7 @@ fn what_other_programs_held_back_is_not_held_against_the_drive() {
     }
     assert_eq!(points(&run)[1].1, None);
     let text = because(&run, "database");
-    assert!(text.contains("held back (F034); stop them and run again"), "{text}");
+    assert!(text.contains("slowed by other programs (F034); stop them and run again"), "{text}");
 }
 
 #[test]
@@ -218,11 +217,11 @@ fn failed_requests_rule_out_every_use() {
     assert!(points(&run).iter().all(|(_, points)| *points == Some(0)));
     assert_eq!(
         because(&run, "backup"),
-        "requests to it failed (F017): no use for it until the cause is found"
+        "requests to it failed (F017); do not use it until the cause is found"
     );
     run.findings = vec![Finding::new(FindingId::FakeCapacity, "keeps 8 of 64 GB")];
     assert!(points(&run).iter().all(|(_, points)| *points == Some(0)));
-    let text = "it holds less than it announces (F031): no use for it";
+    let text = "it holds less than it claims (F031); do not use it";
     assert_eq!(because(&run, "backup"), text);
 }
 
@@ -238,7 +237,7 @@ fn warnings_about_the_deciding_metric_qualify_it() {
     ];
     let text = because(&run, "media library");
     assert!(
-        text.ends_with(". To be read with F006, F013 in mind. The drive is a simulated one"),
+        text.ends_with(". Caution: network-file-system, few-rounds. Simulated drive"),
         "{text}"
     );
 }
@@ -249,7 +248,7 @@ fn a_slow_place_is_named_for_every_use_although_surface_found_it() {
     run.findings = vec![Finding::new(FindingId::SlowRegion, "a third").about("surface.read")];
     for verdict in judge(&run) {
         let text = &verdict.because;
-        assert!(text.contains("To be read with F040 in mind"), "{}: {text}", verdict.suits);
+        assert!(text.contains("Caution: slow-region"), "{}: {text}", verdict.suits);
     }
 }
 

@@ -102,9 +102,11 @@ fn sector_line(sector: f64, reported: Option<f64>, style: Style) -> String {
     let paragraph = begin("sector").item(Role::Title, &format!("{sector} bytes"), DOT);
     line(
         match reported {
-            Some(reported) if reported < sector => {
-                paragraph.item(Role::Bad, &format!("the drive reports {reported}: it lies"), DOT)
-            }
+            Some(reported) if reported < sector => paragraph.item(
+                Role::Bad,
+                &format!("the drive reports {reported}, which is wrong"),
+                DOT,
+            ),
             Some(reported) if reported > sector => {
                 paragraph.item(Role::Dim, &format!("the drive reports {reported}"), DOT)
             }
@@ -118,7 +120,7 @@ fn sector_line(sector: f64, reported: Option<f64>, style: Style) -> String {
 /// What can be said where the times show no sector: `costless`, because no offset is slower than another.
 fn no_sector_line(reported: Option<f64>, costless: bool, style: Style) -> String {
     let paragraph = if costless {
-        begin("sector").item(Role::Plain, "no offset of writes is slower", DOT)
+        begin("sector").item(Role::Plain, "no offset is slower", DOT)
     } else {
         begin("sector").item(Role::Warn, "physical sector not found", DOT)
     };
@@ -134,13 +136,13 @@ fn no_sector_line(reported: Option<f64>, costless: bool, style: Style) -> String
 }
 
 fn shift_line(sector: f64, shift: f64, style: Style) -> String {
-    let paragraph = begin("begins");
+    let paragraph = begin("starts");
     line(
         if shift > 0.0 {
-            let text = format!("{shift} bytes behind the multiples of {sector}");
+            let text = format!("{shift} bytes past multiples of {sector}");
             paragraph.item(Role::Warn, &text, DOT)
         } else {
-            paragraph.item(Role::Plain, &format!("at the multiples of {sector}"), DOT)
+            paragraph.item(Role::Plain, &format!("at multiples of {sector}"), DOT)
         },
         style,
     )
@@ -180,11 +182,8 @@ fn penalty_line(penalty: &Metric, of_phybs: bool, style: Style) -> String {
         String::new()
     };
     let role = if low > FELT_RATIO { Role::Warn } else { Role::Plain };
-    let what = if of_phybs {
-        "misaligned strides of cached writes take"
-    } else {
-        "a misaligned synced write takes"
-    };
+    let what =
+        if of_phybs { "misaligned cached writes take" } else { "misaligned synced writes take" };
     let text = format!("{what} {} times as long{interval}", rounded(value));
     line(begin("cost").text(role, &text), style)
 }

@@ -76,16 +76,14 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     let is_hot = result.findings.iter().any(|finding| finding.id == FindingId::Throttled);
     if let Some(seconds) = value("whole", "time_s") {
         let text = if !is_sampled(result, curve) {
-            format!("a whole fill took {}{}", Secs(seconds), flush(result, seconds))
+            format!("filled in {}{}", Secs(seconds), flush(result, seconds))
         } else if is_hot {
-            format!("a whole fill would take {}, were it as hot as at the places", Secs(seconds))
+            format!("estimated fill time {}, as hot as the samples were", Secs(seconds))
         } else if value("burst", "written_bytes").is_some() && fall_min(result) < DISK_FALL_MIN {
             let seconds = Secs(seconds);
-            format!(
-                "a whole fill would take {seconds} or more: nearly full, flash can slow down again"
-            )
+            format!("estimated fill time {seconds} or more: flash may slow down when nearly full")
         } else {
-            format!("a whole fill would take {}", Secs(seconds))
+            format!("estimated fill time {}", Secs(seconds))
         };
         paragraph = paragraph.item(Role::Plain, &text, DOT);
     }
@@ -97,13 +95,13 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         let knee = Bytes(knee as u64);
         let rates = format!("after {knee} in one go: {before}, then {after} MB/s");
         let text = match is_hot {
-            true => format!("slower for good {rates}, for heat or a full cache (F014)"),
+            true => format!("lasting slowdown {rates}; heat or a full cache (F014)"),
             false => format!("fast cache full {rates}"),
         };
         paragraph = paragraph.item(Role::Plain, &text, DOT);
     } else if let Some(burst) = value("burst", "written_bytes") {
         let least = smallest_fall(result, "fill.burst.burst_mb_s");
-        let text = format!("no fall of the rate{least} within {} in one go", Bytes(burst as u64));
+        let text = format!("no lasting slowdown{least} within {} in one go", Bytes(burst as u64));
         paragraph = paragraph.item(Role::Dim, &text, DOT);
     } else if written > 0.0 && is_sampled(result, curve) {
         paragraph = paragraph.item(Role::Dim, "samples cannot show where a fast cache ends", DOT);
@@ -111,16 +109,16 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     paragraph.lines(2, style)
 }
 
-/// `, 1.4 s of it to flush what caches held`, where that can be seen in `seconds` at all.
+/// `, 1.4 s of it flushing caches`, where that can be seen in `seconds` at all.
 fn flush(result: &TestResult, seconds: f64) -> String {
     let flush = find(result, "whole", "flush_s").map_or(0.0, |metric| metric.value);
     if flush < seconds * FLUSH_SHARE {
         return String::new();
     }
-    format!(", {} of it to flush what caches held", Secs(flush))
+    format!(", {} of it flushing caches", Secs(flush))
 }
 
-/// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB at places`; the parts only of a burst.
+/// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB in samples`; the parts only of a burst.
 fn told_written(result: &TestResult, curve: &[(f64, f64)]) -> String {
     let bytes = |cell| find(result, cell, "written_bytes").map_or(0.0, |metric| metric.value);
     let (burst, rest) = (bytes("burst"), bytes("write"));
@@ -129,7 +127,7 @@ fn told_written(result: &TestResult, curve: &[(f64, f64)]) -> String {
         return format!("{} written", told(rest));
     }
     let (from, to) = ends(curve);
-    let parts = format!("{} in one go, {} at places", told(burst), told(rest));
+    let parts = format!("{} in one go, {} in samples", told(burst), told(rest));
     // A run that was ended before its places has no curve of the whole target, whose size is not known here.
     let share = Some((burst + rest) / (to - from)).filter(|share| *share < 1.0);
     let share = share.map(|share| format!(", {} % of the target", one_decimal(share * 100.0)));
@@ -142,12 +140,12 @@ fn fall_min(result: &TestResult) -> f64 {
     told.unwrap_or(FLASH_FALL_MIN)
 }
 
-/// ` by 5 % or more`: what would have been told from noise.
+/// ` of 5 % or more`: what would have been told from noise.
 fn smallest_fall(result: &TestResult, key: &str) -> String {
     let rates: Vec<f64> = staircase(result, key).into_iter().map(|(_, rate)| rate).collect();
     let resolution = resolution(&rates, fall_min(result));
     resolution
-        .map_or(String::new(), |share| format!(" by {} % or more", one_decimal(share * 100.0)))
+        .map_or(String::new(), |share| format!(" of {} % or more", one_decimal(share * 100.0)))
 }
 
 /// Whether the curve was estimated from places: less was written than it is long, by this run or the one that it
@@ -216,10 +214,10 @@ mod tests {
     #[test]
     fn an_estimate_is_called_one_and_says_what_it_cannot_see() {
         let text = table(&filled(2e10), Style::default());
-        assert!(text.contains("a whole fill would take 8 h 20 min"), "{text}");
+        assert!(text.contains("estimated fill time 8 h 20 min"), "{text}");
         assert!(text.contains("cannot show where a fast cache ends"), "{text}");
         let text = table(&filled(4e12), Style::default());
-        assert!(text.contains("a whole fill took 8 h 20 min"), "{text}");
+        assert!(text.contains("filled in 8 h 20 min"), "{text}");
         assert!(!text.contains("cannot show"), "{text}");
     }
 
@@ -230,7 +228,7 @@ mod tests {
             result.metrics.push(metric("fill.whole.flush_s", &[flush_s]));
             let text = table(&result, Style::default());
             assert_eq!(
-                text.contains("took 8 h 20 min, 50 min 00 s of it to flush"),
+                text.contains("filled in 8 h 20 min, 50 min 00 s of it flushing caches"),
                 told,
                 "{text}"
             );
@@ -242,7 +240,7 @@ mod tests {
         let mut resumed = filled(1e12);
         resumed.metrics.push(metric("fill.write.start_bytes", &[3e12]));
         let text = table(&resumed, Style::default());
-        assert!(text.contains("a whole fill took 8 h 20 min · 1.00 TB written"), "{text}");
+        assert!(text.contains("filled in 8 h 20 min · 1.00 TB written"), "{text}");
         assert!(!text.contains("samples"), "{text}");
     }
 
@@ -266,10 +264,10 @@ mod tests {
         let mut result = filled(2e10);
         result.metrics.push(metric("fill.burst.written_bytes", &[3e11]));
         let text = table(&result, Style::default());
-        let told = "320 GB written, 8 % of the target: 300 GB in one go, 20.0 GB at places";
+        let told = "320 GB written, 8 % of the target: 300 GB in one go, 20.0 GB in samples";
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(told), "{text}");
-        assert!(text.contains("8 h 20 min or more: nearly full, flash can"), "{text}");
+        assert!(text.contains("8 h 20 min or more: flash may slow down"), "{text}");
     }
 
     /// Of a disk nothing slows down when it is nearly full, and smaller falls than were looked for may be there.
@@ -283,8 +281,8 @@ mod tests {
         result.series.push(series("fill.burst.burst_mb_s", &x, &y));
         let text = table(&result, Style::default());
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("take 8 h 20 min") && !text.contains("or more:"), "{text}");
-        assert!(text.contains("no fall of the rate by 20 % or more within 300 GB"), "{text}");
+        assert!(text.contains("fill time 8 h 20 min") && !text.contains("or more:"), "{text}");
+        assert!(text.contains("no lasting slowdown of 20 % or more within 300 GB"), "{text}");
     }
 
     /// What a full cache and heat do looks alike.
@@ -299,7 +297,7 @@ mod tests {
         result.findings.push(Finding::new(FindingId::Throttled, "47 °C"));
         let text = table(&result, Style::default());
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("slower for good after 92.0 GB in one go"), "{text}");
+        assert!(text.contains("lasting slowdown after 92.0 GB in one go"), "{text}");
         assert!(!text.contains("fast cache") && !text.contains("or more"), "{text}");
     }
 
@@ -311,6 +309,6 @@ mod tests {
         assert!(!table(&result, Style::default()).contains('%'), "the curve ends with the burst");
         result.series.clear();
         let text = table(&result, Style::default());
-        assert!(text.contains("4.00 TB written: 4.00 TB in one go, 0 B at places"), "{text}");
+        assert!(text.contains("4.00 TB written: 4.00 TB in one go, 0 B in samples"), "{text}");
     }
 }

@@ -34,20 +34,14 @@ fn table(result: &TestResult, style: Style) -> String {
         cells.iter().map(|cell| figure(find(result, cell, quantity))).collect::<Vec<_>>()
     };
     let mut names = vec![TextCell::title("latency")];
-    names.extend(cells.iter().map(|cell| TextCell::plain(label(cell, span_of(result, cell)))));
-    let asked: Vec<Figure> = cells
-        .iter()
-        .map(|cell| match find(result, cell, "offered_iops") {
-            None => Figure::Blank,
-            metric => Figure::of(metric, rounded),
-        })
-        .collect();
-    let open_loop = asked.iter().any(|figure| matches!(figure, Figure::Value { .. }));
+    names.extend(cells.iter().map(|cell| TextCell::plain(*cell)));
+    let loads: Vec<Option<String>> = cells.iter().map(|cell| load(result, cell)).collect();
+    let open_loop = cells.iter().any(|cell| find(result, cell, "offered_iops").is_some());
     let table = |interval: bool, p99_9: bool| {
         let iops = if interval { Figure::with_interval } else { plain };
         let mut columns = vec![
             names.clone(),
-            headed(if open_loop { "asked" } else { "" }, &asked),
+            load_column(&loads, open_loop),
             headed("IOPS", &figures("iops", iops)),
             headed("p50", &figures("lat_p50_us", Figure::latency)),
             headed("p99", &figures("lat_p99_us", Figure::latency)),
@@ -66,10 +60,9 @@ fn table(result: &TestResult, style: Style) -> String {
         .unwrap_or_else(|| table(false, false));
     let mut text = out.render(style);
     if open_loop {
-        let mut note = "where a rate is asked, latency counts from the moment each request was due"
-            .to_string();
+        let mut note = "with a target rate, latency includes queueing".to_string();
         if cells.iter().any(|cell| cell.starts_with("poisson")) {
-            note += "; Poisson arrivals come by chance, so a round may be asked more or less";
+            note += "; arrivals are random, so the rate varies slightly";
         }
         text.push_str(
             &Paragraph::new().lead(Role::Dim, "  ").text(Role::Dim, &note).lines(2, style),
@@ -82,9 +75,22 @@ fn plain(metric: Option<&Metric>) -> Figure {
     Figure::of(metric, rounded)
 }
 
-/// How much of the target a cell's requests were spread over, if the document says so.
-fn span_of(result: &TestResult, cell: &str) -> Option<Bytes> {
-    result.phases.iter().find(|phase| phase.cell == cell)?.span_bytes.map(Bytes)
+/// What a cell was measured under: the rate that was asked of it, or else how much of the target its requests were
+/// spread over, which keeps a small file from being taken for the drive. Documents of before have no spans.
+fn load(result: &TestResult, cell: &str) -> Option<String> {
+    let rate = find(result, cell, "offered_iops").filter(|metric| metric.value.is_finite());
+    let span = result.phases.iter().find(|phase| phase.cell == cell).and_then(|p| p.span_bytes);
+    rate.map(|rate| format!("{}/s", rounded(rate.value))).or(span.map(|span| size(Bytes(span))))
+}
+
+fn load_column(loads: &[Option<String>], open_loop: bool) -> Vec<TextCell> {
+    let head = match (open_loop, loads.iter().any(Option::is_some)) {
+        (true, _) => "span or rate",
+        (false, true) => "span",
+        (false, false) => "",
+    };
+    let cells = loads.iter().map(|load| TextCell::plain(load.as_deref().unwrap_or_default()));
+    std::iter::once(TextCell::dim(head)).chain(cells).collect()
 }
 
 /// A size: binary where it is meant so (`1 GiB`), decimal as drives are sold otherwise.
@@ -92,52 +98,22 @@ fn size(bytes: Bytes) -> String {
     if bytes.0.is_multiple_of(1 << 20) { bytes.binary() } else { bytes.to_string() }
 }
 
-/// A row's name: `span12_5` is `Q1, 12.5 %, 500 GB`, `poisson_50pct` is `Poisson, 50 % load`. The size keeps a
-/// small file from being taken for the drive; documents of before have none.
-fn label(cell: &str, bytes: Option<Bytes>) -> String {
-    let number = |text: &str| text.replace('_', ".").parse::<f64>().ok();
-    if let Some(span) = cell.strip_prefix("span").and_then(number) {
-        return match (span >= 100.0, bytes) {
-            (true, Some(bytes)) => format!("Q1, whole {}", size(bytes)),
-            (true, None) => "depth 1, whole span".to_string(),
-            (false, Some(bytes)) => format!("Q1, {span} %, {}", size(bytes)),
-            (false, None) => format!("depth 1, first {span} %"),
-        };
-    }
-    let (arrivals, rate) = match cell.split_once('_') {
-        Some(("poisson", rate)) => ("Poisson", rate),
-        Some(("fixed", rate)) => ("fixed", rate),
-        _ => return cell.to_string(),
-    };
-    if let Some(share) = rate.strip_suffix("pct").and_then(number) {
-        return format!("{arrivals}, {share} % load");
-    }
-    number(rate).map_or_else(|| cell.to_string(), |rate| format!("{arrivals}, {}/s", rounded(rate)))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::label;
-    use drivescope_model::Bytes;
+    use super::*;
+    use crate::testing::hard_disk_latency;
 
     #[test]
-    fn cells_have_readable_names() {
-        for (cell, name) in [
-            ("span100", "depth 1, whole span"),
-            ("span12_5", "depth 1, first 12.5 %"),
-            ("span1", "depth 1, first 1 %"),
-            ("poisson_50pct", "Poisson, 50 % load"),
-            ("poisson_12_5pct", "Poisson, 12.5 % load"),
-            ("fixed_1000", "fixed, 1,000/s"),
-            ("fixed_fast", "fixed_fast"),
-            ("spanner", "spanner"),
-        ] {
-            assert_eq!(label(cell, None), name);
+    fn spans_are_sizes_and_open_loops_have_rates() {
+        let mut result = hard_disk_latency();
+        for (cell, span) in [("span100", Bytes::gib(1)), ("span1", Bytes(40_007_868_416))] {
+            let phases = result.phases.iter_mut().filter(|phase| phase.cell == cell);
+            phases.for_each(|phase| phase.span_bytes = Some(span.0));
         }
-        let whole = Some(Bytes::gib(1));
-        assert_eq!(label("span100", whole), "Q1, whole 1 GiB");
-        assert_eq!(label("span12_5", Some(Bytes::mib(128))), "Q1, 12.5 %, 128 MiB");
-        assert_eq!(label("span1", Some(Bytes(40_007_868_416))), "Q1, 1 %, 40.0 GB");
-        assert_eq!(label("poisson_50pct", whole), "Poisson, 50 % load");
+        for (cell, text) in [("span100", "1 GiB"), ("span1", "40.0 GB"), ("fixed_1000", "1,000/s")]
+        {
+            assert_eq!(load(&result, cell).as_deref(), Some(text));
+        }
+        assert_eq!(load(&result, "span12_5"), None, "a document of before");
     }
 }

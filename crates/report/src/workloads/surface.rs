@@ -97,14 +97,15 @@ fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: S
     let Some((x, rate)) = points.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
         return String::new();
     };
-    let which = if direction == "write" { "slowest place written" } else { "slowest place" };
+    let which = if direction == "write" { "slowest written" } else { "slowest" };
     let rounds = find(result, direction, "min_mb_s").map_or(1, |metric| metric.rounds.len());
     // The table's least is of single samples: a place is as slow as it is in most rounds.
-    let of = if rounds > 1 { ", median of its rounds" } else { "" };
-    let slowest = format!("{which} {} MB/s at {}{of}", rounded(*rate), position(*x));
+    let of = if rounds > 1 { " (median of its rounds)" } else { "" };
+    let slowest = format!("{which}: {} MB/s at {}{of}", rounded(*rate), position(*x));
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest, DOT);
     if let Some(mean) = find(result, direction, "sample_mean_mb_s") {
-        let text = format!("arithmetic mean {} MB/s (above: bytes by time)", rounded(mean.value));
+        let text =
+            format!("mean of the samples {} MB/s (above: bytes by time)", rounded(mean.value));
         paragraph = paragraph.item(Role::Dim, &text, DOT);
     }
     paragraph.lines(2, style)

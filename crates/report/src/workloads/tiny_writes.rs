@@ -1,4 +1,4 @@
-//! `tiny-writes`: what a program sees, beside what the drive does.
+//! `tiny-writes`: rates of the application beside those of the raw drive.
 
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
@@ -30,7 +30,9 @@ fn table(result: &TestResult, style: Style) -> String {
         return String::new();
     }
     let mut names = vec![TextCell::title("tiny-writes")];
-    names.extend(cells.iter().map(|cell| TextCell::plain(label(cell, block_of(result, cell)))));
+    names.extend(cells.iter().map(|cell| TextCell::plain(*cell)));
+    let mut sizes = vec![TextCell::dim("size")];
+    sizes.extend(cells.iter().map(|cell| TextCell::plain(request_size(result, cell))));
     let rates = |prefix: &str| -> Vec<Figure> {
         cells
             .iter()
@@ -50,10 +52,11 @@ fn table(result: &TestResult, style: Style) -> String {
         .collect();
     let columns = vec![
         names,
-        headed("seen", &rates("")),
+        sizes,
+        headed("application", &rates("")),
         headed("with flush", &rates("flushed_")),
-        headed("drive's own", &rates("drive_")),
-        headed("from cache", &shares),
+        headed("raw drive", &rates("drive_")),
+        headed("cached", &shares),
     ];
     TextTable::of_columns(Column::names_and_numbers(columns.len()), columns).render(style)
 }
@@ -78,56 +81,9 @@ fn unit(cell: &str) -> Unit {
     }
 }
 
-/// Bytes of a request of a cell, whose name stays the same whatever the options ask.
-fn block_of(result: &TestResult, cell: &str) -> Option<Bytes> {
-    let phase = result.phases.iter().find(|phase| phase.cell == cell)?;
-    phase.bytes.checked_div(phase.ops).map(Bytes)
-}
-
-/// `rnd16_sync` is `16 B random, synced`, or has the `asked` size; a name of another form stays as it is.
-fn label(cell: &str, asked: Option<Bytes>) -> String {
-    let Some((shape, way)) = cell.split_once('_') else { return cell.to_string() };
-    let named = |order: &str| shape.strip_prefix(order)?.parse().ok();
-    let (order, block): (_, Bytes) = match (named("rnd"), named("seq")) {
-        (Some(block), _) => ("random", block),
-        (None, Some(block)) => ("stream", block),
-        (None, None) => return cell.to_string(),
-    };
-    let block = asked.unwrap_or(block).binary();
-    let way = match way {
-        "buffered" => "buffered",
-        "sync" => "each synced",
-        "write" => "written",
-        "read_warm" => "cached read",
-        "read_cold" => "uncached read",
-        "direct" => "past the cache",
-        "direct_sync" => "past the cache, synced",
-        other => other,
-    };
-    format!("{block} {order}, {way}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Bytes, label};
-
-    #[test]
-    fn patterns_have_readable_names() {
-        for (cell, name) in [
-            ("rnd16_buffered", "16 B random, buffered"),
-            ("rnd16_sync", "16 B random, each synced"),
-            ("seq512_read_cold", "512 B stream, uncached read"),
-            ("seq4096_write", "4 KiB stream, written"),
-            ("rnd4k_direct_sync", "4 KiB random, past the cache, synced"),
-            ("seq_direct_read", "seq_direct_read"),
-            ("odd", "odd"),
-            ("rndx_sync", "rndx_sync"),
-        ] {
-            assert_eq!(label(cell, None), name);
-        }
-        let asked = Some(Bytes(100));
-        assert_eq!(label("rnd16_sync", asked), "100 B random, each synced");
-        assert_eq!(label("seq512_write", asked), "100 B stream, written");
-        assert_eq!(label("seq_direct_read", asked), "seq_direct_read");
-    }
+/// Bytes of a request of a cell, whose name stays the same whatever size the options ask.
+fn request_size(result: &TestResult, cell: &str) -> String {
+    let phase = result.phases.iter().find(|phase| phase.cell == cell);
+    let bytes = phase.and_then(|phase| phase.bytes.checked_div(phase.ops));
+    bytes.map_or(String::new(), |bytes| Bytes(bytes).binary())
 }

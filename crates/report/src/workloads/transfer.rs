@@ -27,31 +27,6 @@ const EVIDENCE: &[Evidence] = &[
 /// Spaces between the groups of columns.
 const GROUP_GAP: usize = 3;
 
-/// A row: the name of a shape and what it parses to, when it does.
-struct ShapeRow<'a> {
-    name: &'a str,
-    shape: Option<Shape>,
-}
-
-impl ShapeRow<'_> {
-    /// `seq 1 MiB` and `Q8T1`.
-    fn label(&self) -> [TextCell; 2] {
-        match self.shape {
-            Some(shape) => {
-                let order = match shape.order {
-                    Order::Seq => "seq",
-                    Order::Rnd => "rnd",
-                };
-                [
-                    TextCell::plain(format!("{order} {}", shape.block.binary())),
-                    TextCell::plain(format!("Q{}T{}", shape.depth, shape.threads)),
-                ]
-            }
-            None => [TextCell::plain(self.name), TextCell::blank()],
-        }
-    }
-}
-
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
     extremes: "max",
     reads_for_a_time: true,
@@ -62,24 +37,24 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
 
 fn table(result: &TestResult, style: Style) -> String {
     let cells = cells(result);
-    let mut rows: Vec<ShapeRow<'_>> = Vec::new();
+    let mut shapes: Vec<&str> = Vec::new();
     let mut mixes: Vec<&str> = Vec::new();
     for cell in &cells {
-        let (name, mix) = cell.split_once('.').unwrap_or((cell, ""));
-        if !rows.iter().any(|row| row.name == name) {
-            rows.push(ShapeRow { name, shape: name.parse().ok() });
+        let (shape, mix) = cell.split_once('.').unwrap_or((cell, ""));
+        if !shapes.contains(&shape) {
+            shapes.push(shape);
         }
         if !mixes.contains(&mix) {
             mixes.push(mix);
         }
     }
-    if rows.is_empty() {
+    if shapes.is_empty() {
         return String::new();
     }
     mixes.sort_by_key(|mix| rank(mix));
-    let mut out = fitting(&mixes, style, |group| rates(result, &rows, group));
+    let mut out = fitting(&mixes, style, |group| rates(result, &shapes, group));
     out.push('\n');
-    out.push_str(&fitting(&mixes, style, |group| times(result, &rows, group)));
+    out.push_str(&fitting(&mixes, style, |group| times(result, &shapes, group)));
     out
 }
 
@@ -104,17 +79,17 @@ fn fitting(mixes: &[&str], style: Style, table: impl Fn(&[&str]) -> TextTable) -
     sections(beside.iter().map(|table| table.render(style)))
 }
 
-fn rates(result: &TestResult, rows: &[ShapeRow<'_>], mixes: &[&str]) -> TextTable {
+fn rates(result: &TestResult, shapes: &[&str], mixes: &[&str]) -> TextTable {
     group(
         result,
         "transfer",
-        rows,
+        shapes,
         mixes,
         |cell, shape| {
             let rate = find(result, cell, "mb_s");
             let count = find(result, cell, "iops");
-            match shape.map(|shape| shape.order) {
-                Some(Order::Seq) => vec![Figure::with_interval(rate), Figure::Blank],
+            match shape.parse::<Shape>().map(|shape| shape.order) {
+                Ok(Order::Seq) => vec![Figure::with_interval(rate), Figure::Blank],
                 // The count is the headline of small requests; its spread is the rate's.
                 _ => vec![
                     Figure::of(rate, drivescope_model::number::rounded),
@@ -126,11 +101,11 @@ fn rates(result: &TestResult, rows: &[ShapeRow<'_>], mixes: &[&str]) -> TextTabl
     )
 }
 
-fn times(result: &TestResult, rows: &[ShapeRow<'_>], mixes: &[&str]) -> TextTable {
+fn times(result: &TestResult, shapes: &[&str], mixes: &[&str]) -> TextTable {
     group(
         result,
         "response",
-        rows,
+        shapes,
         mixes,
         |cell, _| {
             ["lat_p50_us", "lat_p99_us", "lat_max_us"]
@@ -145,31 +120,24 @@ fn times(result: &TestResult, rows: &[ShapeRow<'_>], mixes: &[&str]) -> TextTabl
 fn group(
     result: &TestResult,
     title: &str,
-    rows: &[ShapeRow<'_>],
+    shapes: &[&str],
     mixes: &[&str],
-    figures: impl Fn(&str, Option<Shape>) -> Vec<Figure>,
+    figures: impl Fn(&str, &str) -> Vec<Figure>,
     heads: &[&str],
 ) -> TextTable {
     let known = cells(result);
-    let mut layout = vec![Column::left().flexible(12), Column::right()];
-    let [mut names, mut queues] = [vec![TextCell::title(title)], vec![TextCell::blank()]];
-    for row in rows {
-        let [name, queue] = row.label();
-        names.push(name);
-        queues.push(queue);
-    }
-    let mut columns = vec![names, queues];
+    let mut layout = vec![Column::left().flexible(12)];
+    let mut names = vec![TextCell::title(title)];
+    names.extend(shapes.iter().map(|shape| TextCell::plain(*shape)));
+    let mut columns = vec![names];
     for mix in mixes {
-        let fields: Vec<Vec<Figure>> = rows
+        let fields: Vec<Vec<Figure>> = shapes
             .iter()
-            .map(|row| {
-                let cell = if mix.is_empty() {
-                    row.name.to_string()
-                } else {
-                    format!("{}.{mix}", row.name)
-                };
+            .map(|shape| {
+                let cell =
+                    if mix.is_empty() { (*shape).to_string() } else { format!("{shape}.{mix}") };
                 if known.contains(&cell.as_str()) {
-                    figures(&cell, row.shape)
+                    figures(&cell, shape)
                 } else {
                     vec![Figure::Missing; heads.len()]
                 }

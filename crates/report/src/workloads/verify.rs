@@ -4,7 +4,7 @@
 use super::WorkloadReport;
 use crate::terminal::{DOT, Paragraph, Role, Style, find};
 use drivescope_model::findings::FindingId;
-use drivescope_model::number::{one_decimal, rounded};
+use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::{Bytes, TestKind, TestResult};
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport::new(TestKind::Verify, table);
@@ -38,14 +38,14 @@ fn verdict(result: &TestResult, style: Style) -> String {
     if value(result, "fake", "module_bytes").is_none() {
         let sure = value(result, "capacity", "sure_pct").unwrap_or(0.0);
         let sure_text = if sure >= 100.0 {
-            "every sector was looked at".to_string()
+            "every sector checked".to_string()
         } else {
             let sure = format!("{sure:.3}");
-            format!("were one block in a hundred bad, it would have been seen with {sure} %")
+            format!("{sure} % certain to have found 1 % of bad blocks")
         };
         let bad = bad_bytes(result);
-        let caches = capacity("cache_bytes")
-            .map(|cache| format!("caches up to {} seen through", Bytes(cache)));
+        let caches =
+            capacity("cache_bytes").map(|cache| format!("caches up to {} ruled out", Bytes(cache)));
         let paragraph = if bad > 0 {
             paragraph
                 .item(
@@ -66,12 +66,12 @@ fn verdict(result: &TestResult, style: Style) -> String {
     }
     let kept = one_decimal(real as f64 / announced.max(1) as f64 * 100.0);
     let how = match bytes(result, "fake", "module_bytes").unwrap_or(0) {
-        0 => "what is written behind is lost".to_string(),
+        0 => "data written beyond that are lost".to_string(),
         module => format!("addresses repeat after {}", Bytes(module)),
     };
     paragraph
-        .item(Role::Bad, &format!("FAKE: {announced_text} announced, {} real", Bytes(real)), DOT)
-        .item(Role::Plain, &format!("keep the first {real} bytes ({kept} %)"), DOT)
+        .item(Role::Bad, &format!("FAKE: claims {announced_text}, holds {}", Bytes(real)), DOT)
+        .item(Role::Plain, &format!("use only the first {} bytes ({kept} %)", whole(real)), DOT)
         .item(Role::Plain, &how, DOT)
         .item(Role::Dim, "certain: data were lost", DOT)
         .lines(2, style)
@@ -83,37 +83,38 @@ fn unjudged(result: &TestResult, paragraph: Paragraph, style: Style) -> String {
     let has_lost = result.findings.iter().any(|finding| finding.id == FindingId::DataMismatch);
     let (role, text) = match (capacity("announced_bytes"), capacity("silent_bytes")) {
         (None, _) => {
-            let text = "the capacity is not judged: this run did not write and read all of it";
+            let text = "capacity not judged: this run did not write and read all of it";
             (Role::Warn, text.to_string())
         }
         (Some(announced), None) if has_lost => {
             let announced = Bytes(announced);
             let text = format!(
-                "the drive loses data: of {announced}, some blocks did not keep what was written (F019), and \
-                 others behind them did; the capacity is not judged"
+                "the drive loses data: some blocks of {announced} did not keep what was written (F019), others \
+                 beyond them did; capacity not judged"
             );
             (Role::Bad, text)
         }
         (Some(announced), None) => {
             let announced = Bytes(announced);
             let text = format!(
-                "the capacity is not judged: of {announced}, some blocks could not be read or written \
-                 (F017), and others behind them came back; --set verify.mode=full tells more"
+                "capacity not judged: some blocks of {announced} could not be read or written (F017), others \
+                 beyond them could; --set verify.mode=full tells more"
             );
             (Role::Bad, text)
         }
         (Some(announced), Some(0)) => {
             let text = format!(
-                "nothing of {} could be written and read back: a fake or a broken drive",
+                "nothing of {} could be written and read back: the drive is fake or broken",
                 Bytes(announced)
             );
             (Role::Bad, text)
         }
         (Some(announced), Some(silent)) => {
             let text = format!(
-                "nothing behind {} ({silent} bytes) of {} could be written and read back: a fake or a \
-                 broken drive; the capacity behind is not judged",
+                "nothing beyond {} ({} bytes) of {} could be written and read back: the drive is fake or \
+                 broken; capacity beyond not judged",
                 Bytes(silent),
+                whole(silent),
                 Bytes(announced)
             );
             (Role::Bad, text)
@@ -180,7 +181,7 @@ mod tests {
         assert!(quick.contains("the capacity is real: 64.0 GB · keep all of it"), "{quick}");
         assert!(quick.contains("99.997 %"), "{quick}");
         let full = verified(&[ANNOUNCED, real, ("verify.capacity.sure_pct", 100.0)]);
-        assert!(full.contains("every sector was looked at"), "{full}");
+        assert!(full.contains("every sector checked"), "{full}");
     }
 
     #[test]
@@ -194,8 +195,8 @@ mod tests {
             ("verify.read.overwritten_bytes", 56e9),
             ("verify.read.mb_s", 90.0),
         ]);
-        assert!(text.contains("FAKE: 64.0 GB announced, 8.00 GB real"), "{text}");
-        assert!(text.contains("keep the first 8000000000 bytes"), "{text}");
+        assert!(text.contains("FAKE: claims 64.0 GB, holds 8.00 GB"), "{text}");
+        assert!(text.contains("use only the first 8,000,000,000 bytes"), "{text}");
         assert!(text.contains("addresses repeat after 8.00 GB"), "{text}");
         assert!(text.contains("8.00 GB intact · 56.0 GB overwritten\n"), "{text}");
     }
@@ -220,7 +221,7 @@ mod tests {
         let real = ("verify.capacity.real_bytes", 64e9);
         let cache = ("verify.capacity.cache_bytes", f64::from(256 << 20));
         let text = verified(&[ANNOUNCED, real, ("verify.capacity.sure_pct", 99.9966), cache]);
-        assert!(text.contains("caches up to 268 MB seen through"), "{text}");
+        assert!(text.contains("caches up to 268 MB ruled out"), "{text}");
     }
 
     #[test]
@@ -228,8 +229,8 @@ mod tests {
         let text = verified(&[ANNOUNCED, ("verify.capacity.written_bytes", 1e6)]);
         assert!(text.contains("not judged") && text.contains("F017"), "{text}");
         let text = verified(&[ANNOUNCED, ("verify.capacity.silent_bytes", 8e9)]);
-        assert!(text.contains("nothing behind 8.00 GB (8000000000 bytes) of 64.0 GB"), "{text}");
-        assert!(text.contains("fake or a broken drive"), "{text}");
+        assert!(text.contains("nothing beyond 8.00 GB (8,000,000,000 bytes) of 64.0 GB"), "{text}");
+        assert!(text.contains("fake or broken"), "{text}");
         let none = verified(&[ANNOUNCED, ("verify.capacity.silent_bytes", 0.0)]);
         assert!(none.contains("nothing of 64.0 GB could be written"), "{none}");
         for text in [text, none] {
@@ -242,7 +243,7 @@ mod tests {
         let mut lost = result(TestKind::Verify, vec![metric(ANNOUNCED.0, &[ANNOUNCED.1])]);
         lost.findings.push(Finding::new(FindingId::DataMismatch, "blocks lost".to_string()));
         let text = table(&lost, Style::default());
-        assert!(text.contains("the drive loses data: of 64.0 GB"), "{text}");
+        assert!(text.contains("the drive loses data: some blocks of 64.0 GB"), "{text}");
         assert!(!text.contains("FAKE") && !text.contains("F017"), "{text}");
     }
 

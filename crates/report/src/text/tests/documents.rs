@@ -53,7 +53,7 @@ fn headers_say_what_is_below_the_target() {
     drivescope 0.1.0 · quick · /dev/sda (WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s)
     drivescope 0.1.0 · quick · /home/user/data
       btrfs, dm-0 on nvme0n1p2 of Samsung SSD 990 PRO 2TB, 2.00 TB, PCIe 3.0 x4
-    drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive below)
+    drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive)
     drivescope 0.1.0 · quick · /net/share (nfs4, from server:/export/share)
     drivescope 0.1.0 · quick · /mnt/a.iso
       file of 700 MB, xfs, vda1 of vda, virtual disk, 107 GB
@@ -71,7 +71,7 @@ fn an_array_is_shown_as_what_it_is_made_of() {
     };
     let target = directory("/srv", "ext4", &["dm-0", "md0", "sda1", "sda", "sdb1", "sdb"]);
     let head = text::header("0.1.0", &plan(), &target, Some(&md), PLAIN);
-    assert!(head.contains("ext4, dm-0 of md0, made of sda1, sdb1, 8.00 TB, md"), "{head}");
+    assert!(head.contains("ext4, dm-0 of md0, built on sda1, sdb1, 8.00 TB, md"), "{head}");
 }
 
 #[test]
@@ -93,13 +93,13 @@ fn a_plan_in_one_sentence() {
         text::plan(&nothing, &target, PLAIN),
     ];
     insta::assert_snapshot!(out.concat(), @r"
-    3 tests · about 70 s · writes up to 2.66 GB into its own folder and removes it
+    3 tests · about 70 s · writes up to 2.66 GB to its own folder, then removes it
     your files are not touched
-    1 test · about 38 s · only reads · the device is opened read-only
-    1 test · about 38 s · writes up to 2.10 GB of the bytes it read back in place
-    1 test · about 38 s · writes up to 2.10 GB of patterns and restores the contents
-    1 test · about 38 s · writes up to 2.10 GB over the contents, which are LOST
-    no test of this suite can run on this target; --dry-run shows why
+    1 test · about 38 s · reads only · the device is opened read-only
+    1 test · about 38 s · rewrites up to 2.10 GB with the same bytes
+    1 test · about 38 s · overwrites up to 2.10 GB, then restores the contents
+    1 test · about 38 s · overwrites up to 2.10 GB: the contents are LOST
+    no test of this suite can run on this target; see --dry-run for the reasons
     ");
 }
 
@@ -108,7 +108,8 @@ fn space_taken_by_copies_is_said() {
     let target = directory("/mnt/data", "btrfs", &["sda1", "sda"]);
     let text = text::dry_run(&plan(), &target, PLAIN);
     let words: Vec<&str> = text.split_whitespace().collect();
-    let expected = "1.07 GB and, as btrfs copies on write, about as much again while they are";
+    let expected =
+        "at most 1.07 GB at a time (up to twice that while overwriting: btrfs copies on write)";
     assert!(words.join(" ").contains(expected), "{text}");
 }
 
@@ -116,14 +117,14 @@ fn space_taken_by_copies_is_said() {
 fn a_dry_run_says_everything() {
     let target = directory("/mnt/data", "ext4", &["sda1", "sda"]);
     insta::assert_snapshot!(text::dry_run(&plan(), &target, PLAIN), @r"
-    test         time          reads         writes  may write
-    transfer     38 s  about 4.20 GB  up to 2.10 GB  files of its own
-    latency      16 s  about 12.0 MB              -  nothing
-    surface      skip
-    tiny-writes  16 s  about 52.0 MB   up to 564 MB  files of its own
-    together     70 s  about 4.26 GB  up to 2.66 GB
+    test            time          reads         writes  may write
+    transfer        38 s  about 4.20 GB  up to 2.10 GB  its own files
+    latency         16 s  about 12.0 MB              -  nothing
+    surface      skipped
+    tiny-writes     16 s  about 52.0 MB   up to 564 MB  its own files
+    total           70 s  about 4.26 GB  up to 2.66 GB
 
-    writes    only in /mnt/data/.drivescope-7c2f01a9be44, at most 1.07 GB at a time,
+    writes    only to /mnt/data/.drivescope-7c2f01a9be44, at most 1.07 GB at a time,
               removed at the end
 
     skipped   surface  a directory has no positions; name the device, /dev/sda
@@ -191,11 +192,11 @@ fn verdicts_are_sorted_and_give_reasons() {
       backup            ●●●  sequential writes at 172 MB/s; a backup drive wants 100
                              MB/s or more
       system drive      ●○○  149 random reads/s at depth 1; a system drive wants
-                             4,000 or more (two points: 1,500)
+                             4,000 or more (●●○: 1,500)
       virtual machines  ●○○  412 random reads/s in a deep queue; virtual machines
-                             want 10,000 or more (two points: 1,000)
+                             want 10,000 or more (●●○: 1,000)
       database          ○○○  149 random reads/s at depth 1; a database wants 5,000
-                             or more (one point: 300)
+                             or more (●○○: 300)
     ");
 }
 
@@ -216,15 +217,15 @@ fn what_qualifies_every_verdict_stands_once() {
                              100 MB/s or more
       backup            ●●●  sequential reads at 2,210 MB/s; a backup drive wants
                              100 MB/s or more
-      To be read with F006 in mind. The drive is a simulated one.
+      Caution: network-file-system. Simulated drive.
     ");
 }
 
 #[test]
 fn one_reason_not_to_judge_takes_one_line() {
     insta::assert_snapshot!(text::verdicts(&judge(&memory()), PLAIN), @r"
-    verdict  not judged: there is no drive below this target, it lives in memory
-             (F002); choose a directory or device on a real drive
+    verdict  not judged: this target is in memory, not on a drive (F002); choose a
+             directory or device on a real drive
     ");
 }
 
@@ -235,13 +236,11 @@ fn unjudged_uses_come_last() {
     insta::assert_snapshot!(text::verdicts(&judge(&run), PLAIN), @r"
     verdict
       database          ○○○  76.2 random reads/s at depth 1; a database wants 5,000
-                             or more (one point: 300)
+                             or more (●○○: 300)
       system drive      ---  not judged: random writes at depth 1 not measured; run
-                             the transfer test. What is known allows 1 of 3 points
-                             at most
+                             the transfer test. So far at best ●○○
       virtual machines  ---  not judged: random reads in a deep queue not measured;
-                             run the transfer test. What is known allows 1 of 3
-                             points at most
+                             run the transfer test. So far at best ●○○
       media library     ---  not judged: sequential reads not measured; run the
                              transfer test
       backup            ---  not judged: sequential writes not measured; run the
@@ -256,35 +255,35 @@ fn a_run_of_a_hard_disk() {
       ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
 
-    transfer             read MB/s         IOPS    write MB/s         IOPS
-    seq 1 MiB   Q8T1   178.2 ± 1.1                171.9 ± 1.0
-    rnd 4 KiB  Q32T1    1.69        412.0 ± 2.5    1.93        471.0 ± 2.8
-    rnd 4 KiB   Q1T1   0.611        149.0 ± 0.9    1.71        418.0 ± 2.5
+    transfer        read MB/s         IOPS    write MB/s         IOPS
+    seq1m_q8t1    178.2 ± 1.1                171.9 ± 1.0
+    rnd4k_q32t1    1.69        412.0 ± 2.5    1.93        471.0 ± 2.8
+    rnd4k_q1t1    0.611        149.0 ± 0.9    1.71        418.0 ± 2.5
 
-    response           read p50      p99      max   write p50      p99      max
-    seq 1 MiB   Q8T1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms   120 ms
-    rnd 4 KiB  Q32T1    77.1 ms   214 ms   402 ms     61.0 ms   244 ms   431 ms
-    rnd 4 KiB   Q1T1    6.61 ms  14.2 ms  24.8 ms     1.01 ms  18.8 ms  44.0 ms
-      median of 3 rounds ± 95 % interval, max of all · limited by the drive
+    response      read p50      p99      max   write p50      p99      max
+    seq1m_q8t1     47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms   120 ms
+    rnd4k_q32t1    77.1 ms   214 ms   402 ms     61.0 ms   244 ms   431 ms
+    rnd4k_q1t1     6.61 ms  14.2 ms  24.8 ms     1.01 ms  18.8 ms  44.0 ms
+      median of 3 rounds ± 95 % interval, max over all rounds · limited by the drive
 
-    latency                asked          IOPS      p50      p99    p99.9      max
-    depth 1, whole span           76.20 ± 0.76  13.1 ms  24.8 ms  31.0 ms  61.2 ms
-    depth 1, first 12.5 %         118.0 ± 1.2   8.41 ms  16.9 ms  20.8 ms  41.0 ms
-    depth 1, first 1 %            161.0 ± 1.6   6.02 ms  12.7 ms  15.0 ms  18.3 ms
-    Poisson, 50 % load      38.1  38.00 ± 0.38  14.9 ms  51.0 ms  88.0 ms   131 ms
-    fixed, 1,000/s         1,000  77.00 ± 0.77   2.40 s   4.60 s   4.61 s   4.61 s
-      where a rate is asked, latency counts from the moment each request was due;
-      Poisson arrivals come by chance, so a round may be asked more or less
-      median of 3 rounds ± 95 % interval, max of all · limited by the drive
+    latency        span or rate          IOPS      p50      p99    p99.9      max
+    span100                      76.20 ± 0.76  13.1 ms  24.8 ms  31.0 ms  61.2 ms
+    span12_5                     118.0 ± 1.2   8.41 ms  16.9 ms  20.8 ms  41.0 ms
+    span1                        161.0 ± 1.6   6.02 ms  12.7 ms  15.0 ms  18.3 ms
+    poisson_50pct        38.1/s  38.00 ± 0.38  14.9 ms  51.0 ms  88.0 ms   131 ms
+    fixed_1000          1,000/s  77.00 ± 0.77   2.40 s   4.60 s   4.61 s   4.61 s
+      with a target rate, latency includes queueing; arrivals are random, so the
+      rate varies slightly
+      median of 3 rounds ± 95 % interval, max over all rounds · limited by the drive
 
     surface  skipped: a directory has no positions; name the device, /dev/sda
 
-    tiny-writes                        seen  with flush  drive's own  from cache
-    16 B random, buffered           6,940/s       612/s       61.0/s      99.1 %
-    16 B random, each synced         60.8/s      60.8/s       61.0/s         0 %
-    512 B stream, written         99.7 MB/s   92.1 MB/s    1.10 MB/s      98.9 %
-    512 B stream, cached read    2,070 MB/s           -     106 MB/s      94.9 %
-    512 B stream, uncached read    106 MB/s           -     106 MB/s       0.4 %
+    tiny-writes       size  application  with flush  raw drive  cached
+    rnd16_buffered    16 B      6,940/s       612/s     61.0/s  99.1 %
+    rnd16_sync        16 B       60.8/s      60.8/s     61.0/s     0 %
+    seq512_write              99.7 MB/s   92.1 MB/s  1.10 MB/s  98.9 %
+    seq512_read_warm         2,070 MB/s           -   106 MB/s  94.9 %
+    seq512_read_cold           106 MB/s           -   106 MB/s   0.4 %
       median of 3 rounds · limited by the drive
       left out: seq512_read_cold: one round only, cached pages could not be evicted
 
@@ -300,42 +299,42 @@ fn a_run_of_a_hard_disk() {
       backup            ●●●  sequential writes at 172 MB/s; a backup drive wants 100
                              MB/s or more
       system drive      ●○○  149 random reads/s at depth 1; a system drive wants
-                             4,000 or more (two points: 1,500)
+                             4,000 or more (●●○: 1,500)
       virtual machines  ●○○  412 random reads/s in a deep queue; virtual machines
-                             want 10,000 or more (two points: 1,000)
+                             want 10,000 or more (●●○: 1,000)
       database          ○○○  149 random reads/s at depth 1; a database wants 5,000
-                             or more (one point: 300)
+                             or more (●○○: 300)
 
-    run it again: drivescope rerun 7c2f01a9be44 · every number: show it with --json
+    repeat: drivescope rerun 7c2f01a9be44 · all numbers: show it with --json
     ");
 }
 
 #[test]
 fn a_run_in_memory() {
     insta::assert_snapshot!(text::run_summary(&judged(memory()), "", PLAIN), @r"
-    drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive below)
+    drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive)
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
 
-    transfer              read MB/s            IOPS     write MB/s            IOPS
-    seq 1 MiB   Q8T1   7,128 ± 43 !                   6,876 ± 41 !
-    rnd 4 KiB  Q32T1    67.6      !  16,480 ± 100 !    77.2      !  18,840 ± 110 !
-    rnd 4 KiB   Q1T1    24.4      !   5,960 ± 36  !    68.4      !  16,720 ± 100 !
+    transfer         read MB/s            IOPS     write MB/s            IOPS
+    seq1m_q8t1    7,128 ± 43 !                   6,876 ± 41 !
+    rnd4k_q32t1    67.6      !  16,480 ± 100 !    77.2      !  18,840 ± 110 !
+    rnd4k_q1t1     24.4      !   5,960 ± 36  !    68.4      !  16,720 ± 100 !
 
-    response           read p50       p99       max   write p50       p99       max
-    seq 1 MiB   Q8T1   1.88 s !  2.08 s !  2.46 s !    1.95 s !  2.21 s !  4.80 s !
-    rnd 4 KiB  Q32T1   3.08 s !  8.56 s !  16.1 s !    2.44 s !  9.76 s !  17.2 s !
-    rnd 4 KiB   Q1T1   264 ms !  568 ms !  992 ms !   40.4 ms !  752 ms !  1.76 s !
-      ! not the drive's number: F002 memory-backed
-      median of 3 rounds ± 95 % interval, max of all · limited by memory
+    response      read p50       p99       max   write p50       p99       max
+    seq1m_q8t1    1.88 s !  2.08 s !  2.46 s !    1.95 s !  2.21 s !  4.80 s !
+    rnd4k_q32t1   3.08 s !  8.56 s !  16.1 s !    2.44 s !  9.76 s !  17.2 s !
+    rnd4k_q1t1    264 ms !  568 ms !  992 ms !   40.4 ms !  752 ms !  1.76 s !
+      ! invalid: F002 memory-backed
+      median of 3 rounds ± 95 % interval, max over all rounds · limited by memory
 
     F002  invalid  memory-backed  /tmp/x is a tmpfs
           → Choose a directory or device on a real drive; drivescope list shows
             them.
 
-    verdict  not judged: there is no drive below this target, it lives in memory
-             (F002); choose a directory or device on a real drive
+    verdict  not judged: this target is in memory, not on a drive (F002); choose a
+             directory or device on a real drive
 
-    run it again: drivescope rerun 7c2f01a9be44 · every number: show it with --json
+    repeat: drivescope rerun 7c2f01a9be44 · all numbers: show it with --json
     ");
 }
 
@@ -345,16 +344,16 @@ fn an_interrupted_run() {
     drivescope 0.1.0 · quick · /mnt/data
       ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
     run 7c2f01a9be44 · red-A · 2026-08-01 14:02 · 23 s · on bench1
-    interrupted: what was measured until then is below
+    interrupted: partial results
 
     transfer  failed: read at 12,582,912: Input/output error (os error 5); 2 of
       5,006 requests failed
-    transfer            read MB/s  IOPS    write MB/s  IOPS
-    seq 1 MiB  Q8T1   178.2 ± 1.1         171.9 ± 1.0
+    transfer       read MB/s  IOPS    write MB/s  IOPS
+    seq1m_q8t1   178.2 ± 1.1         171.9 ± 1.0
 
-    response          read p50      p99      max   write p50      p99     max
-    seq 1 MiB  Q8T1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms  120 ms
-      median of 3 rounds ± 95 % interval, max of all · limited by the drive
+    response     read p50      p99      max   write p50      p99     max
+    seq1m_q8t1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms  120 ms
+      median of 3 rounds ± 95 % interval, max over all rounds · limited by the drive
 
     latency  interrupted
 
@@ -362,10 +361,10 @@ fn an_interrupted_run() {
           → Look at the kernel log (dmesg) and the drive's health (smartctl -a);
             save your data.
 
-    verdict  ○○○ for every use: requests to it failed (F017): no use for it until
+    verdict  ○○○ for every use: requests to it failed (F017); do not use it until
              the cause is found
 
-    run it again: drivescope rerun 7c2f01a9be44 · every number: show it with --json
+    repeat: drivescope rerun 7c2f01a9be44 · all numbers: show it with --json
     ");
 }
 
@@ -394,21 +393,21 @@ fn verbose_shows_machine_cost_and_rounds() {
       system          Debian GNU/Linux 13 (trixie), kernel 6.12.38-amd64
       clock source    tsc
 
-    the tool's own cost, measured at the start
-      measuring loop   82.1 ns per request, so at most 12,200,000 IOPS on one thread
-      clock            21.9 ns per reading
-      fresh test data  6,210 MB/s per core
-      memory copy      9,830 MB/s on one core
+    overhead of drivescope, measured at the start
+      measuring loop  82.1 ns per request (at most 12,200,000 IOPS per thread)
+      clock           21.9 ns per reading
+      test data       6,210 MB/s per core
+      memory copy     9,830 MB/s on one core
 
     data path
-      I/O            direct, proved by a transfer; aligned to 4096 bytes
+      I/O            direct, verified by a transfer; aligned to 4096 bytes
       engine         uring
       devices        sda1 on sda
       mounted from   /dev/sda1
       mount options  rw,relatime
       seed           42
 
-    checked before use
+    checks before the run
       ok  directory is writable - /mnt/data
       ok  free space stays above 10 % and 1 GiB - 2.10 TB free
 
@@ -439,6 +438,6 @@ fn verdicts_in_colour() {
     insta::assert_snapshot!(out, @r"
     ␛[1mverdict␛[0m
       system drive  ␛[33m●○○␛[0m  149 random reads/s at depth 1; a system drive wants 4,000
-                         or more (two points: 1,500)
+                         or more (●●○: 1,500)
     ");
 }

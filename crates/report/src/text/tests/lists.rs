@@ -55,30 +55,30 @@ fn drives_with_partitions_and_things_that_are_no_drives() {
     sda  WD40EFRX-68N32N0 · hard disk · 4.00 TB · SATA 6.0 Gb/s
         serial WD-WCC7K0XXXXXX · firmware 82.00A82
         5400 rpm · 512/4096 B sectors · cache write back · scheduler mq-deadline
-        SMART passed · 31 °C · 21,034 h powered on
+        SMART passed · 31 °C · 21,034 power-on hours
         sda1  3.90 TB  at 1 MiB                aligned              ext4  /mnt/data
         sda2   100 GB  at 3,900,001,049,088 B  misaligned by 512 B  ntfs
 
     nvme0n1  Samsung SSD 990 PRO 2TB · NVMe SSD · 2.00 TB · PCIe 3.0 x4
         both ends support PCIe 4.0 x4
         512 B sectors
-        3 % of rated wear
+        3 % of rated endurance used
 
     sdb  ST3000DM001-1CH166 · hard disk · 3.00 TB · USB
         removable
         rotating · drive-managed zones · 512 B sectors
-        SMART FAILED · 1,288 bad sectors · 41,207 h powered on
+        SMART FAILED · 1,288 bad sectors · 41,207 power-on hours
         crypto_LUKS · on /media/old
 
-    vda  virtual disk: its host decides what is behind it · 107 GB · virtio
+    vda  virtual disk (its host chooses the hardware) · 107 GB · virtio
         claims to rotate · 512 B sectors
         health unknown: smartctl is not installed
 
-    md0  made of sda1, sdb1 · 3.00 TB
+    md0  built on sda1, sdb1 · 3.00 TB
         512 B sectors
         xfs
 
-    loop0  a file shown as a drive · 2.15 GB
+    loop0  loop device · 2.15 GB
         file /var/lib/images/debian-13-generic-amd64-daily-20260801.raw
         512 B sectors
 
@@ -143,7 +143,7 @@ fn runs_take_a_line_each() {
     run   started           suite  drive             target     result
     7c2f  2026-08-01 14:02  quick  WD40EFRX-68N32N0  /mnt/data  178 MB/s · 149 IOPS
     ");
-    insta::assert_snapshot!(text::runs(&[], PLAIN), @"no runs stored yet; drivescope run . makes one");
+    insta::assert_snapshot!(text::runs(&[], PLAIN), @"no runs stored yet; start one with drivescope run .");
 }
 
 #[test]

@@ -51,11 +51,11 @@ fn a_drive_that_lies_and_its_partitions() {
     4 KiB writes, ms  6.41  17.3   17.6   17.2   17.5   17.5   17.6   17.4
                          +0  +4096  +8192  +12288
     16 KiB writes, ms  6.80   6.95   6.72    6.81
-      sector     4096 bytes · the drive reports 512: it lies
-      begins     at the multiples of 4096
+      sector     4096 bytes · the drive reports 512, which is wrong
+      starts     at multiples of 4096
       partition  sda1 · from sector 63 · misaligned by 3584 bytes
       partition  sda2 · from sector 2048 · aligned
-      cost       a misaligned synced write takes 2.71 times as long (2.45 to 3.02)
+      cost       misaligned synced writes take 2.71 times as long (2.45 to 3.02)
     ");
 }
 
@@ -64,16 +64,16 @@ fn a_jumper_and_a_sector_that_nothing_shows() {
     let shifted = device(4096.0, 4096.0, 3584.0, [2.0, 2.1, 2.2]);
     insta::assert_snapshot!(test_result(&result(TestKind::Align, shifted), PLAIN), @r"
     sector     4096 bytes · as the drive reports
-    begins     3584 bytes behind the multiples of 4096
-    cost       a misaligned synced write takes 2.10 times as long (2.00 to 2.20)
+    starts     3584 bytes past multiples of 4096
+    cost       misaligned synced writes take 2.10 times as long (2.00 to 2.20)
     ");
     let mut hidden = device(512.0, 4096.0, 0.0, [0.93, 1.02, 1.11]);
     hidden.truncate(2);
     hidden.extend(partition("sda1", 63.0, 3584.0));
     insta::assert_snapshot!(test_result(&result(TestKind::Align, hidden), PLAIN), @r"
-    sector     no offset of writes is slower · the drive reports 4096
+    sector     no offset is slower · the drive reports 4096
     partition  sda1 · from sector 63 · misaligned by 3584 bytes
-    cost       a misaligned synced write takes 1.02 times as long (0.930 to 1.11)
+    cost       misaligned synced writes take 1.02 times as long (0.930 to 1.11)
     ");
 }
 
@@ -103,8 +103,8 @@ fn passes_of_phybs_are_counted() {
     insta::assert_snapshot!(test_result(&result(TestKind::Align, metrics.concat()), PLAIN), @r"
     align                 +0  +512
     4 KiB blocks, 1/s  1,680  26.9
-      sector     4096 bytes · the drive reports 512: it lies
-      begins     at the multiples of 4096
-      cost       misaligned strides of cached writes take 62.3 times as long
+      sector     4096 bytes · the drive reports 512, which is wrong
+      starts     at multiples of 4096
+      cost       misaligned cached writes take 62.3 times as long
     ");
 }
