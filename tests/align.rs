@@ -14,10 +14,10 @@ fn a_drive_that_lies_is_found_out_with_its_partitions() {
     let scratch = Scratch::new();
     let out = printed(&scratch, "sim:wd20ears?partition=63,2048", &[]);
     for part in [
-        "4096 bytes · the drive reports 512: it lies",
+        "4096 bytes · the drive reports 512, which is wrong",
         "wd20ears1 · from sector 63 · misaligned by 3584 bytes",
         "wd20ears2 · from sector 2048 · aligned",
-        "a misaligned synced write takes",
+        "misaligned synced writes take",
         "F026",
         "F029",
     ] {
@@ -103,7 +103,7 @@ fn a_drive_that_shifts_its_sectors_is_found_out() {
     let file = scratch.file("shifted.toml", shifted);
     let out = printed(&scratch, &format!("sim:{file}?partition=63,2048"), &[]);
     for part in [
-        "3584 bytes behind the multiples of 4096",
+        "3584 bytes past multiples of 4096",
         "from sector 63 · aligned",
         "from sector 2048 · misaligned by 512 bytes",
         "F030",

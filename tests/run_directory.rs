@@ -209,7 +209,7 @@ fn a_dry_run_writes_nothing_at_all() {
     let ended = scratch.run("target", &[&["--dry-run", "--seed=7"]]).code(0);
     let json = scratch.run("target", &[&["--dry-run", "--seed=7", "--json"]]).code(0);
     assert_eq!((listing(scratch.target()), listing(scratch.path("home"))), before);
-    for part in ["transfer", "latency", "tiny-writes", "together", "seed 7", "only in", "reads"] {
+    for part in ["transfer", "latency", "tiny-writes", "total", "seed 7", "only to", "reads"] {
         assert!(ended.stdout.contains(part), "{part} is missing: {ended}");
     }
     let plan = json.json();
@@ -331,11 +331,11 @@ fn text_shows_plan_results_verdict_and_where_it_is_kept() {
     assert!(ended.stdout.starts_with(&begins), "{ended}");
     for part in [
         "your files are not touched",
-        "seq 1 MiB",
-        "rnd 4 KiB",
-        "Q32T1",
-        "Q1, whole 16 MiB",
-        "16 B random, each synced",
+        "seq1m_q8t1",
+        "rnd4k_q32t1",
+        "span100",
+        "16 MiB",
+        "rnd16_sync",
         "F013",
         "verdict",
         "database",
@@ -351,7 +351,7 @@ fn quiet_prints_only_the_result_and_no_save_keeps_nothing() {
     let scratch = Scratch::new();
     let ended = scratch.run("target", &[TINY, ONE_CELL, &["--quiet", "--no-save"]]).code(0);
     assert_eq!(ended.stderr, "", "{ended}");
-    assert!(ended.stdout.contains("rnd 4 KiB") && ended.stdout.contains("verdict"), "{ended}");
+    assert!(ended.stdout.contains("rnd4k_q1t1") && ended.stdout.contains("verdict"), "{ended}");
     for part in ["drivescope 0", "saved as", "not touched"] {
         assert!(!ended.stdout.contains(part), "'{part}' is not the result: {ended}");
     }
@@ -359,12 +359,12 @@ fn quiet_prints_only_the_result_and_no_save_keeps_nothing() {
 }
 
 #[test]
-fn verbose_adds_the_tools_own_cost_and_every_round() {
+fn verbose_adds_the_overhead_and_every_round() {
     let scratch = Scratch::new();
     let options = [TINY, ONE_CELL, &["--rounds=3"]];
     let plain = scratch.run("target", &options).code(0);
     let verbose = scratch.run("target", &[&options[..], &[&["--verbose"]]].concat()).code(0);
-    for part in ["own cost", "ns per request", "memory"] {
+    for part in ["overhead of drivescope", "ns per request", "memory"] {
         assert!(verbose.stdout.contains(part), "'{part}' is missing: {verbose}");
     }
     assert!(verbose.stdout.lines().count() > plain.stdout.lines().count() + 3);

@@ -57,7 +57,7 @@ fn the_text_says_that_the_file_is_not_changed_and_what_is_left_out() {
     let file = scratch.file("image", noise(20 << 20, 3));
     for options in [&["--dry-run"][..], TINY] {
         let ended = scratch.run(&file, &[options]).code(0);
-        for part in ["the file is not changed", "left out", "rnd4k_q1t1.write", "never written"] {
+        for part in ["your file is not changed", "left out", "rnd4k_q1t1.write", "never written"] {
             assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
         }
     }

@@ -60,11 +60,11 @@ fn a_run_is_found_by_its_id_the_beginning_of_it_and_as_the_last() {
         assert_eq!(shown, whole, "{name}");
     }
     let shown = scratch.drivescope(&["show", "last"]).code(0).stdout;
-    for part in [id.as_str(), "rnd 4 KiB", "verdict", "F013"] {
+    for part in [id.as_str(), "rnd4k_q1t1", "verdict", "F013"] {
         assert!(shown.contains(part), "'{part}' is missing: {shown}");
     }
     let verbose = scratch.drivescope(&["show", "last", "--verbose"]).code(0).stdout;
-    assert!(verbose.len() > shown.len() && verbose.contains("own cost"), "{verbose}");
+    assert!(verbose.len() > shown.len() && verbose.contains("overhead of drivescope"), "{verbose}");
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn a_store_that_fails_in_the_middle_does_not_cost_the_run() {
     for part in ["the run is not stored", "locked", "drivescope import"] {
         assert!(line.contains(part), "'{part}' is missing: {ended}");
     }
-    assert!(ended.stdout.contains("rnd 4 KiB") && ended.stdout.contains("verdict"), "{ended}");
+    assert!(ended.stdout.contains("rnd4k_q1t1") && ended.stdout.contains("verdict"), "{ended}");
     assert!(!ended.stdout.contains("saved as run"), "{ended}");
     assert_eq!(names(scratch.target()), [""; 0]);
     // What it names can be brought in when the store is free again.

@@ -72,7 +72,7 @@ fn a_fill_that_is_stopped_says_where_to_go_on() {
 fn the_text_shows_curve_time_and_zones() {
     let scratch = Scratch::new();
     let ended = scratch.run("sim:wd4000aaks", &[&["--test=fill"]]).code(0);
-    for part in ["rate, MB/s", "█", "a whole fill would take", "zones"] {
+    for part in ["rate, MB/s", "█", "estimated fill time", "zones"] {
         assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
     }
 }
@@ -95,8 +95,8 @@ fn a_fake_drive_is_a_problem_and_an_honest_one_is_not() {
 fn the_verdict_is_one_line_with_the_bytes_to_keep() {
     let scratch = Scratch::new();
     let ended = scratch.run("sim:pm871b-128?fake=wrap:20GiB", &[VERIFY]).code(1);
-    assert!(ended.stdout.contains("FAKE: 128 GB announced, 21.5 GB real"), "{ended}");
-    assert!(ended.stdout.contains("keep the first 21474836480 bytes"), "{ended}");
+    assert!(ended.stdout.contains("FAKE: claims 128 GB, holds 21.5 GB"), "{ended}");
+    assert!(ended.stdout.contains("use only the first 21,474,836,480 bytes"), "{ended}");
     let ended = scratch.run("sim:pm871b-128", &[VERIFY]).code(0);
     assert!(ended.stdout.contains("the capacity is real: 128 GB"), "{ended}");
 }

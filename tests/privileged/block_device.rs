@@ -46,7 +46,7 @@ fn the_plan_of_a_device_says_that_it_only_reads() {
     let scratch = Scratch::new();
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
     let plan = scratch.run(&device.node, &[&["--dry-run"]]).code(0).stdout;
-    for part in ["only reads", "opened read-only", "needs a raw write", "surface"] {
+    for part in ["reads only", "opened read-only", "needs a raw write", "surface"] {
         assert!(plan.contains(part), "'{part}' is missing: {plan}");
     }
     for options in [&["--test=fill,verify"][..], &["--test=transfer", "--cells=rnd4k_q1t1.write"]] {

@@ -57,7 +57,7 @@ fn a_loop_device_shows_the_file_behind_it() {
     assert_eq!(text(&drive["backing"][0]), image);
     assert_eq!(drive["read_only"], true);
     assert!(drive["model"].is_null() && drive["health"]["passed"].is_null(), "{drive}");
-    assert!(entry.contains("a file shown as a drive"), "{entry}");
+    assert!(entry.contains("loop device"), "{entry}");
     assert!(!entry.contains("rotat"), "a file does not rotate: {entry}");
 }
 

@@ -20,7 +20,7 @@ fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
         assert!(verdict["points"].is_null(), "{verdict}");
     }
     let ended = scratch.drivescope(&["show", "last"]).code(0);
-    for part in ["not the drive's number", "F002", "not judged"] {
+    for part in ["! invalid: F002", "not judged"] {
         assert!(ended.stdout.contains(part), "'{part}' is missing: {ended}");
     }
     let listed = scratch.drivescope(&["runs"]).code(0);
