@@ -2,6 +2,7 @@
 
 use drivescope_bench::error::BenchError;
 use drivescope_bench::suites::SuiteError;
+use drivescope_drive::journal::JournalError;
 use drivescope_drive::{DriveError, ErrorKind};
 use drivescope_store::{FormatError, StoreError};
 use std::io;
@@ -96,5 +97,18 @@ impl From<StoreError> for Failure {
 impl From<FormatError> for Failure {
     fn from(error: FormatError) -> Self {
         Self::usage(error.to_string())
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        let code = match (&error, error.kind()) {
+            // A problem of the data, which stays whatever is tried.
+            (JournalError::Damaged { .. }, _) => Code::Problem,
+            (_, ErrorKind::Usage) => Code::Usage,
+            (_, ErrorKind::Refused) => Code::Refused,
+            (_, ErrorKind::Device) => Code::Device,
+        };
+        Self { message: error.to_string(), code }
     }
 }

@@ -6,7 +6,10 @@ mod exit;
 mod mistakes;
 mod output;
 mod progress;
+mod run_steps;
+mod shell_quote;
 mod signals;
+mod store_access;
 
 use std::process::ExitCode;
 

@@ -60,7 +60,12 @@ pub fn note(message: &str) {
     note_under(message, HANG);
 }
 
-/// The same; further lines begin with `hang` spaces.
+/// Writes a note to standard error, beside what the run says itself.
+pub fn remark(text: &str) {
+    note(&format!("drivescope: note: {text}"));
+}
+
+/// Writes a message to standard error; further lines begin with `hang` spaces.
 pub fn note_under(message: &str, hang: usize) {
     show(&fitted(message, hang, &std::io::stderr()));
 }

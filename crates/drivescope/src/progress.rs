@@ -94,6 +94,18 @@ impl RestoreBar {
     }
 }
 
+/// What a signal is answered with: the drive would be left half restored.
+pub fn restore_remaining(step: Step, elapsed_s: f64) -> String {
+    let total = step.total_bytes as f64 * 2.0;
+    let before = if step.stage == Stage::Verifying { step.total_bytes } else { 0 };
+    let done = (before + step.done_bytes) as f64;
+    let left_s = elapsed_s * (total - done) / done.max(1.0);
+    format!(
+        "the drive is being restored and this is finished first; about {} s remain",
+        left_s.ceil()
+    )
+}
+
 struct Bar {
     bar: ProgressBar,
     left: Left,
@@ -199,5 +211,14 @@ mod tests {
         assert_eq!(message(&time_left(0.3), None, "x"), "almost done  x");
         assert_eq!(message(&time_left(16_666.0), None, "x"), "4 h 38 min left  x");
         assert_eq!(message("", None, "x"), "x");
+    }
+
+    #[test]
+    fn what_remains_follows_from_what_is_done() {
+        let step = |stage, done_bytes| Step { stage, done_bytes, total_bytes: 100 };
+        // Half of the writing took 5 s: the other half and the reading take 15 s more.
+        assert!(restore_remaining(step(Stage::Writing, 50), 5.0).contains("about 15 s remain"));
+        assert!(restore_remaining(step(Stage::Verifying, 100), 20.0).contains("about 0 s remain"));
+        assert!(!restore_remaining(step(Stage::Writing, 0), 0.0).contains("NaN"));
     }
 }

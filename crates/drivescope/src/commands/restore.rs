@@ -4,12 +4,8 @@ use crate::arguments::RestoreArguments;
 use crate::exit::{Code, Failure};
 use crate::signals::RunSignals;
 use crate::{output, progress};
-use drivescope_drive::journal::{
-    self, Identity, JournalError, Listed, OpenJournal, Recovered, Stage, Step,
-};
-use drivescope_drive::target::Target;
+use drivescope_drive::journal::{self, Identity, Listed, OpenJournal, Recovered};
 use drivescope_machine::Roots;
-use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_report::clean;
 use std::path::{Path, PathBuf};
@@ -43,43 +39,13 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
         }
         if signals.was_signalled() && index + 1 < chosen.len() {
             let left = chosen.len() - index - 1;
-            output::note(&format!(
-                "drivescope: note: interrupted; journals still open: {left}; run drivescope restore"
+            output::remark(&format!(
+                "interrupted; journals still open: {left}; run drivescope restore"
             ));
             return Ok(Code::Interrupted);
         }
     }
     Ok(code)
-}
-
-/// Refuses targets on drives that do not have their contents back. Where nobody can tell, because the
-/// journals cannot be read, a block device is refused; a directory or file, which takes no raw write, is
-/// measured all the same, with a note.
-pub fn refuse_open(targets: &[Target]) -> Result<(), Failure> {
-    let Ok(folder) = journal::state_folder() else { return Ok(()) };
-    let mut is_told = false;
-    for target in targets.iter().filter(|target| target.simulated().is_none()) {
-        match journal::refuse_open(&Roots::host(), target.stack(), &folder) {
-            Ok(()) => {}
-            Err(error @ JournalError::Damaged { .. }) => {
-                return Err(Failure { code: Code::Refused, ..Failure::from(error) });
-            }
-            Err(error @ (JournalError::StillOpen { .. } | JournalError::Running { .. })) => {
-                return Err(error.into());
-            }
-            Err(error) if target.info().kind == TargetKind::Block => return Err(error.into()),
-            Err(_) if is_told => {}
-            Err(error) => {
-                is_told = true;
-                let message = error.to_string();
-                let why = message.split("; ").next().unwrap_or(&message);
-                let note =
-                    "drivescope: note: whether a drive waits for drivescope restore is unknown";
-                output::note(&format!("{note}: {why}"));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Every journal of this user, also what only has to be removed; and what else there is comes to.
@@ -140,7 +106,7 @@ fn described(journal: &OpenJournal) -> String {
 }
 
 /// What is said of a journal of version 1.
-const UNCOUNTED: &str = "drivescope: note: that journal was of an older version, which did not keep how much it \
+const UNCOUNTED: &str = "that journal was of an older version, which did not keep how much it \
                          held: whether it had lost its end cannot be known";
 
 fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), Failure> {
@@ -149,7 +115,7 @@ fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), F
     let recovered = journal::restore(roots, path, &mut |step| {
         bar.show(step);
         if signals.was_signalled_again() {
-            output::note(&patience(step, start.elapsed().as_secs_f64()));
+            output::remark(&progress::restore_remaining(step, start.elapsed().as_secs_f64()));
         }
     });
     bar.clear();
@@ -168,47 +134,7 @@ fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), F
         )),
     }
     if !is_counted {
-        output::note(UNCOUNTED);
+        output::remark(UNCOUNTED);
     }
     Ok(())
-}
-
-/// What a signal is answered with: the drive would be left half restored.
-pub(super) fn patience(step: Step, elapsed_s: f64) -> String {
-    let total = step.total_bytes as f64 * 2.0;
-    let before = if step.stage == Stage::Verifying { step.total_bytes } else { 0 };
-    let done = (before + step.done_bytes) as f64;
-    let left_s = elapsed_s * (total - done) / done.max(1.0);
-    format!(
-        "drivescope: note: the drive is being restored and this is finished first; about {} s remain",
-        left_s.ceil()
-    )
-}
-
-impl From<JournalError> for Failure {
-    fn from(error: JournalError) -> Self {
-        use drivescope_drive::ErrorKind;
-        let code = match (&error, error.kind()) {
-            // A problem of the data, which stays whatever is tried.
-            (JournalError::Damaged { .. }, _) => Code::Problem,
-            (_, ErrorKind::Usage) => Code::Usage,
-            (_, ErrorKind::Refused) => Code::Refused,
-            (_, ErrorKind::Device) => Code::Device,
-        };
-        Self { message: error.to_string(), code }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_remains_follows_from_what_is_done() {
-        let step = |stage, done_bytes| Step { stage, done_bytes, total_bytes: 100 };
-        // Half of the writing took 5 s: the other half and the reading take 15 s more.
-        assert!(patience(step(Stage::Writing, 50), 5.0).contains("about 15 s remain"));
-        assert!(patience(step(Stage::Verifying, 100), 20.0).contains("about 0 s remain"));
-        assert!(!patience(step(Stage::Writing, 0), 0.0).contains("NaN"));
-    }
 }

@@ -2,7 +2,7 @@
 //! `run --resume` continues the last interrupted full `fill` or `verify`, and a `verify` that only reads takes the
 //! seed of the last one that wrote.
 
-use super::measure::Job;
+use super::planned_run::PlannedRun;
 use crate::arguments::OutcomeArguments;
 use crate::exit::Failure;
 use crate::output;
@@ -39,14 +39,14 @@ struct Unfinished {
 ///
 /// Errors: there is nothing to resume, or no store to look in.
 pub fn resume_if_asked(
-    mut job: Job,
+    mut run: PlannedRun,
     level: WriteLevel,
     is_asked: bool,
     seed_asked: bool,
     outcome: &OutcomeArguments,
-) -> Result<Job, Failure> {
+) -> Result<PlannedRun, Failure> {
     let (store, quiet) = (outcome.store.store.as_deref(), outcome.quiet);
-    let Job { plan, target, .. } = &job;
+    let PlannedRun { plan, target, .. } = &run;
     let found = find(store, target, &plan.suite);
     if is_asked {
         let unfinished = found?.ok_or_else(|| nothing(target))?;
@@ -54,16 +54,16 @@ pub fn resume_if_asked(
         if !quiet {
             unfinished.note_resumed(target, &plan.suite.tests);
         }
-        return Ok(Job { plan: resumed, earlier: Some(unfinished.result), ..job });
+        return Ok(PlannedRun { plan: resumed, resumed: Some(unfinished.result), ..run });
     }
     // Without it, a store that cannot be read is no matter yet.
     if let (Ok(Some(unfinished)), false) = (&found, quiet) {
         unfinished.note_possible(target, &plan.suite);
     }
     if !seed_asked && let Some(seed) = seed_to_read(store, target, &plan.suite, quiet) {
-        job.plan.seed = seed;
+        run.plan.seed = seed;
     }
-    Ok(job)
+    Ok(run)
 }
 
 /// The last test of this suite that the store has of this device, if it was ended before its end. Of a verify that
@@ -121,7 +121,7 @@ fn seed_to_read(store: Option<&str>, target: &Target, suite: &Suite, quiet: bool
     let (run, _) = found.ok().flatten()?;
     if !quiet {
         let (id, seed) = (&run.id, run.plan.seed);
-        output::note(&format!("drivescope: note: this reads what run {id} wrote, --seed={seed}"));
+        output::remark(&format!("this reads what run {id} wrote, --seed={seed}"));
     }
     Some(run.plan.seed)
 }
@@ -198,14 +198,12 @@ impl Unfinished {
     /// Says that it goes on, and which tests of those asked for come before it and are left out.
     fn note_resumed(&self, target: &Target, asked: &[TestKind]) {
         let what = self.described(target);
-        output::note(&format!("drivescope: note: {what}; this run goes on there"));
+        output::remark(&format!("{what}; this run goes on there"));
         let before = asked.iter().take_while(|&&test| test != self.point.test());
         let before: Vec<&str> = before.map(|test| test.name()).collect();
         if !before.is_empty() {
             let names = before.join(", ");
-            output::note(&format!(
-                "drivescope: note: what comes before it is not done again: {names}"
-            ));
+            output::remark(&format!("what comes before it is not done again: {names}"));
         }
     }
 
@@ -217,7 +215,7 @@ impl Unfinished {
         };
         if begins_anew {
             let what = self.described(target);
-            output::note(&format!("drivescope: note: {what}; --resume goes on there"));
+            output::remark(&format!("{what}; --resume goes on there"));
         }
     }
 }

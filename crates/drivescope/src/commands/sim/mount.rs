@@ -29,7 +29,7 @@ pub fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, F
     let spec = Spec::parse(&arguments.model).map_err(DriveError::from)?;
     let drive = spec.build_for_real_time().map_err(DriveError::from)?;
     for note in &spec.notes {
-        output::note(&format!("drivescope: note: {note}"));
+        output::remark(note);
     }
     let identity = spec.model.shown();
     let mount_point = resolve(&arguments.mount_point);

@@ -1,7 +1,7 @@
 //! Where a run is kept: the store or, if that fails, a file beside it.
 
-use super::stored::quoted;
 use crate::output;
+use crate::shell_quote::quoted;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_model::document::Run;
 use drivescope_store::{Store, StoreError, to_json};
@@ -9,9 +9,9 @@ use std::path::Path;
 
 /// What became of a run in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum SaveOutcome {
     /// Nobody asked for it to be kept.
-    NotAsked,
+    NotRequested,
     /// The store has it.
     Stored,
     /// The store does not have it, which was said.
@@ -20,12 +20,12 @@ pub enum Kept {
 
 /// Keeps a run after every test. A store that fails in the middle does not end the run: from then on its
 /// document lies in a file beside the store, until the store is tried once more at the end.
-pub struct Shelf<'s> {
+pub struct RunSaver<'s> {
     store: Option<&'s mut Store>,
     file: Option<DocumentFile>,
 }
 
-impl<'s> Shelf<'s> {
+impl<'s> RunSaver<'s> {
     /// Without a store nothing is kept.
     pub fn new(store: Option<&'s mut Store>) -> Self {
         Self { store, file: None }
@@ -44,20 +44,20 @@ impl<'s> Shelf<'s> {
     }
 
     /// Keeps the whole run, and says so in one line if the store cannot.
-    pub fn conclude(self, run: &Run) -> Kept {
-        let Some(store) = self.store else { return Kept::NotAsked };
+    pub fn conclude(self, run: &Run) -> SaveOutcome {
+        let Some(store) = self.store else { return SaveOutcome::NotRequested };
         let file = self.file;
         match store.save(run) {
             Ok(()) => {
                 if let Some(Err(error)) = file.map(|file| file.remove()) {
                     output::complain(&error.to_string());
                 }
-                Kept::Stored
+                SaveOutcome::Stored
             }
             Err(error) => {
                 let file = file.unwrap_or_else(|| beside(store, run));
                 output::complain(&not_stored(&error, &file, store, run));
-                Kept::NotStored
+                SaveOutcome::NotStored
             }
         }
     }

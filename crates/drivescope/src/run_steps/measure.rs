@@ -1,9 +1,10 @@
 //! Runs plans: one document per target, kept after every test.
 
-use super::document::Document;
-use super::originals;
-use super::shelf::Kept;
-use super::stored::phybs_table;
+use super::before_images;
+use super::phybs_table::print_tables;
+use super::planned_run::PlannedRun;
+use super::run_document::RunDocument;
+use super::save::SaveOutcome;
 use crate::exit::{Code, Failure, no_thread};
 use crate::output;
 use crate::progress::{self, Shown};
@@ -11,9 +12,8 @@ use crate::signals::RunSignals;
 use drivescope_bench::session::{HostFacts, Session};
 use drivescope_bench::{calibrate, clock, offsets};
 use drivescope_drive::Target;
-use drivescope_drive::gate::RawDisk;
 use drivescope_machine::{Roots, host};
-use drivescope_model::document::{FORMAT, Run, TestResult, TestStatus, Tool};
+use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
 use drivescope_model::findings::{Finding, Severity};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
@@ -24,20 +24,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-/// One target with its plan.
-pub struct Job {
-    /// What is to be run.
-    pub plan: Plan,
-    /// On what.
-    pub target: Target,
-    /// The claim of a block device that the plan may write.
-    pub claim: Option<RawDisk>,
-    /// The test that was ended before its end, which the plan goes on with.
-    pub earlier: Option<TestResult>,
-}
-
 /// How the runs are labelled and shown.
-pub struct Options {
+pub struct RunOptions {
     /// The user's label.
     pub label: Option<String>,
     /// What the drive cost.
@@ -50,7 +38,7 @@ pub struct Options {
     pub verbose: bool,
     /// Only phybs' own table.
     pub table: bool,
-    /// What names the store to another command; see [`super::stored::store_words`].
+    /// What names the store to another command; see [`crate::store_access::store_words`].
     pub store_words: String,
 }
 
@@ -61,12 +49,12 @@ struct Machine {
     calibration: Calibration,
 }
 
-/// Runs all jobs, one after the other; the worst outcome is the exit code. A signal counts also when it came
+/// Runs all plans, one after the other; the worst outcome is the exit code. A signal counts also when it came
 /// after the last request, while contents were put back: the run is complete then, but whoever sent it must
 /// not take the call for one that went undisturbed. But that a drive waits for `drivescope restore` counts more.
 pub fn measure(
-    jobs: Vec<Job>,
-    options: &Options,
+    planned: Vec<PlannedRun>,
+    options: &RunOptions,
     mut store: Option<Store>,
     signals: &RunSignals,
 ) -> Result<Code, Failure> {
@@ -80,10 +68,10 @@ pub fn measure(
     let machine = Machine { host, facts, calibration: calibrate::calibrate() };
     let (mut code, mut stopped, mut waits) = (Code::Ok, false, false);
     let mut runs = Vec::new();
-    let alone = jobs.len() == 1;
-    for job in jobs {
-        let Measured { run, outcome, waits_for_restore } =
-            measure_one(job, options, store.as_mut(), signals, &machine)?;
+    let alone = planned.len() == 1;
+    for planned in planned {
+        let TargetOutcome { run, outcome, waits_for_restore } =
+            measure_one(planned, options, store.as_mut(), signals, &machine)?;
         runs.push(run);
         waits |= waits_for_restore;
         stopped = outcome == Code::Interrupted || signals.was_signalled();
@@ -109,20 +97,8 @@ pub fn measure(
     Ok(code)
 }
 
-/// The tables of phybs; of several targets each under its name.
-fn print_tables(runs: &[Run]) -> Result<(), Failure> {
-    for (number, run) in runs.iter().enumerate() {
-        if runs.len() > 1 {
-            let gap = if number > 0 { "\n" } else { "" };
-            output::print_line(&format!("{gap}{}", run.target.path));
-        }
-        output::print(&phybs_table(run)?);
-    }
-    Ok(())
-}
-
 /// What a target came to.
-struct Measured {
+struct TargetOutcome {
     run: Run,
     outcome: Code,
     /// It does not have its contents back, or has a journal left.
@@ -131,12 +107,12 @@ struct Measured {
 
 /// Runs the plan of one target.
 fn measure_one(
-    Job { plan, target, claim, earlier }: Job,
-    options: &Options,
+    PlannedRun { plan, target, claim, resumed }: PlannedRun,
+    options: &RunOptions,
     store: Option<&mut Store>,
     signals: &RunSignals,
     machine: &Machine,
-) -> Result<Measured, Failure> {
+) -> Result<TargetOutcome, Failure> {
     let tables = !options.json && !options.table;
     if tables && !options.quiet {
         announce(&plan, &target);
@@ -146,8 +122,8 @@ fn measure_one(
     let listener = progress::listen(receiver, shown);
     let listener = listener.map_err(|error| Failure::usage(no_thread(&error)))?;
     let run = begin(&plan, &target, options, machine);
-    let keeping = originals::keeping(&plan, &run.id, signals);
-    let document = RefCell::new(Document::new(run, store));
+    let keeping = before_images::keeping(&plan, &run.id, signals);
+    let document = RefCell::new(RunDocument::new(run, store));
     let session = Session::new(
         &plan,
         &target,
@@ -157,7 +133,7 @@ fn measure_one(
         Arc::clone(&signals.stop),
     );
     let keeper = |so_far| document.borrow_mut().checkpoint(so_far);
-    let mut session = session.with_keeper(Box::new(keeper)).with_earlier(earlier);
+    let mut session = session.with_keeper(Box::new(keeper)).with_earlier(resumed);
     if let Some(claim) = claim {
         document.borrow_mut().gate(claim.record());
         session = session.with_claim(claim);
@@ -184,7 +160,7 @@ fn measure_one(
     listener.join().expect("the listener does not panic");
     let (run, kept) = document.into_inner().conclude();
     // What was measured stands; that it is not kept, or that something stays behind, does not go by.
-    let mut outcome = if kept == Kept::NotStored { Code::Usage } else { Code::Ok };
+    let mut outcome = if kept == SaveOutcome::NotStored { Code::Usage } else { Code::Ok };
     outcome = outcome.max(code_of(&run, failure));
     if let Err(error) = closed {
         let failure = Failure::from(error);
@@ -194,7 +170,7 @@ fn measure_one(
     if tables {
         conclude(&run, options, kept);
     }
-    Ok(Measured { run, outcome, waits_for_restore })
+    Ok(TargetOutcome { run, outcome, waits_for_restore })
 }
 
 /// The first lines: what will happen to which drive.
@@ -216,7 +192,7 @@ fn warn(findings: &[Finding]) {
 }
 
 /// The last lines: what was noticed, what the drive suits, where the run is kept.
-fn conclude(run: &Run, options: &Options, kept: Kept) {
+fn conclude(run: &Run, options: &RunOptions, kept: SaveOutcome) {
     let style = output::style();
     let findings = text::findings(&run.findings, style);
     for section in [findings, text::verdicts_of(run, style), text::price(run, style)] {
@@ -227,13 +203,13 @@ fn conclude(run: &Run, options: &Options, kept: Kept) {
     if options.verbose {
         output::print_line(&format!("\n{}", text::verbose(run, style)));
     }
-    if kept == Kept::Stored && !options.quiet {
+    if kept == SaveOutcome::Stored && !options.quiet {
         output::print_line(&format!("\n{}", text::saved(&run.id, &options.store_words, style)));
     }
 }
 
 /// A document with nothing measured yet.
-fn begin(plan: &Plan, target: &Target, options: &Options, machine: &Machine) -> Run {
+fn begin(plan: &Plan, target: &Target, options: &RunOptions, machine: &Machine) -> Run {
     Run {
         format: FORMAT,
         id: run_id(plan.seed),

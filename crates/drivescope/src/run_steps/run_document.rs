@@ -1,26 +1,26 @@
 //! The document of a run in progress, and the store that keeps it.
 
-use super::raw::{checks, looks};
-use super::shelf::{Kept, Shelf};
+use super::save::{RunSaver, SaveOutcome};
 use drivescope_bench::session::Session;
-use drivescope_model::document::{Run, TestResult, TestStatus};
+use drivescope_drive::gate::Looks;
+use drivescope_model::document::{GateCheck, Run, TestResult, TestStatus};
 use drivescope_model::findings::Finding;
-use drivescope_model::gate::GateRecord;
+use drivescope_model::gate::{Check, GateRecord, Outcome};
 use drivescope_report::verdict;
 use drivescope_store::Store;
 
 /// What a run leaves behind, as far as it is known.
-pub struct Document<'s> {
+pub struct RunDocument<'s> {
     run: Run,
     /// Findings about the target, made before the first test.
     early: Vec<Finding>,
-    shelf: Shelf<'s>,
+    saver: RunSaver<'s>,
 }
 
-impl<'s> Document<'s> {
+impl<'s> RunDocument<'s> {
     /// Nothing measured yet. Without a store nothing is kept.
     pub fn new(run: Run, store: Option<&'s mut Store>) -> Self {
-        Self { run, early: Vec::new(), shelf: Shelf::new(store) }
+        Self { run, early: Vec::new(), saver: RunSaver::new(store) }
     }
 
     /// What the gate saw takes the place of the look at a target that is only read.
@@ -52,7 +52,7 @@ impl<'s> Document<'s> {
             // Should the program be killed now, the document says that tests are missing.
             self.run.status = TestStatus::Interrupted;
         }
-        self.shelf.keep(&self.run);
+        self.saver.keep(&self.run);
         self.run.status = overall(&self.run.tests);
     }
 
@@ -61,13 +61,13 @@ impl<'s> Document<'s> {
         let mut run = self.run.clone();
         run.elapsed_s += so_far.elapsed_s;
         add(&mut run, so_far, &self.early);
-        self.shelf.keep(&run);
+        self.saver.keep(&run);
     }
 
     /// The whole document with its verdict, and where it is kept.
-    pub fn conclude(mut self) -> (Run, Kept) {
+    pub fn conclude(mut self) -> (Run, SaveOutcome) {
         self.run.verdict = verdict::judge(&self.run);
-        let kept = self.shelf.conclude(&self.run);
+        let kept = self.saver.conclude(&self.run);
         (self.run, kept)
     }
 }
@@ -100,4 +100,34 @@ fn overall(tests: &[TestResult]) -> TestStatus {
     } else {
         TestStatus::Skipped
     }
+}
+
+/// The gate's record as the run document keeps its checks.
+fn checks(record: &GateRecord) -> Vec<GateCheck> {
+    let level = GateCheck {
+        check: "level".to_string(),
+        passed: true,
+        evidence: record.level.name().to_string(),
+    };
+    let of = |check: &Check| GateCheck {
+        check: check.name.clone(),
+        passed: check.outcome != Outcome::Refused,
+        evidence: match check.outcome {
+            Outcome::Unknown => format!("unknown: {}", check.evidence),
+            _ => check.evidence.clone(),
+        },
+    };
+    std::iter::once(level).chain(record.checks.iter().map(of)).collect()
+}
+
+/// The looks at a claimed device as the run document keeps them.
+fn looks(made: &Looks) -> GateCheck {
+    let Looks { made, whole, last, refused } = made;
+    let found = if *refused { "somebody had come to use it" } else { "nobody had come to use it" };
+    let evidence = format!(
+        "{made} while it could be written, {whole} of them at everybody; the last {:.1} s after the claim: \
+         {found}",
+        last.as_secs_f64()
+    );
+    GateCheck { check: "looks".to_string(), passed: !refused, evidence }
 }

@@ -1,9 +1,9 @@
 //! Where a run keeps the contents that its tests overwrite and put back.
 
-use super::measure::Job;
-use super::restore::patience;
+use super::planned_run::PlannedRun;
 use crate::exit::Failure;
 use crate::output;
+use crate::progress::restore_remaining;
 use crate::signals::RunSignals;
 use drivescope_bench::session::Keeping;
 use drivescope_drive::journal;
@@ -21,28 +21,28 @@ fn restores(plan: &Plan) -> Option<&Restores> {
 
 /// Refuses plans whose journal would lie on the drive itself, in memory, or where it cannot be made or has
 /// no room: all before anything is claimed.
-pub fn check(jobs: &[Job]) -> Result<(), Failure> {
+pub fn check(runs: &[PlannedRun]) -> Result<(), Failure> {
     let roots = Roots::host();
-    for job in jobs {
-        let Some(restores) = restores(&job.plan) else { continue };
+    for run in runs {
+        let Some(restores) = restores(&run.plan) else { continue };
         let folder = Path::new(&restores.journal);
-        if let Some(name) = job.target.stack().names.first() {
+        if let Some(name) = run.target.stack().names.first() {
             journal::check_place(&roots, folder, name)?;
             journal::check_names(&roots, name)?;
         }
         journal::check_writable(folder)?;
         journal::check_room(folder, restores.journal_bytes)?;
     }
-    warn_of_sparse(jobs);
+    warn_of_sparse(runs);
     Ok(())
 }
 
 /// Says where plans may fill up the file system that has the sparse file of a loop device: others would find no
 /// room there any more, and what went into holes could not be put back.
-fn warn_of_sparse(jobs: &[Job]) {
-    for job in jobs {
-        let Some(file) = job.target.sparse_file() else { continue };
-        let of_tests = job.plan.active().filter(|planned| planned.writes >= WriteLevel::SameBytes);
+fn warn_of_sparse(runs: &[PlannedRun]) {
+    for run in runs {
+        let Some(file) = run.target.sparse_file() else { continue };
+        let of_tests = run.plan.active().filter(|planned| planned.writes >= WriteLevel::SameBytes);
         let of_test = |planned: &PlannedTest| {
             planned.restores.as_ref().map_or(planned.cost.written_bytes, |it| it.area_bytes)
         };
@@ -50,10 +50,10 @@ fn warn_of_sparse(jobs: &[Job]) {
         let wanted = written.min(file.missing_bytes);
         // A tenth of what is free should stay so.
         if wanted > file.free_bytes / 10 * 9 {
-            output::note(&format!(
-                "drivescope: note: writing {} may take {} of room for its sparse file {}, where {} are free: \
+            output::remark(&format!(
+                "writing {} may take {} of room for its sparse file {}, where {} are free: \
                  that file system may become full, for everybody",
-                job.target.info().path,
+                run.target.info().path,
                 Bytes(wanted),
                 file.path.display(),
                 Bytes(file.free_bytes)
@@ -70,7 +70,7 @@ pub fn keeping<'s>(plan: &Plan, run_id: &str, signals: &'s RunSignals) -> Option
     let told = move |step: journal::Step| {
         let begin = *begun.get_or_insert_with(Instant::now);
         if signals.was_signalled_again() {
-            output::note(&patience(step, begin.elapsed().as_secs_f64()));
+            output::remark(&restore_remaining(step, begin.elapsed().as_secs_f64()));
         }
     };
     Some(Keeping::new(folder, run_id.to_string(), Arc::clone(&signals.held), told))

@@ -1,0 +1,40 @@
+//! The commands, one file each.
+
+mod completions;
+mod export;
+mod import;
+mod list;
+mod man;
+mod rerun;
+mod restore;
+mod run;
+mod runs;
+mod schema;
+mod show;
+mod sim;
+mod suites;
+mod tests;
+
+use crate::arguments::Command;
+use crate::exit::{Code, Failure};
+use crate::signals::RunSignals;
+
+/// Runs a command. A signal ends it at once, unless it says that there is something to put in order.
+pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
+    match command {
+        Command::Run(arguments) => run::run(*arguments, signals),
+        Command::Rerun(arguments) => rerun::rerun(arguments, signals),
+        Command::Restore(arguments) => restore::restore(&arguments, signals),
+        Command::List(arguments) => list::list(&arguments),
+        Command::Runs(arguments) => runs::runs(&arguments),
+        Command::Show(arguments) => show::show(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
+        Command::Import(arguments) => import::import(&arguments),
+        Command::Sim(command) => sim::sim(command, signals),
+        Command::Tests => tests::tests(),
+        Command::Suites => suites::suites(),
+        Command::Schema => schema::schema(),
+        Command::Completions { shell } => completions::completions(shell),
+        Command::Man => man::man(),
+    }
+}

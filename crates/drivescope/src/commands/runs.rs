@@ -1,0 +1,86 @@
+//! `runs`: the stored runs, one line each.
+
+use crate::arguments::RunsArguments;
+use crate::exit::{Code, Failure};
+use crate::output;
+use crate::store_access::{no_runs_in, open_existing, store_words, with_store_words};
+use drivescope_model::document::TestStatus;
+use drivescope_model::units::{Bytes, three_digits};
+use drivescope_report::clean;
+use drivescope_report::text::{self, RunRow};
+use drivescope_store::{Filter, RunSummary};
+
+/// Lists runs.
+pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
+    let filter = Filter {
+        drive: arguments.drive.clone(),
+        label: arguments.label.clone(),
+        limit: arguments.limit,
+    };
+    let store = open_existing(arguments.store.store.as_deref())?;
+    let summaries = store.list(&filter)?;
+    if arguments.json {
+        let json = serde_json::to_string_pretty(&summaries).expect("summaries are plain data");
+        output::print_json(&json);
+    } else if summaries.is_empty() && filter != Filter::default() {
+        let words = store_words(arguments.store.store.as_deref());
+        let message = "no stored run passes these filters; drivescope runs lists all";
+        output::print_line(&clean(&with_store_words(message, &words)));
+    } else if summaries.is_empty() && arguments.store.store.is_some() {
+        output::print_line(&clean(&no_runs_in(&store, arguments.store.store.as_deref())));
+    } else {
+        let rows: Vec<RunRow> = summaries.iter().map(row).collect();
+        output::print_line(&text::runs(&rows, output::style()));
+    }
+    Ok(Code::Ok)
+}
+
+fn row(summary: &RunSummary) -> RunRow {
+    let mut headline = Vec::new();
+    if let Some(rate) = summary.seq_read_mb_s {
+        headline.push(format!("{rate:.0} MB/s"));
+    }
+    if let Some(rate) = summary.rnd4k_q1t1_read_iops {
+        headline.push(format!("{rate:.0} IOPS"));
+    }
+    if headline.is_empty() {
+        headline.extend(first_figure(summary));
+    }
+    if headline.is_empty() && summary.invalid_metrics > 0 {
+        headline.push("no valid figures".to_string());
+    }
+    // A target that does not say so itself is a served drive, with the node and name of a real one.
+    if summary.simulated && !summary.target.starts_with("sim:") {
+        headline.push("simulated".to_string());
+    }
+    let status = match summary.status.as_str() {
+        "done" => TestStatus::Done,
+        "failed" => TestStatus::Failed,
+        "interrupted" => TestStatus::Interrupted,
+        _ => TestStatus::Skipped,
+    };
+    RunRow {
+        id: summary.id.clone(),
+        started_at: summary.started_at.clone(),
+        label: summary.label.clone(),
+        suite: summary.suite.clone(),
+        drive: summary.drive().map(str::to_string),
+        target: summary.target.clone(),
+        status,
+        headline: headline.join(" · "),
+    }
+}
+
+/// The main figure of a run without the reads that others are known by: `span100 85.1 µs`.
+fn first_figure(summary: &RunSummary) -> Option<String> {
+    let (_, rest) = summary.headline_key.as_deref()?.split_once('.')?;
+    let (cell, quantity) = rest.rsplit_once('.')?;
+    let value = summary.headline_value?;
+    let figure = match (summary.headline_unit.as_deref()?, quantity) {
+        ("bytes", _) => Bytes(value as u64).to_string(),
+        (_, "iops") => format!("{} IOPS", three_digits(value)),
+        ("us", _) => format!("{} µs", three_digits(value)),
+        (unit, _) => format!("{} {unit}", three_digits(value)),
+    };
+    Some(format!("{cell} {figure}"))
+}

@@ -1,0 +1,23 @@
+//! `sim show`: the file of a model.
+
+use crate::exit::{Code, Failure};
+use crate::output;
+use drivescope_drive::DriveError;
+use drivescope_drive::simulated::model_file;
+use drivescope_drive::simulated::spec::{self, PREFIX};
+use drivescope_report::text;
+
+/// Prints a model's file; one of the user's is checked first, and what is wrong with it is said instead.
+pub fn show(name: &str) -> Result<Code, Failure> {
+    let name = name.strip_prefix(PREFIX).unwrap_or(name);
+    let text = model_file::text_of(name).map_err(DriveError::from)?;
+    spec::model_of(name, &text).map_err(DriveError::from)?;
+    match output::terminal_columns() {
+        Some(columns) => output::print_line(&text::model_file(&text, columns)),
+        None => output::print_line(text.trim_end()),
+    }
+    if model_file::is_file(name) {
+        output::remark(&format!("{name} is a model; drivescope run sim:{name} measures it"));
+    }
+    Ok(Code::Ok)
+}

@@ -1,0 +1,88 @@
+//! The steps of a run, in this order: targets, write permission, (resume,) claim, measure, save.
+
+mod before_images;
+mod claim;
+mod dry_run;
+pub mod leftovers;
+mod max_duration;
+mod measure;
+pub mod phybs_table;
+pub mod planned_run;
+mod prompt;
+pub mod resume;
+mod run_document;
+mod save;
+pub mod targets;
+pub mod write_permission;
+
+use crate::arguments::{OutcomeArguments, ShowOptions};
+use crate::exit::{Code, Failure};
+use crate::signals::RunSignals;
+use crate::store_access::store_words;
+use drivescope_bench::error::BenchError;
+use drivescope_model::units::Price;
+use drivescope_store::{Location, Store};
+use measure::{RunOptions, measure};
+use planned_run::PlannedRun;
+use prompt::Terminal;
+use write_permission::WritePermission;
+
+/// What the first signal is answered with.
+const STOPPING: &str =
+    "interrupted; what was measured is kept, then the run ends (a second signal cuts that short)";
+
+/// Prints the plans, or claims the devices that they write and runs them.
+pub fn carry_out(
+    mut runs: Vec<PlannedRun>,
+    outcome: OutcomeArguments,
+    (label, price): (Option<String>, Option<Price>),
+    permission: Option<WritePermission>,
+    signals: &RunSignals,
+) -> Result<Code, Failure> {
+    runs.iter().try_for_each(|run| max_duration::check(&run.plan))?;
+    let OutcomeArguments { dry_run, quiet, no_save, show, store } = outcome;
+    let (ShowOptions { json, verbose, table }, store) = (show, store.store.as_deref());
+    if dry_run {
+        return dry_run::dry_run(&runs, store, json, permission.as_ref());
+    }
+    if table {
+        runs.iter().try_for_each(|run| phybs_table::check(&run.plan))?;
+    }
+    if let Some(permission) = &permission {
+        signals.begin(STOPPING);
+        let store = Location::parse(store).ok().filter(|_| !no_save);
+        let own = claim::own_places(store.map(|store| store.path().to_path_buf()));
+        let terminal = if quiet || json { None } else { Terminal::find(&signals.stop) };
+        before_images::check(&runs)?;
+        claim::claim_all(&mut runs, permission, &own, terminal.as_ref())?;
+    }
+    let opened = match no_save {
+        true => None,
+        false => Some(open_store(store, permission.is_some(), signals)?),
+    };
+    signals.begin(STOPPING);
+    let store_words = store_words(store);
+    let options = RunOptions { label, price, quiet, json, verbose, table, store_words };
+    measure(runs, &options, opened, signals)
+}
+
+/// Opens the store; a signal meanwhile ends the run after it, so that no half of one is left behind. One that
+/// came before a claim is answered already.
+fn open_store(
+    store: Option<&str>,
+    is_claimed: bool,
+    signals: &RunSignals,
+) -> Result<Store, Failure> {
+    if !is_claimed {
+        signals.begin("");
+    }
+    let opened = Location::parse(store).and_then(|location| Store::open(&location));
+    let opened = opened.map_err(|error| {
+        let failure = Failure::from(error);
+        Failure { message: format!("{}, or run with --no-save", failure.message), ..failure }
+    })?;
+    if !is_claimed && signals.was_signalled() {
+        return Err(BenchError::Interrupted.into());
+    }
+    Ok(opened)
+}

@@ -1,0 +1,97 @@
+//! Claiming block devices: from what the gate sees and what the user confirms to devices that may be written.
+
+use super::planned_run::PlannedRun;
+use super::prompt::Terminal;
+use super::write_permission::WritePermission;
+use crate::exit::{Code, Failure};
+use crate::output;
+use drivescope_drive::gate::{self, Confirmation, OwnPlaces, RawDisk, Report, Request};
+use drivescope_drive::{Target, journal};
+use drivescope_machine::Roots;
+use drivescope_model::gate::GateRecord;
+use drivescope_model::plan::{Plan, WriteLevel};
+use drivescope_model::target::TargetKind;
+use drivescope_report::text;
+use std::path::PathBuf;
+
+/// Claims every target, so that nothing is written unless everything may be; and none before all are
+/// confirmed.
+pub fn claim_all(
+    runs: &mut [PlannedRun],
+    permission: &WritePermission,
+    own: &OwnPlaces,
+    terminal: Option<&Terminal>,
+) -> Result<(), Failure> {
+    runs.iter().try_for_each(|run| permission.check_plan(&run.plan))?;
+    let mut confirmed = Vec::new();
+    for run in runs.iter_mut().filter(|run| run.target.info().kind == TargetKind::Block) {
+        let report = look(&run.target, permission, own);
+        let confirmation = confirm(&run.plan, &run.target, &report, permission, terminal)?;
+        confirmed.push((run, report, confirmation));
+    }
+    for (run, report, confirmation) in confirmed {
+        run.claim = Some(claim(&run.target, report, &confirmation)?);
+    }
+    let claims = runs.iter().filter_map(|run| run.claim.as_ref());
+    let records: Vec<GateRecord> = claims.map(|claim| claim.record().clone()).collect();
+    permission.check_serials(&records)
+}
+
+/// Looks at a device that is to be written. Nothing is opened for writing, and nothing stays open.
+fn look(target: &Target, permission: &WritePermission, own: &OwnPlaces) -> Report {
+    let path = PathBuf::from(&target.info().path);
+    let request = Request { path, level: permission.level, range: None, own: own.clone() };
+    gate::examine(&Roots::host(), request)
+}
+
+/// What confirms that this device may be written: what the options say or, where they say nothing, nothing
+/// else speaks against it and somebody is there, what is typed after the plan was shown.
+///
+/// Errors: no answer.
+fn confirm(
+    plan: &Plan,
+    target: &Target,
+    report: &Report,
+    permission: &WritePermission,
+    terminal: Option<&Terminal>,
+) -> Result<Confirmation, Failure> {
+    let missing = report.missing_phrase().filter(|_| permission.serials.is_empty());
+    let (Some(phrase), Some(terminal)) = (missing, terminal) else {
+        return Ok(Confirmation::given(&permission.serials));
+    };
+    let style = output::style();
+    output::show(&text::dry_run(plan, target.info(), style));
+    let record = report.record(&Confirmation::typed(&phrase));
+    let shown = ["identity", "answer", "signatures", "blankness"];
+    for check in record.checks.iter().filter(|check| shown.contains(&&*check.name)) {
+        output::note_under(&format!("{:<12}{}", check.name, check.evidence), 12);
+    }
+    let fate = match permission.level {
+        WriteLevel::Destroy => "lose its contents",
+        _ => "be written for a while",
+    };
+    let path = &target.info().path;
+    let question = format!("To let {path} {fate}, type {phrase}; anything else stops:");
+    Ok(Confirmation::typed(&terminal.ask(path, &question)?))
+}
+
+/// Claims a device for writing, or refuses with every reason.
+fn claim(target: &Target, report: Report, confirmation: &Confirmation) -> Result<RawDisk, Failure> {
+    gate::claim(&Roots::host(), report, confirmation).map_err(|refusal| {
+        let path = &target.info().path;
+        for reason in refusal.to_string().lines() {
+            output::note(reason);
+        }
+        let checks = match refusal.record.refusals().count() {
+            1 => "one check refuses, told above".to_string(),
+            count => format!("{count} checks refuse, told above"),
+        };
+        let message = format!("{path} is not written: {checks}; --dry-run shows all of them");
+        Failure { message, code: Code::Refused }
+    })
+}
+
+/// What the program keeps and must not overwrite.
+pub fn own_places(store: Option<PathBuf>) -> OwnPlaces {
+    OwnPlaces { store, journal: journal::state_folder().ok() }
+}

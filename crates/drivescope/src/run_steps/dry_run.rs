@@ -1,0 +1,114 @@
+//! `--dry-run`: the plans, and what the gate says about block devices.
+
+use super::before_images;
+use super::claim::own_places;
+use super::planned_run::PlannedRun;
+use super::write_permission::WritePermission;
+use crate::exit::{Code, Failure};
+use crate::output;
+use drivescope_drive::Target;
+use drivescope_drive::gate::{self, Confirmation, OwnPlaces, Report, Request};
+use drivescope_machine::Roots;
+use drivescope_model::gate::GateRecord;
+use drivescope_model::plan::WriteLevel;
+use drivescope_model::target::TargetKind;
+use drivescope_report::text;
+use drivescope_store::Location;
+use std::path::PathBuf;
+
+/// Prints the plans; the exit code says whether the gate would let them run.
+pub fn dry_run(
+    runs: &[PlannedRun],
+    store: Option<&str>,
+    as_json: bool,
+    permission: Option<&WritePermission>,
+) -> Result<Code, Failure> {
+    let store = Location::parse(store).ok();
+    let own = own_places(store.map(|location| location.path().to_path_buf()));
+    let opinion = |run: &PlannedRun| opinion(&run.target, permission, &own);
+    let opinions: Vec<Option<GateRecord>> = runs.iter().map(opinion).collect();
+    match as_json {
+        true => print_plans_as_json(runs, &opinions),
+        false => print_plans(runs, &opinions, permission),
+    }
+    let records: Vec<GateRecord> = opinions.into_iter().flatten().collect();
+    before_images::check(runs)?;
+    conclude(&records, permission)
+}
+
+/// Each plan, with the gate's opinion beside its own fields where there is one.
+fn print_plans_as_json(runs: &[PlannedRun], opinions: &[Option<GateRecord>]) {
+    let document = |(run, opinion): (&PlannedRun, &Option<GateRecord>)| {
+        let mut plan = serde_json::to_value(&run.plan).expect("plans are plain data");
+        if let Some(record) = opinion {
+            plan["gate"] = serde_json::to_value(record).expect("records are plain data");
+        }
+        plan
+    };
+    let plans: Vec<serde_json::Value> = runs.iter().zip(opinions).map(document).collect();
+    let json = match plans.as_slice() {
+        [plan] => serde_json::to_string_pretty(plan),
+        plans => serde_json::to_string_pretty(plans),
+    };
+    output::print_json(&json.expect("plans are plain data"));
+}
+
+fn print_plans(
+    runs: &[PlannedRun],
+    opinions: &[Option<GateRecord>],
+    permission: Option<&WritePermission>,
+) {
+    for (run, opinion) in runs.iter().zip(opinions) {
+        let style = output::style();
+        let info = run.target.info();
+        let version = env!("CARGO_PKG_VERSION");
+        let drive = run.target.drive();
+        output::print_line(&text::header(version, &run.plan, info, drive, style));
+        output::print_line(&text::plan(&run.plan, info, style));
+        output::print_line(&format!("\n{}", text::dry_run(&run.plan, info, style)));
+        if let Some(record) = opinion {
+            print_opinion(record, permission);
+        }
+    }
+}
+
+/// What the gate says about one target; `None` for what is no block device.
+///
+/// Without anything permission, the lowest level that writes is looked at.
+fn opinion(
+    target: &Target,
+    permission: Option<&WritePermission>,
+    own: &OwnPlaces,
+) -> Option<GateRecord> {
+    if target.info().kind != TargetKind::Block {
+        return None;
+    }
+    let (level, serials) = match permission {
+        Some(WritePermission { level, serials }) => (*level, serials.as_slice()),
+        None => (WriteLevel::SameBytes, &[][..]),
+    };
+    let path = PathBuf::from(&target.info().path);
+    let request = Request { path, level, range: None, own: own.clone() };
+    let report: Report = gate::examine(&Roots::host(), request);
+    Some(report.record(&Confirmation::given(serials)))
+}
+
+/// Prints what the gate says. Without anything permission it is only for information.
+fn print_opinion(record: &GateRecord, permission: Option<&WritePermission>) {
+    output::print_line(&format!("\n{}", text::gate(record, output::style())));
+    if permission.is_none() {
+        output::tell(
+            "only for information, this run does not write to the device; see the other levels with \
+             --write restore and --destroy SERIAL",
+        );
+    }
+}
+
+/// The exit code of a dry run, and serial numbers that no device has: a slip of the keyboard must not
+/// go by unnoticed because another device was named rightly.
+fn conclude(records: &[GateRecord], permission: Option<&WritePermission>) -> Result<Code, Failure> {
+    let Some(permission) = permission else { return Ok(Code::Ok) };
+    permission.check_serials(records)?;
+    let all_open = records.iter().all(GateRecord::is_allowed);
+    Ok(if all_open { Code::Ok } else { Code::Refused })
+}

@@ -1,0 +1,66 @@
+//! Folders that killed runs left in directories.
+
+use crate::exit::{Code, Failure};
+use crate::output;
+use drivescope_drive::Target;
+use drivescope_drive::own_folder::{self, Cleaned};
+use drivescope_model::target::TargetKind;
+use drivescope_report::clean as escaped;
+use std::path::PathBuf;
+
+/// `run --clean`; with `only_look` nothing is removed.
+pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
+    let here = [PathBuf::from(".")];
+    let paths = if paths.is_empty() { &here[..] } else { paths };
+    let mut code = Code::Ok;
+    let mut found = false;
+    for path in paths {
+        if path.metadata().is_ok_and(|found| !found.is_dir()) {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "{path} is no directory; runs leave nothing there"
+            )));
+        }
+        let (cleaned, removed, left) = match only_look {
+            true => (own_folder::look(path)?, "would remove", "would leave"),
+            false => (own_folder::clean(path)?, "removed", "left"),
+        };
+        found |= cleaned != Cleaned::default();
+        for folder in cleaned.removed {
+            output::tell(&escaped(&format!("{removed} {}", folder.display())));
+        }
+        for folder in cleaned.in_use {
+            let line = format!("{left} {}: its run is still going", folder.display());
+            output::tell(&escaped(&line));
+        }
+        for (folder, why) in cleaned.kept {
+            code = Code::Refused;
+            output::complain(&format!("{left} {}: {why}", folder.display()));
+        }
+    }
+    if !found {
+        output::print_line("nothing to clean");
+    }
+    Ok(code)
+}
+
+/// Removes what killed runs left in a directory target; a dry run says that it would. What cannot go is said, and
+/// no hindrance.
+pub fn clean_target(target: &Target, dry_run: bool) {
+    if target.info().kind != TargetKind::Directory {
+        return;
+    }
+    let (found, removed, left) = match dry_run {
+        true => (own_folder::look(target.path()), "would remove", "would leave"),
+        false => (own_folder::clean(target.path()), "removed", "left"),
+    };
+    let Ok(found) = found else { return };
+    for folder in found.removed {
+        let note = format!("{removed} {}, left by a killed run", folder.display());
+        output::remark(&escaped(&note));
+    }
+    for (folder, why) in found.kept {
+        let note = format!("{left} {}: {why}", folder.display());
+        output::remark(&escaped(&note));
+    }
+}

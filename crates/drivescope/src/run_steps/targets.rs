@@ -1,0 +1,110 @@
+//! From paths to targets that may be measured.
+
+use super::write_permission::WritePermission;
+use crate::exit::{Code, Failure};
+use crate::mistakes::no_target;
+use crate::output;
+use drivescope_bench::engine;
+use drivescope_drive::Target;
+use drivescope_drive::gate;
+use drivescope_drive::journal::{self, JournalError};
+use drivescope_machine::Roots;
+use drivescope_model::plan::Engine;
+use drivescope_model::target::TargetKind;
+use drivescope_report::clean;
+use std::path::PathBuf;
+
+/// All targets, none twice. Those that are written may not share bytes either.
+pub fn find(
+    paths: &[PathBuf],
+    permission: Option<&WritePermission>,
+) -> Result<Vec<Target>, Failure> {
+    let roots = Roots::host();
+    let are_written = permission.is_some();
+    let mut targets: Vec<Target> = Vec::new();
+    for path in paths {
+        let target = Target::find(path, &roots).map_err(|error| no_target(path, error))?;
+        if targets.iter().any(|known| known.is_same_as(&target)) {
+            let message = format!("{} is given twice; name each target once", path.display());
+            return Err(Failure::usage(message));
+        }
+        let overlaps = targets.iter().filter_map(|known| known.overlap(&target));
+        if let Some(overlap) = overlaps.into_iter().find(|both| both.is_same || are_written) {
+            let message = format!("this call names two devices that share bytes: {}", overlap.how);
+            return Err(Failure::usage(format!("{message}; name one of them")));
+        }
+        if are_written {
+            targets.iter().try_for_each(|known| check_lock(&roots, known, &target))?;
+        }
+        targets.push(target);
+    }
+    refuse_open(&targets)?;
+    if let Some(permission) = permission {
+        targets.iter().try_for_each(|target| permission.check_target(target))?;
+    }
+    Ok(targets)
+}
+
+/// Refuses two partitions of one disk: each claim takes the lock of the whole, so the call would be in its own
+/// way.
+fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure> {
+    let name = |target: &Target| {
+        let is_block = target.info().kind == TargetKind::Block;
+        target.stack().names.first().filter(|_| is_block).cloned()
+    };
+    let names = name(one).zip(name(other));
+    let disk = names.and_then(|(one, other)| gate::common_disk(roots, &one, &other));
+    let Some(disk) = disk else { return Ok(()) };
+    let (one, other) = (&one.info().path, &other.info().path);
+    let both =
+        format!("{one} and {other} are partitions of {disk}, and a claim locks the whole disk");
+    Err(Failure::usage(format!("{both}; write to one in a call")))
+}
+
+/// Refuses targets on drives that do not have their contents back. Where nobody can tell, because the
+/// journals cannot be read, a block device is refused; a directory or file, which takes no raw write, is
+/// measured all the same, with a note.
+fn refuse_open(targets: &[Target]) -> Result<(), Failure> {
+    let Ok(folder) = journal::state_folder() else { return Ok(()) };
+    let mut is_told = false;
+    for target in targets.iter().filter(|target| target.simulated().is_none()) {
+        match journal::refuse_open(&Roots::host(), target.stack(), &folder) {
+            Ok(()) => {}
+            Err(error @ JournalError::Damaged { .. }) => {
+                return Err(Failure { code: Code::Refused, ..Failure::from(error) });
+            }
+            Err(error @ (JournalError::StillOpen { .. } | JournalError::Running { .. })) => {
+                return Err(error.into());
+            }
+            Err(error) if target.info().kind == TargetKind::Block => return Err(error.into()),
+            Err(_) if is_told => {}
+            Err(error) => {
+                is_told = true;
+                let message = error.to_string();
+                let why = message.split("; ").next().unwrap_or(&message);
+                let note = "whether a drive waits for drivescope restore is unknown";
+                output::remark(&format!("{note}: {why}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A simulated drive has its own engine; others have the asked one or the best.
+pub fn engine_for(target: &Target, asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> {
+    for note in target.notes().iter().filter(|_| !quiet) {
+        output::remark(&clean(note));
+    }
+    match target.simulated() {
+        Some(_) => Ok(Engine::Sim),
+        None => choose_engine(asked, quiet),
+    }
+}
+
+fn choose_engine(asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> {
+    let probe = engine::choose(asked).map_err(Failure::usage)?;
+    if let (Some(reason), false) = (&probe.reason, quiet) {
+        output::remark(&format!("{reason}; using threads"));
+    }
+    Ok(probe.engine)
+}
