@@ -3,17 +3,20 @@
 use crate::workspace;
 use toml::Table;
 
-/// The crates that each crate may use. Tests and benches may use others.
-const ALLOWED: [(&str, Uses); 12] = [
+/// The crates that each crate may use, those that are planned too. Tests and benches may use others.
+const ALLOWED: [(&str, Uses); 15] = [
     ("drivescope-model", Uses::Only(&[])),
     ("drivescope-stats", Uses::Only(&[])),
     ("drivescope-sim", Uses::Only(&["model"])),
     ("drivescope-machine", Uses::Only(&["model"])),
     ("drivescope-drive", Uses::Only(&["model", "sim", "machine"])),
     ("drivescope-mount", Uses::Only(&["model", "sim", "machine", "drive"])),
-    ("drivescope-bench", Uses::Only(&["model", "stats", "machine", "drive"])),
+    ("drivescope-trace", Uses::Only(&["model", "machine"])),
+    ("drivescope-sql", Uses::Only(&["model"])),
+    ("drivescope-bench", Uses::Only(&["model", "stats", "machine", "drive", "trace", "sql"])),
     ("drivescope-store", Uses::Only(&["model"])),
     ("drivescope-report", Uses::Only(&["model", "stats"])),
+    ("drivescope-web", Uses::Only(&["model", "report", "store"])),
     ("drivescope-fleet", Uses::Only(&["model", "store", "bench"])),
     ("drivescope", Uses::Every),
     ("xtask", Uses::Every),
@@ -28,6 +31,23 @@ enum Uses {
     Only(&'static [&'static str]),
     /// All but the programs.
     Every,
+}
+
+/// Whether code in one folder of the workspace can use what another one has, directly or by way of others.
+pub fn sees(user: &str, used: &str) -> bool {
+    let name = |home: &str| home.strip_prefix("crates/").map(|name| format!("drivescope-{name}"));
+    let direct = |home: &str| match ALLOWED
+        .iter()
+        .find(|(known, _)| name(home).is_some_and(|name| name == *known))
+    {
+        Some((_, Uses::Only(names))) => Some(*names),
+        _ => None,
+    };
+    user == used
+        || match direct(user) {
+            Some(names) => names.iter().any(|name| sees(&format!("crates/{name}"), used)),
+            None => true,
+        }
 }
 
 /// Fails with one line per edge that is not allowed.

@@ -1,12 +1,17 @@
 //! Chores of the repository, run as `cargo xtask NAME`.
 #![expect(clippy::print_stdout, reason = "a program of its own, whose results go there")]
 
+mod circles;
 mod compare;
 mod docs;
 mod edges;
 mod example;
+mod house;
 mod model_source;
 mod shape;
+mod source;
+mod type_names;
+mod unused;
 mod workspace;
 
 #[cfg(test)]
@@ -15,6 +20,8 @@ mod format_page;
 mod format_tests;
 #[cfg(test)]
 mod key_tests;
+#[cfg(test)]
+mod test_layout;
 #[cfg(test)]
 mod tidy;
 #[cfg(test)]
@@ -27,6 +34,10 @@ const USAGE: &str = "usage: cargo xtask NAME
                    generated tables of docs/format.md
   docs --check     fail if one of them is out of date
   edges            fail if a crate uses another one that it must not use
+  circles          fail if files of a crate use each other in a circle, but parent and child
+  names            fail if several types have one name
+  unused           fail if nothing outside its module uses a pub item
+  figures [FOLDER] print lines, circles and doubled names of this tree or another one
   example IN OUT   make docs/examples/OUT of the run document IN: shorter, and without the names of
                    the machine it came from
   compare PEER     measure the same cells as a peer, in alternating pairs (fio), or the budgets of the
@@ -39,6 +50,11 @@ fn main() -> ExitCode {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["edges"] => edges::check(),
+        ["circles"] => house::print_circles(),
+        ["names"] => house::print_names(),
+        ["unused"] => house::print_unused(),
+        ["figures"] => house::print_figures("."),
+        ["figures", folder] => house::print_figures(folder),
         ["example", input, output] => example::make(input, output),
         ["compare", ..] => compare::run(&args[1..]),
         _ => Err(USAGE.to_string()),

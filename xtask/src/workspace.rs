@@ -22,22 +22,33 @@ pub fn write(path: &str, text: &str) -> Result<(), String> {
 
 /// The paths from the root of all files whose name ends so, in order.
 pub fn files(ends: &[&str]) -> Result<Vec<String>, String> {
+    files_below(root(), ends)
+}
+
+/// The same of another folder.
+pub fn files_below(folder: &Path, ends: &[&str]) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
-    collect(root(), ends, &mut found).map_err(|e| format!("cannot look through the tree: {e}"))?;
+    collect(folder, folder, ends, &mut found)
+        .map_err(|e| format!("cannot look through the tree: {e}"))?;
     found.sort();
     Ok(found)
 }
 
-fn collect(folder: &Path, ends: &[&str], found: &mut Vec<String>) -> std::io::Result<()> {
+fn collect(
+    root: &Path,
+    folder: &Path,
+    ends: &[&str],
+    found: &mut Vec<String>,
+) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path: PathBuf = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() && !path.is_symlink() {
             if !LEFT_OUT.contains(&name.as_str()) {
-                collect(&path, ends, found)?;
+                collect(root, &path, ends, found)?;
             }
         } else if ends.iter().any(|end| name.ends_with(end)) {
-            let from_root = path.strip_prefix(root()).expect("the walk began at the root");
+            let from_root = path.strip_prefix(root).expect("the walk began at the root");
             found.push(from_root.to_string_lossy().into_owned());
         }
     }

@@ -1,0 +1,196 @@
+//! Circles between the files of a crate: files that use each other, directly or by way of others. A file and those
+//! below it may know each other.
+
+use crate::source::{Path, Source, paths_at, uses};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Re-exports lead to re-exports; more of them in a row are none.
+const REEXPORTS_MAX: usize = 8;
+
+/// The files of one crate and which of them use which.
+struct Crate<'s> {
+    files: BTreeMap<&'s [String], &'s Source>,
+    imports: BTreeMap<&'s [String], Vec<Path>>,
+}
+
+/// The circles of every crate: its folder, and the paths of the files of each circle in their order of use, the
+/// shortest way round.
+pub fn circles(sources: &[Source]) -> BTreeMap<&str, Vec<Vec<&str>>> {
+    let homes: BTreeSet<&str> = sources.iter().map(|source| source.home.as_str()).collect();
+    homes.into_iter().map(|home| (home, Crate::new(sources, home).circles())).collect()
+}
+
+impl<'s> Crate<'s> {
+    fn new(sources: &'s [Source], home: &str) -> Self {
+        let of_crate = |source: &&Source| source.home == home && !source.code.is_empty();
+        let files = sources.iter().filter(of_crate);
+        let files: BTreeMap<_, _> = files.map(|source| (&source.module[..], source)).collect();
+        let imports = files.iter().map(|(module, source)| (*module, uses(&source.code))).collect();
+        Self { files, imports }
+    }
+
+    /// The file in which a path ends that stands in `module`, as far as it leads through files.
+    fn file_of(&self, module: &[String], steps: &[String], fuel: usize) -> Option<&'s [String]> {
+        let (mut at, mut rest) = self.beginning(module, steps)?;
+        while let Some((step, behind)) = rest.split_first() {
+            let below = [&at[..], std::slice::from_ref(step)].concat();
+            if self.files.contains_key(&below[..]) {
+                (at, rest) = (below, behind);
+                continue;
+            }
+            let import = self.imports.get(&at[..]).into_iter().flatten().find(|p| p.name == *step);
+            return match import {
+                Some(path) if fuel > 0 => {
+                    let through = [&path.steps[..], behind].concat();
+                    self.file_of(&at, &through, fuel - 1).or(self.known(&at))
+                }
+                _ => self.known(&at),
+            };
+        }
+        self.known(&at)
+    }
+
+    fn known(&self, module: &[String]) -> Option<&'s [String]> {
+        self.files.get_key_value(module).map(|(module, _)| *module)
+    }
+
+    /// The module where a path begins and what is left of the path; none for those of other crates.
+    fn beginning<'p>(
+        &self,
+        module: &[String],
+        steps: &'p [String],
+    ) -> Option<(Vec<String>, &'p [String])> {
+        let first = steps.first()?.as_str();
+        let below = [module, &steps[..1]].concat();
+        match first {
+            "crate" => Some((Vec::new(), &steps[1..])),
+            "self" => Some((module.to_vec(), &steps[1..])),
+            "super" => {
+                let up = steps.iter().take_while(|step| *step == "super").count();
+                Some((module[..module.len().checked_sub(up)?].to_vec(), &steps[up..]))
+            }
+            _ => self.files.contains_key(&below[..]).then(|| (below, &steps[1..])),
+        }
+    }
+
+    /// The files that a file uses, but those above it: a child may know its parents.
+    fn used(&self, source: &Source) -> BTreeSet<&'s [String]> {
+        let module = &source.module[..];
+        let imports = self.imports[module].iter().map(|path| path.steps.clone());
+        let begins = |at: usize| {
+            let word = &source.code[at].text;
+            ["crate", "super"].contains(&word.as_str())
+                && source.code.get(at + 1).is_some_and(|next| next.text == ":")
+        };
+        let inline =
+            (0..source.code.len()).filter(|at| begins(*at)).map(|at| paths_at(&source.code, at));
+        let files =
+            imports.chain(inline).filter_map(|steps| self.file_of(module, &steps, REEXPORTS_MAX));
+        files.filter(|file| !module.starts_with(file)).collect()
+    }
+
+    fn circles(&self) -> Vec<Vec<&'s str>> {
+        let edges: BTreeMap<&[String], BTreeSet<&[String]>> =
+            self.files.iter().map(|(module, source)| (*module, self.used(source))).collect();
+        let mut found: Vec<Vec<&[String]>> = Vec::new();
+        for start in edges.keys() {
+            let way = way_round(&edges, start);
+            // One circle for all files that it and others have in common.
+            if !way.is_empty()
+                && !found.iter().any(|known| way.iter().any(|file| known.contains(file)))
+            {
+                found.push(way);
+            }
+        }
+        found
+            .into_iter()
+            .map(|way| way.into_iter().map(|m| self.files[m].path.as_str()).collect())
+            .collect()
+    }
+}
+
+/// The shortest way from a file back to itself; empty if there is none.
+fn way_round<'m>(
+    edges: &BTreeMap<&'m [String], BTreeSet<&'m [String]>>,
+    start: &&'m [String],
+) -> Vec<&'m [String]> {
+    let mut from: BTreeMap<&[String], &'m [String]> = BTreeMap::new();
+    let mut next = VecDeque::from([*start]);
+    while let Some(file) = next.pop_front() {
+        for used in &edges[file] {
+            if used == start {
+                let mut way = vec![file];
+                while way[way.len() - 1] != *start {
+                    way.push(from[way[way.len() - 1]]);
+                }
+                way.reverse();
+                return way;
+            }
+            if !from.contains_key(used) {
+                from.insert(used, file);
+                next.push_back(used);
+            }
+        }
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{of_workspace, source};
+
+    /// Crates that have none. The others are to get there.
+    const FREE: &[&str] = &[
+        "crates/machine",
+        "crates/model",
+        "crates/report",
+        "crates/stats",
+        "crates/store",
+        "xtask",
+    ];
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let read =
+            |(name, text): &(&str, &str)| source(format!("crates/x/src/{name}"), text).unwrap();
+        let sources: Vec<Source> = files.iter().map(read).collect();
+        let short = |path: &&str| path.trim_start_matches("crates/x/src/").to_string();
+        let line = |way: &Vec<&str>| way.iter().map(short).collect::<Vec<_>>().join(" ");
+        circles(&sources)["crates/x"].iter().map(line).collect()
+    }
+
+    #[test]
+    fn files_that_use_each_other_are_found() {
+        let root = ("lib.rs", "mod a; mod b; mod c; pub use b::B; use a::A;");
+        let b = ("b.rs", "pub struct B; fn f() { crate::c::g() }");
+        let c = ("c.rs", "fn g() { super::a::h() }");
+        assert_eq!(found(&[root, ("a.rs", "use crate::b::B;"), b, c]), ["a.rs b.rs c.rs"]);
+        assert_eq!(found(&[root, ("a.rs", "use crate::{B as Other};"), b, c]), ["a.rs b.rs c.rs"]);
+        assert_eq!(found(&[root, ("a.rs", "use std::b::B;"), b, c]), [""; 0]);
+        assert_eq!(found(&[root, ("a.rs", "#[cfg(test)] use crate::b;"), b, c]), [""; 0]);
+    }
+
+    #[test]
+    fn parent_and_child_may_know_each_other_but_not_by_way_of_others() {
+        let parent = ("a/mod.rs", "mod b; mod c; use b::B; use self::c::C;");
+        assert_eq!(
+            found(&[("lib.rs", "mod a;"), parent, ("a/b.rs", "use super::X;"), ("a/c.rs", "")]),
+            [""; 0]
+        );
+        let child = ("a/b.rs", "use crate::d::D;");
+        let d = ("d.rs", "use crate::a::X;");
+        assert_eq!(
+            found(&[("lib.rs", "mod a; mod d;"), parent, child, ("a/c.rs", ""), d]),
+            ["a/mod.rs a/b.rs d.rs"]
+        );
+    }
+
+    #[test]
+    fn crates_without_circles_stay_so() {
+        let sources = of_workspace().unwrap();
+        let circles = circles(sources);
+        for home in FREE {
+            assert_eq!(circles[home], Vec::<Vec<&str>>::new(), "{home}: files that use each other");
+        }
+    }
+}
