@@ -1,12 +1,9 @@
 //! Generated documents: whole pages, and the parts of docs/format.md between a mark
 //! `<!-- begin generated: NAME -->` and its end.
 
-use crate::model_source;
-use crate::shape;
+use crate::format;
 use crate::workspace;
-use drivescope_model::metrics::QUANTITIES;
-use drivescope_model::{Run, schema};
-use std::collections::BTreeMap;
+use drivescope_model::schema;
 
 /// The page with generated parts.
 pub const FORMAT_PAGE: &str = "docs/format.md";
@@ -59,7 +56,12 @@ fn difference(found: &str, wanted: &str) -> Option<String> {
 /// The generated documents: path and text.
 fn documents() -> Result<Vec<(&'static str, String)>, String> {
     let mut format_page = workspace::read(FORMAT_PAGE)?;
-    for (name, part) in [("quantities", quantities()), ("values", values()?)] {
+    let parts = [
+        ("fields", format::fields()),
+        ("values", format::values()),
+        ("quantities", format::quantities()),
+    ];
+    for (name, part) in parts {
         format_page = with_part(&format_page, name, &part)?;
     }
     Ok(vec![
@@ -80,35 +82,6 @@ fn with_part(page: &str, name: &str, part: &str) -> Result<String, String> {
         return Err(format!("{FORMAT_PAGE} has no marks around its part '{name}'"));
     };
     Ok(format!("{before}{}\n{part}\n{}{after}", mark("begin"), mark("end")))
-}
-
-/// The table of all quantities.
-fn quantities() -> String {
-    let mut out = "| quantity | unit | better | what it is |\n|---|---|---|---|\n".to_string();
-    for q in QUANTITIES {
-        let better = if q.smaller_is_better { "smaller" } else { "larger" };
-        out.push_str(&format!("| `{}` | {} | {better} | {} |\n", q.key, q.unit, q.about));
-    }
-    out
-}
-
-/// The table of the values of every enumeration in a run document, with the model's comments.
-fn values() -> Result<String, String> {
-    let (_, met) = shape::make::<Run>("")?;
-    let by_name: BTreeMap<&str, &[&str]> =
-        met.enumerations.values().map(|e| (e.name, e.values)).collect();
-    let mut out = "| type | value | meaning |\n|---|---|---|\n".to_string();
-    for (name, values) in by_name {
-        let comments = model_source::value_comments(name)?;
-        if comments.len() != values.len() {
-            let found = comments.len();
-            return Err(format!("{name} has {} values, {found} found in its source", values.len()));
-        }
-        for (value, comment) in values.iter().zip(comments) {
-            out.push_str(&format!("| {name} | `{value}` | {} |\n", comment.replace('|', "\\|")));
-        }
-    }
-    Ok(out)
 }
 
 #[cfg(test)]

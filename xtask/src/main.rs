@@ -6,20 +6,13 @@ mod compare;
 mod docs;
 mod edges;
 mod example;
+mod format;
 mod house;
-mod model_source;
-mod shape;
 mod source;
 mod type_names;
 mod unused;
 mod workspace;
 
-#[cfg(test)]
-mod format_page;
-#[cfg(test)]
-mod format_tests;
-#[cfg(test)]
-mod key_tests;
 #[cfg(test)]
 mod test_layout;
 #[cfg(test)]
@@ -30,8 +23,8 @@ mod writers;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask NAME
-  docs             write the generated documents: docs/findings.md, docs/verdicts.md and the
-                   generated tables of docs/format.md
+  docs             write the generated documents: docs/findings.md, docs/verdicts.md, docs/run.schema.json
+                   and the generated tables of docs/format.md
   docs --check     fail if one of them is out of date
   edges            fail if a crate uses another one that it must not use
   circles          fail if files of a crate use each other in a circle, but parent and child

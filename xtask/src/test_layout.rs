@@ -42,7 +42,6 @@ mod tests {
         "crates/sim",
         "crates/stats",
         "crates/store",
-        "xtask",
     ];
 
     #[test]

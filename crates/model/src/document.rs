@@ -20,9 +20,9 @@ pub const FORMAT: u32 = 1;
 pub struct Tool {
     /// `drivescope`.
     pub name: String,
-    /// Version.
+    /// Version of the program.
     pub version: String,
-    /// Build profile, `release` or `debug`.
+    /// `release` or `debug`. A debug build uses more processor time per request.
     pub build: String,
 }
 
@@ -40,24 +40,28 @@ pub enum TestStatus {
     Interrupted,
 }
 
-/// A number with its interval.
+/// A number with its 95 % interval.
+///
+/// From six rounds on, the interval lies between two of the rounds (order statistics, no assumption); with fewer,
+/// the rounds are taken as Gaussian and Student's t gives a wide one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
-    /// `test.cell.quantity_unit`.
+    /// `test.cell.quantity`.
     pub key: String,
-    /// Median of the rounds.
+    /// Median of the rounds; for an extreme (largest, slowest …), the most extreme of all rounds.
     pub value: f64,
-    /// Unit, as docs/format.md lists it.
+    /// Unit of every number in this object.
     pub unit: String,
-    /// Lower end of the 95 % interval; equals `value` with one round.
+    /// Lower end of the 95 % interval of the median, at least 0; for an extreme, the smallest round.
     pub low: f64,
-    /// Upper end.
+    /// Upper end; for an extreme, the largest round. With one round, both ends equal `value` and say nothing about the
+    /// spread.
     pub high: f64,
-    /// Every round, in order.
+    /// Every round, in order; one figure for a percentile that needs the requests of all rounds together.
     pub rounds: Vec<f64>,
     /// Whether the number can be the drive's.
     pub valid: bool,
-    /// Findings that made it invalid.
+    /// Ids of the findings that made it invalid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid_because: Vec<FindingId>,
 }
@@ -81,15 +85,15 @@ impl Metric {
 /// A curve: rate over time, rate over position, access time over distance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// `test.cell.quantity_unit` and, for rounds, `#1`.
+    /// `test.cell.quantity`, followed by `#1` for a single round.
     pub key: String,
-    /// Unit of `x`: `s`, `bytes`, `share`.
+    /// Unit of `x`: `s`, `bytes`, or `share` (0 to 1 of the target).
     pub x_unit: String,
     /// Unit of `y`.
     pub y_unit: String,
     /// Abscissae.
     pub x: Vec<f64>,
-    /// Ordinates.
+    /// Ordinates, one for each abscissa.
     pub y: Vec<f64>,
 }
 
@@ -98,11 +102,11 @@ pub struct Series {
 pub struct Distribution {
     /// `test.cell`.
     pub key: String,
-    /// `hdr-v2-deflate-base64`: readable by every HdrHistogram library.
+    /// `hdr-v2-deflate-base64`, which every HdrHistogram library reads.
     pub encoding: String,
     /// The histogram.
     pub data: String,
-    /// Number of values.
+    /// Number of requests in the histogram, all rounds together.
     pub count: u64,
 }
 
@@ -154,58 +158,60 @@ impl Limiter {
     }
 }
 
-/// One round of one phase, as it happened.
+/// One round of one cell, as it happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRecord {
-    /// `cell` and direction, as in metric keys.
+    /// Cell, as in metric keys but without the test.
     pub cell: String,
     /// From 1.
     pub round: u32,
-    /// Seconds after the start of the run.
+    /// When it began, counted from the start of the run.
     pub start_s: f64,
-    /// Measured seconds.
+    /// Measured time, without the share spent on requests still in flight at the end.
     pub elapsed_s: f64,
     /// Bytes of the target over which the requests were spread, where they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span_bytes: Option<u64>,
-    /// Requests completed.
+    /// Requests completed within the measured time.
     pub ops: u64,
-    /// Bytes moved.
+    /// Bytes moved by these requests.
     pub bytes: u64,
     /// Requests that failed.
     pub errors: u64,
-    /// Mean number of requests in flight.
+    /// Mean number of requests in flight (Little's law).
     pub depth_mean: f64,
-    /// Processor time of the busiest thread, percent of one core.
+    /// Processor time of the busiest thread, in percent of one core, ramp included; 0 on simulated drives.
     pub cpu_busiest_pct: f64,
-    /// Processor time of the whole program, user mode, percent of one core.
+    /// User-mode processor time of all load threads, in percent of one core, so it may exceed 100; split from kernel
+    /// time as `cpu_user_ns_per_io` is; 0 on simulated drives.
     pub cpu_user_pct: f64,
-    /// The same in the kernel.
+    /// The same for kernel mode.
     pub cpu_sys_pct: f64,
-    /// Longest time that a measuring thread stood ready to run without a core, percent of the round.
+    /// Longest time a measuring thread was ready to run but had no core (`schedstat`), in percent of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_wait_pct: Option<f64>,
-    /// Processor time of other programs and of interrupts, percent of all cores.
+    /// Processor time of other programs and of interrupts (`/proc/stat`), in percent of all cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_others_pct: Option<f64>,
-    /// What the hypervisor took of the processors, percent of all cores.
+    /// Processor time taken by the hypervisor (`steal` in `/proc/stat`), in percent of all cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_steal_pct: Option<f64>,
     /// Voluntary and involuntary context switches.
     pub context_switches: u64,
-    /// What the kernel counted as read from the device meanwhile.
+    /// Bytes read meanwhile from the topmost block device by any program, as the kernel counted them; the sum over all
+    /// devices where the file system itself spans several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_read_bytes: Option<u64>,
-    /// What the kernel counted as written to it.
+    /// The same for writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_written_bytes: Option<u64>,
-    /// Share of the time the kernel saw the device busy.
+    /// Share of the time the kernel saw that device busy; for several devices the sum of their shares, at most 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_busy_pct: Option<f64>,
-    /// Drive's temperature at the end.
+    /// Temperature of the drive at the end of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<f64>,
-    /// What held it back.
+    /// What held the round back.
     pub limiter: Limiter,
 }
 
@@ -214,23 +220,23 @@ pub struct PhaseRecord {
 pub struct TestResult {
     /// Which test.
     pub test: TestKind,
-    /// How it ended.
+    /// How it ended. A failed test keeps what it had measured.
     pub status: TestStatus,
-    /// Why it was skipped or failed, in words.
+    /// Why it was skipped or failed, or which parts did not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Where `--resume` can continue it, if it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<ResumePoint>,
-    /// Seconds it took.
+    /// How long it took, preparation included.
     pub elapsed_s: f64,
     /// The numbers.
     pub metrics: Vec<Metric>,
     /// The curves.
     pub series: Vec<Series>,
-    /// The distributions.
+    /// The latency distributions.
     pub distributions: Vec<Distribution>,
-    /// The rounds.
+    /// Every round, as it happened.
     pub phases: Vec<PhaseRecord>,
     /// What was noticed in this test.
     pub findings: Vec<Finding>,
@@ -270,41 +276,42 @@ impl TestResult {
 /// One rule of a verdict: what a use needs, and what the drive gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rule {
-    /// The metric.
+    /// Key of the metric.
     pub metric: String,
-    /// What it means in words: `random reads at depth 1`.
+    /// What the metric means, in words: `random reads at depth 1`.
     pub what: String,
     /// What the drive gave.
     pub value: f64,
     /// The least (or, for latencies, the most) for three, two and one points.
     pub thresholds: [f64; 3],
-    /// Whether smaller is better.
+    /// Whether smaller values are better, so that the thresholds are upper limits.
     pub smaller_is_better: bool,
     /// Unit of value and thresholds.
     pub unit: String,
-    /// 0–3.
+    /// Points, 0 to 3.
     pub points: u8,
 }
 
-/// What a drive suits.
+/// What a drive suits, by the rules of `docs/verdicts.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The use: `system drive`, `database`, …
+    /// The use: `system drive`, `database`, `virtual machines`, `media library`, `backup`.
     pub suits: String,
-    /// 0–3, the least of its rules; absent when too little is known.
+    /// Points, 0 to 3: the lowest of its rules; `null` when too little is known.
     pub points: Option<u8>,
-    /// One sentence: the deciding rule and what would change it.
+    /// The deciding rule, in one sentence.
     pub because: String,
-    /// All rules with evidence.
+    /// Every rule for which there is a metric.
     pub rules: Vec<Rule>,
 }
 
 /// One check made before a target was used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateCheck {
-    /// What was checked.
+    /// What was checked: `path`, `identity`, `access`. After raw writes also `looks`: the repeated checks for other
+    /// users of the device while tests could write.
     pub check: String,
-    /// Whether it passed.
+    /// Whether it passed; without that, a run does not begin. For `looks`: whether the last check found nobody.
     pub passed: bool,
     /// What was seen.
     pub evidence: String,
@@ -313,43 +320,45 @@ pub struct GateCheck {
 /// Everything a run leaves behind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// [`FORMAT`].
+    /// Version of this format.
     pub format: u32,
-    /// Twelve hexadecimal digits; any unique beginning names the run.
+    /// Twelve lower-case hexadecimal digits. On the command line, any unique beginning names the run.
     pub id: String,
-    /// The program.
+    /// The program that made the document.
     pub tool: Tool,
-    /// When it began, RFC 3339 with the time zone.
+    /// When the run began: RFC 3339 with the local offset, `2026-01-31T12:00:00+01:00`.
     pub started_at: String,
-    /// Seconds it took.
+    /// From the start of the first test to the end of the last, preparation included.
     pub elapsed_s: f64,
-    /// How it ended.
+    /// The worst status of its tests: `interrupted`, then `failed`, then `done`; `skipped` if none ran.
     pub status: TestStatus,
-    /// The user's label.
+    /// The name given with `--label`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What the drive cost.
+    /// What the drive cost, from `--price`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
     /// Whether the drive is a simulated one.
     pub simulated: bool,
     /// What was measured.
     pub target: TargetInfo,
-    /// The drive below it, when one is known.
+    /// The drive below the target; where several form one device (md, device mapper, bcache), that device. `null` where
+    /// none is known: a network, memory, a file system that itself spans several drives, an overlay whose layers are
+    /// hidden.
     pub drive: Option<Drive>,
     /// The machine.
     pub host: Host,
-    /// The tool's own cost.
+    /// What the program itself costs on this machine.
     pub calibration: Calibration,
-    /// Checks made before the target was used, and the looks at a claimed device meanwhile.
+    /// The checks made before the target was used, and the repeated checks of a claimed device.
     pub gate: Vec<GateCheck>,
-    /// What was to be run.
+    /// What was to be run, with every option and the seed.
     pub plan: Plan,
-    /// What was run.
+    /// What was run, in the order of the plan; fewer than planned after an interruption.
     pub tests: Vec<TestResult>,
-    /// Every finding of the run, those of its tests included.
+    /// Every finding, each id once: first those about the target, then those of the tests.
     pub findings: Vec<Finding>,
-    /// What the drive suits.
+    /// What the drive suits; empty until the run has ended.
     pub verdict: Vec<Verdict>,
 }
 

@@ -59,9 +59,9 @@ impl Zoned {
 pub struct Link {
     /// As people write it: `SATA 6.0 Gb/s`, `PCIe 3.0 x4`, `USB 5 Gb/s`.
     pub name: String,
-    /// The most payload the link can carry after line coding, in MB/s.
+    /// The most data the link can carry after line coding; no rate can exceed it (finding F003).
     pub payload_mb_s: f64,
-    /// The best both ends support, when it is more than the current one.
+    /// The best link that both ends support, if better than `name` (finding F024).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub possible: Option<String>,
 }
@@ -80,13 +80,13 @@ impl Link {
 pub struct Partition {
     /// Kernel name: `sda1`.
     pub name: String,
-    /// First byte on the drive.
+    /// First byte of the partition on the drive.
     pub start_bytes: u64,
-    /// Length.
+    /// Length of the partition.
     pub size_bytes: u64,
-    /// Start modulo the physical sector (0: aligned).
+    /// Start modulo the physical sector; 0 means aligned (finding F026).
     pub misaligned_bytes: u64,
-    /// File system or other content, when known.
+    /// File system or other content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// Where it is mounted.
@@ -104,19 +104,19 @@ impl Partition {
 /// Health as SMART tells it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
-    /// SMART overall verdict; absent when not told.
+    /// SMART's overall verdict.
     pub passed: Option<bool>,
     /// Hours powered on.
     pub power_on_hours: Option<u64>,
-    /// Flash wear in percent of the rated endurance.
+    /// Wear of the flash in percent of the rated endurance; may exceed 100.
     pub wear_pct: Option<u64>,
-    /// Reallocated or pending sectors, media errors.
+    /// Reallocated sectors, pending sectors, and media errors.
     pub bad_sectors: Option<u64>,
-    /// Why nothing more is known, if so.
+    /// Why nothing more is known.
     pub note: Option<String>,
 }
 
-/// A drive.
+/// A drive as the machine describes it; `drivescope list --json` prints this object for every drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drive {
     /// Kernel name: `sda`, `nvme0n1`.
@@ -131,15 +131,15 @@ pub struct Drive {
     pub serial: Option<String>,
     /// Firmware revision.
     pub firmware: Option<String>,
-    /// World-wide name, when reported.
+    /// World-wide name.
     pub wwn: Option<String>,
     /// Capacity.
     pub capacity_bytes: u64,
-    /// `sata`, `sas`, `nvme`, `usb`, `virtio`, `mmc`, `loop`, `memory`.
+    /// `sata`, `sas`, `nvme`, `usb`, `virtio`, `mmc`, `loop`, `memory`, or another of the kernel's names.
     pub transport: String,
-    /// The link, when known.
+    /// The link between host and drive.
     pub link: Option<Link>,
-    /// The kernel's hint; loop and virtual disks claim it wrongly.
+    /// Whether the kernel believes that it rotates; virtual and loop devices often claim so.
     pub rotational_hint: bool,
     /// Revolutions per minute, when the drive tells.
     pub rpm: Option<u32>,
@@ -148,25 +148,25 @@ pub struct Drive {
     pub zoned: Option<Zoned>,
     /// Smallest addressable unit.
     pub logical_sector_bytes: u32,
-    /// Reported physical sector.
+    /// Physical sector, as reported.
     pub physical_sector_bytes: u32,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
-    /// Active scheduler of the queue.
+    /// Active I/O scheduler of the queue.
     pub scheduler: Option<String>,
-    /// Whether the device is removable.
+    /// Whether the kernel calls it removable.
     pub removable: bool,
     /// Whether it refuses writes.
     pub read_only: bool,
-    /// Drive's temperature.
+    /// Temperature before the run.
     pub temperature_c: Option<f64>,
-    /// Health.
+    /// Health, as reported by SMART.
     pub health: Health,
-    /// Partitions in order of their start.
+    /// Partitions, in the order of their start.
     pub partitions: Vec<Partition>,
-    /// Content of the whole device when it has no partitions.
+    /// File system or other content of the whole device, if it has no partitions.
     pub content: Option<String>,
-    /// Mount points of the whole device.
+    /// Where the whole device is mounted.
     pub mounts: Vec<String>,
     /// The file behind a loop device, the devices below a composite one.
     pub backing: Vec<String>,

@@ -278,25 +278,25 @@ impl<'de> Deserialize<'de> for FindingId {
     }
 }
 
-/// Something noticed in a run.
+/// Something noticed in a run. `docs/findings.md` lists everything that can be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// Which.
+    /// Stable id.
     pub id: FindingId,
-    /// Short name of the id.
+    /// Stable short name.
     pub name: String,
-    /// Weight.
+    /// How much it weighs.
     pub severity: Severity,
-    /// What was seen, with numbers; the gravest observation if there were several.
+    /// What was seen, with numbers; the most serious of several observations.
     pub evidence: String,
     /// What is behind it.
     pub cause: String,
     /// What the user can do.
     pub remedy: String,
-    /// Keys, or beginnings of keys, of the metrics it concerns; empty: all of the run.
+    /// Keys, or beginnings of keys (whole parts), of the metrics it concerns; absent if it concerns the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
-    /// Every observation in the order they were made, that of `evidence` among them; empty: only that one.
+    /// Every observation, in order, including that of `evidence`; absent if there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<String>,
     /// How grave the observation of `evidence` is among those of the same finding: a share, a ratio, a time.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The host.
+/// The machine.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Host name.
@@ -18,9 +18,9 @@ pub struct Host {
     pub cpus: u32,
     /// Frequency governor of the first processor.
     pub governor: Option<String>,
-    /// Whether the machine runs on battery.
+    /// Whether the machine runs on battery; `null` if no power supply says so.
     pub on_battery: Option<bool>,
-    /// Memory in all.
+    /// Total memory, the most the page cache can hold.
     pub memory_bytes: u64,
     /// Hypervisor or container, when one is seen.
     pub virtualization: Option<String>,
@@ -28,17 +28,18 @@ pub struct Host {
     pub clock_source: Option<String>,
 }
 
-/// The tool's own cost on this host, measured at the start of the run.
+/// What the program itself costs on this machine, measured at the start of every run on a target that answers at
+/// once.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
-    /// The whole measuring loop per I/O on a target that answers at once, in ns.
+    /// Processor time of the whole measuring loop per request, on a target that answers at once.
     pub loop_ns_per_io: f64,
-    /// Requests per second of one thread on that target: no measured rate can exceed it.
+    /// Requests per second of one thread on that target; no measured rate can exceed it.
     pub loop_iops_max: f64,
-    /// One reading of the clock, in ns.
+    /// Time to read the clock once.
     pub clock_ns: f64,
-    /// Fresh test data per second and core, in MB/s.
+    /// Fresh test data that one core generates.
     pub generator_mb_s: f64,
-    /// Copying memory to memory on one core, in MB/s.
+    /// Memory-to-memory copy rate of one core.
     pub memory_copy_mb_s: f64,
 }

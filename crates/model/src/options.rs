@@ -74,26 +74,29 @@ impl fmt::Display for TestKind {
     }
 }
 
-/// A named list of tests with their options; one TOML file.
+/// A named list of tests with their options.
+///
+/// Suite files (TOML) have the same fields, where sizes and times may also be texts: `"1GiB"`, `"500ms"`.
+/// `--set TEST.OPTION=VALUE` sets one of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// Name on the command line.
+    /// Name of the suite.
     pub name: String,
-    /// One line for `drivescope suites`.
+    /// One-line description.
     pub summary: String,
     /// Which tests, in which order.
     pub tests: Vec<TestKind>,
-    /// Repetitions of each phase; a headline figure needs three or more.
+    /// Repetitions of each phase; a headline figure needs three.
     #[serde(default = "default_rounds")]
     pub rounds: u32,
     /// Pause before each phase, so that caches and heat settle.
     #[serde(default)]
     pub pause: Secs,
-    /// Size of the test file in a directory; made smaller where it does not fit, unless asked for.
+    /// Requested size of the test file in a directory; `plan.own_bytes` is the size it got.
     #[serde(default = "default_size")]
     pub size: Bytes,
-    /// On a file or device: how much of it is used, from its start; 0 is all of it.
+    /// How much of a file or device is used, from its start; 0 means all of it.
     #[serde(default)]
     pub span: Bytes,
     /// Options of `transfer`.

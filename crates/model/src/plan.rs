@@ -39,11 +39,12 @@ impl WriteLevel {
 /// What a test is expected to cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// Seconds, with the drive assumed for its kind.
+    /// Expected duration on a typical drive of its kind.
     pub seconds: f64,
-    /// Bytes read from the target, at most by order of magnitude.
+    /// Bytes expected to be read, as an order of magnitude.
     pub read_bytes: u64,
-    /// Bytes written to the target, at most.
+    /// Most bytes written to files or the device. Rounds of `transfer` and `tiny-writes` end with their share of it.
+    /// What a file system adds by itself, such as its journal, is not counted.
     pub written_bytes: u64,
 }
 
@@ -59,16 +60,16 @@ impl std::ops::Add for Cost {
     }
 }
 
-/// What a test at [`WriteLevel::Restore`] overwrites and puts back.
+/// What a test at the level `restore` overwrites and puts back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Restores {
-    /// Where the area that is written begins.
+    /// Where the overwritten area begins; the figures of writing cells apply to it.
     pub from_bytes: u64,
-    /// How long it is.
+    /// Length of that area.
     pub area_bytes: u64,
-    /// Folder of the journal that holds its originals meanwhile.
+    /// Folder of the journal that held the original contents.
     pub journal: String,
-    /// Space that the journal takes there.
+    /// Space the journal took there.
     pub journal_bytes: u64,
 }
 
@@ -79,18 +80,18 @@ pub struct PlannedTest {
     pub test: TestKind,
     /// What it may write.
     pub writes: WriteLevel,
-    /// What it overwrites and puts back, where it does.
+    /// What it overwrites and puts back, at the level `restore`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restores: Option<Restores>,
-    /// What it is expected to cost; zero when skipped.
+    /// What it was expected to cost; zero when skipped.
     pub cost: Cost,
     /// Why the cost is an upper bound, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<String>,
-    /// Why it will not run, if so.
+    /// Why it does not run here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip: Option<String>,
-    /// Parts of it that will not run, each with its reason.
+    /// Parts of it that do not run here, each with its reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<String>,
 }
@@ -121,18 +122,18 @@ impl Engine {
 /// A suite applied to one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// The suite with every option as it will be used.
+    /// The suite with every option as it was used, overrides included.
     pub suite: Suite,
-    /// Seed of all random choices: offsets, orders, data.
+    /// Seed of all random choices: offsets, orders, data. The same plan repeats the same requests.
     pub seed: u64,
-    /// Engine, after the probe.
+    /// What moved the data, chosen by a probe (`tiny-writes` always uses threads).
     pub engine: Engine,
     /// The tests in order.
     pub tests: Vec<PlannedTest>,
-    /// Where the target's own files will live, if any are made.
+    /// Where the program's own files were made; `…` stands for a process id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_folder: Option<String>,
-    /// Largest space the own files take.
+    /// Most space these files took; 0 if none were made.
     pub own_bytes: Bytes,
 }
 

@@ -20,17 +20,17 @@ pub enum TargetKind {
 /// A file system below a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSystem {
-    /// Kernel's name of the type: `ext4`, `xfs`, `btrfs`, `tmpfs`, `fuse.sshfs`.
+    /// Type, as the kernel names it: `ext4`, `btrfs`, `nfs4`, `fuse.sshfs`.
     pub kind: String,
     /// What is mounted: `/dev/sda1`, `tmpfs`, `server:/export`.
     pub source: String,
     /// Where it is mounted.
     pub mount_point: String,
-    /// Mount and super-block options, joined with commas.
+    /// Mount options and those of the superblock, joined by commas.
     pub options: String,
     /// Size of the file system.
     pub size_bytes: u64,
-    /// Space available to this user.
+    /// Space available to this user before the run.
     pub available_bytes: u64,
     /// Whether it is mounted read-only.
     pub read_only: bool,
@@ -58,22 +58,22 @@ pub enum IoMode {
 /// A target as it was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetInfo {
-    /// The path as given, made absolute.
+    /// The path as given, made absolute, with links resolved.
     pub path: String,
-    /// Directory, file, block device or simulated.
+    /// What it is; this decides what may be written.
     pub kind: TargetKind,
-    /// Size of the file or device; of the file system for a directory.
+    /// Size of the file or device; for a directory, of the whole file system.
     pub size_bytes: u64,
-    /// File system that holds a directory or file.
+    /// The file system that holds the directory or file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
-    /// The block devices below, from the top: `dm-0`, `md0`, `sda1`, `sda`.
+    /// Kernel names of the block devices below, from the top: `dm-0`, `sda1`, `sda`; empty for networks and memory.
     pub stack: Vec<String>,
-    /// Whether the running system lives on the same drive.
+    /// Whether the running system is on the same drive (finding F015).
     pub system_disk: bool,
-    /// Effective mode of the data path.
+    /// How data actually moved, proved by a transfer; absent if no test opened the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_mode: Option<IoMode>,
-    /// Alignment that direct I/O needs, in bytes.
+    /// Offsets and lengths of direct I/O are multiples of this; 0 if no test opened the target.
     pub io_align_bytes: u32,
 }

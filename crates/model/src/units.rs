@@ -265,10 +265,9 @@ impl de::Visitor<'_> for SecsVisitor {
 /// What the drive cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
-    /// Amount in whole units of the currency.
+    /// Amount, in whole units of the currency.
     pub amount: f64,
-    /// Three capital letters, as ISO 4217 has them. Which of them it has changes with the years and is not
-    /// checked: an unknown currency is compared with itself only.
+    /// ISO 4217 code, three capital letters. It is not checked: an unknown currency is compared only with itself.
     pub currency: String,
 }
 

@@ -1,6 +1,6 @@
 //! What each use requires of a drive: the thresholds behind every verdict, as data.
 //!
-//! `docs/verdicts.md` is generated from this table.
+//! [`crate::markdown::rules_markdown`] prints this table for the documentation.
 
 use crate::criteria::Criterion;
 

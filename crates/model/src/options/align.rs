@@ -19,7 +19,7 @@ pub enum AlignMethod {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AlignOptions {
-    /// Which way.
+    /// How the physical sector is found.
     pub method: AlignMethod,
     /// Longest time that the writes of `fast` take; it stops earlier once the answer is clear.
     pub time: Secs,

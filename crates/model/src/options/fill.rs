@@ -20,12 +20,13 @@ pub enum FillMode {
 pub struct FillOptions {
     /// How much is written.
     pub mode: FillMode,
-    /// Places of `sampled`, evenly spread; fewer where their share would be too small for one request.
+    /// Most places of `sampled`; on drives without rotation never more than 32, and fewer where their share would be
+    /// too small for one request.
     pub places: u32,
     /// Most that the places of `sampled` write, in percent of the target, lead-ins included.
     pub share_pct: f64,
-    /// Longest burst of `sampled`, which looks for the end of a fast cache; 0 is none. `None` is a
-    /// quarter of the target on drives without rotation, and none on others.
+    /// Longest burst of `sampled`, which looks for the end of a fast cache; 0 means none. `null` means a quarter of the
+    /// target on drives without rotation, and none on others.
     pub burst: Option<Bytes>,
     /// Bytes per request.
     pub chunk: Bytes,

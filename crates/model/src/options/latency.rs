@@ -35,13 +35,13 @@ pub struct LatencyOptions {
     pub block: Bytes,
     /// Spans in percent of the target, each from its start.
     pub spans_pct: Vec<f64>,
-    /// How requests of the open loops arrive.
+    /// How the requests of open loops arrive.
     pub arrivals: Arrivals,
-    /// Rates of the open loops; empty: none are run.
+    /// Rates of the open loops: requests per second, or a share of the rate just measured. Empty means none are run.
     pub rates: Vec<Rate>,
-    /// Measured seconds of one round of one span or rate.
+    /// Measured time of one round of one span or rate.
     pub time: Secs,
-    /// Seconds of load before the measured time, not counted.
+    /// Load before the measured time, not counted.
     pub ramp: Secs,
 }
 

@@ -43,7 +43,7 @@ pub struct SurfaceOptions {
     pub sample: Bytes,
     /// Bytes per request within a sample; the chunk of `zcav`.
     pub chunk: Bytes,
-    /// Untimed bytes read just before a sample (`sampled` only).
+    /// Bytes read just before a sample, not timed (`sampled` only).
     pub lead_in: Bytes,
     /// Random accesses for the access-time scatter.
     pub accesses: u32,
@@ -53,8 +53,8 @@ pub struct SurfaceOptions {
     pub write: SurfaceWrite,
     /// Number of positions that are written (`sampled` only; the others write where they read).
     pub write_samples: u32,
-    /// Bytes written at each of them: many, because their time includes the turn of a disk before them and
-    /// the flush behind. Together at most a hundredth of the target, if that is more than `sample` each.
+    /// Bytes written at each of them: many, because their time includes a turn of the disk and the flush. If that is
+    /// more than `sample` each, together at most a hundredth of the target.
     pub write_sample: Bytes,
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TinyWritesOptions {
-    /// How much of the test file is written into; seed 001 used 512 MB.
+    /// How much of the test file is written into.
     pub size: Bytes,
     /// Bytes of one small random write.
     pub write: Bytes,
@@ -16,7 +16,7 @@ pub struct TinyWritesOptions {
     pub stream_block: Bytes,
     /// Most small writes of one round, so that flushing them stays bounded.
     pub writes: u32,
-    /// Measured seconds of one round of one pattern.
+    /// Measured time of one round of one pattern.
     pub time: Secs,
 }
 

@@ -44,19 +44,19 @@ impl Preset {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TransferOptions {
-    /// Shapes by name of a preset; `shapes` adds to it.
+    /// A named list of shapes, to which `shapes` adds.
     pub preset: Option<Preset>,
     /// Shapes such as `rnd4k_q32t1`.
     pub shapes: Vec<Shape>,
-    /// Which directions each shape runs in: `read`, `write`, `mix70`.
+    /// Directions of each shape: `read`, `write`, `mix70` (70 % reads).
     pub mixes: Vec<Mix>,
     /// Exactly these cells, such as `rnd4k_q1t1.read`, instead of every shape in every direction.
     pub cells: Vec<Cell>,
-    /// Measured seconds of one round of one cell.
+    /// Measured time of one round of one cell.
     pub time: Secs,
-    /// Seconds of load before the measured time, not counted.
+    /// Load before the measured time, not counted.
     pub ramp: Secs,
-    /// On a block device whose contents are put back: how much of it the writing cells use, in the middle.
+    /// How much of a block device, in its middle, the writing cells use at the level `restore`.
     pub area: Bytes,
 }
 

@@ -30,7 +30,7 @@ pub enum VerifyPhase {
 pub struct VerifyOptions {
     /// Few blocks or all.
     pub mode: VerifyMode,
-    /// Largest cache of a fake drive that is seen through. `quick` writes twice as much, `full` so much again.
+    /// Largest cache of a fake drive that is seen through; `quick` writes twice as much, `full` as much again.
     pub cache: Bytes,
     /// First phase of `full`.
     pub phase: VerifyPhase,

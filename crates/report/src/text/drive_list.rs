@@ -1,7 +1,8 @@
 //! `list`: every drive as a block of a few lines.
 
 use crate::terminal::{
-    Column, Paragraph, Role, Style, TextCell, TextTable, WIDTH, clean, sections, shorten, width,
+    Column, DOT, Paragraph, Role, Style, TextCell, TextTable, WIDTH, clean, sections, shorten,
+    width,
 };
 use drivescope_model::Bytes;
 use drivescope_model::drive::{Drive, DriveKind};
@@ -35,29 +36,29 @@ fn first_line(drive: &Drive, style: Style) -> String {
     let model = drive.model.as_deref().map(|model| clean(model.trim()).into_owned());
     if let Some(model) = model.filter(|model| !model.is_empty()) {
         let model = shorten(&model, WIDTH - width(&name) - 2).into_owned();
-        paragraph = paragraph.item(Role::Plain, &model);
+        paragraph = paragraph.item(Role::Plain, &model, DOT);
     }
-    paragraph = paragraph.item(Role::Plain, kind(drive));
+    paragraph = paragraph.item(Role::Plain, &kind(drive), DOT);
     if drive.capacity_bytes > 0 {
-        paragraph = paragraph.item(Role::Plain, Bytes(drive.capacity_bytes).to_string());
+        paragraph = paragraph.item(Role::Plain, &Bytes(drive.capacity_bytes).to_string(), DOT);
     } else {
-        paragraph = paragraph.item(Role::Dim, "no medium");
+        paragraph = paragraph.item(Role::Dim, "no medium", DOT);
     }
     if let Some(link) = link_name(drive) {
-        paragraph = paragraph.item(Role::Plain, &link);
+        paragraph = paragraph.item(Role::Plain, &link, DOT);
     }
     if let Some(possible) = drive.link.as_ref().and_then(|link| link.possible.as_deref()) {
-        paragraph = paragraph.item(Role::Warn, format!("both ends support {possible}"));
+        paragraph = paragraph.item(Role::Warn, &format!("both ends support {possible}"), DOT);
     }
     paragraph.lines(INDENT, style)
 }
 
 fn fact_line(facts: &[String], style: Style) -> String {
-    let mut paragraph = Paragraph::new().lead(Role::Plain, " ".repeat(INDENT));
+    let mut paragraph = Paragraph::new().lead(Role::Plain, &" ".repeat(INDENT));
     for fact in facts {
-        paragraph = paragraph.item(Role::Dim, fact);
+        paragraph = paragraph.item(Role::Dim, fact, DOT);
     }
-    paragraph.lines_if_words(INDENT, style)
+    if paragraph.has_words() { paragraph.lines(INDENT, style) } else { String::new() }
 }
 
 fn identity(drive: &Drive) -> Vec<String> {
@@ -107,30 +108,31 @@ fn layout(drive: &Drive) -> Vec<String> {
 
 fn health(drive: &Drive, style: Style) -> String {
     let health = &drive.health;
-    let mut paragraph = Paragraph::new().lead(Role::Plain, " ".repeat(INDENT));
+    let mut paragraph = Paragraph::new().lead(Role::Plain, &" ".repeat(INDENT));
     match health.passed {
-        Some(true) => paragraph = paragraph.item(Role::Good, "SMART passed"),
-        Some(false) => paragraph = paragraph.item(Role::Bad, "SMART FAILED"),
+        Some(true) => paragraph = paragraph.item(Role::Good, "SMART passed", DOT),
+        Some(false) => paragraph = paragraph.item(Role::Bad, "SMART FAILED", DOT),
         None => {}
     }
     match health.bad_sectors {
         Some(0) | None => {}
-        Some(n) => paragraph = paragraph.item(Role::Bad, format!("{} bad sectors", whole(n))),
+        Some(n) => paragraph = paragraph.item(Role::Bad, &format!("{} bad sectors", whole(n)), DOT),
     }
     if let Some(celsius) = drive.temperature_c {
-        paragraph = paragraph.item(Role::Dim, format!("{} °C", one_decimal(celsius)));
+        paragraph = paragraph.item(Role::Dim, &format!("{} °C", one_decimal(celsius)), DOT);
     }
     if let Some(hours) = health.power_on_hours {
-        paragraph = paragraph.item(Role::Dim, format!("{} power-on hours", whole(hours)));
+        paragraph = paragraph.item(Role::Dim, &format!("{} power-on hours", whole(hours)), DOT);
     }
     if let Some(wear) = health.wear_pct {
         let role = if wear >= 100 { Role::Warn } else { Role::Dim };
-        paragraph = paragraph.item(role, format!("{} % of rated endurance used", whole(wear)));
+        paragraph =
+            paragraph.item(role, &format!("{} % of rated endurance used", whole(wear)), DOT);
     }
     if let Some(note) = &health.note {
         paragraph = paragraph.text(Role::Dim, note);
     }
-    paragraph.lines_if_words(INDENT, style)
+    if paragraph.has_words() { paragraph.lines(INDENT, style) } else { String::new() }
 }
 
 /// Partitions with their alignment, or what the whole device holds.

@@ -6,29 +6,32 @@
 //! next), [`read_cache`] (with [`recency`]) and [`write_cache`] (what is in the buffer), [`smr`] (shingled
 //! recording), [`faults`]. [`params`] holds the physical parameters as a model file gives them. The drive
 //! itself takes requests in `disk`, decides what to do next in `schedule`, and does it in `reading`, `writing` and
-//! `shingled`; `truth` tells tests what is so.
+//! `shingled`; `streaming` computes long sequential passes at once, for which `moving` moves
+//! the drive on; `truth` tells tests what is so.
 
 mod bounds;
 mod disk;
-mod faults;
-mod layout;
-mod mechanism;
+pub mod faults;
+pub mod layout;
+pub mod mechanism;
+mod moving;
 pub mod params;
-mod queue;
-mod read_cache;
+pub mod queue;
+pub mod read_cache;
 mod reading;
-mod recency;
-mod rotation;
+pub mod recency;
+pub mod rotation;
 mod schedule;
-mod seek;
+pub mod seek;
 mod seek_check;
 mod shingled;
-mod smr;
+pub mod smr;
+mod streaming;
 mod truth;
 mod validate;
-mod write_cache;
+pub mod write_cache;
 mod writing;
-mod zones;
+pub mod zones;
 
 pub use disk::HardDisk;
 pub use faults::{FailingRegion, Faults, SlowRegion};

@@ -22,6 +22,7 @@ mod port;
 mod read;
 mod read_ahead;
 mod slc_cache;
+mod stream;
 mod tags;
 mod thermal;
 mod write;

@@ -1,8 +1,7 @@
 //! Holds the tables of keys in docs/format.md against real runs: every metric, curve and
 //! distribution of the examples is described, and nothing is described that no run has.
 
-use crate::format_page;
-use crate::format_tests::EXAMPLES;
+use super::{EXAMPLES, page};
 use crate::workspace;
 use drivescope_model::metrics::{PERCENTILES, QUANTITIES};
 use drivescope_model::{Run, TestResult};
@@ -10,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The quantities of each pattern of cells, in the order of the page.
 fn cells() -> Vec<(String, BTreeSet<String>)> {
-    let page = format_page::text();
-    let (_, rest) = page.split_once("**Common** quantities").unwrap();
+    let text = page::text();
+    let (_, rest) = text.split_once("**Common** quantities").unwrap();
     let (list, _) = rest.split_once("\n\n").unwrap();
     let common: Vec<String> = list.split('`').skip(1).step_by(2).map(str::to_string).collect();
     let mut cells = Vec::new();
-    for row in format_page::tables(&page, "cell").into_iter().flat_map(|table| table.rows) {
+    for row in page::tables(&text, "cell").into_iter().flat_map(|table| table.rows) {
         let words = row[1].split(", ").flat_map(|word| match word {
             "common" => common.clone(),
             word => vec![word.to_string()],
@@ -89,10 +88,8 @@ fn the_cells_use_every_quantity_and_no_other() {
 #[test]
 fn curves_distributions_and_phases_are_those_of_the_page() {
     let described = cells();
-    let curves: Vec<Vec<String>> = format_page::tables(&format_page::text(), "series")
-        .into_iter()
-        .flat_map(|table| table.rows)
-        .collect();
+    let curves: Vec<Vec<String>> =
+        page::tables(&page::text(), "series").into_iter().flat_map(|table| table.rows).collect();
     let mut used = BTreeSet::new();
     for test in tests() {
         for series in &test.series {
