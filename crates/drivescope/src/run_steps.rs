@@ -21,7 +21,7 @@ use crate::signals::RunSignals;
 use crate::store_access::store_words;
 use drivescope_bench::error::BenchError;
 use drivescope_model::units::Price;
-use drivescope_store::{Location, Store};
+use drivescope_store::{Store, StoreLocation};
 use measure::{RunOptions, measure};
 use planned_run::PlannedRun;
 use prompt::Terminal;
@@ -50,7 +50,7 @@ pub fn carry_out(
     }
     if let Some(permission) = &permission {
         signals.begin(STOPPING);
-        let store = Location::parse(store).ok().filter(|_| !no_save);
+        let store = StoreLocation::parse(store).ok().filter(|_| !no_save);
         let own = claim::own_places(store.map(|store| store.path().to_path_buf()));
         let terminal = if quiet || json { None } else { Terminal::find(&signals.stop) };
         before_images::check(&runs)?;
@@ -76,7 +76,7 @@ fn open_store(
     if !is_claimed {
         signals.begin("");
     }
-    let opened = Location::parse(store).and_then(|location| Store::open(&location));
+    let opened = StoreLocation::parse(store).and_then(|location| Store::open(&location));
     let opened = opened.map_err(|error| {
         let failure = Failure::from(error);
         Failure { message: format!("{}, or run with --no-save", failure.message), ..failure }

@@ -3,11 +3,11 @@
 use crate::exit::Failure;
 use crate::shell_quote::quoted;
 use drivescope_model::document::Run;
-use drivescope_store::{Location, Store, StoreError};
+use drivescope_store::{Store, StoreError, StoreLocation};
 
 /// The store named by `--store`, without making one.
 pub fn open_existing(store: Option<&str>) -> Result<Store, Failure> {
-    Ok(Store::open_existing(&Location::parse(store)?)?)
+    Ok(Store::open_existing(&StoreLocation::parse(store)?)?)
 }
 
 /// What the next command must be told to find the store that this one used: nothing where it is the default. The

@@ -181,61 +181,7 @@ fn some_of(candidates: &[String], count: u64) -> String {
     }
 }
 
-/// What kind of failure an error is, for exit codes and for callers that can go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// The command line names no store that this program can use.
-    Usage,
-    /// There is no such run, or no store.
-    NotFound,
-    /// The beginning of an id fits several runs.
-    Ambiguous,
-    /// Another process holds the store; trying later may help.
-    Locked,
-    /// The file is damaged, not a database, or not a drivescope store.
-    Corrupt,
-    /// A newer program made the store.
-    Newer,
-    /// The user may not read or write the file.
-    Denied,
-    /// The file system is read-only.
-    ReadOnly,
-    /// The file system is full.
-    Full,
-    /// The system reports another error.
-    Io,
-    /// Another run has the same id.
-    Differs,
-    /// A run document is broken, too new, or holds what a document cannot.
-    Document,
-}
-
 impl StoreError {
-    /// What kind of failure this is.
-    pub const fn kind(&self) -> ErrorKind {
-        match self {
-            Self::NoHome
-            | Self::EmptyLocation
-            | Self::NoPostgres
-            | Self::UnknownScheme { .. }
-            | Self::NotAFile { .. }
-            | Self::NotAnId { .. } => ErrorKind::Usage,
-            Self::Missing { .. } | Self::NoRuns { .. } | Self::NoSuchRun { .. } => {
-                ErrorKind::NotFound
-            }
-            Self::Ambiguous { .. } => ErrorKind::Ambiguous,
-            Self::Locked { .. } => ErrorKind::Locked,
-            Self::Corrupt { .. } | Self::Foreign { .. } => ErrorKind::Corrupt,
-            Self::NewerSchema { .. } => ErrorKind::Newer,
-            Self::Denied { .. } => ErrorKind::Denied,
-            Self::ReadOnly { .. } => ErrorKind::ReadOnly,
-            Self::Full { .. } => ErrorKind::Full,
-            Self::Io { .. } => ErrorKind::Io,
-            Self::Differs { .. } => ErrorKind::Differs,
-            Self::Document(_) => ErrorKind::Document,
-        }
-    }
-
     /// What an error of the file system means for the store.
     pub(crate) fn from_io(error: &io::Error, path: &Path) -> Self {
         let path = path.to_path_buf();
@@ -297,45 +243,46 @@ impl StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::variant;
     use rusqlite::ffi;
 
-    fn kind_of(code: i32) -> ErrorKind {
+    fn of_sqlite(code: i32) -> String {
         let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-        StoreError::from_sqlite(&error, Path::new("runs.db"), Duration::from_secs(5)).kind()
+        variant(&StoreError::from_sqlite(&error, Path::new("runs.db"), Duration::from_secs(5)))
     }
 
     #[test]
     fn sqlite_codes_become_causes() {
-        for (code, kind) in [
-            (ffi::SQLITE_BUSY, ErrorKind::Locked),
-            (ffi::SQLITE_BUSY_SNAPSHOT, ErrorKind::Locked),
-            (ffi::SQLITE_BUSY_RECOVERY, ErrorKind::Locked),
-            (ffi::SQLITE_LOCKED, ErrorKind::Locked),
-            (ffi::SQLITE_PROTOCOL, ErrorKind::Locked),
-            (ffi::SQLITE_NOTADB, ErrorKind::Corrupt),
-            (ffi::SQLITE_CORRUPT, ErrorKind::Corrupt),
-            (ffi::SQLITE_CORRUPT_INDEX, ErrorKind::Corrupt),
-            (ffi::SQLITE_IOERR_SHORT_READ, ErrorKind::Corrupt),
-            (ffi::SQLITE_ERROR, ErrorKind::Corrupt),
-            (ffi::SQLITE_FULL, ErrorKind::Full),
-            (ffi::SQLITE_IOERR_FSYNC, ErrorKind::Io),
-            (ffi::SQLITE_NOMEM, ErrorKind::Io),
+        for (code, cause) in [
+            (ffi::SQLITE_BUSY, "Locked"),
+            (ffi::SQLITE_BUSY_SNAPSHOT, "Locked"),
+            (ffi::SQLITE_BUSY_RECOVERY, "Locked"),
+            (ffi::SQLITE_LOCKED, "Locked"),
+            (ffi::SQLITE_PROTOCOL, "Locked"),
+            (ffi::SQLITE_NOTADB, "Corrupt"),
+            (ffi::SQLITE_CORRUPT, "Corrupt"),
+            (ffi::SQLITE_CORRUPT_INDEX, "Corrupt"),
+            (ffi::SQLITE_IOERR_SHORT_READ, "Corrupt"),
+            (ffi::SQLITE_ERROR, "Corrupt"),
+            (ffi::SQLITE_FULL, "Full"),
+            (ffi::SQLITE_IOERR_FSYNC, "Io"),
+            (ffi::SQLITE_NOMEM, "Io"),
         ] {
-            assert_eq!(kind_of(code), kind, "{code}");
+            assert_eq!(of_sqlite(code), cause, "{code}");
         }
     }
 
     #[test]
     fn system_errors_become_causes() {
         for (kind, expected) in [
-            (io::ErrorKind::PermissionDenied, ErrorKind::Denied),
-            (io::ErrorKind::ReadOnlyFilesystem, ErrorKind::ReadOnly),
-            (io::ErrorKind::StorageFull, ErrorKind::Full),
-            (io::ErrorKind::QuotaExceeded, ErrorKind::Full),
-            (io::ErrorKind::NotADirectory, ErrorKind::Io),
+            (io::ErrorKind::PermissionDenied, "Denied"),
+            (io::ErrorKind::ReadOnlyFilesystem, "ReadOnly"),
+            (io::ErrorKind::StorageFull, "Full"),
+            (io::ErrorKind::QuotaExceeded, "Full"),
+            (io::ErrorKind::NotADirectory, "Io"),
         ] {
             let error = StoreError::from_io(&io::Error::from(kind), Path::new("/x"));
-            assert_eq!(error.kind(), expected, "{kind:?}");
+            assert_eq!(variant(&error), expected, "{kind:?}");
         }
     }
 

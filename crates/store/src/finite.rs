@@ -4,7 +4,7 @@
 //! The search is a serializer without output, so that it sees every field a document has, those
 //! added later too.
 
-use serde::ser::{self, Impossible, Serialize};
+use serde::ser::{self, Serialize};
 use std::fmt;
 
 /// Where the first number that is not finite stands: `tests[0].metrics[2].value` and `NaN`.
@@ -18,7 +18,7 @@ pub(crate) struct NotFinite {
 
 /// Fails if `value` holds a number that is not finite.
 pub(crate) fn check(value: &impl Serialize) -> Result<(), NotFinite> {
-    value.serialize(Search)
+    value.serialize(NumberSearch)
 }
 
 impl NotFinite {
@@ -43,49 +43,57 @@ impl ser::Error for NotFinite {
     }
 }
 
-type Found = Result<(), NotFinite>;
+type SearchResult = Result<(), NotFinite>;
 
-struct Search;
+struct NumberSearch;
 
-/// The elements of a sequence or map, counted.
-struct Elements(usize);
+/// The parts of what has parts: elements, which are counted, or fields.
+struct Parts {
+    elements: usize,
+}
 
-impl Elements {
-    fn next(&mut self, value: &(impl Serialize + ?Sized)) -> Found {
-        let index = self.0;
-        self.0 += 1;
-        value.serialize(Search).map_err(|found| found.below(&format!("[{index}]")))
+impl Parts {
+    fn none() -> Result<Self, NotFinite> {
+        Ok(Self { elements: 0 })
+    }
+
+    fn element(&mut self, value: &(impl Serialize + ?Sized)) -> SearchResult {
+        let index = self.elements;
+        self.elements += 1;
+        value.serialize(NumberSearch).map_err(|found| found.below(&format!("[{index}]")))
     }
 }
 
-/// The fields of a struct.
-struct Fields;
-
-impl Fields {
-    fn next(name: &str, value: &(impl Serialize + ?Sized)) -> Found {
-        value.serialize(Search).map_err(|found| found.below(name))
-    }
+fn field(name: &str, value: &(impl Serialize + ?Sized)) -> SearchResult {
+    value.serialize(NumberSearch).map_err(|found| found.below(name))
 }
 
 macro_rules! nothing_to_find {
     ($($method:ident($($argument:ty),*);)*) => {$(
-        fn $method(self, $(_: $argument),*) -> Found {
+        fn $method(self, $(_: $argument),*) -> SearchResult {
             Ok(())
         }
     )*};
 }
 
-impl ser::Serializer for Search {
+macro_rules! has_parts {
+    ($($method:ident($($argument:ty),*);)*) => {$(
+        fn $method(self, $(_: $argument),*) -> Result<Parts, NotFinite> {
+            Parts::none()
+        }
+    )*};
+}
+
+impl ser::Serializer for NumberSearch {
     type Ok = ();
     type Error = NotFinite;
-    type SerializeSeq = Elements;
-    type SerializeTuple = Elements;
-    type SerializeMap = Elements;
-    type SerializeStruct = Fields;
-    type SerializeStructVariant = Fields;
-    // The document has no tuple structs; a new one must be thought about here.
-    type SerializeTupleStruct = Impossible<(), NotFinite>;
-    type SerializeTupleVariant = Impossible<(), NotFinite>;
+    type SerializeSeq = Parts;
+    type SerializeTuple = Parts;
+    type SerializeTupleStruct = Parts;
+    type SerializeTupleVariant = Parts;
+    type SerializeMap = Parts;
+    type SerializeStruct = Parts;
+    type SerializeStructVariant = Parts;
 
     nothing_to_find! {
         serialize_bool(bool);
@@ -105,23 +113,33 @@ impl ser::Serializer for Search {
         serialize_unit_struct(&'static str);
         serialize_unit_variant(&'static str, u32, &'static str);
     }
-
-    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Found {
-        Ok(())
+    has_parts! {
+        serialize_seq(Option<usize>);
+        serialize_tuple(usize);
+        serialize_tuple_struct(&'static str, usize);
+        serialize_tuple_variant(&'static str, u32, &'static str, usize);
+        serialize_map(Option<usize>);
+        serialize_struct(&'static str, usize);
+        serialize_struct_variant(&'static str, u32, &'static str, usize);
     }
-    fn serialize_f32(self, value: f32) -> Found {
+
+    fn serialize_f32(self, value: f32) -> SearchResult {
         self.serialize_f64(f64::from(value))
     }
-    fn serialize_f64(self, value: f64) -> Found {
-        if value.is_finite() {
-            return Ok(());
+    fn serialize_f64(self, value: f64) -> SearchResult {
+        match value.is_finite() {
+            true => Ok(()),
+            false => Err(NotFinite { path: String::new(), value: value.to_string() }),
         }
-        Err(NotFinite { path: String::new(), value: value.to_string() })
     }
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Found {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> SearchResult {
         value.serialize(self)
     }
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Found {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> SearchResult {
         value.serialize(self)
     }
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -130,105 +148,53 @@ impl ser::Serializer for Search {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Found {
-        Fields::next(variant, value)
-    }
-    fn serialize_seq(self, _: Option<usize>) -> Result<Elements, NotFinite> {
-        Ok(Elements(0))
-    }
-    fn serialize_tuple(self, _: usize) -> Result<Elements, NotFinite> {
-        Ok(Elements(0))
-    }
-    fn serialize_map(self, _: Option<usize>) -> Result<Elements, NotFinite> {
-        Ok(Elements(0))
-    }
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields, NotFinite> {
-        Ok(Fields)
-    }
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Fields, NotFinite> {
-        Ok(Fields)
-    }
-    fn serialize_tuple_struct(
-        self,
-        name: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleStruct, NotFinite> {
-        Err(ser::Error::custom(format!("the tuple {name}, which documents do not have")))
-    }
-    fn serialize_tuple_variant(
-        self,
-        name: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, NotFinite> {
-        Err(ser::Error::custom(format!("the tuple {name}, which documents do not have")))
+    ) -> SearchResult {
+        field(variant, value)
     }
 }
 
-impl ser::SerializeSeq for Elements {
-    type Ok = ();
-    type Error = NotFinite;
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Found {
-        self.next(value)
-    }
-    fn end(self) -> Found {
-        Ok(())
-    }
+macro_rules! elements {
+    ($($kind:ident $method:ident $(with $before:ident)?;)*) => {$(
+        impl ser::$kind for Parts {
+            type Ok = ();
+            type Error = NotFinite;
+            $(fn $before<T: Serialize + ?Sized>(&mut self, _: &T) -> SearchResult {
+                Ok(())
+            })?
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> SearchResult {
+                self.element(value)
+            }
+            fn end(self) -> SearchResult {
+                Ok(())
+            }
+        }
+    )*};
 }
 
-impl ser::SerializeTuple for Elements {
-    type Ok = ();
-    type Error = NotFinite;
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Found {
-        self.next(value)
-    }
-    fn end(self) -> Found {
-        Ok(())
-    }
+elements! {
+    SerializeSeq serialize_element;
+    SerializeTuple serialize_element;
+    SerializeTupleStruct serialize_field;
+    SerializeTupleVariant serialize_field;
+    SerializeMap serialize_value with serialize_key;
 }
 
-impl ser::SerializeMap for Elements {
-    type Ok = ();
-    type Error = NotFinite;
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, _: &T) -> Found {
-        Ok(())
-    }
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Found {
-        self.next(value)
-    }
-    fn end(self) -> Found {
-        Ok(())
-    }
+macro_rules! fields {
+    ($($kind:ident)*) => {$(
+        impl ser::$kind for Parts {
+            type Ok = ();
+            type Error = NotFinite;
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> SearchResult {
+                field(name, value)
+            }
+            fn end(self) -> SearchResult {
+                Ok(())
+            }
+        }
+    )*};
 }
 
-impl ser::SerializeStruct for Fields {
-    type Ok = ();
-    type Error = NotFinite;
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Found {
-        Self::next(name, value)
-    }
-    fn end(self) -> Found {
-        Ok(())
-    }
-}
-
-impl ser::SerializeStructVariant for Fields {
-    type Ok = ();
-    type Error = NotFinite;
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Found {
-        Self::next(name, value)
-    }
-    fn end(self) -> Found {
-        Ok(())
-    }
-}
+fields! { SerializeStruct SerializeStructVariant }
 
 #[cfg(test)]
 mod tests {

@@ -26,7 +26,7 @@ mod summary;
 mod testing;
 
 pub use document::{FormatError, all_to_json, check, from_file, from_json, to_json};
-pub use error::{ErrorKind, StoreError};
-pub use location::Location;
+pub use error::StoreError;
+pub use location::StoreLocation;
 pub use store::{Added, Store};
 pub use summary::{Filter, RunSummary};

@@ -10,20 +10,20 @@ const DEFAULT_FILE: &str = "drivescope/runs.db";
 
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Location {
+pub enum StoreLocation {
     /// One file on this machine.
     Sqlite(PathBuf),
 }
 
-impl Location {
+impl StoreLocation {
     /// The store named by `--store`, or the user's own one when nothing is named.
     ///
     /// `None` is `$XDG_DATA_HOME/drivescope/runs.db`, or `~/.local/share/drivescope/runs.db`. A text
     /// is the path of a file, with or without `sqlite:` before it.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if there is no home directory, if the text is
-    /// empty, or if it names a kind of store that this build does not have.
+    /// There is no home directory, the text is empty, or it names a kind of store that this build
+    /// does not have.
     pub fn parse(text: Option<&str>) -> Result<Self, StoreError> {
         match text {
             Some(text) => Self::named(text),
@@ -71,7 +71,7 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
-impl fmt::Display for Location {
+impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path().display().fmt(f)
     }
@@ -80,10 +80,9 @@ impl fmt::Display for Location {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
 
     fn default_of(data_home: Option<&str>, home: Option<&str>) -> Option<String> {
-        let location = Location::default_of(data_home.map(Into::into), home.map(Into::into));
+        let location = StoreLocation::default_of(data_home.map(Into::into), home.map(Into::into));
         location.ok().map(|l| l.to_string())
     }
 
@@ -106,8 +105,8 @@ mod tests {
 
     #[test]
     fn without_a_home_the_error_names_the_way_out() {
-        let error = Location::default_of(None, None).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Usage);
+        let error = StoreLocation::default_of(None, None).unwrap_err();
+        assert!(matches!(error, StoreError::NoHome));
         assert!(error.to_string().contains("--store"), "{error}");
     }
 
@@ -122,8 +121,8 @@ mod tests {
             ("./odd://name.db", "./odd://name.db"),
             (":memory:", ":memory:"),
         ] {
-            let location = Location::parse(Some(text)).unwrap();
-            assert_eq!(location, Location::Sqlite(path.into()), "{text}");
+            let location = StoreLocation::parse(Some(text)).unwrap();
+            assert_eq!(location, StoreLocation::Sqlite(path.into()), "{text}");
         }
     }
 
@@ -137,8 +136,7 @@ mod tests {
             ("sqlite:", "empty"),
             ("sqlite://", "empty"),
         ] {
-            let error = Location::parse(Some(text)).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Usage, "{text}");
+            let error = StoreLocation::parse(Some(text)).unwrap_err();
             let message = error.to_string();
             assert!(message.contains(word) && message.contains("--store"), "{text}: {message}");
             assert!(!message.contains("secret"), "{message}");

@@ -72,9 +72,6 @@ pub(crate) const PUT_METRIC: &str = "INSERT INTO metrics (
 /// Removes the metrics of a run.
 pub(crate) const REMOVE_METRICS: &str = "DELETE FROM metrics WHERE run_id = $1";
 
-/// Removes a run; its metrics go with it.
-pub(crate) const REMOVE_RUN: &str = "DELETE FROM runs WHERE id = $1";
-
 /// The document of a run.
 pub(crate) const GET_DOCUMENT: &str = "SELECT document FROM runs WHERE id = $1";
 
@@ -126,7 +123,6 @@ mod tests {
         PUT_RUN,
         PUT_METRIC,
         REMOVE_METRICS,
-        REMOVE_RUN,
         GET_DOCUMENT,
         FIND,
         NEWEST,

@@ -264,6 +264,6 @@ mod tests {
         let connection = connect_unchanging(&path, Duration::ZERO).unwrap();
         let content = content_of(&connection, &path, Duration::ZERO).unwrap();
         assert!(matches!(content, Content::Tables));
-        assert!(connection.execute(sql::REMOVE_RUN, ["x"]).is_err(), "it must not be writable");
+        assert!(connection.execute(sql::REMOVE_METRICS, ["x"]).is_err(), "it must not be writable");
     }
 }

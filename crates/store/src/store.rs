@@ -1,8 +1,8 @@
-//! The store: keeping runs, finding them, removing them.
+//! The store: saving runs and finding them.
 
 use crate::document::{self, FormatError, ID_DIGITS};
 use crate::error::StoreError;
-use crate::location::Location;
+use crate::location::StoreLocation;
 use crate::sql;
 use crate::sqlite;
 use crate::summary::{Filter, RunSummary};
@@ -44,7 +44,7 @@ impl Store {
     ///
     /// # Errors
     /// Each with cause and remedy: see [`StoreError`].
-    pub fn open(location: &Location) -> Result<Self, StoreError> {
+    pub fn open(location: &StoreLocation) -> Result<Self, StoreError> {
         Self::open_with(location, PATIENCE)
     }
 
@@ -54,18 +54,21 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::open`].
-    pub fn open_existing(location: &Location) -> Result<Self, StoreError> {
+    pub fn open_existing(location: &StoreLocation) -> Result<Self, StoreError> {
         Self::open_existing_with(location, PATIENCE)
     }
 
-    pub(crate) fn open_with(location: &Location, patience: Duration) -> Result<Self, StoreError> {
+    pub(crate) fn open_with(
+        location: &StoreLocation,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
         let path = absolute(location)?;
         let connection = sqlite::create(&path, patience)?;
         Ok(Self { connection, path, patience, exists: true })
     }
 
     pub(crate) fn open_existing_with(
-        location: &Location,
+        location: &StoreLocation,
         patience: Duration,
     ) -> Result<Self, StoreError> {
         let path = absolute(location)?;
@@ -87,27 +90,15 @@ impl Store {
     /// [`StoreError::Document`] if the run holds what a document cannot (see
     /// [`check`](crate::check)); nothing is changed then, nor after any other error.
     pub fn save(&mut self, run: &Run) -> Result<(), StoreError> {
-        self.save_all(std::slice::from_ref(run))
-    }
-
-    /// Keeps several runs: all of them, or none after an error. Keeping the same runs twice is the
-    /// same as once.
-    ///
-    /// # Errors
-    /// As [`Store::save`].
-    pub fn save_all(&mut self, runs: &[Run]) -> Result<(), StoreError> {
         if !self.exists {
             return Err(StoreError::Missing { path: self.path.clone() });
         }
-        for run in runs {
-            document::check(run)?;
-        }
+        document::check(run)?;
+        let started_unix_us = document::started_unix_us(run)?;
         let (path, patience) = (&self.path, self.patience);
         let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
         let transaction = write_transaction(&mut self.connection).map_err(fail)?;
-        for run in runs {
-            put(&transaction, run, document::started_unix_us(run)?).map_err(fail)?;
-        }
+        put(&transaction, run, started_unix_us).map_err(fail)?;
         transaction.commit().map_err(fail)
     }
 
@@ -148,9 +139,8 @@ impl Store {
     /// The run whose id begins with `name`, or the newest one for `last`.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) and
-    /// [`ErrorKind::Ambiguous`](crate::ErrorKind::Ambiguous) if there is none or more than one;
-    /// [`StoreError::Document`] if this program cannot read the document.
+    /// There is no such run, or more than one; [`StoreError::Document`] if this program cannot read the
+    /// document.
     pub fn get(&self, name: &str) -> Result<Run, StoreError> {
         let id = self.id_of(name)?;
         let text = document_of(&self.connection, &id).map_err(|error| self.fail(&error))?;
@@ -177,20 +167,6 @@ impl Store {
             statement.query_map(values, summary)?.collect::<rusqlite::Result<Vec<_>>>()
         };
         read().map_err(|error| self.fail(&error))
-    }
-
-    /// Removes the run that `name` means (as in [`Store::get`]), and returns its id.
-    ///
-    /// # Errors
-    /// As [`Store::get`]; the document may be one that this program cannot read.
-    pub fn remove(&mut self, name: &str) -> Result<String, StoreError> {
-        let id = self.id_of(name)?;
-        let (path, patience) = (&self.path, self.patience);
-        let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
-        let transaction = write_transaction(&mut self.connection).map_err(fail)?;
-        transaction.execute(sql::REMOVE_RUN, [&id]).map_err(fail)?;
-        transaction.commit().map_err(fail)?;
-        Ok(id)
     }
 
     /// The whole id of the run that `name` means.
@@ -239,7 +215,7 @@ impl Store {
 
 /// The path from the root: SQLite gives names such as `:memory:` a meaning of their own, and errors
 /// should show the whole path.
-fn absolute(location: &Location) -> Result<PathBuf, StoreError> {
+fn absolute(location: &StoreLocation) -> Result<PathBuf, StoreError> {
     let path = location.path();
     std::path::absolute(path).map_err(|error| StoreError::from_io(&error, path))
 }

@@ -22,6 +22,12 @@ fn some(text: &str) -> Option<String> {
     Some(text.to_string())
 }
 
+/// The name of an error's variant.
+pub(crate) fn variant(error: &crate::StoreError) -> String {
+    let text = format!("{error:?}");
+    text.chars().take_while(|c| c.is_alphanumeric()).collect()
+}
+
 /// A run in which every field is filled: no absent option, no empty list.
 pub(crate) fn rich_run(id: &str) -> Run {
     Run {

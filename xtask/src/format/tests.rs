@@ -6,7 +6,7 @@ mod page;
 use super::{document, fields, objects, properties, values};
 use crate::workspace;
 use drivescope_model::Run;
-use drivescope_store::{Filter, Location, Store};
+use drivescope_store::{Filter, Store, StoreLocation};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -95,10 +95,10 @@ fn the_examples_are_runs_and_have_described_fields_only() {
 fn the_tables_of_the_store_and_the_queries_are_true() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("runs.db");
-    let mut store = Store::open(&Location::Sqlite(file.clone())).unwrap();
+    let mut store = Store::open(&StoreLocation::Sqlite(file.clone())).unwrap();
     for path in EXAMPLES {
         let runs = drivescope_store::from_json(&workspace::read(path).unwrap()).unwrap();
-        store.save_all(&runs).unwrap();
+        store.add_all(&runs).unwrap();
     }
     let database = rusqlite::Connection::open(&file).unwrap();
     let text = page::text();

@@ -4,7 +4,7 @@ use crate::arguments::ImportArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
 use drivescope_report::clean;
-use drivescope_store::{Added, Location, Store, from_file};
+use drivescope_store::{Added, Store, StoreLocation, from_file};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
@@ -21,7 +21,9 @@ pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
         let store = match &mut opened {
             Some(store) => store,
-            none => none.insert(Store::open(&Location::parse(arguments.store.store.as_deref())?)?),
+            none => {
+                none.insert(Store::open(&StoreLocation::parse(arguments.store.store.as_deref())?)?)
+            }
         };
         if runs.is_empty() {
             output::tell(&clean(&format!("no runs in {}", path.display())));

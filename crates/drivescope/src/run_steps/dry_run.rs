@@ -13,7 +13,7 @@ use drivescope_model::gate::GateRecord;
 use drivescope_model::plan::WriteLevel;
 use drivescope_model::target::TargetKind;
 use drivescope_report::text;
-use drivescope_store::Location;
+use drivescope_store::StoreLocation;
 use std::path::PathBuf;
 
 /// Prints the plans; the exit code says whether the gate would let them run.
@@ -23,7 +23,7 @@ pub fn dry_run(
     as_json: bool,
     permission: Option<&WritePermission>,
 ) -> Result<Code, Failure> {
-    let store = Location::parse(store).ok();
+    let store = StoreLocation::parse(store).ok();
     let own = own_places(store.map(|location| location.path().to_path_buf()));
     let opinion = |run: &PlannedRun| opinion(&run.target, permission, &own);
     let opinions: Vec<Option<GateRecord>> = runs.iter().map(opinion).collect();

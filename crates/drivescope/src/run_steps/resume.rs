@@ -17,7 +17,7 @@ use drivescope_model::plan::{Plan, WriteLevel};
 use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
-use drivescope_store::{Filter, Location, Store};
+use drivescope_store::{Filter, Store, StoreLocation};
 
 /// Tests that can go on.
 const TESTS: [TestKind; 2] = [TestKind::Fill, TestKind::Verify];
@@ -132,7 +132,7 @@ fn newest(
     target: &Target,
     is_it: impl Fn(&Run, &TestResult) -> bool,
 ) -> Result<Option<(Run, TestResult)>, Failure> {
-    let store = Store::open_existing(&Location::parse(store)?)?;
+    let store = Store::open_existing(&StoreLocation::parse(store)?)?;
     let drive = target.drive();
     let serial = drive.and_then(|drive| drive.serial.as_ref());
     let model = drive.and_then(|drive| drive.model.as_ref());
