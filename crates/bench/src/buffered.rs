@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::error::BenchError;
-use crate::results::TestRecord;
+use crate::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
 
 /// Pages in use by others may stay; more than this and the cache answers.

@@ -4,7 +4,8 @@
 use crate::phase::{Load, Measured, Pace};
 use crate::queue::{Completion, Queue, Request};
 use crate::recorder::Recorder;
-use crate::results::{Cache, CoresTaken, Round};
+use crate::round::{Cache, CoresTaken, Round};
+use crate::runner::Runner;
 use crate::session::{HostFacts, Session};
 use crate::usage::Effort;
 use crate::{planner, suites};
@@ -158,9 +159,9 @@ pub fn run_behind(
     let stop = Arc::new(AtomicBool::new(stop));
     let host = HostFacts::default();
     let session = Session::new(&plan, target, &calibration, host, events, stop);
-    let mut session = session.with_earlier(earlier);
-    let result = session.run_test(&plan.tests[0]);
-    session.close().unwrap();
+    let mut runner = Runner::new(session).with_earlier(earlier);
+    let result = runner.run_test(&plan.tests[0]);
+    runner.close().unwrap();
     result
 }
 

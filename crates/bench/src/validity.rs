@@ -1,27 +1,23 @@
 //! The promise that no impossible number is printed: what was measured against what can be.
 
-mod before;
 mod limiter;
-mod processors;
-mod spans;
+mod target_findings;
+mod working_set;
 
-pub use before::{of_error, of_target};
 pub use limiter::limiter;
-pub use spans::short_stroke;
+pub use target_findings::{of_error, of_target};
+pub use working_set::short_stroke;
 
-use crate::calibrate;
-use crate::fall;
+use crate::cpu_contention;
 use crate::phase::{Load, Pace};
-use crate::results::Round;
-use crate::session::Session;
+use crate::rate_drop;
+use crate::round::Round;
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_machine::limits::IoLimits;
 use drivescope_model::cell::Order;
-use drivescope_model::drive::Link;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::units::{Bytes, three_digits};
-use drivescope_stats::lasting_drop::{LastingDrop, lasting_drop};
 
 /// Clocks and counters of two devices agree to this; beyond it a rate is above its ceiling.
 const CEILING_SLACK: f64 = 1.02;
@@ -37,8 +33,6 @@ const COUNTED_MANY: u64 = 100;
 const COUNTED_MANY_BYTES: f64 = 256e3;
 /// A loop device whose file lies in memory by more than this share is answered by memory.
 const LOOP_CACHED_MAX: f64 = 0.5;
-/// Requests that a rate within a round rests on, on average.
-const DROP_REQUESTS_MIN: f64 = 16.0;
 /// Longest healthy silence of a drive.
 const STALL_NS: u64 = 1_000_000_000;
 /// Open loops that end with more of their requests undone than this share, and more than the few that
@@ -48,97 +42,72 @@ const LATE_MIN: u64 = 8;
 
 /// What is known about target, drive and host.
 #[derive(Debug)]
-pub struct Facts {
-    test: TestKind,
-    direct: bool,
-    memory_backed: bool,
-    file_system: bool,
+pub struct Environment {
+    pub(crate) test: TestKind,
+    pub(crate) direct: bool,
+    pub(crate) memory_backed: bool,
+    pub(crate) file_system: bool,
     /// No counters, and something between that may cache.
-    unproven: bool,
+    pub(crate) unproven: bool,
     /// The file system writes more than it is asked to, some of it later.
-    writes_its_own: bool,
-    link_mb_s: Option<f64>,
+    pub(crate) writes_its_own: bool,
+    pub(crate) link_mb_s: Option<f64>,
     /// The link carries data both ways at once.
-    duplex: bool,
-    rpm: Option<f64>,
-    capacity_bytes: u64,
+    pub(crate) duplex: bool,
+    pub(crate) rpm: Option<f64>,
+    pub(crate) capacity_bytes: u64,
     /// Bytes of the target that tests use.
-    whole_bytes: u64,
+    pub(crate) whole_bytes: u64,
     /// The page cache lies below a loop device.
-    loop_caches: bool,
+    pub(crate) loop_caches: bool,
     /// Parts of the target lie on no drive, which the run says once.
-    has_holes: bool,
-    loop_cached_share: Option<f64>,
+    pub(crate) has_holes: bool,
+    pub(crate) loop_cached_share: Option<f64>,
     /// Nobody counts what the drives below several loop devices moved.
-    uncounted: bool,
-    warning_c: Option<f64>,
-    memory_bytes: u64,
-    memory_copy_mb_s: f64,
+    pub(crate) uncounted: bool,
+    pub(crate) warning_c: Option<f64>,
+    pub(crate) memory_bytes: u64,
+    pub(crate) memory_copy_mb_s: f64,
     /// The same once more: what else ran at the start may have held caches and memory's channels.
-    memory_copy_again: fn() -> f64,
-    cores: u32,
-    generator_mb_s: f64,
+    pub(crate) memory_copy_again: fn() -> f64,
+    pub(crate) cores: u32,
+    pub(crate) generator_mb_s: f64,
     /// What a control group allows.
-    io_limits: Option<IoLimits>,
+    pub(crate) io_limits: Option<IoLimits>,
 }
 
-impl Facts {
-    /// The facts of a session.
-    pub fn of(session: &Session<'_>, test: TestKind) -> Self {
-        let drive = session.target.drive();
-        Self {
-            test,
-            direct: session.is_direct(),
-            memory_backed: session.target.memory_backed().is_some(),
-            file_system: session.target.info().file_system.is_some(),
-            unproven: session.target.unproven().is_some(),
-            writes_its_own: session.target.writes_its_own(),
-            link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
-            duplex: drive.and_then(|d| d.link.as_ref()).is_some_and(Link::is_duplex),
-            rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
-            capacity_bytes: drive.map_or(u64::MAX, |d| d.capacity_bytes),
-            whole_bytes: session.whole_bytes(),
-            loop_caches: session.target.loop_caches(),
-            has_holes: session.target.holes().is_some(),
-            loop_cached_share: session.target.loop_cached_share(),
-            uncounted: session.target.drives_are_uncounted(),
-            warning_c: session.target.warning_c(),
-            memory_bytes: session.memory_bytes(),
-            memory_copy_mb_s: session.calibration.memory_copy_mb_s,
-            memory_copy_again: calibrate::memory_copy_mb_s,
-            cores: session.cores(),
-            generator_mb_s: session.calibration.generator_mb_s,
-            io_limits: session.io_limits().cloned(),
-        }
-    }
-
+impl Environment {
     fn key(&self, round: &Round) -> String {
         format!("{}.{}", self.test, round.cell)
     }
 }
 
 /// What a round reveals.
-pub fn of_round(round: &Round, facts: &Facts) -> Vec<Finding> {
-    if facts.memory_backed {
+pub fn of_round(round: &Round, environment: &Environment) -> Vec<Finding> {
+    if environment.memory_backed {
         return Vec::new(); // every number is memory's, and the run says so
     }
-    let answered = if facts.has_holes {
+    let answered = if environment.has_holes {
         [None, None, None] // by nothing, and the run says so
     } else {
-        [above_ceiling(round, facts), above_rotation(round, facts), bytes_missing(round, facts)]
+        [
+            above_ceiling(round, environment),
+            above_rotation(round, environment),
+            bytes_missing(round, environment),
+        ]
     };
     let checks = [
-        other_io(round, facts),
-        processors::cpu_bound(round),
-        processors::held_by_others(round),
+        other_io(round, environment),
+        cpu_contention::cpu_bound(round),
+        cpu_contention::held_by_others(round),
         stalled(round),
-        spans::small_working_set(round, facts),
-        spans::short_stroke_of(round, facts),
+        working_set::small_working_set(round, environment),
+        working_set::short_stroke_of(round, environment),
         // What fell behind in line for a core is no overload of the drive.
-        rate_missed(round).filter(|_| !processors::others_set_the_pace(round)),
-        fall::too_hot(round, facts.warning_c),
+        rate_missed(round).filter(|_| !cpu_contention::others_set_the_pace(round)),
+        rate_drop::too_hot(round, environment.warning_c),
     ];
-    let about = facts.key(round);
+    let about = environment.key(round);
     answered
         .into_iter()
         .chain(checks)
@@ -151,25 +120,25 @@ fn found(id: FindingId, evidence: String, weight: f64) -> Option<Finding> {
     Some(Finding::new(id, evidence).weighing(weight))
 }
 
-fn above_ceiling(round: &Round, facts: &Facts) -> Option<Finding> {
+fn above_ceiling(round: &Round, environment: &Environment) -> Option<Finding> {
     if round.cached_on_purpose() {
         return None;
     }
     let rate = round.measured.mb_s();
-    if let Some(link) = facts.link_mb_s {
+    if let Some(link) = environment.link_mb_s {
         // PCIe and USB 3 carry reads and writes side by side, SATA one or the other.
-        let one_way = rate * if facts.duplex { busier_way(round) } else { 1.0 };
+        let one_way = rate * if environment.duplex { busier_way(round) } else { 1.0 };
         let evidence =
             || format!("{}: {one_way:.0} MB/s over a link of {link:.0} MB/s", round.cell);
         return (one_way > link * CEILING_SLACK)
             .then(|| Finding::new(FindingId::AboveLink, evidence()).weighing(one_way));
     }
-    let cores = copying_cores(round, facts);
+    let cores = copying_cores(round, environment);
     let ceiling = |copy_mb_s: f64| copy_mb_s * f64::from(cores);
-    if rate <= ceiling(facts.memory_copy_mb_s) * CEILING_SLACK {
+    if rate <= ceiling(environment.memory_copy_mb_s) * CEILING_SLACK {
         return None;
     }
-    let memory = ceiling(facts.memory_copy_mb_s.max((facts.memory_copy_again)()));
+    let memory = ceiling(environment.memory_copy_mb_s.max((environment.memory_copy_again)()));
     let of = if cores == 1 { "a core".to_string() } else { format!("{cores} cores") };
     let evidence = || format!("{}: {rate:.0} MB/s; {of} can copy {memory:.0} MB/s", round.cell);
     (rate > memory * CEILING_SLACK)
@@ -185,9 +154,9 @@ fn busier_way(round: &Round) -> f64 {
 /// Cores that can move a round's bytes through memory. With direct I/O the device does it, and several
 /// at once below an array, so that only the whole machine bounds it; through the page cache the threads
 /// of the load copy.
-fn copying_cores(round: &Round, facts: &Facts) -> u32 {
+fn copying_cores(round: &Round, environment: &Environment) -> u32 {
     let threads = round.load.as_ref().map_or(1, |load| load.shape.threads);
-    if facts.direct { facts.cores } else { threads.min(facts.cores) }
+    if environment.direct { environment.cores } else { threads.min(environment.cores) }
 }
 
 /// The rate of a closed loop of random requests at depth 1, if the round is one.
@@ -198,10 +167,10 @@ fn random_depth_one(round: &Round) -> Option<(&Load, f64)> {
     (alone && shape.order == Order::Rnd).then(|| (load, round.measured.iops()))
 }
 
-fn above_rotation(round: &Round, facts: &Facts) -> Option<Finding> {
-    let rev_per_s = facts.rpm? / 60.0;
+fn above_rotation(round: &Round, environment: &Environment) -> Option<Finding> {
+    let rev_per_s = environment.rpm? / 60.0;
     let (load, iops) = random_depth_one(round)?;
-    let whole = load.span.end - load.span.start >= facts.capacity_bytes / 2;
+    let whole = load.span.end - load.span.start >= environment.capacity_bytes / 2;
     let rpm = rev_per_s * 60.0;
     if load.mix.read_percent() == 100 && whole && iops > 2.0 * rev_per_s {
         let evidence = format!("{}: {iops:.0} reads/s at {rpm:.0} rpm", round.cell);
@@ -223,26 +192,27 @@ fn must_show(asked: f64, round: &Round) -> bool {
     asked > if many { COUNTED_MANY_BYTES } else { COUNTED_MIN_BYTES }
 }
 
-fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
+fn bytes_missing(round: &Round, environment: &Environment) -> Option<Finding> {
     let (read, written) = round.asked?;
-    if facts.uncounted {
+    if environment.uncounted {
         return None;
     }
-    if let Some(share) = facts.loop_cached_share.filter(|&share| share > LOOP_CACHED_MAX) {
+    if let Some(share) = environment.loop_cached_share.filter(|&share| share > LOOP_CACHED_MAX) {
         let share = share * 100.0;
         let evidence =
             format!("{}: {share:.0} % of the loop device's file lies in memory", round.cell);
         return found(FindingId::PageCache, evidence, share);
     }
     if let Some(below) = round.below_loop {
-        return missing_below_loop(round, facts, (read, written), &below);
+        return missing_below_loop(round, environment, (read, written), &below);
     }
     let top = round.top?;
     for (asked, seen, what) in
         [(read, top.read_bytes as f64, "read"), (written, top.written_bytes as f64, "written")]
     {
         if must_show(asked, round) && seen < asked * SEEN_SHARE_MIN {
-            let id = if facts.direct { FindingId::BytesMissing } else { FindingId::PageCache };
+            let id =
+                if environment.direct { FindingId::BytesMissing } else { FindingId::PageCache };
             let missing = 1.0 - seen / asked;
             let (asked, seen) = (Bytes(asked as u64), Bytes(seen as u64));
             let evidence = format!("{}: {asked} {what}, but the device saw {seen}", round.cell);
@@ -255,7 +225,7 @@ fn bytes_missing(round: &Round, facts: &Facts) -> Option<Finding> {
 /// A loop device without direct I/O answers from the page cache of its file.
 fn missing_below_loop(
     round: &Round,
-    facts: &Facts,
+    environment: &Environment,
     (read, written): (f64, f64),
     below: &DeviceCounters,
 ) -> Option<Finding> {
@@ -269,7 +239,7 @@ fn missing_below_loop(
                 "{}: {asked} {what} through a loop device, but the drive below saw {seen}",
                 round.cell
             );
-            let cached = facts.loop_caches;
+            let cached = environment.loop_caches;
             let id = if cached { FindingId::PageCache } else { FindingId::BytesMissing };
             return found(id, evidence, missing);
         }
@@ -277,47 +247,24 @@ fn missing_below_loop(
     None
 }
 
-fn other_io(round: &Round, facts: &Facts) -> Option<Finding> {
+fn other_io(round: &Round, environment: &Environment) -> Option<Finding> {
     let (read, written) = round.asked?;
     // Where layers change the number of bytes on their way down, the uppermost device must do.
     let disk = round.disk.or(round.top)?;
-    if !facts.direct {
+    if !environment.direct {
         return None; // read-ahead and write-back of our own file look the same
     }
     let ours = read + written;
     let others_read = disk.read_bytes as f64 - read;
     let others_written = disk.written_bytes as f64 - written;
     // What such a file system writes is for our own requests, of this round or one before.
-    let others = others_read + if facts.writes_its_own { 0.0 } else { others_written };
+    let others = others_read + if environment.writes_its_own { 0.0 } else { others_written };
     let share = others / ours.max(1.0);
     (share > OTHER_SHARE && others > OTHER_MIN_BYTES).then(|| {
         let others = Bytes(others as u64);
         let evidence = format!("{}: {others} more on the drive than drivescope moved", round.cell);
         Finding::new(FindingId::OtherIo, evidence).weighing(share)
     })
-}
-
-/// A lasting drop of the rate within the round; its index counts the round's intervals. Not of a round that
-/// others slowed: whose requests failed, or whose threads had to wait for a core.
-///
-/// Intervals are taken together until each has requests enough for a rate: of three or four, one more or less
-/// is a quarter.
-pub fn drop_of(round: &Round) -> Option<LastingDrop> {
-    let recorder = &round.measured.recorder;
-    if round.cached_on_purpose()
-        || recorder.errors > 0
-        || processors::held_by_others(round).is_some()
-    {
-        return None;
-    }
-    let rates = round.rates_mb_s();
-    let each = recorder.ops as f64 / rates.len().max(1) as f64;
-    let together = (DROP_REQUESTS_MIN / each.max(0.01)).ceil().max(1.0) as usize;
-    let bins = rates.chunks_exact(together).map(|bin| bin.iter().sum::<f64>() / together as f64);
-    let drop = lasting_drop(&bins.collect::<Vec<f64>>())?;
-    // What others had of the processors may come and go, and the rate with it.
-    (drop.share > processors::taken_share(round))
-        .then(|| LastingDrop { at_index: drop.at_index * together, ..drop })
 }
 
 fn stalled(round: &Round) -> Option<Finding> {

@@ -3,8 +3,8 @@
 use crate::error::BenchError;
 use crate::overrides::Overrides;
 use crate::plan_context::PlanContext;
-use crate::results::TestRecord;
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::PlannedTest;
 

@@ -1,13 +1,13 @@
 //! What a long test has found so far, kept now and then, so that a killed program costs little of it.
 
 use super::Session;
-use crate::results::TestRecord;
+use crate::test_record::TestRecord;
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::target::TargetKind;
 use std::cell::Cell;
 
 /// Takes what the test in progress has found so far.
-pub type Keeper<'a> = Box<dyn Fn(TestResult) + 'a>;
+pub type SaveCheckpoint<'a> = Box<dyn Fn(TestResult) + 'a>;
 
 /// A checkpoint is due after a tenth of the time that the test has taken, within these bounds: a killed test
 /// loses a tenth of its work at most, and hours of it are written down about a thousand times.
@@ -18,14 +18,14 @@ const EVERY_MAX_NS: u64 = 30_000_000_000;
 /// Who keeps checkpoints, if anybody, and when.
 #[derive(Default)]
 pub(super) struct Checkpoints<'a> {
-    keeper: Option<Keeper<'a>>,
+    save: Option<SaveCheckpoint<'a>>,
     begun_ns: Cell<u64>,
     last_ns: Cell<u64>,
 }
 
 impl<'a> Checkpoints<'a> {
-    pub(super) fn of(keeper: Keeper<'a>) -> Self {
-        Self { keeper: Some(keeper), ..Self::default() }
+    pub(super) fn of(save: SaveCheckpoint<'a>) -> Self {
+        Self { save: Some(save), ..Self::default() }
     }
 
     /// A test begins.
@@ -41,13 +41,13 @@ impl<'a> Checkpoints<'a> {
 }
 
 impl Session<'_> {
-    /// Hands what the test in progress has found so far to the keeper, if one is there and it is time.
+    /// Hands what the test in progress has found so far to the save, if one is there and it is time.
     ///
     /// To be called now and then from the thread that waits for a phase, so that the loop that measures
     /// knows nothing of it. `record` is made only when it is needed; it must have a resume point.
     /// Only of block devices: simulated drives are gone with the program.
     pub fn checkpoint(&self, record: impl FnOnce() -> TestRecord) {
-        let Some(keeper) = &self.checkpoints.keeper else { return };
+        let Some(save) = &self.checkpoints.save else { return };
         let now = self.now_ns();
         if self.target.info().kind != TargetKind::Block || !self.checkpoints.is_due(now) {
             return;
@@ -56,9 +56,9 @@ impl Session<'_> {
         let mut result = record.finish(self.plan.suite.rounds);
         result.status = TestStatus::Interrupted;
         result.reason = result.resume.map(|point| point.to_string());
-        result.elapsed_s = (now - self.test.start_ns) as f64 / 1e9;
+        result.elapsed_s = self.test_elapsed_s();
         result.mark_invalid(&self.findings);
-        keeper(result);
+        save(result);
         self.checkpoints.last_ns.set(self.now_ns());
     }
 }

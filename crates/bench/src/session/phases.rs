@@ -1,24 +1,28 @@
 //! What tests do most: phases of load, measured and kept.
 
-use super::{Progress, Session, Watch};
+use super::{PhaseCounters, Progress, Session};
+use crate::calibrate;
 use crate::control::Control;
 use crate::device::{Device, WorkerOutcome};
 use crate::error::BenchError;
 use crate::offsets::derive_seed;
 use crate::phase::{self, Load, Pace};
 use crate::queue::{QueueSpec, Task};
-use crate::results::{Round, TestRecord};
-use crate::validity;
+use crate::round::Round;
+use crate::test_record::TestRecord;
+use crate::validity::{self, Environment};
 use drivescope_model::cell::{Mix, Shape};
+use drivescope_model::drive::Link;
 use drivescope_model::event::Event;
+use drivescope_model::options::TestKind;
 use drivescope_model::units::Secs;
 use std::ops::Range;
 
 impl Session<'_> {
     /// A fresh number for the data of the next writing phase.
     pub fn next_pass(&mut self) -> u64 {
-        self.pass += 1;
-        self.pass
+        self.storage.pass += 1;
+        self.storage.pass
     }
 
     /// A closed loop on the data of this run; offsets follow from the plan's seed, cell and round.
@@ -50,12 +54,12 @@ impl Session<'_> {
         self.check_stop()?;
         let rounds = self.plan.suite.rounds;
         self.emit(Event::PhaseStarted { label: cell.to_string(), round, rounds });
-        let watch = Watch::begin(self);
+        let counters = PhaseCounters::begin(self);
         let control = Control::default();
         let device = self.open_device();
         let mut progress = Progress::new(self, &control);
         let measured = phase::run(device, load, &control, || progress.look())?;
-        let mut kept = watch.end(self, measured, cell, round);
+        let mut kept = counters.end(self, measured, cell, round);
         let recorder = &kept.measured.recorder;
         let bytes = |requests: u64| requests as f64 * load.shape.block.0 as f64;
         let asked = (bytes(recorder.requests - recorder.writes), bytes(recorder.writes));
@@ -67,9 +71,9 @@ impl Session<'_> {
 
     /// Keeps a round with its findings; errors and stops end the test.
     pub fn keep(&self, mut round: Round, record: &mut TestRecord) -> Result<(), BenchError> {
-        let facts = validity::Facts::of(self, record.test());
-        round.limiter = validity::limiter(&round, &facts);
-        for finding in validity::of_round(&round, &facts) {
+        let environment = self.environment(record.test());
+        round.limiter = validity::limiter(&round, &environment);
+        for finding in validity::of_round(&round, &environment) {
             if record.notice(finding.clone()) {
                 self.emit(Event::Noticed(finding));
             }
@@ -83,6 +87,35 @@ impl Session<'_> {
         }
     }
 
+    /// What rounds of `test` are held against.
+    pub(crate) fn environment(&self, test: TestKind) -> Environment {
+        let drive = self.target.drive();
+        Environment {
+            test,
+            direct: self.is_direct(),
+            memory_backed: self.target.memory_backed().is_some(),
+            file_system: self.target.info().file_system.is_some(),
+            unproven: self.target.unproven().is_some(),
+            writes_its_own: self.target.writes_its_own(),
+            link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
+            duplex: drive.and_then(|d| d.link.as_ref()).is_some_and(Link::is_duplex),
+            rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
+            capacity_bytes: drive.map_or(u64::MAX, |d| d.capacity_bytes),
+            whole_bytes: self.whole_bytes(),
+            loop_caches: self.target.loop_caches(),
+            has_holes: self.target.holes().is_some(),
+            loop_cached_share: self.target.loop_cached_share(),
+            uncounted: self.target.drives_are_uncounted(),
+            warning_c: self.target.warning_c(),
+            memory_bytes: self.platform.host.memory_bytes,
+            memory_copy_mb_s: self.platform.calibration.memory_copy_mb_s,
+            memory_copy_again: calibrate::memory_copy_mb_s,
+            cores: self.platform.host.cpus.max(1),
+            generator_mb_s: self.platform.calibration.generator_mb_s,
+            io_limits: self.platform.io_limits.clone(),
+        }
+    }
+
     /// Runs one task on `device`, watched; returns its output and the frame of a [`Round`].
     pub fn watched<T: Task>(
         &self,
@@ -90,7 +123,7 @@ impl Session<'_> {
         spec: QueueSpec,
         control: &Control,
         task: T,
-    ) -> Result<(WorkerOutcome<T::Output>, Watch), BenchError> {
+    ) -> Result<(WorkerOutcome<T::Output>, PhaseCounters), BenchError> {
         self.watched_by(device, spec, control, task, || ())
     }
 
@@ -102,16 +135,16 @@ impl Session<'_> {
         control: &Control,
         task: T,
         mut also: impl FnMut(),
-    ) -> Result<(WorkerOutcome<T::Output>, Watch), BenchError> {
+    ) -> Result<(WorkerOutcome<T::Output>, PhaseCounters), BenchError> {
         self.check_stop()?;
-        let watch = Watch::begin(self);
+        let counters = PhaseCounters::begin(self);
         let mut progress = Progress::new(self, control);
         let look = || {
             progress.look();
             also();
         };
         let mut outcomes = device.run(spec, vec![task], look)?;
-        self.work.add(control.progress().1);
-        Ok((outcomes.pop().expect("one task, one outcome"), watch))
+        self.test.remaining.add(control.progress().1);
+        Ok((outcomes.pop().expect("one task, one outcome"), counters))
     }
 }

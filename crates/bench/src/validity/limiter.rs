@@ -1,9 +1,9 @@
 //! What held a round back.
 
-use super::processors::{DEVICE_IDLE_PCT, is_cpu_bound, others_set_the_pace};
-use super::{Facts, bytes_missing, rate_missed};
+use super::{Environment, bytes_missing, rate_missed};
+use crate::cpu_contention::{DEVICE_IDLE_PCT, is_cpu_bound, others_set_the_pace};
 use crate::phase::Pace;
-use crate::results::{Cache, Round};
+use crate::round::{Cache, Round};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::document::Limiter;
 use drivescope_model::findings::FindingId;
@@ -15,8 +15,8 @@ const MOST_SHARE: f64 = 0.5;
 
 /// Counters of the drive, or of the device that answers for it, and those of its flushes. A loop device that
 /// the page cache answers does not.
-fn counted(round: &Round, facts: &Facts) -> Option<(DeviceCounters, DeviceCounters)> {
-    if facts.loop_caches {
+fn counted(round: &Round, environment: &Environment) -> Option<(DeviceCounters, DeviceCounters)> {
+    if environment.loop_caches {
         return round.below_loop.map(|below| (below, below));
     }
     round.top.map(|top| (top, round.disk.unwrap_or(top)))
@@ -27,12 +27,12 @@ fn counted(round: &Round, facts: &Facts) -> Option<(DeviceCounters, DeviceCounte
 /// Reads and synced writes wait while the drive is busy. Other writes only wait where a page must be read
 /// before a part of it can be written, and where the kernel lets them wait for pages to be written: then
 /// most of what they wrote is on the drive.
-fn through_the_cache(round: &Round, facts: &Facts) -> Limiter {
+fn through_the_cache(round: &Round, environment: &Environment) -> Limiter {
     let synced = round.cache == Cache::SyncedWrites;
-    let Some((device, flushed)) = counted(round, facts) else {
+    let Some((device, flushed)) = counted(round, environment) else {
         return match synced {
             _ if others_set_the_pace(round) => Limiter::OtherPrograms,
-            true => the_drive(facts),
+            true => the_drive(environment),
             false => Limiter::Memory,
         };
     };
@@ -59,8 +59,8 @@ fn through_the_cache(round: &Round, facts: &Facts) -> Limiter {
 const LIMIT_FULL_SHARE: f64 = 0.80;
 
 /// Whether a round did what its control group allows. Large requests count as the kernel splits them.
-fn at_a_limit(round: &Round, facts: &Facts) -> bool {
-    let Some(limits) = &facts.io_limits else { return false };
+fn at_a_limit(round: &Round, environment: &Environment) -> bool {
+    let Some(limits) = &environment.io_limits else { return false };
     let recorder = &round.measured.recorder;
     let (read, written) = round.asked.unwrap_or((recorder.bytes as f64, recorder.bytes as f64));
     let all = (read + written).max(1.0);
@@ -80,25 +80,25 @@ fn at_a_limit(round: &Round, facts: &Facts) -> bool {
 }
 
 /// What answered most of a round's requests, if the drive did not.
-fn instead_of_the_drive(round: &Round, facts: &Facts) -> Option<Limiter> {
-    let missing = bytes_missing(round, facts).filter(|_| !facts.has_holes)?;
+fn instead_of_the_drive(round: &Round, environment: &Environment) -> Option<Limiter> {
+    let missing = bytes_missing(round, environment).filter(|_| !environment.has_holes)?;
     let (read, written) = round.asked?;
     let counted = round.below_loop.or(round.top);
     let moved = counted.map_or(0, |device| device.read_bytes + device.written_bytes) as f64;
     (moved < (read + written) * MOST_SHARE).then(|| match missing.id {
         FindingId::PageCache => Limiter::Memory,
-        _ => above_the_device(facts),
+        _ => above_the_device(environment),
     })
 }
 
 /// The layers between program and device.
-fn above_the_device(facts: &Facts) -> Limiter {
-    if facts.file_system { Limiter::FileSystem } else { Limiter::Host }
+fn above_the_device(environment: &Environment) -> Limiter {
+    if environment.file_system { Limiter::FileSystem } else { Limiter::Host }
 }
 
 /// The drive, where anything shows that one answered.
-fn the_drive(facts: &Facts) -> Limiter {
-    if facts.unproven { Limiter::FileSystem } else { Limiter::Drive }
+fn the_drive(environment: &Environment) -> Limiter {
+    if environment.unproven { Limiter::FileSystem } else { Limiter::Drive }
 }
 
 /// A device that had less than this part of the asked queue to choose from waited for what is above it; but one
@@ -118,23 +118,24 @@ fn is_handed_down_singly(round: &Round) -> bool {
     asked >= QUEUE_ASKED_MIN && busy_pct < DEVICE_FULL_PCT && is_less
 }
 
-/// What held a round back; throttling is told from all rounds of a cell, in [`crate::results`].
-pub fn limiter(round: &Round, facts: &Facts) -> Limiter {
+/// What held a round back; throttling is told from all rounds of a cell, in [`crate::test_record`].
+pub fn limiter(round: &Round, environment: &Environment) -> Limiter {
     let rate = round.measured.mb_s();
     let writes = round.load.as_ref().is_some_and(|load| load.mix.writes());
     let open = round.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
-    if facts.memory_backed {
+    if environment.memory_backed {
         Limiter::Memory
-    } else if !matches!(round.cache, Cache::Reads | Cache::Writes) && at_a_limit(round, facts) {
+    } else if !matches!(round.cache, Cache::Reads | Cache::Writes) && at_a_limit(round, environment)
+    {
         Limiter::ControlGroup
     } else if round.cached_on_purpose() {
-        through_the_cache(round, facts)
-    } else if let Some(other) = instead_of_the_drive(round, facts) {
+        through_the_cache(round, environment)
+    } else if let Some(other) = instead_of_the_drive(round, environment) {
         other
-    } else if facts.link_mb_s.is_some_and(|link| rate > link * LINK_FULL_SHARE) {
+    } else if environment.link_mb_s.is_some_and(|link| rate > link * LINK_FULL_SHARE) {
         Limiter::Link
     } else if is_cpu_bound(round) {
-        let making_data = writes && rate > facts.generator_mb_s / 2.0;
+        let making_data = writes && rate > environment.generator_mb_s / 2.0;
         if making_data { Limiter::Generator } else { Limiter::Cpu }
     } else if open && rate_missed(round).is_none() {
         Limiter::Schedule
@@ -143,9 +144,9 @@ pub fn limiter(round: &Round, facts: &Facts) -> Limiter {
     } else if round.busy_pct().is_some_and(|busy| busy < DEVICE_IDLE_PCT)
         || is_handed_down_singly(round)
     {
-        above_the_device(facts)
+        above_the_device(environment)
     } else {
-        the_drive(facts)
+        the_drive(environment)
     }
 }
 

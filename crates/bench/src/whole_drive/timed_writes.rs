@@ -6,9 +6,9 @@ use crate::payload::Payload;
 use crate::phase::Measured;
 use crate::queue::QueueSpec;
 use crate::recorder::{IoFailure, Recorder};
-use crate::results::TestRecord;
 use crate::scan::{Place, Scan, ScanOutcome, Timed};
-use crate::session::{Session, Watch};
+use crate::session::{PhaseCounters, Session};
+use crate::test_record::TestRecord;
 use crate::usage::Effort;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
@@ -99,7 +99,7 @@ pub(crate) fn write_kept(
 ) -> Result<Written, BenchError> {
     let label = format!("{} {cell}", record.test());
     session.emit(Event::PhaseStarted { label, round: 1, rounds: 1 });
-    let (watch, outcome) = match streamed(session, &places, manner)? {
+    let (counters, outcome) = match streamed(session, &places, manner)? {
         Some(streamed) => streamed,
         None => stepped(session, places, manner, so_far)?,
     };
@@ -108,7 +108,7 @@ pub(crate) fn write_kept(
         let finding = Finding::new(FindingId::IoError, describe(failure, 1));
         record.notice(finding.about(record.test().name()));
     }
-    let mut kept = watch.end(session, measured, cell, 1);
+    let mut kept = counters.end(session, measured, cell, 1);
     kept.asked = failures.is_empty().then_some((0.0, asked as f64));
     kept.own_metrics = true;
     let end = session.keep(kept, record);
@@ -132,7 +132,7 @@ fn stepped(
     places: Vec<Place>,
     Manner { data, chunk, depth }: Manner,
     so_far: Option<SoFar<'_>>,
-) -> Result<(Watch, Outcome), BenchError> {
+) -> Result<(PhaseCounters, Outcome), BenchError> {
     let chunk = chunk as u32;
     let control = Control::of_places(places.len());
     let visited = places.clone();
@@ -144,7 +144,8 @@ fn stepped(
     let task = Scan { places, chunk, depth, data: Some(data), control: &control };
     // One request is made while the others fly.
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, watch) = session.watched_by(session.open_device(), spec, &control, task, keep)?;
+    let (worker, counters) =
+        session.watched_by(session.open_device(), spec, &control, task, keep)?;
     let ScanOutcome {
         timed,
         recorder,
@@ -157,7 +158,7 @@ fn stepped(
         return Err(BenchError::of_queue(source));
     }
     let measured = Measured { recorder, effort: worker.effort };
-    Ok((watch, Outcome { timed, measured, asked, moved, failures }))
+    Ok((counters, Outcome { timed, measured, asked, moved, failures }))
 }
 
 /// The stretches that are done by now.
@@ -174,10 +175,10 @@ fn streamed(
     session: &Session<'_>,
     places: &[Place],
     Manner { chunk, depth, .. }: Manner,
-) -> Result<Option<(Watch, Outcome)>, BenchError> {
+) -> Result<Option<(PhaseCounters, Outcome)>, BenchError> {
     session.check_stop()?;
     let device = session.open_device();
-    let watch = Watch::begin(session);
+    let counters = PhaseCounters::begin(session);
     let start_ns = session.now_ns();
     let mut timed = Vec::with_capacity(places.len());
     let mut recorder = Recorder::new(0);
@@ -204,7 +205,7 @@ fn streamed(
     let wall_ns = session.now_ns() - start_ns;
     let measured = Measured { recorder, effort: Effort { wall_ns, ..Effort::default() } };
     let asked = measured.recorder.bytes;
-    Ok(Some((watch, Outcome { timed, measured, asked, moved: asked, failures: Vec::new() })))
+    Ok(Some((counters, Outcome { timed, measured, asked, moved: asked, failures: Vec::new() })))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ mod verdict;
 use crate::error::BenchError;
 use crate::option_checks::ensure;
 use crate::plan_context::PlanContext;
-use crate::results::TestRecord;
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use crate::workload::Workload;
 use drivescope_model::options::{AlignMethod, AlignOptions, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
@@ -103,7 +103,6 @@ impl Workload for Align {
     }
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
-        session.prepare_device()?;
         let device = session.open_device();
         if !device.is_direct() {
             let why = "needs direct I/O: the page cache aligns every write itself";

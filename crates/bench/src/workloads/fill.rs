@@ -11,8 +11,8 @@ use crate::error::BenchError;
 use crate::option_checks::{REQUEST_MAX, SAMPLES_MAX, check_request, ensure};
 use crate::payload::Payload;
 use crate::plan_context::PlanContext;
-use crate::results::TestRecord;
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use crate::whole_drive::timed_writes::Manner;
 use crate::workload::Workload;
 use drivescope_model::drive::{Drive, DriveKind};
@@ -108,7 +108,6 @@ impl Workload for Fill {
     }
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
-        session.prepare_device()?;
         let pass = session.next_pass();
         session.pause(session.plan.suite.pause)?;
         let options = &session.plan.suite.fill;

@@ -7,8 +7,8 @@ use crate::option_checks::{check_request, check_time, ensure, repeated};
 use crate::overrides::Overrides;
 use crate::phase::Pace;
 use crate::plan_context::PlanContext;
-use crate::results::TestRecord;
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use crate::workload::Workload;
 use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::options::{Arrivals, LatencyOptions, Rate, Suite, TestKind};
@@ -95,7 +95,6 @@ impl Workload for Latency {
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         let suite = &session.plan.suite;
         let options = &suite.latency;
-        session.prepare_device()?;
         let whole = session.span(session.open_device());
         let align = u64::from(session.open_device().align_bytes());
         if !options.block.0.is_multiple_of(align) {

@@ -11,9 +11,9 @@ use crate::option_checks::{SAMPLES_MAX, check_request, ensure};
 use crate::phase::Measured;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
-use crate::results::TestRecord;
 use crate::scan::{Place, Scan, ScanOutcome, Timed};
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use crate::validity;
 use crate::workload::Workload;
 use drivescope_model::event::Event;
@@ -126,7 +126,6 @@ impl Workload for Surface {
     }
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
-        session.prepare_device()?;
         let suite = &session.plan.suite;
         let options = &suite.surface;
         check_units(options, u64::from(session.open_device().align_bytes()))?;
@@ -298,7 +297,7 @@ fn scan(
     let control = Control::default();
     let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let (worker, counters) = session.watched(session.open_device(), spec, &control, task)?;
     let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error, .. } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::of_queue(source));
@@ -308,11 +307,11 @@ fn scan(
         record.notice(Finding::new(FindingId::IoError, evidence).about("surface"));
     }
     let measured = Measured { recorder, effort: worker.effort };
-    let mut kept = watch.end(session, measured, cell, round);
+    let mut kept = counters.end(session, measured, cell, round);
     // Of a request that failed nobody knows how much was moved.
     kept.asked = failures.is_empty().then_some((asked_bytes as f64, 0.0));
     if cell == "access" {
-        let facts = validity::Facts::of(session, record.test());
+        let facts = session.environment(record.test());
         if let Some(finding) = validity::short_stroke(cell, &facts) {
             record.notice(finding.about("surface.access"));
         }

@@ -9,6 +9,7 @@ use crate::device::Device;
 use crate::error::BenchError;
 use crate::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
 use crate::offsets::{Offsets, derive_seed};
+use crate::open_target;
 use crate::option_checks::{check_time, ensure};
 use crate::overrides::Overrides;
 use crate::payload::Payload;
@@ -16,9 +17,10 @@ use crate::phase::Measured;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
 use crate::recorder::Recorder;
-use crate::results::{Cache, Round, TestRecord};
+use crate::round::{Cache, Round};
 use crate::serial::{SerialLoop, SerialOutcome};
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use crate::workload::Workload;
 use drivescope_drive::Target;
 use drivescope_model::cell::{Mix, Order};
@@ -187,7 +189,7 @@ impl Workload for TinyWrites {
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         let suite = &session.plan.suite;
         let size = suite.tiny_writes.size;
-        let (buffered, direct) = session.data_file_both_ways(size)?;
+        let (buffered, direct) = open_target::buffered_and_direct(session, size)?;
         let span = 0..buffered.size_bytes().min(size.0);
         for round in 1..=suite.rounds {
             for pattern in patterns() {
@@ -267,7 +269,7 @@ fn run_pattern(
     // Where direct I/O is refused, a write to "the drive" is done when it has arrived there.
     let dsync = pattern.path == Path::Direct && !device.is_direct();
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync };
-    let (worker, watch) = session.watched(device, spec, &control, task)?;
+    let (worker, counters) = session.watched(device, spec, &control, task)?;
     let SerialOutcome { recorder, queue_error, .. } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::of_engine(Engine::Threads, source));
@@ -277,7 +279,7 @@ fn run_pattern(
         record.notice(finding);
     }
     let measured = Measured { recorder, effort: worker.effort };
-    let mut kept = watch.end(session, measured, pattern.cell, round);
+    let mut kept = counters.end(session, measured, pattern.cell, round);
     kept.cache = cache_of(pattern);
     if pattern.path == Path::Direct && kept.measured.recorder.errors == 0 {
         kept.asked = Some(if pattern.mix.writes() { (0.0, bytes) } else { (bytes, 0.0) });

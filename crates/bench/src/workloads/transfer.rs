@@ -7,13 +7,13 @@ mod round_volume;
 use crate::buffered::evict;
 use crate::error::BenchError;
 use crate::expected_speed::ExpectedSpeed;
-use crate::layout;
 use crate::offsets::derive_seed;
 use crate::option_checks::{check_time, ensure, repeated};
 use crate::overrides::Overrides;
 use crate::plan_context::PlanContext;
-use crate::results::TestRecord;
 use crate::session::Session;
+use crate::test_file;
+use crate::test_record::TestRecord;
 use crate::workload::Workload;
 use drivescope_model::cell::{Cell, Mix, Order, Shape};
 use drivescope_model::options::{Suite, TestKind, TransferOptions};
@@ -171,7 +171,6 @@ impl Workload for Transfer {
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         let suite = &session.plan.suite;
-        session.prepare_device()?;
         let writable = session.may_write(WriteLevel::Restore);
         let device = session.open_device();
         let (span, area) = (session.span(device), session.area());
@@ -216,7 +215,7 @@ impl Workload for Transfer {
         let own = session.target.info().kind == TargetKind::Directory;
         if own && !writing.is_empty() {
             let seed = derive_seed(session.plan.seed, "verify", 0, 0);
-            layout::verify_sample(session, session.open_device(), seed)?;
+            test_file::verify_sample(session, session.open_device(), seed)?;
         }
         Ok(())
     }

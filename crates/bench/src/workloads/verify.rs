@@ -14,9 +14,9 @@ use crate::phase::Measured;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
 use crate::recorder::IoFailure;
-use crate::results::TestRecord;
 use crate::scan::{Place, Timed};
-use crate::session::{Session, Watch};
+use crate::session::{PhaseCounters, Session};
+use crate::test_record::TestRecord;
 use crate::whole_drive::read_back::{ReadBack, ReadBackOutcome};
 use crate::whole_drive::resume_check::{self, Need};
 use crate::whole_drive::timed_writes::{
@@ -130,7 +130,6 @@ impl Workload for Verify {
     }
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
-        session.prepare_device()?;
         session.open_device().keep_contents();
         session.pause(session.plan.suite.pause)?;
         let device = session.open_device();
@@ -181,14 +180,14 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
         control: &control,
     };
     let spec = QueueSpec { depth: 1, ahead: 0, block_bytes: CHUNK, dsync: false };
-    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let (worker, counters) = session.watched(session.open_device(), spec, &control, task)?;
     let WorkerOutcome { output: outcome, effort } = worker;
     if let Some(source) = outcome.queue_error {
         return Err(BenchError::of_queue(source));
     }
     let asked = (outcome.read_bytes as f64, outcome.written_bytes as f64);
     let measured = Measured { recorder: outcome.recorder, effort };
-    keep(session, record, "capacity", watch, measured, asked)?;
+    keep(session, record, "capacity", counters, measured, asked)?;
     let Some(probed) = outcome.probed else {
         notice_failures(record, outcome.failed);
         return Err(BenchError::Interrupted);
@@ -228,7 +227,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let judged_from = if is_whole { 0 } else { start };
     outcome.tally.add_intact(judged_from..start);
     // A run that goes on with a stopped one knows that everything was written.
-    let wrote_all = wrote || session.earlier(TestKind::Verify).is_some();
+    let wrote_all = wrote || session.earlier().is_some();
     judge::full(record, &outcome, judge::Done { start: judged_from, size, wrote: wrote_all });
     if wrote {
         record.metric("capacity.cache_bytes", vec![push_bytes(session, size) as f64]);
@@ -254,7 +253,7 @@ fn data_of(session: &Session<'_>, from: u64, size: u64) -> Result<Payload, Bench
 
 /// Whether the run that this one goes on with has read everything before `from` and found it intact.
 fn was_intact_before(session: &Session<'_>, from: u64) -> bool {
-    let resumed = session.earlier(TestKind::Verify).and_then(|result| result.resume);
+    let resumed = session.earlier().and_then(|result| result.resume);
     resumed.is_some_and(|point| point.intact_before && point.at_bytes == from)
 }
 
@@ -360,7 +359,7 @@ fn read_back(
             record
         });
     };
-    let (worker, watch) =
+    let (worker, counters) =
         session.watched_by(session.open_device(), spec, &control, task, checkpoint)?;
     let WorkerOutcome { output: mut outcome, effort } = worker;
     if let Some(source) = outcome.queue_error.take() {
@@ -369,7 +368,7 @@ fn read_back(
     let measured = Measured { recorder: outcome.recorder.clone(), effort };
     record.metric("read.mb_s", vec![measured.mb_s()]);
     let asked = ((outcome.reached - start) as f64, 0.0);
-    let end = keep(session, record, "read", watch, measured, asked);
+    let end = keep(session, record, "read", counters, measured, asked);
     Ok((outcome, end))
 }
 
@@ -389,11 +388,11 @@ fn keep(
     session: &Session<'_>,
     record: &mut TestRecord,
     cell: &str,
-    watch: Watch,
+    counters: PhaseCounters,
     measured: Measured,
     asked: (f64, f64),
 ) -> Result<(), BenchError> {
-    let mut kept = watch.end(session, measured, cell, 1);
+    let mut kept = counters.end(session, measured, cell, 1);
     kept.asked = Some(asked);
     kept.own_metrics = true;
     session.keep(kept, record)

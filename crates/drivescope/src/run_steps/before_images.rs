@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::output;
 use crate::progress::restore_remaining;
 use crate::signals::RunSignals;
-use drivescope_bench::session::Keeping;
+use drivescope_bench::session::RestoreJournal;
 use drivescope_drive::journal;
 use drivescope_machine::Roots;
 use drivescope_model::plan::{Plan, PlannedTest, Restores, WriteLevel};
@@ -64,7 +64,11 @@ fn warn_of_sparse(runs: &[PlannedRun]) {
 
 /// The place for the originals of a plan that restores something. Signals that come while they are put
 /// back are answered with how long that takes.
-pub fn keeping<'s>(plan: &Plan, run_id: &str, signals: &'s RunSignals) -> Option<Keeping<'s>> {
+pub fn journal<'s>(
+    plan: &Plan,
+    run_id: &str,
+    signals: &'s RunSignals,
+) -> Option<RestoreJournal<'s>> {
     let folder = PathBuf::from(&restores(plan)?.journal);
     let mut begun: Option<Instant> = None;
     let told = move |step: journal::Step| {
@@ -73,5 +77,5 @@ pub fn keeping<'s>(plan: &Plan, run_id: &str, signals: &'s RunSignals) -> Option
             output::remark(&restore_remaining(step, begin.elapsed().as_secs_f64()));
         }
     };
-    Some(Keeping::new(folder, run_id.to_string(), Arc::clone(&signals.held), told))
+    Some(RestoreJournal::new(folder, run_id.to_string(), Arc::clone(&signals.held), told))
 }

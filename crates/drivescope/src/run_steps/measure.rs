@@ -9,6 +9,7 @@ use crate::exit::{Code, Failure, no_thread};
 use crate::output;
 use crate::progress::{self, Shown};
 use crate::signals::RunSignals;
+use drivescope_bench::runner::Runner;
 use drivescope_bench::session::{HostFacts, Session};
 use drivescope_bench::{calibrate, clock, offsets};
 use drivescope_drive::Target;
@@ -122,7 +123,7 @@ fn measure_one(
     let listener = progress::listen(receiver, shown);
     let listener = listener.map_err(|error| Failure::usage(no_thread(&error)))?;
     let run = begin(&plan, &target, options, machine);
-    let keeping = before_images::keeping(&plan, &run.id, signals);
+    let journal = before_images::journal(&plan, &run.id, signals);
     let document = RefCell::new(RunDocument::new(run, store));
     let session = Session::new(
         &plan,
@@ -132,31 +133,24 @@ fn measure_one(
         events,
         Arc::clone(&signals.stop),
     );
-    let keeper = |so_far| document.borrow_mut().checkpoint(so_far);
-    let mut session = session.with_keeper(Box::new(keeper)).with_earlier(resumed);
+    let save = |so_far| document.borrow_mut().checkpoint(so_far);
+    let mut session = session.with_checkpoints(Box::new(save));
     if let Some(claim) = claim {
         document.borrow_mut().gate(claim.record());
         session = session.with_claim(claim);
     }
-    if let Some(keeping) = keeping {
-        session = session.with_keeping(keeping);
+    if let Some(journal) = journal {
+        session = session.with_restore_journal(journal);
     }
     document.borrow_mut().begin_with(session.findings());
     if tables && !options.quiet {
         warn(session.findings());
     }
-    for (index, planned) in plan.tests.iter().enumerate() {
-        let result = session.run_test(planned);
-        let ended = result.status;
-        let more = index + 1 < plan.tests.len();
-        document.borrow_mut().add(result, &session, more);
-        if ended == TestStatus::Interrupted {
-            break;
-        }
-    }
-    let (failure, waits_for_restore) =
-        (session.failure().map(Code::from), session.lost().is_some());
-    let closed = session.close();
+    let mut runner = Runner::new(session).with_earlier(resumed);
+    runner.run(|result, session, more| document.borrow_mut().add(result, session, more));
+    let failure = runner.failure().map(Code::from);
+    let waits_for_restore = runner.session().lost().is_some();
+    let closed = runner.close();
     listener.join().expect("the listener does not panic");
     let (run, kept) = document.into_inner().conclude();
     // What was measured stands; that it is not kept, or that something stays behind, does not go by.

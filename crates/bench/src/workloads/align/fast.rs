@@ -11,8 +11,8 @@ use super::verdict::{Boundaries, Seen, judge, judge_finally};
 use crate::error::BenchError;
 use crate::offsets::derive_seed;
 use crate::queue::Op;
-use crate::results::TestRecord;
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use drivescope_model::event::Event;
 
 /// The sector of nearly all drives.

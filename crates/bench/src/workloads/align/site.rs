@@ -12,9 +12,9 @@ use crate::error::BenchError;
 use crate::payload::Payload;
 use crate::phase::Measured;
 use crate::queue::{Op, QueueSpec};
-use crate::results::TestRecord;
 use crate::scan::{Place, Scan};
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;
 use std::io;
@@ -131,7 +131,7 @@ impl Site {
             control: &control,
         };
         let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block, dsync: way.synced };
-        let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+        let (worker, counters) = session.watched(session.open_device(), spec, &control, task)?;
         let Accessed { ns, recorder, lost, queue_error } = worker.output;
         if let Some(at) = lost {
             let evidence = format!(
@@ -143,7 +143,7 @@ impl Site {
         queue_error.map_or(Ok(()), |source| Err(broken(source)))?;
         let (bytes, elapsed_ns) = (recorder.bytes as f64, recorder.elapsed_ns());
         let measured = Measured { recorder, effort: worker.effort };
-        let mut kept = watch.end(session, measured, way.cell, way.round);
+        let mut kept = counters.end(session, measured, way.cell, way.round);
         kept.asked = Some(if way.op == Op::Read { (bytes, 0.0) } else { (0.0, bytes) });
         kept.own_metrics = true;
         session.keep(kept, record)?;

@@ -3,8 +3,10 @@
 use super::site::Site;
 use super::verdict::{Conclusion, Sector, conclude};
 use super::*;
+use crate::open_target;
 use crate::overrides::Overrides;
 use crate::planner;
+use crate::runner::Runner;
 use crate::session::HostFacts;
 use crate::suites;
 use drivescope_drive::Target;
@@ -40,18 +42,18 @@ fn prepared(target: &str, seed: u64, settings: &[&str]) -> (Target, Plan) {
     (target, plan)
 }
 
-fn with_session<T>(target: &Target, plan: &Plan, use_it: impl FnOnce(&mut Session<'_>) -> T) -> T {
+fn with_session<T>(target: &Target, plan: &Plan, use_it: impl FnOnce(Session<'_>) -> T) -> T {
     let calibration = Calibration::default();
     let stop = Arc::new(AtomicBool::new(false));
     let (events, _listener) = channel();
     let facts = HostFacts::default();
-    let mut session = Session::new(plan, target, &calibration, facts, events, stop);
-    use_it(&mut session)
+    use_it(Session::new(plan, target, &calibration, facts, events, stop))
 }
 
 fn run(target: &str, seed: u64, settings: &[&str]) -> TestResult {
     let (target, plan) = prepared(target, seed, settings);
-    let result = with_session(&target, &plan, |session| session.run_test(&plan.tests[0]));
+    let result =
+        with_session(&target, &plan, |session| Runner::new(session).run_test(&plan.tests[0]));
     assert_eq!(result.status, TestStatus::Done, "{:?}", result.reason);
     result
 }
@@ -68,8 +70,9 @@ fn has(result: &TestResult, id: FindingId) -> bool {
 /// What the fast method concludes of a part of the drive, with originals kept or not; and the time it took.
 fn on_site(target: &str, seed: u64, span: Range<u64>, kept: bool) -> (Conclusion, f64) {
     let (target, plan) = prepared(target, seed, &[]);
-    with_session(&target, &plan, |session| {
-        session.prepare_device().unwrap();
+    with_session(&target, &plan, |mut session| {
+        let session = &mut session;
+        open_target::open(session).unwrap();
         let mut record = TestRecord::new(TestKind::Align);
         let mut site = Site::new(span, 512, kept);
         let seen = fast::run(session, &mut record, &mut site).unwrap();
@@ -340,8 +343,9 @@ fn what_must_be_kept_is_the_same_afterwards() {
         drivescope_model::plan::WriteLevel::Read,
     )
     .unwrap();
-    with_session(&target, &plan, |session| {
-        session.prepare_device().unwrap();
+    with_session(&target, &plan, |mut session| {
+        let session = &mut session;
+        open_target::open(session).unwrap();
         let folder = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap();
         let contents = || std::fs::read(folder.path().join("data")).unwrap();
         let before = contents();

@@ -1,7 +1,7 @@
 //! What a fill makes of the times of its stretches: the curve, the time of a whole fill, zones, the knee.
 
-use crate::results::TestRecord;
 use crate::scan::Timed;
+use crate::test_record::TestRecord;
 use drivescope_model::document::TestResult;
 use drivescope_stats::changepoint::Plateau;
 use drivescope_stats::knee::knee;

@@ -4,9 +4,9 @@ use super::sampling::{self, PLACES_MIN, Sampling};
 use super::{PAGE, burst_bytes, curve, doubt, heat};
 use crate::error::BenchError;
 use crate::offsets::{derive_seed, shuffle};
-use crate::results::TestRecord;
 use crate::scan::{Place, Timed};
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use crate::whole_drive::resume_check::{self, Need};
 use crate::whole_drive::timed_writes::{
     Manner, WrittenSum, flush, stretch, write, write_kept, written_bytes,
@@ -102,7 +102,7 @@ impl FillRun<'_> {
 
     /// The curve up to `from` of the run that this one goes on with; empty where it is not known.
     fn before(&self, from: u64) -> Vec<curve::Step> {
-        let curve = self.session.earlier(TestKind::Fill).map(curve::of_result).unwrap_or_default();
+        let curve = self.session.earlier().map(curve::of_result).unwrap_or_default();
         curve::up_to(curve, from)
     }
 
@@ -116,7 +116,7 @@ impl FillRun<'_> {
     ) -> Vec<curve::Step> {
         let curve = [before, &curve::continuous(timed)].concat();
         // What was noticed of a part of the curve holds for the whole.
-        let earlier = self.session.earlier(TestKind::Fill).filter(|_| !before.is_empty());
+        let earlier = self.session.earlier().filter(|_| !before.is_empty());
         for finding in earlier.into_iter().flat_map(|earlier| &earlier.findings) {
             record.notice(finding.clone());
         }

@@ -11,10 +11,10 @@ use crate::payload::Payload;
 use crate::phase::Measured;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
-use crate::results::TestRecord;
 use crate::rewrite::{Rewrite, Rewritten};
 use crate::scan::{Place, Timed};
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{SurfaceOptions, SurfacePreset, SurfaceWrite};
@@ -116,7 +116,7 @@ pub(super) fn pass(
     let in_parts = options.preset == SurfacePreset::Sampled;
     let task = Rewrite { places, chunk, depth, in_parts, fresh, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, watch) = session.watched(session.open_device(), spec, &control, task)?;
+    let (worker, counters) = session.watched(session.open_device(), spec, &control, task)?;
     let outcome: Rewritten = worker.output;
     if let Some(source) = outcome.queue_error {
         return Err(BenchError::of_queue(source));
@@ -137,7 +137,7 @@ pub(super) fn pass(
         record.notice(Finding::new(FindingId::BlankRewritten, evidence).about("surface.write"));
     }
     let measured = Measured { recorder: outcome.recorder, effort: worker.effort };
-    let mut kept = watch.end(session, measured, "write", round);
+    let mut kept = counters.end(session, measured, "write", round);
     let complete = outcome.failures.is_empty();
     kept.asked = complete.then_some((outcome.read_bytes as f64, outcome.written_bytes as f64));
     kept.own_metrics = true;

@@ -1,8 +1,9 @@
 //! Whether a disk uses its queue: with many requests to choose from, it serves the nearest first.
 
-use crate::fall::is_mechanical;
 use crate::phase::Pace;
-use crate::results::{Round, TestRecord};
+use crate::rate_drop::is_mechanical;
+use crate::round::Round;
+use crate::test_record::TestRecord;
 use drivescope_model::cell::Order;
 use drivescope_model::drive::DriveKind;
 use drivescope_model::findings::{Finding, FindingId};

@@ -5,7 +5,7 @@ use super::probe::{Failed, Probed, SAMPLES_MAX};
 use crate::error::describe;
 use crate::payload::SECTOR;
 use crate::recorder::IoFailure;
-use crate::results::TestRecord;
+use crate::test_record::TestRecord;
 use crate::whole_drive::read_back::{ReadBackOutcome, Tally};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::Bytes;

@@ -1,13 +1,9 @@
 //! From rounds to metrics, series and distributions.
 
-mod round;
-mod split;
-
-pub use round::{Cache, CoresTaken, Round};
-
-use crate::fall::{self, Cause};
+use crate::cpu_split::CpuSplit;
 use crate::phase::Pace;
-use crate::validity;
+use crate::rate_drop::{self, Cause, drop_of};
+use crate::round::Round;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drivescope_model::document::{Distribution, Limiter, Metric, Series, TestResult, TestStatus};
@@ -21,7 +17,6 @@ use drivescope_stats::lasting_drop::LastingDrop;
 use drivescope_stats::{interval, summary};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use split::Split;
 
 /// Confidence of every interval.
 const CONFIDENCE: f64 = 0.95;
@@ -216,9 +211,9 @@ impl TestRecord {
     }
 
     /// How the processor time of a cell divides, all its rounds together.
-    fn split_of(&self, cell: &str) -> Split {
+    fn split_of(&self, cell: &str) -> CpuSplit {
         let rounds = self.rounds.iter().filter(|round| round.cell == cell);
-        Split::of(rounds.map(|round| round.measured.effort.usage), CONFIDENCE)
+        CpuSplit::of(rounds.map(|round| round.measured.effort.usage), CONFIDENCE)
     }
 
     /// Processor time per request in user mode and in the kernel: each round's exact sum, divided as that
@@ -252,7 +247,7 @@ impl TestRecord {
             latencies.add(other).expect("all histograms have the same bounds");
         }
         let small = rounds.iter().all(|round| round.block_bytes() < SMALL_BLOCK_BYTES);
-        let drops: Vec<_> = rounds.iter().map(|round| validity::drop_of(round)).collect();
+        let drops: Vec<_> = rounds.iter().map(|round| drop_of(round)).collect();
         let fewest = rounds.iter().map(|round| round.measured.recorder.latencies.len()).min();
         let tables: Vec<_> =
             rounds.iter().map(|round| round.quantities(fewest.unwrap_or(0))).collect();
@@ -294,7 +289,7 @@ impl TestRecord {
             drops.len()
         );
         let about = format!("{}.{cell}", self.test);
-        let Cause { id, sign } = fall::cause(&self.rounds, cell, self.rotates);
+        let Cause { id, sign } = rate_drop::cause(&self.rounds, cell, self.rotates);
         if id == FindingId::CacheFull && first.share <= spread_before(&seen) {
             return;
         }
@@ -304,7 +299,7 @@ impl TestRecord {
             return;
         }
         for round in self.rounds.iter_mut().filter(|round| round.cell == cell) {
-            if validity::drop_of(round).is_some() {
+            if drop_of(round).is_some() {
                 round.limiter = Limiter::Throttling;
             }
         }

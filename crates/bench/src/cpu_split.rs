@@ -15,14 +15,14 @@ const TICK_NS: f64 = 1e7;
 
 /// The share of user mode.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Split {
+pub(crate) struct CpuSplit {
     /// The estimate; neither 0 nor 1.
     pub share: f64,
     /// Its interval.
     pub interval: Interval,
 }
 
-impl Split {
+impl CpuSplit {
     /// Of what all rounds of a cell used.
     pub fn of(rounds: impl IntoIterator<Item = Usage>, confidence: f64) -> Self {
         let all = rounds.into_iter().fold(Usage::default(), std::ops::Add::add);
@@ -56,16 +56,16 @@ mod tests {
 
     #[test]
     fn a_share_that_no_tick_resolved_is_a_guess_with_a_wide_interval() {
-        let unresolved = Split::of([usage(0, 3), usage(4, 0)], 0.95);
+        let unresolved = CpuSplit::of([usage(0, 3), usage(4, 0)], 0.95);
         assert!(unresolved.share > 0.4 && unresolved.share < 0.6, "{unresolved:?}");
         assert!(unresolved.interval.width() > 0.9, "{unresolved:?}");
-        let nothing_in_user_mode = Split::of([usage(0, 30)], 0.95);
+        let nothing_in_user_mode = CpuSplit::of([usage(0, 30)], 0.95);
         assert!(nothing_in_user_mode.share > 0.0);
     }
 
     #[test]
     fn long_rounds_resolve_the_share() {
-        let split = Split::of([usage(2_000, 18_000), usage(2_200, 17_800)], 0.95);
+        let split = CpuSplit::of([usage(2_000, 18_000), usage(2_200, 17_800)], 0.95);
         assert!((split.share - 0.105).abs() < 0.001, "{split:?}");
         assert!(split.interval.width() < 0.03, "{split:?}");
         assert!((split.share + split.of_kernel().share - 1.0).abs() < 1e-12);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::phase::Measured;
 use crate::recorder::Recorder;
-use crate::results::CoresTaken;
+use crate::round::CoresTaken;
 use crate::testing;
 use drivescope_model::cell::Mix;
 
@@ -120,7 +120,7 @@ fn a_fall_no_larger_than_what_others_had_of_the_processors_is_none() {
 fn a_fall_no_larger_than_the_rounds_differ_before_it_is_no_full_cache() {
     let found = |rates: [f64; 3]| {
         let mut record =
-            crate::results::TestRecord::new(drivescope_model::options::TestKind::Transfer);
+            crate::test_record::TestRecord::new(drivescope_model::options::TestKind::Transfer);
         for (number, rate) in (1..).zip(rates) {
             let before = rate * 1.4;
             record.add(round(

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where a session keeps originals, and who hears of it.
-pub struct Keeping<'a> {
+pub struct RestoreJournal<'a> {
     folder: PathBuf,
     run_id: String,
     /// Raised while the program must not end before everything is back.
@@ -26,7 +26,7 @@ pub struct Keeping<'a> {
     lost: Option<String>,
 }
 
-impl<'a> Keeping<'a> {
+impl<'a> RestoreJournal<'a> {
     /// A journal for `run_id` in `folder`. `held` is raised while originals are in it only; `told` hears
     /// how far it is with putting them back.
     pub fn new(
@@ -59,16 +59,16 @@ impl Session<'_> {
     pub fn protect(&mut self, area: Range<u64>) -> Result<(), BenchError> {
         let what = format!("saving {} of contents", Bytes(area.end - area.start));
         self.emit(Event::Preparing { what });
-        let Session { keeping, device, stop, .. } = self;
-        let disk = device.as_ref().and_then(Device::claim);
-        let (Some(keeping), Some(disk)) = (keeping.as_mut(), disk) else {
+        let Session { restore_journal, storage, stop, .. } = self;
+        let disk = storage.device.as_ref().and_then(Device::claim);
+        let (Some(journal), Some(disk)) = (restore_journal.as_mut(), disk) else {
             let why = "needs a restore journal and a claimed block device";
             return Err(BenchError::Unsuitable(why.to_string()));
         };
         // From the first byte in the journal on, the program must see to its end.
-        keeping.held.store(true, Ordering::Release);
+        journal.held.store(true, Ordering::Release);
         let stopped = || stop.load(Ordering::Relaxed);
-        let originals = keeping.originals(disk, area.end - area.start)?;
+        let originals = journal.originals(disk, area.end - area.start)?;
         match originals.protect(disk, area, &stopped, &mut |_| {})? {
             true => Ok(()),
             false => Err(BenchError::Interrupted),
@@ -77,11 +77,11 @@ impl Session<'_> {
 
     /// Puts everything back that the test saved, however it ended, and verifies it. That something is
     /// not back weighs more than how the test ended.
-    pub(super) fn put_back(&mut self, end: Result<(), BenchError>) -> Result<(), BenchError> {
-        let Session { keeping, device, events, .. } = self;
-        let disk = device.as_ref().and_then(Device::claim);
-        let (Some(keeping), Some(disk)) = (keeping.as_mut(), disk) else { return end };
-        let Keeping { originals, told, held, lost, .. } = keeping;
+    pub(crate) fn put_back(&mut self, end: Result<(), BenchError>) -> Result<(), BenchError> {
+        let Session { restore_journal, storage, events, .. } = self;
+        let disk = storage.device.as_ref().and_then(Device::claim);
+        let (Some(journal), Some(disk)) = (restore_journal.as_mut(), disk) else { return end };
+        let RestoreJournal { originals, told, held, lost, .. } = journal;
         let back = originals.as_mut().map_or(Ok(()), |originals| {
             originals.put_back(disk, &mut |step| {
                 let _ = events.send(Event::Preparing { what: words(step) });
@@ -100,7 +100,7 @@ impl Session<'_> {
 
     /// Why no further test may run: the target waits for `drivescope restore`.
     pub fn lost(&self) -> Option<&str> {
-        self.keeping.as_ref()?.lost.as_deref()
+        self.restore_journal.as_ref()?.lost.as_deref()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Whether the part of a drive that was used stands for the drive: not if a cache can hold it, and not if the
 //! heads hardly move over it.
 
-use super::Facts;
-use crate::results::Round;
+use super::Environment;
+use crate::round::Round;
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::{Bytes, three_digits};
@@ -12,19 +12,19 @@ const DRIVE_CACHE_BYTES: u64 = 256 << 20;
 /// Random requests within a smaller part of a rotating drive say nothing of its seeks.
 const SHORT_STROKE_SHARE: f64 = 0.10;
 
-pub(super) fn small_working_set(round: &Round, facts: &Facts) -> Option<Finding> {
+pub(super) fn small_working_set(round: &Round, environment: &Environment) -> Option<Finding> {
     let load = round.load.as_ref()?;
-    let past_memory = facts.direct && !facts.loop_caches;
+    let past_memory = environment.direct && !environment.loop_caches;
     // Flash is as fast over a small span, which is then no more than what `latency` shows. A cached answer of
     // a rotating drive is a hundred times as fast as its medium, and no short seek.
     let studied = load.studies_span;
-    if studied && !(past_memory && facts.rpm.is_some()) {
+    if studied && !(past_memory && environment.rpm.is_some()) {
         return None;
     }
     let span = load.span.end - load.span.start;
     let (cache, what) = match past_memory {
         true => (DRIVE_CACHE_BYTES, "assumed for the drive's cache"),
-        false => (facts.memory_bytes, "memory, which caches this target"),
+        false => (environment.memory_bytes, "memory, which caches this target"),
     };
     (span < cache).then(|| {
         let evidence =
@@ -35,17 +35,17 @@ pub(super) fn small_working_set(round: &Round, facts: &Facts) -> Option<Finding>
 }
 
 /// A round of random requests over all that a test uses, if that is a small part of a rotating drive.
-pub(super) fn short_stroke_of(round: &Round, facts: &Facts) -> Option<Finding> {
+pub(super) fn short_stroke_of(round: &Round, environment: &Environment) -> Option<Finding> {
     let load = round.load.as_ref().filter(|load| load.shape.order == Order::Rnd)?;
     // A part of it is named as such.
-    let is_all = load.span.end - load.span.start == facts.whole_bytes;
-    short_stroke(&round.cell, facts).filter(|_| is_all)
+    let is_all = load.span.end - load.span.start == environment.whole_bytes;
+    short_stroke(&round.cell, environment).filter(|_| is_all)
 }
 
 /// Whether random requests over all that a test uses stay within a small part of a rotating drive.
-pub fn short_stroke(cell: &str, facts: &Facts) -> Option<Finding> {
-    facts.rpm?;
-    let (span, drive) = (facts.whole_bytes, facts.capacity_bytes);
+pub fn short_stroke(cell: &str, environment: &Environment) -> Option<Finding> {
+    environment.rpm?;
+    let (span, drive) = (environment.whole_bytes, environment.capacity_bytes);
     let share = span as f64 / drive.max(1) as f64;
     (share < SHORT_STROKE_SHARE).then(|| {
         let percent = three_digits(share * 100.0);

@@ -3,14 +3,17 @@
 //! Both look alike in one curve. They differ in what else happens: a cache is filled by writes alone, once a
 //! round, and leaves a steady rate behind; heat comes with time, goes on, and slows reads as well.
 
+use crate::cpu_contention;
 use crate::phase::Pace;
-use crate::results::{Cache, Round};
-use crate::validity::drop_of;
+use crate::round::{Cache, Round};
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::Bytes;
+use drivescope_stats::lasting_drop::{LastingDrop, lasting_drop};
 use drivescope_stats::summary;
 
+/// Requests that a rate within a round rests on, on average.
+const DROP_REQUESTS_MIN: f64 = 16.0;
 /// Behind a full cache the rate stays within this share; heat goes on to slow the drive.
 const FLAT_SHARE: f64 = 0.8;
 /// Reads whose last round keeps less than this share of their first were slowed by what writes cannot fill.
@@ -18,6 +21,29 @@ const READS_KEPT_SHARE: f64 = 0.75;
 /// Random reads, one at a time, slower than this come from a medium that turns: 15,000 rpm give about 300 per
 /// second over a small span, the slowest flash gives thousands.
 const MECHANICAL_IOPS: f64 = 400.0;
+
+/// A lasting drop of the rate within the round; its index counts the round's intervals. Not of a round that
+/// others slowed: whose requests failed, or whose threads had to wait for a core.
+///
+/// Intervals are taken together until each has requests enough for a rate: of three or four, one more or less
+/// is a quarter.
+pub fn drop_of(round: &Round) -> Option<LastingDrop> {
+    let recorder = &round.measured.recorder;
+    if round.cached_on_purpose()
+        || recorder.errors > 0
+        || cpu_contention::held_by_others(round).is_some()
+    {
+        return None;
+    }
+    let rates = round.rates_mb_s();
+    let each = recorder.ops as f64 / rates.len().max(1) as f64;
+    let together = (DROP_REQUESTS_MIN / each.max(0.01)).ceil().max(1.0) as usize;
+    let bins = rates.chunks_exact(together).map(|bin| bin.iter().sum::<f64>() / together as f64);
+    let drop = lasting_drop(&bins.collect::<Vec<f64>>())?;
+    // What others had of the processors may come and go, and the rate with it.
+    (drop.share > cpu_contention::taken_share(round))
+        .then(|| LastingDrop { at_index: drop.at_index * together, ..drop })
+}
 
 /// What the falls of a cell are, and what tells it.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,10 +19,10 @@ const STILL_NS: u64 = 60_000_000_000;
 
 /// What the test in progress has to move, if its end depends on that.
 #[derive(Default)]
-pub(super) struct Work(RefCell<Option<Running>>);
+pub(super) struct RemainingTime(RefCell<Option<Transfer>>);
 
 #[derive(Debug, Clone)]
-struct Running {
+struct Transfer {
     /// Stretches of the target, each moved from its start to its end.
     passes: Vec<Range<u64>>,
     /// Bytes of the whole drive, where its rate falls with the position.
@@ -39,12 +39,7 @@ struct Running {
     pace: Option<f64>,
 }
 
-impl Work {
-    /// The test moves what it likes.
-    pub(super) fn clear(&mut self) {
-        self.0.take();
-    }
-
+impl RemainingTime {
     /// A phase ended, which moved so many bytes.
     pub(super) fn add(&self, bytes: u64) {
         if let Some(running) = self.0.borrow_mut().as_mut() {
@@ -65,7 +60,7 @@ impl Session<'_> {
         // Bridges say "disk" of flash, too, but not how fast it turns.
         let drive = self.target.drive().filter(|drive| drive.rpm > Some(1));
         let begun_ns = self.now_ns();
-        *self.work.0.borrow_mut() = Some(Running {
+        *self.test.remaining.0.borrow_mut() = Some(Transfer {
             passes: passes.into_iter().collect(),
             disk: drive.map(|drive| drive.capacity_bytes),
             planned_s: self.test.expected_s,
@@ -78,7 +73,7 @@ impl Session<'_> {
     }
 }
 
-impl Running {
+impl Transfer {
     fn look(&mut self, now_ns: u64, bytes: u64) -> (f64, Option<f64>) {
         let done = self.share(self.before + bytes);
         if done > self.last.1 {

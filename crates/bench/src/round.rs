@@ -1,6 +1,6 @@
 //! One round of one cell.
 
-use super::split::Split;
+use crate::cpu_split::CpuSplit;
 use crate::phase::{Load, Measured, Pace};
 use crate::usage::Usage;
 use drivescope_machine::counters::DeviceCounters;
@@ -63,7 +63,7 @@ pub struct Round {
 impl Round {
     /// All numbers of the round by quantity; of the percentiles, those that so many `requests` can hold, the
     /// fewest of a round of its cell.
-    pub(super) fn quantities(&self, requests: u64) -> Vec<(&'static str, f64)> {
+    pub(crate) fn quantities(&self, requests: u64) -> Vec<(&'static str, f64)> {
         let measured = &self.measured;
         let latencies = &measured.recorder.latencies;
         let mut all = vec![
@@ -89,7 +89,7 @@ impl Round {
         recorder.bytes / recorder.ops.max(1)
     }
 
-    pub(super) fn record(&self, split: Split) -> PhaseRecord {
+    pub(crate) fn record(&self, split: CpuSplit) -> PhaseRecord {
         let (measured, effort) = (&self.measured, &self.measured.effort);
         let percent = |ns: u64| ns as f64 / effort.wall_ns.max(1) as f64 * 100.0;
         let cpu_pct = percent(effort.usage.cpu_ns);
@@ -144,7 +144,7 @@ impl Round {
         intervals.map(|interval| interval.bytes as f64 / seconds / 1e6).collect()
     }
 
-    pub(super) fn series(&self, test: TestKind) -> Series {
+    pub(crate) fn series(&self, test: TestKind) -> Series {
         let y = self.rates_mb_s();
         let seconds = self.measured.recorder.interval_ns as f64 / 1e9;
         Series {

@@ -6,8 +6,9 @@ use crate::control::Control;
 use crate::error::BenchError;
 use crate::offsets::{Offsets, derive_seed};
 use crate::queue::{Completion, Op, Queue, QueueSpec, Request, Task};
-use crate::results::{Round, TestRecord};
+use crate::round::Round;
 use crate::session::Session;
+use crate::test_record::TestRecord;
 use drivescope_drive::Target;
 use drivescope_drive::simulated::SimulatedDrive;
 use drivescope_model::cell::{Mix, Order};
@@ -22,7 +23,7 @@ const BLOCK_BYTES: u32 = 4096;
 const ONE_IN: u32 = 10;
 
 /// What is to be said of a target with little in it, looked at anew.
-pub(crate) fn look(session: &Session<'_>) -> Result<Option<String>, BenchError> {
+pub(crate) fn sample(session: &Session<'_>) -> Result<Option<String>, BenchError> {
     if let Some(evidence) = session.target.simulated().and_then(|drive| never_written(drive)) {
         return Ok(Some(evidence));
     }
@@ -35,7 +36,7 @@ pub(crate) fn look(session: &Session<'_>) -> Result<Option<String>, BenchError> 
     let offsets = Offsets::new(Order::Rnd, span, BLOCK_BYTES.into(), Mix::READ, 0.0, seed);
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: BLOCK_BYTES, dsync: false };
     let control = Control::default();
-    let (outcome, _) = session.watched(device, spec, &control, Look { offsets })?;
+    let (outcome, _) = session.watched(device, spec, &control, SampleBlocks { offsets })?;
     let blank = outcome.output.filter(|blank| blank * ONE_IN > PLACES);
     Ok(blank.map(|blank| {
         format!("{blank} of {PLACES} places looked at hold nothing: every byte is 00, or FF")
@@ -84,11 +85,11 @@ fn knows_what_is_erased(target: &Target) -> bool {
 }
 
 /// Counts the places that hold nothing; `None` if one cannot be read, which the tests will say.
-struct Look {
+struct SampleBlocks {
     offsets: Offsets,
 }
 
-impl Task for Look {
+impl Task for SampleBlocks {
     type Output = Option<u32>;
 
     fn run<Q: Queue>(mut self, queue: &mut Q) -> Option<u32> {
@@ -118,7 +119,7 @@ fn is_blank(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::TestRecord;
+    use crate::test_record::TestRecord;
     use crate::testing::{VirtualQueue, round};
     use drivescope_model::options::TestKind;
 
@@ -134,9 +135,9 @@ mod tests {
     fn an_unreadable_place_is_left_to_the_tests() {
         let offsets = || Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1);
         let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Err(libc::EIO));
-        assert_eq!(Look { offsets: offsets() }.run(&mut drive), None);
+        assert_eq!(SampleBlocks { offsets: offsets() }.run(&mut drive), None);
         let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Ok(1_000));
-        assert_eq!(Look { offsets: offsets() }.run(&mut drive), Some(0));
+        assert_eq!(SampleBlocks { offsets: offsets() }.run(&mut drive), Some(0));
         assert_eq!(drive.served.len(), PLACES as usize);
     }
 

@@ -1,6 +1,6 @@
 //! Whether the processors set the pace: because one was busy with the load, or because others held them.
 
-use crate::results::{CoresTaken, Round};
+use crate::round::{CoresTaken, Round};
 use drivescope_model::findings::{Finding, FindingId};
 
 /// A core this busy sets the pace.
@@ -11,7 +11,7 @@ const WAIT_SHARE_MAX: f64 = 0.10;
 /// With so much of all cores taken by others, none is free when it is wanted.
 const TAKEN_PCT: f64 = 75.0;
 /// A device less busy than this was waiting for what is above it.
-pub(super) const DEVICE_IDLE_PCT: f64 = 50.0;
+pub(crate) const DEVICE_IDLE_PCT: f64 = 50.0;
 
 /// Share of the round in which the busiest thread ran.
 fn busiest_share(round: &Round) -> f64 {
@@ -20,11 +20,11 @@ fn busiest_share(round: &Round) -> f64 {
 }
 
 /// Whether a core was busy with the load all the time.
-pub(super) fn is_cpu_bound(round: &Round) -> bool {
+pub(crate) fn is_cpu_bound(round: &Round) -> bool {
     busiest_share(round) >= CPU_BUSY_SHARE
 }
 
-pub(super) fn cpu_bound(round: &Round) -> Option<Finding> {
+pub(crate) fn cpu_bound(round: &Round) -> Option<Finding> {
     (is_cpu_bound(round) && !round.cached_on_purpose()).then(|| {
         let share = busiest_share(round) * 100.0;
         let evidence = format!("{}: one thread used {share:.0} % of a core", round.cell);
@@ -35,7 +35,7 @@ pub(super) fn cpu_bound(round: &Round) -> Option<Finding> {
 /// Share of the round in which a measuring thread waited for a core because of others. It cannot wait
 /// longer for them than they ran; what is more is waiting for the load's own threads, which are no
 /// others.
-pub(super) fn waited_share(round: &Round) -> Option<f64> {
+pub(crate) fn waited_share(round: &Round) -> Option<f64> {
     let effort = &round.measured.effort;
     let wait_ns = effort.wait_ns?;
     let others_did_it = round.cores.is_none_or(|cores| cores.others_ns >= wait_ns);
@@ -50,12 +50,12 @@ fn still_share(round: &Round) -> f64 {
 
 /// What others had of the processors, of all of them or of the time of the thread that needed one: so much of a
 /// rate may have been theirs.
-pub(super) fn taken_share(round: &Round) -> f64 {
+pub(crate) fn taken_share(round: &Round) -> f64 {
     let cores = round.cores.map_or(0.0, |cores| (cores.others_pct() + cores.steal_pct()) / 100.0);
     cores.max(waited_share(round).unwrap_or(0.0))
 }
 
-pub(super) fn held_by_others(round: &Round) -> Option<Finding> {
+pub(crate) fn held_by_others(round: &Round) -> Option<Finding> {
     let waited = waited_share(round).unwrap_or(0.0);
     let stolen = round.cores.map_or(0.0, |cores| cores.steal_pct() / 100.0);
     let still = still_share(round);
@@ -92,7 +92,7 @@ fn starved_of_cores(round: &Round) -> bool {
 
 /// Whether waiting for a core, or standing still, took more of the round than the device was busy, and more than
 /// half of it where nobody knows how busy that was; or no core was left for it.
-pub(super) fn others_set_the_pace(round: &Round) -> bool {
+pub(crate) fn others_set_the_pace(round: &Round) -> bool {
     const HALF: f64 = 0.5;
     let device = round.busy_pct().map_or(HALF, |pct| pct / 100.0);
     let held = waited_share(round).unwrap_or(0.0).max(still_share(round));

@@ -1,66 +1,18 @@
-//! What watches a phase from outside: its progress, and the kernel's counters before and after it.
+//! The kernel's counters before and after a phase.
 
 use super::Session;
-use crate::control::Control;
 use crate::phase::Measured;
-use crate::results::{Cache, CoresTaken, Round};
+use crate::round::{Cache, CoresTaken, Round};
 use crate::usage::{Usage, Who};
 use drivescope_machine::Roots;
 use drivescope_machine::counters::{self, DeviceCounters};
 use drivescope_machine::processors::CoreTimes;
 use drivescope_model::document::Limiter;
-use drivescope_model::event::Event;
 use drivescope_model::findings::FindingId;
 use std::time::Duration;
 
-/// A test that takes so many times as long as it was planned is no longer almost done.
-const LATE: f64 = 1.1;
-
-/// Forwards a phase's counters to the listeners and the stop flag to the phase.
-pub struct Progress<'s> {
-    session: &'s Session<'s>,
-    control: &'s Control,
-    last: (u64, u64, u64),
-}
-
-impl<'s> Progress<'s> {
-    /// Begins now.
-    pub fn new(session: &'s Session<'s>, control: &'s Control) -> Self {
-        Self { session, control, last: (session.now_ns(), 0, 0) }
-    }
-
-    /// To be called every now and then.
-    pub fn look(&mut self) {
-        if self.session.stopped() || !self.session.may_go_on() {
-            self.control.stop();
-        }
-        let now = self.session.now_ns();
-        let seconds = (now - self.last.0) as f64 / 1e9;
-        if seconds < 0.2 {
-            return;
-        }
-        let (ops, bytes) = self.control.progress();
-        let test = &self.session.test;
-        let elapsed = (now - test.start_ns) as f64 / 1e9;
-        let planned = || {
-            let done = (elapsed / test.expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0);
-            let is_over = elapsed > test.expected_s * LATE;
-            (done, (!is_over).then_some(test.expected_s - elapsed))
-        };
-        let by_work = self.session.work.look(now, bytes);
-        let (done, left_s) = by_work.unwrap_or_else(planned);
-        self.session.emit(Event::Progress {
-            done,
-            left_s,
-            mb_s: (bytes - self.last.2) as f64 / seconds / 1e6,
-            iops: (ops - self.last.1) as f64 / seconds,
-        });
-        self.last = (now, ops, bytes);
-    }
-}
-
 /// What is read before and after a round: the kernel's counters of the devices below.
-pub struct Watch {
+pub struct PhaseCounters {
     start_s: f64,
     top: Option<DeviceCounters>,
     disk: Option<DeviceCounters>,
@@ -112,7 +64,7 @@ fn let_devices_finish(session: &Session<'_>) {
     wait_until_idle(in_flight, || std::thread::sleep(LOOK_EVERY));
 }
 
-impl Watch {
+impl PhaseCounters {
     /// Reads the counters, as soon as they stand still.
     pub fn begin(session: &Session<'_>) -> Self {
         let_devices_finish(session);
@@ -162,7 +114,7 @@ fn in_user_space(session: &Session<'_>) -> bool {
 
 /// The temperature of the drive in use.
 fn temperature_c(session: &Session<'_>) -> Option<f64> {
-    match &session.simulated {
+    match session.simulated() {
         Some(drive) => drive.heat().map(|heat| heat.celsius),
         None => session.target.temperature_c(),
     }

@@ -1,0 +1,95 @@
+//! Opens what workloads read and write: the target itself, or a test file in a directory.
+
+use crate::clock;
+use crate::device::Device;
+use crate::error::BenchError;
+use crate::session::Session;
+use crate::test_file;
+use drivescope_drive::simulated::SimulatedDrive;
+use drivescope_drive::{IoFile, OwnFolder};
+use drivescope_model::event::Event;
+use drivescope_model::plan::Engine;
+use drivescope_model::target::{IoMode, TargetKind};
+use drivescope_model::units::Bytes;
+use std::sync::Arc;
+
+/// Name of the one test file in a directory target.
+const DATA_FILE: &str = "data";
+
+/// Opens the target, or makes the test file in the session's own folder and fills it, the first time.
+pub fn open(session: &mut Session<'_>) -> Result<(), BenchError> {
+    if let Some(device) = session.opened() {
+        return device.ready_to_write(session.writes());
+    }
+    if let Some(drive) = session.target.simulated() {
+        let mode = session.target.info().io_mode.unwrap_or(IoMode::Direct);
+        session.storage.device = Some(Device::simulated(Arc::clone(drive), mode));
+        return Ok(());
+    }
+    if session.target.info().kind == TargetKind::Directory {
+        return make_test_file(session, session.plan.own_bytes);
+    }
+    let file = match session.storage.claim.take() {
+        Some(disk) => IoFile::claimed(disk)?,
+        None => session.target.open_read()?,
+    };
+    let device = Device::new(file, session.plan.engine);
+    device.ready_to_write(session.writes())?;
+    session.storage.device = Some(device);
+    Ok(())
+}
+
+fn make_test_file(session: &mut Session<'_>, size: Bytes) -> Result<(), BenchError> {
+    let folder = match &mut session.storage.folder {
+        Some(folder) => {
+            // An earlier layout did not finish.
+            folder.remove_file(DATA_FILE)?;
+            folder
+        }
+        None => {
+            let folder = OwnFolder::create(session.target.path(), &unique_id())?;
+            session.storage.folder.insert(folder)
+        }
+    };
+    let file = folder.create_file(DATA_FILE, size)?;
+    let device = Device::new(file, session.plan.engine);
+    session.emit(Event::Preparing { what: format!("writing the test file, {size}") });
+    test_file::fill(session, &device, size)?;
+    session.storage.device = Some(device);
+    Ok(())
+}
+
+/// Distinguishes folders of runs that share a directory.
+fn unique_id() -> String {
+    format!("{:x}-{:x}", std::process::id(), clock::now_ns())
+}
+
+/// The test file twice: through the page cache, as an ordinary program opens it, and in its effective
+/// mode. On a simulated drive it is a file of `size`, whole MiB, on a fresh drive of the same
+/// kind.
+pub fn buffered_and_direct(
+    session: &mut Session<'_>,
+    size: Bytes,
+) -> Result<(Device, Device), BenchError> {
+    let size = test_file::rounded(size);
+    if let Some(file) = session.target.simulated_file(size.0, session.now_ns()) {
+        return simulated_file(session, Arc::new(file?), size);
+    }
+    let missing = || BenchError::Unsuitable("needs a directory".to_string());
+    let folder = session.storage.folder.as_ref().ok_or_else(missing)?;
+    // Such a program calls pread and pwrite, whatever the engine of other tests.
+    let buffered = Device::new(folder.open_file_buffered(DATA_FILE)?, Engine::Threads);
+    let direct = Device::new(folder.open_file(DATA_FILE)?, Engine::Threads);
+    Ok((buffered, direct))
+}
+
+fn simulated_file(
+    session: &mut Session<'_>,
+    file: Arc<SimulatedDrive>,
+    size: Bytes,
+) -> Result<(Device, Device), BenchError> {
+    session.storage.simulated = Some(Arc::clone(&file));
+    let direct = Device::simulated(Arc::clone(&file), IoMode::Direct);
+    test_file::fill(session, &direct, size)?;
+    Ok((Device::simulated(file, IoMode::Buffered), direct))
+}

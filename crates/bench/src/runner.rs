@@ -1,0 +1,138 @@
+//! Runs the tests of a plan, one after the other: the only part that knows both workloads and sessions.
+
+use crate::error::BenchError;
+use crate::session::Session;
+use crate::test_record::TestRecord;
+use crate::workload::Workload;
+use crate::{deallocated, open_target, validity, workloads};
+use drivescope_drive::ErrorKind;
+use drivescope_model::document::{TestResult, TestStatus};
+use drivescope_model::event::Event;
+use drivescope_model::plan::PlannedTest;
+use drivescope_model::resume::ResumePoint;
+
+/// A plan in progress.
+pub struct Runner<'a> {
+    session: Session<'a>,
+    /// The interrupted test that one of the plan continues.
+    earlier: Option<TestResult>,
+    /// The gravest of what ended tests before their end.
+    failure: Option<ErrorKind>,
+    /// Evidence that much of a block device is deallocated.
+    deallocated: Option<String>,
+}
+
+impl<'a> Runner<'a> {
+    /// Nothing has run yet.
+    pub fn new(session: Session<'a>) -> Self {
+        Self { session, earlier: None, failure: None, deallocated: None }
+    }
+
+    /// The same with the result of an interrupted test, which its test here continues.
+    pub fn with_earlier(mut self, earlier: Option<TestResult>) -> Self {
+        self.earlier = earlier;
+        self
+    }
+
+    /// The session that the tests share.
+    pub fn session(&self) -> &Session<'a> {
+        &self.session
+    }
+
+    /// What the tests failed of that failed: the gravest.
+    pub fn failure(&self) -> Option<ErrorKind> {
+        self.failure
+    }
+
+    /// Runs all tests, or those before the end that was asked for. `finished` hears of each result, and whether
+    /// more are to come.
+    pub fn run(&mut self, mut finished: impl FnMut(TestResult, &Session<'_>, bool)) {
+        let tests = &self.session.plan.tests;
+        for (index, planned) in tests.iter().enumerate() {
+            let result = self.run_test(planned);
+            let status = result.status;
+            finished(result, &self.session, index + 1 < tests.len());
+            if status == TestStatus::Interrupted {
+                break;
+            }
+        }
+    }
+
+    /// Runs one test to its end, whatever that is.
+    pub fn run_test(&mut self, planned: &PlannedTest) -> TestResult {
+        let skipped = planned.skip.as_deref().or(self.session.lost());
+        if let Some(reason) = skipped {
+            return TestResult::empty(planned.test, TestStatus::Skipped, Some(reason.to_string()));
+        }
+        let workload = workloads::find(planned.test);
+        self.session.begin(planned, self.earlier.take_if(|earlier| earlier.test == planned.test));
+        let mut record = TestRecord::new(planned.test);
+        let drive = self.session.target.drive();
+        record.rotates(drive.is_some_and(|drive| drive.rpm > Some(1)));
+        let end = self.measure(workload, &mut record);
+        let end = self.session.put_back(end).map_err(|error| error.on(self.session.plan.engine));
+        self.session.leave_simulated_file();
+        let remarks = [planned.omitted.as_slice(), record.remarks()].concat();
+        let mut result = record.finish(self.session.plan.suite.rounds);
+        result.elapsed_s = self.session.test_elapsed_s();
+        self.conclude(&mut result, end, remarks);
+        result.mark_invalid(self.session.findings());
+        self.session.emit(Event::TestFinished(Box::new(result.clone())));
+        result
+    }
+
+    fn measure(
+        &mut self,
+        workload: &dyn Workload,
+        record: &mut TestRecord,
+    ) -> Result<(), BenchError> {
+        let is_first = self.session.opened().is_none();
+        open_target::open(&mut self.session)?;
+        if is_first {
+            self.deallocated = deallocated::sample(&self.session)?;
+        }
+        let end = workload.run(&mut self.session, record);
+        let evidence = self.deallocated.as_ref().filter(|_| workload.reads_existing_data());
+        if let Some(evidence) = evidence {
+            deallocated::notice(record, evidence);
+        }
+        end
+    }
+
+    /// How the test ended, and why.
+    fn conclude(
+        &mut self,
+        result: &mut TestResult,
+        end: Result<(), BenchError>,
+        mut remarks: Vec<String>,
+    ) {
+        (result.status, result.reason) = match end {
+            Ok(()) => (TestStatus::Done, None),
+            Err(BenchError::Interrupted) => (TestStatus::Interrupted, None),
+            Err(BenchError::Unsuitable(why)) => (TestStatus::Skipped, Some(why)),
+            Err(error) => {
+                let target = self.session.target.info().kind;
+                self.failure = self.failure.max(Some(error.kind(target)));
+                result.findings.extend(validity::of_error(&error, target));
+                (TestStatus::Failed, Some(failed(&error, result.resume)))
+            }
+        };
+        if result.reason.is_none() {
+            remarks.extend(result.resume.map(|point| point.to_string()));
+            result.reason = Some(remarks.join("; ")).filter(|reason| !reason.is_empty());
+        }
+    }
+
+    /// Removes the session's own files; says so if that fails.
+    pub fn close(self) -> Result<(), BenchError> {
+        self.session.close()
+    }
+}
+
+/// Why a test failed and where it can be resumed: a cable that came off is no reason to begin anew.
+fn failed(error: &BenchError, resume: Option<ResumePoint>) -> String {
+    match resume.filter(ResumePoint::is_worthwhile) {
+        Some(point) => format!("{error}; {point}"),
+        None => error.to_string(),
+    }
+}

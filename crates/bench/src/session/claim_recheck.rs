@@ -1,0 +1,56 @@
+//! Checks a claimed device about every second while tests write to it: whether nobody else uses it.
+
+use super::Session;
+use crate::clock;
+use crate::device::Device;
+use crate::error::BenchError;
+use drivescope_drive::gate::{Looks, RawDisk, WriteError};
+use drivescope_model::plan::WriteLevel;
+use std::cell::{Cell, RefCell};
+
+/// Between two checks, which take a few milliseconds of a thread that only waits.
+const RECHECK_EVERY_NS: u64 = 1_000_000_000;
+
+/// When the next check is due, and what the last one found.
+#[derive(Default)]
+pub(super) struct ClaimRecheck {
+    next_ns: Cell<u64>,
+    refused: RefCell<Option<WriteError>>,
+}
+
+impl Session<'_> {
+    /// Whether the test may go on writing, as far as the last check tells.
+    pub(super) fn may_go_on(&self) -> bool {
+        if self.storage.recheck.refused.borrow().is_some() {
+            return false;
+        }
+        let disk = self.storage.device.as_ref().and_then(Device::claim);
+        let Some(disk) = disk.filter(|_| self.writes() >= WriteLevel::SameBytes) else {
+            return true;
+        };
+        let now = clock::now_ns();
+        if now < self.storage.recheck.next_ns.get() {
+            return true;
+        }
+        self.storage.recheck.next_ns.set(now + RECHECK_EVERY_NS);
+        *self.storage.recheck.refused.borrow_mut() = disk.still_free().err();
+        self.storage.recheck.refused.borrow().is_none()
+    }
+
+    /// The checks since the device was claimed; none where it is only read.
+    pub fn looks(&self) -> Option<Looks> {
+        let of_device = self.storage.device.as_ref().and_then(Device::claim);
+        of_device.or(self.storage.claim.as_ref()).map(RawDisk::looks)
+    }
+
+    /// Ends the test if it may not go on.
+    pub(super) fn check_claim(&self) -> Result<(), BenchError> {
+        self.may_go_on();
+        let refused = self.storage.recheck.refused.borrow_mut().take();
+        refused.map_or(Ok(()), |why| {
+            // Whoever asks once more gets the same answer.
+            self.storage.recheck.next_ns.set(0);
+            Err(why.into())
+        })
+    }
+}

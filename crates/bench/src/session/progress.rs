@@ -1,0 +1,51 @@
+//! Forwards the progress of a phase to the listeners, and the stop flag to the phase.
+
+use super::Session;
+use crate::control::Control;
+use drivescope_model::event::Event;
+
+/// A test that takes so many times as long as it was planned is no longer almost done.
+const LATE: f64 = 1.1;
+
+/// Forwards a phase's counters to the listeners and the stop flag to the phase.
+pub struct Progress<'s> {
+    session: &'s Session<'s>,
+    control: &'s Control,
+    last: (u64, u64, u64),
+}
+
+impl<'s> Progress<'s> {
+    /// Begins now.
+    pub fn new(session: &'s Session<'s>, control: &'s Control) -> Self {
+        Self { session, control, last: (session.now_ns(), 0, 0) }
+    }
+
+    /// To be called every now and then.
+    pub fn look(&mut self) {
+        if self.session.stopped() || !self.session.may_go_on() {
+            self.control.stop();
+        }
+        let now = self.session.now_ns();
+        let seconds = (now - self.last.0) as f64 / 1e9;
+        if seconds < 0.2 {
+            return;
+        }
+        let (ops, bytes) = self.control.progress();
+        let test = &self.session.test;
+        let elapsed = (now - test.start_ns) as f64 / 1e9;
+        let planned = || {
+            let done = (elapsed / test.expected_s.max(elapsed * 1.01)).clamp(0.0, 1.0);
+            let is_over = elapsed > test.expected_s * LATE;
+            (done, (!is_over).then_some(test.expected_s - elapsed))
+        };
+        let by_work = test.remaining.look(now, bytes);
+        let (done, left_s) = by_work.unwrap_or_else(planned);
+        self.session.emit(Event::Progress {
+            done,
+            left_s,
+            mb_s: (bytes - self.last.2) as f64 / seconds / 1e6,
+            iops: (ops - self.last.1) as f64 / seconds,
+        });
+        self.last = (now, ops, bytes);
+    }
+}
