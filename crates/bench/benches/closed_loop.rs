@@ -6,7 +6,7 @@ use drivescope_bench::closed::{ClosedLoop, send_together};
 use drivescope_bench::control::Control;
 use drivescope_bench::offsets::Offsets;
 use drivescope_bench::payload::Payload;
-use drivescope_bench::queue::{NullQueue, QueueSpec, Task};
+use drivescope_bench::queue::{IoTask, NullQueue, QueueSpec};
 use drivescope_model::cell::{Mix, Order};
 
 const REQUESTS: u64 = 100_000;

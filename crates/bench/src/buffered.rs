@@ -1,7 +1,7 @@
 //! Reading through the page cache where direct I/O is refused.
 
-use crate::device::Device;
 use crate::error::BenchError;
+use crate::io_device::IoDevice;
 use crate::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
 
@@ -10,7 +10,7 @@ const RESIDENT_MAX: f64 = 0.01;
 
 /// Evicts a file that can only be read through the page cache, and proves it.
 pub(crate) fn evict(
-    device: &Device,
+    device: &IoDevice,
     cell: &str,
     record: &mut TestRecord,
 ) -> Result<(), BenchError> {

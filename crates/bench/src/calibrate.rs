@@ -8,7 +8,7 @@ use crate::closed::{self, ClosedLoop};
 use crate::control::Control;
 use crate::offsets::Offsets;
 use crate::payload::Payload;
-use crate::queue::{NullQueue, QueueSpec, Task};
+use crate::queue::{IoTask, NullQueue, QueueSpec};
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::host::Calibration;
 use std::hint::black_box;

@@ -7,7 +7,7 @@
 use crate::control::{Control, Publisher};
 use crate::offsets::Offsets;
 use crate::payload::Payload;
-use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
 use crate::recorder::{IoFailure, Recorder};
 use drivescope_model::cell::Mix;
 use std::collections::VecDeque;
@@ -78,15 +78,15 @@ pub struct LoopOutcome {
 }
 
 /// State of one running loop.
-struct Running<'c, 'q, Q: Queue> {
+struct ClosedRun<'c, 'q, Q: IoQueue> {
     queue: &'q mut Q,
     plan: ClosedLoop<'c>,
     recorder: Recorder,
     /// Per slot: when its request was sent, and which it was.
-    sent: Vec<(u64, Request)>,
+    sent: Vec<(u64, IoRequest)>,
     free: Vec<u16>,
     /// Prepared, in the order in which they will be sent.
-    staged: VecDeque<Request>,
+    staged: VecDeque<IoRequest>,
     ahead: usize,
     in_flight: u32,
     /// Reads submitted since the last kick or wait.
@@ -102,11 +102,11 @@ struct Running<'c, 'q, Q: Queue> {
     stopping: bool,
 }
 
-impl Task for ClosedLoop<'_> {
+impl IoTask for ClosedLoop<'_> {
     type Output = LoopOutcome;
 
-    fn run<Q: Queue>(self, queue: &mut Q) -> LoopOutcome {
-        let mut running = Running::new(self, queue);
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> LoopOutcome {
+        let mut running = ClosedRun::new(self, queue);
         let queue_error = running.run().err();
         running.publisher.publish(&running.recorder);
         running.recorder.requests = running.issued;
@@ -115,11 +115,11 @@ impl Task for ClosedLoop<'_> {
     }
 }
 
-impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
+impl<'c, 'q, Q: IoQueue> ClosedRun<'c, 'q, Q> {
     fn new(plan: ClosedLoop<'c>, queue: &'q mut Q) -> Self {
         let slots = queue.slots();
         let ahead = usize::from(slots) - plan.depth as usize;
-        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
+        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         let recorder = Recorder::new(plan.time_ns);
         let publisher = Publisher::new(plan.control);
         let ramp_share = plan.ramp_ns as f64 / (plan.ramp_ns + plan.time_ns).max(1) as f64;
@@ -145,7 +145,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
     }
 
     fn run(&mut self) -> io::Result<()> {
-        let mut done: Vec<Completion> = Vec::with_capacity(usize::from(self.queue.slots()));
+        let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(self.queue.slots()));
         while self.staged.len() < self.ahead {
             self.stage();
         }
@@ -200,11 +200,11 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
     fn stage(&mut self) {
         let (op, offset) = self.plan.offsets.draw();
         let slot = self.free.pop().expect("a slot for each request prepared or in flight");
-        if op == Op::Write {
+        if op == IoOp::Write {
             self.plan.payload.of_write(self.made).fill(self.queue.buffer(slot), offset);
             self.made += 1;
         }
-        self.staged.push_back(Request { op, offset, len: self.plan.block_bytes, slot });
+        self.staged.push_back(IoRequest { op, offset, len: self.plan.block_bytes, slot });
     }
 
     /// Sends staged requests until the depth is reached.
@@ -221,7 +221,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
             self.queue.submit(request);
             self.in_flight += 1;
             self.issued += 1;
-            if request.op == Op::Write {
+            if request.op == IoOp::Write {
                 self.recorder.writes += 1;
                 // On its way before more data are made, so that making them costs no drive time.
                 self.queue.kick()?;
@@ -238,7 +238,7 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
     }
 
     #[inline]
-    fn take(&mut self, completion: Completion, now: u64) {
+    fn take(&mut self, completion: IoCompletion, now: u64) {
         let (sent_ns, request) = self.sent[usize::from(completion.slot)];
         self.free.push(completion.slot);
         self.in_flight -= 1;
@@ -255,9 +255,9 @@ impl<'c, 'q, Q: Queue> Running<'c, 'q, Q> {
     }
 
     #[cold]
-    fn fail(&mut self, completion: Completion, request: Request) {
+    fn fail(&mut self, completion: IoCompletion, request: IoRequest) {
         let errno = (-completion.result).max(0);
-        let write = request.op == Op::Write;
+        let write = request.op == IoOp::Write;
         self.recorder.failed(IoFailure { errno, offset: request.offset, write });
         let gone = matches!(errno, libc::ENODEV | libc::ENXIO | libc::ENOSPC | libc::EINVAL);
         self.stopping |= gone || self.recorder.errors >= ERRORS_MAX;

@@ -15,8 +15,8 @@ pub(crate) const DEVICE_IDLE_PCT: f64 = 50.0;
 
 /// Share of the round in which the busiest thread ran.
 fn busiest_share(round: &Round) -> f64 {
-    let effort = &round.measured.effort;
-    effort.busiest_cpu_ns as f64 / effort.wall_ns.max(1) as f64
+    let cpu_cost = &round.measured.cpu_cost;
+    cpu_cost.busiest_cpu_ns as f64 / cpu_cost.wall_ns.max(1) as f64
 }
 
 /// Whether a core was busy with the load all the time.
@@ -36,16 +36,16 @@ pub(crate) fn cpu_bound(round: &Round) -> Option<Finding> {
 /// longer for them than they ran; what is more is waiting for the load's own threads, which are no
 /// others.
 pub(crate) fn waited_share(round: &Round) -> Option<f64> {
-    let effort = &round.measured.effort;
-    let wait_ns = effort.wait_ns?;
+    let cpu_cost = &round.measured.cpu_cost;
+    let wait_ns = cpu_cost.wait_ns?;
     let others_did_it = round.cores.is_none_or(|cores| cores.others_ns >= wait_ns);
-    others_did_it.then(|| wait_ns as f64 / effort.wall_ns.max(1) as f64)
+    others_did_it.then(|| wait_ns as f64 / cpu_cost.wall_ns.max(1) as f64)
 }
 
 /// Share of the round in which nothing of the program ran.
 fn still_share(round: &Round) -> f64 {
-    let effort = &round.measured.effort;
-    (effort.still_ns as f64 / effort.wall_ns.max(1) as f64).min(1.0)
+    let cpu_cost = &round.measured.cpu_cost;
+    (cpu_cost.still_ns as f64 / cpu_cost.wall_ns.max(1) as f64).min(1.0)
 }
 
 /// What others had of the processors, of all of them or of the time of the thread that needed one: so much of a

@@ -6,7 +6,7 @@
 //! kernel/sched/cputime.c). A round without a tick shows all of it in one mode, or nothing at all. So the
 //! ticks of all rounds are pooled.
 
-use crate::usage::Usage;
+use crate::cpu_usage::CpuUsage;
 use drivescope_stats::interval::Interval;
 use drivescope_stats::proportion::{succession, wilson_interval};
 
@@ -24,8 +24,8 @@ pub(crate) struct CpuSplit {
 
 impl CpuSplit {
     /// Of what all rounds of a cell used.
-    pub fn of(rounds: impl IntoIterator<Item = Usage>, confidence: f64) -> Self {
-        let all = rounds.into_iter().fold(Usage::default(), std::ops::Add::add);
+    pub fn of(rounds: impl IntoIterator<Item = CpuUsage>, confidence: f64) -> Self {
+        let all = rounds.into_iter().fold(CpuUsage::default(), std::ops::Add::add);
         let ticks = |ns: u64| ns as f64 / TICK_NS;
         let (user, both) = (ticks(all.user_ns), ticks(all.user_ns + all.sys_ns));
         let share = succession(user, both).expect("a part is not more than the sum");
@@ -49,9 +49,9 @@ impl CpuSplit {
 mod tests {
     use super::*;
 
-    fn usage(user_ms: u64, sys_ms: u64) -> Usage {
+    fn usage(user_ms: u64, sys_ms: u64) -> CpuUsage {
         let [user_ns, sys_ns] = [user_ms, sys_ms].map(|ms| ms * 1_000_000);
-        Usage { cpu_ns: user_ns + sys_ns, user_ns, sys_ns, switches: 0 }
+        CpuUsage { cpu_ns: user_ns + sys_ns, user_ns, sys_ns, switches: 0 }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::offsets::{Offsets, derive_seed};
-use crate::queue::{Completion, Op, Queue, QueueSpec, Request, Task};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
 use crate::round::Round;
 use crate::session::Session;
 use crate::test_record::TestRecord;
@@ -27,7 +27,7 @@ pub(crate) fn sample(session: &Session<'_>) -> Result<Option<String>, BenchError
     if let Some(evidence) = session.target.simulated().and_then(|drive| never_written(drive)) {
         return Ok(Some(evidence));
     }
-    let device = session.open_device();
+    let device = session.device();
     let span = session.span(device);
     if !knows_what_is_erased(session.target) || span.end - span.start < BLOCK_BYTES.into() {
         return Ok(None);
@@ -89,15 +89,15 @@ struct SampleBlocks {
     offsets: Offsets,
 }
 
-impl Task for SampleBlocks {
+impl IoTask for SampleBlocks {
     type Output = Option<u32>;
 
-    fn run<Q: Queue>(mut self, queue: &mut Q) -> Option<u32> {
-        let mut done: Vec<Completion> = Vec::with_capacity(usize::from(queue.slots()));
+    fn run<Q: IoQueue>(mut self, queue: &mut Q) -> Option<u32> {
+        let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(queue.slots()));
         let mut blank = 0;
         for _ in 0..PLACES {
             let (_, offset) = self.offsets.draw();
-            queue.submit(Request { op: Op::Read, offset, len: BLOCK_BYTES, slot: 0 });
+            queue.submit(IoRequest { op: IoOp::Read, offset, len: BLOCK_BYTES, slot: 0 });
             done.clear();
             queue.wait(&mut done).ok()?;
             if done.iter().any(|completion| completion.result != BLOCK_BYTES as i32) {
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn an_unreadable_place_is_left_to_the_tests() {
         let offsets = || Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1);
-        let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Err(libc::EIO));
+        let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Err(libc::EIO));
         assert_eq!(SampleBlocks { offsets: offsets() }.run(&mut drive), None);
-        let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Ok(1_000));
+        let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(1_000));
         assert_eq!(SampleBlocks { offsets: offsets() }.run(&mut drive), Some(0));
         assert_eq!(drive.served.len(), PLACES as usize);
     }

@@ -5,7 +5,7 @@ use drivescope_model::plan::Engine;
 
 /// What the probe found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Probe {
+pub struct EngineChoice {
     /// The engine to use.
     pub engine: Engine,
     /// Why not the better one, if so.
@@ -13,17 +13,17 @@ pub struct Probe {
 }
 
 /// The best engine of this machine, or the asked one; fails with a reason if that cannot work.
-pub fn choose(asked: Option<Engine>) -> Result<Probe, String> {
+pub fn choose(asked: Option<Engine>) -> Result<EngineChoice, String> {
     match asked {
-        Some(Engine::Threads) => Ok(Probe { engine: Engine::Threads, reason: None }),
+        Some(Engine::Threads) => Ok(EngineChoice { engine: Engine::Threads, reason: None }),
         Some(Engine::Uring) => match uring::refusal() {
-            None => Ok(Probe { engine: Engine::Uring, reason: None }),
+            None => Ok(EngineChoice { engine: Engine::Uring, reason: None }),
             Some(reason) => Err(format!("{reason}; use --engine threads")),
         },
         Some(Engine::Sim) => Err("the sim engine belongs to sim: targets".to_string()),
         None => Ok(match uring::refusal() {
-            None => Probe { engine: Engine::Uring, reason: None },
-            reason => Probe { engine: Engine::Threads, reason },
+            None => EngineChoice { engine: Engine::Uring, reason: None },
+            reason => EngineChoice { engine: Engine::Threads, reason },
         }),
     }
 }

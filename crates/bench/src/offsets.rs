@@ -1,7 +1,7 @@
 //! Which block comes next, and whether it is read or written. Everything follows from a seed, so that
 //! a plan replays the same requests.
 
-use crate::queue::Op;
+use crate::queue::IoOp;
 use drivescope_model::cell::{Mix, Order};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -68,7 +68,7 @@ impl Offsets {
 
     /// The next request.
     #[inline]
-    pub fn draw(&mut self) -> (Op, u64) {
+    pub fn draw(&mut self) -> (IoOp, u64) {
         let random = match (self.order, self.read_share) {
             (Order::Seq, 0 | 0x1_0000_0000) => 0,
             _ => self.random.next_u64(),
@@ -83,7 +83,7 @@ impl Offsets {
             Order::Rnd => ((u128::from(random) * u128::from(self.blocks)) >> 64) as u64,
         };
         // The low half decides the direction: the high half already chose the offset.
-        let op = if (random & 0xffff_ffff) < self.read_share { Op::Read } else { Op::Write };
+        let op = if (random & 0xffff_ffff) < self.read_share { IoOp::Read } else { IoOp::Write };
         (op, self.start + index * self.block)
     }
 }
@@ -112,7 +112,7 @@ mod tests {
         {
             for order in [Order::Seq, Order::Rnd] {
                 let mut offsets = stream(order, mix, 0.0);
-                let reads = (0..20_000).filter(|_| offsets.draw().0 == Op::Read).count();
+                let reads = (0..20_000).filter(|_| offsets.draw().0 == IoOp::Read).count();
                 let share = reads as f64 / 20_000.0;
                 assert!((low..=high).contains(&share), "{mix} {order:?}: {share}");
             }

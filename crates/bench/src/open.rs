@@ -4,7 +4,7 @@
 use crate::closed::LoopOutcome;
 use crate::control::{Control, Publisher};
 use crate::offsets::Offsets;
-use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
 use crate::recorder::{IoFailure, Recorder};
 use drivescope_model::options::Arrivals;
 use rand::{Rng, SeedableRng};
@@ -71,12 +71,12 @@ pub struct OpenLoop<'c> {
     pub control: &'c Control,
 }
 
-struct Running<'c, 'q, Q: Queue> {
+struct OpenRun<'c, 'q, Q: IoQueue> {
     queue: &'q mut Q,
     plan: OpenLoop<'c>,
     recorder: Recorder,
     /// Per slot: when its request was intended, and which it was.
-    intended: Vec<(u64, Request)>,
+    intended: Vec<(u64, IoRequest)>,
     free: Vec<u16>,
     in_flight: u32,
     start_ns: u64,
@@ -86,15 +86,15 @@ struct Running<'c, 'q, Q: Queue> {
     stopping: bool,
 }
 
-impl Task for OpenLoop<'_> {
+impl IoTask for OpenLoop<'_> {
     type Output = LoopOutcome;
 
-    fn run<Q: Queue>(self, queue: &mut Q) -> LoopOutcome {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> LoopOutcome {
         let slots = queue.slots().min(IN_FLIGHT_MAX as u16);
-        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
+        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         let start_ns = queue.now();
         let measure_from_ns = start_ns + self.ramp_ns;
-        let mut running = Running {
+        let mut running = OpenRun {
             recorder: Recorder::new(self.time_ns),
             intended: vec![(0, none); usize::from(slots)],
             free: (0..slots).rev().collect(),
@@ -116,9 +116,9 @@ impl Task for OpenLoop<'_> {
     }
 }
 
-impl<Q: Queue> Running<'_, '_, Q> {
+impl<Q: IoQueue> OpenRun<'_, '_, Q> {
     fn run(&mut self) -> io::Result<()> {
-        let mut done: Vec<Completion> = Vec::with_capacity(self.intended.len());
+        let mut done: Vec<IoCompletion> = Vec::with_capacity(self.intended.len());
         loop {
             let now = self.queue.now();
             for completion in done.drain(..) {
@@ -158,7 +158,7 @@ impl<Q: Queue> Running<'_, '_, Q> {
             self.free.pop();
             self.plan.schedule.advance();
             let (op, offset) = self.plan.offsets.draw();
-            let request = Request { op, offset, len: self.plan.block_bytes, slot };
+            let request = IoRequest { op, offset, len: self.plan.block_bytes, slot };
             self.intended[usize::from(slot)] = (intended, request);
             self.queue.submit(request);
             self.in_flight += 1;
@@ -170,7 +170,7 @@ impl<Q: Queue> Running<'_, '_, Q> {
     }
 
     #[inline]
-    fn take(&mut self, completion: Completion, now: u64) {
+    fn take(&mut self, completion: IoCompletion, now: u64) {
         let (intended, request) = self.intended[usize::from(completion.slot)];
         self.free.push(completion.slot);
         self.in_flight -= 1;

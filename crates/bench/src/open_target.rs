@@ -1,8 +1,8 @@
 //! Opens what workloads read and write: the target itself, or a test file in a directory.
 
 use crate::clock;
-use crate::device::Device;
 use crate::error::BenchError;
+use crate::io_device::IoDevice;
 use crate::session::Session;
 use crate::test_file;
 use drivescope_drive::simulated::SimulatedDrive;
@@ -23,7 +23,7 @@ pub fn open(session: &mut Session<'_>) -> Result<(), BenchError> {
     }
     if let Some(drive) = session.target.simulated() {
         let mode = session.target.info().io_mode.unwrap_or(IoMode::Direct);
-        session.storage.device = Some(Device::simulated(Arc::clone(drive), mode));
+        session.storage.device = Some(IoDevice::simulated(Arc::clone(drive), mode));
         return Ok(());
     }
     if session.target.info().kind == TargetKind::Directory {
@@ -33,7 +33,7 @@ pub fn open(session: &mut Session<'_>) -> Result<(), BenchError> {
         Some(disk) => IoFile::claimed(disk)?,
         None => session.target.open_read()?,
     };
-    let device = Device::new(file, session.plan.engine);
+    let device = IoDevice::new(file, session.plan.engine);
     device.ready_to_write(session.writes())?;
     session.storage.device = Some(device);
     Ok(())
@@ -52,7 +52,7 @@ fn make_test_file(session: &mut Session<'_>, size: Bytes) -> Result<(), BenchErr
         }
     };
     let file = folder.create_file(DATA_FILE, size)?;
-    let device = Device::new(file, session.plan.engine);
+    let device = IoDevice::new(file, session.plan.engine);
     session.emit(Event::Preparing { what: format!("writing the test file, {size}") });
     test_file::fill(session, &device, size)?;
     session.storage.device = Some(device);
@@ -70,7 +70,7 @@ fn unique_id() -> String {
 pub fn buffered_and_direct(
     session: &mut Session<'_>,
     size: Bytes,
-) -> Result<(Device, Device), BenchError> {
+) -> Result<(IoDevice, IoDevice), BenchError> {
     let size = test_file::rounded(size);
     if let Some(file) = session.target.simulated_file(size.0, session.now_ns()) {
         return simulated_file(session, Arc::new(file?), size);
@@ -78,8 +78,8 @@ pub fn buffered_and_direct(
     let missing = || BenchError::Unsuitable("needs a directory".to_string());
     let folder = session.storage.folder.as_ref().ok_or_else(missing)?;
     // Such a program calls pread and pwrite, whatever the engine of other tests.
-    let buffered = Device::new(folder.open_file_buffered(DATA_FILE)?, Engine::Threads);
-    let direct = Device::new(folder.open_file(DATA_FILE)?, Engine::Threads);
+    let buffered = IoDevice::new(folder.open_file_buffered(DATA_FILE)?, Engine::Threads);
+    let direct = IoDevice::new(folder.open_file(DATA_FILE)?, Engine::Threads);
     Ok((buffered, direct))
 }
 
@@ -87,9 +87,9 @@ fn simulated_file(
     session: &mut Session<'_>,
     file: Arc<SimulatedDrive>,
     size: Bytes,
-) -> Result<(Device, Device), BenchError> {
+) -> Result<(IoDevice, IoDevice), BenchError> {
     session.storage.simulated = Some(Arc::clone(&file));
-    let direct = Device::simulated(Arc::clone(&file), IoMode::Direct);
+    let direct = IoDevice::simulated(Arc::clone(&file), IoMode::Direct);
     test_file::fill(session, &direct, size)?;
-    Ok((Device::simulated(file, IoMode::Buffered), direct))
+    Ok((IoDevice::simulated(file, IoMode::Buffered), direct))
 }

@@ -25,7 +25,7 @@ const CHANGED_BITS_MAX: u32 = 7;
 
 /// What a sector holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum SectorContents {
     /// What some pass of this seed wrote there.
     Own {
         /// In which pass.
@@ -110,7 +110,7 @@ impl Payload {
 
     /// What `sector`, read at byte `offset`, holds of the data of this seed; `self.pass` is the pass in
     /// which it was written last.
-    pub fn held(self, sector: &[u8; SECTOR], offset: u64) -> Held {
+    pub fn held(self, sector: &[u8; SECTOR], offset: u64) -> SectorContents {
         let word = |at: usize| {
             let mut bytes = [0; 8];
             bytes.copy_from_slice(&sector[at..at + 8]);
@@ -121,12 +121,16 @@ impl Payload {
         Self::new(self.seed, pass).fill_sector(&mut expected, stamp);
         if *sector == expected {
             let is_own = stamp == offset;
-            return if is_own { Held::Own { pass } } else { Held::Other { offset: stamp, pass } };
+            return if is_own {
+                SectorContents::Own { pass }
+            } else {
+                SectorContents::Other { offset: stamp, pass }
+            };
         }
         self.fill_sector(&mut expected, offset);
         let wrong_bits: u32 =
             sector.iter().zip(&expected).map(|(is, want)| (is ^ want).count_ones()).sum();
-        if wrong_bits <= CHANGED_BITS_MAX { Held::Changed } else { Held::Lost }
+        if wrong_bits <= CHANGED_BITS_MAX { SectorContents::Changed } else { SectorContents::Lost }
     }
 
     /// First sector (byte offset) of `data`, read at `offset`, that is not what some pass of this seed
@@ -172,17 +176,21 @@ mod tests {
             sector
         };
         let (data, earlier) = (Payload::new(7, 3), Payload::new(7, 1));
-        assert_eq!(data.held(&sector(data, 512), 512), Held::Own { pass: 3 });
-        assert_eq!(data.held(&sector(earlier, 512), 512), Held::Own { pass: 1 });
-        let other = Held::Other { offset: 512, pass: 1 };
+        assert_eq!(data.held(&sector(data, 512), 512), SectorContents::Own { pass: 3 });
+        assert_eq!(data.held(&sector(earlier, 512), 512), SectorContents::Own { pass: 1 });
+        let other = SectorContents::Other { offset: 512, pass: 1 };
         assert_eq!(data.held(&sector(earlier, 512), 8192), other);
         let mut damaged = sector(data, 512);
         damaged[300] ^= 0x7f;
-        assert_eq!(data.held(&damaged, 512), Held::Changed);
+        assert_eq!(data.held(&damaged, 512), SectorContents::Changed);
         damaged[0] ^= 1;
-        assert_eq!(data.held(&damaged, 512), Held::Lost, "eight bits");
-        assert_eq!(data.held(&sector(Payload::new(8, 3), 512), 512), Held::Lost, "another seed");
-        assert_eq!(data.held(&[0; SECTOR], 512), Held::Lost);
+        assert_eq!(data.held(&damaged, 512), SectorContents::Lost, "eight bits");
+        assert_eq!(
+            data.held(&sector(Payload::new(8, 3), 512), 512),
+            SectorContents::Lost,
+            "another seed"
+        );
+        assert_eq!(data.held(&[0; SECTOR], 512), SectorContents::Lost);
     }
 
     /// A drive is known by them when it waits for its originals.

@@ -2,14 +2,14 @@
 
 use crate::closed::{self, ClosedLoop, LoopOutcome};
 use crate::control::Control;
-use crate::device::{Device, WorkerOutcome};
+use crate::cpu_usage::CpuCost;
 use crate::error::BenchError;
+use crate::io_device::{IoDevice, WorkerOutcome};
 use crate::offsets::{Offsets, derive_seed};
 use crate::open::{IN_FLIGHT_MAX, OpenLoop, Schedule};
 use crate::payload::Payload;
 use crate::queue::QueueSpec;
 use crate::recorder::Recorder;
-use crate::usage::Effort;
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::options::Arrivals;
 use drivescope_model::units::Secs;
@@ -17,7 +17,7 @@ use std::ops::Range;
 
 /// When requests are sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pace {
+pub enum LoopMode {
     /// Refilled per completion.
     Closed,
     /// At their own times.
@@ -37,7 +37,7 @@ pub struct Load {
     /// Share of reads.
     pub mix: Mix,
     /// Closed or open.
-    pub pace: Pace,
+    pub mode: LoopMode,
     /// Bytes of the target it may touch.
     pub span: Range<u64>,
     /// Load before the measured time.
@@ -66,14 +66,14 @@ impl Load {
 
 /// What one round measured, all workers together.
 #[derive(Debug, Clone)]
-pub struct Measured {
+pub struct PhaseResult {
     /// The merged record.
     pub recorder: Recorder,
     /// What the workers took from the processors, ramp included.
-    pub effort: Effort,
+    pub cpu_cost: CpuCost,
 }
 
-impl Measured {
+impl PhaseResult {
     /// Measured seconds; never 0.
     pub fn elapsed_s(&self) -> f64 {
         (self.recorder.elapsed_ns() as f64 / 1e9).max(1e-9)
@@ -92,7 +92,7 @@ impl Measured {
     }
     /// Processor time of both modes per request, in ns.
     pub fn cpu_ns_per_io(&self) -> f64 {
-        self.effort.usage.cpu_ns as f64 / self.requests()
+        self.cpu_cost.usage.cpu_ns as f64 / self.requests()
     }
     /// Requests of the whole round, ramp included: what the processor time was spent on.
     pub fn requests(&self) -> f64 {
@@ -102,17 +102,17 @@ impl Measured {
 
 /// Runs `load` on `device` until its time is over, `control` says stop, or it fails.
 pub fn run(
-    device: &Device,
+    device: &IoDevice,
     load: &Load,
     control: &Control,
     watch: impl FnMut(),
-) -> Result<Measured, BenchError> {
+) -> Result<PhaseResult, BenchError> {
     let block_bytes = load.shape.block.0 as u32;
     // Through the page cache, a write is done when it has reached the drive, not when it is copied.
     let dsync = !device.is_direct();
     let seeds = (0..load.shape.threads).map(|t| (t, derive_seed(load.seed, "offsets", 0, t)));
-    let outcomes = match load.pace {
-        Pace::Closed => {
+    let outcomes = match load.mode {
+        LoopMode::Closed => {
             let depth = load.shape.depth;
             let ahead = closed::ahead(depth, block_bytes, load.mix);
             let spec = QueueSpec { depth, ahead, block_bytes, dsync };
@@ -130,7 +130,7 @@ pub fn run(
             });
             device.run(spec, tasks.collect(), watch)?
         }
-        Pace::Open { arrivals, rate } => {
+        LoopMode::Open { arrivals, rate } => {
             let spec = QueueSpec { depth: IN_FLIGHT_MAX, ahead: 1, block_bytes, dsync };
             let tasks = seeds.map(|(thread, seed)| OpenLoop {
                 schedule: Schedule::new(
@@ -150,17 +150,17 @@ pub fn run(
     merge(outcomes)
 }
 
-fn merge(outcomes: Vec<WorkerOutcome<LoopOutcome>>) -> Result<Measured, BenchError> {
-    let mut merged: Option<Measured> = None;
-    for WorkerOutcome { output, effort } in outcomes {
+fn merge(outcomes: Vec<WorkerOutcome<LoopOutcome>>) -> Result<PhaseResult, BenchError> {
+    let mut merged: Option<PhaseResult> = None;
+    for WorkerOutcome { output, cpu_cost } in outcomes {
         if let Some(source) = output.queue_error {
             return Err(BenchError::of_queue(source));
         }
         match &mut merged {
-            None => merged = Some(Measured { recorder: output.recorder, effort }),
+            None => merged = Some(PhaseResult { recorder: output.recorder, cpu_cost }),
             Some(all) => {
                 all.recorder.merge(&output.recorder);
-                all.effort = all.effort.beside(effort);
+                all.cpu_cost = all.cpu_cost.beside(cpu_cost);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The one interface of real and simulated drives: submit requests, wait for completions, ask the
 //! time, advance to a time.
 //!
-//! The measuring loops are generic over [`Queue`], so that each engine compiles to a loop of its own
+//! The measuring loops are generic over [`IoQueue`], so that each engine compiles to a loop of its own
 //! without calls through pointers.
 
 mod buffers;
@@ -22,7 +22,7 @@ use std::io;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
+pub enum IoOp {
     /// Reads into the slot's buffer.
     Read,
     /// Writes the slot's buffer.
@@ -33,20 +33,20 @@ pub enum Op {
 
 /// One request. A slot names its buffer and is free again when its completion has been taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct IoRequest {
     /// What to do.
-    pub op: Op,
+    pub op: IoOp,
     /// Byte offset on the target.
     pub offset: u64,
     /// Bytes; at most the slot's length.
     pub len: u32,
-    /// Which buffer, below [`Queue::slots`].
+    /// Which buffer, below [`IoQueue::slots`].
     pub slot: u16,
 }
 
 /// One answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Completion {
+pub struct IoCompletion {
     /// The request's slot.
     pub slot: u16,
     /// Bytes moved, or a negative errno.
@@ -54,7 +54,7 @@ pub struct Completion {
 }
 
 /// A drive to send requests to. At most one request per slot is in flight.
-pub trait Queue {
+pub trait IoQueue {
     /// Number of buffers.
     fn slots(&self) -> u16;
 
@@ -62,18 +62,18 @@ pub trait Queue {
     /// no data.
     fn buffer(&mut self, slot: u16) -> &mut [u8];
 
-    /// Queues a request. It reaches the drive at the next [`Queue::kick`] or wait, at the latest.
-    fn submit(&mut self, request: Request);
+    /// Queues a request. It reaches the drive at the next [`IoQueue::kick`] or wait, at the latest.
+    fn submit(&mut self, request: IoRequest);
 
     /// Hands queued requests to the drive without waiting.
     fn kick(&mut self) -> io::Result<()>;
 
     /// Waits for at least one completion and appends all there are. `done` has room for all slots.
     /// Must not be called with nothing in flight.
-    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()>;
+    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()>;
 
-    /// Like [`Queue::wait`], but also returns, with nothing appended, once the time has come.
-    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()>;
+    /// Like [`IoQueue::wait`], but also returns, with nothing appended, once the time has come.
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()>;
 
     /// The time in nanoseconds, real or virtual.
     fn now(&self) -> u64;
@@ -100,10 +100,10 @@ impl QueueSpec {
 }
 
 /// Work that runs on whichever queue the engine makes; the generic method keeps the loop static.
-pub trait Task: Send {
+pub trait IoTask: Send {
     /// What it leaves behind.
     type Output: Send;
 
     /// Runs to the end on `queue`.
-    fn run<Q: Queue>(self, queue: &mut Q) -> Self::Output;
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> Self::Output;
 }

@@ -4,7 +4,7 @@
 //! round, and leaves a steady rate behind; heat comes with time, goes on, and slows reads as well.
 
 use crate::cpu_contention;
-use crate::phase::Pace;
+use crate::phase::LoopMode;
 use crate::round::{Cache, Round};
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
@@ -47,7 +47,7 @@ pub fn drop_of(round: &Round) -> Option<LastingDrop> {
 
 /// What the falls of a cell are, and what tells it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cause {
+pub struct DropCause {
     /// [`FindingId::CacheFull`] or [`FindingId::Throttled`].
     pub id: FindingId,
     /// What is added to the evidence.
@@ -56,8 +56,8 @@ pub struct Cause {
 
 /// Judges the falls of `cell` among the rounds of a test; `rotates`: the drive is known to be a disk, whose
 /// rate heat does not change.
-pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> Cause {
-    let throttled = |sign: &str| Cause { id: FindingId::Throttled, sign: sign.to_string() };
+pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> DropCause {
+    let throttled = |sign: &str| DropCause { id: FindingId::Throttled, sign: sign.to_string() };
     let fallen: Vec<_> = rounds
         .iter()
         .filter(|round| round.cell == cell)
@@ -72,7 +72,7 @@ pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> Cause {
     };
     let written: Vec<f64> =
         fallen.iter().map(|(round, drop)| before(drop.at_index, round)).collect();
-    let full = || Cause {
+    let full = || DropCause {
         id: FindingId::CacheFull,
         sign: format!("after {} written", Bytes(summary::median(&written).unwrap_or(0.0) as u64)),
     };
@@ -106,7 +106,7 @@ pub fn is_mechanical(rounds: &[Round]) -> bool {
     let slow = |round: &Round| {
         round.load.as_ref().is_some_and(|load| {
             let shape = load.shape;
-            let one = shape.depth * shape.threads == 1 && load.pace == Pace::Closed;
+            let one = shape.depth * shape.threads == 1 && load.mode == LoopMode::Closed;
             one && shape.order == Order::Rnd && load.mix.read_percent() == 100
         }) && round.measured.iops() < MECHANICAL_IOPS
     };
@@ -132,7 +132,7 @@ fn is_flat(rates: &[f64]) -> bool {
 /// Whether a cell of reads has lost speed from its first round to its last.
 fn reads_slowed(rounds: &[Round]) -> bool {
     let closed = |round: &&Round| {
-        !writes(round) && round.load.as_ref().is_some_and(|load| load.pace == Pace::Closed)
+        !writes(round) && round.load.as_ref().is_some_and(|load| load.mode == LoopMode::Closed)
     };
     rounds.iter().filter(closed).any(|first| {
         let last = rounds.iter().rfind(|round| round.cell == first.cell);

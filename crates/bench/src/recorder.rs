@@ -18,7 +18,7 @@ pub fn latency_histogram() -> Histogram<u64> {
 
 /// One interval of a series.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Interval {
+pub struct RateInterval {
     /// Requests completed in it.
     pub ops: u64,
     /// Bytes moved in it.
@@ -42,7 +42,7 @@ pub struct Recorder {
     /// Latencies of the measured time, the drained requests at its end included.
     pub latencies: Histogram<u64>,
     /// Rates over time.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<RateInterval>,
     /// Length of an interval.
     pub interval_ns: u64,
     /// Requests of the whole round, ramp and drained ones included.
@@ -93,7 +93,7 @@ impl Recorder {
         let intervals = (expected_ns / interval_ns + 2).min(INTERVALS_MAX as u64) as usize;
         Self {
             latencies: latency_histogram(),
-            intervals: vec![Interval::default(); intervals],
+            intervals: vec![RateInterval::default(); intervals],
             interval_ns,
             requests: 0,
             writes: 0,
@@ -235,8 +235,8 @@ mod tests {
         recorder.complete(5_010_000_000, 10_000_000, 4096);
         recorder.complete(5_030_000_000, 20_000_000, 4096);
         recorder.complete(99_000_000_000, 1, 1);
-        assert_eq!(recorder.intervals[0], Interval { ops: 1, bytes: 4096 });
-        assert_eq!(recorder.intervals[1], Interval { ops: 1, bytes: 4096 });
+        assert_eq!(recorder.intervals[0], RateInterval { ops: 1, bytes: 4096 });
+        assert_eq!(recorder.intervals[1], RateInterval { ops: 1, bytes: 4096 });
         assert_eq!(recorder.intervals.last().unwrap().ops, 1, "late ones go to the last interval");
         assert_eq!(recorder.ops, 3);
         assert_eq!(recorder.gap_max_ns, 93_970_000_000);

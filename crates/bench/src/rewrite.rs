@@ -1,12 +1,12 @@
 //! Timed stretches of writes at given places: of the bytes that are there, or of fresh data.
 
+use crate::chunked_io::{ChunkData, ChunkedIo};
 use crate::control::Control;
-use crate::mover::{Cargo, Mover};
-use crate::onset::{Parts, onset_ns};
+use crate::fixed_overhead::{StretchParts, fixed_overhead_ns};
 use crate::payload::Payload;
-use crate::queue::{Queue, Task};
+use crate::queue::{IoQueue, IoTask};
 use crate::recorder::{IoFailure, Recorder};
-use crate::scan::{FAILURES_MAX, Place, Timed};
+use crate::scan::{FAILURES_MAX, ScanRegion, TimedRegion};
 use std::io;
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ const PIECE: u64 = 16 << 20;
 #[derive(Debug)]
 pub struct Rewrite<'c> {
     /// Where.
-    pub places: Vec<Place>,
+    pub places: Vec<ScanRegion>,
     /// Bytes per request at most.
     pub chunk: u32,
     /// Requests in flight within a stretch.
@@ -47,9 +47,9 @@ pub struct Rewrite<'c> {
 pub struct Rewritten {
     /// One entry per place visited: the time of its writes and of the flushes behind them; its steady time
     /// is without the onsets of its parts.
-    pub timed: Vec<Timed>,
+    pub timed: Vec<TimedRegion>,
     /// What a part costs beside its bytes, ns, where that can be known.
-    pub onset_ns: Option<f64>,
+    pub fixed_overhead_ns: Option<f64>,
     /// Latencies and rates of the writes.
     pub recorder: Recorder,
     /// Bytes read.
@@ -66,13 +66,13 @@ pub struct Rewritten {
     pub queue_error: Option<io::Error>,
 }
 
-impl Task for Rewrite<'_> {
+impl IoTask for Rewrite<'_> {
     type Output = Rewritten;
 
-    fn run<Q: Queue>(self, queue: &mut Q) -> Rewritten {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> Rewritten {
         let mut outcome = Rewritten {
             timed: Vec::with_capacity(self.places.len()),
-            onset_ns: None,
+            fixed_overhead_ns: None,
             recorder: Recorder::new(EXPECTED_NS),
             read_bytes: 0,
             written_bytes: 0,
@@ -84,8 +84,8 @@ impl Task for Rewrite<'_> {
         outcome.recorder.start(queue.now());
         let mut stretches = Vec::with_capacity(self.places.len());
         outcome.queue_error = self.visit_all(queue, &mut outcome, &mut stretches).err();
-        outcome.onset_ns = onset_ns(&stretches);
-        if let Some(onset) = outcome.onset_ns {
+        outcome.fixed_overhead_ns = fixed_overhead_ns(&stretches);
+        if let Some(onset) = outcome.fixed_overhead_ns {
             for timed in &mut outcome.timed {
                 let parts = self.parts(0, timed.len).len() as f64;
                 timed.steady_ns = timed.ns.map(|ns| (ns as f64 - parts * onset) as u64);
@@ -96,13 +96,13 @@ impl Task for Rewrite<'_> {
 }
 
 impl Rewrite<'_> {
-    fn visit_all<Q: Queue>(
+    fn visit_all<Q: IoQueue>(
         &self,
         queue: &mut Q,
         outcome: &mut Rewritten,
-        stretches: &mut Vec<Parts>,
+        stretches: &mut Vec<StretchParts>,
     ) -> io::Result<()> {
-        let mut mover = Mover::new(queue, self.chunk, self.depth, self.control);
+        let mut mover = ChunkedIo::new(queue, self.chunk, self.depth, self.control);
         let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0) as usize;
         let keeps = self.fresh.is_none() && mover.moves_data();
         let mut memory = vec![0; if keeps { longest } else { 0 }];
@@ -111,10 +111,10 @@ impl Rewrite<'_> {
             let visited = self.visit(&mut mover, *place, &lens, &mut memory, outcome)?;
             let parts_ns = visited.as_ref().ok().and_then(Option::as_deref);
             if let (Some(&[a, b]), &[a_len, b_len]) = (parts_ns, &lens[..]) {
-                stretches.push(Parts { first: (a_len, a), second: (b_len, b) });
+                stretches.push(StretchParts { first: (a_len, a), second: (b_len, b) });
             }
             let ns = parts_ns.map(|parts| parts.iter().sum());
-            outcome.timed.push(Timed {
+            outcome.timed.push(TimedRegion {
                 offset: place.offset,
                 ns,
                 steady_ns: None,
@@ -149,21 +149,21 @@ impl Rewrite<'_> {
 
     /// Writes one place; the time of each part's writes and of the flush behind them, in ns. Nothing if a
     /// stop was asked for meanwhile. A place that cannot be read is not written.
-    fn visit<Q: Queue>(
+    fn visit<Q: IoQueue>(
         &self,
-        mover: &mut Mover<'_, Q>,
-        place: Place,
+        mover: &mut ChunkedIo<'_, Q>,
+        place: ScanRegion,
         parts: &[u64],
         memory: &mut [u8],
         outcome: &mut Rewritten,
     ) -> io::Result<Result<Option<Vec<u64>>, IoFailure>> {
-        let Place { offset, len, lead_in_from, lead_in_len } = place;
+        let ScanRegion { offset, len, lead_in_from, lead_in_len } = place;
         let here = memory.len().min(len as usize);
         let mut read = if self.fresh.is_some() { len } else { 0 };
         while read < len {
             let piece = PIECE.min(len - read);
             let (from, to) = (here.min(read as usize), here.min((read + piece) as usize));
-            let keep = Cargo::Keep(&mut memory[from..to]);
+            let keep = ChunkData::Keep(&mut memory[from..to]);
             if let Err(failure) = mover.go(offset + read, piece, keep, None)? {
                 return Ok(Err(failure));
             }
@@ -173,7 +173,7 @@ impl Rewrite<'_> {
                 return Ok(Ok(None));
             }
         }
-        if let Err(failure) = mover.go(lead_in_from, lead_in_len, Cargo::Read, None)? {
+        if let Err(failure) = mover.go(lead_in_from, lead_in_len, ChunkData::Read, None)? {
             return Ok(Err(failure));
         }
         outcome.read_bytes += mover.stopped_at.map_or(lead_in_len, |at| at - lead_in_from);
@@ -181,7 +181,7 @@ impl Rewrite<'_> {
         outcome.blank += usize::from(is_blank(kept));
         let cargo = |from: u64, to: u64| {
             let (from, to) = (here.min(from as usize), here.min(to as usize));
-            self.fresh.map_or(Cargo::Kept(&kept[from..to]), Cargo::Fresh)
+            self.fresh.map_or(ChunkData::Kept(&kept[from..to]), ChunkData::Fresh)
         };
         let mut done = Ok(());
         let (mut times, mut at) = (Vec::with_capacity(parts.len()), 0);

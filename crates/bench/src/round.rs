@@ -1,8 +1,8 @@
 //! One round of one cell.
 
 use crate::cpu_split::CpuSplit;
-use crate::phase::{Load, Measured, Pace};
-use crate::usage::Usage;
+use crate::cpu_usage::CpuUsage;
+use crate::phase::{Load, LoopMode, PhaseResult};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_machine::processors::CoreTimes;
 use drivescope_model::document::{Limiter, PhaseRecord, Series};
@@ -34,7 +34,7 @@ pub struct Round {
     /// Seconds between the two readings of the device's counters.
     pub window_s: f64,
     /// What the loops measured.
-    pub measured: Measured,
+    pub measured: PhaseResult,
     /// What was asked, for rounds of a [`Load`].
     pub load: Option<Load>,
     /// Bytes that were asked of the drive, ramps and lead-ins included: read and written. `None` where
@@ -76,7 +76,7 @@ impl Round {
             (percentile.key, latencies.value_at_quantile(percentile.share) as f64 / 1e3)
         }));
         all.push(("lat_max_us", latencies.max() as f64 / 1e3));
-        if let Some(Load { pace: Pace::Open { rate, .. }, .. }) = &self.load {
+        if let Some(Load { mode: LoopMode::Open { rate, .. }, .. }) = &self.load {
             all.push(("offered_iops", *rate));
         }
         all.extend_from_slice(&self.extra);
@@ -90,9 +90,9 @@ impl Round {
     }
 
     pub(crate) fn record(&self, split: CpuSplit) -> PhaseRecord {
-        let (measured, effort) = (&self.measured, &self.measured.effort);
-        let percent = |ns: u64| ns as f64 / effort.wall_ns.max(1) as f64 * 100.0;
-        let cpu_pct = percent(effort.usage.cpu_ns);
+        let (measured, cpu_cost) = (&self.measured, &self.measured.cpu_cost);
+        let percent = |ns: u64| ns as f64 / cpu_cost.wall_ns.max(1) as f64 * 100.0;
+        let cpu_pct = percent(cpu_cost.usage.cpu_ns);
         PhaseRecord {
             cell: self.cell.clone(),
             round: self.round,
@@ -103,13 +103,13 @@ impl Round {
             bytes: measured.recorder.bytes,
             errors: measured.recorder.errors,
             depth_mean: measured.depth_mean().min(self.depth_max()),
-            cpu_busiest_pct: percent(effort.busiest_cpu_ns),
+            cpu_busiest_pct: percent(cpu_cost.busiest_cpu_ns),
             cpu_user_pct: cpu_pct * split.share,
             cpu_sys_pct: cpu_pct * split.of_kernel().share,
-            cpu_wait_pct: effort.wait_ns.map(percent),
+            cpu_wait_pct: cpu_cost.wait_ns.map(percent),
             cpu_others_pct: self.cores.map(|cores| cores.others_pct()),
             cpu_steal_pct: self.cores.map(|cores| cores.steal_pct()),
-            context_switches: effort.usage.switches,
+            context_switches: cpu_cost.usage.switches,
             device_read_bytes: self.top.map(|t| t.read_bytes),
             device_written_bytes: self.top.map(|t| t.written_bytes),
             device_busy_pct: self.busy_pct(),
@@ -121,7 +121,7 @@ impl Round {
     /// Requests that the load keeps in flight at most. The latency of one that outlives a short round counts
     /// whole, so that Little's law would have more.
     fn depth_max(&self) -> f64 {
-        let closed = self.load.as_ref().filter(|load| load.pace == Pace::Closed);
+        let closed = self.load.as_ref().filter(|load| load.mode == LoopMode::Closed);
         closed.map_or(f64::INFINITY, |load| f64::from(load.shape.depth * load.shape.threads))
     }
 
@@ -172,7 +172,7 @@ pub struct CoresTaken {
 
 impl CoresTaken {
     /// Of what all processors did and this program used meanwhile.
-    pub fn of(all: CoreTimes, own: Usage) -> Self {
+    pub fn of(all: CoreTimes, own: CpuUsage) -> Self {
         let others_ns = all.busy_ns.saturating_sub(own.cpu_ns);
         let programs_ns = all.programs_ns.saturating_sub(own.user_ns).min(others_ns);
         Self { others_ns, programs_ns, steal_ns: all.steal_ns, total_ns: all.total_ns }

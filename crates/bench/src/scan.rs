@@ -1,11 +1,11 @@
 //! Scans: timed stretches of reads or writes at given places, and single accesses one after the other.
 
+use crate::chunked_io::{ChunkData, ChunkedIo};
 use crate::control::Control;
-use crate::mover::{Cargo, Mover};
-use crate::pace::Pace;
 use crate::payload::Payload;
-use crate::queue::{Queue, Task};
+use crate::queue::{IoQueue, IoTask};
 use crate::recorder::{IoFailure, Recorder};
+use crate::steady_rate::SteadyRate;
 use std::io;
 
 /// Places with failed reads after which a scan gives up. A failed write ends it at once.
@@ -16,7 +16,7 @@ pub const PART_MIN: u64 = 16 << 20;
 
 /// One place to read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ScanRegion {
     /// Where the timed stretch begins.
     pub offset: u64,
     /// How long it is.
@@ -29,7 +29,7 @@ pub struct Place {
 
 /// What came of one place.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Timed {
+pub struct TimedRegion {
     /// Where.
     pub offset: u64,
     /// How long the stretch took; `None` if a request of it failed.
@@ -37,7 +37,7 @@ pub struct Timed {
     /// How long it would have taken at its steady pace: the slope of a straight line through its
     /// completions, which hardly depends on how full a cache was at either end. `None` below eight.
     pub steady_ns: Option<u64>,
-    /// How much slower its second half went than its first; see [`Pace::drift`].
+    /// How much slower its second half went than its first; see [`SteadyRate::drift`].
     pub drift: Option<f64>,
     /// Its length.
     pub len: u64,
@@ -47,7 +47,7 @@ pub struct Timed {
 #[derive(Debug)]
 pub struct Scan<'c> {
     /// Where.
-    pub places: Vec<Place>,
+    pub places: Vec<ScanRegion>,
     /// Bytes per request at most.
     pub chunk: u32,
     /// Requests in flight within a stretch.
@@ -62,7 +62,7 @@ pub struct Scan<'c> {
 #[derive(Debug)]
 pub struct ScanOutcome {
     /// One entry per place visited.
-    pub timed: Vec<Timed>,
+    pub timed: Vec<TimedRegion>,
     /// Latencies and rates of the timed requests.
     pub recorder: Recorder,
     /// Bytes asked for, lead-ins included.
@@ -78,10 +78,10 @@ pub struct ScanOutcome {
 /// Longest scan a series is kept for at full resolution; later intervals share the last.
 const EXPECTED_NS: u64 = 60_000_000_000;
 
-impl Task for Scan<'_> {
+impl IoTask for Scan<'_> {
     type Output = ScanOutcome;
 
-    fn run<Q: Queue>(self, queue: &mut Q) -> ScanOutcome {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> ScanOutcome {
         let mut outcome = ScanOutcome {
             timed: Vec::with_capacity(self.places.len()),
             recorder: Recorder::new(EXPECTED_NS),
@@ -97,13 +97,13 @@ impl Task for Scan<'_> {
 }
 
 impl Scan<'_> {
-    fn visit_all<Q: Queue>(&self, queue: &mut Q, outcome: &mut ScanOutcome) -> io::Result<()> {
-        let mut mover = Mover::new(queue, self.chunk, self.depth, self.control);
-        let cargo = || self.data.map_or(Cargo::Read, Cargo::Fresh);
+    fn visit_all<Q: IoQueue>(&self, queue: &mut Q, outcome: &mut ScanOutcome) -> io::Result<()> {
+        let mut mover = ChunkedIo::new(queue, self.chunk, self.depth, self.control);
+        let cargo = || self.data.map_or(ChunkData::Read, ChunkData::Fresh);
         let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0);
-        let mut pace = Pace::of(longest.div_ceil(u64::from(self.chunk)) as usize);
+        let mut pace = SteadyRate::of(longest.div_ceil(u64::from(self.chunk)) as usize);
         for (index, place) in self.places.iter().enumerate() {
-            let Place { offset, len, lead_in_from, lead_in_len } = *place;
+            let ScanRegion { offset, len, lead_in_from, lead_in_len } = *place;
             let (mut failure, before) = (None, mover.moved);
             pace.restart();
             if lead_in_len > 0 {
@@ -126,7 +126,7 @@ impl Scan<'_> {
             outcome.asked_bytes += lead_in_len + len;
             let steady_ns = ns.and(pace.ns_of(len));
             let drift = ns.and(pace.drift());
-            outcome.timed.push(Timed { offset, ns, steady_ns, drift, len });
+            outcome.timed.push(TimedRegion { offset, ns, steady_ns, drift, len });
             if let Some(failure) = failure {
                 outcome.recorder.failed(failure);
                 outcome.failures.push(failure);
@@ -149,12 +149,12 @@ impl Scan<'_> {
 
     /// A place that a stop ended at byte `at`, in so much time: what was written in order need not be written
     /// again.
-    fn part_of(&self, place: &Place, at: u64, ns: u64) -> Option<Timed> {
-        let Place { offset, lead_in_len, .. } = *place;
+    fn part_of(&self, place: &ScanRegion, at: u64, ns: u64) -> Option<TimedRegion> {
+        let ScanRegion { offset, lead_in_len, .. } = *place;
         let is_in_order = self.data.is_some() && lead_in_len == 0;
         let len = at.saturating_sub(offset);
         let (ns, steady_ns, drift) = (Some(ns), None, None);
-        let part = Timed { offset, ns, steady_ns, drift, len };
+        let part = TimedRegion { offset, ns, steady_ns, drift, len };
         (is_in_order && len >= PART_MIN).then_some(part)
     }
 }
@@ -162,17 +162,17 @@ impl Scan<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{Op, Request};
+    use crate::queue::{IoOp, IoRequest};
     use crate::testing::VirtualQueue;
 
-    fn place(offset: u64, len: u64) -> Place {
-        Place { offset, len, lead_in_from: offset, lead_in_len: 0 }
+    fn place(offset: u64, len: u64) -> ScanRegion {
+        ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 0 }
     }
 
     #[test]
     fn a_stretch_takes_what_the_drive_takes() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(5, 1, |request: &Request, _| {
+        let mut drive = VirtualQueue::new(5, 1, |request: &IoRequest, _| {
             Ok(if request.offset < 1 << 30 { 1_000_000 } else { 2_000_000 })
         });
         let places = vec![place(0, 8 << 20), place(1 << 30, 8 << 20)];
@@ -188,8 +188,9 @@ mod tests {
     #[test]
     fn the_lead_in_is_read_but_not_timed() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Ok(1_000_000));
-        let places = vec![Place { offset: 4096, len: 4096, lead_in_from: 0, lead_in_len: 4096 }];
+        let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(1_000_000));
+        let places =
+            vec![ScanRegion { offset: 4096, len: 4096, lead_in_from: 0, lead_in_len: 4096 }];
         let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
         let outcome = scan.run(&mut drive);
         assert_eq!(outcome.timed[0].ns, Some(1_000_000));
@@ -200,9 +201,9 @@ mod tests {
     #[test]
     fn a_long_lead_in_is_no_stall() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(5, 1, |_: &Request, _| Ok(10_000_000));
+        let mut drive = VirtualQueue::new(5, 1, |_: &IoRequest, _| Ok(10_000_000));
         let len = 1 << 20;
-        let at = |from| Place {
+        let at = |from| ScanRegion {
             offset: from + 200 * len,
             len,
             lead_in_from: from,
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn an_unreadable_place_is_kept_and_the_scan_goes_on() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(2, 1, |request: &Request, _| {
+        let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
             if request.offset == 8192 { Err(libc::EIO) } else { Ok(1_000) }
         });
         let places = (0..5).map(|i| place(i * 4096, 4096)).collect();
@@ -232,7 +233,7 @@ mod tests {
     #[test]
     fn a_failed_write_ends_the_scan_and_what_was_done_is_seen_outside() {
         let control = Control::of_places(5);
-        let mut drive = VirtualQueue::new(2, 1, |request: &Request, _| {
+        let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
             if request.offset == 8192 { Err(libc::EIO) } else { Ok(1_000) }
         });
         let places = (0..5).map(|i| place(i * 4096, 4096)).collect();
@@ -249,10 +250,11 @@ mod tests {
     #[test]
     fn what_was_written_before_a_failure_counts_although_its_stretch_does_not() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(2, 1, |request: &Request, _| {
+        let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| {
             if request.offset >= 5 << 20 { Err(libc::ENOSPC) } else { Ok(1_000) }
         });
-        let lead_in = Place { lead_in_from: 0, lead_in_len: 1 << 20, ..place(1 << 20, 2 << 20) };
+        let lead_in =
+            ScanRegion { lead_in_from: 0, lead_in_len: 1 << 20, ..place(1 << 20, 2 << 20) };
         let places = vec![lead_in, place(3 << 20, 8 << 20)];
         let data = Some(Payload::new(1, 1));
         let scan = Scan { places, chunk: 1 << 20, depth: 1, data, control: &control };
@@ -265,7 +267,8 @@ mod tests {
     /// a rate and nothing before it is missing.
     #[test]
     fn a_stop_ends_a_stretch_and_what_was_written_in_order_stays() {
-        let lead_in = Place { lead_in_from: 0, lead_in_len: 64 << 20, ..place(64 << 20, 64 << 20) };
+        let lead_in =
+            ScanRegion { lead_in_from: 0, lead_in_len: 64 << 20, ..place(64 << 20, 64 << 20) };
         let (written, read) = (Some(Payload::new(1, 1)), None);
         for (first, data, stop_at, kept) in [
             (place(0, 256 << 20), written, 40, true),
@@ -276,7 +279,7 @@ mod tests {
         ] {
             let control = Control::of_places(2);
             let mut sent = 0;
-            let mut drive = VirtualQueue::new(5, 1, |_: &Request, _| {
+            let mut drive = VirtualQueue::new(5, 1, |_: &IoRequest, _| {
                 sent += 1;
                 if sent == stop_at {
                     control.stop();
@@ -289,7 +292,7 @@ mod tests {
             let served = drive.served.len() as u64;
             assert!(served < stop_at + 4, "{served} requests, a stop came with {stop_at}");
             assert_eq!((outcome.asked_bytes, outcome.moved_bytes), (served << 20, served << 20));
-            let part = Timed {
+            let part = TimedRegion {
                 offset: 0,
                 ns: Some(served * 1_000_000_000),
                 steady_ns: None,
@@ -304,14 +307,14 @@ mod tests {
     #[test]
     fn writes_are_timed_like_reads() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| {
-            if request.op == Op::Write { Ok(2_000_000) } else { Err(libc::EIO) }
+        let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| {
+            if request.op == IoOp::Write { Ok(2_000_000) } else { Err(libc::EIO) }
         });
         let data = Some(Payload::new(1, 1));
         let places = vec![place(0, 8 << 20)];
         let scan = Scan { places, chunk: 1 << 20, depth: 2, data, control: &control };
         assert_eq!(scan.run(&mut drive).timed[0].ns, Some(16_000_000));
-        let mut drive = VirtualQueue::new(3, 1, |_: &Request, _| Err(libc::EIO));
+        let mut drive = VirtualQueue::new(3, 1, |_: &IoRequest, _| Err(libc::EIO));
         let places = vec![place(0, 8 << 20)];
         let scan = Scan { places, chunk: 1 << 20, depth: 2, data, control: &control };
         assert!(scan.run(&mut drive).failures[0].write);
@@ -320,7 +323,7 @@ mod tests {
     #[test]
     fn a_vanished_drive_ends_the_scan() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Err(libc::ENODEV));
+        let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Err(libc::ENODEV));
         let places = (0..50).map(|i| place(i * 4096, 4096)).collect();
         let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
         assert_eq!(scan.run(&mut drive).timed.len(), 1);

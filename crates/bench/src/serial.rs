@@ -4,7 +4,7 @@
 use crate::control::{Control, Publisher};
 use crate::offsets::Offsets;
 use crate::payload::Payload;
-use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
 use crate::recorder::{IoFailure, Recorder};
 use std::io;
 
@@ -40,10 +40,10 @@ pub struct SerialOutcome {
     pub queue_error: Option<io::Error>,
 }
 
-impl Task for SerialLoop<'_> {
+impl IoTask for SerialLoop<'_> {
     type Output = SerialOutcome;
 
-    fn run<Q: Queue>(self, queue: &mut Q) -> SerialOutcome {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> SerialOutcome {
         let mut recorder = Recorder::new(self.time_ns);
         let result = self.drive(queue, &mut recorder);
         recorder.settle();
@@ -56,7 +56,7 @@ impl Task for SerialLoop<'_> {
 }
 
 impl SerialLoop<'_> {
-    fn drive<Q: Queue>(mut self, queue: &mut Q, recorder: &mut Recorder) -> io::Result<u64> {
+    fn drive<Q: IoQueue>(mut self, queue: &mut Q, recorder: &mut Recorder) -> io::Result<u64> {
         let mut done = Vec::with_capacity(usize::from(queue.slots()));
         let mut publisher = Publisher::new(self.control);
         let mut now = queue.now();
@@ -64,16 +64,20 @@ impl SerialLoop<'_> {
         let deadline = now.saturating_add(self.time_ns);
         while now < deadline && recorder.requests < self.ops_max {
             let (op, offset) = self.offsets.draw();
-            if op == Op::Write {
+            if op == IoOp::Write {
                 self.payload.of_write(recorder.requests).fill(queue.buffer(0), offset);
                 now = queue.now();
             }
-            let request = Request { op, offset, len: self.block_bytes, slot: 0 };
+            let request = IoRequest { op, offset, len: self.block_bytes, slot: 0 };
             recorder.requests += 1;
             let mut good = one(queue, request, &mut done, recorder)?;
             if good && self.sync {
-                good =
-                    one(queue, Request { op: Op::Sync, len: 0, ..request }, &mut done, recorder)?;
+                good = one(
+                    queue,
+                    IoRequest { op: IoOp::Sync, len: 0, ..request },
+                    &mut done,
+                    recorder,
+                )?;
             }
             if !good {
                 break;
@@ -90,16 +94,16 @@ impl SerialLoop<'_> {
             return Ok(0);
         }
         let before = queue.now();
-        one(queue, Request { op: Op::Sync, offset: 0, len: 0, slot: 0 }, &mut done, recorder)?;
+        one(queue, IoRequest { op: IoOp::Sync, offset: 0, len: 0, slot: 0 }, &mut done, recorder)?;
         Ok(queue.now() - before)
     }
 }
 
 /// Sends one request and waits for it; whether it went well.
-fn one<Q: Queue>(
+fn one<Q: IoQueue>(
     queue: &mut Q,
-    request: Request,
-    done: &mut Vec<Completion>,
+    request: IoRequest,
+    done: &mut Vec<IoCompletion>,
     recorder: &mut Recorder,
 ) -> io::Result<bool> {
     queue.submit(request);
@@ -108,7 +112,7 @@ fn one<Q: Queue>(
     let good = done.iter().all(|completion| completion.result == request.len as i32);
     if !good {
         let errno = done.iter().map(|c| (-c.result).max(0)).max().unwrap_or(0);
-        let write = request.op != Op::Read;
+        let write = request.op != IoOp::Read;
         recorder.failed(IoFailure { errno, offset: request.offset, write });
     }
     Ok(good)
@@ -133,8 +137,8 @@ mod tests {
         }
     }
 
-    fn service(request: &Request, _: u64) -> Result<u64, i32> {
-        Ok(if request.op == Op::Sync { 8_000_000 } else { 1_000_000 })
+    fn service(request: &IoRequest, _: u64) -> Result<u64, i32> {
+        Ok(if request.op == IoOp::Sync { 8_000_000 } else { 1_000_000 })
     }
 
     #[test]
@@ -157,8 +161,8 @@ mod tests {
     #[test]
     fn a_failed_flush_ends_the_loop() {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(2, 1, |request: &Request, _| match request.op {
-            Op::Sync => Err(libc::EIO),
+        let mut drive = VirtualQueue::new(2, 1, |request: &IoRequest, _| match request.op {
+            IoOp::Sync => Err(libc::EIO),
             _ => Ok(1_000),
         });
         let outcome = plan(true, &control).run(&mut drive);

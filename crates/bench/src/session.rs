@@ -15,8 +15,8 @@ pub use progress::Progress;
 pub use restore_journal::RestoreJournal;
 
 use crate::clock;
-use crate::device::Device;
 use crate::error::BenchError;
+use crate::io_device::IoDevice;
 use crate::validity;
 use checkpoint::Checkpoints;
 use drivescope_drive::Target;
@@ -193,7 +193,7 @@ impl<'a> Session<'a> {
     }
 
     /// The device as it was opened, if a test has opened it.
-    pub fn opened(&self) -> Option<&Device> {
+    pub fn opened(&self) -> Option<&IoDevice> {
         self.storage.device.as_ref()
     }
 
@@ -209,7 +209,7 @@ impl<'a> Session<'a> {
 
     /// Whether requests bypass the page cache; true until a device is open.
     pub fn is_direct(&self) -> bool {
-        self.storage.device.as_ref().is_none_or(Device::is_direct)
+        self.storage.device.as_ref().is_none_or(IoDevice::is_direct)
     }
 
     /// Seconds since the run began.
@@ -249,7 +249,7 @@ impl<'a> Session<'a> {
     }
 
     /// What the workload reads and writes; see [`crate::open_target`].
-    pub fn open_device(&self) -> &Device {
+    pub fn device(&self) -> &IoDevice {
         self.storage.device.as_ref().expect("the runner opened the target")
     }
 

@@ -1,12 +1,12 @@
 //! Filling the test file with fresh data, and proving afterwards that data come back as written.
 
 use crate::control::Control;
-use crate::device::Device;
 use crate::error::BenchError;
+use crate::io_device::IoDevice;
 use crate::offsets::Offsets;
 use crate::payload::Payload;
 use crate::phase;
-use crate::queue::{Completion, Op, Queue, QueueSpec, Request, Task};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
 use crate::recorder::IoFailure;
 use crate::session::{Progress, Session};
 use drivescope_model::cell::{Mix, Order, Shape};
@@ -27,7 +27,7 @@ pub fn rounded(size: Bytes) -> Bytes {
 }
 
 /// Writes every whole MiB of the file once, in order, and flushes. Own files are whole MiB long.
-pub fn fill(session: &Session<'_>, device: &Device, size: Bytes) -> Result<(), BenchError> {
+pub fn fill(session: &Session<'_>, device: &IoDevice, size: Bytes) -> Result<(), BenchError> {
     let shape = Shape { order: Order::Seq, block: Bytes(BLOCK), depth: DEPTH, threads: 1 };
     let mut at = 0;
     while at < size.0 {
@@ -56,10 +56,14 @@ const VERIFY_BYTES: u32 = 64 << 10;
 
 /// Reads random blocks of a file that only this run wrote and compares every byte with what was
 /// written there.
-pub fn verify_sample(session: &Session<'_>, device: &Device, seed: u64) -> Result<(), BenchError> {
+pub fn verify_sample(
+    session: &Session<'_>,
+    device: &IoDevice,
+    seed: u64,
+) -> Result<(), BenchError> {
     let span = 0..device.size_bytes();
     let block = u64::from(VERIFY_BYTES);
-    let task = Verify {
+    let task = VerifySample {
         offsets: Offsets::new(Order::Rnd, span, block, Mix::READ, 0.0, seed),
         data_seed: session.plan.seed,
     };
@@ -67,42 +71,42 @@ pub fn verify_sample(session: &Session<'_>, device: &Device, seed: u64) -> Resul
     let control = Control::default();
     let (outcome, _) = session.watched(device, spec, &control, task)?;
     match outcome.output {
-        Ok(Verified::Intact) => Ok(()),
-        Ok(Verified::Differs(offset)) => Err(BenchError::Mismatch { offset }),
-        Ok(Verified::Failed(failure)) => Err(BenchError::Request { failure, count: 1 }),
+        Ok(SampleOutcome::Intact) => Ok(()),
+        Ok(SampleOutcome::Differs(offset)) => Err(BenchError::Mismatch { offset }),
+        Ok(SampleOutcome::Failed(failure)) => Err(BenchError::Request { failure, count: 1 }),
         Err(source) => Err(BenchError::of_queue(source)),
     }
 }
 
-enum Verified {
+enum SampleOutcome {
     Intact,
     Differs(u64),
     Failed(IoFailure),
 }
 
-struct Verify {
+struct VerifySample {
     offsets: Offsets,
     data_seed: u64,
 }
 
-impl Task for Verify {
-    type Output = io::Result<Verified>;
+impl IoTask for VerifySample {
+    type Output = io::Result<SampleOutcome>;
 
-    fn run<Q: Queue>(mut self, queue: &mut Q) -> io::Result<Verified> {
-        let mut done: Vec<Completion> = Vec::with_capacity(usize::from(queue.slots()));
+    fn run<Q: IoQueue>(mut self, queue: &mut Q) -> io::Result<SampleOutcome> {
+        let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(queue.slots()));
         for _ in 0..VERIFY_BLOCKS {
             let (_, offset) = self.offsets.draw();
-            queue.submit(Request { op: Op::Read, offset, len: VERIFY_BYTES, slot: 0 });
+            queue.submit(IoRequest { op: IoOp::Read, offset, len: VERIFY_BYTES, slot: 0 });
             done.clear();
             queue.wait(&mut done)?;
             if done[0].result != VERIFY_BYTES as i32 {
                 let errno = (-done[0].result).max(0);
-                return Ok(Verified::Failed(IoFailure { errno, offset, write: false }));
+                return Ok(SampleOutcome::Failed(IoFailure { errno, offset, write: false }));
             }
             if let Some(at) = Payload::first_mismatch(self.data_seed, queue.buffer(0), offset) {
-                return Ok(Verified::Differs(at));
+                return Ok(SampleOutcome::Differs(at));
             }
         }
-        Ok(Verified::Intact)
+        Ok(SampleOutcome::Intact)
     }
 }

@@ -1,8 +1,8 @@
 //! From rounds to metrics, series and distributions.
 
 use crate::cpu_split::CpuSplit;
-use crate::phase::Pace;
-use crate::rate_drop::{self, Cause, drop_of};
+use crate::phase::LoopMode;
+use crate::rate_drop::{self, DropCause, drop_of};
 use crate::round::Round;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -213,7 +213,7 @@ impl TestRecord {
     /// How the processor time of a cell divides, all its rounds together.
     fn split_of(&self, cell: &str) -> CpuSplit {
         let rounds = self.rounds.iter().filter(|round| round.cell == cell);
-        CpuSplit::of(rounds.map(|round| round.measured.effort.usage), CONFIDENCE)
+        CpuSplit::of(rounds.map(|round| round.measured.cpu_cost.usage), CONFIDENCE)
     }
 
     /// Processor time per request in user mode and in the kernel: each round's exact sum, divided as that
@@ -240,7 +240,7 @@ impl TestRecord {
         let of_cell = |round: &&Round| round.cell == cell && round.measured.recorder.ops > 0;
         let rounds: Vec<&Round> = self.rounds.iter().filter(of_cell).collect();
         let Some(first) = rounds.first() else { return };
-        let open = first.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
+        let open = first.load.as_ref().is_some_and(|load| load.mode != LoopMode::Closed);
         let mut latencies = first.measured.recorder.latencies.clone();
         for round in &rounds[1..] {
             let other = &round.measured.recorder.latencies;
@@ -289,7 +289,7 @@ impl TestRecord {
             drops.len()
         );
         let about = format!("{}.{cell}", self.test);
-        let Cause { id, sign } = rate_drop::cause(&self.rounds, cell, self.rotates);
+        let DropCause { id, sign } = rate_drop::cause(&self.rounds, cell, self.rotates);
         if id == FindingId::CacheFull && first.share <= spread_before(&seen) {
             return;
         }

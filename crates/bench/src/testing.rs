@@ -1,13 +1,13 @@
 //! A drive in virtual time whose truth is known, for tests of the loops; and whole tests on simulated
 //! drives.
 
-use crate::phase::{Load, Measured, Pace};
-use crate::queue::{Completion, Queue, Request};
+use crate::cpu_usage::CpuCost;
+use crate::phase::{Load, LoopMode, PhaseResult};
+use crate::queue::{IoCompletion, IoQueue, IoRequest};
 use crate::recorder::Recorder;
 use crate::round::{Cache, CoresTaken, Round};
 use crate::runner::Runner;
 use crate::session::{HostFacts, Session};
-use crate::usage::Effort;
 use crate::{planner, suites};
 use drivescope_drive::Target;
 use drivescope_machine::Roots;
@@ -34,17 +34,17 @@ pub struct VirtualQueue<F> {
     now_ns: u64,
     /// When each server is free again.
     busy_until: Vec<u64>,
-    flying: Vec<(u64, Completion)>,
+    flying: Vec<(u64, IoCompletion)>,
     /// Σ requests in flight × time: the true depth.
     depth_integral: f64,
     pub depth_max: usize,
     unsent: usize,
     /// The most requests that were handed over together.
     pub batch_max: usize,
-    pub served: Vec<Request>,
+    pub served: Vec<IoRequest>,
 }
 
-impl<F: FnMut(&Request, u64) -> Result<u64, i32>> VirtualQueue<F> {
+impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> VirtualQueue<F> {
     pub fn new(slots: u16, servers: usize, service: F) -> Self {
         let busy_until = vec![0; servers];
         Self {
@@ -75,20 +75,20 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> VirtualQueue<F> {
         self.now_ns = to_ns;
     }
 
-    fn take_due(&mut self, done: &mut Vec<Completion>) {
+    fn take_due(&mut self, done: &mut Vec<IoCompletion>) {
         let now = self.now_ns;
         done.extend(self.flying.extract_if(.., |(at, _)| *at <= now).map(|(_, c)| c));
     }
 }
 
-impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for VirtualQueue<F> {
+impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for VirtualQueue<F> {
     fn slots(&self) -> u16 {
         self.slots
     }
     fn buffer(&mut self, _slot: u16) -> &mut [u8] {
         &mut []
     }
-    fn submit(&mut self, request: Request) {
+    fn submit(&mut self, request: IoRequest) {
         let server = (0..self.servers).min_by_key(|&i| self.busy_until[i]).unwrap();
         let start = self.busy_until[server].max(self.now_ns);
         let (end, result) = match (self.service)(&request, start) {
@@ -98,21 +98,21 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for VirtualQueue<F> {
         self.busy_until[server] = end;
         self.served.push(request);
         self.unsent += 1;
-        self.flying.push((end, Completion { slot: request.slot, result }));
+        self.flying.push((end, IoCompletion { slot: request.slot, result }));
         self.depth_max = self.depth_max.max(self.flying.len());
     }
     fn kick(&mut self) -> io::Result<()> {
         self.hand_over();
         Ok(())
     }
-    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.hand_over();
         let first = self.flying.iter().map(|(at, _)| *at).min().expect("something in flight");
         self.advance(first.max(self.now_ns));
         self.take_due(done);
         Ok(())
     }
-    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.hand_over();
         let first = self.flying.iter().map(|(at, _)| *at).min().unwrap_or(u64::MAX);
         self.advance(first.min(at_ns).max(self.now_ns));
@@ -203,19 +203,19 @@ pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
         round: 1,
         start_s: 0.0,
         window_s: 1.0,
-        measured: Measured {
+        measured: PhaseResult {
             recorder,
-            effort: Effort {
+            cpu_cost: CpuCost {
                 busiest_cpu_ns: SECOND / 10,
                 wait_ns: Some(SECOND / 100),
                 wall_ns: SECOND,
-                ..Effort::default()
+                ..CpuCost::default()
             },
         },
         load: Some(Load {
             shape,
             mix,
-            pace: Pace::Closed,
+            mode: LoopMode::Closed,
             span: 0..1 << 40,
             ramp: Secs(0.0),
             time: Secs(1.0),

@@ -9,7 +9,7 @@ pub use target_findings::{of_error, of_target};
 pub use working_set::short_stroke;
 
 use crate::cpu_contention;
-use crate::phase::{Load, Pace};
+use crate::phase::{Load, LoopMode};
 use crate::rate_drop;
 use crate::round::Round;
 use drivescope_machine::counters::DeviceCounters;
@@ -163,7 +163,7 @@ fn copying_cores(round: &Round, environment: &Environment) -> u32 {
 fn random_depth_one(round: &Round) -> Option<(&Load, f64)> {
     let load = round.load.as_ref()?;
     let shape = load.shape;
-    let alone = shape.depth * shape.threads == 1 && load.pace == Pace::Closed;
+    let alone = shape.depth * shape.threads == 1 && load.mode == LoopMode::Closed;
     (alone && shape.order == Order::Rnd).then(|| (load, round.measured.iops()))
 }
 
@@ -269,9 +269,9 @@ fn other_io(round: &Round, environment: &Environment) -> Option<Finding> {
 
 fn stalled(round: &Round) -> Option<Finding> {
     // No drive is to blame for what stopped the program that asks it.
-    let own_ns = round.measured.effort.still_ns;
+    let own_ns = round.measured.cpu_cost.still_ns;
     let recorder = &round.measured.recorder;
-    let open = round.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
+    let open = round.load.as_ref().is_some_and(|load| load.mode != LoopMode::Closed);
     // Nor does it answer what it is not asked: between the requests of an open loop nothing need be due.
     let asked_ns = if open { recorder.latencies.max() } else { u64::MAX };
     let gap = recorder.gap_max_ns.min(asked_ns).saturating_sub(own_ns);
@@ -280,7 +280,7 @@ fn stalled(round: &Round) -> Option<Finding> {
 }
 
 fn rate_missed(round: &Round) -> Option<Finding> {
-    let Some(Load { pace: Pace::Open { rate, .. }, .. }) = round.load else { return None };
+    let Some(Load { mode: LoopMode::Open { rate, .. }, .. }) = round.load else { return None };
     let recorder = &round.measured.recorder;
     let undone = recorder.due.saturating_sub(recorder.ops - recorder.overdue);
     let share = undone as f64 / recorder.due.max(1) as f64;

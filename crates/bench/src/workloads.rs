@@ -13,13 +13,13 @@ use drivescope_model::options::TestKind;
 
 /// Every workload, in the order in which `drivescope tests` lists them.
 pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
-    &transfer::Transfer,
-    &latency::Latency,
-    &surface::Surface,
-    &tiny_writes::TinyWrites,
-    &align::Align,
-    &fill::Fill,
-    &verify::Verify,
+    &transfer::TransferWorkload,
+    &latency::LatencyWorkload,
+    &surface::SurfaceWorkload,
+    &tiny_writes::TinyWritesWorkload,
+    &align::AlignWorkload,
+    &fill::FillWorkload,
+    &verify::VerifyWorkload,
 ];
 
 /// The workload of a test.

@@ -24,7 +24,7 @@ fn plan(depth: u32, control: &Control) -> ClosedLoop<'_> {
 fn reads_go_in_pairs_or_in_fours_where_they_block() {
     for (may_block, most) in [(false, 2), (true, 4)] {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(9, 8, |_: &Request, _| Ok(100_000));
+        let mut drive = VirtualQueue::new(9, 8, |_: &IoRequest, _| Ok(100_000));
         let load = ClosedLoop { send_together: send_together(may_block), ..plan(8, &control) };
         load.run(&mut drive);
         assert_eq!(drive.batch_max, most);
@@ -34,7 +34,7 @@ fn reads_go_in_pairs_or_in_fours_where_they_block() {
 #[test]
 fn depth_one_sees_the_service_time_and_its_inverse() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Ok(100_000));
+    let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(100_000));
     let record = plan(1, &control).run(&mut drive).recorder;
     assert_eq!(record.ops, 10_000);
     assert_eq!(record.elapsed_ns(), 1_000_000_000);
@@ -49,11 +49,12 @@ fn depth_one_sees_the_service_time_and_its_inverse() {
 fn the_writes_of_a_mix_are_counted() {
     let control = Control::default();
     for (mix, seed) in [("mix70", 1), ("mix70", 2), ("mix1", 3), ("read", 4), ("write", 5)] {
-        let mut drive = VirtualQueue::new(9, 8, |_: &Request, _| Ok(10_000_000));
+        let mut drive = VirtualQueue::new(9, 8, |_: &IoRequest, _| Ok(10_000_000));
         let offsets = Offsets::new(Order::Rnd, 0..1 << 30, 4096, mix.parse().unwrap(), 0.0, seed);
         let load = ClosedLoop { offsets, ..plan(4, &control) };
         let record = load.run(&mut drive).recorder;
-        let written = drive.served.iter().filter(|request| request.op == Op::Write).count() as u64;
+        let written =
+            drive.served.iter().filter(|request| request.op == IoOp::Write).count() as u64;
         assert_eq!((record.requests, record.writes), (drive.served.len() as u64, written), "{mix}");
     }
 }
@@ -63,7 +64,7 @@ fn the_writes_of_a_mix_are_counted() {
 fn the_depth_is_sustained_per_completion() {
     let control = Control::default();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
-    let mut drive = VirtualQueue::new(9, 8, move |_: &Request, _| {
+    let mut drive = VirtualQueue::new(9, 8, move |_: &IoRequest, _| {
         let unit = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
         Ok((-unit.ln() * 1e6) as u64 + 1)
     });
@@ -78,7 +79,7 @@ fn the_depth_is_sustained_per_completion() {
 #[test]
 fn the_ramp_is_not_counted() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(2, 1, |_: &Request, at| {
+    let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, at| {
         Ok(if at < 100_000_000 { 1_000 } else { 1_000_000 })
     });
     let record = plan(1, &control).run(&mut drive).recorder;
@@ -88,7 +89,7 @@ fn the_ramp_is_not_counted() {
 #[test]
 fn a_stall_at_the_end_shows_in_the_latencies_and_in_the_rate() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(2, 1, |_: &Request, at| {
+    let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, at| {
         Ok(if at >= 600_000_000 { 3_000_000_000 } else { 1_000_000 })
     });
     let record = plan(1, &control).run(&mut drive).recorder;
@@ -104,7 +105,7 @@ fn a_stall_at_the_end_shows_in_the_latencies_and_in_the_rate() {
 fn a_round_that_ends_within_a_request_is_not_too_slow() {
     for depth in [1, 4] {
         let control = Control::default();
-        let mut drive = VirtualQueue::new(5, 4, |_: &Request, _| Ok(95_000_000));
+        let mut drive = VirtualQueue::new(5, 4, |_: &IoRequest, _| Ok(95_000_000));
         let load = ClosedLoop { ramp_ns: 0, ..plan(depth, &control) };
         let record = load.run(&mut drive).recorder;
         assert_eq!(record.ops, 10 * u64::from(depth));
@@ -117,7 +118,7 @@ fn a_round_that_ends_within_a_request_is_not_too_slow() {
 #[test]
 fn a_drive_slower_than_the_round_still_gives_a_rate() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| Ok(5_000_000_000));
+    let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(5_000_000_000));
     let record = plan(1, &control).run(&mut drive).recorder;
     assert_eq!(record.ops, 1);
     assert!(record.elapsed_ns() >= 4_800_000_000);
@@ -127,7 +128,7 @@ fn a_drive_slower_than_the_round_still_gives_a_rate() {
 fn single_errors_are_counted_and_a_dying_drive_ends_the_phase() {
     let control = Control::default();
     let mut count = 0;
-    let mut drive = VirtualQueue::new(2, 1, |_: &Request, _| {
+    let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| {
         count += 1;
         if count % 100 == 0 { Err(libc::EIO) } else { Ok(1_000_000) }
     });
@@ -135,11 +136,11 @@ fn single_errors_are_counted_and_a_dying_drive_ends_the_phase() {
     assert_eq!(record.errors, 11);
     assert_eq!(record.first_error.unwrap().errno, libc::EIO);
 
-    let mut dead = VirtualQueue::new(9, 8, |_: &Request, _| Err(libc::EIO));
+    let mut dead = VirtualQueue::new(9, 8, |_: &IoRequest, _| Err(libc::EIO));
     let record = plan(8, &control).run(&mut dead).recorder;
     assert!(record.errors >= ERRORS_MAX && record.errors < ERRORS_MAX + 16, "{}", record.errors);
 
-    let mut gone = VirtualQueue::new(2, 1, |_: &Request, _| Err(libc::ENODEV));
+    let mut gone = VirtualQueue::new(2, 1, |_: &IoRequest, _| Err(libc::ENODEV));
     assert_eq!(plan(1, &control).run(&mut gone).recorder.errors, 1);
 }
 
@@ -147,7 +148,7 @@ fn single_errors_are_counted_and_a_dying_drive_ends_the_phase() {
 fn a_stop_drains_and_returns() {
     let control = Control::default();
     control.stop();
-    let mut drive = VirtualQueue::new(9, 8, |_: &Request, _| Ok(1_000_000));
+    let mut drive = VirtualQueue::new(9, 8, |_: &IoRequest, _| Ok(1_000_000));
     plan(8, &control).run(&mut drive);
     assert!(drive.served.len() <= 16, "{}", drive.served.len());
 }
@@ -155,7 +156,7 @@ fn a_stop_drains_and_returns() {
 #[test]
 fn the_number_of_requests_can_be_bounded() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(5, 4, |_: &Request, _| Ok(1_000));
+    let mut drive = VirtualQueue::new(5, 4, |_: &IoRequest, _| Ok(1_000));
     let bounded = ClosedLoop { ramp_ns: 0, ops_max: 10, ..plan(4, &control) };
     assert_eq!(bounded.run(&mut drive).recorder.ops, 10);
     assert_eq!(drive.served.len(), 10);
@@ -175,7 +176,7 @@ impl<F> Watched<F> {
     }
 }
 
-impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for Watched<F> {
+impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for Watched<F> {
     fn slots(&self) -> u16 {
         self.drive.slots()
     }
@@ -183,7 +184,7 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for Watched<F> {
         self.steps.push('f');
         &mut self.buffers[usize::from(slot)]
     }
-    fn submit(&mut self, request: Request) {
+    fn submit(&mut self, request: IoRequest) {
         self.steps.push('s');
         self.written.push((request.offset, self.buffers[usize::from(request.slot)]));
         self.drive.submit(request);
@@ -191,10 +192,10 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for Watched<F> {
     fn kick(&mut self) -> io::Result<()> {
         self.drive.kick()
     }
-    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.drive.wait(done)
     }
-    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.drive.wait_until(at_ns, done)
     }
     fn now(&self) -> u64 {
@@ -206,7 +207,7 @@ impl<F: FnMut(&Request, u64) -> Result<u64, i32>> Queue for Watched<F> {
 #[test]
 fn writes_that_end_together_are_replaced_together() {
     let control = Control::default();
-    let drive = VirtualQueue::new(8, 4, |_: &Request, _| Ok(1_000_000));
+    let drive = VirtualQueue::new(8, 4, |_: &IoRequest, _| Ok(1_000_000));
     let mut watched = Watched::of(drive);
     let offsets = Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::WRITE, 0.0, 1);
     let writes = ClosedLoop { ramp_ns: 0, offsets, ops_max: 40, ..plan(4, &control) };
@@ -222,7 +223,7 @@ fn writes_that_end_together_are_replaced_together() {
 fn what_is_written_to_a_place_again_is_other_data() {
     let control = Control::default();
     for order in [Order::Seq, Order::Rnd] {
-        let mut watched = Watched::of(VirtualQueue::new(8, 4, |_: &Request, _| Ok(1_000_000)));
+        let mut watched = Watched::of(VirtualQueue::new(8, 4, |_: &IoRequest, _| Ok(1_000_000)));
         let offsets = Offsets::new(order, 0..4 * 4096, 4096, Mix::WRITE, 0.0, 1);
         let writes = ClosedLoop { ramp_ns: 0, offsets, ops_max: 40, ..plan(4, &control) };
         writes.run(&mut watched);
@@ -239,7 +240,7 @@ fn what_is_written_to_a_place_again_is_other_data() {
 #[test]
 fn a_drive_that_is_through_with_its_requests_in_the_ramp_is_measured_all_the_same() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(9, 8, |_: &Request, _| Ok(10_000));
+    let mut drive = VirtualQueue::new(9, 8, |_: &IoRequest, _| Ok(10_000));
     let load = ClosedLoop { ops_max: 11_000, ..plan(8, &control) };
     let record = load.run(&mut drive).recorder;
     assert_eq!(record.requests, 11_000);

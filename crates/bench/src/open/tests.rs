@@ -20,7 +20,7 @@ fn plan(arrivals: Arrivals, rate: f64, seconds: u64, control: &Control) -> OpenL
 #[test]
 fn a_fixed_rate_below_the_drives_is_met_with_its_service_time() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(129, 1, |_: &Request, _| Ok(1_000_000));
+    let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(1_000_000));
     let record = plan(Arrivals::Fixed, 500.0, 2, &control).run(&mut drive).recorder;
     assert!(record.ops.abs_diff(1_000) <= 1, "{}", record.ops);
     assert!(record.latencies.max() <= 1_001_000, "{}", record.latencies.max());
@@ -31,7 +31,7 @@ fn a_fixed_rate_below_the_drives_is_met_with_its_service_time() {
 #[test]
 fn poisson_arrivals_queue_as_theory_says() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(129, 1, |_: &Request, _| Ok(1_000_000));
+    let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(1_000_000));
     let record = plan(Arrivals::Poisson, 500.0, 200, &control).run(&mut drive).recorder;
     let mean_ms = record.latencies.mean() / 1e6;
     assert!((1.45..1.55).contains(&mean_ms), "{mean_ms}");
@@ -42,7 +42,7 @@ fn poisson_arrivals_queue_as_theory_says() {
 #[test]
 fn a_stall_shows_in_every_request_that_waited() {
     let control = Control::default();
-    let stall = |_: &Request, at: u64| {
+    let stall = |_: &IoRequest, at: u64| {
         Ok(if (3 * SECOND..3 * SECOND + 1_000_000).contains(&at) { SECOND } else { 100_000 })
     };
     let mut drive = VirtualQueue::new(129, 1, stall);
@@ -60,7 +60,7 @@ fn a_stall_shows_in_every_request_that_waited() {
 #[test]
 fn overload_from_the_ramp_on_has_the_drives_rate() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(129, 1, |_: &Request, _| Ok(10_000_000));
+    let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(10_000_000));
     let ramp_ns = 2 * SECOND;
     let load = OpenLoop { ramp_ns, ..plan(Arrivals::Fixed, 1_000.0, 5, &control) };
     let record = load.run(&mut drive).recorder;
@@ -74,7 +74,7 @@ fn overload_from_the_ramp_on_has_the_drives_rate() {
 #[test]
 fn overload_counts_those_that_never_got_a_turn() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(129, 1, |_: &Request, _| Ok(10_000_000));
+    let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(10_000_000));
     let record = plan(Arrivals::Fixed, 1_000.0, 5, &control).run(&mut drive).recorder;
     assert!(record.ops.abs_diff(500) <= 2, "{}", record.ops);
     assert!(record.due.abs_diff(5_000) <= 1, "{}", record.due);

@@ -1,8 +1,8 @@
 //! One contract that every engine keeps, on a real file.
 
-use super::{Completion, Op, Queue, QueueSpec, Request, Task};
-use crate::device::Device;
+use super::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
 use crate::engine;
+use crate::io_device::IoDevice;
 use crate::payload::Payload;
 use drivescope_drive::OwnFolder;
 use drivescope_model::plan::Engine;
@@ -13,7 +13,7 @@ const BLOCKS: u64 = 64;
 const SPEC: QueueSpec = QueueSpec { depth: 8, ahead: 1, block_bytes: BLOCK, dsync: false };
 
 /// Runs `task` on every engine that works here, each on a fresh file of its own.
-fn on_every_engine<T: Task>(name: &str, make: impl Fn() -> T) -> Vec<T::Output> {
+fn on_every_engine<T: IoTask>(name: &str, make: impl Fn() -> T) -> Vec<T::Output> {
     [Engine::Uring, Engine::Threads]
         .into_iter()
         .filter(|&engine| match engine::choose(Some(engine)) {
@@ -27,14 +27,14 @@ fn on_every_engine<T: Task>(name: &str, make: impl Fn() -> T) -> Vec<T::Output> 
             let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
             let mut folder = OwnFolder::create(dir.path(), "contract").unwrap();
             let file = folder.create_file("data", Bytes(BLOCKS * u64::from(BLOCK))).unwrap();
-            let device = Device::new(file, engine);
+            let device = IoDevice::new(file, engine);
             let mut outcomes = device.run(SPEC, vec![make()], || {}).unwrap();
             outcomes.pop().unwrap().output
         })
         .collect()
 }
 
-fn drain<Q: Queue>(queue: &mut Q, expected: usize) -> Vec<Completion> {
+fn drain<Q: IoQueue>(queue: &mut Q, expected: usize) -> Vec<IoCompletion> {
     let mut all = Vec::new();
     while all.len() < expected {
         let mut done = Vec::with_capacity(usize::from(queue.slots()));
@@ -49,30 +49,30 @@ fn drain<Q: Queue>(queue: &mut Q, expected: usize) -> Vec<Completion> {
 /// Writes every block at full depth, flushes, reads all back.
 struct WriteAndReadBack;
 
-impl Task for WriteAndReadBack {
+impl IoTask for WriteAndReadBack {
     type Output = ();
 
-    fn run<Q: Queue>(self, queue: &mut Q) {
+    fn run<Q: IoQueue>(self, queue: &mut Q) {
         assert_eq!(queue.slots(), 9);
         let payload = Payload::new(11, 1);
         for batch in (0..BLOCKS).collect::<Vec<_>>().chunks(8) {
             for (slot, block) in batch.iter().enumerate() {
                 let offset = block * u64::from(BLOCK);
                 payload.fill(queue.buffer(slot as u16), offset);
-                queue.submit(Request { op: Op::Write, offset, len: BLOCK, slot: slot as u16 });
+                queue.submit(IoRequest { op: IoOp::Write, offset, len: BLOCK, slot: slot as u16 });
             }
             queue.kick().unwrap();
             let mut slots: Vec<u16> = drain(queue, batch.len()).iter().map(|c| c.slot).collect();
             slots.sort_unstable();
             assert_eq!(slots, (0..batch.len() as u16).collect::<Vec<_>>(), "each slot once");
         }
-        queue.submit(Request { op: Op::Sync, offset: 0, len: 0, slot: 3 });
-        assert_eq!(drain(queue, 1), [Completion { slot: 3, result: 0 }]);
+        queue.submit(IoRequest { op: IoOp::Sync, offset: 0, len: 0, slot: 3 });
+        assert_eq!(drain(queue, 1), [IoCompletion { slot: 3, result: 0 }]);
         for block in 0..BLOCKS {
             let offset = block * u64::from(BLOCK);
             let slot = (block % 9) as u16;
-            queue.submit(Request { op: Op::Read, offset, len: BLOCK, slot });
-            assert_eq!(drain(queue, 1), [Completion { slot, result: BLOCK as i32 }]);
+            queue.submit(IoRequest { op: IoOp::Read, offset, len: BLOCK, slot });
+            assert_eq!(drain(queue, 1), [IoCompletion { slot, result: BLOCK as i32 }]);
             assert_eq!(Payload::first_mismatch(11, queue.buffer(slot), offset), None);
         }
     }
@@ -86,12 +86,12 @@ fn what_is_written_is_read_back() {
 /// Reads beyond the end give what the kernel gives: 0 bytes, no error of the queue.
 struct BeyondTheEnd;
 
-impl Task for BeyondTheEnd {
+impl IoTask for BeyondTheEnd {
     type Output = i32;
 
-    fn run<Q: Queue>(self, queue: &mut Q) -> i32 {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> i32 {
         let offset = BLOCKS * u64::from(BLOCK);
-        queue.submit(Request { op: Op::Read, offset, len: BLOCK, slot: 0 });
+        queue.submit(IoRequest { op: IoOp::Read, offset, len: BLOCK, slot: 0 });
         drain(queue, 1)[0].result
     }
 }
@@ -106,10 +106,10 @@ fn failures_belong_to_their_request() {
 /// With nothing in flight, waiting until a time returns at that time, not before, with nothing.
 struct WaitUntil;
 
-impl Task for WaitUntil {
+impl IoTask for WaitUntil {
     type Output = ();
 
-    fn run<Q: Queue>(self, queue: &mut Q) {
+    fn run<Q: IoQueue>(self, queue: &mut Q) {
         let mut done = Vec::with_capacity(usize::from(queue.slots()));
         for ns in [0, 10_000, 3_000_000] {
             let at = queue.now() + ns;
@@ -117,7 +117,7 @@ impl Task for WaitUntil {
             assert!(done.is_empty());
             assert!(queue.now() >= at);
         }
-        queue.submit(Request { op: Op::Read, offset: 0, len: BLOCK, slot: 0 });
+        queue.submit(IoRequest { op: IoOp::Read, offset: 0, len: BLOCK, slot: 0 });
         queue.kick().unwrap();
         let far = queue.now() + 3_600_000_000_000;
         queue.wait_until(far, &mut done).unwrap();
@@ -134,13 +134,13 @@ fn waiting_until_a_time_is_exact() {
 /// Leaves requests in flight when the queue is dropped.
 struct LeaveInFlight;
 
-impl Task for LeaveInFlight {
+impl IoTask for LeaveInFlight {
     type Output = ();
 
-    fn run<Q: Queue>(self, queue: &mut Q) {
+    fn run<Q: IoQueue>(self, queue: &mut Q) {
         for slot in 0..8u16 {
             let offset = u64::from(slot) * u64::from(BLOCK);
-            queue.submit(Request { op: Op::Read, offset, len: BLOCK, slot });
+            queue.submit(IoRequest { op: IoOp::Read, offset, len: BLOCK, slot });
         }
         queue.kick().unwrap();
     }

@@ -1,6 +1,6 @@
 //! A target that answers at once and moves nothing: what remains is the tool's own cost.
 
-use super::{Completion, Queue, QueueSpec, Request};
+use super::{IoCompletion, IoQueue, IoRequest, QueueSpec};
 use crate::clock;
 use std::io;
 
@@ -8,7 +8,7 @@ use std::io;
 #[derive(Debug)]
 pub struct NullQueue {
     slots: u16,
-    flying: Vec<Completion>,
+    flying: Vec<IoCompletion>,
 }
 
 impl NullQueue {
@@ -18,24 +18,24 @@ impl NullQueue {
     }
 }
 
-impl Queue for NullQueue {
+impl IoQueue for NullQueue {
     fn slots(&self) -> u16 {
         self.slots
     }
     fn buffer(&mut self, _slot: u16) -> &mut [u8] {
         &mut []
     }
-    fn submit(&mut self, request: Request) {
-        self.flying.push(Completion { slot: request.slot, result: request.len as i32 });
+    fn submit(&mut self, request: IoRequest) {
+        self.flying.push(IoCompletion { slot: request.slot, result: request.len as i32 });
     }
     fn kick(&mut self) -> io::Result<()> {
         Ok(())
     }
-    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         done.append(&mut self.flying);
         Ok(())
     }
-    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         while self.flying.is_empty() && clock::now_ns() < at_ns {
             std::hint::spin_loop();
         }

@@ -1,7 +1,7 @@
 //! A simulated drive in virtual time. It has buffers only if it keeps what is written: else no data move.
 
 use super::buffers::Buffers;
-use super::{Completion, Op, Queue, QueueSpec, Request};
+use super::{IoCompletion, IoOp, IoQueue, IoRequest, QueueSpec};
 use drivescope_drive::simulated::{Answer, SimOp, SimulatedDrive, Worker};
 use drivescope_model::target::IoMode;
 use std::io;
@@ -32,43 +32,43 @@ impl<'d> SimulatedQueue<'d> {
     }
 
     /// Moves the data of a request as it is sent: requests take effect in the order of their arrival.
-    fn move_data(&mut self, request: Request) {
+    fn move_data(&mut self, request: IoRequest) {
         let Some(buffers) = &mut self.buffers else { return };
         let data = &mut buffers.slice(request.slot)[..request.len as usize];
         match request.op {
-            Op::Read => self.drive.fetch(request.offset, data),
-            Op::Write => self.drive.store(request.offset, data),
-            Op::Sync => {}
+            IoOp::Read => self.drive.fetch(request.offset, data),
+            IoOp::Write => self.drive.store(request.offset, data),
+            IoOp::Sync => {}
         }
     }
 }
 
-impl Queue for SimulatedQueue<'_> {
+impl IoQueue for SimulatedQueue<'_> {
     fn slots(&self) -> u16 {
         self.slots
     }
     fn buffer(&mut self, slot: u16) -> &mut [u8] {
         self.buffers.as_mut().map_or(&mut [], |buffers| buffers.slice(slot))
     }
-    fn submit(&mut self, request: Request) {
+    fn submit(&mut self, request: IoRequest) {
         let op = match request.op {
-            Op::Read => SimOp::Read,
-            Op::Write => self.write,
-            Op::Sync => SimOp::Sync,
+            IoOp::Read => SimOp::Read,
+            IoOp::Write => self.write,
+            IoOp::Sync => SimOp::Sync,
         };
         self.move_data(request);
-        let Request { offset, len, slot, .. } = request;
+        let IoRequest { offset, len, slot, .. } = request;
         self.drive.submit(self.worker, self.mode, op, offset, len, slot);
     }
     fn kick(&mut self) -> io::Result<()> {
         Ok(())
     }
-    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.wait_until(u64::MAX, done)
     }
-    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.drive.wait_until(self.worker, at_ns, &mut self.answers);
-        done.extend(self.answers.drain(..).map(|(slot, result)| Completion { slot, result }));
+        done.extend(self.answers.drain(..).map(|(slot, result)| IoCompletion { slot, result }));
         Ok(())
     }
     fn now(&self) -> u64 {

@@ -3,7 +3,7 @@
 //! At depth 1 the request runs in the caller; deeper queues keep one thread per request in flight.
 
 use super::buffers::Buffers;
-use super::{Completion, Op, Queue, QueueSpec, Request};
+use super::{IoCompletion, IoOp, IoQueue, IoRequest, QueueSpec};
 use crate::clock;
 use drivescope_drive::IoFile;
 use rustix::io::{Errno, ReadWriteFlags};
@@ -18,30 +18,30 @@ const SPIN_NS: u64 = 80_000;
 
 /// A request with the address of its buffer.
 #[derive(Clone, Copy)]
-struct Job {
-    request: Request,
+struct QueuedRequest {
+    request: IoRequest,
     write_flags: ReadWriteFlags,
     buffer: *mut u8,
 }
 
 // SAFETY: the buffer belongs to the request's slot, which nobody else touches while it is in flight.
-unsafe impl Send for Job {}
+unsafe impl Send for QueuedRequest {}
 
 #[derive(Default)]
-struct State {
-    todo: VecDeque<Job>,
-    done: Vec<Completion>,
+struct HelperState {
+    todo: VecDeque<QueuedRequest>,
+    done: Vec<IoCompletion>,
     closed: bool,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct HelperShared {
+    state: Mutex<HelperState>,
     work: Condvar,
     finished: Condvar,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl HelperShared {
+    fn lock(&self) -> MutexGuard<'_, HelperState> {
         self.state.lock().expect("a worker only panics on a broken invariant")
     }
 }
@@ -50,10 +50,10 @@ impl Shared {
 pub struct ThreadQueue<'scope> {
     file: &'scope IoFile,
     buffers: Buffers,
-    shared: Arc<Shared>,
+    shared: Arc<HelperShared>,
     workers: Vec<ScopedJoinHandle<'scope, ()>>,
     /// Depth 1: requests wait here and run when waited for.
-    inline: VecDeque<Job>,
+    inline: VecDeque<QueuedRequest>,
     write_flags: ReadWriteFlags,
     in_flight: u32,
 }
@@ -66,12 +66,12 @@ impl<'scope> ThreadQueue<'scope> {
         spec: QueueSpec,
     ) -> io::Result<Self> {
         let slots = usize::from(spec.slots());
-        let state = State {
+        let state = HelperState {
             todo: VecDeque::with_capacity(slots),
             done: Vec::with_capacity(slots),
             closed: false,
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(HelperShared {
             state: Mutex::new(state),
             work: Condvar::new(),
             finished: Condvar::new(),
@@ -99,7 +99,7 @@ impl<'scope> ThreadQueue<'scope> {
 }
 
 /// One worker: takes requests until the queue is closed.
-fn serve(shared: &Shared, file: &IoFile) {
+fn serve(shared: &HelperShared, file: &IoFile) {
     let mut state = shared.lock();
     loop {
         if let Some(job) = state.todo.pop_front() {
@@ -131,25 +131,28 @@ fn write(
 }
 
 /// Does one request; short transfers are reported as they are.
-fn perform(file: &IoFile, Job { request, write_flags, buffer }: Job) -> Completion {
+fn perform(
+    file: &IoFile,
+    QueuedRequest { request, write_flags, buffer }: QueuedRequest,
+) -> IoCompletion {
     // SAFETY: `submit` checked the length against the buffer, and the slot is in flight, so nobody
     // else reads or writes it until its completion is taken.
     let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, request.len as usize) };
     let result = loop {
         let result = match request.op {
-            Op::Read => rustix::io::pread(file, &mut *buffer, request.offset),
-            Op::Write => write(file, buffer, request.offset, write_flags),
-            Op::Sync => rustix::fs::fdatasync(file).map(|()| 0),
+            IoOp::Read => rustix::io::pread(file, &mut *buffer, request.offset),
+            IoOp::Write => write(file, buffer, request.offset, write_flags),
+            IoOp::Sync => rustix::fs::fdatasync(file).map(|()| 0),
         };
         if result != Err(Errno::INTR) {
             break result;
         }
     };
     let result = result.map_or_else(|errno| -errno.raw_os_error(), |bytes| bytes as i32);
-    Completion { slot: request.slot, result }
+    IoCompletion { slot: request.slot, result }
 }
 
-impl Queue for ThreadQueue<'_> {
+impl IoQueue for ThreadQueue<'_> {
     fn slots(&self) -> u16 {
         self.buffers.slots()
     }
@@ -158,13 +161,13 @@ impl Queue for ThreadQueue<'_> {
         self.buffers.slice(slot)
     }
 
-    fn submit(&mut self, request: Request) {
+    fn submit(&mut self, request: IoRequest) {
         assert!(request.len as usize <= self.buffers.len(), "request longer than its buffer");
-        let may = request.op != Op::Write
+        let may = request.op != IoOp::Write
             || self.file.allows_write(u64::from(request.len), request.offset);
         assert!(may, "a write outside what the target was opened for");
         let buffer = self.buffers.pointer(request.slot);
-        let job = Job { request, write_flags: self.write_flags, buffer };
+        let job = QueuedRequest { request, write_flags: self.write_flags, buffer };
         self.in_flight += 1;
         if self.workers.is_empty() {
             self.inline.push_back(job);
@@ -178,11 +181,11 @@ impl Queue for ThreadQueue<'_> {
         Ok(())
     }
 
-    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.wait_until(u64::MAX, done)
     }
 
-    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         if let Some(job) = self.inline.pop_front() {
             done.push(perform(self.file, job));
             self.in_flight -= 1;

@@ -2,7 +2,7 @@
 //! issuer itself where the kernel offers that (Linux 6.1).
 
 use super::buffers::Buffers;
-use super::{Completion, Op, Queue, QueueSpec, Request};
+use super::{IoCompletion, IoOp, IoQueue, IoRequest, QueueSpec};
 use crate::clock;
 use drivescope_drive::IoFile;
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
@@ -111,34 +111,34 @@ impl<'f> UringQueue<'f> {
         Ok(Self { ring, buffers, fixed, write_flags, gathers, in_flight: 0, file })
     }
 
-    fn entry(&self, request: Request) -> squeue::Entry {
+    fn entry(&self, request: IoRequest) -> squeue::Entry {
         let pointer = self.buffers.pointer(request.slot);
         assert!(request.len as usize <= self.buffers.len(), "request longer than its buffer");
-        let Request { op, offset, len, slot } = request;
-        let may = op != Op::Write || self.file.allows_write(u64::from(len), offset);
+        let IoRequest { op, offset, len, slot } = request;
+        let may = op != IoOp::Write || self.file.allows_write(u64::from(len), offset);
         assert!(may, "a write outside what the target was opened for");
         let file = Fixed(0);
         let entry = match (op, self.fixed) {
-            (Op::Read, true) => {
+            (IoOp::Read, true) => {
                 opcode::ReadFixed::new(file, pointer, len, slot).offset(offset).build()
             }
-            (Op::Write, true) => {
+            (IoOp::Write, true) => {
                 let write = opcode::WriteFixed::new(file, pointer, len, slot);
                 write.offset(offset).rw_flags(self.write_flags).build()
             }
-            (Op::Read, false) => opcode::Read::new(file, pointer, len).offset(offset).build(),
-            (Op::Write, false) => {
+            (IoOp::Read, false) => opcode::Read::new(file, pointer, len).offset(offset).build(),
+            (IoOp::Write, false) => {
                 let write = opcode::Write::new(file, pointer, len);
                 write.offset(offset).rw_flags(self.write_flags).build()
             }
-            (Op::Sync, _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
+            (IoOp::Sync, _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
         };
         entry.user_data(u64::from(slot))
     }
 
-    fn reap(&mut self, done: &mut Vec<Completion>) {
+    fn reap(&mut self, done: &mut Vec<IoCompletion>) {
         for entry in self.ring.completion() {
-            done.push(Completion { slot: entry.user_data() as u16, result: entry.result() });
+            done.push(IoCompletion { slot: entry.user_data() as u16, result: entry.result() });
             self.in_flight -= 1;
         }
     }
@@ -188,7 +188,7 @@ fn interrupted(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Interrupted
 }
 
-impl Queue for UringQueue<'_> {
+impl IoQueue for UringQueue<'_> {
     fn slots(&self) -> u16 {
         self.buffers.slots()
     }
@@ -197,7 +197,7 @@ impl Queue for UringQueue<'_> {
         self.buffers.slice(slot)
     }
 
-    fn submit(&mut self, request: Request) {
+    fn submit(&mut self, request: IoRequest) {
         let entry = self.entry(request);
         // SAFETY: buffer and file outlive the request: both are borrowed or owned by this queue, which
         // drains before it is dropped.
@@ -219,7 +219,7 @@ impl Queue for UringQueue<'_> {
         }
     }
 
-    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         debug_assert!(self.in_flight > 0, "nothing to wait for");
         if self.ring.submission().is_empty() {
             self.reap(done);
@@ -231,7 +231,7 @@ impl Queue for UringQueue<'_> {
         Ok(())
     }
 
-    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.kick()?;
         loop {
             let now = clock::now_ns();
@@ -295,7 +295,7 @@ mod tests {
         queue.gathers = true;
         for slot in 0..39 {
             let offset = u64::from(slot) * u64::from(BLOCK);
-            queue.submit(Request { op: Op::Write, offset, len: BLOCK, slot });
+            queue.submit(IoRequest { op: IoOp::Write, offset, len: BLOCK, slot });
         }
         let mut slots = Vec::new();
         while slots.len() < 39 {

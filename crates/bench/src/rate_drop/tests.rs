@@ -1,7 +1,7 @@
 //! Falls whose cause is known.
 
 use super::*;
-use crate::phase::Measured;
+use crate::phase::PhaseResult;
 use crate::recorder::Recorder;
 use crate::round::CoresTaken;
 use crate::testing;
@@ -22,7 +22,7 @@ fn round(cell: &str, number: u32, rate: impl Fn(f64) -> f64) -> Round {
     }
     let mut round = testing::round(cell, 1, 64 << 10, mix);
     round.round = number;
-    round.measured = Measured { recorder, ..round.measured };
+    round.measured = PhaseResult { recorder, ..round.measured };
     round
 }
 
@@ -36,7 +36,7 @@ fn step(at: f64) -> impl Fn(f64) -> f64 {
 #[test]
 fn writes_that_fall_once_have_filled_a_cache() {
     let rounds = [round(READ, 1, |_| 8_000.0), round(WRITE, 1, step(0.4))];
-    let Cause { id, sign } = cause(&rounds, WRITE, false);
+    let DropCause { id, sign } = cause(&rounds, WRITE, false);
     assert_eq!(id, FindingId::CacheFull);
     // 5,000 requests of 64 KiB per second for 0.4 s.
     assert_eq!(sign, format!("after {} written", Bytes(131_000_000)), "{sign}");

@@ -1,27 +1,27 @@
 //! What is rewritten, and what is left alone.
 
 use super::*;
-use crate::device::Device;
-use crate::queue::{Op, QueueSpec, Request};
+use crate::io_device::IoDevice;
+use crate::queue::{IoOp, IoRequest, QueueSpec};
 use crate::testing::VirtualQueue;
 use drivescope_drive::OwnFolder;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::Bytes;
 
-fn place(offset: u64, len: u64) -> Place {
-    Place { offset, len, lead_in_from: offset, lead_in_len: 4096 }
+fn place(offset: u64, len: u64) -> ScanRegion {
+    ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 4096 }
 }
 
-fn task(places: Vec<Place>, fresh: Option<Payload>, control: &Control) -> Rewrite<'_> {
+fn task(places: Vec<ScanRegion>, fresh: Option<Payload>, control: &Control) -> Rewrite<'_> {
     Rewrite { places, chunk: 1 << 20, depth: 2, in_parts: false, fresh, control }
 }
 
 /// A drive that reads a request in 1 ms, writes one in 2 ms and flushes in 5 ms.
-fn service(request: &Request) -> u64 {
+fn service(request: &IoRequest) -> u64 {
     match request.op {
-        Op::Read => 1_000_000,
-        Op::Write => 2_000_000,
-        Op::Sync => 5_000_000,
+        IoOp::Read => 1_000_000,
+        IoOp::Write => 2_000_000,
+        IoOp::Sync => 5_000_000,
     }
 }
 
@@ -29,11 +29,11 @@ fn service(request: &Request) -> u64 {
 fn the_time_is_that_of_the_writes_and_their_flush() {
     let control = Control::default();
     for (fresh, reads) in [(None, 8 + 1), (Some(Payload::new(1, 1)), 1)] {
-        let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| Ok(service(request)));
+        let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| Ok(service(request)));
         let outcome = task(vec![place(0, 8 << 20)], fresh, &control).run(&mut drive);
         assert_eq!(outcome.timed[0].ns, Some(8 * 2_000_000 + 5_000_000));
         let count = |op| drive.served.iter().filter(|request| request.op == op).count();
-        assert_eq!((count(Op::Read), count(Op::Write), count(Op::Sync)), (reads, 8, 1));
+        assert_eq!((count(IoOp::Read), count(IoOp::Write), count(IoOp::Sync)), (reads, 8, 1));
         assert_eq!(outcome.recorder.ops, 8, "only writes are recorded");
         assert!(outcome.recorder.gap_max_ns < 5_000_000, "reading is no silence");
         assert_eq!(outcome.written_bytes, 8 << 20);
@@ -41,15 +41,15 @@ fn the_time_is_that_of_the_writes_and_their_flush() {
 }
 
 /// A drive that takes what fits into its cache at once and writes 1 MiB in 10 ms.
-fn cached(cache_bytes: u64) -> impl FnMut(&Request, u64) -> Result<u64, i32> {
+fn cached(cache_bytes: u64) -> impl FnMut(&IoRequest, u64) -> Result<u64, i32> {
     let mut clear_ns = 0;
     move |request, now| {
         let medium_ns = |bytes: u64| (bytes * 10_000_000) >> 20;
         let dirty_until = std::cmp::max(clear_ns, now);
         Ok(match request.op {
-            Op::Read => 1_000_000,
-            Op::Sync => dirty_until - now,
-            Op::Write => {
+            IoOp::Read => 1_000_000,
+            IoOp::Sync => dirty_until - now,
+            IoOp::Write => {
                 clear_ns = dirty_until + medium_ns(u64::from(request.len));
                 (clear_ns - now).saturating_sub(medium_ns(cache_bytes)).max(100_000)
             }
@@ -59,23 +59,23 @@ fn cached(cache_bytes: u64) -> impl FnMut(&Request, u64) -> Result<u64, i32> {
 
 /// A drive that gathers so many bytes before it begins to write them, 1 MiB in 10 ms, and then takes what fits
 /// into its cache in 1 ms for each MiB.
-fn gathering(gather: u64, cache: u64) -> impl FnMut(&Request, u64) -> Result<u64, i32> {
+fn gathering(gather: u64, cache: u64) -> impl FnMut(&IoRequest, u64) -> Result<u64, i32> {
     let medium_ns = |bytes: u64| (bytes * 10_000_000) >> 20;
     let (mut gathered, mut clear_ns) = (0, 0);
     move |request, now| {
         let takes_ns = 1_000_000;
         Ok(match request.op {
-            Op::Read => takes_ns,
-            Op::Sync => {
+            IoOp::Read => takes_ns,
+            IoOp::Sync => {
                 clear_ns = std::cmp::max(clear_ns, now) + medium_ns(gathered);
                 gathered = 0;
                 clear_ns - now
             }
-            Op::Write if clear_ns > now => {
+            IoOp::Write if clear_ns > now => {
                 clear_ns += medium_ns(u64::from(request.len));
                 (clear_ns - now).saturating_sub(medium_ns(cache)).max(takes_ns)
             }
-            Op::Write => {
+            IoOp::Write => {
                 gathered += u64::from(request.len);
                 if gathered >= gather {
                     clear_ns = now + takes_ns + medium_ns(gathered);
@@ -133,7 +133,7 @@ fn where_the_onset_cannot_be_known_the_whole_time_stays() {
 fn a_stop_comes_between_reading_and_writing() {
     let control = Control::default();
     let mut reads = 0;
-    let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| {
+    let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| {
         reads += 1;
         if reads == 20 {
             control.stop();
@@ -143,7 +143,7 @@ fn a_stop_comes_between_reading_and_writing() {
     let outcome = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], None, &control);
     let outcome = outcome.run(&mut drive);
     assert_eq!((outcome.timed.len(), outcome.timed[0].ns), (1, None));
-    assert!(drive.served.len() <= 32 && drive.served.iter().all(|sent| sent.op == Op::Read));
+    assert!(drive.served.len() <= 32 && drive.served.iter().all(|sent| sent.op == IoOp::Read));
     assert!(outcome.failures.is_empty());
 }
 
@@ -161,12 +161,12 @@ fn no_cache_makes_writes_look_faster_than_the_medium() {
 #[test]
 fn a_place_that_cannot_be_read_is_not_written_and_the_next_ones_are() {
     let control = Control::default();
-    let bad = |request: &Request| request.offset == 9 << 20 && request.op == Op::Read;
+    let bad = |request: &IoRequest| request.offset == 9 << 20 && request.op == IoOp::Read;
     let mut drive =
         VirtualQueue::new(
             3,
             1,
-            |request: &Request, _| {
+            |request: &IoRequest, _| {
                 if bad(request) { Err(libc::EIO) } else { Ok(service(request)) }
             },
         );
@@ -174,22 +174,22 @@ fn a_place_that_cannot_be_read_is_not_written_and_the_next_ones_are() {
     let outcome = task(places, None, &control).run(&mut drive);
     let timed: Vec<bool> = outcome.timed.iter().map(|timed| timed.ns.is_some()).collect();
     assert_eq!(timed, [true, false, true]);
-    let within = |request: &&Request| (8 << 20..12 << 20).contains(&request.offset);
-    assert!(drive.served.iter().filter(within).all(|request| request.op == Op::Read));
+    let within = |request: &&IoRequest| (8 << 20..12 << 20).contains(&request.offset);
+    assert!(drive.served.iter().filter(within).all(|request| request.op == IoOp::Read));
 }
 
 #[test]
 fn a_write_that_fails_ends_it_after_one_more_attempt() {
     let control = Control::default();
-    let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| match request.op {
-        Op::Write if request.offset == 9 << 20 => Err(libc::EIO),
+    let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| match request.op {
+        IoOp::Write if request.offset == 9 << 20 => Err(libc::EIO),
         _ => Ok(service(request)),
     });
     let places = [0, 8 << 20, 16 << 20].map(|at| place(at, 4 << 20)).to_vec();
     let outcome = task(places, None, &control).run(&mut drive);
     assert_eq!(outcome.timed.len(), 2);
     assert!(outcome.failures[0].write && outcome.failures[0].offset == 9 << 20);
-    let first = |request: &&Request| request.op == Op::Write && request.offset == 8 << 20;
+    let first = |request: &&IoRequest| request.op == IoOp::Write && request.offset == 8 << 20;
     assert_eq!(drive.served.iter().filter(first).count(), 2);
     assert_eq!(outcome.lost, Some(8 << 20..12 << 20));
     assert!(!drive.served.iter().any(|request| request.offset >= 16 << 20));
@@ -201,12 +201,12 @@ fn the_same_bytes_stay_and_fresh_ones_replace_them() {
     let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
     let size = Bytes::mib(8);
-    let device = Device::new(folder.create_file("data", size).unwrap(), Engine::Threads);
+    let device = IoDevice::new(folder.create_file("data", size).unwrap(), Engine::Threads);
     let spec = QueueSpec { depth: 2, ahead: 1, block_bytes: 1 << 20, dsync: false };
     let control = Control::default();
     let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
     let contents = || std::fs::read(path.join("data")).unwrap();
-    let run = |places: Vec<Place>, fresh| {
+    let run = |places: Vec<ScanRegion>, fresh| {
         let task = task(places, fresh, &control);
         let outcome = device.run(spec, vec![task], || {}).unwrap().remove(0).output;
         assert!(outcome.failures.is_empty() && outcome.queue_error.is_none(), "{outcome:?}");
@@ -231,8 +231,8 @@ fn a_stop_ends_a_stretch_that_is_written() {
     for fresh in [None, Some(Payload::new(1, 1))] {
         let control = Control::default();
         let mut writes = 0;
-        let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| {
-            writes += u64::from(request.op == Op::Write);
+        let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| {
+            writes += u64::from(request.op == IoOp::Write);
             if writes == 20 {
                 control.stop();
             }
@@ -240,7 +240,7 @@ fn a_stop_ends_a_stretch_that_is_written() {
         });
         let outcome = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], fresh, &control);
         let outcome = outcome.run(&mut drive);
-        let written = drive.served.iter().filter(|sent| sent.op == Op::Write).count() as u64;
+        let written = drive.served.iter().filter(|sent| sent.op == IoOp::Write).count() as u64;
         assert!((20..24).contains(&written), "{written} requests");
         assert_eq!((outcome.written_bytes, outcome.timed[0].ns), (written << 20, None));
         assert!(outcome.failures.is_empty());
@@ -252,8 +252,8 @@ fn a_stop_ends_a_stretch_that_is_written() {
 fn a_stop_does_not_end_the_second_attempt() {
     let control = Control::default();
     let mut has_failed = false;
-    let mut drive = VirtualQueue::new(3, 1, |request: &Request, _| match request.op {
-        Op::Write if request.offset == 9 << 20 && !has_failed => {
+    let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| match request.op {
+        IoOp::Write if request.offset == 9 << 20 && !has_failed => {
             has_failed = true;
             control.stop();
             Err(libc::EIO)
@@ -262,8 +262,8 @@ fn a_stop_does_not_end_the_second_attempt() {
     });
     let outcome = task(vec![place(8 << 20, 4 << 20)], None, &control).run(&mut drive);
     assert_eq!(outcome.failures.len(), 1);
-    let again = drive.served.iter().rev().take_while(|sent| sent.op != Op::Read);
-    let behind: Vec<u64> = again.filter(|s| s.op == Op::Write).map(|s| s.offset >> 20).collect();
+    let again = drive.served.iter().rev().take_while(|sent| sent.op != IoOp::Read);
+    let behind: Vec<u64> = again.filter(|s| s.op == IoOp::Write).map(|s| s.offset >> 20).collect();
     assert_eq!(behind[..4], [11, 10, 9, 8], "{behind:?}");
     assert_eq!(outcome.lost, None);
 }

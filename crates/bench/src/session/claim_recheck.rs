@@ -2,8 +2,8 @@
 
 use super::Session;
 use crate::clock;
-use crate::device::Device;
 use crate::error::BenchError;
+use crate::io_device::IoDevice;
 use drivescope_drive::gate::{Looks, RawDisk, WriteError};
 use drivescope_model::plan::WriteLevel;
 use std::cell::{Cell, RefCell};
@@ -24,7 +24,7 @@ impl Session<'_> {
         if self.storage.recheck.refused.borrow().is_some() {
             return false;
         }
-        let disk = self.storage.device.as_ref().and_then(Device::claim);
+        let disk = self.storage.device.as_ref().and_then(IoDevice::claim);
         let Some(disk) = disk.filter(|_| self.writes() >= WriteLevel::SameBytes) else {
             return true;
         };
@@ -39,7 +39,7 @@ impl Session<'_> {
 
     /// The checks since the device was claimed; none where it is only read.
     pub fn looks(&self) -> Option<Looks> {
-        let of_device = self.storage.device.as_ref().and_then(Device::claim);
+        let of_device = self.storage.device.as_ref().and_then(IoDevice::claim);
         of_device.or(self.storage.claim.as_ref()).map(RawDisk::looks)
     }
 

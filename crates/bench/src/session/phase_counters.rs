@@ -1,9 +1,9 @@
 //! The kernel's counters before and after a phase.
 
 use super::Session;
-use crate::phase::Measured;
+use crate::cpu_usage::{CpuScope, CpuUsage};
+use crate::phase::PhaseResult;
 use crate::round::{Cache, CoresTaken, Round};
-use crate::usage::{Usage, Who};
 use drivescope_machine::Roots;
 use drivescope_machine::counters::{self, DeviceCounters};
 use drivescope_machine::processors::CoreTimes;
@@ -17,7 +17,7 @@ pub struct PhaseCounters {
     top: Option<DeviceCounters>,
     disk: Option<DeviceCounters>,
     below_loop: Option<DeviceCounters>,
-    cores: Option<(CoreTimes, Usage)>,
+    cores: Option<(CoreTimes, CpuUsage)>,
     start_ns: u64,
 }
 
@@ -30,10 +30,10 @@ fn top_counters(session: &Session<'_>) -> Option<DeviceCounters> {
 }
 
 /// What all processors did so far, and this program's part; a simulated drive needs none of them.
-fn cores(session: &Session<'_>) -> Option<(CoreTimes, Usage)> {
+fn cores(session: &Session<'_>) -> Option<(CoreTimes, CpuUsage)> {
     let real = session.target.simulated().is_none();
     let all = CoreTimes::read(&Roots::host()).filter(|_| real)?;
-    Some((all, Usage::of(Who::Process)))
+    Some((all, CpuUsage::of(CpuScope::Process)))
 }
 
 /// How often it is looked whether the devices still have something to do, at most, and how long between.
@@ -79,7 +79,13 @@ impl PhaseCounters {
     }
 
     /// Reads them again and makes a round of it all.
-    pub fn end(self, session: &Session<'_>, measured: Measured, cell: &str, round: u32) -> Round {
+    pub fn end(
+        self,
+        session: &Session<'_>,
+        measured: PhaseResult,
+        cell: &str,
+        round: u32,
+    ) -> Round {
         let since = |before: Option<DeviceCounters>, after: Option<DeviceCounters>| {
             before.zip(after).map(|(before, after)| counters::delta(&before, &after))
         };

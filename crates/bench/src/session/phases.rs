@@ -3,11 +3,11 @@
 use super::{PhaseCounters, Progress, Session};
 use crate::calibrate;
 use crate::control::Control;
-use crate::device::{Device, WorkerOutcome};
 use crate::error::BenchError;
+use crate::io_device::{IoDevice, WorkerOutcome};
 use crate::offsets::derive_seed;
-use crate::phase::{self, Load, Pace};
-use crate::queue::{QueueSpec, Task};
+use crate::phase::{self, Load, LoopMode};
+use crate::queue::{IoTask, QueueSpec};
 use crate::round::Round;
 use crate::test_record::TestRecord;
 use crate::validity::{self, Environment};
@@ -30,7 +30,7 @@ impl Session<'_> {
         Load {
             shape,
             mix,
-            pace: Pace::Closed,
+            mode: LoopMode::Closed,
             span,
             ramp: Secs(0.0),
             time: Secs(0.0),
@@ -56,7 +56,7 @@ impl Session<'_> {
         self.emit(Event::PhaseStarted { label: cell.to_string(), round, rounds });
         let counters = PhaseCounters::begin(self);
         let control = Control::default();
-        let device = self.open_device();
+        let device = self.device();
         let mut progress = Progress::new(self, &control);
         let measured = phase::run(device, load, &control, || progress.look())?;
         let mut kept = counters.end(self, measured, cell, round);
@@ -117,9 +117,9 @@ impl Session<'_> {
     }
 
     /// Runs one task on `device`, watched; returns its output and the frame of a [`Round`].
-    pub fn watched<T: Task>(
+    pub fn watched<T: IoTask>(
         &self,
-        device: &Device,
+        device: &IoDevice,
         spec: QueueSpec,
         control: &Control,
         task: T,
@@ -128,9 +128,9 @@ impl Session<'_> {
     }
 
     /// The same, and calls `also` now and then, from the thread that only waits.
-    pub fn watched_by<T: Task>(
+    pub fn watched_by<T: IoTask>(
         &self,
-        device: &Device,
+        device: &IoDevice,
         spec: QueueSpec,
         control: &Control,
         task: T,

@@ -19,10 +19,10 @@ const STILL_NS: u64 = 60_000_000_000;
 
 /// What the test in progress has to move, if its end depends on that.
 #[derive(Default)]
-pub(super) struct RemainingTime(RefCell<Option<Transfer>>);
+pub(super) struct RemainingTime(RefCell<Option<PlannedBytes>>);
 
 #[derive(Debug, Clone)]
-struct Transfer {
+struct PlannedBytes {
     /// Stretches of the target, each moved from its start to its end.
     passes: Vec<Range<u64>>,
     /// Bytes of the whole drive, where its rate falls with the position.
@@ -36,7 +36,7 @@ struct Transfer {
     /// When something was last moved.
     moved_ns: u64,
     /// Share per second.
-    pace: Option<f64>,
+    share_per_s: Option<f64>,
 }
 
 impl RemainingTime {
@@ -60,7 +60,7 @@ impl Session<'_> {
         // Bridges say "disk" of flash, too, but not how fast it turns.
         let drive = self.target.drive().filter(|drive| drive.rpm > Some(1));
         let begun_ns = self.now_ns();
-        *self.test.remaining.0.borrow_mut() = Some(Transfer {
+        *self.test.remaining.0.borrow_mut() = Some(PlannedBytes {
             passes: passes.into_iter().collect(),
             disk: drive.map(|drive| drive.capacity_bytes),
             planned_s: self.test.expected_s,
@@ -68,12 +68,12 @@ impl Session<'_> {
             before: 0,
             last: (begun_ns, 0.0),
             moved_ns: begun_ns,
-            pace: None,
+            share_per_s: None,
         });
     }
 }
 
-impl Transfer {
+impl PlannedBytes {
     fn look(&mut self, now_ns: u64, bytes: u64) -> (f64, Option<f64>) {
         let done = self.share(self.before + bytes);
         if done > self.last.1 {
@@ -85,12 +85,12 @@ impl Transfer {
             let newest = (done - self.last.1).max(0.0) / since_s;
             let memory_s = (elapsed_s * PACE_SHARE).max(PACE_MIN_S);
             let weight = 1.0 - (-since_s / memory_s).exp();
-            let pace = self.pace.get_or_insert(newest);
+            let pace = self.share_per_s.get_or_insert(newest);
             *pace += weight * (newest - *pace);
             self.last = (now_ns, done);
         }
         let planned_s = self.planned_s * (1.0 - done);
-        let left_s = match self.pace.filter(|pace| *pace > 0.0) {
+        let left_s = match self.share_per_s.filter(|pace| *pace > 0.0) {
             None => planned_s,
             Some(pace) if self.disk.is_none() && done < CACHE_SHARE => {
                 planned_s.max((1.0 - done) / pace)

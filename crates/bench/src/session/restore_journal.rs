@@ -1,8 +1,8 @@
 //! Tests that write patterns to a block device: its originals are kept in a journal until they are back.
 
 use super::Session;
-use crate::device::Device;
 use crate::error::BenchError;
+use crate::io_device::IoDevice;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::journal::{JournalError, Originals, Stage, Step};
 use drivescope_model::event::Event;
@@ -60,7 +60,7 @@ impl Session<'_> {
         let what = format!("saving {} of contents", Bytes(area.end - area.start));
         self.emit(Event::Preparing { what });
         let Session { restore_journal, storage, stop, .. } = self;
-        let disk = storage.device.as_ref().and_then(Device::claim);
+        let disk = storage.device.as_ref().and_then(IoDevice::claim);
         let (Some(journal), Some(disk)) = (restore_journal.as_mut(), disk) else {
             let why = "needs a restore journal and a claimed block device";
             return Err(BenchError::Unsuitable(why.to_string()));
@@ -79,7 +79,7 @@ impl Session<'_> {
     /// not back weighs more than how the test ended.
     pub(crate) fn put_back(&mut self, end: Result<(), BenchError>) -> Result<(), BenchError> {
         let Session { restore_journal, storage, events, .. } = self;
-        let disk = storage.device.as_ref().and_then(Device::claim);
+        let disk = storage.device.as_ref().and_then(IoDevice::claim);
         let (Some(journal), Some(disk)) = (restore_journal.as_mut(), disk) else { return end };
         let RestoreJournal { originals, told, held, lost, .. } = journal;
         let back = originals.as_mut().map_or(Ok(()), |originals| {

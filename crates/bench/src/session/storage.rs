@@ -2,8 +2,8 @@
 
 use super::Session;
 use super::claim_recheck::ClaimRecheck;
-use crate::device::Device;
 use crate::error::BenchError;
+use crate::io_device::IoDevice;
 use drivescope_drive::OwnFolder;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
@@ -19,7 +19,7 @@ pub(crate) struct Storage {
     pub(crate) claim: Option<RawDisk>,
     /// What it was claimed for.
     pub(crate) claimed: WriteLevel,
-    pub(crate) device: Option<Device>,
+    pub(crate) device: Option<IoDevice>,
     /// Behind the device, whose file must be closed before its folder goes.
     pub(crate) folder: Option<OwnFolder>,
     /// The simulated drive in use, whose clock is the session's: the target, or a file on one like it.
@@ -46,14 +46,14 @@ impl Storage {
 
 impl Session<'_> {
     /// The part of `device` that tests work on.
-    pub fn span(&self, device: &Device) -> Range<u64> {
+    pub fn span(&self, device: &IoDevice) -> Range<u64> {
         let len = self.span_bytes(device);
         let start = self.target.part_start_bytes(len);
         start..start + len
     }
 
     /// How much of `device` tests work on; those of the whole surface begin at its start.
-    pub fn span_bytes(&self, device: &Device) -> u64 {
+    pub fn span_bytes(&self, device: &IoDevice) -> u64 {
         let size = device.size_bytes();
         match (self.target.info().kind, self.plan.suite.span.0) {
             (TargetKind::Directory, _) => size.min(self.plan.own_bytes.0),

@@ -1,8 +1,8 @@
 //! Metrics of rounds whose truth is known, and that rounds of any kind give metrics that can be.
 
 use super::*;
+use crate::cpu_usage::CpuUsage;
 use crate::testing::{SECOND, round, value};
-use crate::usage::Usage;
 use drivescope_model::cell::Mix;
 use proptest::prelude::*;
 
@@ -17,7 +17,8 @@ fn result_of(rounds: Vec<Round>) -> TestResult {
 /// A round of 1,000 requests whose processor time the kernel saw in these modes.
 fn used(user_ns: u64, sys_ns: u64) -> Round {
     let mut round = round(CELL, 1_000, 4096, Mix::READ);
-    round.measured.effort.usage = Usage { cpu_ns: user_ns + sys_ns, user_ns, sys_ns, switches: 0 };
+    round.measured.cpu_cost.usage =
+        CpuUsage { cpu_ns: user_ns + sys_ns, user_ns, sys_ns, switches: 0 };
     round
 }
 
@@ -44,7 +45,7 @@ fn processor_time_adds_up_in_every_round_and_no_mode_had_none_of_it() {
 fn time_that_getrusage_does_not_know_of_yet_counts_and_divides_as_nobody_knows() {
     let unseen = |cpu_ns| {
         let mut round = used(0, 0);
-        round.measured.effort.usage.cpu_ns = cpu_ns;
+        round.measured.cpu_cost.usage.cpu_ns = cpu_ns;
         round
     };
     let result = result_of(vec![unseen(1_000_000), unseen(3_000_000), unseen(2_000_000)]);
@@ -175,7 +176,7 @@ proptest! {
         record.estimate("a.penalty_ratio", value, low, high);
         for (user, sys, cpu_ns) in ticks {
             let mut round = used(user * 4_000_000, sys * 4_000_000);
-            round.measured.effort.usage.cpu_ns = cpu_ns;
+            round.measured.cpu_cost.usage.cpu_ns = cpu_ns;
             record.add(round);
         }
         for metric in record.finish(3).metrics {

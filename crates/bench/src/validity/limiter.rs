@@ -2,7 +2,7 @@
 
 use super::{Environment, bytes_missing, rate_missed};
 use crate::cpu_contention::{DEVICE_IDLE_PCT, is_cpu_bound, others_set_the_pace};
-use crate::phase::Pace;
+use crate::phase::LoopMode;
 use crate::round::{Cache, Round};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::document::Limiter;
@@ -110,7 +110,7 @@ const DEVICE_FULL_PCT: f64 = 90.0;
 /// Whether the requests of a deep queue came to the device one by one, although it had time for more: behind a
 /// lock of the file system, or the one worker in which io_uring writes to a file (btrfs with checksums).
 fn is_handed_down_singly(round: &Round) -> bool {
-    let closed = round.load.as_ref().filter(|load| load.pace == Pace::Closed);
+    let closed = round.load.as_ref().filter(|load| load.mode == LoopMode::Closed);
     let asked = closed.map_or(0, |load| load.shape.depth * load.shape.threads);
     let Some((top, busy_pct)) = round.top.zip(round.busy_pct()) else { return false };
     let queued = (top.read_wait_ms + top.write_wait_ms) as f64 / 1e3 / round.window_s;
@@ -122,7 +122,7 @@ fn is_handed_down_singly(round: &Round) -> bool {
 pub fn limiter(round: &Round, environment: &Environment) -> Limiter {
     let rate = round.measured.mb_s();
     let writes = round.load.as_ref().is_some_and(|load| load.mix.writes());
-    let open = round.load.as_ref().is_some_and(|load| load.pace != Pace::Closed);
+    let open = round.load.as_ref().is_some_and(|load| load.mode != LoopMode::Closed);
     if environment.memory_backed {
         Limiter::Memory
     } else if !matches!(round.cache, Cache::Reads | Cache::Writes) && at_a_limit(round, environment)

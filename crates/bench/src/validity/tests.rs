@@ -225,11 +225,11 @@ fn other_users_of_the_drive_are_seen() {
 #[test]
 fn a_busy_core_is_named() {
     let mut busy = round("rnd4k_q32t1.read", 100_000, 4096, Mix::READ);
-    busy.measured.effort.busiest_cpu_ns = SECOND * 95 / 100;
+    busy.measured.cpu_cost.busiest_cpu_ns = SECOND * 95 / 100;
     assert_eq!(ids(&busy, &environment()), [FindingId::CpuBound]);
     assert_eq!(limiter(&busy, &environment()), Limiter::Cpu);
     let mut writer = round("seq1m_q8t1.write", 5_000, 1 << 20, Mix::WRITE);
-    writer.measured.effort.busiest_cpu_ns = SECOND;
+    writer.measured.cpu_cost.busiest_cpu_ns = SECOND;
     assert_eq!(
         limiter(&writer, &Environment { link_mb_s: None, ..environment() }),
         Limiter::Generator
@@ -285,7 +285,7 @@ fn random_requests_within_a_corner_of_a_disk_are_no_seeks() {
 #[test]
 fn an_open_loop_that_falls_behind_is_overload() {
     let mut open = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
-    open.load.as_mut().unwrap().pace = Pace::Open { arrivals: Arrivals::Fixed, rate: 100.0 };
+    open.load.as_mut().unwrap().mode = LoopMode::Open { arrivals: Arrivals::Fixed, rate: 100.0 };
     open.measured.recorder.due = 100;
     assert_eq!(ids(&open, &environment()), [FindingId::RateMissed]);
     let evidence = of_round(&open, &environment()).remove(0).evidence;
@@ -300,7 +300,7 @@ fn an_open_loop_that_falls_behind_is_overload() {
     assert!(evidence.ends_with(words), "{evidence}");
     // Others held the processors, and the drive waited for requests.
     let mut held = open.clone();
-    held.measured.effort.wait_ns = Some(SECOND * 6 / 10);
+    held.measured.cpu_cost.wait_ns = Some(SECOND * 6 / 10);
     held.cores = Some(others_had(SECOND * 19 / 10));
     assert_eq!(ids(&held, &environment()), [FindingId::BusyProcessors, FindingId::RateMissed]);
     held.top.as_mut().unwrap().busy_ms = 100;
@@ -318,13 +318,13 @@ fn an_open_loop_that_asks_seldom_is_no_stall() {
     let mut open = round("rnd4k_q1t1.read", 90, 4096, Mix::READ);
     let recorder = &mut open.measured.recorder;
     (recorder.due, recorder.gap_max_ns) = (90, 3 * SECOND);
-    open.load.as_mut().unwrap().pace = Pace::Open { arrivals: Arrivals::Poisson, rate: 1.0 };
+    open.load.as_mut().unwrap().mode = LoopMode::Open { arrivals: Arrivals::Poisson, rate: 1.0 };
     assert_eq!(ids(&open, &environment()), [], "nothing was due in these seconds");
     open.measured.recorder.latencies.record(5 * SECOND / 2).unwrap();
     let found = of_round(&open, &environment());
     assert_eq!(found.iter().map(|f| f.id).collect::<Vec<_>>(), [FindingId::Stall]);
     assert!(found[0].evidence.ends_with("nothing completed for 2.5 s"), "{}", found[0].evidence);
-    open.load.as_mut().unwrap().pace = Pace::Closed;
+    open.load.as_mut().unwrap().mode = LoopMode::Closed;
     assert_eq!(ids(&open, &environment()), [FindingId::Stall]);
 }
 
@@ -363,7 +363,7 @@ fn through_the_page_cache_the_drive_sets_the_pace_only_of_what_waits_for_it() {
     assert_eq!(of(Cache::SyncedWrites, counted(100, 0, 50, 8_000_000)), Limiter::FileSystem);
     assert_eq!(of(Cache::SyncedWrites, None), Limiter::Drive);
     // What waited for a core and not for the drive is neither memory's pace nor the file system's.
-    cached.measured.effort.wait_ns = Some(SECOND * 8 / 10);
+    cached.measured.cpu_cost.wait_ns = Some(SECOND * 8 / 10);
     cached.cores = Some(others_had(SECOND * 18 / 10));
     for cache in [Cache::Reads, Cache::Writes, Cache::SyncedWrites] {
         for counters in [counted(100, 0, 50, 0), None] {
@@ -387,7 +387,7 @@ fn an_idle_device_points_at_the_layers_above() {
 #[test]
 fn others_that_hold_the_processors_are_named() {
     let mut held = round("rnd4k_q1t1.read", 1_000, 4096, Mix::READ);
-    held.measured.effort.wait_ns = Some(SECOND * 4 / 10);
+    held.measured.cpu_cost.wait_ns = Some(SECOND * 4 / 10);
     let busy = others_had(SECOND * 19 / 10);
     held.cores = Some(busy);
     assert_eq!(ids(&held, &environment()), [FindingId::BusyProcessors]);
@@ -414,13 +414,13 @@ fn a_program_that_was_stopped_blames_no_drive() {
     recorder.gap_max_ns = 3 * SECOND;
     let half = recorder.intervals.len() / 2;
     recorder.intervals[half..].fill(Default::default());
-    let effort = &mut stopped.measured.effort;
-    (effort.wall_ns, effort.still_ns) = (4 * SECOND, 0);
+    let cpu_cost = &mut stopped.measured.cpu_cost;
+    (cpu_cost.wall_ns, cpu_cost.still_ns) = (4 * SECOND, 0);
     stopped.top.as_mut().unwrap().busy_ms = 250;
     stopped.window_s = 4.0;
     assert_eq!(ids(&stopped, &environment()), [FindingId::Stall]);
     assert!(drop_of(&stopped).is_some(), "without the stop it would be the drive's");
-    stopped.measured.effort.still_ns = SECOND * 29 / 10;
+    stopped.measured.cpu_cost.still_ns = SECOND * 29 / 10;
     assert_eq!(ids(&stopped, &environment()), [FindingId::BusyProcessors]);
     assert_eq!(drop_of(&stopped), None);
     assert_eq!(limiter(&stopped, &environment()), Limiter::OtherPrograms);

@@ -1,23 +1,23 @@
 //! Reading everything back and sorting it, as f3read does (AltraMayor/f3): intact, changed, overwritten
 //! with what belongs elsewhere, lost, or unreadable.
 
-mod second_look;
-mod strays;
+mod misdirected;
+mod retry_reads;
 
 use crate::control::{Control, Publisher};
-use crate::payload::{Held, Payload, SECTOR};
-use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::payload::{Payload, SECTOR, SectorContents};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
 use crate::recorder::{IoFailure, Recorder};
+use misdirected::MisdirectedWrites;
 use std::io;
 use std::ops::Range;
-use strays::Strays;
 
 /// Length of the series at full resolution; later intervals share the last.
 const EXPECTED_NS: u64 = 60_000_000_000;
 
 /// Sorted sectors, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct SectorTally {
     /// As written.
     pub intact: u64,
     /// A few wrong bits.
@@ -46,19 +46,19 @@ pub(crate) struct Tally {
     pub repeats: bool,
 }
 
-impl Tally {
-    fn add(&mut self, held: Held, at: u64) {
+impl SectorTally {
+    fn add(&mut self, held: SectorContents, at: u64) {
         let bytes = SECTOR as u64;
         match held {
-            Held::Own { .. } => {
+            SectorContents::Own { .. } => {
                 self.intact += bytes;
                 // Requests are answered in any order.
                 self.last_good = self.last_good.max(Some(at));
                 return;
             }
-            Held::Changed => self.changed += bytes,
-            Held::Lost => self.lost += bytes,
-            Held::Other { offset, .. } => {
+            SectorContents::Changed => self.changed += bytes,
+            SectorContents::Lost => self.lost += bytes,
+            SectorContents::Other { offset, .. } => {
                 self.overwritten += bytes;
                 let distance = offset.abs_diff(at);
                 self.module = Some(self.module.map_or(distance, |known| known.min(distance)));
@@ -131,7 +131,7 @@ pub(crate) struct ReadBack<'c> {
 #[derive(Debug)]
 pub(crate) struct ReadBackOutcome {
     /// What was found.
-    pub tally: Tally,
+    pub tally: SectorTally,
     /// Up to where everything was looked at.
     pub reached: u64,
     /// All requests but those of the second look.
@@ -140,7 +140,7 @@ pub(crate) struct ReadBackOutcome {
     pub failed: (u64, Option<IoFailure>),
     /// What failed and was not read again yet.
     unsettled: Vec<Range<u64>>,
-    strays: Strays,
+    strays: MisdirectedWrites,
     /// Some unreadable stretches were not looked at sector by sector, but counted whole.
     pub is_coarse: bool,
     /// The queue itself failed.
@@ -151,22 +151,22 @@ impl ReadBackOutcome {
     /// Nothing was looked at yet.
     pub(crate) fn at(start: u64) -> Self {
         Self {
-            tally: Tally::default(),
+            tally: SectorTally::default(),
             reached: start,
             recorder: Recorder::new(EXPECTED_NS),
             failed: (0, None),
             unsettled: Vec::new(),
-            strays: Strays::default(),
+            strays: MisdirectedWrites::default(),
             is_coarse: false,
             queue_error: None,
         }
     }
 }
 
-impl Task for ReadBack<'_> {
+impl IoTask for ReadBack<'_> {
     type Output = ReadBackOutcome;
 
-    fn run<Q: Queue>(self, queue: &mut Q) -> ReadBackOutcome {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> ReadBackOutcome {
         let mut outcome = ReadBackOutcome::at(self.span.start);
         outcome.recorder.start(queue.now());
         outcome.queue_error = self.read_all(queue, &mut outcome).err();
@@ -175,10 +175,10 @@ impl Task for ReadBack<'_> {
 }
 
 impl ReadBack<'_> {
-    fn read_all<Q: Queue>(&self, queue: &mut Q, outcome: &mut ReadBackOutcome) -> io::Result<()> {
+    fn read_all<Q: IoQueue>(&self, queue: &mut Q, outcome: &mut ReadBackOutcome) -> io::Result<()> {
         let mut publisher = Publisher::new(self.control);
-        let mut done: Vec<Completion> = Vec::with_capacity(usize::from(queue.slots()));
-        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
+        let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(queue.slots()));
+        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         let mut sent = vec![(0, none); usize::from(queue.slots())];
         let mut free: Vec<u16> = (0..queue.slots()).collect();
         let (mut next, mut in_flight, mut stopping) = (self.span.start, 0, false);
@@ -186,7 +186,7 @@ impl ReadBack<'_> {
             while in_flight < self.depth && next < self.span.end && !stopping {
                 let Some(slot) = free.pop() else { break };
                 let len = u64::from(self.chunk).min(self.span.end - next) as u32;
-                let request = Request { op: Op::Read, offset: next, len, slot };
+                let request = IoRequest { op: IoOp::Read, offset: next, len, slot };
                 sent[usize::from(slot)] = (queue.now(), request);
                 queue.submit(request);
                 next += u64::from(len);
@@ -218,7 +218,7 @@ impl ReadBack<'_> {
             }
             stopping |= publisher.tick(now, &outcome.recorder);
         }
-        second_look::settle(self, queue, outcome, &mut publisher, stopping)?;
+        retry_reads::settle(self, queue, outcome, &mut publisher, stopping)?;
         if !stopping {
             let overwritten = outcome.tally.overwritten;
             outcome.tally.repeats = outcome.strays.any_at_home(self, queue, overwritten)?;
@@ -233,7 +233,7 @@ impl ReadBack<'_> {
     /// first sector that is not intact, which must be found again.
     fn unsettled(
         &self,
-        sent: &[(u64, Request)],
+        sent: &[(u64, IoRequest)],
         free: &[u16],
         next: u64,
         outcome: &ReadBackOutcome,
@@ -251,22 +251,22 @@ impl ReadBack<'_> {
         let (sectors, _) = data.as_chunks::<SECTOR>();
         for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
             let held = self.data.held(sector, at);
-            let (Held::Own { pass } | Held::Other { pass, .. }) = held else {
+            let (SectorContents::Own { pass } | SectorContents::Other { pass, .. }) = held else {
                 tally.add(held, at);
                 continue;
             };
             tally.newest_pass = tally.newest_pass.max(Some(pass));
             let is_stale = !self.any_pass && pass != self.data.pass();
-            if let (Held::Other { offset: origin, .. }, false) = (held, is_stale) {
+            if let (SectorContents::Other { offset: origin, .. }, false) = (held, is_stale) {
                 strays.note(at, origin, self.span.end);
             }
-            tally.add(if is_stale { Held::Lost } else { held }, at);
+            tally.add(if is_stale { SectorContents::Lost } else { held }, at);
         }
     }
 }
 
 /// Keeps a failed read; whether the drive is gone.
-fn note_failure(outcome: &mut ReadBackOutcome, request: Request, errno: i32) -> bool {
+fn note_failure(outcome: &mut ReadBackOutcome, request: IoRequest, errno: i32) -> bool {
     let failure = IoFailure { errno, offset: request.offset, write: false };
     outcome.failed.0 += 1;
     outcome.failed.1.get_or_insert(failure);

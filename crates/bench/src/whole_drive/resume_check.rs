@@ -21,7 +21,7 @@ const DEPTH: u32 = 4;
 
 /// How much of what is looked at must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum StampsNeeded {
     /// Everything, in any pass: writing goes on behind it.
     All,
     /// The same in the pass of the data: what another one left there would be read back as lost.
@@ -32,28 +32,28 @@ pub(crate) enum Need {
 }
 
 /// Checks that bytes before `from`, a multiple of 4096, hold what `data`'s seed writes there.
-/// With [`Need::Any`] a stamp anywhere will do; without any, a read would call an honest drive fake.
+/// With [`StampsNeeded::Any`] a stamp anywhere will do; without any, a read would call an honest drive fake.
 ///
 /// Errors: they do not, or cannot be read; nothing has been written then.
 pub(crate) fn check(
     session: &Session<'_>,
     data: Payload,
     from: u64,
-    need: Need,
+    need: StampsNeeded,
 ) -> Result<(), BenchError> {
     let everything = match need {
-        Need::All | Need::AllOfPass if from == 0 => return Ok(()),
-        Need::All | Need::AllOfPass => 0,
-        Need::Any(size) => size,
+        StampsNeeded::All | StampsNeeded::AllOfPass if from == 0 => return Ok(()),
+        StampsNeeded::All | StampsNeeded::AllOfPass => 0,
+        StampsNeeded::Any(size) => size,
     };
     session.emit(Event::Preparing { what: "looking at what was written before".into() });
-    let needs_all = !matches!(need, Need::Any(_));
+    let needs_all = !matches!(need, StampsNeeded::Any(_));
     let mut strange = None;
     for span in spans(from).chain(spans(everything)) {
         session.check_stop()?;
-        let outcome = read(session, data, span, need != Need::AllOfPass)?;
+        let outcome = read(session, data, span, need != StampsNeeded::AllOfPass)?;
         match (need, outcome.failed, outcome.tally.first_bad()) {
-            (Need::Any(_), ..) if outcome.tally.has_stamps() => return Ok(()),
+            (StampsNeeded::Any(_), ..) if outcome.tally.has_stamps() => return Ok(()),
             (_, (count, Some(failure)), _) if needs_all => {
                 return Err(BenchError::Request { failure, count });
             }
@@ -123,7 +123,7 @@ fn read(
     any_pass: bool,
 ) -> Result<ReadBackOutcome, BenchError> {
     let control = Control::default();
-    let unit = session.open_device().align_bytes().max(512);
+    let unit = session.device().align_bytes().max(512);
     let (chunk, depth) = (CHUNK, DEPTH);
     let task = ReadBack { span, chunk, unit, depth, data, any_pass, control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
@@ -132,7 +132,7 @@ fn read(
             control.stop();
         }
     };
-    let mut workers = session.open_device().run(spec, vec![task], stop)?;
+    let mut workers = session.device().run(spec, vec![task], stop)?;
     let mut outcome = workers.pop().expect("one task, one outcome").output;
     match outcome.queue_error.take() {
         Some(source) => Err(BenchError::of_queue(source)),

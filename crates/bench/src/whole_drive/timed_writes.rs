@@ -1,15 +1,15 @@
 //! Writing stretches in order or at places, kept as one phase of the record.
 
 use crate::control::Control;
+use crate::cpu_usage::CpuCost;
 use crate::error::{BenchError, describe};
 use crate::payload::Payload;
-use crate::phase::Measured;
+use crate::phase::PhaseResult;
 use crate::queue::QueueSpec;
 use crate::recorder::{IoFailure, Recorder};
-use crate::scan::{Place, Scan, ScanOutcome, Timed};
+use crate::scan::{Scan, ScanOutcome, ScanRegion, TimedRegion};
 use crate::session::{PhaseCounters, Session};
 use crate::test_record::TestRecord;
-use crate::usage::Effort;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 
@@ -17,7 +17,7 @@ use drivescope_model::findings::{Finding, FindingId};
 /// are reported only after everything written was kept.
 pub(crate) struct Written {
     /// One entry per stretch that was visited.
-    pub timed: Vec<Timed>,
+    pub timed: Vec<TimedRegion>,
     /// Bytes of all requests that were completed, also in a stretch that was not.
     pub bytes: u64,
     /// How it ended.
@@ -37,22 +37,22 @@ impl Written {
 #[derive(Debug, Default)]
 pub(crate) struct WrittenSum {
     /// See [`Written`].
-    pub timed: Vec<Timed>,
+    pub timed: Vec<TimedRegion>,
     /// See [`Written`].
     pub bytes: u64,
 }
 
 /// A place without a lead-in.
-pub(crate) fn stretch(offset: u64, len: u64) -> Place {
-    Place { offset, len, lead_in_from: offset, lead_in_len: 0 }
+pub(crate) fn stretch(offset: u64, len: u64) -> ScanRegion {
+    ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 0 }
 }
 
 /// What a test has to say of the stretches written by now.
-pub(crate) type SoFar<'f> = &'f dyn Fn(&[Timed]) -> TestRecord;
+pub(crate) type SoFar<'f> = &'f dyn Fn(&[TimedRegion]) -> TestRecord;
 
 /// How stretches are written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Manner {
+pub(crate) struct WriteSettings {
     /// What.
     pub data: Payload,
     /// Bytes per request.
@@ -62,7 +62,7 @@ pub(crate) struct Manner {
 }
 
 /// Bytes of stretches that were written without an error.
-pub(crate) fn written_bytes(timed: &[Timed]) -> u64 {
+pub(crate) fn written_bytes(timed: &[TimedRegion]) -> u64 {
     timed.iter().filter(|t| t.ns.is_some()).map(|t| t.len).sum()
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn written_bytes(timed: &[Timed]) -> u64 {
 pub(crate) fn flush(session: &Session<'_>) -> Result<f64, BenchError> {
     session.emit(Event::Preparing { what: "flushing what caches still hold".into() });
     let start_ns = session.now_ns();
-    session.open_device().sync()?;
+    session.device().sync()?;
     Ok((session.now_ns() - start_ns) as f64 / 1e9)
 }
 
@@ -81,8 +81,8 @@ pub(crate) fn write(
     session: &Session<'_>,
     record: &mut TestRecord,
     cell: &'static str,
-    places: Vec<Place>,
-    manner: Manner,
+    places: Vec<ScanRegion>,
+    manner: WriteSettings,
 ) -> Result<Written, BenchError> {
     write_kept(session, record, cell, places, manner, None)
 }
@@ -93,8 +93,8 @@ pub(crate) fn write_kept(
     session: &Session<'_>,
     record: &mut TestRecord,
     cell: &'static str,
-    places: Vec<Place>,
-    manner: Manner,
+    places: Vec<ScanRegion>,
+    manner: WriteSettings,
     so_far: Option<SoFar<'_>>,
 ) -> Result<Written, BenchError> {
     let label = format!("{} {cell}", record.test());
@@ -103,7 +103,7 @@ pub(crate) fn write_kept(
         Some(streamed) => streamed,
         None => stepped(session, places, manner, so_far)?,
     };
-    let Outcome { timed, measured, asked, moved, failures } = outcome;
+    let WriteOutcome { timed, measured, asked, moved, failures } = outcome;
     for failure in &failures {
         let finding = Finding::new(FindingId::IoError, describe(failure, 1));
         record.notice(finding.about(record.test().name()));
@@ -116,9 +116,9 @@ pub(crate) fn write_kept(
 }
 
 /// What came of a phase.
-struct Outcome {
-    timed: Vec<Timed>,
-    measured: Measured,
+struct WriteOutcome {
+    timed: Vec<TimedRegion>,
+    measured: PhaseResult,
     /// Bytes asked for, lead-ins included.
     asked: u64,
     /// Bytes of the requests that were completed, lead-ins included.
@@ -129,10 +129,10 @@ struct Outcome {
 /// Request by request.
 fn stepped(
     session: &Session<'_>,
-    places: Vec<Place>,
-    Manner { data, chunk, depth }: Manner,
+    places: Vec<ScanRegion>,
+    WriteSettings { data, chunk, depth }: WriteSettings,
     so_far: Option<SoFar<'_>>,
-) -> Result<(PhaseCounters, Outcome), BenchError> {
+) -> Result<(PhaseCounters, WriteOutcome), BenchError> {
     let chunk = chunk as u32;
     let control = Control::of_places(places.len());
     let visited = places.clone();
@@ -144,8 +144,7 @@ fn stepped(
     let task = Scan { places, chunk, depth, data: Some(data), control: &control };
     // One request is made while the others fly.
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, counters) =
-        session.watched_by(session.open_device(), spec, &control, task, keep)?;
+    let (worker, counters) = session.watched_by(session.device(), spec, &control, task, keep)?;
     let ScanOutcome {
         timed,
         recorder,
@@ -157,15 +156,15 @@ fn stepped(
     if let Some(source) = queue_error {
         return Err(BenchError::of_queue(source));
     }
-    let measured = Measured { recorder, effort: worker.effort };
-    Ok((counters, Outcome { timed, measured, asked, moved, failures }))
+    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
+    Ok((counters, WriteOutcome { timed, measured, asked, moved, failures }))
 }
 
 /// The stretches that are done by now.
-fn timed_so_far(places: &[Place], control: &Control) -> Vec<Timed> {
-    let timed = |(place, ns): (&Place, u64)| {
-        let Place { offset, len, .. } = *place;
-        Timed { offset, ns: Some(ns), steady_ns: None, drift: None, len }
+fn timed_so_far(places: &[ScanRegion], control: &Control) -> Vec<TimedRegion> {
+    let timed = |(place, ns): (&ScanRegion, u64)| {
+        let ScanRegion { offset, len, .. } = *place;
+        TimedRegion { offset, ns: Some(ns), steady_ns: None, drift: None, len }
     };
     places.iter().zip(control.times_ns()).map(timed).collect()
 }
@@ -173,18 +172,18 @@ fn timed_so_far(places: &[Place], control: &Control) -> Vec<Timed> {
 /// Computed at once, as many stretches as the model can; `None` if it cannot do the first.
 fn streamed(
     session: &Session<'_>,
-    places: &[Place],
-    Manner { chunk, depth, .. }: Manner,
-) -> Result<Option<(PhaseCounters, Outcome)>, BenchError> {
+    places: &[ScanRegion],
+    WriteSettings { chunk, depth, .. }: WriteSettings,
+) -> Result<Option<(PhaseCounters, WriteOutcome)>, BenchError> {
     session.check_stop()?;
-    let device = session.open_device();
+    let device = session.device();
     let counters = PhaseCounters::begin(session);
     let start_ns = session.now_ns();
     let mut timed = Vec::with_capacity(places.len());
     let mut recorder = Recorder::new(0);
     recorder.start(start_ns);
     for place in places {
-        let Place { offset, len, lead_in_len, .. } = *place;
+        let ScanRegion { offset, len, lead_in_len, .. } = *place;
         if lead_in_len > 0 || session.stopped() {
             break;
         }
@@ -197,15 +196,18 @@ fn streamed(
         recorder.requests += requests;
         recorder.bytes += len;
         recorder.last_ns = session.now_ns();
-        timed.push(Timed { offset, ns: Some(ns), steady_ns: None, drift: None, len });
+        timed.push(TimedRegion { offset, ns: Some(ns), steady_ns: None, drift: None, len });
     }
     if timed.is_empty() {
         return Ok(None);
     }
     let wall_ns = session.now_ns() - start_ns;
-    let measured = Measured { recorder, effort: Effort { wall_ns, ..Effort::default() } };
+    let measured = PhaseResult { recorder, cpu_cost: CpuCost { wall_ns, ..CpuCost::default() } };
     let asked = measured.recorder.bytes;
-    Ok(Some((counters, Outcome { timed, measured, asked, moved: asked, failures: Vec::new() })))
+    Ok(Some((
+        counters,
+        WriteOutcome { timed, measured, asked, moved: asked, failures: Vec::new() },
+    )))
 }
 
 #[cfg(test)]

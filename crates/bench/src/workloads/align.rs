@@ -1,14 +1,14 @@
 //! `align`: how large is a physical sector, where does the first one begin, does the drive say so, are its
 //! partitions aligned, and what does a misaligned write cost.
 
-mod access;
-mod conclusion;
-mod fast;
+mod alignment_report;
+mod offset_groups;
+mod offset_ladder;
 mod phybs;
-mod places;
-mod site;
-mod split;
-mod verdict;
+mod physical_sector;
+mod synced_writes;
+mod timed_accesses;
+mod write_area;
 
 use crate::error::BenchError;
 use crate::option_checks::ensure;
@@ -20,7 +20,7 @@ use drivescope_model::options::{AlignMethod, AlignOptions, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
-use site::Site;
+use write_area::WriteArea;
 
 /// `fast` needs room for its places to lie apart.
 const SPAN_MIN: u64 = 8 << 20;
@@ -33,9 +33,9 @@ const PHYBS_STRIDE: u64 = 4;
 const CACHE_GAIN: f64 = 5.0;
 
 /// See [`crate::workloads::WORKLOADS`].
-pub struct Align;
+pub struct AlignWorkload;
 
-impl Workload for Align {
+impl Workload for AlignWorkload {
     fn kind(&self) -> TestKind {
         TestKind::Align
     }
@@ -103,25 +103,25 @@ impl Workload for Align {
     }
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
-        let device = session.open_device();
+        let device = session.device();
         if !device.is_direct() {
             let why = "needs direct I/O: the page cache aligns every write itself";
             return Err(BenchError::Unsuitable(why.to_string()));
         }
         // What earlier tests left in the drive's cache is not to be written between our writes.
         device.sync()?;
-        let mut site = Site::of(session);
+        let mut site = WriteArea::of(session);
         let seen = match session.plan.suite.align.method {
-            AlignMethod::Fast => fast::run(session, record, &mut site)?,
+            AlignMethod::Fast => synced_writes::run(session, record, &mut site)?,
             AlignMethod::Phybs => phybs::run(session, record, &mut site)?,
         };
-        conclusion::report(session, record, &seen, site.step);
+        alignment_report::report(session, record, &seen, site.step);
         Ok(())
     }
 }
 
 fn fast_cost(context: &PlanContext<'_>) -> Cost {
-    let (writes, bytes) = fast::most();
+    let (writes, bytes) = synced_writes::most();
     let seconds = (writes as f64 / context.typical.iops).min(context.suite.align.time.0);
     Cost { seconds, read_bytes: 0, written_bytes: bytes }
 }

@@ -2,10 +2,10 @@
 //! fast cache, the time of a whole fill.
 
 mod curve;
-mod doubt;
 mod fill_run;
-mod heat;
+mod sample_check;
 mod sampling;
+mod thermal;
 
 use crate::error::BenchError;
 use crate::option_checks::{REQUEST_MAX, SAMPLES_MAX, check_request, ensure};
@@ -13,7 +13,7 @@ use crate::payload::Payload;
 use crate::plan_context::PlanContext;
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use crate::whole_drive::timed_writes::Manner;
+use crate::whole_drive::timed_writes::WriteSettings;
 use crate::workload::Workload;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::options::{FillMode, FillOptions, Suite, TestKind};
@@ -29,9 +29,9 @@ const BURST_PART: u64 = 4;
 const PAGE: u64 = 4096;
 
 /// See [`crate::workloads::WORKLOADS`].
-pub struct Fill;
+pub struct FillWorkload;
 
-impl Workload for Fill {
+impl Workload for FillWorkload {
     fn kind(&self) -> TestKind {
         TestKind::Fill
     }
@@ -112,8 +112,8 @@ impl Workload for Fill {
         session.pause(session.plan.suite.pause)?;
         let options = &session.plan.suite.fill;
         let data = Payload::new(session.plan.seed, pass);
-        let whole = session.open_device().size_bytes();
-        let size = session.span_bytes(session.open_device()) / PAGE * PAGE;
+        let whole = session.device().size_bytes();
+        let size = session.span_bytes(session.device()) / PAGE * PAGE;
         if size < whole / PAGE * PAGE {
             let (part, whole) = (Bytes(size), Bytes(whole));
             record.remark(format!(
@@ -124,7 +124,7 @@ impl Workload for Fill {
             size,
             disk: disk_of(session.target.drive(), session.target.info()),
             has_zones: has_zones(session.target.drive(), session.target.info()),
-            manner: Manner { data, chunk: options.chunk.0, depth: options.depth },
+            manner: WriteSettings { data, chunk: options.chunk.0, depth: options.depth },
             session,
         };
         match fill.session.plan.suite.fill.mode {

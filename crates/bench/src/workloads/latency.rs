@@ -5,7 +5,7 @@ use crate::buffered::evict;
 use crate::error::BenchError;
 use crate::option_checks::{check_request, check_time, ensure, repeated};
 use crate::overrides::Overrides;
-use crate::phase::Pace;
+use crate::phase::LoopMode;
 use crate::plan_context::PlanContext;
 use crate::session::Session;
 use crate::test_record::TestRecord;
@@ -29,9 +29,9 @@ const PERCENT_MAX: f64 = 10_000.0;
 const RATE_MIN: f64 = 1.0;
 
 /// See [`crate::workloads::WORKLOADS`].
-pub struct Latency;
+pub struct LatencyWorkload;
 
-impl Workload for Latency {
+impl Workload for LatencyWorkload {
     fn kind(&self) -> TestKind {
         TestKind::Latency
     }
@@ -95,8 +95,8 @@ impl Workload for Latency {
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         let suite = &session.plan.suite;
         let options = &suite.latency;
-        let whole = session.span(session.open_device());
-        let align = u64::from(session.open_device().align_bytes());
+        let whole = session.span(session.device());
+        let align = u64::from(session.device().align_bytes());
         if !options.block.0.is_multiple_of(align) {
             let why = format!(
                 "direct I/O here moves multiples of {align} bytes and latency.block is {}; use --set latency.block={}",
@@ -126,14 +126,14 @@ impl Workload for Latency {
         for round in 1..=suite.rounds {
             for (cell, span) in &spans {
                 session.pause(suite.pause)?;
-                measure(session, record, cell, round, span.clone(), Pace::Closed)?;
+                measure(session, record, cell, round, span.clone(), LoopMode::Closed)?;
             }
             for &rate in &options.rates {
                 let Some(iops) = requests_per_second(rate, record, spans.first()) else { continue };
                 session.pause(suite.pause)?;
                 let cell = rate_cell(options.arrivals, rate);
-                let pace = Pace::Open { arrivals: options.arrivals, rate: iops };
-                measure(session, record, &cell, round, whole.clone(), pace)?;
+                let mode = LoopMode::Open { arrivals: options.arrivals, rate: iops };
+                measure(session, record, &cell, round, whole.clone(), mode)?;
             }
         }
         Ok(())
@@ -225,14 +225,14 @@ fn measure(
     cell: &str,
     round: u32,
     span: Range<u64>,
-    pace: Pace,
+    mode: LoopMode,
 ) -> Result<(), BenchError> {
     let options: &LatencyOptions = &session.plan.suite.latency;
     let shape = Shape { order: Order::Rnd, block: options.block, depth: 1, threads: 1 };
     let mut load = session.load(shape, Mix::READ, span, cell, round);
-    (load.time, load.ramp, load.pace) = (options.time, options.ramp, pace);
+    (load.time, load.ramp, load.mode) = (options.time, options.ramp, mode);
     load.studies_span = cell != span_cell(100.0);
-    let device = session.open_device();
+    let device = session.device();
     if !device.is_direct() {
         evict(device, cell, record)?;
     }

@@ -1,17 +1,17 @@
 //! `surface`: how do speed and access time vary over the drive; where are slow or failing spots.
 
 mod rates;
-mod slow;
+mod slow_spots;
 mod writes;
 
 use crate::control::Control;
 use crate::error::{BenchError, describe, is_want_of_the_host};
 use crate::offsets::{derive_seed, shuffle};
 use crate::option_checks::{SAMPLES_MAX, check_request, ensure};
-use crate::phase::Measured;
+use crate::phase::PhaseResult;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
-use crate::scan::{Place, Scan, ScanOutcome, Timed};
+use crate::scan::{Scan, ScanOutcome, ScanRegion, TimedRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::validity;
@@ -34,9 +34,9 @@ const PAGE: u64 = gnome_disks::PAGE;
 const SAMPLE_DEPTH: u32 = 4;
 
 /// See [`crate::workloads::WORKLOADS`].
-pub struct Surface;
+pub struct SurfaceWorkload;
 
-impl Workload for Surface {
+impl Workload for SurfaceWorkload {
     fn kind(&self) -> TestKind {
         TestKind::Surface
     }
@@ -128,12 +128,13 @@ impl Workload for Surface {
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         let suite = &session.plan.suite;
         let options = &suite.surface;
-        check_units(options, u64::from(session.open_device().align_bytes()))?;
-        let size = session.span_bytes(session.open_device());
-        let (mut rates, mut written): (Vec<Vec<Timed>>, Vec<Vec<Timed>>) = (Vec::new(), Vec::new());
+        check_units(options, u64::from(session.device().align_bytes()))?;
+        let size = session.span_bytes(session.device());
+        let (mut rates, mut written): (Vec<Vec<TimedRegion>>, Vec<Vec<TimedRegion>>) =
+            (Vec::new(), Vec::new());
         let mut onsets_ms = Vec::new();
-        let (mut accesses, mut accessed) = (Accesses::default(), Vec::new());
-        let order = Order::of(options);
+        let (mut accesses, mut accessed) = (AccessScatter::default(), Vec::new());
+        let order = RequestShape::of(options);
         let mut result = Ok(());
         for round in 1..=suite.rounds {
             session.pause(suite.pause)?;
@@ -149,7 +150,7 @@ impl Workload for Surface {
             }
             if result.is_ok() && options.accesses > 0 {
                 let places = access_places(options, size, session.plan.seed, round);
-                let single = Order { chunk: options.access_block.0 as u32, depth: 1 };
+                let single = RequestShape { chunk: options.access_block.0 as u32, depth: 1 };
                 let (timed, end) = scan(session, record, "access", places, single, round)?;
                 accesses.add(&timed, size);
                 accessed.extend(timed);
@@ -172,21 +173,21 @@ impl Workload for Surface {
         accesses.report(record);
         result?;
         let visited = places(options, size, session.plan.seed, 1);
-        slow::look_at_rates(session, record, &rates::medians(&rates), &visited, order)?;
-        slow::look_at_accesses(session, record, &accessed, size)
+        slow_spots::look_at_rates(session, record, &rates::medians(&rates), &visited, order)?;
+        slow_spots::look_at_accesses(session, record, &accessed, size)
     }
 }
 
 /// How places are read.
 #[derive(Debug, Clone, Copy)]
-struct Order {
+struct RequestShape {
     /// Bytes per request.
     chunk: u32,
     /// Requests in flight.
     depth: u32,
 }
 
-impl Order {
+impl RequestShape {
     /// GNOME Disks reads a sample with one call; zcav and we read in chunks.
     fn of(options: &SurfaceOptions) -> Self {
         let chunk = match options.preset {
@@ -218,7 +219,7 @@ fn check_units(options: &SurfaceOptions, unit: u64) -> Result<(), BenchError> {
 }
 
 /// Where a round reads, in the order it reads.
-fn places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Place> {
+fn places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<ScanRegion> {
     let sample = options.sample.0;
     match options.preset {
         SurfacePreset::Zcav => {
@@ -227,14 +228,19 @@ fn places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Pla
                 let offset = i * sample;
                 // The end of a device need not be a multiple of its direct I/O unit; whole pages are.
                 let len = sample.min((size - offset) / PAGE * PAGE);
-                Place { offset, len, lead_in_from: offset, lead_in_len: 0 }
+                ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 0 }
             };
             (0..blocks).map(block).filter(|place| place.len > 0).collect()
         }
         SurfacePreset::GnomeDisks => gnome_disks::samples(size, options.samples, sample)
             .into_iter()
             .filter(|&(_, len)| len > 0)
-            .map(|(offset, len)| Place { offset, len, lead_in_from: offset, lead_in_len: PAGE })
+            .map(|(offset, len)| ScanRegion {
+                offset,
+                len,
+                lead_in_from: offset,
+                lead_in_len: PAGE,
+            })
             .collect(),
         SurfacePreset::Sampled => sampled(options, size, seed, round),
     }
@@ -243,17 +249,17 @@ fn places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Pla
 /// Evenly spread positions from the first byte to the last, shuffled; even rounds go the other way, so
 /// that a drift of the drive does not look like a slope of the surface. The first bytes are the lead-in of the
 /// first position: nothing lies before them.
-fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Place> {
+fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<ScanRegion> {
     let (sample, lead_in) = (options.sample.0, options.lead_in.0);
     let last = (size - sample) / PAGE;
     let count = u64::from(options.samples.max(2));
-    let mut places: Vec<Place> = (0..count)
+    let mut places: Vec<ScanRegion> = (0..count)
         .map(|i| {
             let page = |i: u64| (u128::from(last) * u128::from(i) / u128::from(count - 1)) as u64;
             let first = page(1).min(lead_in / PAGE);
             let offset = page(i).max(first) * PAGE;
             let lead_in_from = offset.saturating_sub(lead_in);
-            Place { offset, len: sample, lead_in_from, lead_in_len: offset - lead_in_from }
+            ScanRegion { offset, len: sample, lead_in_from, lead_in_len: offset - lead_in_from }
         })
         .collect();
     // Rounds 1 and 2, 3 and 4 … share an order.
@@ -264,7 +270,7 @@ fn sampled(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Pl
     places
 }
 
-fn access_places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Place> {
+fn access_places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<ScanRegion> {
     let block = options.access_block.0;
     let offsets = if options.preset == SurfacePreset::GnomeDisks {
         gnome_disks::accesses(size, options.accesses)
@@ -278,7 +284,7 @@ fn access_places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> 
     offsets
         .into_iter()
         .filter(|offset| offset + block <= size)
-        .map(|offset| Place { offset, len: block, lead_in_from: offset, lead_in_len: 0 })
+        .map(|offset| ScanRegion { offset, len: block, lead_in_from: offset, lead_in_len: 0 })
         .collect()
 }
 
@@ -288,16 +294,16 @@ fn scan(
     session: &Session<'_>,
     record: &mut TestRecord,
     cell: &'static str,
-    places: Vec<Place>,
-    Order { chunk, depth }: Order,
+    places: Vec<ScanRegion>,
+    RequestShape { chunk, depth }: RequestShape,
     round: u32,
-) -> Result<(Vec<Timed>, Result<(), BenchError>), BenchError> {
+) -> Result<(Vec<TimedRegion>, Result<(), BenchError>), BenchError> {
     let rounds = session.plan.suite.rounds;
     session.emit(Event::PhaseStarted { label: format!("surface {cell}"), round, rounds });
     let control = Control::default();
     let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, counters) = session.watched(session.open_device(), spec, &control, task)?;
+    let (worker, counters) = session.watched(session.device(), spec, &control, task)?;
     let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error, .. } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::of_queue(source));
@@ -306,7 +312,7 @@ fn scan(
         let evidence = describe(failure, 1);
         record.notice(Finding::new(FindingId::IoError, evidence).about("surface"));
     }
-    let measured = Measured { recorder, effort: worker.effort };
+    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
     let mut kept = counters.end(session, measured, cell, round);
     // Of a request that failed nobody knows how much was moved.
     kept.asked = failures.is_empty().then_some((asked_bytes as f64, 0.0));
@@ -329,13 +335,13 @@ fn scan(
 
 /// Access time by distance from the access before.
 #[derive(Default)]
-struct Accesses {
+struct AccessScatter {
     distance: Vec<f64>,
     ms: Vec<f64>,
 }
 
-impl Accesses {
-    fn add(&mut self, timed: &[Timed], size: u64) {
+impl AccessScatter {
+    fn add(&mut self, timed: &[TimedRegion], size: u64) {
         for pair in timed.windows(2) {
             if let Some(ns) = pair[1].ns {
                 self.distance.push(pair[0].offset.abs_diff(pair[1].offset) as f64 / size as f64);

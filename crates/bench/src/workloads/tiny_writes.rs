@@ -5,15 +5,15 @@
 //! page cache, which is empty at the start of each round (except where the cell is called warm).
 
 use crate::control::Control;
-use crate::device::Device;
 use crate::error::BenchError;
 use crate::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
+use crate::io_device::IoDevice;
 use crate::offsets::{Offsets, derive_seed};
 use crate::open_target;
 use crate::option_checks::{check_time, ensure};
 use crate::overrides::Overrides;
 use crate::payload::Payload;
-use crate::phase::Measured;
+use crate::phase::PhaseResult;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
 use crate::recorder::Recorder;
@@ -42,7 +42,7 @@ const COLD_CACHED_MAX_PCT: f64 = 10.0;
 
 /// Through which path a pattern goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Path {
+enum IoPath {
     /// The page cache, empty at first.
     Cold,
     /// The page cache with what the stream of writes just left there, and nothing past it.
@@ -53,7 +53,7 @@ enum Path {
 
 /// Whose counters show what passed the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counted {
+enum CounterSource {
     /// Those of the uppermost device.
     Top,
     /// Those of the drive below a loop device, which the page cache answers.
@@ -62,7 +62,7 @@ enum Counted {
     Nowhere,
 }
 
-impl Counted {
+impl CounterSource {
     fn on(target: &Target) -> Self {
         match target.loop_caches() {
             _ if target.drives_are_uncounted() => Self::Nowhere,
@@ -78,7 +78,7 @@ struct Pattern {
     cell: &'static str,
     mix: Mix,
     order: Order,
-    path: Path,
+    path: IoPath,
     /// Flush after every write.
     sync: bool,
     /// The cell that shows the same done by the drive itself.
@@ -87,14 +87,28 @@ struct Pattern {
 
 /// In the order they run; each `drive` cell is one of them.
 const PATTERNS: [Pattern; 8] = [
-    pattern("rnd16_buffered", Mix::WRITE, Order::Rnd, Path::Cold, false, Some("rnd4k_direct")),
-    pattern("rnd16_sync", Mix::WRITE, Order::Rnd, Path::Cold, true, Some("rnd4k_direct_sync")),
-    pattern("rnd4k_direct", Mix::WRITE, Order::Rnd, Path::Direct, false, None),
-    pattern("rnd4k_direct_sync", Mix::WRITE, Order::Rnd, Path::Direct, true, None),
-    pattern(WARMING, Mix::WRITE, Order::Seq, Path::Cold, false, Some("seq_direct_write")),
-    pattern("seq512_read_warm", Mix::READ, Order::Seq, Path::Warm, false, Some("seq_direct_read")),
-    pattern("seq512_read_cold", Mix::READ, Order::Seq, Path::Cold, false, Some("seq_direct_read")),
-    pattern("seq_direct_write", Mix::WRITE, Order::Seq, Path::Direct, false, None),
+    pattern("rnd16_buffered", Mix::WRITE, Order::Rnd, IoPath::Cold, false, Some("rnd4k_direct")),
+    pattern("rnd16_sync", Mix::WRITE, Order::Rnd, IoPath::Cold, true, Some("rnd4k_direct_sync")),
+    pattern("rnd4k_direct", Mix::WRITE, Order::Rnd, IoPath::Direct, false, None),
+    pattern("rnd4k_direct_sync", Mix::WRITE, Order::Rnd, IoPath::Direct, true, None),
+    pattern(WARMING, Mix::WRITE, Order::Seq, IoPath::Cold, false, Some("seq_direct_write")),
+    pattern(
+        "seq512_read_warm",
+        Mix::READ,
+        Order::Seq,
+        IoPath::Warm,
+        false,
+        Some("seq_direct_read"),
+    ),
+    pattern(
+        "seq512_read_cold",
+        Mix::READ,
+        Order::Seq,
+        IoPath::Cold,
+        false,
+        Some("seq_direct_read"),
+    ),
+    pattern("seq_direct_write", Mix::WRITE, Order::Seq, IoPath::Direct, false, None),
 ];
 
 /// The cell whose bytes the warm reads read.
@@ -102,13 +116,13 @@ const WARMING: &str = "seq512_write";
 
 /// The drive's own sequential reads, apart because a file target has only reads.
 const SEQ_DIRECT_READ: Pattern =
-    pattern("seq_direct_read", Mix::READ, Order::Seq, Path::Direct, false, None);
+    pattern("seq_direct_read", Mix::READ, Order::Seq, IoPath::Direct, false, None);
 
 const fn pattern(
     cell: &'static str,
     mix: Mix,
     order: Order,
-    path: Path,
+    path: IoPath,
     sync: bool,
     drive: Option<&'static str>,
 ) -> Pattern {
@@ -120,9 +134,9 @@ fn patterns() -> impl Iterator<Item = Pattern> {
 }
 
 /// See [`crate::workloads::WORKLOADS`].
-pub struct TinyWrites;
+pub struct TinyWritesWorkload;
 
-impl Workload for TinyWrites {
+impl Workload for TinyWritesWorkload {
     fn kind(&self) -> TestKind {
         TestKind::TinyWrites
     }
@@ -194,14 +208,14 @@ impl Workload for TinyWrites {
         for round in 1..=suite.rounds {
             for pattern in patterns() {
                 session.pause(suite.pause)?;
-                let device = if pattern.path == Path::Direct { &direct } else { &buffered };
+                let device = if pattern.path == IoPath::Direct { &direct } else { &buffered };
                 run_pattern(session, device, pattern, round, span.clone(), record)?;
                 if pattern.mix.writes() {
                     session.give_back_replaced()?;
                 }
             }
         }
-        let counted = Counted::on(session.target);
+        let counted = CounterSource::on(session.target);
         let has_drive = session.target.memory_backed().is_none();
         compare_with_drive(record, &span, counted, has_drive);
         Ok(())
@@ -214,7 +228,7 @@ fn round_bytes(context: &PlanContext<'_>) -> u64 {
     let fastest = context.fastest.unwrap_or(context.typical);
     let of = |pattern: Pattern| {
         let block = block_of(pattern, options, context.target.io_align_bytes);
-        let cached = pattern.path != Path::Direct;
+        let cached = pattern.path != IoPath::Direct;
         let requests = match pattern.order {
             Order::Rnd => u64::from(options.writes),
             Order::Seq => stream_requests(cached, block.into(), options, fastest),
@@ -227,7 +241,7 @@ fn round_bytes(context: &PlanContext<'_>) -> u64 {
 
 fn run_pattern(
     session: &mut Session<'_>,
-    device: &Device,
+    device: &IoDevice,
     pattern: Pattern,
     round: u32,
     span: Range<u64>,
@@ -238,14 +252,16 @@ fn run_pattern(
     let block_bytes = block_of(pattern, options, device.align_bytes());
     let seed = derive_seed(session.plan.seed, pattern.cell, round, 0);
     // Small writes go anywhere, not to multiples of their size; direct I/O needs whole blocks.
-    let anywhere = pattern.order == Order::Rnd && pattern.path != Path::Direct;
+    let anywhere = pattern.order == Order::Rnd && pattern.path != IoPath::Direct;
     let step = if anywhere { 1 } else { u64::from(block_bytes) };
     let span = span.start..span.end - if anywhere { u64::from(block_bytes) } else { 0 };
     let span = match pattern.path {
-        Path::Warm => span.start..(span.start + just_written(record, round)).clamp(step, span.end),
-        Path::Cold | Path::Direct => span,
+        IoPath::Warm => {
+            span.start..(span.start + just_written(record, round)).clamp(step, span.end)
+        }
+        IoPath::Cold | IoPath::Direct => span,
     };
-    if pattern.path == Path::Cold {
+    if pattern.path == IoPath::Cold {
         device.evict()?;
     }
     let ops_max = most(pattern, session, &span, block_bytes);
@@ -267,7 +283,7 @@ fn run_pattern(
         control: &control,
     };
     // Where direct I/O is refused, a write to "the drive" is done when it has arrived there.
-    let dsync = pattern.path == Path::Direct && !device.is_direct();
+    let dsync = pattern.path == IoPath::Direct && !device.is_direct();
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync };
     let (worker, counters) = session.watched(device, spec, &control, task)?;
     let SerialOutcome { recorder, queue_error, .. } = worker.output;
@@ -278,10 +294,10 @@ fn run_pattern(
     if let Some(finding) = flush_lies(session, pattern, ops / recorder.elapsed_ns() as f64 * 1e9) {
         record.notice(finding);
     }
-    let measured = Measured { recorder, effort: worker.effort };
+    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
     let mut kept = counters.end(session, measured, pattern.cell, round);
     kept.cache = cache_of(pattern);
-    if pattern.path == Path::Direct && kept.measured.recorder.errors == 0 {
+    if pattern.path == IoPath::Direct && kept.measured.recorder.errors == 0 {
         kept.asked = Some(if pattern.mix.writes() { (0.0, bytes) } else { (bytes, 0.0) });
     }
     if pattern.mix.writes() && !pattern.sync {
@@ -297,7 +313,7 @@ fn run_pattern(
 /// How the page cache takes part in a pattern.
 fn cache_of(pattern: Pattern) -> Cache {
     match pattern {
-        Pattern { path: Path::Direct, .. } => Cache::Past,
+        Pattern { path: IoPath::Direct, .. } => Cache::Past,
         Pattern { sync: true, .. } => Cache::SyncedWrites,
         _ if pattern.mix.writes() => Cache::Writes,
         _ => Cache::Reads,
@@ -314,7 +330,7 @@ fn just_written(record: &TestRecord, round: u32) -> u64 {
 /// `recorder`, as one of the requests before it would be.
 fn flush(
     session: &Session<'_>,
-    device: &Device,
+    device: &IoDevice,
     spec: QueueSpec,
     recorder: &mut Recorder,
 ) -> Result<u64, BenchError> {
@@ -362,13 +378,13 @@ fn most(pattern: Pattern, session: &Session<'_>, span: &Range<u64>, block_bytes:
     let options = &session.plan.suite.tiny_writes;
     let speeds = ExpectedSpeed::upper_bound(session.target).filter(|_| pattern.mix.writes());
     let bound = speeds.map_or(u64::MAX, |fastest| {
-        let cached = pattern.path != Path::Direct;
+        let cached = pattern.path != IoPath::Direct;
         stream_requests(cached, block_bytes.into(), options, fastest)
     });
     match (pattern.order, pattern.path) {
         (Order::Rnd, _) => u64::from(options.writes),
         // Behind the end it would go on at the start, which is in memory by then.
-        (Order::Seq, Path::Cold) => ((span.end - span.start) / u64::from(block_bytes)).min(bound),
+        (Order::Seq, IoPath::Cold) => ((span.end - span.start) / u64::from(block_bytes)).min(bound),
         (Order::Seq, _) => bound,
     }
 }
@@ -388,9 +404,9 @@ fn stream_requests(
 /// Bytes per request of a pattern.
 fn block_of(pattern: Pattern, options: &TinyWritesOptions, align_bytes: u32) -> u32 {
     match (pattern.path, pattern.order) {
-        (Path::Direct, Order::Rnd) => DRIVE_BLOCK,
+        (IoPath::Direct, Order::Rnd) => DRIVE_BLOCK,
         // The smallest stream the drive itself takes: the asked block, or its own unit.
-        (Path::Direct, Order::Seq) => {
+        (IoPath::Direct, Order::Seq) => {
             (options.stream_block.0 as u32).next_multiple_of(align_bytes.max(1))
         }
         (_, Order::Rnd) => options.write.0 as u32,
@@ -403,7 +419,7 @@ fn block_of(pattern: Pattern, options: &TinyWritesOptions, align_bytes: u32) -> 
 fn compare_with_drive(
     record: &mut TestRecord,
     span: &Range<u64>,
-    counted: Counted,
+    counted: CounterSource,
     has_drive: bool,
 ) {
     let mut metrics = Vec::new();
@@ -448,11 +464,15 @@ fn compare_with_drive(
 
 /// A read that was to come from the drive and came from memory: from a cache below the emptied one. Counters
 /// below a loop device cannot excuse it: they are those of all programs that use the drive.
-fn cold_in_memory(pattern: Pattern, share_pct: Option<f64>, counted: Counted) -> Option<Finding> {
-    let is_cold = pattern.path == Path::Cold && !pattern.mix.writes();
+fn cold_in_memory(
+    pattern: Pattern,
+    share_pct: Option<f64>,
+    counted: CounterSource,
+) -> Option<Finding> {
+    let is_cold = pattern.path == IoPath::Cold && !pattern.mix.writes();
     let share_pct = share_pct.filter(|&share| share > COLD_CACHED_MAX_PCT);
     let evidence = match (share_pct, counted) {
-        (_, Counted::BelowLoop) => {
+        (_, CounterSource::BelowLoop) => {
             "the page cache below the loop device, which nothing evicts, had it".to_string()
         }
         (share, _) => {
@@ -473,12 +493,12 @@ fn cache_share_pct(
     pattern: Pattern,
     round: &Round,
     span: &Range<u64>,
-    counted: Counted,
+    counted: CounterSource,
 ) -> Option<f64> {
     let device = match counted {
-        Counted::Top => round.top,
-        Counted::BelowLoop => round.below_loop,
-        Counted::Nowhere => None,
+        CounterSource::Top => round.top,
+        CounterSource::BelowLoop => round.below_loop,
+        CounterSource::Nowhere => None,
     }?;
     let recorder = &round.measured.recorder;
     let passed = if pattern.mix.writes() { device.written_bytes } else { device.read_bytes };

@@ -48,9 +48,9 @@ fn cells(options: &TransferOptions) -> Vec<Cell> {
 }
 
 /// See [`crate::workloads::WORKLOADS`].
-pub struct Transfer;
+pub struct TransferWorkload;
 
-impl Workload for Transfer {
+impl Workload for TransferWorkload {
     fn kind(&self) -> TestKind {
         TestKind::Transfer
     }
@@ -172,7 +172,7 @@ impl Workload for Transfer {
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         let suite = &session.plan.suite;
         let writable = session.may_write(WriteLevel::Restore);
-        let device = session.open_device();
+        let device = session.device();
         let (span, area) = (session.span(device), session.area());
         // Where a cell works: writes that are put back, only in their area.
         let place =
@@ -215,7 +215,7 @@ impl Workload for Transfer {
         let own = session.target.info().kind == TargetKind::Directory;
         if own && !writing.is_empty() {
             let seed = derive_seed(session.plan.seed, "verify", 0, 0);
-            test_file::verify_sample(session, session.open_device(), seed)?;
+            test_file::verify_sample(session, session.device(), seed)?;
         }
         Ok(())
     }
@@ -268,7 +268,7 @@ fn run_cell(
             session.check_room_to_overwrite(round_volume::round_bytes(cell, options, fastest))?;
         }
     }
-    let device = session.open_device();
+    let device = session.device();
     if !device.is_direct() {
         load.ramp.0 = 0.0;
         let blocks = (load.span.end - load.span.start) / cell.shape.block.0;
@@ -279,7 +279,7 @@ fn run_cell(
     }
     session.measure(&load, &name, round, record)?;
     if cell.mix.writes() {
-        session.open_device().sync()?;
+        session.device().sync()?;
         session.give_back_replaced()?;
     }
     Ok(())

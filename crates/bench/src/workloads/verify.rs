@@ -1,28 +1,29 @@
 //! `verify`: is the capacity real, does data read back.
 
-mod judge;
-mod probe;
+mod capacity_probe;
+mod capacity_result;
 mod quick;
 
 use crate::control::Control;
-use crate::device::WorkerOutcome;
 use crate::error::{BenchError, describe};
+use crate::io_device::WorkerOutcome;
 use crate::offsets::derive_seed;
 use crate::option_checks::{check_request, ensure};
 use crate::payload::Payload;
-use crate::phase::Measured;
+use crate::phase::PhaseResult;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
 use crate::recorder::IoFailure;
-use crate::scan::{Place, Timed};
+use crate::scan::{ScanRegion, TimedRegion};
 use crate::session::{PhaseCounters, Session};
 use crate::test_record::TestRecord;
 use crate::whole_drive::read_back::{ReadBack, ReadBackOutcome};
-use crate::whole_drive::resume_check::{self, Need};
+use crate::whole_drive::resume_check::{self, StampsNeeded};
 use crate::whole_drive::timed_writes::{
-    Manner, WrittenSum, flush, stretch, write, write_kept, written_bytes,
+    WriteSettings, WrittenSum, flush, stretch, write, write_kept, written_bytes,
 };
 use crate::workload::Workload;
+use capacity_probe::{usual_landmarks, written_with_pushing_max};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, TestKind, VerifyMode, VerifyPhase};
@@ -30,7 +31,6 @@ use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs};
-use probe::{usual_landmarks, written_with_pushing_max};
 use quick::{CHUNK, Quick};
 
 /// A drive smaller than this has too few blocks to choose from.
@@ -50,9 +50,9 @@ const FULL_PASS: u64 = 1 << 32;
 const QUICK_READS: f64 = 12_000.0;
 
 /// See [`crate::workloads::WORKLOADS`].
-pub struct Verify;
+pub struct VerifyWorkload;
 
-impl Workload for Verify {
+impl Workload for VerifyWorkload {
     fn kind(&self) -> TestKind {
         TestKind::Verify
     }
@@ -130,9 +130,9 @@ impl Workload for Verify {
     }
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
-        session.open_device().keep_contents();
+        session.device().keep_contents();
         session.pause(session.plan.suite.pause)?;
-        let device = session.open_device();
+        let device = session.device();
         let align = u64::from(device.align_bytes());
         let (size, whole) = (session.span_bytes(device) / align * align, device.size_bytes());
         if size < whole / align * align {
@@ -169,7 +169,7 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
     session.emit(Event::PhaseStarted { label: "verify capacity".into(), round: 1, rounds: 1 });
     let seed = session.plan.seed;
     let control = Control::default();
-    let block_bytes = session.open_device().align_bytes().max(512);
+    let block_bytes = session.device().align_bytes().max(512);
     let task = Quick {
         bytes: size,
         block_bytes,
@@ -180,25 +180,25 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
         control: &control,
     };
     let spec = QueueSpec { depth: 1, ahead: 0, block_bytes: CHUNK, dsync: false };
-    let (worker, counters) = session.watched(session.open_device(), spec, &control, task)?;
-    let WorkerOutcome { output: outcome, effort } = worker;
+    let (worker, counters) = session.watched(session.device(), spec, &control, task)?;
+    let WorkerOutcome { output: outcome, cpu_cost } = worker;
     if let Some(source) = outcome.queue_error {
         return Err(BenchError::of_queue(source));
     }
     let asked = (outcome.read_bytes as f64, outcome.written_bytes as f64);
-    let measured = Measured { recorder: outcome.recorder, effort };
+    let measured = PhaseResult { recorder: outcome.recorder, cpu_cost };
     keep(session, record, "capacity", counters, measured, asked)?;
     let Some(probed) = outcome.probed else {
         notice_failures(record, outcome.failed);
         return Err(BenchError::Interrupted);
     };
-    let looked = judge::Looked {
+    let looked = capacity_result::Sampled {
         block_bytes: u64::from(block_bytes),
         announced: size,
         written: outcome.written_bytes,
         failed: outcome.failed,
     };
-    judge::quick(record, &probed, &looked);
+    capacity_result::quick(record, &probed, &looked);
     Ok(())
 }
 
@@ -207,7 +207,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let from = options.from.0 / u64::from(CHUNK) * u64::from(CHUNK);
     let wrote = options.phase == VerifyPhase::Write;
     let data = data_of(session, from, size)?;
-    let need = if wrote { Need::AllOfPass } else { Need::Any(size) };
+    let need = if wrote { StampsNeeded::AllOfPass } else { StampsNeeded::Any(size) };
     resume_check::check(session, data, from, need)?;
     let start = if wrote { 0 } else { from };
     let written = wrote.then(|| [from..size, 0..push_bytes(session, size)]);
@@ -216,8 +216,8 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
         write_all(session, record, from, size, data)?;
         push_out(session, record, size, data)
             .inspect_err(|_| record.resume_at(resume_writing(session, size, size)))?;
-        session.open_device().sync()?;
-        session.open_device().evict()?;
+        session.device().sync()?;
+        session.device().evict()?;
     }
     let is_whole = start == 0 || was_intact_before(session, options.from.0);
     let (mut outcome, end) = read_back(session, record, start, size, data, is_whole)?;
@@ -228,7 +228,11 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     outcome.tally.add_intact(judged_from..start);
     // A run that goes on with a stopped one knows that everything was written.
     let wrote_all = wrote || session.earlier().is_some();
-    judge::full(record, &outcome, judge::Done { start: judged_from, size, wrote: wrote_all });
+    capacity_result::full(
+        record,
+        &outcome,
+        capacity_result::Done { start: judged_from, size, wrote: wrote_all },
+    );
     if wrote {
         record.metric("capacity.cache_bytes", vec![push_bytes(session, size) as f64]);
     }
@@ -265,9 +269,9 @@ fn write_all(
     data: Payload,
 ) -> Result<(), BenchError> {
     let places = pieces(from, size);
-    let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
-    let resume = |timed: &[Timed]| resume_writing(session, from + written_bytes(timed), size);
-    let so_far = |timed: &[Timed]| {
+    let manner = WriteSettings { data, chunk: u64::from(CHUNK), depth: DEPTH };
+    let resume = |timed: &[TimedRegion]| resume_writing(session, from + written_bytes(timed), size);
+    let so_far = |timed: &[TimedRegion]| {
         let mut record = TestRecord::new(TestKind::Verify);
         report_written(&mut record, timed, written_bytes(timed), None);
         record.resume_at(resume(timed));
@@ -312,19 +316,24 @@ fn push_out(
     data: Payload,
 ) -> Result<(), BenchError> {
     let places = pieces(0, push_bytes(session, size));
-    let manner = Manner { data, chunk: u64::from(CHUNK), depth: DEPTH };
+    let manner = WriteSettings { data, chunk: u64::from(CHUNK), depth: DEPTH };
     write(session, record, "write", places, manner)?.end
 }
 
 /// `from..to` in pieces; the last may be shorter.
-fn pieces(from: u64, to: u64) -> Vec<Place> {
+fn pieces(from: u64, to: u64) -> Vec<ScanRegion> {
     let starts = (from..to).step_by(PIECE as usize);
     starts.map(|at| stretch(at, PIECE.min(to - at))).collect()
 }
 
 /// `bytes`: of all requests completed, also in a piece that failed and has no time. The rate counts the flush
 /// behind the last byte, once that is over.
-fn report_written(record: &mut TestRecord, timed: &[Timed], bytes: u64, flush_s: Option<f64>) {
+fn report_written(
+    record: &mut TestRecord,
+    timed: &[TimedRegion],
+    bytes: u64,
+    flush_s: Option<f64>,
+) {
     let written_s = timed.iter().filter_map(|t| t.ns).sum::<u64>().max(1) as f64 / 1e9;
     let seconds = written_s + flush_s.unwrap_or(0.0);
     record.metric("write.mb_s", vec![written_bytes(timed) as f64 / seconds / 1e6]);
@@ -344,7 +353,7 @@ fn read_back(
 ) -> Result<(ReadBackOutcome, Result<(), BenchError>), BenchError> {
     session.emit(Event::PhaseStarted { label: "verify read".into(), round: 1, rounds: 1 });
     let control = Control::default();
-    let unit = session.open_device().align_bytes().max(512);
+    let unit = session.device().align_bytes().max(512);
     let span = start..size;
     let (chunk, depth, any_pass) = (CHUNK, DEPTH, false);
     let task = ReadBack { span, chunk, unit, depth, data, any_pass, control: &control };
@@ -360,12 +369,12 @@ fn read_back(
         });
     };
     let (worker, counters) =
-        session.watched_by(session.open_device(), spec, &control, task, checkpoint)?;
-    let WorkerOutcome { output: mut outcome, effort } = worker;
+        session.watched_by(session.device(), spec, &control, task, checkpoint)?;
+    let WorkerOutcome { output: mut outcome, cpu_cost } = worker;
     if let Some(source) = outcome.queue_error.take() {
         return Err(BenchError::of_queue(source));
     }
-    let measured = Measured { recorder: outcome.recorder.clone(), effort };
+    let measured = PhaseResult { recorder: outcome.recorder.clone(), cpu_cost };
     record.metric("read.mb_s", vec![measured.mb_s()]);
     let asked = ((outcome.reached - start) as f64, 0.0);
     let end = keep(session, record, "read", counters, measured, asked);
@@ -389,7 +398,7 @@ fn keep(
     record: &mut TestRecord,
     cell: &str,
     counters: PhaseCounters,
-    measured: Measured,
+    measured: PhaseResult,
     asked: (f64, f64),
 ) -> Result<(), BenchError> {
     let mut kept = counters.end(session, measured, cell, 1);

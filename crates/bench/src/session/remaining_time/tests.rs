@@ -7,9 +7,9 @@ use drivescope_model::options::TestKind;
 
 const NS: f64 = 1e9;
 
-fn running(passes: &[(u64, u64)], disk: Option<u64>, planned_s: f64) -> Transfer {
+fn running(passes: &[(u64, u64)], disk: Option<u64>, planned_s: f64) -> PlannedBytes {
     let passes = passes.iter().map(|&(from, to)| from..to).collect();
-    Transfer {
+    PlannedBytes {
         passes,
         disk,
         planned_s,
@@ -17,13 +17,13 @@ fn running(passes: &[(u64, u64)], disk: Option<u64>, planned_s: f64) -> Transfer
         before: 0,
         last: (0, 0.0),
         moved_ns: 0,
-        pace: None,
+        share_per_s: None,
     }
 }
 
 /// Steps of time and bytes, looked at one after the other: by how much what is said to be left, where `at` of the
 /// bytes are through, differs from what was, as a ratio.
-fn told(mut running: Transfer, steps: &[(f64, u64)], at: &[f64]) -> Vec<f64> {
+fn told(mut running: PlannedBytes, steps: &[(f64, u64)], at: &[f64]) -> Vec<f64> {
     let all_bytes: u64 = steps.iter().map(|step| step.1).sum();
     let all_s: f64 = steps.iter().map(|step| step.0).sum();
     let (mut seconds, mut bytes, mut ratios) = (0.0, 0, Vec::new());
@@ -118,8 +118,9 @@ fn shares_are_of_time() {
 #[test]
 fn where_nothing_moves_nobody_knows_what_is_left() {
     let mut running = running(&[(0, 1000)], None, 100.0);
-    let left =
-        |running: &mut Transfer, second: u64, bytes| running.look(second * 1_000_000_000, bytes).1;
+    let left = |running: &mut PlannedBytes, second: u64, bytes| {
+        running.look(second * 1_000_000_000, bytes).1
+    };
     assert!(left(&mut running, 99, 999).is_some());
     assert!(left(&mut running, 150, 999).is_some());
     assert_eq!(left(&mut running, 160, 999), None);

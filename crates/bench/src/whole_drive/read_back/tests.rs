@@ -11,7 +11,7 @@ struct Memory {
     bad: Vec<Range<u64>>,
     errno: i32,
     buffers: Vec<Vec<u8>>,
-    flying: Vec<Completion>,
+    flying: Vec<IoCompletion>,
     now_ns: u64,
     reads: usize,
     failed_reads: usize,
@@ -43,14 +43,14 @@ impl Memory {
     }
 }
 
-impl Queue for Memory {
+impl IoQueue for Memory {
     fn slots(&self) -> u16 {
         5
     }
     fn buffer(&mut self, slot: u16) -> &mut [u8] {
         &mut self.buffers[usize::from(slot)]
     }
-    fn submit(&mut self, Request { offset, len, slot, .. }: Request) {
+    fn submit(&mut self, IoRequest { offset, len, slot, .. }: IoRequest) {
         let (from, to) = (offset, offset + u64::from(len));
         let is_bad = self.bad.iter().any(|bad| bad.start < to && from < bad.end);
         self.reads += 1;
@@ -60,18 +60,18 @@ impl Queue for Memory {
             self.buffers[usize::from(slot)][..len as usize].copy_from_slice(bytes);
         }
         let result = if is_bad { -self.errno } else { len as i32 };
-        self.flying.push(Completion { slot, result });
+        self.flying.push(IoCompletion { slot, result });
     }
     fn kick(&mut self) -> io::Result<()> {
         Ok(())
     }
-    fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.now_ns += 1000;
         // The youngest first: nobody promises an order.
         done.extend(self.flying.pop());
         Ok(())
     }
-    fn wait_until(&mut self, _: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn wait_until(&mut self, _: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.wait(done)
     }
     fn now(&self) -> u64 {
@@ -154,7 +154,7 @@ fn a_later_read_begins_where_this_one_is_not_done() {
     let (data, span) = (Payload::new(1, 1), 0..1 << 20);
     let (chunk, unit, any_pass) = (4096, 512, false);
     let read = ReadBack { span, chunk, unit, depth: 2, data, any_pass, control: &control };
-    let sent = |slot, offset, len| (0, Request { op: Op::Read, offset, len, slot });
+    let sent = |slot, offset, len| (0, IoRequest { op: IoOp::Read, offset, len, slot });
     let sent = [sent(0, 8192, 4096), sent(1, 4096, 4096), sent(2, 0, 0)];
     let mut outcome = ReadBackOutcome::at(0);
     assert_eq!(read.unsettled(&sent, &[2], 12288, &outcome), 4096, "the earlier one is slow");

@@ -1,11 +1,11 @@
 //! phybs, as FreeBSD's tools/tools/phybs runs it (Dag-Erling Smørgrav, 2010): passes of strided accesses,
 //! not synced, with all arithmetic in 64 bits.
 
-use super::site::{Site, Way};
-use super::split::{Estimate, Split, split};
-use super::verdict::{Boundaries, Seen, compared, interpret};
+use super::offset_groups::{Estimate, OffsetGroups, split};
+use super::physical_sector::{BlockSizeResult, Boundaries, compared, interpret};
+use super::write_area::{AccessPattern, WriteArea};
 use crate::error::BenchError;
-use crate::queue::Op;
+use crate::queue::IoOp;
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::event::Event;
@@ -30,14 +30,14 @@ const BLOCK_MIN: u64 = 4096;
 
 /// One pass, in all its rounds.
 #[derive(Debug, Clone, PartialEq)]
-struct Pass {
+struct TimedPass {
     size: u64,
     offset: u64,
     /// Wall time of each round, ns.
     ns: Vec<f64>,
 }
 
-impl Pass {
+impl TimedPass {
     fn cell(&self) -> String {
         format!("pass{}_at_{}", Bytes(self.size).short(), self.offset)
     }
@@ -52,12 +52,14 @@ pub fn count(options: &AlignOptions, sector: u64) -> usize {
 pub fn run(
     session: &mut Session<'_>,
     record: &mut TestRecord,
-    site: &mut Site,
-) -> Result<Vec<Seen>, BenchError> {
+    site: &mut WriteArea,
+) -> Result<Vec<BlockSizeResult>, BenchError> {
     let options = session.plan.suite.align.clone();
     let sizes = passes(options.min.0.max(site.step), options.max.0, site.step);
-    let mut all: Vec<Pass> =
-        sizes.into_iter().map(|(size, offset)| Pass { size, offset, ns: Vec::new() }).collect();
+    let mut all: Vec<TimedPass> = sizes
+        .into_iter()
+        .map(|(size, offset)| TimedPass { size, offset, ns: Vec::new() })
+        .collect();
     let result = run_rounds(session, record, site, &options, &mut all);
     for pass in all.iter().filter(|pass| !pass.ns.is_empty()) {
         report(record, pass, options.total.0);
@@ -71,13 +73,13 @@ pub fn run(
 fn run_rounds(
     session: &mut Session<'_>,
     record: &mut TestRecord,
-    site: &mut Site,
+    site: &mut WriteArea,
     options: &AlignOptions,
-    all: &mut [Pass],
+    all: &mut [TimedPass],
 ) -> Result<(), BenchError> {
     let suite = &session.plan.suite;
     let (rounds, pause) = (suite.rounds, suite.pause);
-    let op = if options.mix.writes() { Op::Write } else { Op::Read };
+    let op = if options.mix.writes() { IoOp::Write } else { IoOp::Read };
     for round in 1..=rounds {
         for one in all.iter_mut() {
             session.pause(pause)?;
@@ -86,10 +88,10 @@ fn run_rounds(
             let places: Vec<u64> =
                 pass(site.span.start, one.size, one.offset, options.total.0).collect();
             let originals = match op {
-                Op::Write => site.originals(session, &places, one.size)?,
+                IoOp::Write => site.originals(session, &places, one.size)?,
                 _ => None,
             };
-            let way = Way { cell: &cell, round, block: one.size, op, synced: false };
+            let way = AccessPattern { cell: &cell, round, block: one.size, op, synced: false };
             let data = originals.as_deref();
             let (_, ns) = site.access(session, record, way, places.clone(), data)?;
             one.ns.push(ns as f64);
@@ -121,7 +123,7 @@ fn blind_to_sectors(options: &AlignOptions) -> Option<String> {
 }
 
 /// The times without what they seem to say of sectors.
-fn hide(mut seen: Vec<Seen>, why: &str) -> Vec<Seen> {
+fn hide(mut seen: Vec<BlockSizeResult>, why: &str) -> Vec<BlockSizeResult> {
     for seen in &mut seen {
         seen.boundaries = Boundaries::Hidden(why.to_string());
         seen.penalty = None;
@@ -130,7 +132,7 @@ fn hide(mut seen: Vec<Seen>, why: &str) -> Vec<Seen> {
 }
 
 /// phybs' three figures of a pass: wall time, requests per second, and what it calls kBps.
-fn report(record: &mut TestRecord, pass: &Pass, total: u64) {
+fn report(record: &mut TestRecord, pass: &TimedPass, total: u64) {
     let requests = (total / pass.size) as f64;
     let kib = requests * pass.size as f64 / 1024.0;
     let cell = pass.cell();
@@ -141,8 +143,8 @@ fn report(record: &mut TestRecord, pass: &Pass, total: u64) {
 }
 
 /// What the passes of each size show. Sizes that disagree show nothing.
-fn judge(all: &[Pass], sector: u64) -> Vec<Seen> {
-    let mut seen: Vec<Seen> = all
+fn judge(all: &[TimedPass], sector: u64) -> Vec<BlockSizeResult> {
+    let mut seen: Vec<BlockSizeResult> = all
         .chunk_by(|a, b| a.size == b.size)
         .filter(|group| group.len() > 1)
         .map(|group| judge_size(group, sector))
@@ -150,7 +152,7 @@ fn judge(all: &[Pass], sector: u64) -> Vec<Seen> {
     if let (true, Some(pass)) = (seen.is_empty(), all.first()) {
         seen.push(alone(pass));
     }
-    let found = |seen: &Seen| match seen.boundaries {
+    let found = |seen: &BlockSizeResult| match seen.boundaries {
         Boundaries::Found { sector, shift } => Some((sector, shift % sector)),
         _ => None,
     };
@@ -164,14 +166,21 @@ fn judge(all: &[Pass], sector: u64) -> Vec<Seen> {
 }
 
 /// What a pass without others of its size shows.
-fn alone(pass: &Pass) -> Seen {
+fn alone(pass: &TimedPass) -> BlockSizeResult {
     let why = "passes at one offset each have none to be compared with; use a larger align.max";
     let boundaries = Boundaries::Hidden(why.to_string());
-    let (times, split) = (Vec::new(), Split::default());
-    Seen { block: pass.size, times, split, boundaries, error_share: PASS_ERROR, penalty: None }
+    let (times, split) = (Vec::new(), OffsetGroups::default());
+    BlockSizeResult {
+        block: pass.size,
+        times,
+        split,
+        boundaries,
+        error_share: PASS_ERROR,
+        penalty: None,
+    }
 }
 
-fn judge_size(group: &[Pass], sector: u64) -> Seen {
+fn judge_size(group: &[TimedPass], sector: u64) -> BlockSizeResult {
     let points: Vec<(u64, TrimmedMean)> = group
         .iter()
         .filter_map(|pass| {
@@ -187,11 +196,18 @@ fn judge_size(group: &[Pass], sector: u64) -> Seen {
         interpret(&split, block, sector)
     };
     let penalty = penalty(group, &compared(&split));
-    Seen { block, times: Vec::new(), boundaries, error_share: PASS_ERROR, penalty, split }
+    BlockSizeResult {
+        block,
+        times: Vec::new(),
+        boundaries,
+        error_share: PASS_ERROR,
+        penalty,
+        split,
+    }
 }
 
 /// Mean time of slow passes by that of fast ones; with a single round without an interval.
-fn penalty(group: &[Pass], split: &Split) -> Option<Estimate> {
+fn penalty(group: &[TimedPass], split: &OffsetGroups) -> Option<Estimate> {
     let rounds = group.iter().map(|pass| pass.ns.len()).min()?;
     let mean = |offsets: &[u64], round: usize| {
         let of = group.iter().filter(|pass| offsets.contains(&pass.offset));
@@ -208,7 +224,7 @@ fn penalty(group: &[Pass], split: &Split) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workloads::align::verdict::{Sector, conclude};
+    use crate::workloads::align::physical_sector::{Sector, conclude};
 
     /// The published times of 32,768 writes of 4 KiB at 0, 512, 1024 and 2048, ms (seed 004), and the
     /// sector of the drive.
@@ -219,8 +235,8 @@ mod tests {
         ("WD4000AAKS", [21_348.0, 21_674.0, 20_799.0, 21_031.0], 512),
     ];
 
-    fn group(size: u64, offsets: &[u64], ms: &[f64]) -> Vec<Pass> {
-        let pass = |(&offset, &ms): (&u64, &f64)| Pass { size, offset, ns: vec![ms * 1e6] };
+    fn group(size: u64, offsets: &[u64], ms: &[f64]) -> Vec<TimedPass> {
+        let pass = |(&offset, &ms): (&u64, &f64)| TimedPass { size, offset, ns: vec![ms * 1e6] };
         offsets.iter().zip(ms).map(pass).collect()
     }
 
@@ -252,7 +268,7 @@ mod tests {
     fn passes_at_one_offset_were_measured_and_tell_nothing() {
         let options = AlignOptions { max: Bytes(512), ..AlignOptions::default() };
         let only = group(512, &[0], &[9.0]);
-        let why = |seen: &[Seen]| match conclude(seen).sector {
+        let why = |seen: &[BlockSizeResult]| match conclude(seen).sector {
             Sector::Unknown(why) => why,
             sector => panic!("{sector:?}"),
         };
@@ -269,7 +285,7 @@ mod tests {
         let four = group(4096, &[0, 512, 1024, 2048], &[1.0, 9.0, 9.0, 9.0]);
         let eight = group(8192, &[0, 512, 1024, 2048, 4096], &[1.0, 9.0, 9.0, 9.0, 1.0]);
         let other = group(8192, &[0, 512, 1024, 2048, 4096], &[1.0, 9.0, 1.0, 1.0, 1.0]);
-        let sector = |passes: &[Vec<Pass>]| conclude(&judge(&passes.concat(), 512)).sector;
+        let sector = |passes: &[Vec<TimedPass>]| conclude(&judge(&passes.concat(), 512)).sector;
         assert_eq!(sector(&[four.clone(), eight]), Sector::Found { bytes: 4096, shift: 0 });
         let Sector::Unknown(why) = sector(&[four, other]) else { panic!() };
         assert!(why.contains("different sectors"), "{why}");

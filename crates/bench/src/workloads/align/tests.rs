@@ -1,7 +1,7 @@
 //! The whole test on simulated drives whose sectors are known.
 
-use super::site::Site;
-use super::verdict::{Conclusion, Sector, conclude};
+use super::physical_sector::{Conclusion, Sector, conclude};
+use super::write_area::WriteArea;
 use super::*;
 use crate::open_target;
 use crate::overrides::Overrides;
@@ -74,8 +74,8 @@ fn on_site(target: &str, seed: u64, span: Range<u64>, kept: bool) -> (Conclusion
         let session = &mut session;
         open_target::open(session).unwrap();
         let mut record = TestRecord::new(TestKind::Align);
-        let mut site = Site::new(span, 512, kept);
-        let seen = fast::run(session, &mut record, &mut site).unwrap();
+        let mut site = WriteArea::new(span, 512, kept);
+        let seen = synced_writes::run(session, &mut record, &mut site).unwrap();
         (conclude(&seen), session.elapsed_s())
     })
 }
@@ -351,14 +351,14 @@ fn what_must_be_kept_is_the_same_afterwards() {
         let before = contents();
         assert_eq!(before.len(), 16 << 20);
         let mut record = TestRecord::new(TestKind::Align);
-        let step = u64::from(session.open_device().align_bytes());
-        let mut site = Site::new(session.span(session.open_device()), step, true);
-        fast::run(session, &mut record, &mut site).unwrap();
+        let step = u64::from(session.device().align_bytes());
+        let mut site = WriteArea::new(session.span(session.device()), step, true);
+        synced_writes::run(session, &mut record, &mut site).unwrap();
         assert!(record.rounds().iter().any(|round| round.measured.recorder.ops > 0));
         assert!(contents() == before, "the contents changed");
         // Fresh data are something else, so that the comparison above can fail.
-        let mut site = Site::new(session.span(session.open_device()), step, false);
-        fast::run(session, &mut record, &mut site).unwrap();
+        let mut site = WriteArea::new(session.span(session.device()), step, false);
+        synced_writes::run(session, &mut record, &mut site).unwrap();
         assert!(contents() != before);
     });
 }

@@ -1,6 +1,6 @@
 //! What a fill makes of the times of its stretches: the curve, the time of a whole fill, zones, the knee.
 
-use crate::scan::Timed;
+use crate::scan::TimedRegion;
 use crate::test_record::TestRecord;
 use drivescope_model::document::TestResult;
 use drivescope_stats::changepoint::Plateau;
@@ -19,7 +19,7 @@ const EDGE_SHARE: f64 = 0.05;
 
 /// A stretch of the target at one rate. The steps of a curve follow each other without gaps.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Step {
+pub(super) struct CurveStep {
     /// First byte.
     pub from: u64,
     /// Behind the last byte.
@@ -28,7 +28,7 @@ pub(super) struct Step {
     pub mb_s: f64,
 }
 
-impl Step {
+impl CurveStep {
     fn len(self) -> f64 {
         (self.to - self.from) as f64
     }
@@ -40,29 +40,30 @@ impl Step {
 }
 
 /// Rate of a stretch, MB/s; `None` if a request of it failed.
-fn rate(timed: &Timed) -> Option<f64> {
+fn rate(timed: &TimedRegion) -> Option<f64> {
     Some(timed.len as f64 * 1e3 / timed.ns?.max(1) as f64)
 }
 
 /// The curve of stretches that follow each other, as far as they do.
-pub(super) fn continuous(timed: &[Timed]) -> Vec<Step> {
-    let step = |t: &Timed| Some(Step { from: t.offset, to: t.offset + t.len, mb_s: rate(t)? });
+pub(super) fn continuous(timed: &[TimedRegion]) -> Vec<CurveStep> {
+    let step =
+        |t: &TimedRegion| Some(CurveStep { from: t.offset, to: t.offset + t.len, mb_s: rate(t)? });
     timed.iter().filter_map(step).collect()
 }
 
 /// Time of a sample, ns: at its steady pace where it has one.
-pub(super) fn steady_ns(timed: &Timed) -> Option<u64> {
+pub(super) fn steady_ns(timed: &TimedRegion) -> Option<u64> {
     timed.ns.and(timed.steady_ns.or(timed.ns))
 }
 
 /// Its rate, MB/s.
-pub(super) fn steady_rate(timed: &Timed) -> Option<f64> {
+pub(super) fn steady_rate(timed: &TimedRegion) -> Option<f64> {
     Some(timed.len as f64 * 1e3 / steady_ns(timed)?.max(1) as f64)
 }
 
 /// The curve over `from..to` that samples stand for: each for the part nearer to it than to any other.
 /// Its rate is the median of itself and `reach` neighbours to each side.
-pub(super) fn sampled(timed: &[Timed], from: u64, to: u64, reach: usize) -> Vec<Step> {
+pub(super) fn sampled(timed: &[TimedRegion], from: u64, to: u64, reach: usize) -> Vec<CurveStep> {
     let mut samples: Vec<(u64, f64)> = timed
         .iter()
         .filter_map(|t| Some((t.offset + t.len / 2, steady_rate(t)?)))
@@ -78,7 +79,7 @@ pub(super) fn sampled(timed: &[Timed], from: u64, to: u64, reach: usize) -> Vec<
     (0..samples.len())
         .map(|i| {
             let end = samples.get(i + 1).map_or(to, |next| samples[i].0.midpoint(next.0));
-            let step = Step { from: begin, to: end, mb_s: around(i) };
+            let step = CurveStep { from: begin, to: end, mb_s: around(i) };
             begin = end;
             step
         })
@@ -86,17 +87,17 @@ pub(super) fn sampled(timed: &[Timed], from: u64, to: u64, reach: usize) -> Vec<
 }
 
 /// The curve that an earlier result has, from its first step to its last.
-pub(super) fn of_result(result: &TestResult) -> Vec<Step> {
+pub(super) fn of_result(result: &TestResult) -> Vec<CurveStep> {
     let key = format!("{}.{WRITTEN}", result.test);
     let Some(series) = result.series.iter().find(|series| series.key == key) else {
         return Vec::new();
     };
     let ends = series.x.windows(2).map(|pair| (pair[0] as u64, pair[1] as u64));
-    ends.zip(&series.y).map(|((from, to), &mb_s)| Step { from, to, mb_s }).collect()
+    ends.zip(&series.y).map(|((from, to), &mb_s)| CurveStep { from, to, mb_s }).collect()
 }
 
 /// A curve up to a byte within it or right behind it; nothing of one that ends before.
-pub(super) fn up_to(mut curve: Vec<Step>, end: u64) -> Vec<Step> {
+pub(super) fn up_to(mut curve: Vec<CurveStep>, end: u64) -> Vec<CurveStep> {
     if curve.last().is_none_or(|last| last.to < end) {
         return Vec::new();
     }
@@ -119,12 +120,12 @@ pub(super) fn knee_of_result(result: &TestResult) -> Option<KneeOfBytes> {
 
 /// Adds the curve and the rates of the cell `write`; the mean is that of all the time, `flush_s` behind the last
 /// byte included.
-pub(super) fn report(record: &mut TestRecord, curve: &[Step], flush_s: f64) {
+pub(super) fn report(record: &mut TestRecord, curve: &[CurveStep], flush_s: f64) {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return };
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
     let bytes = (last.to - first.from) as f64;
     let edge = (bytes * EDGE_SHARE) as u64;
-    let median_of = |inside: &dyn Fn(&Step) -> bool, outermost: &Step| {
+    let median_of = |inside: &dyn Fn(&CurveStep) -> bool, outermost: &CurveStep| {
         let rates: Vec<f64> = curve.iter().filter(|s| inside(s)).map(|s| s.mb_s).collect();
         summary::median(&rates).unwrap_or(outermost.mb_s)
     };
@@ -144,7 +145,7 @@ pub(super) fn report(record: &mut TestRecord, curve: &[Step], flush_s: f64) {
 }
 
 /// Adds the time of a whole fill, of a curve over the whole target and the flush behind it, if one was written.
-pub(super) fn report_whole(record: &mut TestRecord, curve: &[Step], flush_s: Option<f64>) {
+pub(super) fn report_whole(record: &mut TestRecord, curve: &[CurveStep], flush_s: Option<f64>) {
     record.metric("whole.time_s", vec![seconds(curve) + flush_s.unwrap_or(0.0)]);
     if let Some(flush_s) = flush_s {
         record.metric("whole.flush_s", vec![flush_s]);
@@ -152,26 +153,26 @@ pub(super) fn report_whole(record: &mut TestRecord, curve: &[Step], flush_s: Opt
 }
 
 /// Time to write all steps, s.
-fn seconds(curve: &[Step]) -> f64 {
+fn seconds(curve: &[CurveStep]) -> f64 {
     curve.iter().map(|step| step.seconds()).sum()
 }
 
 /// Adds the zones of a hard disk, written in whole: stretches of constant rate, from the outside in.
-pub(super) fn report_zones(record: &mut TestRecord, curve: &[Step]) {
+pub(super) fn report_zones(record: &mut TestRecord, curve: &[CurveStep]) {
     let zones = without_straddlers(zones_of(&merged(curve)));
     staircase(record, "write.zone_mb_s", &zones);
 }
 
 /// The same of samples: each is so short that it does not lie across an edge, so one of them can be a zone.
-pub(super) fn report_sampled_zones(record: &mut TestRecord, curve: &[Step]) {
-    let zones: Vec<Step> = zones_of(curve).iter().map(|zone| zone.step).collect();
+pub(super) fn report_sampled_zones(record: &mut TestRecord, curve: &[CurveStep]) {
+    let zones: Vec<CurveStep> = zones_of(curve).iter().map(|zone| zone.step).collect();
     staircase(record, "write.zone_mb_s", &zones);
 }
 
-fn zones_of(curve: &[Step]) -> Vec<Zone> {
+fn zones_of(curve: &[CurveStep]) -> Vec<CurveZone> {
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
-    let zone = |z: &Plateau| Zone {
-        step: Step { from: curve[z.start].from, to: curve[z.end - 1].to, mb_s: z.mean },
+    let zone = |z: &Plateau| CurveZone {
+        step: CurveStep { from: curve[z.start].from, to: curve[z.end - 1].to, mb_s: z.mean },
         pieces: z.end - z.start,
     };
     zones(&rates, ZONE_DROP_MIN).iter().flatten().map(zone).collect()
@@ -179,19 +180,19 @@ fn zones_of(curve: &[Step]) -> Vec<Zone> {
 
 /// A zone, and of how many pieces of the curve it is made.
 #[derive(Debug, Clone, Copy)]
-struct Zone {
-    step: Step,
+struct CurveZone {
+    step: CurveStep,
     pieces: usize,
 }
 
 /// Zones without those of a piece or two: they lie across the edge of two zones, and their rate says
 /// where; the first piece is faster than its zone by what the write cache took in, so it belongs to the second.
 /// At the end they belong to the zone before.
-fn without_straddlers(zones: Vec<Zone>) -> Vec<Step> {
-    let mut kept: Vec<Step> = Vec::new();
+fn without_straddlers(zones: Vec<CurveZone>) -> Vec<CurveStep> {
+    let mut kept: Vec<CurveStep> = Vec::new();
     let mut begin = zones.first().map_or(0, |zone| zone.step.from);
     for (i, zone) in zones.iter().enumerate() {
-        let Step { from, to, mb_s } = zone.step;
+        let CurveStep { from, to, mb_s } = zone.step;
         let next = zones.get(i + 1).filter(|next| next.pieces > STRADDLING_MAX);
         match (kept.last_mut(), next) {
             // x of the stretch at the rate before and the rest at the next: 1/r = x/a + (1 - x)/b.
@@ -206,7 +207,7 @@ fn without_straddlers(zones: Vec<Zone>) -> Vec<Step> {
                 before.to = to;
             }
             _ => {
-                kept.push(Step { from: begin, to, mb_s });
+                kept.push(CurveStep { from: begin, to, mb_s });
                 begin = to;
             }
         }
@@ -233,7 +234,7 @@ pub(super) fn report_knee(record: &mut TestRecord, knee: KneeOfBytes) {
 }
 
 /// The knee of a stream that began with the first step.
-pub(super) fn knee_of(curve: &[Step], fall_min: f64) -> Option<KneeOfBytes> {
+pub(super) fn knee_of(curve: &[CurveStep], fall_min: f64) -> Option<KneeOfBytes> {
     let rates: Vec<f64> = curve.iter().map(|step| step.mb_s).collect();
     let seconds: Vec<f64> = curve.iter().map(|step| step.seconds()).collect();
     let found = knee(&rates, &seconds, fall_min)?;
@@ -242,18 +243,18 @@ pub(super) fn knee_of(curve: &[Step], fall_min: f64) -> Option<KneeOfBytes> {
 }
 
 /// Neighbours put together until the curve is short enough; times stay exact.
-pub(super) fn merged(curve: &[Step]) -> Vec<Step> {
+pub(super) fn merged(curve: &[CurveStep]) -> Vec<CurveStep> {
     let group = curve.len().div_ceil(POINTS_MAX).max(1);
-    let merge = |steps: &[Step]| {
+    let merge = |steps: &[CurveStep]| {
         let (from, to) = (steps[0].from, steps[steps.len() - 1].to);
         let seconds: f64 = steps.iter().map(|step| step.seconds()).sum();
-        Step { from, to, mb_s: (to - from) as f64 / seconds / 1e6 }
+        CurveStep { from, to, mb_s: (to - from) as f64 / seconds / 1e6 }
     };
     curve.chunks(group).map(merge).collect()
 }
 
 /// A curve as a series: the first byte and the rate of each step, and the end once more.
-pub(super) fn staircase(record: &mut TestRecord, key: &str, curve: &[Step]) {
+pub(super) fn staircase(record: &mut TestRecord, key: &str, curve: &[CurveStep]) {
     let Some(last) = curve.last() else { return };
     let x = curve.iter().map(|step| step.from).chain([last.to]).map(|at| at as f64).collect();
     let y = curve.iter().map(|step| step.mb_s).chain([last.mb_s]).collect();
@@ -267,8 +268,8 @@ mod tests {
 
     const MB: u64 = 1_000_000;
 
-    fn timed(offset: u64, len: u64, ms: u64) -> Timed {
-        Timed {
+    fn timed(offset: u64, len: u64, ms: u64) -> TimedRegion {
+        TimedRegion {
             offset: offset * MB,
             len: len * MB,
             ns: Some(ms * 1_000_000),
@@ -279,13 +280,14 @@ mod tests {
 
     #[test]
     fn samples_stand_for_what_is_nearest_and_failed_ones_for_nothing() {
-        let failed = Timed { ns: None, ..timed(50, 2, 1) };
+        let failed = TimedRegion { ns: None, ..timed(50, 2, 1) };
         let curve = sampled(&[timed(79, 2, 20), timed(19, 2, 10), failed], 0, 100 * MB, 0);
-        let step = |from: u64, to: u64, mb_s| Step { from: from * MB, to: to * MB, mb_s };
+        let step = |from: u64, to: u64, mb_s| CurveStep { from: from * MB, to: to * MB, mb_s };
         assert_eq!(curve, [step(0, 50, 200.0), step(50, 100, 100.0)]);
         let behind = sampled(&[timed(79, 2, 20), timed(19, 2, 10)], 40 * MB, 100 * MB, 0);
         assert_eq!(behind, [step(40, 100, 100.0)]);
-        let odd: Vec<Timed> = (0..9).map(|i| timed(i, 1, if i == 4 { 9 } else { 5 })).collect();
+        let odd: Vec<TimedRegion> =
+            (0..9).map(|i| timed(i, 1, if i == 4 { 9 } else { 5 })).collect();
         assert!(sampled(&odd, 0, 9 * MB, 1).iter().all(|step| step.mb_s == 200.0));
     }
 
@@ -310,8 +312,8 @@ mod tests {
     #[test]
     fn a_piece_across_an_edge_says_where_the_edge_is() {
         // Edge at 130 MB: 30 MB at 100 MB/s and 70 MB at 50 MB/s take 1.7 s.
-        let zone = |from: u64, to: u64, mb_s, pieces| Zone {
-            step: Step { from: from * MB, to: to * MB, mb_s },
+        let zone = |from: u64, to: u64, mb_s, pieces| CurveZone {
+            step: CurveStep { from: from * MB, to: to * MB, mb_s },
             pieces,
         };
         let zones = without_straddlers(vec![
@@ -332,7 +334,7 @@ mod tests {
     /// Where a stop was no multiple of a page, the next run begins at the page before.
     #[test]
     fn a_curve_ends_where_the_next_run_begins() {
-        let step = |from, to| Step { from, to, mb_s: 100.0 };
+        let step = |from, to| CurveStep { from, to, mb_s: 100.0 };
         let curve = || vec![step(0, 5000), step(5000, 10_000)];
         assert_eq!(up_to(curve(), 10_000), curve());
         assert_eq!(up_to(curve(), 8192), [step(0, 5000), step(5000, 8192)]);
@@ -343,11 +345,11 @@ mod tests {
 
     #[test]
     fn long_curves_are_shortened_without_losing_time() {
-        let pieces: Vec<Timed> = (0..5000).map(|i| timed(i, 1, 1 + i % 7)).collect();
+        let pieces: Vec<TimedRegion> = (0..5000).map(|i| timed(i, 1, 1 + i % 7)).collect();
         let curve = continuous(&pieces);
         let short = merged(&curve);
         assert!(short.len() <= POINTS_MAX && short.len() > POINTS_MAX / 2);
-        let time = |curve: &[Step]| curve.iter().map(|s| s.seconds()).sum::<f64>();
+        let time = |curve: &[CurveStep]| curve.iter().map(|s| s.seconds()).sum::<f64>();
         assert!((time(&curve) - time(&short)).abs() < 1e-9);
     }
 }

@@ -1,15 +1,15 @@
 //! A fill in progress: every byte in order, or samples behind a burst.
 
 use super::sampling::{self, PLACES_MIN, Sampling};
-use super::{PAGE, burst_bytes, curve, doubt, heat};
+use super::{PAGE, burst_bytes, curve, sample_check, thermal};
 use crate::error::BenchError;
 use crate::offsets::{derive_seed, shuffle};
-use crate::scan::{Place, Timed};
+use crate::scan::{ScanRegion, TimedRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use crate::whole_drive::resume_check::{self, Need};
+use crate::whole_drive::resume_check::{self, StampsNeeded};
 use crate::whole_drive::timed_writes::{
-    Manner, WrittenSum, flush, stretch, write, write_kept, written_bytes,
+    WriteSettings, WrittenSum, flush, stretch, write, write_kept, written_bytes,
 };
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{FillOptions, TestKind};
@@ -42,13 +42,13 @@ pub(super) struct FillRun<'s> {
     pub(super) disk: Option<u64>,
     /// As of [`super::has_zones`].
     pub(super) has_zones: bool,
-    pub(super) manner: Manner,
+    pub(super) manner: WriteSettings,
 }
 
 /// What a full fill wrote by now.
 struct Wrote<'t> {
     /// Its pieces, in order.
-    timed: &'t [Timed],
+    timed: &'t [TimedRegion],
     /// Of all requests completed.
     bytes: u64,
     /// The flush behind the last byte, once that is over.
@@ -66,7 +66,7 @@ impl FillRun<'_> {
         let from = self.options().from.0 / PAGE * PAGE;
         // A simulated drive computes the times of a fill and keeps nothing of it.
         if self.session.target.simulated().is_none() {
-            resume_check::check(self.session, self.manner.data, from, Need::All)?;
+            resume_check::check(self.session, self.manner.data, from, StampsNeeded::All)?;
         }
         self.session.works_on(Some(from..self.size));
         let before = self.before(from);
@@ -75,7 +75,8 @@ impl FillRun<'_> {
         let mut end = Ok(());
         while end.is_ok() && from + written_bytes(&sum.timed) < self.size {
             let pieces = pieces(from + written_bytes(&sum.timed), self.size, piece);
-            let so_far = |new: &[Timed]| self.so_far(from, &before, &[&sum.timed, new].concat());
+            let so_far =
+                |new: &[TimedRegion]| self.so_far(from, &before, &[&sum.timed, new].concat());
             let written =
                 write_kept(self.session, record, "write", pieces, self.manner, Some(&so_far));
             end = written.and_then(|written| written.add_to(&mut sum));
@@ -101,7 +102,7 @@ impl FillRun<'_> {
     }
 
     /// The curve up to `from` of the run that this one goes on with; empty where it is not known.
-    fn before(&self, from: u64) -> Vec<curve::Step> {
+    fn before(&self, from: u64) -> Vec<curve::CurveStep> {
         let curve = self.session.earlier().map(curve::of_result).unwrap_or_default();
         curve::up_to(curve, from)
     }
@@ -111,9 +112,9 @@ impl FillRun<'_> {
     fn report(
         &self,
         record: &mut TestRecord,
-        before: &[curve::Step],
+        before: &[curve::CurveStep],
         Wrote { timed, bytes, flush_s }: Wrote<'_>,
-    ) -> Vec<curve::Step> {
+    ) -> Vec<curve::CurveStep> {
         let curve = [before, &curve::continuous(timed)].concat();
         // What was noticed of a part of the curve holds for the whole.
         let earlier = self.session.earlier().filter(|_| !before.is_empty());
@@ -139,7 +140,7 @@ impl FillRun<'_> {
 
     /// The record of a full fill as it would be if the program ended now. After its last piece, without that: a
     /// killed run that had only its end before it must leave something to go on with.
-    fn so_far(&self, from: u64, before: &[curve::Step], timed: &[Timed]) -> TestRecord {
+    fn so_far(&self, from: u64, before: &[curve::CurveStep], timed: &[TimedRegion]) -> TestRecord {
         let mut record = TestRecord::new(TestKind::Fill);
         let is_all = from + written_bytes(timed) >= self.size;
         let timed = &timed[..timed.len() - usize::from(is_all && !timed.is_empty())];
@@ -170,7 +171,8 @@ impl FillRun<'_> {
             None => Ok(sampling.chunk),
         };
         shuffle(&mut places, derive_seed(self.session.plan.seed, "fill", 1, 0));
-        let manner = Manner { chunk: *size.as_ref().unwrap_or(&sampling.chunk), ..self.manner };
+        let manner =
+            WriteSettings { chunk: *size.as_ref().unwrap_or(&sampling.chunk), ..self.manner };
         let mut sum = WrittenSum::default();
         let mut end = size.map(drop);
         while end.is_ok() && sum.timed.len() < places.len() {
@@ -217,7 +219,7 @@ impl FillRun<'_> {
 
     /// What of the curve a burst has. Of a disk in which it met no cache nothing: its pieces are timed from end to
     /// end, and samples of the same places show the medium better.
-    fn begun(&self, burst: &[Timed]) -> Vec<curve::Step> {
+    fn begun(&self, burst: &[TimedRegion]) -> Vec<curve::CurveStep> {
         match self.disk {
             Some(_) if !self.has_knee(burst) => Vec::new(),
             _ => curve::continuous(burst),
@@ -230,13 +232,13 @@ impl FillRun<'_> {
         &self,
         record: &mut TestRecord,
         sampling: Sampling,
-        place: Place,
+        place: ScanRegion,
         tried: &mut WrittenSum,
     ) -> Result<u64, BenchError> {
         let trials = sampling.trials();
         // The write cache is empty before the first visit, and never again.
         for &chunk in [sampling.chunk].iter().chain(&trials) {
-            let manner = Manner { chunk, ..self.manner };
+            let manner = WriteSettings { chunk, ..self.manner };
             write(self.session, record, "write", vec![place], manner)?.add_to(tried)?;
         }
         let times = tried.timed[1..].iter().filter_map(curve::steady_ns);
@@ -246,19 +248,24 @@ impl FillRun<'_> {
 
     /// Why the samples do not show the medium, if so. `samples`: their curve, which begins behind the bytes of a
     /// burst.
-    fn doubt(&self, samples: &[curve::Step], timed: &[Timed], behind: u64) -> Option<String> {
+    fn doubt(
+        &self,
+        samples: &[curve::CurveStep],
+        timed: &[TimedRegion],
+        behind: u64,
+    ) -> Option<String> {
         let rates: Vec<f64> = samples.iter().map(|step| step.mb_s).collect();
-        let visit = |t: &Timed| Some((t.offset, curve::steady_rate(t)?));
+        let visit = |t: &TimedRegion| Some((t.offset, curve::steady_rate(t)?));
         let visits: Vec<(u64, f64)> = timed.iter().filter_map(visit).collect();
         let drifts: Vec<Option<f64>> =
             timed.iter().filter(|t| t.ns.is_some()).map(|t| t.drift).collect();
         match self.disk {
             Some(capacity) if capacity > 0 => {
-                doubt::of_disk(&rates, (self.size - behind) as f64 / capacity as f64)
-                    .or_else(|| doubt::of_visits(&visits))
-                    .or_else(|| doubt::of_halves(&drifts))
+                sample_check::of_disk(&rates, (self.size - behind) as f64 / capacity as f64)
+                    .or_else(|| sample_check::of_visits(&visits))
+                    .or_else(|| sample_check::of_halves(&drifts))
             }
-            None if behind == 0 => Some(doubt::NO_BURST.to_string()),
+            None if behind == 0 => Some(sample_check::NO_BURST.to_string()),
             _ => None,
         }
     }
@@ -291,11 +298,11 @@ impl FillRun<'_> {
     }
 
     /// Adds the knee of a continuous stream that began with the first step, if there is one.
-    fn report_knee(&self, record: &mut TestRecord, stream: &[curve::Step]) {
+    fn report_knee(&self, record: &mut TestRecord, stream: &[curve::CurveStep]) {
         if let Some(knee) = curve::knee_of(stream, self.fall_min()) {
             curve::report_knee(record, knee);
             if self.disk.is_none() {
-                heat::notice(self.session, record);
+                thermal::notice(self.session, record);
             }
         }
     }
@@ -305,7 +312,7 @@ impl FillRun<'_> {
         if self.disk.is_some() { DISK_FALL_MIN } else { FLASH_FALL_MIN }
     }
 
-    fn has_knee(&self, timed: &[Timed]) -> bool {
+    fn has_knee(&self, timed: &[TimedRegion]) -> bool {
         curve::knee_of(&curve::continuous(timed), self.fall_min()).is_some()
     }
 
@@ -323,7 +330,7 @@ fn piece_bytes(size: u64, simulated: bool, chunk: u64) -> u64 {
 }
 
 /// `from..to` in pieces; the last may be shorter.
-fn pieces(from: u64, to: u64, piece: u64) -> Vec<Place> {
+fn pieces(from: u64, to: u64, piece: u64) -> Vec<ScanRegion> {
     let starts = (from..to).step_by(piece as usize);
     starts.map(|offset| stretch(offset, piece.min(to - offset))).collect()
 }

@@ -1,7 +1,7 @@
 //! Where a sampled fill writes, and where it cannot say anything.
 
 use super::PAGE;
-use crate::scan::Place;
+use crate::scan::ScanRegion;
 use drivescope_model::options::FillOptions;
 use drivescope_model::units::Bytes;
 use std::iter;
@@ -138,12 +138,12 @@ impl Sampling {
     }
 
     /// Places from the first byte to the last, in order.
-    pub fn places(self, size: u64) -> Vec<Place> {
+    pub fn places(self, size: u64) -> Vec<ScanRegion> {
         let last = (size - self.lead_in - self.sample) / PAGE;
         let place = |i: u64| {
             let at = u128::from(last) * u128::from(i) / u128::from(self.count - 1);
             let lead_in_from = at as u64 * PAGE;
-            Place {
+            ScanRegion {
                 offset: lead_in_from + self.lead_in,
                 len: self.sample,
                 lead_in_from,

@@ -394,7 +394,7 @@ fn requests_that_direct_io_does_not_move_are_refused_with_some_that_it_does() {
         drive: target.drive(),
         zoned: None,
     };
-    let reason = Fill.plan(&context).skip.unwrap();
+    let reason = FillWorkload.plan(&context).skip.unwrap();
     assert!(reason.contains("multiples of 4096") && reason.contains("fill.chunk=8k"), "{reason}");
 }
 

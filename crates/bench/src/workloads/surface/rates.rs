@@ -1,6 +1,6 @@
 //! Rates by position, and what is said of them.
 
-use crate::scan::Timed;
+use crate::scan::TimedRegion;
 use crate::test_record::TestRecord;
 use drivescope_stats::summary;
 
@@ -25,15 +25,15 @@ fn edge(profile: &[(u64, f64)], size: u64, start: bool) -> f64 {
     summary::median(&values(&inside)).or(outermost.map(|&(_, rate)| rate)).unwrap_or(0.0)
 }
 
-fn profile_of(timed: &[Timed]) -> Profile {
-    let rate = |t: &Timed| Some((t.offset, t.len as f64 * 1e3 / t.ns?.max(1) as f64));
+fn profile_of(timed: &[TimedRegion]) -> Profile {
+    let rate = |t: &TimedRegion| Some((t.offset, t.len as f64 * 1e3 / t.ns?.max(1) as f64));
     let mut rates: Profile = timed.iter().filter_map(rate).collect();
     rates.sort_by_key(|&(offset, _)| offset);
     rates
 }
 
 /// The median over rounds per place.
-pub(super) fn medians(rounds: &[Vec<Timed>]) -> Profile {
+pub(super) fn medians(rounds: &[Vec<TimedRegion>]) -> Profile {
     let all = profile_of(&rounds.concat());
     let median =
         |place: &[(u64, f64)]| (place[0].0, summary::median(&values(place)).unwrap_or(0.0));
@@ -41,7 +41,12 @@ pub(super) fn medians(rounds: &[Vec<Timed>]) -> Profile {
 }
 
 /// Rates of a direction by position: the median over rounds per place, and the usual summaries per round.
-pub(super) fn report(record: &mut TestRecord, direction: &str, rounds: &[Vec<Timed>], size: u64) {
+pub(super) fn report(
+    record: &mut TestRecord,
+    direction: &str,
+    rounds: &[Vec<TimedRegion>],
+    size: u64,
+) {
     let per_round = rounds.iter().map(|timed| profile_of(timed));
     let per_round: Vec<Profile> = per_round.filter(|rates| !rates.is_empty()).collect();
     if per_round.is_empty() {

@@ -63,8 +63,13 @@ fn gnome_reads_a_page_and_goes_back() {
 
 #[test]
 fn the_mean_rate_is_bytes_over_time_and_the_curve_is_the_median_of_rounds() {
-    let timed =
-        |offset, ns| Timed { offset, ns: Some(ns), steady_ns: None, drift: None, len: 1_000_000 };
+    let timed = |offset, ns| TimedRegion {
+        offset,
+        ns: Some(ns),
+        steady_ns: None,
+        drift: None,
+        len: 1_000_000,
+    };
     let round = |ns: u64| vec![timed(0, 5_000_000), timed(50_000_000, ns)];
     let mut record = TestRecord::new(TestKind::Surface);
     rates::report(
@@ -85,8 +90,8 @@ fn the_mean_rate_is_bytes_over_time_and_the_curve_is_the_median_of_rounds() {
 
 #[test]
 fn distances_are_from_the_access_before() {
-    let timed = |offset, ns| Timed { offset, ns, steady_ns: None, drift: None, len: 4096 };
-    let mut accesses = Accesses::default();
+    let timed = |offset, ns| TimedRegion { offset, ns, steady_ns: None, drift: None, len: 4096 };
+    let mut accesses = AccessScatter::default();
     accesses.add(&[timed(0, Some(1)), timed(50, Some(2_000_000)), timed(25, None)], 100);
     assert_eq!((accesses.distance, accesses.ms), (vec![0.5], vec![2.0]));
 }

@@ -8,11 +8,11 @@ use super::{PAGE, SAMPLE_DEPTH, places};
 use crate::control::Control;
 use crate::error::{BenchError, describe};
 use crate::payload::Payload;
-use crate::phase::Measured;
+use crate::phase::PhaseResult;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
 use crate::rewrite::{Rewrite, Rewritten};
-use crate::scan::{Place, Timed};
+use crate::scan::{ScanRegion, TimedRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::event::Event;
@@ -74,7 +74,7 @@ pub(super) fn placed(options: &SurfaceOptions, size: u64) -> SurfaceOptions {
 }
 
 /// Where a round writes, in our own method too after a page that is read there to bring the head to it.
-fn targets(session: &Session<'_>, size: u64, round: u32) -> Vec<Place> {
+fn targets(session: &Session<'_>, size: u64, round: u32) -> Vec<ScanRegion> {
     let options = placed(&session.plan.suite.surface, size);
     let mut places = places(&options, size, session.plan.seed, round);
     if options.preset == SurfacePreset::Sampled {
@@ -86,9 +86,9 @@ fn targets(session: &Session<'_>, size: u64, round: u32) -> Vec<Place> {
 }
 
 /// What a round of writes gives.
-pub(super) struct Pass {
+pub(super) struct WritePass {
     /// One entry per place, without onsets where they are known.
-    pub timed: Vec<Timed>,
+    pub timed: Vec<TimedRegion>,
     /// What a part of a stretch costs beside its bytes, ms, where it can be known.
     pub onset_ms: Option<f64>,
     /// How it ended.
@@ -102,7 +102,7 @@ pub(super) fn pass(
     record: &mut TestRecord,
     size: u64,
     round: u32,
-) -> Result<Pass, BenchError> {
+) -> Result<WritePass, BenchError> {
     let (rounds, pass) = (session.plan.suite.rounds, session.next_pass());
     session.emit(Event::PhaseStarted { label: "surface write".to_string(), round, rounds });
     let options = &session.plan.suite.surface;
@@ -116,7 +116,7 @@ pub(super) fn pass(
     let in_parts = options.preset == SurfacePreset::Sampled;
     let task = Rewrite { places, chunk, depth, in_parts, fresh, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, counters) = session.watched(session.open_device(), spec, &control, task)?;
+    let (worker, counters) = session.watched(session.device(), spec, &control, task)?;
     let outcome: Rewritten = worker.output;
     if let Some(source) = outcome.queue_error {
         return Err(BenchError::of_queue(source));
@@ -136,13 +136,13 @@ pub(super) fn pass(
         let evidence = format!("{} of {} stretches", outcome.blank, outcome.timed.len());
         record.notice(Finding::new(FindingId::BlankRewritten, evidence).about("surface.write"));
     }
-    let measured = Measured { recorder: outcome.recorder, effort: worker.effort };
+    let measured = PhaseResult { recorder: outcome.recorder, cpu_cost: worker.cpu_cost };
     let mut kept = counters.end(session, measured, "write", round);
     let complete = outcome.failures.is_empty();
     kept.asked = complete.then_some((outcome.read_bytes as f64, outcome.written_bytes as f64));
     kept.own_metrics = true;
     let end = session.keep(kept, record);
-    let without_onset = |t: Timed| Timed { ns: t.steady_ns.or(t.ns), ..t };
+    let without_onset = |t: TimedRegion| TimedRegion { ns: t.steady_ns.or(t.ns), ..t };
     let timed = outcome.timed.into_iter().map(without_onset).collect();
-    Ok(Pass { timed, onset_ms: outcome.onset_ns.map(|ns| ns / 1e6), end })
+    Ok(WritePass { timed, onset_ms: outcome.fixed_overhead_ns.map(|ns| ns / 1e6), end })
 }

@@ -9,7 +9,7 @@ fn every_comparison_names_a_pattern_of_the_drive() {
     for pattern in patterns() {
         if let Some(drive) = pattern.drive {
             let found = patterns().find(|p| p.cell == drive).unwrap();
-            assert_eq!(found.path, Path::Direct);
+            assert_eq!(found.path, IoPath::Direct);
             assert_eq!((found.order, found.sync), (pattern.order, pattern.sync));
             assert_eq!(found.mix, pattern.mix);
         }
@@ -25,7 +25,7 @@ fn counted(block: u64, read_bytes: u64, written_bytes: u64) -> Round {
 
 fn share(cell: &str, round: &Round) -> Option<f64> {
     let pattern = patterns().find(|pattern| pattern.cell == cell).unwrap();
-    cache_share_pct(pattern, round, &(0..1 << 30), Counted::Top)
+    cache_share_pct(pattern, round, &(0..1 << 30), CounterSource::Top)
 }
 
 #[test]
@@ -34,21 +34,21 @@ fn what_a_loop_device_took_from_memory_did_not_come_from_the_drive() {
     let cold = pattern("seq512_read_cold");
     let mut round = counted(512, 512_000, 0);
     let share = |round: &Round, by| cache_share_pct(cold, round, &(0..1 << 30), by);
-    assert_eq!(share(&round, Counted::BelowLoop), None, "nobody knows");
+    assert_eq!(share(&round, CounterSource::BelowLoop), None, "nobody knows");
     round.below_loop = Some(DeviceCounters { read_bytes: 51_200, ..Default::default() });
-    assert_eq!(share(&round, Counted::BelowLoop), Some(90.0));
-    assert_eq!(share(&round, Counted::Top), Some(0.0));
-    assert_eq!(share(&round, Counted::Nowhere), None);
-    let found = cold_in_memory(cold, Some(90.0), Counted::Top).unwrap();
+    assert_eq!(share(&round, CounterSource::BelowLoop), Some(90.0));
+    assert_eq!(share(&round, CounterSource::Top), Some(0.0));
+    assert_eq!(share(&round, CounterSource::Nowhere), None);
+    let found = cold_in_memory(cold, Some(90.0), CounterSource::Top).unwrap();
     assert_eq!(found.id, FindingId::PageCache);
     assert!(found.concerns("tiny-writes.seq512_read_cold.mb_s"));
     assert!(!found.concerns("tiny-writes.seq512_read_warm.mb_s"));
     for share in [Some(5.0), None] {
-        assert_eq!(cold_in_memory(cold, share, Counted::Top), None);
-        assert!(cold_in_memory(cold, share, Counted::BelowLoop).is_some(), "{share:?}");
+        assert_eq!(cold_in_memory(cold, share, CounterSource::Top), None);
+        assert!(cold_in_memory(cold, share, CounterSource::BelowLoop).is_some(), "{share:?}");
     }
     for other in ["seq512_read_warm", "rnd16_buffered"].map(pattern) {
-        assert_eq!(cold_in_memory(other, Some(100.0), Counted::BelowLoop), None);
+        assert_eq!(cold_in_memory(other, Some(100.0), CounterSource::BelowLoop), None);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether a disk uses its queue: with many requests to choose from, it serves the nearest first.
 
-use crate::phase::Pace;
+use crate::phase::LoopMode;
 use crate::rate_drop::is_mechanical;
 use crate::round::Round;
 use crate::test_record::TestRecord;
@@ -44,19 +44,19 @@ pub(super) fn no_gain(record: &TestRecord) -> Option<Finding> {
 }
 
 /// The rate of a cell of random reads.
-struct Rate<'r> {
+struct CellRate<'r> {
     cell: &'r str,
     block: u64,
     iops: f64,
 }
 
 /// The first cell of direct random reads whose depth is one of those wanted; its median over the rounds.
-fn of_depth(rounds: &[Round], wanted: impl Fn(u32) -> bool) -> Option<Rate<'_>> {
+fn of_depth(rounds: &[Round], wanted: impl Fn(u32) -> bool) -> Option<CellRate<'_>> {
     let random_reads = |round: &&Round| {
         round.load.as_ref().is_some_and(|load| {
             let shape = load.shape;
             let random = shape.order == Order::Rnd && load.mix.read_percent() == 100;
-            random && load.pace == Pace::Closed && wanted(shape.depth * shape.threads)
+            random && load.mode == LoopMode::Closed && wanted(shape.depth * shape.threads)
         })
     };
     let first = rounds.iter().find(random_reads)?;
@@ -65,7 +65,7 @@ fn of_depth(rounds: &[Round], wanted: impl Fn(u32) -> bool) -> Option<Rate<'_>> 
     let rates: Vec<f64> = of_cell().map(|round| round.measured.iops()).collect();
     let block = first.load.as_ref()?.shape.block.0;
     let iops = summary::median(&rates)?;
-    (requests >= REQUESTS_MIN).then_some(Rate { cell: &first.cell, block, iops })
+    (requests >= REQUESTS_MIN).then_some(CellRate { cell: &first.cell, block, iops })
 }
 
 #[cfg(test)]

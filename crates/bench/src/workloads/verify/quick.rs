@@ -1,9 +1,9 @@
 //! The probe on a queue: blocks are requests, stamps are the test data of a salt.
 
-use super::probe::{Blocks, Found, Probed, Stopped, probe};
+use super::capacity_probe::{BlockState, Blocks, Probed, Stopped, probe};
 use crate::control::{Control, Publisher};
-use crate::payload::{Held, Payload, SECTOR};
-use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::payload::{Payload, SECTOR, SectorContents};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
 use crate::recorder::{IoFailure, Recorder};
 use std::collections::BTreeMap;
 use std::io;
@@ -48,10 +48,10 @@ pub(super) struct QuickOutcome {
     pub queue_error: Option<io::Error>,
 }
 
-impl Task for Quick<'_> {
+impl IoTask for Quick<'_> {
     type Output = QuickOutcome;
 
-    fn run<Q: Queue>(self, queue: &mut Q) -> QuickOutcome {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> QuickOutcome {
         let mut recorder = Recorder::new(EXPECTED_NS);
         recorder.start(queue.now());
         let mut drive = QueueBlocks {
@@ -65,7 +65,7 @@ impl Task for Quick<'_> {
                 failed: (0, None),
                 queue_error: None,
             },
-            refused: Refused::default(),
+            refused: FailedWrites::default(),
             quick: &self,
             queue,
         };
@@ -80,17 +80,17 @@ impl Task for Quick<'_> {
 struct QueueBlocks<'t, Q> {
     quick: &'t Quick<'t>,
     queue: &'t mut Q,
-    done: Vec<Completion>,
+    done: Vec<IoCompletion>,
     publisher: Publisher<'t>,
-    refused: Refused,
+    refused: FailedWrites,
     outcome: QuickOutcome,
 }
 
 /// The bytes whose last write failed, as stretches that do not touch: start and end.
 #[derive(Debug, Default)]
-struct Refused(BTreeMap<u64, u64>);
+struct FailedWrites(BTreeMap<u64, u64>);
 
-impl Refused {
+impl FailedWrites {
     /// Remembers how the write of a stretch ended.
     fn note(&mut self, written: Range<u64>, good: bool) {
         let before = self.0.range(..written.end).rev();
@@ -117,9 +117,9 @@ impl Refused {
     }
 }
 
-impl<Q: Queue> QueueBlocks<'_, Q> {
+impl<Q: IoQueue> QueueBlocks<'_, Q> {
     /// Sends a request and waits for it; whether it went well.
-    fn one(&mut self, request: Request) -> Result<bool, Stopped> {
+    fn one(&mut self, request: IoRequest) -> Result<bool, Stopped> {
         let sent = self.queue.now();
         self.queue.submit(request);
         self.done.clear();
@@ -135,7 +135,7 @@ impl<Q: Queue> QueueBlocks<'_, Q> {
             self.outcome.recorder.complete(now, now - sent, u64::from(request.len));
         } else {
             let errno = (-result).max(0);
-            let write = request.op == Op::Write;
+            let write = request.op == IoOp::Write;
             let failure = IoFailure { errno, offset: request.offset, write };
             self.outcome.failed.0 += 1;
             self.outcome.failed.1.get_or_insert(failure);
@@ -148,7 +148,7 @@ impl<Q: Queue> QueueBlocks<'_, Q> {
     }
 }
 
-impl<Q: Queue> Blocks for QueueBlocks<'_, Q> {
+impl<Q: IoQueue> Blocks for QueueBlocks<'_, Q> {
     fn count(&self) -> u64 {
         self.quick.bytes / self.block_bytes()
     }
@@ -164,7 +164,7 @@ impl<Q: Queue> Blocks for QueueBlocks<'_, Q> {
         while offset < end {
             let len = u64::from(CHUNK).min(end - offset) as u32;
             data.fill(&mut self.queue.buffer(0)[..len as usize], offset);
-            let good = self.one(Request { op: Op::Write, offset, len, slot: 0 })?;
+            let good = self.one(IoRequest { op: IoOp::Write, offset, len, slot: 0 })?;
             self.refused.note(offset..offset + u64::from(len), good);
             self.outcome.written_bytes += u64::from(len);
             offset += u64::from(len);
@@ -172,28 +172,30 @@ impl<Q: Queue> Blocks for QueueBlocks<'_, Q> {
         Ok(())
     }
 
-    fn read(&mut self, block: u64) -> Result<Found, Stopped> {
+    fn read(&mut self, block: u64) -> Result<BlockState, Stopped> {
         let (offset, len) = (block * self.block_bytes(), self.quick.block_bytes);
         self.outcome.read_bytes += u64::from(len);
-        if !self.one(Request { op: Op::Read, offset, len, slot: 0 })? {
-            return Ok(Found::Unreadable);
+        if !self.one(IoRequest { op: IoOp::Read, offset, len, slot: 0 })? {
+            return Ok(BlockState::Unreadable);
         }
         let data = Payload::new(self.quick.salt, 0);
         let (sectors, _) = self.queue.buffer(0)[..len as usize].as_chunks::<SECTOR>();
         for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
             match data.held(sector, at) {
-                Held::Own { .. } => {}
+                SectorContents::Own { .. } => {}
                 // Blocks are moved as a whole: the distance of a sector is that of its block.
-                Held::Other { offset: from, pass } => {
+                SectorContents::Other { offset: from, pass } => {
                     let block = from / u64::from(len);
-                    return Ok(Found::Other { block, pass });
+                    return Ok(BlockState::Other { block, pass });
                 }
                 // What the drive refused to write it cannot have lost.
-                Held::Changed | Held::Lost if self.refused.has(at) => return Ok(Found::Unreadable),
-                Held::Changed | Held::Lost => return Ok(Found::Lost),
+                SectorContents::Changed | SectorContents::Lost if self.refused.has(at) => {
+                    return Ok(BlockState::Unreadable);
+                }
+                SectorContents::Changed | SectorContents::Lost => return Ok(BlockState::Lost),
             }
         }
-        Ok(Found::Own)
+        Ok(BlockState::Own)
     }
 }
 
@@ -203,10 +205,10 @@ mod tests {
 
     #[test]
     fn a_stretch_is_refused_until_it_is_written() {
-        let mut refused = Refused::default();
+        let mut refused = FailedWrites::default();
         refused.note(0..100, false);
         refused.note(40..60, true);
-        let has = |refused: &Refused, places: &[u64]| {
+        let has = |refused: &FailedWrites, places: &[u64]| {
             places.iter().map(|&at| refused.has(at)).collect::<Vec<_>>()
         };
         assert_eq!(

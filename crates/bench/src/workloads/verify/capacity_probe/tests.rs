@@ -110,23 +110,23 @@ impl Blocks for Memory {
         }
         Ok(())
     }
-    fn read(&mut self, at: u64) -> Result<Found, Stopped> {
+    fn read(&mut self, at: u64) -> Result<BlockState, Stopped> {
         let is_refused = self.refused.contains(&at);
         if is_refused || self.failing.contains(&at) && !self.refuses_writes {
             self.failures += 1;
-            return Ok(Found::Unreadable);
+            return Ok(BlockState::Unreadable);
         }
         if self.recent.contains_key(&at) {
-            return Ok(Found::Own);
+            return Ok(BlockState::Own);
         }
         let kept = match (self.fraud, self.place(at)) {
             (Fraud::Echo(_), None) => Some(&self.given_last),
             (_, place) => place.and_then(|place| self.kept.get(&place)),
         };
         Ok(match kept {
-            Some(&(block, _)) if block == at => Found::Own,
-            Some(&(block, pass)) => Found::Other { block, pass },
-            None => Found::Lost,
+            Some(&(block, _)) if block == at => BlockState::Own,
+            Some(&(block, pass)) => BlockState::Other { block, pass },
+            None => BlockState::Lost,
         })
     }
 }
@@ -322,8 +322,8 @@ fn a_stop_ends_the_probe() {
             self.0 -= 1;
             if self.0 == 0 { Err(Stopped) } else { Ok(()) }
         }
-        fn read(&mut self, _: u64) -> Result<Found, Stopped> {
-            Ok(Found::Own)
+        fn read(&mut self, _: u64) -> Result<BlockState, Stopped> {
+            Ok(BlockState::Own)
         }
     }
     for writes in 1..20 {

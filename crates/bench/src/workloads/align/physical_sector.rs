@@ -1,7 +1,8 @@
 //! From times at offsets to the drive's physical sector. Pure arithmetic.
 
-use super::split::{
-    Estimate, Split, Times, boundary, error_share, location, penalty, resolution, split,
+use super::offset_groups::{
+    Estimate, OffsetGroups, OffsetTimes, boundary, error_share, location, penalty, resolution,
+    split,
 };
 use drivescope_model::units::Bytes;
 use drivescope_stats::trimmed_mean::TrimmedMean;
@@ -33,13 +34,13 @@ pub enum Boundaries {
 
 /// The answer of accesses of one size.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct BlockSizeResult {
     /// Bytes per access.
     pub block: u64,
     /// Typical time at each offset, ns; empty where passes have figures of their own.
     pub times: Vec<(u64, TrimmedMean)>,
     /// Which offsets are fast.
-    pub split: Split,
+    pub split: OffsetGroups,
     /// What that means.
     pub boundaries: Boundaries,
     /// How surely the time of the fast offsets is known: standard error as a share.
@@ -76,7 +77,7 @@ pub enum Sector {
 
 /// What times at all offsets of a pattern of `block` bytes show, the penalty left out; offsets are `step`
 /// apart.
-pub fn judge(times: &[Times], block: u64, step: u64) -> Seen {
+pub fn judge(times: &[OffsetTimes], block: u64, step: u64) -> BlockSizeResult {
     let points: Vec<_> =
         times.iter().filter_map(|at| Some((at.offset, location(&at.ns)?))).collect();
     let split = split(&points, RATIO_MIN);
@@ -92,17 +93,17 @@ pub fn judge(times: &[Times], block: u64, step: u64) -> Seen {
         interpret(&split, block, step)
     };
     let error_share = error_share(&points, &compared(&split).fast);
-    Seen { block, times: points, split, boundaries, error_share, penalty: None }
+    BlockSizeResult { block, times: points, split, boundaries, error_share, penalty: None }
 }
 
 /// The same with the penalty, which takes long to resample.
-pub fn judge_finally(times: &[Times], block: u64, step: u64, seed: u64) -> Seen {
+pub fn judge_finally(times: &[OffsetTimes], block: u64, step: u64, seed: u64) -> BlockSizeResult {
     let seen = judge(times, block, step);
-    Seen { penalty: penalty(times, &compared(&seen.split), seed), ..seen }
+    BlockSizeResult { penalty: penalty(times, &compared(&seen.split), seed), ..seen }
 }
 
 /// The boundaries that a division into fast and slow offsets means.
-pub fn interpret(split: &Split, block: u64, step: u64) -> Boundaries {
+pub fn interpret(split: &OffsetGroups, block: u64, step: u64) -> Boundaries {
     match boundary(split, block, step) {
         Some((sector, shift)) => Boundaries::Found { sector, shift },
         None => {
@@ -117,10 +118,10 @@ pub fn interpret(split: &Split, block: u64, step: u64) -> Boundaries {
 }
 
 /// The groups of which the penalty is made: where all are alike, the first offset and the others.
-pub fn compared(split: &Split) -> Split {
+pub fn compared(split: &OffsetGroups) -> OffsetGroups {
     match split.fast.split_first() {
         Some((&first, others)) if split.slow.is_empty() => {
-            Split { fast: vec![first], slow: others.to_vec() }
+            OffsetGroups { fast: vec![first], slow: others.to_vec() }
         }
         _ => split.clone(),
     }
@@ -129,7 +130,7 @@ pub fn compared(split: &Split) -> Split {
 /// Puts the answers of all sizes, the smallest first, together.
 ///
 /// The smallest size that shows boundaries decides; larger units, as flash has, cost less and come second.
-pub fn conclude(seen: &[Seen]) -> Conclusion {
+pub fn conclude(seen: &[BlockSizeResult]) -> Conclusion {
     let hidden = seen.iter().find_map(|seen| match &seen.boundaries {
         Boundaries::Hidden(why) => Some(why.clone()),
         _ => None,
@@ -160,9 +161,9 @@ pub fn misaligned(start: u64, sector: u64, shift: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn seen(block: u64, boundaries: Boundaries) -> Seen {
-        let (times, split) = (Vec::new(), Split::default());
-        Seen { block, times, split, boundaries, error_share: 0.0, penalty: None }
+    fn seen(block: u64, boundaries: Boundaries) -> BlockSizeResult {
+        let (times, split) = (Vec::new(), OffsetGroups::default());
+        BlockSizeResult { block, times, split, boundaries, error_share: 0.0, penalty: None }
     }
 
     fn found(sector: u64, shift: u64) -> Boundaries {
@@ -192,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_few_wild_times_hide_the_answer_and_that_is_said() {
-        let wild = |offset| Times { offset, ns: vec![1e6, 9e6, 30e6, 2e6, 80e6] };
+        let wild = |offset| OffsetTimes { offset, ns: vec![1e6, 9e6, 30e6, 2e6, 80e6] };
         let seen = judge(&[wild(0), wild(512), wild(1024)], 4096, 512);
         let Boundaries::Hidden(why) = seen.boundaries else { panic!("{seen:?}") };
         assert!(why.contains("4 KiB writes"), "{why}");
@@ -200,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_fast_pattern_without_order_is_no_sector() {
-        let split = Split { fast: vec![0, 512], slow: vec![1024, 1536, 2048, 2560, 3072, 3584] };
+        let split =
+            OffsetGroups { fast: vec![0, 512], slow: vec![1024, 1536, 2048, 2560, 3072, 3584] };
         let Boundaries::Hidden(why) = interpret(&split, 4096, 512) else { panic!() };
         assert!(why.contains("0, 512"), "{why}");
     }

@@ -8,8 +8,8 @@
 //! that; a good part of the drive holds what belongs elsewhere then.
 
 use super::ReadBack;
-use crate::payload::{Held, SECTOR};
-use crate::queue::{Completion, Op, Queue, Request};
+use crate::payload::{SECTOR, SectorContents};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -27,12 +27,12 @@ type Distances = BTreeMap<i64, u64>;
 
 /// Sectors that hold what belongs elsewhere; those at the end, or whose data belong there, once more.
 #[derive(Debug, Default)]
-pub(crate) struct Strays {
+pub(crate) struct MisdirectedWrites {
     all: Distances,
     of_end: Distances,
 }
 
-impl Strays {
+impl MisdirectedWrites {
     /// What belongs to byte `origin` was found at byte `at`; `end` is the end of what is read.
     pub(crate) fn note(&mut self, at: u64, origin: u64, end: u64) {
         let is_of_end = at.max(origin) + END_BYTES >= end;
@@ -45,7 +45,7 @@ impl Strays {
 
     /// Whether what was found elsewhere is found where it belongs, too: of the end of the drive or, where they are
     /// `overwritten` bytes and a good part of it, of any. Nothing may be in flight.
-    pub(crate) fn any_at_home<Q: Queue>(
+    pub(crate) fn any_at_home<Q: IoQueue>(
         &self,
         read_back: &ReadBack<'_>,
         queue: &mut Q,
@@ -54,10 +54,10 @@ impl Strays {
         let is_much = overwritten > (read_back.span.end - read_back.span.start) / GOOD_PART;
         let any = Some(&self.all).filter(|_| is_much).into_iter().flat_map(Distances::values);
         let unit = u64::from(read_back.unit);
-        let mut done: Vec<Completion> = Vec::with_capacity(usize::from(queue.slots()));
+        let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(queue.slots()));
         for &origin in any.chain(self.of_end.values()) {
             let offset = origin / unit * unit;
-            queue.submit(Request { op: Op::Read, offset, len: read_back.unit, slot: 0 });
+            queue.submit(IoRequest { op: IoOp::Read, offset, len: read_back.unit, slot: 0 });
             done.clear();
             queue.wait(&mut done)?;
             if done.first().is_none_or(|done| done.result != read_back.unit as i32) {
@@ -65,7 +65,7 @@ impl Strays {
             }
             let (sectors, _) = queue.buffer(0)[..unit as usize].as_chunks::<SECTOR>();
             let sector = &sectors[(origin - offset) as usize / SECTOR];
-            if let Held::Own { pass } = read_back.data.held(sector, origin)
+            if let SectorContents::Own { pass } = read_back.data.held(sector, origin)
                 && pass == read_back.data.pass()
             {
                 return Ok(true);

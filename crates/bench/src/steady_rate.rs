@@ -10,19 +10,19 @@ const POINTS_MIN: usize = 8;
 
 /// So many bytes were done when the next were answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Answer {
+struct RatePoint {
     before: f64,
     at_ns: u64,
 }
 
 /// The completions of a stretch.
 #[derive(Debug, Default)]
-pub struct Pace {
-    answers: Vec<Answer>,
+pub struct SteadyRate {
+    answers: Vec<RatePoint>,
     bytes: u64,
 }
 
-impl Pace {
+impl SteadyRate {
     /// For so many completions, which then cost no memory.
     pub fn of(completions: usize) -> Self {
         Self { answers: Vec::with_capacity(completions), bytes: 0 }
@@ -37,7 +37,7 @@ impl Pace {
     /// `bytes` were done at `now_ns`. What comes at one moment is one answer.
     pub fn add(&mut self, now_ns: u64, bytes: u64) {
         if self.answers.last().is_none_or(|last| last.at_ns < now_ns) {
-            self.answers.push(Answer { before: self.bytes as f64, at_ns: now_ns });
+            self.answers.push(RatePoint { before: self.bytes as f64, at_ns: now_ns });
         }
         self.bytes += bytes;
     }
@@ -56,11 +56,11 @@ impl Pace {
     }
 
     /// The points of the line.
-    fn points(&self) -> Option<Vec<Answer>> {
+    fn points(&self) -> Option<Vec<RatePoint>> {
         let (first, last) = (self.answers.first()?, self.answers.last()?);
         let mean = (last.at_ns - first.at_ns) / (self.answers.len() as u64 - 1).max(1);
-        let after_pause = |pair: &[Answer]| pair[1].at_ns - pair[0].at_ns >= mean;
-        let ends: Vec<Answer> =
+        let after_pause = |pair: &[RatePoint]| pair[1].at_ns - pair[0].at_ns >= mean;
+        let ends: Vec<RatePoint> =
             self.answers.windows(2).filter(|pair| after_pause(pair)).map(|pair| pair[1]).collect();
         // Few long pauses are the bursts of nothing in particular.
         let points = if ends.len() < POINTS_MIN { self.answers.clone() } else { ends };
@@ -69,7 +69,7 @@ impl Pace {
 }
 
 /// The drift of points among so many bytes.
-fn drift_of(points: &[Answer], bytes: u64) -> Option<f64> {
+fn drift_of(points: &[RatePoint], bytes: u64) -> Option<f64> {
     let middle = bytes as f64 / 2.0;
     let (first, second) = points.split_at(points.partition_point(|at| at.before < middle));
     if first.len().min(second.len()) < POINTS_MIN {
@@ -80,9 +80,9 @@ fn drift_of(points: &[Answer], bytes: u64) -> Option<f64> {
 }
 
 /// ns per byte, by least squares.
-fn slope(points: &[Answer]) -> f64 {
+fn slope(points: &[RatePoint]) -> f64 {
     let (count, first) = (points.len() as f64, points[0].at_ns);
-    let y = |answer: &Answer| (answer.at_ns - first) as f64;
+    let y = |answer: &RatePoint| (answer.at_ns - first) as f64;
     let mean_x = points.iter().map(|answer| answer.before).sum::<f64>() / count;
     let mean_y = points.iter().map(y).sum::<f64>() / count;
     let (mut xx, mut xy) = (0.0, 0.0);

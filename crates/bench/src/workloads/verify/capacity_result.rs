@@ -1,12 +1,12 @@
 //! From what was read back to a statement: the real size, and how sure it is; and what cannot be judged,
 //! because requests failed.
 
-use super::probe::{Failed, Probed, SAMPLES_MAX};
+use super::capacity_probe::{FailedBlocks, Probed, SAMPLES_MAX};
 use crate::error::describe;
 use crate::payload::SECTOR;
 use crate::recorder::IoFailure;
 use crate::test_record::TestRecord;
-use crate::whole_drive::read_back::{ReadBackOutcome, Tally};
+use crate::whole_drive::read_back::{ReadBackOutcome, SectorTally};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::units::Bytes;
 
@@ -17,7 +17,7 @@ const BAD_SHARE: f64 = 0.01;
 
 /// What a quick run looked at.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Looked {
+pub(super) struct Sampled {
     /// Bytes of a block.
     pub block_bytes: u64,
     /// Bytes that the drive announces.
@@ -29,8 +29,8 @@ pub(super) struct Looked {
 }
 
 /// The outcome of a quick run. Where blocks failed and none has lost its data, the capacity is not judged.
-pub(super) fn quick(record: &mut TestRecord, probed: &Probed, looked: &Looked) {
-    let Looked { block_bytes, announced, written, .. } = *looked;
+pub(super) fn quick(record: &mut TestRecord, probed: &Probed, looked: &Sampled) {
+    let Sampled { block_bytes, announced, written, .. } = *looked;
     let whole = announced / block_bytes;
     let honest = probed.real == whole && probed.module.is_none();
     if let (count, Some(failure)) = &looked.failed {
@@ -74,7 +74,7 @@ pub(super) fn quick(record: &mut TestRecord, probed: &Probed, looked: &Looked) {
 }
 
 /// Data were lost, which missing capacity does not explain: more is kept behind, or nothing anywhere.
-fn lost(record: &mut TestRecord, probed: &Probed, looked: &Looked) {
+fn lost(record: &mut TestRecord, probed: &Probed, looked: &Sampled) {
     record.metric("capacity.announced_bytes", vec![looked.announced as f64]);
     record.metric("capacity.written_bytes", vec![looked.written as f64]);
     let evidence = if probed.keeps_behind {
@@ -88,7 +88,7 @@ fn lost(record: &mut TestRecord, probed: &Probed, looked: &Looked) {
 }
 
 /// Between which places requests failed, and whether anything behind them is good.
-fn where_failed(failed: &Failed, looked: &Looked, honest: bool) -> String {
+fn where_failed(failed: &FailedBlocks, looked: &Sampled, honest: bool) -> String {
     let byte = |block: u64| block * looked.block_bytes;
     let (first, last) = (byte(failed.first), byte(failed.last + 1) - 1);
     let behind = match failed.silent_from.map(byte) {
@@ -120,7 +120,7 @@ pub(super) struct Done {
 /// The outcome of reading `start..size` back.
 pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Done) {
     let Done { start, size, wrote } = done;
-    let Tally { intact, changed, overwritten, lost, unreadable, .. } = outcome.tally;
+    let SectorTally { intact, changed, overwritten, lost, unreadable, .. } = outcome.tally;
     for (quantity, bytes) in [
         ("intact_bytes", intact),
         ("changed_bytes", changed),
@@ -174,7 +174,7 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Don
 /// F017 with the place, if anything could not be read.
 fn unreadable_part(record: &mut TestRecord, outcome: &ReadBackOutcome, silent: Option<u64>) {
     let (count, Some(failure)) = &outcome.failed else { return };
-    let Tally { unreadable, first_unreadable, unreadable_end, .. } = outcome.tally;
+    let SectorTally { unreadable, first_unreadable, unreadable_end, .. } = outcome.tally;
     let offset = first_unreadable.unwrap_or(failure.offset);
     let mut evidence = describe(&IoFailure { offset, ..*failure }, *count);
     match unreadable_end {
@@ -196,7 +196,7 @@ fn unreadable_part(record: &mut TestRecord, outcome: &ReadBackOutcome, silent: O
 
 /// The first byte behind which nothing is good, where some of that could not be read, or where there is nothing
 /// before: such a drive may be a fake or broken.
-fn silent_from(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
+fn silent_from(tally: &SectorTally, size: u64, complete: bool) -> Option<u64> {
     let good_end = tally.good_end();
     let is_silent = tally.unreadable_end.is_some_and(|end| end > good_end);
     (complete && (is_silent || good_end == 0) && good_end < size).then_some(good_end)
@@ -205,7 +205,7 @@ fn silent_from(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
 /// The real size, if the pattern of what is wrong is that of missing capacity: addresses that repeat, wrong data
 /// up to the end, or one long stretch without anything good, with no more behind it than a cache may have answered
 /// for. Single wrong sectors are another fault.
-fn missing_capacity(tally: &Tally, size: u64, complete: bool) -> Option<u64> {
+fn missing_capacity(tally: &SectorTally, size: u64, complete: bool) -> Option<u64> {
     if !complete || tally.first_wrong.is_none() {
         return None;
     }
@@ -253,16 +253,16 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     /// `good` up to some byte, then `lost`, then good up to the end.
-    fn holed(from: u64, to: u64, size: u64) -> Tally {
+    fn holed(from: u64, to: u64, size: u64) -> SectorTally {
         let sector = SECTOR as u64;
         let last_good = if to < size { Some(size - sector) } else { from.checked_sub(sector) };
-        Tally {
+        SectorTally {
             intact: size - (to - from),
             lost: to - from,
             first_wrong: (to > from).then_some(from),
             last_wrong: (to > from).then(|| to - sector),
             last_good,
-            ..Tally::default()
+            ..SectorTally::default()
         }
     }
 
@@ -278,9 +278,9 @@ mod tests {
         assert_eq!(found(40 * MIB, 52 * MIB), Some(40 * MIB), "a cache answers for the end");
         assert_eq!(found(20 * MIB, 32 * MIB), None, "more is good behind than is lost");
         assert_eq!(missing_capacity(&holed(0, 40 * MIB, size), size, false), None, "half was read");
-        let scattered = Tally { lost: 6 * MIB, ..holed(40 * MIB, 52 * MIB, size) };
+        let scattered = SectorTally { lost: 6 * MIB, ..holed(40 * MIB, 52 * MIB, size) };
         assert_eq!(missing_capacity(&scattered, size, true), None);
-        let wrapped = Tally {
+        let wrapped = SectorTally {
             intact: 3072,
             overwritten: 5120,
             first_wrong: Some(0),
@@ -288,11 +288,11 @@ mod tests {
             last_good: Some(7680),
             module: Some(3072),
             repeats: true,
-            ..Tally::default()
+            ..SectorTally::default()
         };
         assert_eq!(missing_capacity(&wrapped, 8192, true), Some(3072));
         // What belongs elsewhere and is missing there: single writes went astray.
-        let astray = Tally { overwritten: 512, lost: 512, ..holed(MIB, MIB + 1024, size) };
+        let astray = SectorTally { overwritten: 512, lost: 512, ..holed(MIB, MIB + 1024, size) };
         assert_eq!(missing_capacity(&astray, size, true), None);
     }
 
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn losses_everywhere_are_no_missing_end() {
         let size = 64 * MIB;
-        let dropping = |elsewhere: u64, at_end: u64| Tally {
+        let dropping = |elsewhere: u64, at_end: u64| SectorTally {
             lost: elsewhere + at_end,
             first_wrong: Some(MIB),
             ..holed(size - at_end, size, size)
@@ -327,9 +327,9 @@ mod tests {
     }
 
     /// The same drive, but it answers with errors where it had lost.
-    fn failing(from: u64, to: u64, size: u64) -> Tally {
+    fn failing(from: u64, to: u64, size: u64) -> SectorTally {
         let holed = holed(from, to, size);
-        Tally {
+        SectorTally {
             lost: 0,
             first_wrong: None,
             last_wrong: None,
@@ -353,7 +353,7 @@ mod tests {
         }
         // A cut with an unreadable spot before it is still a cut; with one in what is missing, nobody knows.
         let cut = holed(40 * MIB, size, size);
-        let spot = |at| Tally {
+        let spot = |at| SectorTally {
             unreadable: 512,
             first_unreadable: Some(at),
             unreadable_end: Some(at + 512),

@@ -55,20 +55,20 @@ fn what_is_not_slow_again_is_not_slow() {
 #[test]
 fn slow_accesses_are_told_by_their_part_of_the_drive() {
     let size = 1_000_000_000_000;
-    let accesses: Vec<Timed> = (0..200)
+    let accesses: Vec<TimedRegion> = (0..200)
         .map(|i| {
             let offset = size / 200 * i;
             let slow = (100..110).contains(&i);
             // A turn of a disk more or less.
             let ns = 8_000_000 + (i * 7919 % 8_000_000) + if slow { 22_000_000 } else { 0 };
-            Timed { offset, ns: Some(ns), steady_ns: None, drift: None, len: 4096 }
+            TimedRegion { offset, ns: Some(ns), steady_ns: None, drift: None, len: 4096 }
         })
         .collect();
     let parts = slow_parts(&accesses, size);
     let overlaps = |part: &Range<u64>| part.start < size / 20 * 11 && part.end > size / 2;
     assert!(!parts.is_empty() && parts.iter().all(overlaps));
-    let fast = |access: &Timed| access.ns < Some(20_000_000);
-    let healthy: Vec<Timed> = accesses.iter().copied().filter(fast).collect();
+    let fast = |access: &TimedRegion| access.ns < Some(20_000_000);
+    let healthy: Vec<TimedRegion> = accesses.iter().copied().filter(fast).collect();
     assert_eq!(slow_parts(&healthy, size), []);
     assert_eq!(slow_parts(&accesses[..40], size), [], "too few");
 }

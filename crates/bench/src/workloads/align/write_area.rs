@@ -4,15 +4,15 @@
 //! part; then other data are read, so that the drive's memory does not hold the sectors that a misaligned
 //! write needs. At the end all blocks are read again and compared.
 
-use super::access::{Accessed, Accesses, Data, ReadBack};
-use super::conclusion::{FILE_BLOCK, origin};
-use super::places::{SPAN_MAX, far_stretch};
+use super::alignment_report::{FILE_BLOCK, origin};
+use super::offset_ladder::{SPAN_MAX, far_stretch};
+use super::timed_accesses::{Accessed, ReadBlocks, TimedAccesses, WriteData};
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::payload::Payload;
-use crate::phase::Measured;
-use crate::queue::{Op, QueueSpec};
-use crate::scan::{Place, Scan};
+use crate::phase::PhaseResult;
+use crate::queue::{IoOp, QueueSpec};
+use crate::scan::{Scan, ScanRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
@@ -27,7 +27,7 @@ const CHUNK: u32 = 1 << 20;
 
 /// The part of the target that the test uses.
 #[derive(Debug, Clone)]
-pub struct Site {
+pub struct WriteArea {
     /// Bytes it may touch; offsets count from their beginning.
     pub span: Range<u64>,
     /// Smallest unit of offsets.
@@ -42,7 +42,7 @@ pub struct Site {
 
 /// Accesses of one size.
 #[derive(Debug, Clone, Copy)]
-pub struct Way<'w> {
+pub struct AccessPattern<'w> {
     /// Name of the phase.
     pub cell: &'w str,
     /// From 1.
@@ -50,15 +50,15 @@ pub struct Way<'w> {
     /// Bytes of each.
     pub block: u64,
     /// Reads or writes.
-    pub op: Op,
+    pub op: IoOp,
     /// Whether each write waits for the medium.
     pub synced: bool,
 }
 
-impl Site {
+impl WriteArea {
     /// The site of a session whose device is open.
     pub fn of(session: &Session<'_>) -> Self {
-        let device = session.open_device();
+        let device = session.device();
         let kept = session.target.info().kind == TargetKind::Block;
         let origin = origin(session.target, FILE_BLOCK);
         Self { origin, ..Self::new(session.span(device), u64::from(device.align_bytes()), kept) }
@@ -97,10 +97,10 @@ impl Site {
         let len = (far.end - far.start) / unit * unit;
         let offset = far.start.next_multiple_of(unit);
         let control = Control::default();
-        let places = vec![Place { offset, len, lead_in_from: offset, lead_in_len: 0 }];
+        let places = vec![ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 0 }];
         let scan = Scan { places, chunk: CHUNK, depth: 4, data: None, control: &control };
         let spec = QueueSpec { depth: 4, ahead: 1, block_bytes: CHUNK, dsync: false };
-        let (worker, _) = session.watched(session.open_device(), spec, &control, scan)?;
+        let (worker, _) = session.watched(session.device(), spec, &control, scan)?;
         let outcome = worker.output;
         outcome.queue_error.map_or(Ok(()), |source| Err(broken(source)))?;
         match outcome.recorder.first_error {
@@ -115,23 +115,23 @@ impl Site {
         &self,
         session: &mut Session<'_>,
         record: &mut TestRecord,
-        way: Way<'_>,
+        way: AccessPattern<'_>,
         places: Vec<u64>,
         originals: Option<&[u8]>,
     ) -> Result<(Vec<f64>, u64), BenchError> {
         let pass = session.next_pass();
         let control = Control::default();
-        let fresh = Data::Fresh(Payload::new(session.plan.seed, pass));
+        let fresh = WriteData::Fresh(Payload::new(session.plan.seed, pass));
         let block = way.block as u32;
-        let task = Accesses {
+        let task = TimedAccesses {
             places,
             block,
             op: way.op,
-            data: originals.map_or(fresh, Data::Kept),
+            data: originals.map_or(fresh, WriteData::Kept),
             control: &control,
         };
         let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block, dsync: way.synced };
-        let (worker, counters) = session.watched(session.open_device(), spec, &control, task)?;
+        let (worker, counters) = session.watched(session.device(), spec, &control, task)?;
         let Accessed { ns, recorder, lost, queue_error } = worker.output;
         if let Some(at) = lost {
             let evidence = format!(
@@ -142,9 +142,9 @@ impl Site {
         }
         queue_error.map_or(Ok(()), |source| Err(broken(source)))?;
         let (bytes, elapsed_ns) = (recorder.bytes as f64, recorder.elapsed_ns());
-        let measured = Measured { recorder, effort: worker.effort };
+        let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
         let mut kept = counters.end(session, measured, way.cell, way.round);
-        kept.asked = Some(if way.op == Op::Read { (bytes, 0.0) } else { (0.0, bytes) });
+        kept.asked = Some(if way.op == IoOp::Read { (bytes, 0.0) } else { (0.0, bytes) });
         kept.own_metrics = true;
         session.keep(kept, record)?;
         Ok((ns, elapsed_ns))
@@ -171,9 +171,9 @@ impl Site {
 /// The blocks at the places.
 fn read(session: &Session<'_>, places: &[u64], block: u64) -> Result<Vec<u8>, BenchError> {
     let control = Control::default();
-    let task = ReadBack { places: places.to_vec(), block: block as u32 };
+    let task = ReadBlocks { places: places.to_vec(), block: block as u32 };
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block as u32, dsync: false };
-    let (worker, _) = session.watched(session.open_device(), spec, &control, task)?;
+    let (worker, _) = session.watched(session.device(), spec, &control, task)?;
     let blocks = worker.output.map_err(broken)?;
     blocks.map_err(|failure| BenchError::Request { failure, count: 1 })
 }

@@ -12,7 +12,14 @@ fn chance(random: &mut Xoshiro256PlusPlus) -> f64 {
 
 /// Times as of a disk of one revolution (1e6) at offsets of a pattern: half a turn of rotational wait on
 /// average, one turn more off the boundaries of `sector` behind `shift`, and a stall now and then.
-fn disk(pattern: u64, step: u64, sector: u64, shift: u64, count: usize, seed: u64) -> Vec<Times> {
+fn disk(
+    pattern: u64,
+    step: u64,
+    sector: u64,
+    shift: u64,
+    count: usize,
+    seed: u64,
+) -> Vec<OffsetTimes> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..pattern / step)
         .map(|i| {
@@ -22,12 +29,12 @@ fn disk(pattern: u64, step: u64, sector: u64, shift: u64, count: usize, seed: u6
                 let stall = if chance(&mut random) < 0.002 { 30e6 } else { 0.0 };
                 2e5 + chance(&mut random) * 1e6 + extra + stall
             };
-            Times { offset, ns: (0..count).map(|_| time()).collect() }
+            OffsetTimes { offset, ns: (0..count).map(|_| time()).collect() }
         })
         .collect()
 }
 
-fn points(times: &[Times]) -> Vec<(u64, TrimmedMean)> {
+fn points(times: &[OffsetTimes]) -> Vec<(u64, TrimmedMean)> {
     times.iter().map(|t| (t.offset, location(&t.ns).unwrap())).collect()
 }
 
@@ -38,9 +45,9 @@ fn at(offset: u64, mean: f64, error: f64) -> (u64, TrimmedMean) {
 #[test]
 fn groups_need_a_step_that_chance_does_not_explain() {
     let clear = [at(0, 5.0, 0.1), at(512, 15.0, 0.3), at(1024, 15.5, 0.3)];
-    assert_eq!(split(&clear, 1.1), Split { fast: vec![0], slow: vec![512, 1024] });
+    assert_eq!(split(&clear, 1.1), OffsetGroups { fast: vec![0], slow: vec![512, 1024] });
     let noisy = [at(0, 5.0, 2.0), at(512, 15.0, 2.0)];
-    assert_eq!(split(&noisy, 1.1), Split { fast: vec![0, 512], slow: vec![] });
+    assert_eq!(split(&noisy, 1.1), OffsetGroups { fast: vec![0, 512], slow: vec![] });
     let close = [at(0, 5.0, 0.01), at(512, 5.2, 0.01)];
     assert!(split(&close, 1.1).slow.is_empty());
     assert!(split(&[], 1.1).fast.is_empty());
@@ -49,22 +56,22 @@ fn groups_need_a_step_that_chance_does_not_explain() {
 #[test]
 fn the_resolution_is_what_would_have_been_seen() {
     let alike = [at(0, 10.0, 0.5), at(512, 10.0, 0.5)];
-    let times = [0, 512].map(|offset| Times { offset, ns: vec![10.0; 9] });
+    let times = [0, 512].map(|offset| OffsetTimes { offset, ns: vec![10.0; 9] });
     let share = resolution(&times, &alike);
     let slower = [at(0, 10.0, 0.5), at(512, 10.0 * (1.01 + share), 0.5)];
     assert_eq!(split(&slower, 1.1).slow, [512]);
     assert_eq!(resolution(&[], &[]), f64::INFINITY);
     // What another program adds to every second access is no measure of what misalignment does.
-    let disturbed = times.map(|Times { offset, ns }| {
+    let disturbed = times.map(|OffsetTimes { offset, ns }| {
         let busy = |(i, ns)| if i % 2 == 0 { ns } else { ns + 40.0 };
-        Times { offset, ns: ns.into_iter().enumerate().map(busy).collect() }
+        OffsetTimes { offset, ns: ns.into_iter().enumerate().map(busy).collect() }
     });
     assert_eq!(resolution(&disturbed, &alike), share);
 }
 
 #[test]
 fn fast_offsets_give_sector_and_shift() {
-    let of = |fast: &[u64], slow: &[u64]| Split { fast: fast.to_vec(), slow: slow.to_vec() };
+    let of = |fast: &[u64], slow: &[u64]| OffsetGroups { fast: fast.to_vec(), slow: slow.to_vec() };
     for (fast, slow, found) in [
         (&[0][..], &[512, 1024, 1536, 2048, 2560, 3072, 3584][..], Some((4096, 0))),
         (&[3584], &[0, 512, 1024, 1536, 2048, 2560, 3072], Some((4096, 3584))),
@@ -94,7 +101,7 @@ fn the_penalty_is_the_ratio_of_the_groups_with_its_interval() {
     }
     assert!(inside >= 34, "{inside} of 40");
     assert!(width < 1.0, "{width}");
-    assert_eq!(penalty(&[], &Split::default(), 1), None);
+    assert_eq!(penalty(&[], &OffsetGroups::default(), 1), None);
 }
 
 /// What chance alone makes of equal offsets: a thousand times eight of them.
@@ -140,7 +147,7 @@ proptest! {
         means in prop::collection::vec(1.0..1e9f64, 0..12), error in 0.0..1e3f64,
     ) {
         let points: Vec<_> = means.iter().enumerate().map(|(i, &m)| at(i as u64, m, error)).collect();
-        let Split { fast, slow } = split(&points, 1.1);
+        let OffsetGroups { fast, slow } = split(&points, 1.1);
         let mut all = [fast, slow].concat();
         all.sort_unstable();
         prop_assert_eq!(all, (0..points.len() as u64).collect::<Vec<_>>());

@@ -3,7 +3,7 @@
 //! Where capacity is missing, nothing is. A drive that lost what lies in the middle, or drops one write in a
 //! hundred, is damaged, and what it announces may all be there.
 
-use super::{Blocks, Found, PASS_SAMPLE, Probe, Stopped};
+use super::{BlockState, Blocks, CapacityProbe, PASS_SAMPLE, Stopped};
 
 /// Blocks that are tried.
 const TRIES: u64 = 64;
@@ -12,7 +12,7 @@ const KEPT_MIN: usize = 16;
 /// Fewer blocks are no place to look.
 const BEHIND_MIN: u64 = 64;
 
-impl<B: Blocks> Probe<'_, B> {
+impl<B: Blocks> CapacityProbe<'_, B> {
     /// Whether blocks from `real` on keep what is written, past any cache.
     pub(super) fn keeps_behind(&mut self, real: u64) -> Result<bool, Stopped> {
         let (first, pushing) = self.overwhelm;
@@ -27,10 +27,10 @@ impl<B: Blocks> Probe<'_, B> {
             self.write(run[0], run.len() as u64, PASS_SAMPLE)?;
         }
         self.overwhelm_cache()?;
-        let found: Vec<Found> =
+        let found: Vec<BlockState> =
             tried.into_iter().map(|block| self.look(block)).collect::<Result<_, _>>()?;
         // What belongs elsewhere came there by repeating addresses, of which the last written looks good.
-        let repeats = found.iter().any(|found| matches!(found, Found::Other { .. }));
-        Ok(!repeats && found.iter().filter(|found| **found == Found::Own).count() >= KEPT_MIN)
+        let repeats = found.iter().any(|found| matches!(found, BlockState::Other { .. }));
+        Ok(!repeats && found.iter().filter(|found| **found == BlockState::Own).count() >= KEPT_MIN)
     }
 }

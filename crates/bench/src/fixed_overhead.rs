@@ -17,20 +17,20 @@ const SHARE_MAX: f64 = 0.5;
 
 /// A stretch written in two parts, each with the flush behind it.
 #[derive(Debug, Clone, Copy)]
-pub struct Parts {
+pub struct StretchParts {
     /// Bytes and ns of the part written first.
     pub first: (u64, u64),
     /// The same of the other one.
     pub second: (u64, u64),
 }
 
-impl Parts {
+impl StretchParts {
     fn ns(&self) -> f64 {
         (self.first.1 + self.second.1) as f64
     }
 
     /// The onset if both parts have the same, ns.
-    fn onset_ns(&self) -> f64 {
+    fn fixed_overhead_ns(&self) -> f64 {
         let [(a, a_ns), (b, b_ns)] =
             [self.first, self.second].map(|(bytes, ns)| (bytes as f64, ns as f64));
         (a * b_ns - b * a_ns) / (a - b)
@@ -43,10 +43,11 @@ impl Parts {
 ///
 /// What only the first part of a stretch has, such as the way from elsewhere, would count too much where that
 /// is the shorter part, and too little where it is the longer one: with both orders, the mean is right.
-pub fn onset_ns(stretches: &[Parts]) -> Option<f64> {
+pub fn fixed_overhead_ns(stretches: &[StretchParts]) -> Option<f64> {
     let of_order = |short_first: bool| {
-        let is_one = |parts: &&Parts| (parts.first.0 < parts.second.0) == short_first;
-        let onsets: Vec<f64> = stretches.iter().filter(is_one).map(Parts::onset_ns).collect();
+        let is_one = |parts: &&StretchParts| (parts.first.0 < parts.second.0) == short_first;
+        let onsets: Vec<f64> =
+            stretches.iter().filter(is_one).map(StretchParts::fixed_overhead_ns).collect();
         let onset = median(&onsets).filter(|_| onsets.len() >= STRETCHES_MIN)?;
         (onset.is_finite() && onset > 0.0).then_some(onset)
     };
@@ -62,13 +63,13 @@ mod tests {
 
     /// 32 stretches of 256 MiB at a rate that falls from 200 MiB/s by half; `part_ns` says what a part takes, by
     /// its length, the rate in bytes per ns, and whether it is the first.
-    fn written(part_ns: impl Fn(f64, f64, bool) -> f64) -> Vec<Parts> {
+    fn written(part_ns: impl Fn(f64, f64, bool) -> f64) -> Vec<StretchParts> {
         let stretch = |i: u32| {
             let rate = 0.2 * MIB as f64 / 1e6 * (1.0 - f64::from(i) / 62.0);
             let lens = if i.is_multiple_of(2) { [64, 192] } else { [192, 64] };
             let [first, second] = [0, 1]
                 .map(|k| (lens[k] * MIB, part_ns((lens[k] * MIB) as f64, rate, k == 0) as u64));
-            Parts { first, second }
+            StretchParts { first, second }
         };
         (0..32).map(stretch).collect()
     }
@@ -76,14 +77,14 @@ mod tests {
     #[test]
     fn what_does_not_depend_on_the_length_is_found() {
         let known = written(|len, rate, _| 120e6 + len / rate);
-        assert!((onset_ns(&known).unwrap() / 120e6 - 1.0).abs() < 1e-6);
+        assert!((fixed_overhead_ns(&known).unwrap() / 120e6 - 1.0).abs() < 1e-6);
     }
 
     /// The way from elsewhere, 10 ms before the first part only: the sum over a stretch is right.
     #[test]
     fn what_only_the_first_part_has_counts_once() {
         let known = written(|len, rate, first| if first { 18e6 } else { 8e6 } + len / rate);
-        assert!((2.0 * onset_ns(&known).unwrap() / 26e6 - 1.0).abs() < 1e-6);
+        assert!((2.0 * fixed_overhead_ns(&known).unwrap() / 26e6 - 1.0).abs() < 1e-6);
     }
 
     #[test]
@@ -94,7 +95,7 @@ mod tests {
             let drive =
                 |len: f64, rate: f64, _| len.min(gathered * MIB as f64) / interface + len / rate;
             let stretches = written(drive);
-            let onset = onset_ns(&stretches).unwrap_or(0.0);
+            let onset = fixed_overhead_ns(&stretches).unwrap_or(0.0);
             for (i, parts) in stretches.iter().enumerate() {
                 let medium =
                     (256 * MIB) as f64 / (0.2 * MIB as f64 / 1e6 * (1.0 - i as f64 / 62.0));
@@ -111,12 +112,15 @@ mod tests {
     #[test]
     fn where_it_cannot_be_known_nothing_is_said() {
         let steady = |len: f64, rate: f64, _| 10e6 + len / rate;
-        assert!(onset_ns(&written(steady)[..6]).is_none(), "three of each order");
-        assert!(onset_ns(&[]).is_none());
+        assert!(fixed_overhead_ns(&written(steady)[..6]).is_none(), "three of each order");
+        assert!(fixed_overhead_ns(&[]).is_none());
         let fast_at_first = |len: f64, rate: f64, _| len / rate + (len - 96e6).max(0.0) / rate;
-        assert!(onset_ns(&written(fast_at_first)).is_none());
-        assert!(onset_ns(&written(|len, rate, _| 2e9 + len / rate)).is_none(), "little else");
-        let equal = Parts { first: (MIB, 1000), second: (MIB, 2000) };
-        assert!(onset_ns(&[equal; 20]).is_none());
+        assert!(fixed_overhead_ns(&written(fast_at_first)).is_none());
+        assert!(
+            fixed_overhead_ns(&written(|len, rate, _| 2e9 + len / rate)).is_none(),
+            "little else"
+        );
+        let equal = StretchParts { first: (MIB, 1000), second: (MIB, 2000) };
+        assert!(fixed_overhead_ns(&[equal; 20]).is_none());
     }
 }

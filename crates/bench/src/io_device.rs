@@ -1,10 +1,10 @@
 //! An open file with the engine that moves its data: runs tasks on queues, one per thread.
 
 use crate::clock;
+use crate::cpu_placement;
+use crate::cpu_usage::{self, CpuCost, CpuScope, CpuUsage};
 use crate::error::BenchError;
-use crate::processor;
-use crate::queue::{QueueSpec, SimulatedQueue, Task, ThreadQueue, UringQueue};
-use crate::usage::{self, Effort, Usage, Who};
+use crate::queue::{IoTask, QueueSpec, SimulatedQueue, ThreadQueue, UringQueue};
 use drivescope_drive::IoFile;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
@@ -23,7 +23,7 @@ const LATE_NS: u64 = 20_000_000;
 
 /// What requests go to.
 #[derive(Debug)]
-pub struct Device {
+pub struct IoDevice {
     backend: Backend,
 }
 
@@ -41,10 +41,10 @@ pub struct WorkerOutcome<T> {
     /// The task's own.
     pub output: T,
     /// What it took from the processors.
-    pub effort: Effort,
+    pub cpu_cost: CpuCost,
 }
 
-impl Device {
+impl IoDevice {
     /// Puts `file` behind `engine`.
     pub fn new(file: IoFile, engine: Engine) -> Self {
         Self { backend: Backend::File { file, engine } }
@@ -169,7 +169,7 @@ impl Device {
 
     /// Runs each task on a queue and thread of its own, all starting together, calling `watch` now and
     /// then until the last has ended.
-    pub fn run<T: Task>(
+    pub fn run<T: IoTask>(
         &self,
         spec: QueueSpec,
         tasks: Vec<T>,
@@ -189,9 +189,9 @@ impl Device {
                         move || {
                             let _finish = finish;
                             if one_at_a_time && wakes_a_thread {
-                                processor::stay_here();
+                                cpu_placement::stay_here();
                             } else if may_block {
-                                processor::let_workers_finish();
+                                cpu_placement::let_workers_finish();
                             }
                             self.work(spec, task, start)
                         },
@@ -219,13 +219,13 @@ impl Device {
             }
             // A simulated drive knows another time.
             if matches!(self.backend, Backend::File { .. }) {
-                outcomes.iter_mut().for_each(|outcome| outcome.effort.still_ns = still_ns);
+                outcomes.iter_mut().for_each(|outcome| outcome.cpu_cost.still_ns = still_ns);
             }
             Ok(outcomes)
         })
     }
 
-    fn work<T: Task>(
+    fn work<T: IoTask>(
         &self,
         spec: QueueSpec,
         task: T,
@@ -235,11 +235,11 @@ impl Device {
             Backend::File { file, engine: Engine::Threads } => std::thread::scope(|scope| {
                 let queue = ThreadQueue::new(scope, file, spec);
                 // Helper threads do the work of deep queues, so the whole program is counted.
-                let who = if spec.depth > 1 { Who::Process } else { Who::Thread };
+                let who = if spec.depth > 1 { CpuScope::Process } else { CpuScope::Thread };
                 start.run(queue, task, Some(who))
             }),
             Backend::File { file, .. } => {
-                start.run(UringQueue::new(file, spec), task, Some(Who::Thread))
+                start.run(UringQueue::new(file, spec), task, Some(CpuScope::Thread))
             }
             Backend::Simulated { drive, mode } => {
                 start.run(SimulatedQueue::new(drive, *mode, spec), task, None)
@@ -321,32 +321,32 @@ impl StartLine {
     }
 
     /// Runs the task once all stand at the line; `who` is charged for it, nobody on a simulated drive.
-    fn run<T: Task, Q: crate::queue::Queue>(
+    fn run<T: IoTask, Q: crate::queue::IoQueue>(
         &self,
         queue: io::Result<Q>,
         task: T,
-        who: Option<Who>,
+        who: Option<CpuScope>,
     ) -> io::Result<WorkerOutcome<T::Output>> {
         let go = self.wait(queue.is_ok());
         let mut queue = queue?;
         if !go {
             return Err(io::Error::other("another worker could not start"));
         }
-        let used = |who: Option<Who>| who.map_or_else(Usage::default, Usage::of);
-        let own = who.map(|_| Who::Thread);
-        let waited = || own.and_then(|_| usage::waited_ns());
+        let used = |who: Option<CpuScope>| who.map_or_else(CpuUsage::default, CpuUsage::of);
+        let own = who.map(|_| CpuScope::Thread);
+        let waited = || own.and_then(|_| cpu_usage::waited_ns());
         let waited_before = waited();
         let (all_before, own_before, start_ns) = (used(who), used(own), queue.now());
         let output = task.run(&mut queue);
-        let effort = Effort {
+        let cpu_cost = CpuCost {
             usage: used(who).since(all_before),
-            whole_program: who == Some(Who::Process),
+            whole_program: who == Some(CpuScope::Process),
             busiest_cpu_ns: used(own).since(own_before).cpu_ns,
             wait_ns: waited().zip(waited_before).map(|(now, before)| now - before),
             still_ns: 0,
             wall_ns: queue.now() - start_ns,
         };
-        Ok(WorkerOutcome { output, effort })
+        Ok(WorkerOutcome { output, cpu_cost })
     }
 }
 

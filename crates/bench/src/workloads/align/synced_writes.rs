@@ -4,13 +4,13 @@
 //! cannot put pieces together. 4 KiB blocks at the multiples of 512 show sectors up to 4 KiB; 16 KiB
 //! blocks at the multiples of 4 KiB then show larger units.
 
-use super::places::{Ladder, Place};
-use super::site::{Site, Way};
-use super::split::{Split, Times};
-use super::verdict::{Boundaries, Seen, judge, judge_finally};
+use super::offset_groups::{OffsetGroups, OffsetTimes};
+use super::offset_ladder::{Ladder, LadderAccess};
+use super::physical_sector::{BlockSizeResult, Boundaries, judge, judge_finally};
+use super::write_area::{AccessPattern, WriteArea};
 use crate::error::BenchError;
 use crate::offsets::derive_seed;
-use crate::queue::Op;
+use crate::queue::IoOp;
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::event::Event;
@@ -45,8 +45,8 @@ pub fn most() -> (u64, u64) {
 pub fn run(
     session: &mut Session<'_>,
     record: &mut TestRecord,
-    site: &mut Site,
-) -> Result<Vec<Seen>, BenchError> {
+    site: &mut WriteArea,
+) -> Result<Vec<BlockSizeResult>, BenchError> {
     record.needs_no_rounds();
     let budget_ns = session.plan.suite.align.time.nanos();
     let began = session.now_ns();
@@ -77,17 +77,18 @@ pub fn run(
 fn climb(
     session: &mut Session<'_>,
     record: &mut TestRecord,
-    site: &mut Site,
+    site: &mut WriteArea,
     ladder: Ladder,
     until_ns: u64,
-) -> Result<Seen, BenchError> {
+) -> Result<BlockSizeResult, BenchError> {
     let cell = format!("blocks{}", ladder.name());
     let seed = derive_seed(session.plan.seed, &cell, 0, 0);
     let places = ladder.places(&site.span, LOTS_MAX * LOOKS_OF_LOT * BATCH, seed);
-    let times: Vec<Times> =
-        ladder.offsets().into_iter().map(|offset| Times { offset, ns: Vec::new() }).collect();
+    let times: Vec<OffsetTimes> =
+        ladder.offsets().into_iter().map(|offset| OffsetTimes { offset, ns: Vec::new() }).collect();
     let in_lot = LOOKS_OF_LOT * BATCH * times.len();
-    let mut climb = Climb { ladder, cell, until_ns, times, looks: 0, before: Split::default() };
+    let mut climb =
+        Climb { ladder, cell, until_ns, times, looks: 0, before: OffsetGroups::default() };
     for lot in places.chunks(in_lot) {
         if climb.write_lot(session, record, site, lot)? {
             break;
@@ -101,10 +102,10 @@ struct Climb {
     ladder: Ladder,
     cell: String,
     until_ns: u64,
-    times: Vec<Times>,
+    times: Vec<OffsetTimes>,
     looks: usize,
     /// The groups at the look before.
-    before: Split,
+    before: OffsetGroups,
 }
 
 impl Climb {
@@ -113,8 +114,8 @@ impl Climb {
         &mut self,
         session: &mut Session<'_>,
         record: &mut TestRecord,
-        site: &mut Site,
-        lot: &[Place],
+        site: &mut WriteArea,
+        lot: &[LadderAccess],
     ) -> Result<bool, BenchError> {
         let block = self.ladder.block;
         let starts: Vec<u64> = lot.iter().map(|place| place.at).collect();
@@ -137,8 +138,8 @@ impl Climb {
         &mut self,
         session: &mut Session<'_>,
         record: &mut TestRecord,
-        site: &Site,
-        batch: &[Place],
+        site: &WriteArea,
+        batch: &[LadderAccess],
         data: Option<&[u8]>,
     ) -> Result<bool, BenchError> {
         self.looks += 1;
@@ -146,10 +147,10 @@ impl Climb {
         session.emit(Event::PhaseStarted { label, round, rounds: LOOKS_OF_LOT as u32 });
         let began = session.now_ns();
         let block = self.ladder.block;
-        let way = Way { cell: &self.cell, round, block, op: Op::Write, synced: true };
+        let way = AccessPattern { cell: &self.cell, round, block, op: IoOp::Write, synced: true };
         let starts = batch.iter().map(|place| place.at).collect();
         let (ns, _) = site.access(session, record, way, starts, data)?;
-        for (Place { rung, .. }, ns) in batch.iter().zip(ns) {
+        for (LadderAccess { rung, .. }, ns) in batch.iter().zip(ns) {
             self.times[*rung].ns.push(ns);
         }
         let now = session.now_ns();
@@ -161,7 +162,7 @@ impl Climb {
 
     /// Whether more writes would change nothing: the same groups twice in a row with the fast one's time
     /// well known, or none with fine times; after a whole lot, any answer.
-    fn is_clear(&self, seen: &Seen) -> bool {
+    fn is_clear(&self, seen: &BlockSizeResult) -> bool {
         let whole_lot = self.looks >= LOOKS_OF_LOT;
         match seen.boundaries {
             Boundaries::Found { .. } => {
@@ -174,7 +175,12 @@ impl Climb {
 }
 
 /// The blocks of a batch that begins after `written` of `count` places.
-fn of_batch<'b>(blocks: &'b [u8], count: usize, written: usize, batch: &[Place]) -> &'b [u8] {
+fn of_batch<'b>(
+    blocks: &'b [u8],
+    count: usize,
+    written: usize,
+    batch: &[LadderAccess],
+) -> &'b [u8] {
     let block = blocks.len() / count;
     &blocks[written * block..(written + batch.len()) * block]
 }

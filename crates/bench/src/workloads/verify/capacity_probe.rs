@@ -10,15 +10,15 @@
 //! Blocks that cannot be read or written say nothing of the capacity: they are passed over, and at the end it is
 //! asked whether anything good lies behind them (`probe/silence.rs`).
 
-mod damage;
-mod repeats;
-mod silence;
+mod address_aliases;
+mod data_behind;
+mod failed_tail;
 
-pub use repeats::usual_landmarks;
+pub use address_aliases::usual_landmarks;
 
+use address_aliases::AddressAliases;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use repeats::Repeats;
 use std::collections::BTreeSet;
 
 /// Samples of the first and of the last attempt of a phase: half of the blocks bad are found by 8 with
@@ -42,7 +42,7 @@ const FAILURES_MAX: u64 = 128;
 
 /// What a block that was read holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum BlockState {
     /// What was last written to it.
     Own,
     /// What was written to another block in some pass.
@@ -72,12 +72,12 @@ pub trait Blocks {
     /// leaves blocks that are unreadable, which reading will show.
     fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped>;
     /// Reads one block.
-    fn read(&mut self, block: u64) -> Result<Found, Stopped>;
+    fn read(&mut self, block: u64) -> Result<BlockState, Stopped>;
 }
 
 /// Blocks that could not be read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failed {
+pub struct FailedBlocks {
     /// The first that was found.
     pub first: u64,
     /// The last that was found.
@@ -93,7 +93,7 @@ pub struct Probed {
     /// Blocks from the start of the drive that keep data, as far as those tell that can be read.
     pub real: u64,
     /// What could not be read or written, if anything.
-    pub failed: Option<Failed>,
+    pub failed: Option<FailedBlocks>,
     /// Distance at which addresses repeat, if they do.
     pub module: Option<u64>,
     /// Blocks behind `real` keep data, too: what was lost is damage, and no missing capacity.
@@ -138,7 +138,7 @@ fn cache_max(cache_bytes: u64, block_bytes: u64) -> u64 {
 /// Probes a drive; `cache_bytes` is the largest cache it sees through.
 pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<Probed, Stopped> {
     let count = blocks.count();
-    let mut probe = Probe {
+    let mut probe = CapacityProbe {
         cache_max: cache_max(cache_bytes, blocks.block_bytes()),
         left: 0,
         right: count,
@@ -158,7 +158,7 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
     probe.find_cache()?;
     let repeats = probe.find_repeats()?;
     let module = repeats.map(|repeats| repeats.distance);
-    if let Some(Repeats { from, .. }) = repeats {
+    if let Some(AddressAliases { from, .. }) = repeats {
         probe.right = probe.right.min(from);
     }
     probe.find_first_bad()?;
@@ -166,12 +166,12 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
     let real = if probe.right <= probe.left + 1 { 0 } else { probe.right };
     let failed = probe.look_behind_failed(real == count && module.is_none())?;
     let keeps_behind = module.is_none() && probe.keeps_behind(real)?;
-    let Probe { overwhelm, written, cut_short, cache_max, .. } = probe;
+    let CapacityProbe { overwhelm, written, cut_short, cache_max, .. } = probe;
     let cache = overwhelm.1;
     Ok(Probed { real, failed, module, keeps_behind, cache, cache_max, written, cut_short })
 }
 
-struct Probe<'b, B> {
+struct CapacityProbe<'b, B> {
     blocks: &'b mut B,
     /// Largest cache that is looked for, in blocks.
     cache_max: u64,
@@ -198,7 +198,7 @@ struct Probe<'b, B> {
     random: Xoshiro256PlusPlus,
 }
 
-impl<B: Blocks> Probe<'_, B> {
+impl<B: Blocks> CapacityProbe<'_, B> {
     fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped> {
         self.written += count;
         self.blocks.write(first, count, pass)
@@ -206,7 +206,7 @@ impl<B: Blocks> Probe<'_, B> {
 
     /// Makes a cache forget what was written before.
     ///
-    /// In the order in which [`Probe::find_cache`] writes: a cache that holds most of these blocks and drops what
+    /// In the order in which [`CapacityProbe::find_cache`] writes: a cache that holds most of these blocks and drops what
     /// came first then misses each of them. In another order it would take nearly all in place, and keep the
     /// samples.
     fn overwhelm_cache(&mut self) -> Result<(), Stopped> {
@@ -241,15 +241,15 @@ impl<B: Blocks> Probe<'_, B> {
     }
 
     /// Reads a block and remembers whether it is good, and whether it failed.
-    fn look(&mut self, block: u64) -> Result<Found, Stopped> {
+    fn look(&mut self, block: u64) -> Result<BlockState, Stopped> {
         let found = self.blocks.read(block)?;
         match found {
-            Found::Own => self.last_good = self.last_good.max(Some(block)),
-            Found::Unreadable => {
+            BlockState::Own => self.last_good = self.last_good.max(Some(block)),
+            BlockState::Unreadable => {
                 self.failed.insert(block);
                 self.failures_left = self.failures_left.saturating_sub(1);
             }
-            Found::Other { .. } | Found::Lost => {}
+            BlockState::Other { .. } | BlockState::Lost => {}
         }
         Ok(found)
     }
@@ -257,7 +257,7 @@ impl<B: Blocks> Probe<'_, B> {
     /// The first of these blocks that lost its data; those that cannot be read have lost nothing yet.
     fn first_bad(&mut self, blocks: &[u64]) -> Result<Option<u64>, Stopped> {
         for &block in blocks {
-            if !matches!(self.look(block)?, Found::Own | Found::Unreadable) {
+            if !matches!(self.look(block)?, BlockState::Own | BlockState::Unreadable) {
                 return Ok(Some(block));
             }
             if self.failures_left == 0 {

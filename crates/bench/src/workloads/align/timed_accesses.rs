@@ -2,7 +2,7 @@
 
 use crate::control::{Control, Publisher};
 use crate::payload::Payload;
-use crate::queue::{Completion, Op, Queue, Request, Task};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
 use crate::recorder::{IoFailure, Recorder};
 use std::io;
 
@@ -11,7 +11,7 @@ const EXPECTED_NS: u64 = 60_000_000_000;
 
 /// What writes carry.
 #[derive(Debug, Clone, Copy)]
-pub enum Data<'d> {
+pub enum WriteData<'d> {
     /// Fresh test data.
     Fresh(Payload),
     /// What was there, one block after the other in the order of the places.
@@ -20,15 +20,15 @@ pub enum Data<'d> {
 
 /// Accesses in the given order.
 #[derive(Debug)]
-pub struct Accesses<'d> {
+pub struct TimedAccesses<'d> {
     /// First byte of each.
     pub places: Vec<u64>,
     /// Bytes of each.
     pub block: u32,
     /// Reads or writes.
-    pub op: Op,
+    pub op: IoOp,
     /// What writes carry.
-    pub data: Data<'d>,
+    pub data: WriteData<'d>,
     /// The outside.
     pub control: &'d Control,
 }
@@ -47,10 +47,10 @@ pub struct Accessed {
     pub queue_error: Option<io::Error>,
 }
 
-impl Task for Accesses<'_> {
+impl IoTask for TimedAccesses<'_> {
     type Output = Accessed;
 
-    fn run<Q: Queue>(self, queue: &mut Q) -> Accessed {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> Accessed {
         let mut accessed = Accessed {
             ns: Vec::with_capacity(self.places.len()),
             recorder: Recorder::new(EXPECTED_NS),
@@ -63,21 +63,21 @@ impl Task for Accesses<'_> {
     }
 }
 
-impl Accesses<'_> {
-    fn visit_all<Q: Queue>(&self, queue: &mut Q, accessed: &mut Accessed) -> io::Result<()> {
+impl TimedAccesses<'_> {
+    fn visit_all<Q: IoQueue>(&self, queue: &mut Q, accessed: &mut Accessed) -> io::Result<()> {
         let Accessed { ns, recorder, lost, .. } = accessed;
         let mut publisher = Publisher::new(self.control);
         let mut done = Vec::with_capacity(usize::from(queue.slots()));
         for (number, &offset) in self.places.iter().enumerate() {
-            if self.op == Op::Write {
+            if self.op == IoOp::Write {
                 self.fill(queue.buffer(0), number, offset);
             }
             let sent = queue.now();
-            let request = Request { op: self.op, offset, len: self.block, slot: 0 };
+            let request = IoRequest { op: self.op, offset, len: self.block, slot: 0 };
             recorder.requests += 1;
             if let Err(failure) = one(queue, request, &mut done)? {
                 recorder.failed(failure);
-                if self.op == Op::Write && !self.write_again(queue, request, number)? {
+                if self.op == IoOp::Write && !self.write_again(queue, request, number)? {
                     *lost = Some(offset);
                 }
                 break;
@@ -95,19 +95,19 @@ impl Accesses<'_> {
 
     /// After a failed write: what the drive may have lost is still in memory and is written once more. Whether
     /// the block then holds what it held.
-    fn write_again<Q: Queue>(
+    fn write_again<Q: IoQueue>(
         &self,
         queue: &mut Q,
-        request: Request,
+        request: IoRequest,
         number: usize,
     ) -> io::Result<bool> {
-        let Data::Kept(originals) = self.data else { return Ok(true) };
+        let WriteData::Kept(originals) = self.data else { return Ok(true) };
         let mut done = Vec::with_capacity(usize::from(queue.slots()));
         // The flush is for drives that took the write into their cache, whatever became of the write.
-        for op in [Op::Write, Op::Sync, Op::Read] {
-            let len = if op == Op::Sync { 0 } else { request.len };
-            let end = one(queue, Request { op, len, ..request }, &mut done)?;
-            if op == Op::Read && end.is_err() {
+        for op in [IoOp::Write, IoOp::Sync, IoOp::Read] {
+            let len = if op == IoOp::Sync { 0 } else { request.len };
+            let end = one(queue, IoRequest { op, len, ..request }, &mut done)?;
+            if op == IoOp::Read && end.is_err() {
                 return Ok(false);
             }
         }
@@ -118,8 +118,8 @@ impl Accesses<'_> {
     /// Puts the data of an access into its buffer, which is empty where no data move.
     fn fill(&self, buffer: &mut [u8], number: usize, offset: u64) {
         match self.data {
-            Data::Fresh(payload) => payload.fill(buffer, offset),
-            Data::Kept(originals) => {
+            WriteData::Fresh(payload) => payload.fill(buffer, offset),
+            WriteData::Kept(originals) => {
                 let from = number * buffer.len();
                 buffer.copy_from_slice(&originals[from..from + buffer.len()]);
             }
@@ -129,18 +129,18 @@ impl Accesses<'_> {
 
 /// Reads the blocks at all places, in order of address.
 #[derive(Debug)]
-pub struct ReadBack {
+pub struct ReadBlocks {
     /// First byte of each.
     pub places: Vec<u64>,
     /// Bytes of each.
     pub block: u32,
 }
 
-impl Task for ReadBack {
+impl IoTask for ReadBlocks {
     /// The blocks in the order of the places, empty where no data move; the inner error is a failed read.
     type Output = io::Result<Result<Vec<u8>, IoFailure>>;
 
-    fn run<Q: Queue>(self, queue: &mut Q) -> Self::Output {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> Self::Output {
         let mut done = Vec::with_capacity(usize::from(queue.slots()));
         let block = queue.buffer(0).len();
         let mut blocks = vec![0; block * self.places.len()];
@@ -148,7 +148,7 @@ impl Task for ReadBack {
         order.sort_unstable_by_key(|&number| self.places[number]);
         for number in order {
             let offset = self.places[number];
-            let request = Request { op: Op::Read, offset, len: self.block, slot: 0 };
+            let request = IoRequest { op: IoOp::Read, offset, len: self.block, slot: 0 };
             if let Err(failure) = one(queue, request, &mut done)? {
                 return Ok(Err(failure));
             }
@@ -159,10 +159,10 @@ impl Task for ReadBack {
 }
 
 /// Sends one request and waits for it.
-fn one<Q: Queue>(
+fn one<Q: IoQueue>(
     queue: &mut Q,
-    request: Request,
-    done: &mut Vec<Completion>,
+    request: IoRequest,
+    done: &mut Vec<IoCompletion>,
 ) -> io::Result<Result<(), IoFailure>> {
     queue.submit(request);
     done.clear();
@@ -171,13 +171,13 @@ fn one<Q: Queue>(
         return Ok(Ok(()));
     }
     let errno = done.iter().map(|c| (-c.result).max(0)).max().unwrap_or(0);
-    Ok(Err(IoFailure { errno, offset: request.offset, write: request.op != Op::Read }))
+    Ok(Err(IoFailure { errno, offset: request.offset, write: request.op != IoOp::Read }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Device;
+    use crate::io_device::IoDevice;
     use crate::queue::QueueSpec;
     use crate::testing::VirtualQueue;
     use drivescope_drive::OwnFolder;
@@ -187,14 +187,14 @@ mod tests {
     #[test]
     fn each_access_has_its_own_time_and_a_failure_ends_them() {
         let control = Control::default();
-        let task = |places: &[u64]| Accesses {
+        let task = |places: &[u64]| TimedAccesses {
             places: places.to_vec(),
             block: 4096,
-            op: Op::Write,
-            data: Data::Fresh(Payload::new(1, 1)),
+            op: IoOp::Write,
+            data: WriteData::Fresh(Payload::new(1, 1)),
             control: &control,
         };
-        let service = |request: &Request, _: u64| match request.offset {
+        let service = |request: &IoRequest, _: u64| match request.offset {
             8192 => Err(libc::EIO),
             offset => Ok(1_000 + offset),
         };
@@ -209,40 +209,40 @@ mod tests {
     struct Block {
         held: Vec<u8>,
         buffer: Vec<u8>,
-        failing: Vec<Op>,
-        asked: Vec<Op>,
-        done: Option<Completion>,
+        failing: Vec<IoOp>,
+        asked: Vec<IoOp>,
+        done: Option<IoCompletion>,
     }
 
-    impl Queue for Block {
+    impl IoQueue for Block {
         fn slots(&self) -> u16 {
             1
         }
         fn buffer(&mut self, _: u16) -> &mut [u8] {
             &mut self.buffer
         }
-        fn submit(&mut self, request: Request) {
+        fn submit(&mut self, request: IoRequest) {
             self.asked.push(request.op);
             let fails = self.failing.iter().position(|op| *op == request.op);
             match (request.op, fails) {
                 // Half of it came to the medium.
-                (Op::Write, Some(_)) => self.held[..256].copy_from_slice(&[0xEE; 256]),
-                (Op::Write, None) => self.held.copy_from_slice(&self.buffer),
-                (Op::Read, None) => self.buffer.copy_from_slice(&self.held),
+                (IoOp::Write, Some(_)) => self.held[..256].copy_from_slice(&[0xEE; 256]),
+                (IoOp::Write, None) => self.held.copy_from_slice(&self.buffer),
+                (IoOp::Read, None) => self.buffer.copy_from_slice(&self.held),
                 _ => {}
             }
             let result = if fails.is_some() { -libc::EIO } else { request.len as i32 };
             fails.map(|at| self.failing.remove(at));
-            self.done = Some(Completion { slot: 0, result });
+            self.done = Some(IoCompletion { slot: 0, result });
         }
         fn kick(&mut self) -> io::Result<()> {
             Ok(())
         }
-        fn wait(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+        fn wait(&mut self, done: &mut Vec<IoCompletion>) -> io::Result<()> {
             done.extend(self.done.take());
             Ok(())
         }
-        fn wait_until(&mut self, _: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+        fn wait_until(&mut self, _: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
             self.wait(done)
         }
         fn now(&self) -> u64 {
@@ -253,19 +253,19 @@ mod tests {
     /// A failed write may have torn the block: what it held is still there to be written once more.
     #[test]
     fn a_block_whose_write_failed_gets_its_contents_back() {
-        use Op::{Read, Write};
+        use IoOp::{Read, Write};
         for (failing, is_back, is_known) in [
             (vec![Write], true, true),
-            (vec![Write, Op::Sync], true, true),
+            (vec![Write, IoOp::Sync], true, true),
             (vec![Write, Write], false, false),
             (vec![Write, Read], true, false),
         ] {
             let (original, control) = ([7; 512], Control::default());
-            let task = Accesses {
+            let task = TimedAccesses {
                 places: vec![4096, 8192],
                 block: 512,
                 op: Write,
-                data: Data::Kept(&[original, original].concat()),
+                data: WriteData::Kept(&[original, original].concat()),
                 control: &control,
             };
             let (held, buffer) = (original.to_vec(), vec![0; 512]);
@@ -275,7 +275,7 @@ mod tests {
             assert_eq!(drive.held == original, is_back, "{failing:?}");
             assert_eq!(accessed.lost, (!is_known).then_some(4096), "{failing:?}");
             assert_eq!(accessed.recorder.errors, 1, "the second attempt is no measurement");
-            assert_eq!(drive.asked, [Write, Write, Op::Sync, Read], "{failing:?}");
+            assert_eq!(drive.asked, [Write, Write, IoOp::Sync, Read], "{failing:?}");
         }
     }
 
@@ -285,27 +285,28 @@ mod tests {
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let mut folder = OwnFolder::create(dir.path(), "test").unwrap();
         let size = Bytes::mib(1);
-        let device = Device::new(folder.create_file("data", size).unwrap(), Engine::Threads);
+        let device = IoDevice::new(folder.create_file("data", size).unwrap(), Engine::Threads);
         let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: 4096, dsync: true };
         let control = Control::default();
         let all: Vec<u64> = (0..256).map(|i| i * 4096).collect();
         let run = |places: &[u64], data| {
             let places = places.to_vec();
-            let task = Accesses { places, block: 4096, op: Op::Write, data, control: &control };
+            let task =
+                TimedAccesses { places, block: 4096, op: IoOp::Write, data, control: &control };
             let accessed = device.run(spec, vec![task], || {}).unwrap().remove(0).output;
             assert_eq!(accessed.recorder.errors, 0);
         };
         let read = |places: &[u64]| {
-            let task = ReadBack { places: places.to_vec(), block: 4096 };
+            let task = ReadBlocks { places: places.to_vec(), block: 4096 };
             device.run(spec, vec![task], || {}).unwrap().remove(0).output.unwrap().unwrap()
         };
-        run(&all, Data::Fresh(Payload::new(7, 1)));
+        run(&all, WriteData::Fresh(Payload::new(7, 1)));
         let before = read(&all);
         assert_eq!(Payload::first_mismatch(7, &before, 0), None);
         let some = [40_960, 0, 1_044_480, 8192];
         let originals = read(&some);
         assert_eq!(originals[4096..8192], before[..4096]);
-        run(&some, Data::Kept(&originals));
+        run(&some, WriteData::Kept(&originals));
         assert_eq!(read(&all), before);
         drop(device);
         folder.remove().unwrap();

@@ -25,7 +25,7 @@ pub struct Ladder {
 
 /// One access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct LadderAccess {
     /// First byte.
     pub at: u64,
     /// Which offset of the ladder, from 0.
@@ -44,7 +44,7 @@ impl Ladder {
     }
 
     /// `count` accesses at each offset at random places of `span`, in random order.
-    pub fn places(&self, span: &Range<u64>, count: usize, seed: u64) -> Vec<Place> {
+    pub fn places(&self, span: &Range<u64>, count: usize, seed: u64) -> Vec<LadderAccess> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let stretches = (span.end - span.start).min(SPAN_MAX) / STRETCH;
         let mut free: Vec<u64> = (0..stretches).collect();
@@ -57,7 +57,10 @@ impl Ladder {
             rungs.shuffle(&mut random);
             for rung in rungs {
                 let next = (i * offsets.len() + rung) % free.len();
-                places.push(Place { at: span.start + free[next] * STRETCH + offsets[rung], rung });
+                places.push(LadderAccess {
+                    at: span.start + free[next] * STRETCH + offsets[rung],
+                    rung,
+                });
             }
         }
         places

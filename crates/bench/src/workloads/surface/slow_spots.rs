@@ -6,12 +6,12 @@
 //! that neither a single pause nor a drive that became slower meanwhile makes a slow place.
 
 use super::rates::Profile;
-use super::{Order, PAGE};
+use super::{PAGE, RequestShape};
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::offsets::{derive_seed, shuffle};
 use crate::queue::QueueSpec;
-use crate::scan::{Place, Scan, Timed};
+use crate::scan::{Scan, ScanRegion, TimedRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
@@ -45,7 +45,7 @@ const ACCESSES_AGAIN: u64 = 16;
 
 /// What is slow, and how much, as medians of the second look.
 #[derive(Debug, Clone, PartialEq)]
-struct Slow {
+struct SlowSpot {
     bytes: Range<u64>,
     here: f64,
     elsewhere: f64,
@@ -93,8 +93,8 @@ pub(super) fn look_at_rates(
     session: &Session<'_>,
     record: &mut TestRecord,
     profile: &Profile,
-    places: &[Place],
-    order: Order,
+    places: &[ScanRegion],
+    order: RequestShape,
 ) -> Result<(), BenchError> {
     let rates: Vec<f64> = profile.iter().map(|&(_, rate)| rate).collect();
     let seeming = again(&rates, &candidates(&rates));
@@ -104,7 +104,7 @@ pub(super) fn look_at_rates(
     let offset_of = |i: &usize| profile[*i].0;
     let offsets: BTreeSet<u64> =
         seeming.iter().flat_map(|(i, beside)| beside.iter().chain([i])).map(offset_of).collect();
-    let again: Vec<Place> =
+    let again: Vec<ScanRegion> =
         places.iter().copied().filter(|p| offsets.contains(&p.offset)).collect();
     let timed = scan_again(session, again, order)?;
     let rate = |i: &usize| {
@@ -113,17 +113,17 @@ pub(super) fn look_at_rates(
     };
     let slow = confirmed(&seeming, rate);
     let len = again_len(places);
-    let stretches: Vec<Slow> = slow
+    let stretches: Vec<SlowSpot> = slow
         .chunk_by(|a, b| a.0 + 1 == b.0)
         .filter(|run| run.len() >= STRETCH_MIN)
         .filter_map(|run| {
             let bytes = profile[run.first()?.0].0..profile[run.last()?.0].0 + len;
             let here = median_of(run.iter().map(|place| place.1))?;
             let elsewhere = median_of(run.iter().map(|place| place.2))?;
-            Some(Slow { bytes, here, elsewhere })
+            Some(SlowSpot { bytes, here, elsewhere })
         })
         .collect();
-    let slowness = |slow: &Slow| slow.elsewhere / slow.here.max(f64::MIN_POSITIVE);
+    let slowness = |slow: &SlowSpot| slow.elsewhere / slow.here.max(f64::MIN_POSITIVE);
     notice(record, "surface.read", &stretches, slowness, |slow| {
         format!("reads at {} MB/s", three_digits(slow.here))
             + &format!(", its neighbours at {} MB/s", three_digits(slow.elsewhere))
@@ -132,12 +132,12 @@ pub(super) fn look_at_rates(
 }
 
 /// Length of a place; the last may be shorter.
-fn again_len(places: &[Place]) -> u64 {
+fn again_len(places: &[ScanRegion]) -> u64 {
     places.iter().map(|place| place.len).max().unwrap_or(0)
 }
 
 /// The parts of the drive whose accesses take long, as shares of `parts`.
-fn slow_parts(accesses: &[Timed], size: u64) -> Vec<Range<u64>> {
+fn slow_parts(accesses: &[TimedRegion], size: u64) -> Vec<Range<u64>> {
     let parts = (accesses.len() / ACCESSES_PER_PART).min(PARTS_MAX);
     if parts < PARTS_MIN {
         return Vec::new();
@@ -163,7 +163,7 @@ fn slow_parts(accesses: &[Timed], size: u64) -> Vec<Range<u64>> {
 pub(super) fn look_at_accesses(
     session: &Session<'_>,
     record: &mut TestRecord,
-    accesses: &[Timed],
+    accesses: &[TimedRegion],
     size: u64,
 ) -> Result<(), BenchError> {
     let parts = slow_parts(accesses, size);
@@ -181,11 +181,11 @@ pub(super) fn look_at_accesses(
         for _ in 0..ACCESSES_AGAIN {
             let block_no = ((u128::from(random.next_u64()) * blocks) >> 64) as u64;
             let offset = (first + block_no * block).min((size - block) / PAGE * PAGE);
-            places.push(Place { offset, len: block, lead_in_from: offset, lead_in_len: 0 });
+            places.push(ScanRegion { offset, len: block, lead_in_from: offset, lead_in_len: 0 });
         }
     }
     shuffle(&mut places, seed);
-    let timed = scan_again(session, places, Order { chunk: block as u32, depth: 1 })?;
+    let timed = scan_again(session, places, RequestShape { chunk: block as u32, depth: 1 })?;
     let ms = |inside: &dyn Fn(u64) -> bool| {
         let inside = timed.iter().filter(|timed| inside(timed.offset));
         median_of(inside.filter_map(|timed| Some(timed.ns? as f64 / 1e6)))
@@ -194,9 +194,13 @@ pub(super) fn look_at_accesses(
     let Some(elsewhere) = ms(&outside) else { return Ok(()) };
     let confirmed = |part: &Range<u64>| {
         let here = ms(&|at| part.contains(&at))?;
-        (here > elsewhere * ACCESS_FACTOR).then(|| Slow { bytes: part.clone(), here, elsewhere })
+        (here > elsewhere * ACCESS_FACTOR).then(|| SlowSpot {
+            bytes: part.clone(),
+            here,
+            elsewhere,
+        })
     };
-    let mut slow: Vec<Slow> = Vec::new();
+    let mut slow: Vec<SlowSpot> = Vec::new();
     for part in parts.iter().filter_map(confirmed) {
         match slow.last_mut().filter(|last| last.bytes.end == part.bytes.start) {
             Some(last) => {
@@ -206,7 +210,7 @@ pub(super) fn look_at_accesses(
             None => slow.push(part),
         }
     }
-    let slowness = |slow: &Slow| slow.here / slow.elsewhere.max(f64::MIN_POSITIVE);
+    let slowness = |slow: &SlowSpot| slow.here / slow.elsewhere.max(f64::MIN_POSITIVE);
     notice(record, "surface.access", &slow, slowness, |slow| {
         format!("random reads take {} ms", three_digits(slow.here))
             + &format!(", elsewhere {} ms", three_digits(slow.elsewhere))
@@ -218,9 +222,9 @@ pub(super) fn look_at_accesses(
 fn notice(
     record: &mut TestRecord,
     about: &str,
-    slow: &[Slow],
-    slowness: impl Fn(&Slow) -> f64,
-    what: impl Fn(&Slow) -> String,
+    slow: &[SlowSpot],
+    slowness: impl Fn(&SlowSpot) -> f64,
+    what: impl Fn(&SlowSpot) -> String,
 ) {
     let slowest = slow.iter().max_by(|a, b| slowness(a).total_cmp(&slowness(b)));
     let Some(slowest) = slowest else { return };
@@ -248,13 +252,13 @@ fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// The second look is no phase of the result: what it measures is one more sample of chosen places.
 fn scan_again(
     session: &Session<'_>,
-    places: Vec<Place>,
-    Order { chunk, depth }: Order,
-) -> Result<Vec<Timed>, BenchError> {
+    places: Vec<ScanRegion>,
+    RequestShape { chunk, depth }: RequestShape,
+) -> Result<Vec<TimedRegion>, BenchError> {
     let control = Control::default();
     let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, _) = session.watched(session.open_device(), spec, &control, task)?;
+    let (worker, _) = session.watched(session.device(), spec, &control, task)?;
     match worker.output.queue_error {
         Some(source) => Err(BenchError::of_queue(source)),
         None => Ok(worker.output.timed),

@@ -1,6 +1,6 @@
 //! What `align` says of drive and partitions, beside what the drive says of itself.
 
-use super::verdict::{Boundaries, Sector, Seen, conclude, misaligned};
+use super::physical_sector::{BlockSizeResult, Boundaries, Sector, conclude, misaligned};
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_drive::Target;
@@ -23,7 +23,7 @@ const NORMAL_95: f64 = 1.96;
 /// A sector is a metric only if the times show one, or if the drive reports the smallest there can be and no
 /// time speaks against it. Partitions are judged in any case, by the larger of what was found and what the
 /// drive reports.
-pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[Seen], step: u64) {
+pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[BlockSizeResult], step: u64) {
     seen.iter().for_each(|seen| of_size(record, seen));
     let conclusion = conclude(seen);
     if let Some(penalty) = conclusion.penalty {
@@ -79,8 +79,8 @@ fn is_flash(drive: &Drive) -> bool {
 }
 
 /// The smallest extra time at an offset that would have been seen with each size, ns.
-fn smallest_extra_ns(seen: &[Seen]) -> f64 {
-    let extra_ns = |seen: &Seen| match seen.boundaries {
+fn smallest_extra_ns(seen: &[BlockSizeResult]) -> f64 {
+    let extra_ns = |seen: &BlockSizeResult| match seen.boundaries {
         Boundaries::Alike { resolution } => {
             let fastest =
                 seen.times.iter().map(|(_, time)| time.mean).fold(f64::INFINITY, f64::min);
@@ -92,7 +92,7 @@ fn smallest_extra_ns(seen: &[Seen]) -> f64 {
 }
 
 /// Typical times of accesses of one size, and what those off the boundaries cost.
-fn of_size(record: &mut TestRecord, seen: &Seen) {
+fn of_size(record: &mut TestRecord, seen: &BlockSizeResult) {
     let block = Bytes(seen.block).short();
     for (offset, time) in &seen.times {
         let (us, half) = (time.mean / 1e3, NORMAL_95 * time.error / 1e3);

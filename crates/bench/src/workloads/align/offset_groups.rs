@@ -18,7 +18,7 @@ const RESAMPLES: usize = 500;
 
 /// The times of accesses at one offset.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Times {
+pub struct OffsetTimes {
     /// Offset behind the beginning of the target, below the size of the pattern.
     pub offset: u64,
     /// One time per access, ns.
@@ -38,7 +38,7 @@ pub struct Estimate {
 
 /// Fast and slow offsets, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Split {
+pub struct OffsetGroups {
     /// Those of the fast group.
     pub fast: Vec<u64>,
     /// Those of the slow group; empty if all are alike.
@@ -52,7 +52,7 @@ pub fn location(ns: &[f64]) -> Option<TrimmedMean> {
 
 /// Divides offsets at the largest step between their times in order of size. They are two groups if that
 /// step is at least the factor `ratio_min` and chance does not explain it; else all are fast.
-pub fn split(points: &[(u64, TrimmedMean)], ratio_min: f64) -> Split {
+pub fn split(points: &[(u64, TrimmedMean)], ratio_min: f64) -> OffsetGroups {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|&a, &b| points[a].1.mean.total_cmp(&points[b].1.mean));
     let step = |at: &usize| points[order[*at]].1.mean / points[order[at - 1]].1.mean;
@@ -64,7 +64,7 @@ pub fn split(points: &[(u64, TrimmedMean)], ratio_min: f64) -> Split {
         offsets
     };
     let (fast, slow) = order.split_at(cut.unwrap_or(order.len()));
-    Split { fast: offsets(fast), slow: offsets(slow) }
+    OffsetGroups { fast: offsets(fast), slow: offsets(slow) }
 }
 
 /// Whether every interval before the cut ends below every one behind it.
@@ -81,7 +81,7 @@ fn are_apart(points: &[(u64, TrimmedMean)], order: &[usize], cut: usize) -> bool
 ///
 /// That is the lower quartile: where others use the drive, the mean is theirs, and what misalignment adds would be
 /// a small share of it.
-pub fn resolution(times: &[Times], points: &[(u64, TrimmedMean)]) -> f64 {
+pub fn resolution(times: &[OffsetTimes], points: &[(u64, TrimmedMean)]) -> f64 {
     let all: Vec<f64> = times.iter().flat_map(|at| at.ns.iter().copied()).collect();
     let undisturbed = quantile(&all, 0.25).unwrap_or(0.0);
     let error = points.iter().map(|(_, at)| at.error).fold(0.0, f64::max);
@@ -99,7 +99,7 @@ pub fn error_share(points: &[(u64, TrimmedMean)], offsets: &[u64]) -> f64 {
 /// Where sectors begin, if the fast offsets are just those on boundaries: the sector (the largest power of
 /// two up to `pattern` that all fast offsets share and no slow one) and its first boundary. `None` if all
 /// are alike, or if the fast offsets have no such order.
-pub fn boundary(split: &Split, pattern: u64, step: u64) -> Option<(u64, u64)> {
+pub fn boundary(split: &OffsetGroups, pattern: u64, step: u64) -> Option<(u64, u64)> {
     if split.slow.is_empty() {
         return None;
     }
@@ -117,9 +117,9 @@ pub fn boundary(split: &Split, pattern: u64, step: u64) -> Option<(u64, u64)> {
 
 /// How much longer accesses at the offsets `slow` take than those at `fast`, with a 95 % interval: a
 /// bootstrap over all accesses together. `None` if either group has fewer than three.
-pub fn penalty(times: &[Times], split: &Split, seed: u64) -> Option<Estimate> {
+pub fn penalty(times: &[OffsetTimes], split: &OffsetGroups, seed: u64) -> Option<Estimate> {
     let mut all: Vec<(bool, f64)> = Vec::new();
-    for Times { offset, ns } in times {
+    for OffsetTimes { offset, ns } in times {
         let slow = split.slow.contains(offset);
         if slow || split.fast.contains(offset) {
             all.extend(ns.iter().map(|&ns| (slow, ns)));

@@ -6,7 +6,7 @@
 
 use super::{ReadBack, ReadBackOutcome};
 use crate::control::Publisher;
-use crate::queue::{Completion, Op, Queue, Request};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -18,7 +18,7 @@ const READS_MAX: u32 = 2048;
 const READS_BETWEEN: u32 = 14;
 
 /// Settles every request that failed; without a second look if the user waits or the drive is gone.
-pub(crate) fn settle<'c, Q: Queue>(
+pub(crate) fn settle<'c, Q: IoQueue>(
     read_back: &ReadBack<'c>,
     queue: &mut Q,
     outcome: &mut ReadBackOutcome,
@@ -29,23 +29,23 @@ pub(crate) fn settle<'c, Q: Queue>(
     failed.sort_unstable_by_key(|range| range.start);
     let reads_left = if is_stopped { 0 } else { READS_MAX };
     let done = Vec::with_capacity(usize::from(queue.slots()));
-    let mut look = SecondLook { read_back, queue, outcome, publisher, done, reads_left };
+    let mut look = RetryReads { read_back, queue, outcome, publisher, done, reads_left };
     for range in failed {
         look.settle(range)?;
     }
     Ok(())
 }
 
-struct SecondLook<'a, 'c, Q> {
+struct RetryReads<'a, 'c, Q> {
     read_back: &'a ReadBack<'c>,
     queue: &'a mut Q,
     outcome: &'a mut ReadBackOutcome,
     publisher: &'a mut Publisher<'c>,
-    done: Vec<Completion>,
+    done: Vec<IoCompletion>,
     reads_left: u32,
 }
 
-impl<Q: Queue> SecondLook<'_, '_, Q> {
+impl<Q: IoQueue> RetryReads<'_, '_, Q> {
     fn unit(&self) -> u64 {
         u64::from(self.read_back.unit)
     }
@@ -74,7 +74,7 @@ impl<Q: Queue> SecondLook<'_, '_, Q> {
         }
         self.reads_left -= 1;
         let len = (range.end - range.start) as u32;
-        self.queue.submit(Request { op: Op::Read, offset: range.start, len, slot: 0 });
+        self.queue.submit(IoRequest { op: IoOp::Read, offset: range.start, len, slot: 0 });
         self.done.clear();
         self.queue.wait(&mut self.done)?;
         let came = self.done.first().is_some_and(|done| done.result == len as i32);

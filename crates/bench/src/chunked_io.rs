@@ -1,15 +1,15 @@
 //! Moving a stretch of the target in requests of equal size, with a sustained depth.
 
 use crate::control::{Control, Publisher};
-use crate::pace::Pace;
 use crate::payload::Payload;
-use crate::queue::{Completion, Op, Queue, Request};
+use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest};
 use crate::recorder::{IoFailure, Recorder};
+use crate::steady_rate::SteadyRate;
 use std::io;
 
 /// What a stretch carries.
 #[derive(Debug)]
-pub enum Cargo<'d> {
+pub enum ChunkData<'d> {
     /// What is there is read and forgotten.
     Read,
     /// What is there is read into this memory, which is as long as the stretch; empty where no data move.
@@ -20,14 +20,14 @@ pub enum Cargo<'d> {
     Kept(&'d [u8]),
 }
 
-impl Cargo<'_> {
+impl ChunkData<'_> {
     fn writes(&self) -> bool {
         matches!(self, Self::Fresh(_) | Self::Kept(_))
     }
 }
 
 /// Reads or writes stretches in chunks with a sustained depth.
-pub struct Mover<'q, Q: Queue> {
+pub struct ChunkedIo<'q, Q: IoQueue> {
     /// Where requests go.
     pub queue: &'q mut Q,
     /// Bytes of all requests that were completed.
@@ -41,16 +41,16 @@ pub struct Mover<'q, Q: Queue> {
     pub stopped_at: Option<u64>,
     chunk: u64,
     depth: usize,
-    sent: Vec<(u64, Request)>,
+    sent: Vec<(u64, IoRequest)>,
     free: Vec<u16>,
-    done: Vec<Completion>,
+    done: Vec<IoCompletion>,
 }
 
-impl<'q, Q: Queue> Mover<'q, Q> {
+impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
     /// Requests of `chunk` bytes, `depth` at a time; the queue has one slot more than that.
     pub fn new(queue: &'q mut Q, chunk: u32, depth: u32, control: &'q Control) -> Self {
         let slots = queue.slots();
-        let none = Request { op: Op::Read, offset: 0, len: 0, slot: 0 };
+        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         Self {
             queue,
             moved: 0,
@@ -70,14 +70,14 @@ impl<'q, Q: Queue> Mover<'q, Q> {
         !self.queue.buffer(0).is_empty()
     }
 
-    /// Moves `len` bytes from `offset` on, or up to [`Mover::stopped_at`]; the inner error is the first request
+    /// Moves `len` bytes from `offset` on, or up to [`ChunkedIo::stopped_at`]; the inner error is the first request
     /// that failed.
     pub fn go(
         &mut self,
         offset: u64,
         len: u64,
-        mut cargo: Cargo<'_>,
-        mut recorded: Option<(&mut Recorder, Option<&mut Pace>)>,
+        mut cargo: ChunkData<'_>,
+        mut recorded: Option<(&mut Recorder, Option<&mut SteadyRate>)>,
     ) -> io::Result<Result<(), IoFailure>> {
         let (mut next, end) = (offset, offset + len);
         let mut in_flight = 0;
@@ -108,7 +108,7 @@ impl<'q, Q: Queue> Mover<'q, Q> {
                 self.free.push(completion.slot);
                 if completion.result == request.len as i32 {
                     self.moved += u64::from(request.len);
-                    if let Cargo::Keep(memory) = &mut cargo {
+                    if let ChunkData::Keep(memory) = &mut cargo {
                         keep(memory, self.queue.buffer(completion.slot), request, offset);
                     }
                     if let Some((recorder, pace)) = &mut recorded {
@@ -129,7 +129,7 @@ impl<'q, Q: Queue> Mover<'q, Q> {
     /// Waits until everything written is on the drive; the inner error is a flush that failed.
     pub fn sync(&mut self) -> io::Result<Result<(), IoFailure>> {
         let slot = *self.free.last().expect("nothing is in flight");
-        let request = Request { op: Op::Sync, offset: 0, len: 0, slot };
+        let request = IoRequest { op: IoOp::Sync, offset: 0, len: 0, slot };
         self.queue.submit(request);
         self.done.clear();
         self.queue.wait(&mut self.done)?;
@@ -140,29 +140,29 @@ impl<'q, Q: Queue> Mover<'q, Q> {
     /// The next request; a write's data are made here, while the others fly.
     fn request(
         &mut self,
-        cargo: &Cargo<'_>,
+        cargo: &ChunkData<'_>,
         start: u64,
         offset: u64,
         len: u32,
         slot: u16,
-    ) -> Request {
-        let op = if cargo.writes() { Op::Write } else { Op::Read };
+    ) -> IoRequest {
+        let op = if cargo.writes() { IoOp::Write } else { IoOp::Read };
         let buffer = self.queue.buffer(slot);
         let here = buffer.len().min(len as usize);
         match cargo {
-            Cargo::Fresh(data) => data.fill(&mut buffer[..here], offset),
-            Cargo::Kept(bytes) if here > 0 => {
+            ChunkData::Fresh(data) => data.fill(&mut buffer[..here], offset),
+            ChunkData::Kept(bytes) if here > 0 => {
                 let from = (offset - start) as usize;
                 buffer[..here].copy_from_slice(&bytes[from..from + here]);
             }
             _ => {}
         }
-        Request { op, offset, len, slot }
+        IoRequest { op, offset, len, slot }
     }
 }
 
 /// Puts what was read where it belongs.
-fn keep(memory: &mut [u8], buffer: &[u8], request: Request, start: u64) {
+fn keep(memory: &mut [u8], buffer: &[u8], request: IoRequest, start: u64) {
     let here = buffer.len().min(request.len as usize);
     if here > 0 {
         let from = (request.offset - start) as usize;
@@ -170,7 +170,7 @@ fn keep(memory: &mut [u8], buffer: &[u8], request: Request, start: u64) {
     }
 }
 
-fn failed(completion: &Completion, request: Request) -> IoFailure {
+fn failed(completion: &IoCompletion, request: IoRequest) -> IoFailure {
     let errno = (-completion.result).max(0);
-    IoFailure { errno, offset: request.offset, write: request.op != Op::Read }
+    IoFailure { errno, offset: request.offset, write: request.op != IoOp::Read }
 }

@@ -3,25 +3,25 @@
 //! If so, they are damage in the middle of a drive. If not, all from some block on may be missing, or broken: a
 //! drive that refuses cannot be told from one that ends.
 
-use super::{Blocks, FAILURES_MAX, Failed, Found, PASS_SAMPLE, Probe, Stopped};
+use super::{BlockState, Blocks, CapacityProbe, FAILURES_MAX, FailedBlocks, PASS_SAMPLE, Stopped};
 
 /// Blocks that are tried behind the failed ones before nothing is said to be good there.
 const TRIES: u64 = 64;
 /// Rounds of that: each that finds a good block may have a failed one behind it.
 const ROUNDS: u32 = 8;
 
-impl<B: Blocks> Probe<'_, B> {
+impl<B: Blocks> CapacityProbe<'_, B> {
     /// What failed and, on a drive that has lost nothing, from where on everything does. What lies behind the end
     /// of a fake need not be asked.
     pub(super) fn look_behind_failed(
         &mut self,
         has_lost_nothing: bool,
-    ) -> Result<Option<Failed>, Stopped> {
+    ) -> Result<Option<FailedBlocks>, Stopped> {
         let (Some(&first), Some(&last)) = (self.failed.first(), self.failed.last()) else {
             return Ok(None);
         };
         let silent_from = if has_lost_nothing { self.find_silence()? } else { None };
-        Ok(Some(Failed { first, last, silent_from }))
+        Ok(Some(FailedBlocks { first, last, silent_from }))
     }
 
     /// The first failed block without a good one behind it, tried at random, then closed in by halves.
@@ -67,6 +67,6 @@ impl<B: Blocks> Probe<'_, B> {
     /// Whether a block can be written and read back.
     fn keeps(&mut self, block: u64) -> Result<bool, Stopped> {
         self.write(block, 1, PASS_SAMPLE)?;
-        Ok(self.look(block)? == Found::Own)
+        Ok(self.look(block)? == BlockState::Own)
     }
 }

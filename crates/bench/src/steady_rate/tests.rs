@@ -6,8 +6,8 @@ const KIB: u64 = 1 << 10;
 
 /// What is seen of a drive whose medium takes `track` bytes every 8 ms and answers a request of `chunk`
 /// bytes as soon as its cache has room for all of it; `ahead` bytes of room are left when the stretch begins.
-fn in_bursts(track: u64, chunk: u64, ahead: u64, requests: u64) -> Pace {
-    let mut pace = Pace::of(requests as usize);
+fn in_bursts(track: u64, chunk: u64, ahead: u64, requests: u64) -> SteadyRate {
+    let mut pace = SteadyRate::of(requests as usize);
     for request in 1..=requests {
         // Within a burst the interface takes 0.1 ms for a request.
         let turns = (request * chunk).saturating_sub(ahead).div_ceil(track);
@@ -37,12 +37,12 @@ fn bursts_do_not_move_the_pace() {
 
 #[test]
 fn without_bursts_the_pace_is_that_of_all_answers() {
-    let mut even = Pace::default();
+    let mut even = SteadyRate::default();
     (1..=8).for_each(|i| even.add(i * 1_000_000, 4096));
     assert_eq!(even.ns_of(8 * 4096), Some(8_000_000));
     // Answers up to a third of their distance early or late, one quick and one slow in turn, and in pairs.
-    let mut uneven = Pace::default();
-    let mut together = Pace::default();
+    let mut uneven = SteadyRate::default();
+    let mut together = SteadyRate::default();
     for i in 1..=256u64 {
         let late = (i * 2_654_435_761 % 1000) * 333;
         uneven.add(i * 1_000_000 + late, 1 << 20);
@@ -57,7 +57,7 @@ fn without_bursts_the_pace_is_that_of_all_answers() {
 /// Garbage collection stops a drive seven times: too few pauses for a line of their own.
 #[test]
 fn a_few_long_pauses_are_not_the_only_points() {
-    let mut pace = Pace::default();
+    let mut pace = SteadyRate::default();
     let mut now = 0;
     for i in 1..=64u64 {
         now += if i % 9 == 0 { 9_000_000 } else { 1_000_000 };
@@ -69,11 +69,11 @@ fn a_few_long_pauses_are_not_the_only_points() {
 
 #[test]
 fn few_answers_have_no_pace_and_a_new_stretch_begins_anew() {
-    let mut pace = Pace::of(16);
+    let mut pace = SteadyRate::of(16);
     (1..=7).for_each(|i| pace.add(i * 1000, 4096));
     assert_eq!(pace.ns_of(4096), None);
     (1..=20).for_each(|_| pace.add(8000, 4096));
-    assert_eq!(Pace::default().ns_of(4096), None);
+    assert_eq!(SteadyRate::default().ns_of(4096), None);
     pace.restart();
     (1..=8).for_each(|i| pace.add(i * 2000, 4096));
     assert_eq!(pace.ns_of(4096), Some(2000));
@@ -83,7 +83,7 @@ fn few_answers_have_no_pace_and_a_new_stretch_begins_anew() {
 #[test]
 fn a_change_of_pace_is_seen() {
     for (second_ns, ratio) in [(8_000_000, 1.0f64), (10_000_000, 1.25), (4_000_000, 0.5)] {
-        let (mut in_bursts, mut even) = (Pace::default(), Pace::default());
+        let (mut in_bursts, mut even) = (SteadyRate::default(), SteadyRate::default());
         let mut now = 0;
         for track in 1..=64u64 {
             now += if track <= 32 { 8_000_000 } else { second_ns };
@@ -96,10 +96,10 @@ fn a_change_of_pace_is_seen() {
         }
     }
     // Few long pauses: of each half there are enough answers, if not enough pauses.
-    let mut few = Pace::default();
+    let mut few = SteadyRate::default();
     (0..36u64).for_each(|i| few.add(i * 1_000_000 + i / 3 * 9_000_000, 1 << 20));
     assert!(few.drift().unwrap().abs() < 0.2);
-    let mut short = Pace::default();
+    let mut short = SteadyRate::default();
     (1..=12).for_each(|i| short.add(i * 1_000_000, 4096));
     assert_eq!((short.drift(), short.ns_of(4096)), (None, Some(1_000_000)));
 }

@@ -12,7 +12,10 @@
 //! halves: a block is written, and the one at that distance behind it is read. Where that shows nothing of it,
 //! addresses do not repeat: missing blocks of some drives show whatever they were given last.
 
-use super::{Blocks, FAILURES_MAX, Found, PASS_CACHE, PASS_LANDMARK, PASS_SHARED, Probe, Stopped};
+use super::{
+    BlockState, Blocks, CapacityProbe, FAILURES_MAX, PASS_CACHE, PASS_LANDMARK, PASS_SHARED,
+    Stopped,
+};
 
 /// Landmarks of the first step.
 const LANDMARKS_MIN: u64 = 128;
@@ -28,11 +31,11 @@ const UPPER_MAX_BYTES: u64 = 512 << 20;
 const CLOSER_PART: u64 = 64;
 
 /// What showed the cache, and the last block taken to be good, before addresses were known to repeat.
-type Shown = ((u64, u64), u64);
+type ShownLandmark = ((u64, u64), u64);
 
 /// How addresses repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Repeats {
+pub(super) struct AddressAliases {
     /// Two blocks that share a place are so far apart.
     pub distance: u64,
     /// The first block that has no place of its own.
@@ -58,9 +61,9 @@ fn upper(count: u64, block_bytes: u64, first: u64) -> impl Iterator<Item = (u64,
     starts.take_while(move |start| *start >= 2 * first).map(move |start| (start, len))
 }
 
-impl<B: Blocks> Probe<'_, B> {
+impl<B: Blocks> CapacityProbe<'_, B> {
     /// How addresses repeat, if they do.
-    pub(super) fn find_repeats(&mut self) -> Result<Option<Repeats>, Stopped> {
+    pub(super) fn find_repeats(&mut self) -> Result<Option<AddressAliases>, Stopped> {
         let (count, block_bytes) = (self.blocks.count(), self.blocks.block_bytes());
         self.failures_left = FAILURES_MAX;
         let last = landmarks_of(count, block_bytes);
@@ -81,7 +84,11 @@ impl<B: Blocks> Probe<'_, B> {
 
     /// Reads one block of `step`, `reads` at most, and the last; the outer `None` is no landmark, the inner one
     /// too many failures, or one that is not there because addresses repeat.
-    fn find_landmark(&mut self, step: u64, reads: u64) -> Result<Option<Option<Repeats>>, Stopped> {
+    fn find_landmark(
+        &mut self,
+        step: u64,
+        reads: u64,
+    ) -> Result<Option<Option<AddressAliases>>, Stopped> {
         let count = self.blocks.count();
         let places = (1..).map(|k| k * step).take_while(|&at| at < count);
         for at in places.take(reads.min(count) as usize).chain([count - 1]) {
@@ -89,7 +96,7 @@ impl<B: Blocks> Probe<'_, B> {
             if self.failures_left == 0 {
                 return Ok(Some(None));
             }
-            if let Found::Other { block, pass: PASS_LANDMARK } = seen
+            if let BlockState::Other { block, pass: PASS_LANDMARK } = seen
                 && block < at
             {
                 return self.begin_of(at, at - block).map(Some);
@@ -100,7 +107,7 @@ impl<B: Blocks> Probe<'_, B> {
 
     /// Where addresses begin to repeat, of which `at` shows what lies `distance` before it; `None` where it does
     /// so for another reason.
-    fn begin_of(&mut self, at: u64, distance: u64) -> Result<Option<Repeats>, Stopped> {
+    fn begin_of(&mut self, at: u64, distance: u64) -> Result<Option<AddressAliases>, Stopped> {
         let shown = (self.overwhelm, self.left);
         self.move_overwhelming(shown, distance);
         // A cache would answer for landmarks at addresses that have no place of their own.
@@ -114,12 +121,16 @@ impl<B: Blocks> Probe<'_, B> {
             }
             false => self.first_shared(at, distance)?,
         };
-        self.single_fold(shown, Repeats { distance, from }).map(Some)
+        self.single_fold(shown, AddressAliases { distance, from }).map(Some)
     }
 
     /// Where a landmark is met after several folds, as from the last block, the distance is as many times what
     /// is folded: taken apart by its prime factors, what is left is one fold.
-    fn single_fold(&mut self, shown: Shown, met: Repeats) -> Result<Repeats, Stopped> {
+    fn single_fold(
+        &mut self,
+        shown: ShownLandmark,
+        met: AddressAliases,
+    ) -> Result<AddressAliases, Stopped> {
         let mut distance = met.distance;
         for prime in prime_factors(met.distance) {
             let part = distance / prime;
@@ -133,7 +144,7 @@ impl<B: Blocks> Probe<'_, B> {
             true => self.first_shared(met.from, distance)?,
             false => met.from,
         };
-        Ok(Repeats { distance, from })
+        Ok(AddressAliases { distance, from })
     }
 
     /// The first of `distance..=shared` that shares its place with the one `distance` before it, as `shared` does.
@@ -159,7 +170,7 @@ impl<B: Blocks> Probe<'_, B> {
         self.write(before, 1, PASS_SHARED)?;
         self.asked.insert(before);
         self.overwhelm_cache()?;
-        Ok(matches!(self.look(at)?, Found::Other { block, .. } if block == before))
+        Ok(matches!(self.look(at)?, BlockState::Other { block, .. } if block == before))
     }
 
     /// Makes a cache of any size that is looked for forget what was written before, on a drive whose addresses
@@ -173,7 +184,7 @@ impl<B: Blocks> Probe<'_, B> {
     /// Where addresses repeat after `distance` blocks, what is written behind the end lands on samples: the
     /// cache is overwhelmed at the beginning instead. A stretch longer than half of that says nothing
     /// of a cache: it was bad because it overwrote itself.
-    fn move_overwhelming(&mut self, shown: Shown, distance: u64) {
+    fn move_overwhelming(&mut self, shown: ShownLandmark, distance: u64) {
         let ((_, count), left) = shown;
         (self.overwhelm, self.left) = match count > distance / 2 {
             true => ((0, 0), left),

@@ -4,7 +4,7 @@ use crate::clock;
 
 /// Whose usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum CpuScope {
     /// The calling thread.
     Thread,
     /// The whole program, kernel workers of its rings included.
@@ -13,7 +13,7 @@ pub enum Who {
 
 /// Processor time and context switches since some beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct CpuUsage {
     /// Processor time of both modes, by the clock that the scheduler keeps: exact. Other threads of the program
     /// may be behind by what they ran since the last tick of their core.
     pub cpu_ns: u64,
@@ -26,12 +26,12 @@ pub struct Usage {
     pub switches: u64,
 }
 
-impl Usage {
+impl CpuUsage {
     /// Usage so far.
-    pub fn of(who: Who) -> Self {
+    pub fn of(who: CpuScope) -> Self {
         let (cpu_ns, who) = match who {
-            Who::Thread => (clock::cpu_ns(), libc::RUSAGE_THREAD),
-            Who::Process => (clock::program_cpu_ns(), libc::RUSAGE_SELF),
+            CpuScope::Thread => (clock::cpu_ns(), libc::RUSAGE_THREAD),
+            CpuScope::Process => (clock::program_cpu_ns(), libc::RUSAGE_SELF),
         };
         // SAFETY: an all-zero rusage is valid, and getrusage fills it; with these constants it cannot
         // fail.
@@ -60,7 +60,7 @@ impl Usage {
     }
 }
 
-impl std::ops::Add for Usage {
+impl std::ops::Add for CpuUsage {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self {
@@ -74,9 +74,9 @@ impl std::ops::Add for Usage {
 
 /// What workers took from the processors in a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Effort {
+pub struct CpuCost {
     /// Processor time and switches, helper threads included.
-    pub usage: Usage,
+    pub usage: CpuUsage,
     /// Whether `usage` is that of the whole program, so that other workers' is in it already.
     pub whole_program: bool,
     /// Processor time of the busiest thread.
@@ -91,7 +91,7 @@ pub struct Effort {
     pub wall_ns: u64,
 }
 
-impl Effort {
+impl CpuCost {
     /// That of two workers of one round.
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
@@ -132,23 +132,23 @@ mod tests {
     /// The wall clock tells when the work is done: the processor's would bring the others up to date.
     #[test]
     fn work_shorter_than_a_tick_is_seen() {
-        for who in [Who::Thread, Who::Process] {
+        for who in [CpuScope::Thread, CpuScope::Process] {
             for _ in 0..50 {
-                let (before, start) = (Usage::of(who), clock::now_ns());
+                let (before, start) = (CpuUsage::of(who), clock::now_ns());
                 while clock::now_ns() - start < 100_000 {}
-                assert!(Usage::of(who).since(before).cpu_ns > 0, "{who:?}");
+                assert!(CpuUsage::of(who).since(before).cpu_ns > 0, "{who:?}");
             }
         }
     }
 
     #[test]
     fn the_whole_programs_usage_counts_once() {
-        let usage = |cpu_ns| Usage { cpu_ns, user_ns: cpu_ns, sys_ns: 0, switches: 0 };
-        let one = Effort { usage: usage(5), wait_ns: Some(3), wall_ns: 9, ..Effort::default() };
-        let two = Effort { usage: usage(7), wait_ns: None, wall_ns: 8, ..Effort::default() };
+        let usage = |cpu_ns| CpuUsage { cpu_ns, user_ns: cpu_ns, sys_ns: 0, switches: 0 };
+        let one = CpuCost { usage: usage(5), wait_ns: Some(3), wall_ns: 9, ..CpuCost::default() };
+        let two = CpuCost { usage: usage(7), wait_ns: None, wall_ns: 8, ..CpuCost::default() };
         let both = one.beside(two);
         assert_eq!((both.usage.user_ns, both.wait_ns, both.wall_ns), (12, Some(3), 9));
-        let all = |effort| Effort { whole_program: true, ..effort };
+        let all = |cpu_cost| CpuCost { whole_program: true, ..cpu_cost };
         assert_eq!(all(one).beside(all(two)).usage.user_ns, 7);
     }
 }
