@@ -134,3 +134,27 @@ fn a_fall_no_larger_than_the_rounds_differ_before_it_is_no_full_cache() {
     assert!(found([3_000.0, 3_100.0, 2_900.0]));
     assert!(!found([3_000.0, 5_000.0, 2_000.0]));
 }
+
+/// 200 requests in a second come three or four in an interval of 20 ms, by chance fewer at its end.
+#[test]
+fn a_few_requests_more_or_less_are_no_drop() {
+    let mut slow = testing::round("rnd4k_q32t1.read", 200, 4096, Mix::READ);
+    let recorder = &mut slow.measured.recorder;
+    let rates = [4u64, 4, 5, 4, 4, 4, 3, 4, 5, 2].iter().cycle().take(50);
+    for (index, (interval, &ops)) in recorder.intervals.iter_mut().zip(rates).enumerate() {
+        interval.ops = if index >= 40 { ops * 6 / 10 } else { ops };
+        interval.bytes = interval.ops * 4096;
+    }
+    assert!(slow.rates_mb_s().len() >= 49, "{}", slow.rates_mb_s().len());
+    assert!(lasting_drop(&slow.rates_mb_s()).is_some(), "the case must be one");
+    assert_eq!(drop_of(&slow), None);
+    // Where each interval has requests enough, the same share is a drop; not where some of them failed.
+    let recorder = &mut slow.measured.recorder;
+    recorder.ops *= 100;
+    for interval in &mut recorder.intervals {
+        (interval.ops, interval.bytes) = (interval.ops * 100, interval.bytes * 100);
+    }
+    assert!(drop_of(&slow).is_some_and(|drop| (35..=45).contains(&drop.at_index)));
+    slow.measured.recorder.errors = 1;
+    assert_eq!(drop_of(&slow), None);
+}

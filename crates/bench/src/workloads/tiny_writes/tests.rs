@@ -1,4 +1,6 @@
+use super::drive_comparison::{CounterSource, cache_share_pct, cold_in_memory};
 use super::*;
+use crate::round::Round;
 use crate::testing::{run_on, suite_of, value};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::document::Limiter;
