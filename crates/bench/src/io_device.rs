@@ -124,8 +124,8 @@ impl IoDevice {
         }
     }
 
-    /// Writes a long stretch in order, computed at once: the nanoseconds it took. `None` on everything
-    /// that must be asked request by request.
+    /// Writes a long stretch in order without recording each request: the nanoseconds it took. `None` on everything
+    /// but a sound simulated drive of which nothing is read back.
     pub fn stream_write(&self, offset: u64, len: u64, chunk: u64, depth: u32) -> Option<u64> {
         match &self.backend {
             Backend::File { .. } => None,

@@ -1,6 +1,6 @@
 //! What each use requires of a drive: the thresholds behind every verdict, as data.
 //!
-//! [`crate::markdown::rules_markdown`] prints this table for the documentation.
+//! `docs/verdicts.md` is generated from this table.
 
 use crate::criteria::Criterion;
 

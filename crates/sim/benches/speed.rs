@@ -1,9 +1,9 @@
 //! How many requests of 4 KiB, one at a time, a simulated drive answers per second of one core, its link
-//! included; and how long a pass over a whole drive takes to compute.
+//! included; and how long a pass over a whole drive takes.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use drivescope_sim::device::{Completion, Device, Nanos, Op, Request, Stream};
+use drivescope_sim::device::{Completion, Device, Nanos, Op, Request};
 use drivescope_sim::library::{BUILT_IN, Drive, Kind, Model, Start};
 use drivescope_sim::link::Link;
 use rand::{RngExt, SeedableRng};
@@ -47,8 +47,8 @@ impl Host {
         Self { drive, now: 0, done: Vec::new() }
     }
 
-    fn ask(&mut self, op: Op, offset: u64) {
-        let request = Request { id: offset, op, offset, len: BLOCK, fua: false };
+    fn ask(&mut self, op: Op, offset: u64, len: u64) {
+        let request = Request { id: offset, op, offset, len, fua: false };
         self.drive.submit(self.now, request);
         while self.done.is_empty() {
             self.now = self.drive.next_completion().expect("a request is under way");
@@ -65,7 +65,7 @@ fn random(bencher: Bencher<'_, '_>, op: Op, model: &str, fill: f64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     bencher.counter(ItemsCount::new(REQUESTS)).bench_local(|| {
         for _ in 0..REQUESTS {
-            host.ask(op, random.random_range(0..blocks) * BLOCK);
+            host.ask(op, random.random_range(0..blocks) * BLOCK, BLOCK);
         }
     });
 }
@@ -76,7 +76,7 @@ fn sequential(bencher: Bencher<'_, '_>, op: Op, model: &str, fill: f64) {
     let mut block = 0;
     bencher.counter(ItemsCount::new(REQUESTS)).bench_local(|| {
         for _ in 0..REQUESTS {
-            host.ask(op, block * BLOCK);
+            host.ask(op, block * BLOCK, BLOCK);
             block = (block + 1) % blocks;
         }
     });
@@ -102,11 +102,16 @@ fn flash_random_writes(bencher: Bencher<'_, '_>, model: &str) {
     random(bencher, Op::Write, model, FILL);
 }
 
-/// The whole drive in requests of 1 MiB, computed at once.
-#[divan::bench(args = [Op::Read, Op::Write], sample_count = 10)]
-fn hard_disk_4_tb_pass(bencher: Bencher<'_, '_>, op: Op) {
-    bencher.with_inputs(|| built("wd40efrx", 0.0)).bench_local_values(|mut drive| {
-        let len = drive.capacity_bytes() / MIB * MIB;
-        drive.stream(0, op, 0, len, MIB, 1).expect("a healthy drive's pass can be computed")
+/// Whole drives in requests of 1 MiB.
+#[divan::bench(args = [
+    ("wd40efrx", Op::Read), ("wd40efrx", Op::Write), ("usb-16tb", Op::Read), ("usb-16tb", Op::Write),
+    ("samsung-860evo-1tb", Op::Read), ("samsung-860evo-1tb", Op::Write),
+], sample_count = 3)]
+fn whole_pass(bencher: Bencher<'_, '_>, (model, op): (&str, Op)) {
+    let fill = if op == Op::Read { 1.0 } else { 0.0 };
+    bencher.with_inputs(|| Host::new(built(model, fill))).bench_local_values(|mut host| {
+        for number in 0..host.drive.capacity_bytes() / MIB {
+            host.ask(op, number * MIB, MIB);
+        }
     });
 }

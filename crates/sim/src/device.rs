@@ -143,24 +143,6 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
 }
 
-/// A long sequential stream, computed as one: an eight-hour fill must not take eight hours.
-pub trait Stream: Device {
-    /// With nothing outstanding: the time at which reading or writing `len` bytes from `offset` in
-    /// requests of `chunk` bytes, one after the other at the given queue depth, would end if it began
-    /// at `now`. The state afterwards is as if all of it had been done step by step, and the time
-    /// agrees with that within 0.5 %. `None` where the device must be stepped (errors ahead, cleaning
-    /// under way): the caller then submits the requests one by one.
-    fn stream(
-        &mut self,
-        now: Nanos,
-        op: Op,
-        offset: u64,
-        len: u64,
-        chunk: u64,
-        depth: u32,
-    ) -> Option<Nanos>;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

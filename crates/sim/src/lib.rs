@@ -10,11 +10,10 @@ pub mod hdd;
 pub mod host;
 pub mod library;
 pub mod link;
-mod means;
 mod numbers;
-pub mod passes;
 pub mod reproduce;
+mod sequential;
 pub mod ssd;
-#[cfg(test)]
-mod testing;
 mod timeline;
+
+pub use sequential::sequential_pass;

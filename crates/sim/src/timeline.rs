@@ -47,13 +47,6 @@ impl Timeline {
         start
     }
 
-    /// Moves everything on by `time`.
-    pub(crate) fn shift(&mut self, time: Nanos) {
-        for span in &mut self.busy {
-            *span = (span.0 + time, span.1 + time);
-        }
-    }
-
     /// Puts a span before `index` and joins it with neighbours that it touches.
     fn insert(&mut self, index: usize, start: Nanos, len: Nanos) {
         let end = start + len;

@@ -75,8 +75,8 @@ pub(crate) fn flush(session: &Session<'_>) -> Result<f64, BenchError> {
     Ok((session.now_ns() - start_ns) as f64 / 1e9)
 }
 
-/// Writes `places` and keeps that as the phase `cell`. Long stretches of simulated drives are computed
-/// at once where the model can; the result may then end before the last place, and the caller goes on.
+/// Writes `places` and keeps that as the phase `cell`. Long stretches of simulated drives are written
+/// without a loop where nothing can fail; the result may then end before the last place, and the caller goes on.
 pub(crate) fn write(
     session: &Session<'_>,
     record: &mut TestRecord,
@@ -169,7 +169,7 @@ fn timed_so_far(places: &[ScanRegion], control: &Control) -> Vec<TimedRegion> {
     places.iter().zip(control.times_ns()).map(timed).collect()
 }
 
-/// Computed at once, as many stretches as the model can; `None` if it cannot do the first.
+/// Without a loop, as many stretches as a simulated drive takes so; `None` if not even the first.
 fn streamed(
     session: &Session<'_>,
     places: &[ScanRegion],

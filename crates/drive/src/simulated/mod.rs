@@ -14,8 +14,9 @@ pub mod spec;
 
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::target::IoMode;
-use drivescope_sim::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request, Stream};
+use drivescope_sim::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request};
 use drivescope_sim::fraud::{Contents, Fake};
+use drivescope_sim::sequential_pass;
 use rustix::io::Errno;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 
@@ -40,7 +41,7 @@ pub struct Worker(u32);
 pub type Answer = (u16, i32);
 
 /// A drive of any kind.
-type AnyDrive = Box<dyn Stream + Send>;
+type AnyDrive = Box<dyn Device + Send>;
 
 /// What answers the requests: a bare drive, or a file on one behind a host's page cache.
 trait Served: Device + Send {
@@ -49,17 +50,9 @@ trait Served: Device + Send {
         self.submit(now, request);
     }
 
-    /// When a long write in order would end, computed at once ([`Stream::stream`]); `None` where it must be
-    /// done request by request.
-    fn stream_write(
-        &mut self,
-        _now: Nanos,
-        _offset: u64,
-        _len: u64,
-        _chunk: u64,
-        _depth: u32,
-    ) -> Option<Nanos> {
-        None
+    /// Whether it is a drive with nothing above it.
+    fn is_bare(&self) -> bool {
+        false
     }
 
     /// Drops clean pages from the page cache.
@@ -77,15 +70,8 @@ trait Served: Device + Send {
 }
 
 impl Served for AnyDrive {
-    fn stream_write(
-        &mut self,
-        now: Nanos,
-        offset: u64,
-        len: u64,
-        chunk: u64,
-        depth: u32,
-    ) -> Option<Nanos> {
-        self.stream(now, Op::Write, offset, len, chunk, depth)
+    fn is_bare(&self) -> bool {
+        true
     }
 }
 
@@ -95,6 +81,8 @@ pub struct SimulatedDrive {
     moved: Condvar,
     capacity_bytes: u64,
     sector_bytes: u32,
+    /// Requests may fail.
+    has_faults: bool,
     /// What was written, once somebody wants to read it back.
     contents: OnceLock<Mutex<Contents>>,
 }
@@ -130,8 +118,15 @@ impl SimulatedDrive {
             moved: Condvar::new(),
             capacity_bytes,
             sector_bytes,
+            has_faults: false,
             contents: OnceLock::new(),
         }
+    }
+
+    /// The same drive, in which faults are planted.
+    #[must_use]
+    pub fn with_faults(self) -> Self {
+        Self { has_faults: true, ..self }
     }
 
     /// The same drive with less memory than it announces; it keeps what is written.
@@ -165,16 +160,17 @@ impl SimulatedDrive {
         }
     }
 
-    /// Writes `len` bytes from `offset` on in requests of `chunk` bytes at the given depth, computed at
-    /// once; returns how long that took. `None` where it must be done request by request: the drive
-    /// keeps contents, somebody else uses it, or the model says so.
+    /// Writes `len` bytes from `offset` on in requests of `chunk` bytes at the given depth, without a loop that
+    /// records each; returns how long that took. `None` where a loop must do it: the drive keeps contents, has
+    /// faults or a host above it, or somebody else uses it.
     pub fn stream_write(&self, offset: u64, len: u64, chunk: u64, depth: u32) -> Option<Nanos> {
         let mut state = self.lock();
-        if self.keeps_contents() || state.loops.iter().flatten().next().is_some() {
+        let in_use = state.loops.iter().flatten().next().is_some();
+        if in_use || self.keeps_contents() || self.has_faults || !state.device.is_bare() {
             return None;
         }
         let now = state.now;
-        let end = state.device.stream_write(now, offset, len, chunk, depth)?;
+        let end = sequential_pass(&mut *state.device, now, (Op::Write, offset, len), chunk, depth);
         state.advance(end);
         Some(end - now)
     }

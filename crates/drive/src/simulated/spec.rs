@@ -8,7 +8,7 @@ use drivescope_model::shortened::{shortened, shortened_path};
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
 use drivescope_sim::fraud::{Fake, Fraud};
-use drivescope_sim::library::{BUILT_IN, Kind, Model, Start};
+use drivescope_sim::library::{BUILT_IN, Kind, Model, Planted, Start};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -212,10 +212,13 @@ impl Spec {
         match self.path.page_cache {
             true => SimulatedDrive::behind_page_cache(drive)
                 .map_err(|problem| SpecError::Wrong(problem.to_string())),
-            false => Ok(match self.fake {
-                Some(fake) => SimulatedDrive::new(drive).with_fake(fake),
-                None => SimulatedDrive::new(drive),
-            }),
+            false => {
+                let mut drive = SimulatedDrive::new(drive);
+                if self.start.planted != Planted::default() {
+                    drive = drive.with_faults();
+                }
+                Ok(self.fake.into_iter().fold(drive, SimulatedDrive::with_fake))
+            }
         }
     }
 

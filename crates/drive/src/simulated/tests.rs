@@ -35,12 +35,6 @@ impl Device for Serial {
     }
 }
 
-impl Stream for Serial {
-    fn stream(&mut self, now: Nanos, _: Op, _: u64, len: u64, chunk: u64, _: u32) -> Option<Nanos> {
-        (len > chunk).then_some(now + len / chunk * MS)
-    }
-}
-
 fn drive() -> SimulatedDrive {
     SimulatedDrive::new(Box::new(Serial::default()))
 }
@@ -112,12 +106,13 @@ fn a_stream_moves_the_clock_when_nobody_else_uses_the_drive() {
     let drive = drive();
     assert_eq!(drive.stream_write(0, 8192, 4096, 1), Some(2 * MS));
     assert_eq!(drive.now(), 2 * MS);
-    assert_eq!(drive.stream_write(0, 4096, 4096, 1), None, "the model wants this one stepped");
     let worker = drive.register(1);
     assert_eq!(drive.stream_write(0, 8192, 4096, 1), None, "a loop is registered");
     drive.unregister(worker);
     drive.keep_contents();
     assert_eq!(drive.stream_write(0, 8192, 4096, 1), None, "a stream carries no data");
+    let faulty = self::drive().with_faults();
+    assert_eq!(faulty.stream_write(0, 8192, 4096, 1), None, "a loop must say what failed");
 }
 
 #[test]

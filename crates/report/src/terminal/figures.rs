@@ -33,6 +33,11 @@ pub(crate) fn find<'a>(result: &'a TestResult, cell: &str, quantity: &str) -> Op
     })
 }
 
+/// Its value.
+pub(crate) fn value(result: &TestResult, cell: &str, quantity: &str) -> Option<f64> {
+    find(result, cell, quantity).map(|metric| metric.value)
+}
+
 /// What a field of a column of figures holds.
 #[derive(Debug, Clone)]
 pub(crate) enum Figure {

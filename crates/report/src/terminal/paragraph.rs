@@ -34,52 +34,57 @@ impl Paragraph {
     /// Text at the start of the first line, printed as it is, spaces included. It must leave room
     /// for words: callers shorten foreign text in it.
     #[must_use]
-    pub(crate) fn lead(mut self, role: Role, text: &str) -> Self {
-        self.lead.push((role, clean(text).into_owned()));
+    pub(crate) fn lead(mut self, role: Role, text: impl AsRef<str>) -> Self {
+        self.lead.push((role, clean(text.as_ref()).into_owned()));
         self
     }
 
     /// Words, broken at spaces.
     #[must_use]
-    pub(crate) fn text(mut self, role: Role, text: &str) -> Self {
-        for word in clean(text).split(' ').filter(|word| !word.is_empty()) {
+    pub(crate) fn text(mut self, role: Role, text: impl AsRef<str>) -> Self {
+        for word in clean(text.as_ref()).split(' ').filter(|word| !word.is_empty()) {
             self.words.push(Word { role, text: word.to_string(), separator: " ", whole: false });
         }
         self
     }
 
-    /// A piece that ends in a command. Somebody copies that: it is neither broken nor cut, as long as it may be.
+    /// An item that ends in a command. Somebody copies that: it is neither broken nor cut, as long as it may be.
     #[must_use]
-    pub(crate) fn command(
-        self,
-        role: Role,
-        what: &str,
-        command: &str,
-        separator: &'static str,
-    ) -> Self {
+    pub(crate) fn command(self, role: Role, what: &str, command: &str) -> Self {
         let both = format!("{what} {command}");
         if width(&both) <= WIDTH {
-            return self.item(role, &both, separator);
+            return self.item(role, both);
         }
-        let mut paragraph = self.item(role, what, separator);
+        let mut paragraph = self.item(role, what);
         let text = clean(command).replace(' ', &NO_BREAK.to_string());
         paragraph.words.push(Word { role, text, separator: " ", whole: true });
         paragraph
     }
 
-    /// A piece that is broken only when it is longer than a line.
+    /// A piece that is broken only when it is longer than a line, with [`DOT`] before it.
     #[must_use]
-    pub(crate) fn item(mut self, role: Role, text: &str, separator: &'static str) -> Self {
-        let text = clean(text).replace(' ', &NO_BREAK.to_string());
+    pub(crate) fn item(self, role: Role, text: impl AsRef<str>) -> Self {
+        self.item_after(DOT, role, text)
+    }
+
+    /// The same with another separator.
+    #[must_use]
+    pub(crate) fn item_after(
+        mut self,
+        separator: &'static str,
+        role: Role,
+        text: impl AsRef<str>,
+    ) -> Self {
+        let text = clean(text.as_ref()).replace(' ', &NO_BREAK.to_string());
         if !text.is_empty() {
             self.words.push(Word { role, text, separator, whole: false });
         }
         self
     }
 
-    /// Whether anything but a lead was added.
-    pub(crate) fn has_words(&self) -> bool {
-        !self.words.is_empty()
+    /// The lines, if there is more than a lead.
+    pub(crate) fn lines_if_words(&self, hang: usize, style: Style) -> String {
+        if self.words.is_empty() { String::new() } else { self.lines(hang, style) }
     }
 
     /// The lines, each ended with a newline; all but the first begin with `hang` spaces.
@@ -187,9 +192,9 @@ mod tests {
     fn a_command_is_whole_however_long() {
         let path = format!("'/{}/my  runs.db'", "a".repeat(90));
         let command = format!("drivescope show 1 --store {path}");
-        let lines = Paragraph::new().command(Role::Dim, "show it:", &command, DOT).lines(0, PLAIN);
+        let lines = Paragraph::new().command(Role::Dim, "show it:", &command).lines(0, PLAIN);
         assert_eq!(lines, format!("show it:\n{command}\n"));
-        let short = Paragraph::new().command(Role::Dim, "show it:", "drivescope show 1", DOT);
+        let short = Paragraph::new().command(Role::Dim, "show it:", "drivescope show 1");
         assert_eq!(short.lines(0, PLAIN), "show it: drivescope show 1\n");
     }
 
@@ -207,10 +212,10 @@ mod tests {
     #[test]
     fn items_stay_whole_and_lose_the_dot_at_the_end_of_a_line() {
         let paragraph = Paragraph::new()
-            .item(Role::Plain, "5 tests", DOT)
-            .item(Role::Plain, "about 70 s", DOT)
-            .item(Role::Plain, "writes 1.07 GB into a folder of its own and removes it", DOT)
-            .item(Role::Plain, "your files are not touched", DOT);
+            .item(Role::Plain, "5 tests")
+            .item(Role::Plain, "about 70 s")
+            .item(Role::Plain, "writes 1.07 GB into a folder of its own and removes it")
+            .item(Role::Plain, "your files are not touched");
         insta::assert_snapshot!(paragraph.lines(0, PLAIN), @r"
         5 tests · about 70 s · writes 1.07 GB into a folder of its own and removes it
         your files are not touched
@@ -219,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_word_longer_than_a_line_is_shortened() {
-        let out = Paragraph::new().text(Role::Plain, &"x".repeat(200)).lines(0, PLAIN);
+        let out = Paragraph::new().text(Role::Plain, "x".repeat(200)).lines(0, PLAIN);
         assert_eq!(width(out.trim_end()), WIDTH);
         assert!(out.contains('…'));
     }
@@ -231,7 +236,7 @@ mod tests {
             .lead(Role::Dim, "note  ")
             .text(Role::Dim, dim)
             .text(Role::Plain, "at its end")
-            .item(Role::Dim, "5 s", DOT);
+            .item(Role::Dim, "5 s");
         let out = paragraph.lines(6, Style { colour: true });
         let expected = "\x1b[2mnote  what may be skipped goes on for more than a line, and each of its lines is\
                         \x1b[0m\n      \x1b[2mdim\x1b[0m at its end \x1b[2m· 5 s\x1b[0m\n";
@@ -247,7 +252,7 @@ mod tests {
             let paragraph = Paragraph::new()
                 .lead(Role::Title, &lead)
                 .text(Role::Plain, &words)
-                .item(Role::Dim, &item, DOT);
+                .item(Role::Dim, &item);
             for line in paragraph.lines(hang, PLAIN).lines() {
                 prop_assert!(width(line) <= WIDTH, "{:?}", line);
             }

@@ -5,7 +5,7 @@ use crate::terminal::width::{WIDTH, clean, shorten, width};
 
 /// Where a text stands in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
+pub(crate) enum Alignment {
     Left,
     Right,
 }
@@ -13,7 +13,7 @@ pub(crate) enum Align {
 /// A column: alignment, spaces before it, and the width below which it does not shrink.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
-    align: Align,
+    alignment: Alignment,
     gap: usize,
     least: Option<usize>,
 }
@@ -21,11 +21,11 @@ pub(crate) struct Column {
 impl Column {
     /// Text, left-aligned, two spaces after the column before it.
     pub(crate) const fn left() -> Self {
-        Self { align: Align::Left, gap: 2, least: None }
+        Self { alignment: Alignment::Left, gap: 2, least: None }
     }
     /// Numbers, right-aligned.
     pub(crate) const fn right() -> Self {
-        Self { align: Align::Right, gap: 2, least: None }
+        Self { alignment: Alignment::Right, gap: 2, least: None }
     }
     /// Names that may be shortened, then numbers, `count` columns together.
     pub(crate) fn names_and_numbers(count: usize) -> Vec<Self> {
@@ -98,11 +98,6 @@ impl TextTable {
     pub(crate) fn row(&mut self, mut cells: Vec<TextCell>) {
         cells.resize_with(self.columns.len(), TextCell::default);
         self.rows.push(cells);
-    }
-
-    /// Width without shrinking anything.
-    pub(crate) fn natural_width(&self) -> usize {
-        self.total(&self.natural())
     }
 
     /// Whether it fits without cutting what is not flexible, and without closing up its columns.
@@ -190,9 +185,9 @@ impl TextTable {
                 continue;
             }
             let padding = widths[c] - width(&text);
-            let (before, after) = match column.align {
-                Align::Left => (0, padding),
-                Align::Right => (padding, 0),
+            let (before, after) = match column.alignment {
+                Alignment::Left => (0, padding),
+                Alignment::Right => (padding, 0),
             };
             out.extend(std::iter::repeat_n(' ', pending + before));
             style.paint(out, cell.role, trimmed);

@@ -1,8 +1,7 @@
 //! `list`: every drive as a block of a few lines.
 
 use crate::terminal::{
-    Column, DOT, Paragraph, Role, Style, TextCell, TextTable, WIDTH, clean, sections, shorten,
-    width,
+    Column, Paragraph, Role, Style, TextCell, TextTable, WIDTH, clean, sections, shorten, width,
 };
 use drivescope_model::Bytes;
 use drivescope_model::drive::{Drive, DriveKind};
@@ -36,29 +35,29 @@ fn first_line(drive: &Drive, style: Style) -> String {
     let model = drive.model.as_deref().map(|model| clean(model.trim()).into_owned());
     if let Some(model) = model.filter(|model| !model.is_empty()) {
         let model = shorten(&model, WIDTH - width(&name) - 2).into_owned();
-        paragraph = paragraph.item(Role::Plain, &model, DOT);
+        paragraph = paragraph.item(Role::Plain, &model);
     }
-    paragraph = paragraph.item(Role::Plain, &kind(drive), DOT);
+    paragraph = paragraph.item(Role::Plain, kind(drive));
     if drive.capacity_bytes > 0 {
-        paragraph = paragraph.item(Role::Plain, &Bytes(drive.capacity_bytes).to_string(), DOT);
+        paragraph = paragraph.item(Role::Plain, Bytes(drive.capacity_bytes).to_string());
     } else {
-        paragraph = paragraph.item(Role::Dim, "no medium", DOT);
+        paragraph = paragraph.item(Role::Dim, "no medium");
     }
     if let Some(link) = link_name(drive) {
-        paragraph = paragraph.item(Role::Plain, &link, DOT);
+        paragraph = paragraph.item(Role::Plain, &link);
     }
     if let Some(possible) = drive.link.as_ref().and_then(|link| link.possible.as_deref()) {
-        paragraph = paragraph.item(Role::Warn, &format!("both ends support {possible}"), DOT);
+        paragraph = paragraph.item(Role::Warn, format!("both ends support {possible}"));
     }
     paragraph.lines(INDENT, style)
 }
 
 fn fact_line(facts: &[String], style: Style) -> String {
-    let mut paragraph = Paragraph::new().lead(Role::Plain, &" ".repeat(INDENT));
+    let mut paragraph = Paragraph::new().lead(Role::Plain, " ".repeat(INDENT));
     for fact in facts {
-        paragraph = paragraph.item(Role::Dim, fact, DOT);
+        paragraph = paragraph.item(Role::Dim, fact);
     }
-    if paragraph.has_words() { paragraph.lines(INDENT, style) } else { String::new() }
+    paragraph.lines_if_words(INDENT, style)
 }
 
 fn identity(drive: &Drive) -> Vec<String> {
@@ -108,31 +107,30 @@ fn layout(drive: &Drive) -> Vec<String> {
 
 fn health(drive: &Drive, style: Style) -> String {
     let health = &drive.health;
-    let mut paragraph = Paragraph::new().lead(Role::Plain, &" ".repeat(INDENT));
+    let mut paragraph = Paragraph::new().lead(Role::Plain, " ".repeat(INDENT));
     match health.passed {
-        Some(true) => paragraph = paragraph.item(Role::Good, "SMART passed", DOT),
-        Some(false) => paragraph = paragraph.item(Role::Bad, "SMART FAILED", DOT),
+        Some(true) => paragraph = paragraph.item(Role::Good, "SMART passed"),
+        Some(false) => paragraph = paragraph.item(Role::Bad, "SMART FAILED"),
         None => {}
     }
     match health.bad_sectors {
         Some(0) | None => {}
-        Some(n) => paragraph = paragraph.item(Role::Bad, &format!("{} bad sectors", whole(n)), DOT),
+        Some(n) => paragraph = paragraph.item(Role::Bad, format!("{} bad sectors", whole(n))),
     }
     if let Some(celsius) = drive.temperature_c {
-        paragraph = paragraph.item(Role::Dim, &format!("{} °C", one_decimal(celsius)), DOT);
+        paragraph = paragraph.item(Role::Dim, format!("{} °C", one_decimal(celsius)));
     }
     if let Some(hours) = health.power_on_hours {
-        paragraph = paragraph.item(Role::Dim, &format!("{} power-on hours", whole(hours)), DOT);
+        paragraph = paragraph.item(Role::Dim, format!("{} power-on hours", whole(hours)));
     }
     if let Some(wear) = health.wear_pct {
         let role = if wear >= 100 { Role::Warn } else { Role::Dim };
-        paragraph =
-            paragraph.item(role, &format!("{} % of rated endurance used", whole(wear)), DOT);
+        paragraph = paragraph.item(role, format!("{} % of rated endurance used", whole(wear)));
     }
     if let Some(note) = &health.note {
         paragraph = paragraph.text(Role::Dim, note);
     }
-    if paragraph.has_words() { paragraph.lines(INDENT, style) } else { String::new() }
+    paragraph.lines_if_words(INDENT, style)
 }
 
 /// Partitions with their alignment, or what the whole device holds.

@@ -32,8 +32,8 @@ fn one(id: FindingId, group: &[&Finding], style: Style) -> String {
     }
     let name = shorten(&clean(&group[0].name), 24).into_owned();
     let mut paragraph = Paragraph::new()
-        .lead(role(severity), &format!("{}  {:<7}", id.spec().id, severity.name()))
-        .lead(Role::Title, &format!("  {name}"))
+        .lead(role(severity), format!("{}  {:<7}", id.spec().id, severity.name()))
+        .lead(Role::Title, format!("  {name}"))
         .lead(Role::Plain, "  ");
     paragraph = paragraph.text(Role::Plain, seen[0]);
     let mut out = paragraph.lines(INDENT, style);

@@ -24,14 +24,12 @@ pub(super) fn footer(result: &TestResult, table: &str, style: Style) -> String {
     let mut out = invalid(result, style);
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     if let Some(text) = intervals(result, table) {
-        paragraph = paragraph.item(Role::Dim, &text, DOT);
+        paragraph = paragraph.item(Role::Dim, &text);
     }
     for (i, text) in limits(result).iter().enumerate() {
-        paragraph = paragraph.item(Role::Dim, text, if i == 0 { DOT } else { " " });
+        paragraph = paragraph.item_after(if i == 0 { DOT } else { " " }, Role::Dim, text);
     }
-    if paragraph.has_words() {
-        out.push_str(&paragraph.lines(2, style));
-    }
+    out.push_str(&paragraph.lines_if_words(2, style));
     // A test that ended well gives as its reason what it had to leave out.
     if let (TestStatus::Done, Some(parts)) = (result.status, result.reason.as_deref()) {
         let paragraph = Paragraph::new().lead(Role::Dim, "  left out: ").text(Role::Dim, parts);
@@ -55,8 +53,8 @@ fn invalid(result: &TestResult, style: Style) -> String {
     let colon = if names.is_empty() { "" } else { ":" };
     Paragraph::new()
         .lead(Role::Warn, "  ! ")
-        .item(Role::Warn, &format!("invalid{colon}"), " ")
-        .text(Role::Warn, &names.join(", "))
+        .item_after(" ", Role::Warn, format!("invalid{colon}"))
+        .text(Role::Warn, names.join(", "))
         .lines(4, style)
 }
 

@@ -35,14 +35,14 @@ fn line(check: &Check, style: Style) -> String {
     let name = shorten(&clean(&check.name), NAME - 1).into_owned();
     let indent = OUTCOME + NAME;
     let mut out = Paragraph::new()
-        .lead(role, &format!("{:<OUTCOME$}", check.outcome.name()))
-        .lead(Role::Plain, &format!("{name:<NAME$}"))
+        .lead(role, format!("{:<OUTCOME$}", check.outcome.name()))
+        .lead(Role::Plain, format!("{name:<NAME$}"))
         .text(Role::Plain, &check.evidence)
         .lines(indent, style);
     if let (Some(command), true) = (&check.command, check.outcome != Outcome::Ok) {
         let lead = " ".repeat(indent);
         let paragraph =
-            Paragraph::new().lead(Role::Dim, &lead).text(Role::Dim, &format!("$ {command}"));
+            Paragraph::new().lead(Role::Dim, &lead).text(Role::Dim, format!("$ {command}"));
         out.push_str(&paragraph.lines(indent + 2, style));
     }
     out

@@ -43,7 +43,7 @@ pub fn header(
     let last = parts.len() - 1;
     for (i, part) in parts.iter().enumerate() {
         let comma = if i < last { "," } else { "" };
-        paragraph = paragraph.item(Role::Dim, &format!("{part}{comma}"), " ");
+        paragraph = paragraph.item_after(" ", Role::Dim, format!("{part}{comma}"));
     }
     out.push_str(&paragraph.lines(2, style));
     out

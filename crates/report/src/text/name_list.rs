@@ -34,7 +34,7 @@ pub fn name_list(
             out.push_str(&paragraph.lines_within(columns, room, style));
         } else {
             let below =
-                Paragraph::new().lead(Role::Plain, &" ".repeat(BELOW)).text(Role::Plain, about);
+                Paragraph::new().lead(Role::Plain, " ".repeat(BELOW)).text(Role::Plain, about);
             out.push_str(&paragraph.lines_within(columns, 0, style));
             out.push_str(&below.lines_within(columns, BELOW, style));
         }

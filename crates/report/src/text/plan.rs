@@ -1,7 +1,7 @@
 //! The plan before anything runs: one sentence, or everything for `--dry-run`.
 
 use crate::terminal::{
-    Column, DOT, Paragraph, Role, Style, TextCell, TextTable, clean, sections, shorten,
+    Column, Paragraph, Role, Style, TextCell, TextTable, clean, sections, shorten,
 };
 use crate::workloads::workload;
 use drivescope_model::number::{MISSING, whole};
@@ -24,10 +24,10 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     if target.kind == TargetKind::Simulated {
         let simulated = "simulated: done in seconds";
         return Paragraph::new()
-            .item(Role::Plain, &tests, DOT)
-            .item(Role::Plain, &format!("{about} {} of drive time", Secs(cost.seconds)), DOT)
-            .item(Role::Plain, simulated, DOT)
-            .item(Role::Good, "nothing on this machine is read or written", DOT)
+            .item(Role::Plain, &tests)
+            .item(Role::Plain, format!("{about} {} of drive time", Secs(cost.seconds)))
+            .item(Role::Plain, simulated)
+            .item(Role::Good, "nothing on this machine is read or written")
             .lines(0, style);
     }
     let up_to = if plan.active().any(is_up_to) { "up to " } else { "" };
@@ -52,10 +52,10 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
         _ => "",
     };
     Paragraph::new()
-        .item(Role::Plain, &tests, DOT)
-        .item(Role::Plain, &format!("{about} {}", Secs(cost.seconds)), DOT)
-        .item(role, &writes, DOT)
-        .item(Role::Good, promise, DOT)
+        .item(Role::Plain, &tests)
+        .item(Role::Plain, format!("{about} {}", Secs(cost.seconds)))
+        .item(role, &writes)
+        .item(Role::Good, promise)
         .lines(0, style)
 }
 
@@ -87,11 +87,11 @@ pub fn dry_run(plan: &Plan, target: &TargetInfo, style: Style) -> String {
 
 fn settings(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let mut paragraph = Paragraph::new()
-        .item(Role::Dim, &rounds(plan.suite.rounds), DOT)
-        .item(Role::Dim, &format!("engine {}", plan.engine.name()), DOT)
-        .item(Role::Dim, &format!("seed {}", plan.seed), DOT);
+        .item(Role::Dim, rounds(plan.suite.rounds))
+        .item(Role::Dim, format!("engine {}", plan.engine.name()))
+        .item(Role::Dim, format!("seed {}", plan.seed));
     if target.kind != TargetKind::Directory && plan.suite.span.0 > 0 {
-        paragraph = paragraph.item(Role::Dim, &format!("first {} only", plan.suite.span), DOT);
+        paragraph = paragraph.item(Role::Dim, format!("first {} only", plan.suite.span));
     }
     paragraph.lines(0, style)
 }
@@ -202,7 +202,7 @@ fn left_out(plan: &Plan, style: Style) -> String {
     let mut out = String::new();
     let mut line = |word: &str, test: &str, reason: &str| {
         let paragraph = Paragraph::new()
-            .lead(Role::Dim, &format!("{word:<8}  "))
+            .lead(Role::Dim, format!("{word:<8}  "))
             .lead(Role::Plain, test)
             .lead(Role::Plain, "  ")
             .text(Role::Dim, reason);

@@ -1,6 +1,6 @@
 //! What a run says of the price: how much of it each terabyte and each request costs.
 
-use crate::terminal::{DOT, Paragraph, Role, Style};
+use crate::terminal::{Paragraph, Role, Style};
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::{Bytes, Run};
 
@@ -15,20 +15,19 @@ pub fn price(run: &Run, style: Style) -> String {
     let of = |amount: f64| format!("{} {}", rounded(amount), price.currency);
     let capacity = run.drive.as_ref().map(|drive| drive.capacity_bytes).filter(|&bytes| bytes > 0);
     let whole_drive = capacity.map_or(String::new(), |bytes| format!(" for {}", Bytes(bytes)));
-    let mut paragraph = Paragraph::new().lead(Role::Title, "price").lead(Role::Plain, "  ").item(
-        Role::Plain,
-        &format!("{price}{whole_drive}"),
-        DOT,
-    );
+    let mut paragraph = Paragraph::new()
+        .lead(Role::Title, "price")
+        .lead(Role::Plain, "  ")
+        .item(Role::Plain, format!("{price}{whole_drive}"));
     if let Some(bytes) = capacity {
         let per_tb = of(price.amount / (bytes as f64 / 1e12));
-        paragraph = paragraph.item(Role::Plain, &format!("{per_tb} per TB"), DOT);
+        paragraph = paragraph.item(Role::Plain, format!("{per_tb} per TB"));
     }
     let reads = READS.iter().filter_map(|key| run.metric(key));
     if let Some(reads) = reads.into_iter().find(|metric| metric.valid && metric.value > 0.0) {
         let per_read = of(price.amount / (reads.value / REQUESTS as f64));
         let text = format!("{per_read} per {} random reads/s", whole(REQUESTS));
-        paragraph = paragraph.item(Role::Plain, &text, DOT);
+        paragraph = paragraph.item(Role::Plain, &text);
     }
     paragraph.lines(7, style)
 }

@@ -101,7 +101,7 @@ fn without_figure(cells: &[CellResult], style: Style) -> String {
         .map(|(reason, ids)| format!("{} - {reason}", ids.len()))
         .collect();
     let paragraph = Paragraph::new().lead(Role::Dim, "without figure").lead(Role::Plain, "  ");
-    paragraph.text(Role::Dim, &reasons.join("; ")).lines(16, style)
+    paragraph.text(Role::Dim, reasons.join("; ")).lines(16, style)
 }
 
 /// Ids of the cells with this outcome, by reason.

@@ -2,7 +2,7 @@
 
 use super::runs::minute;
 use super::{findings, header, price, test_result, verdicts_of};
-use crate::terminal::{DOT, Paragraph, Role, Style, clean, sections, shorten};
+use crate::terminal::{Paragraph, Role, Style, clean, sections, shorten};
 use drivescope_model::{Run, Secs, TestStatus};
 
 /// A run from header to verdict, as `drivescope show` prints it; `store` as for [`saved`].
@@ -18,17 +18,15 @@ pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
 
 /// When, where and for how long.
 fn facts(run: &Run, style: Style) -> String {
-    let mut paragraph = Paragraph::new().item(Role::Dim, &format!("run {}", short(&run.id)), DOT);
+    let mut paragraph = Paragraph::new().item(Role::Dim, format!("run {}", short(&run.id)));
     if let Some(label) = &run.label {
-        paragraph = paragraph.item(Role::Title, label, DOT);
+        paragraph = paragraph.item(Role::Title, label);
     }
-    paragraph = paragraph.item(Role::Dim, &minute(&run.started_at), DOT).item(
-        Role::Dim,
-        &Secs(run.elapsed_s).to_string(),
-        DOT,
-    );
+    paragraph = paragraph
+        .item(Role::Dim, minute(&run.started_at))
+        .item(Role::Dim, Secs(run.elapsed_s).to_string());
     if !run.host.name.is_empty() {
-        paragraph = paragraph.item(Role::Dim, &format!("on {}", run.host.name), DOT);
+        paragraph = paragraph.item(Role::Dim, format!("on {}", run.host.name));
     }
     paragraph.lines(0, style)
 }
@@ -48,8 +46,8 @@ fn ended(run: &Run, style: Style) -> String {
 fn closing(run: &Run, store: &str, style: Style) -> String {
     let (id, store) = (short(&run.id), clean(store));
     Paragraph::new()
-        .command(Role::Dim, "repeat:", &format!("drivescope rerun {id}{store}"), DOT)
-        .item(Role::Dim, "all numbers: show it with --json", DOT)
+        .command(Role::Dim, "repeat:", &format!("drivescope rerun {id}{store}"))
+        .item(Role::Dim, "all numbers: show it with --json")
         .lines(0, style)
 }
 
@@ -58,8 +56,8 @@ fn closing(run: &Run, store: &str, style: Style) -> String {
 pub fn saved(id: &str, store: &str, style: Style) -> String {
     let (id, store) = (short(id), clean(store));
     Paragraph::new()
-        .item(Role::Dim, &format!("saved as run {id}"), DOT)
-        .command(Role::Dim, "show it:", &format!("drivescope show {id}{store}"), DOT)
+        .item(Role::Dim, format!("saved as run {id}"))
+        .command(Role::Dim, "show it:", &format!("drivescope show {id}{store}"))
         .lines(0, style)
 }
 

@@ -39,7 +39,7 @@ fn status(result: &TestResult, style: Style) -> String {
     let text = reason.map_or_else(|| word.to_string(), |reason| format!("{word}: {reason}"));
     let errors = footer::errors(result);
     let end = if text.is_empty() || errors.is_none() { "" } else { ";" };
-    let paragraph = begin(result).text(role, &format!("{text}{end}"));
+    let paragraph = begin(result).text(role, format!("{text}{end}"));
     let paragraph = paragraph.text(Role::Bad, errors.as_deref().unwrap_or_default());
-    if paragraph.has_words() { paragraph.lines(2, style) } else { String::new() }
+    paragraph.lines_if_words(2, style)
 }

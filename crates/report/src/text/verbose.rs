@@ -66,7 +66,7 @@ fn facts(title: &str, facts: &[(&str, String)], style: Style) -> String {
     let mut out = Paragraph::new().lead(Role::Title, title).lines(0, style);
     let room = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
-        let paragraph = Paragraph::new().lead(Role::Dim, &format!("  {name:<room$}  "));
+        let paragraph = Paragraph::new().lead(Role::Dim, format!("  {name:<room$}  "));
         out.push_str(&paragraph.text(Role::Plain, value).lines(room + 4, style));
     }
     out
@@ -146,7 +146,7 @@ fn checks(run: &Run, style: Style) -> String {
     for check in &run.gate {
         let (role, word) = if check.passed { (Role::Good, "ok") } else { (Role::Bad, "no") };
         let paragraph = Paragraph::new()
-            .lead(role, &format!("  {word}  "))
+            .lead(role, format!("  {word}  "))
             .text(Role::Plain, &check.check)
             .text(Role::Dim, if check.evidence.is_empty() { "" } else { "-" })
             .text(Role::Dim, &check.evidence);

@@ -45,7 +45,7 @@ pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
         let because = if verdict.points.is_some() { because } else { not_judged(&because) };
         let padding = " ".repeat(name_width - width(&names[i]));
         let paragraph = Paragraph::new()
-            .lead(Role::Plain, &format!("  {}{padding}  ", names[i]))
+            .lead(Role::Plain, format!("  {}{padding}  ", names[i]))
             .lead(role, dots)
             .lead(Role::Plain, "  ")
             .text(if verdict.points.is_some() { Role::Plain } else { Role::Dim }, &because);
@@ -65,7 +65,7 @@ fn for_all(verdict: &Verdict, style: Style) -> String {
     let paragraph = Paragraph::new().lead(Role::Title, "verdict").lead(Role::Plain, "  ");
     let paragraph = if verdict.points.is_some() {
         let (role, dots) = dots(verdict.points);
-        paragraph.item(role, dots, " ").text(Role::Plain, "for every use:")
+        paragraph.item(role, dots).text(Role::Plain, "for every use:")
     } else {
         paragraph.text(Role::Dim, "not judged:")
     };

@@ -4,7 +4,7 @@ pub(super) mod phybs_table;
 
 use super::WorkloadReport;
 use crate::terminal::{
-    Column, DOT, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed,
+    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed, value,
 };
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestKind, TestResult};
@@ -71,7 +71,7 @@ fn label(size: &str) -> String {
 }
 
 fn verdict(result: &TestResult, style: Style) -> String {
-    let value = |quantity| find(result, "device", quantity).map(|metric| metric.value);
+    let value = |quantity| value(result, "device", quantity);
     let penalty = find(result, "device", "penalty_ratio");
     let reported = value("reported_bytes");
     let mut out = match value("sector_bytes") {
@@ -94,23 +94,21 @@ fn line(paragraph: Paragraph, style: Style) -> String {
 }
 
 fn begin(word: &str) -> Paragraph {
-    Paragraph::new().lead(Role::Dim, &format!("  {word:<9}  "))
+    Paragraph::new().lead(Role::Dim, format!("  {word:<9}  "))
 }
 
 /// What was found beside what the drive says.
 fn sector_line(sector: f64, reported: Option<f64>, style: Style) -> String {
-    let paragraph = begin("sector").item(Role::Title, &format!("{sector} bytes"), DOT);
+    let paragraph = begin("sector").item(Role::Title, format!("{sector} bytes"));
     line(
         match reported {
-            Some(reported) if reported < sector => paragraph.item(
-                Role::Bad,
-                &format!("the drive reports {reported}, which is wrong"),
-                DOT,
-            ),
-            Some(reported) if reported > sector => {
-                paragraph.item(Role::Dim, &format!("the drive reports {reported}"), DOT)
+            Some(reported) if reported < sector => {
+                paragraph.item(Role::Bad, format!("the drive reports {reported}, which is wrong"))
             }
-            Some(_) => paragraph.item(Role::Dim, "as the drive reports", DOT),
+            Some(reported) if reported > sector => {
+                paragraph.item(Role::Dim, format!("the drive reports {reported}"))
+            }
+            Some(_) => paragraph.item(Role::Dim, "as the drive reports"),
             None => paragraph,
         },
         style,
@@ -120,15 +118,13 @@ fn sector_line(sector: f64, reported: Option<f64>, style: Style) -> String {
 /// What can be said where the times show no sector: `costless`, because no offset is slower than another.
 fn no_sector_line(reported: Option<f64>, costless: bool, style: Style) -> String {
     let paragraph = if costless {
-        begin("sector").item(Role::Plain, "no offset is slower", DOT)
+        begin("sector").item(Role::Plain, "no offset is slower")
     } else {
-        begin("sector").item(Role::Warn, "physical sector not found", DOT)
+        begin("sector").item(Role::Warn, "physical sector not found")
     };
     line(
         match reported {
-            Some(reported) => {
-                paragraph.item(Role::Dim, &format!("the drive reports {reported}"), DOT)
-            }
+            Some(reported) => paragraph.item(Role::Dim, format!("the drive reports {reported}")),
             None => paragraph,
         },
         style,
@@ -140,9 +136,9 @@ fn shift_line(sector: f64, shift: f64, style: Style) -> String {
     line(
         if shift > 0.0 {
             let text = format!("{shift} bytes past multiples of {sector}");
-            paragraph.item(Role::Warn, &text, DOT)
+            paragraph.item(Role::Warn, &text)
         } else {
-            paragraph.item(Role::Plain, &format!("at multiples of {sector}"), DOT)
+            paragraph.item(Role::Plain, format!("at multiples of {sector}"))
         },
         style,
     )
@@ -157,15 +153,13 @@ fn partition_lines(result: &TestResult, style: Style) -> String {
         else {
             continue;
         };
-        let paragraph = begin("partition").item(Role::Plain, name, DOT).item(
-            Role::Plain,
-            &format!("from sector {}", start.value / 512.0),
-            DOT,
-        );
+        let paragraph = begin("partition")
+            .item(Role::Plain, name)
+            .item(Role::Plain, format!("from sector {}", start.value / 512.0));
         let paragraph = if behind.value > 0.0 {
-            paragraph.item(Role::Bad, &format!("misaligned by {} bytes", behind.value), DOT)
+            paragraph.item(Role::Bad, format!("misaligned by {} bytes", behind.value))
         } else {
-            paragraph.item(Role::Good, "aligned", DOT)
+            paragraph.item(Role::Good, "aligned")
         };
         out.push_str(&line(paragraph, style));
     }

@@ -3,7 +3,7 @@
 use super::WorkloadReport;
 use super::rates::rate_table;
 use crate::terminal::{
-    CHART_COLUMNS, DOT, Paragraph, Role, Style, block_chart, find, sections, shorten,
+    CHART_COLUMNS, Paragraph, Role, Style, block_chart, find, sections, shorten, value,
 };
 use drivescope_model::findings::FindingId;
 use drivescope_model::number::{one_decimal, rounded};
@@ -70,7 +70,7 @@ fn evenly(curve: &[(f64, f64)]) -> Vec<f64> {
 /// How long a whole fill takes, and where a fast cache ends.
 fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
-    let value = |cell, quantity| find(result, cell, quantity).map(|metric| metric.value);
+    let value = |cell, quantity| value(result, cell, quantity);
     let written: f64 =
         ["write", "burst"].iter().filter_map(|cell| value(cell, "written_bytes")).sum();
     let is_hot = result.findings.iter().any(|finding| finding.id == FindingId::Throttled);
@@ -85,9 +85,9 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         } else {
             format!("estimated fill time {}", Secs(seconds))
         };
-        paragraph = paragraph.item(Role::Plain, &text, DOT);
+        paragraph = paragraph.item(Role::Plain, &text);
     }
-    paragraph = paragraph.item(Role::Dim, &told_written(result, curve), DOT);
+    paragraph = paragraph.item(Role::Dim, told_written(result, curve));
     if let (Some(knee), Some(before), Some(after)) =
         (value("knee", "knee_bytes"), value("knee", "before_mb_s"), value("knee", "after_mb_s"))
     {
@@ -98,20 +98,20 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
             true => format!("lasting slowdown {rates}; heat or a full cache (F014)"),
             false => format!("fast cache full {rates}"),
         };
-        paragraph = paragraph.item(Role::Plain, &text, DOT);
+        paragraph = paragraph.item(Role::Plain, &text);
     } else if let Some(burst) = value("burst", "written_bytes") {
         let least = smallest_fall(result, "fill.burst.burst_mb_s");
         let text = format!("no lasting slowdown{least} within {} in one go", Bytes(burst as u64));
-        paragraph = paragraph.item(Role::Dim, &text, DOT);
+        paragraph = paragraph.item(Role::Dim, &text);
     } else if written > 0.0 && is_sampled(result, curve) {
-        paragraph = paragraph.item(Role::Dim, "samples cannot show where a fast cache ends", DOT);
+        paragraph = paragraph.item(Role::Dim, "samples cannot show where a fast cache ends");
     }
     paragraph.lines(2, style)
 }
 
 /// `, 1.4 s of it flushing caches`, where that can be seen in `seconds` at all.
 fn flush(result: &TestResult, seconds: f64) -> String {
-    let flush = find(result, "whole", "flush_s").map_or(0.0, |metric| metric.value);
+    let flush = value(result, "whole", "flush_s").unwrap_or(0.0);
     if flush < seconds * FLUSH_SHARE {
         return String::new();
     }
@@ -120,7 +120,7 @@ fn flush(result: &TestResult, seconds: f64) -> String {
 
 /// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB in samples`; the parts only of a burst.
 fn told_written(result: &TestResult, curve: &[(f64, f64)]) -> String {
-    let bytes = |cell| find(result, cell, "written_bytes").map_or(0.0, |metric| metric.value);
+    let bytes = |cell| value(result, cell, "written_bytes").unwrap_or(0.0);
     let (burst, rest) = (bytes("burst"), bytes("write"));
     let told = |bytes: f64| Bytes(bytes as u64).to_string();
     if burst == 0.0 {
@@ -136,8 +136,7 @@ fn told_written(result: &TestResult, curve: &[(f64, f64)]) -> String {
 
 /// Smallest fall, as a share, that the burst would have called the end of a cache; runs of old do not say.
 fn fall_min(result: &TestResult) -> f64 {
-    let told = find(result, "burst", "fall_min_pct").map(|metric| metric.value / 100.0);
-    told.unwrap_or(FLASH_FALL_MIN)
+    value(result, "burst", "fall_min_pct").map_or(FLASH_FALL_MIN, |pct| pct / 100.0)
 }
 
 /// ` of 5 % or more`: what would have been told from noise.
@@ -152,7 +151,7 @@ fn smallest_fall(result: &TestResult, key: &str) -> String {
 /// goes on with.
 fn is_sampled(result: &TestResult, curve: &[(f64, f64)]) -> bool {
     let (from, to) = ends(curve);
-    let bytes = |cell, quantity| find(result, cell, quantity).map_or(0.0, |metric| metric.value);
+    let bytes = |cell, quantity| value(result, cell, quantity).unwrap_or(0.0);
     let before = (bytes("write", "start_bytes") - from).max(0.0);
     let written = before + bytes("write", "written_bytes") + bytes("burst", "written_bytes");
     written < (to - from) * WHOLE_SHARE
@@ -168,14 +167,13 @@ fn zones(result: &TestResult, style: Style) -> String {
     let count = zones.len();
     let plural = if count == 1 { "" } else { "s" };
     let mut paragraph =
-        Paragraph::new().lead(Role::Title, &format!("{count} zone{plural}")).lead(Role::Dim, "  ");
+        Paragraph::new().lead(Role::Title, format!("{count} zone{plural}")).lead(Role::Dim, "  ");
     for (from, rate) in zones.iter().take(ZONES_MAX) {
         let text = format!("{} MB/s from {}", rounded(*rate), Bytes(*from as u64));
-        paragraph = paragraph.item(Role::Plain, &text, DOT);
+        paragraph = paragraph.item(Role::Plain, &text);
     }
     if count > ZONES_MAX {
-        paragraph =
-            paragraph.item(Role::Dim, &format!("{} more with --json", count - ZONES_MAX), DOT);
+        paragraph = paragraph.item(Role::Dim, format!("{} more with --json", count - ZONES_MAX));
     }
     paragraph.lines(2, style)
 }

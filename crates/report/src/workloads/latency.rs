@@ -3,7 +3,7 @@
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, WIDTH, cells, find, headed,
+    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed, value,
 };
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestKind, TestResult};
@@ -35,13 +35,20 @@ fn table(result: &TestResult, style: Style) -> String {
     };
     let mut names = vec![TextCell::title("latency")];
     names.extend(cells.iter().map(|cell| TextCell::plain(*cell)));
-    let loads: Vec<Option<String>> = cells.iter().map(|cell| load(result, cell)).collect();
     let open_loop = cells.iter().any(|cell| find(result, cell, "offered_iops").is_some());
+    let loads: Vec<String> = cells.iter().map(|cell| load(result, cell)).collect();
+    let head = match loads.iter().all(String::is_empty) {
+        true => "",
+        false if open_loop => "span or rate",
+        false => "span",
+    };
+    let loads: Vec<TextCell> =
+        std::iter::once(TextCell::dim(head)).chain(loads.iter().map(TextCell::plain)).collect();
     let table = |interval: bool, p99_9: bool| {
         let iops = if interval { Figure::with_interval } else { plain };
         let mut columns = vec![
             names.clone(),
-            load_column(&loads, open_loop),
+            loads.clone(),
             headed("IOPS", &figures("iops", iops)),
             headed("p50", &figures("lat_p50_us", Figure::latency)),
             headed("p99", &figures("lat_p99_us", Figure::latency)),
@@ -56,7 +63,7 @@ fn table(result: &TestResult, style: Style) -> String {
     let out = [(true, true), (false, true), (false, false)]
         .into_iter()
         .map(|(interval, p99_9)| table(interval, p99_9))
-        .find(|table| table.natural_width() <= WIDTH)
+        .find(TextTable::fits)
         .unwrap_or_else(|| table(false, false));
     let mut text = out.render(style);
     if open_loop {
@@ -77,20 +84,12 @@ fn plain(metric: Option<&Metric>) -> Figure {
 
 /// What a cell was measured under: the rate that was asked of it, or else how much of the target its requests were
 /// spread over, which keeps a small file from being taken for the drive. Documents of before have no spans.
-fn load(result: &TestResult, cell: &str) -> Option<String> {
-    let rate = find(result, cell, "offered_iops").filter(|metric| metric.value.is_finite());
-    let span = result.phases.iter().find(|phase| phase.cell == cell).and_then(|p| p.span_bytes);
-    rate.map(|rate| format!("{}/s", rounded(rate.value))).or(span.map(|span| size(Bytes(span))))
-}
-
-fn load_column(loads: &[Option<String>], open_loop: bool) -> Vec<TextCell> {
-    let head = match (open_loop, loads.iter().any(Option::is_some)) {
-        (true, _) => "span or rate",
-        (false, true) => "span",
-        (false, false) => "",
-    };
-    let cells = loads.iter().map(|load| TextCell::plain(load.as_deref().unwrap_or_default()));
-    std::iter::once(TextCell::dim(head)).chain(cells).collect()
+fn load(result: &TestResult, cell: &str) -> String {
+    if let Some(rate) = value(result, cell, "offered_iops").filter(|rate| rate.is_finite()) {
+        return format!("{}/s", rounded(rate));
+    }
+    let phase = result.phases.iter().find(|phase| phase.cell == cell);
+    phase.and_then(|phase| phase.span_bytes).map_or(String::new(), |span| size(Bytes(span)))
 }
 
 /// A size: binary where it is meant so (`1 GiB`), decimal as drives are sold otherwise.
@@ -112,8 +111,8 @@ mod tests {
         }
         for (cell, text) in [("span100", "1 GiB"), ("span1", "40.0 GB"), ("fixed_1000", "1,000/s")]
         {
-            assert_eq!(load(&result, cell).as_deref(), Some(text));
+            assert_eq!(load(&result, cell), text);
         }
-        assert_eq!(load(&result, "span12_5"), None, "a document of before");
+        assert_eq!(load(&result, "span12_5"), "", "a document of before");
     }
 }

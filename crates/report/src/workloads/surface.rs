@@ -4,8 +4,8 @@ use super::WorkloadReport;
 use super::rates::{rate_table, wide_table};
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    CHART_COLUMNS, DOT, Figure, Paragraph, Role, Style, TextCell, block_chart, find, headed,
-    sections, shorten,
+    CHART_COLUMNS, Figure, Paragraph, Role, Style, TextCell, block_chart, find, headed, sections,
+    shorten,
 };
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestKind, TestResult};
@@ -102,11 +102,11 @@ fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: S
     // The table's least is of single samples: a place is as slow as it is in most rounds.
     let of = if rounds > 1 { " (median of its rounds)" } else { "" };
     let slowest = format!("{which}: {} MB/s at {}{of}", rounded(*rate), position(*x));
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest, DOT);
+    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest);
     if let Some(mean) = find(result, direction, "sample_mean_mb_s") {
         let text =
             format!("mean of the samples {} MB/s (above: bytes by time)", rounded(mean.value));
-        paragraph = paragraph.item(Role::Dim, &text, DOT);
+        paragraph = paragraph.item(Role::Dim, &text);
     }
     paragraph.lines(2, style)
 }

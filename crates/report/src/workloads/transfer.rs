@@ -2,9 +2,7 @@
 
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
-use crate::terminal::{
-    Column, Figure, Style, TextCell, TextTable, WIDTH, cells, find, headed, sections,
-};
+use crate::terminal::{Column, Figure, Style, TextCell, TextTable, cells, find, headed, sections};
 use drivescope_model::{Mix, Order, Shape, TestKind, TestResult};
 
 const EVIDENCE: &[Evidence] = &[
@@ -74,7 +72,7 @@ fn fitting(mixes: &[&str], style: Style, table: impl Fn(&[&str]) -> TextTable) -
     let beside = (1..=mixes.len())
         .rev()
         .map(tables_of)
-        .find(|tables| tables.iter().all(|table| table.natural_width() <= WIDTH))
+        .find(|tables| tables.iter().all(|table| table.fits()))
         .unwrap_or_else(|| tables_of(1));
     sections(beside.iter().map(|table| table.render(style)))
 }

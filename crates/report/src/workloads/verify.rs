@@ -2,7 +2,7 @@
 //! what the sectors held.
 
 use super::WorkloadReport;
-use crate::terminal::{DOT, Paragraph, Role, Style, find};
+use crate::terminal::{Paragraph, Role, Style, value};
 use drivescope_model::findings::FindingId;
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::{Bytes, TestKind, TestResult};
@@ -15,10 +15,6 @@ fn table(result: &TestResult, style: Style) -> String {
     }
     let text = verdict(result, style) + &sectors(result, style);
     text + &rates(result, style)
-}
-
-fn value(result: &TestResult, cell: &str, quantity: &str) -> Option<f64> {
-    find(result, cell, quantity).map(|metric| metric.value)
 }
 
 fn bytes(result: &TestResult, cell: &str, quantity: &str) -> Option<u64> {
@@ -48,20 +44,16 @@ fn verdict(result: &TestResult, style: Style) -> String {
             capacity("cache_bytes").map(|cache| format!("caches up to {} ruled out", Bytes(cache)));
         let paragraph = if bad > 0 {
             paragraph
-                .item(
-                    Role::Bad,
-                    &format!("{} of {announced_text} did not read back", Bytes(bad)),
-                    DOT,
-                )
-                .item(Role::Plain, "keep nothing on it", DOT)
+                .item(Role::Bad, format!("{} of {announced_text} did not read back", Bytes(bad)))
+                .item(Role::Plain, "keep nothing on it")
         } else {
             paragraph
-                .item(Role::Good, &format!("the capacity is real: {announced_text}"), DOT)
-                .item(Role::Plain, "keep all of it", DOT)
+                .item(Role::Good, format!("the capacity is real: {announced_text}"))
+                .item(Role::Plain, "keep all of it")
         };
         return paragraph
-            .item(Role::Dim, &sure_text, DOT)
-            .item(Role::Dim, caches.as_deref().unwrap_or_default(), DOT)
+            .item(Role::Dim, &sure_text)
+            .item(Role::Dim, caches.as_deref().unwrap_or_default())
             .lines(2, style);
     }
     let kept = one_decimal(real as f64 / announced.max(1) as f64 * 100.0);
@@ -70,10 +62,10 @@ fn verdict(result: &TestResult, style: Style) -> String {
         module => format!("addresses repeat after {}", Bytes(module)),
     };
     paragraph
-        .item(Role::Bad, &format!("FAKE: claims {announced_text}, holds {}", Bytes(real)), DOT)
-        .item(Role::Plain, &format!("use only the first {} bytes ({kept} %)", whole(real)), DOT)
-        .item(Role::Plain, &how, DOT)
-        .item(Role::Dim, "certain: data were lost", DOT)
+        .item(Role::Bad, format!("FAKE: claims {announced_text}, holds {}", Bytes(real)))
+        .item(Role::Plain, format!("use only the first {} bytes ({kept} %)", whole(real)))
+        .item(Role::Plain, &how)
+        .item(Role::Dim, "certain: data were lost")
         .lines(2, style)
 }
 
@@ -141,9 +133,9 @@ fn sectors(result: &TestResult, style: Style) -> String {
         return String::new();
     }
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
-    paragraph = paragraph.item(Role::Plain, &format!("{} intact", Bytes(of("intact"))), DOT);
+    paragraph = paragraph.item(Role::Plain, format!("{} intact", Bytes(of("intact"))));
     for kind in BAD.into_iter().filter(|kind| of(kind) > 0) {
-        paragraph = paragraph.item(Role::Bad, &format!("{} {kind}", Bytes(of(kind))), DOT);
+        paragraph = paragraph.item(Role::Bad, format!("{} {kind}", Bytes(of(kind))));
     }
     paragraph.lines(2, style)
 }
@@ -153,11 +145,10 @@ fn rates(result: &TestResult, style: Style) -> String {
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     for (cell, what) in [("write", "written"), ("read", "read back")] {
         if let Some(rate) = value(result, cell, "mb_s") {
-            paragraph =
-                paragraph.item(Role::Plain, &format!("{what} at {} MB/s", rounded(rate)), DOT);
+            paragraph = paragraph.item(Role::Plain, format!("{what} at {} MB/s", rounded(rate)));
         }
     }
-    if paragraph.has_words() { paragraph.lines(2, style) } else { String::new() }
+    paragraph.lines_if_words(2, style)
 }
 
 #[cfg(test)]

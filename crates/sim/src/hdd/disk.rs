@@ -65,8 +65,6 @@ pub struct HardDisk {
     pub(super) destaged_last: bool,
     /// Whether the last command that moved data was a write.
     pub(super) wrote_last: bool,
-    /// How often an answer had to wait for the medium.
-    pub(super) held_up: u64,
 }
 
 /// Durations that the parameters fix.
@@ -186,7 +184,6 @@ impl HardDisk {
             clock: 0,
             destaged_last: false,
             wrote_last: false,
-            held_up: 0,
         })
     }
 

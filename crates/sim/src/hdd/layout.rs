@@ -264,14 +264,8 @@ impl Layout {
         self.clock_at_end(sector + count) - self.clock(sector)
     }
 
-    /// Time from the end of sector `from - 1` to the end of sector `to - 1`, crossings included.
-    #[inline]
-    pub fn time_between_ends(&self, from: u64, to: u64) -> Nanos {
-        self.clock_at_end(to) - self.clock_at_end(from)
-    }
-
     /// How many whole sectors have passed the head `elapsed` after the end of sector `from - 1`, at most
-    /// `limit`: the inverse of [`Layout::time_between_ends`].
+    /// `limit`.
     pub fn sectors_within(&self, from: u64, elapsed: Nanos, limit: u64) -> u64 {
         let limit = limit.min(self.sectors - from);
         if limit == 0 {
@@ -299,17 +293,6 @@ impl Layout {
             }
         }
         done
-    }
-
-    /// First sector behind the zone that holds `sector`; the end of the drive for what lies beyond it.
-    pub fn zone_end(&self, sector: u64) -> u64 {
-        let zone = self.zone_of(sector.min(self.sectors - 1));
-        zone.first_sector + zone.sectors
-    }
-
-    /// How many sectors the track that holds `sector` has.
-    pub fn track_sectors(&self, sector: u64) -> u64 {
-        u64::from(self.zone_of(sector.min(self.sectors - 1)).per_track)
     }
 
     /// First sector of the track after the one that holds `sector`.
@@ -460,7 +443,8 @@ mod tests {
         fn elapsed_time_finds_the_sector_again(part in 0.0..1.0f64, count in 0u64..700) {
             let layout = layout(orders()[1], 2);
             let from = 1 + (part * (layout.sectors() - 702) as f64) as u64;
-            let elapsed = layout.time_between_ends(from, from + count);
+            let between_ends = |to| layout.clock_at_end(to) - layout.clock_at_end(from);
+            let elapsed = between_ends(from + count);
             prop_assert_eq!(layout.sectors_within(from, elapsed, 1000), count);
         }
 
@@ -469,8 +453,9 @@ mod tests {
             let layout = layout(orders()[order], 2);
             let from = 1 + (part * (layout.sectors() - 602) as f64) as u64;
             let count = layout.sectors_within(from, elapsed, limit);
-            prop_assert!(count <= limit && layout.time_between_ends(from, from + count) <= elapsed);
-            prop_assert!(count == limit || layout.time_between_ends(from, from + count + 1) > elapsed);
+            let between_ends = |to| layout.clock_at_end(to) - layout.clock_at_end(from);
+            prop_assert!(count <= limit && between_ends(from + count) <= elapsed);
+            prop_assert!(count == limit || between_ends(from + count + 1) > elapsed);
         }
     }
 }

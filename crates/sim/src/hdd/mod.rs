@@ -6,32 +6,29 @@
 //! next), [`read_cache`] (with [`recency`]) and [`write_cache`] (what is in the buffer), [`smr`] (shingled
 //! recording), [`faults`]. [`params`] holds the physical parameters as a model file gives them. The drive
 //! itself takes requests in `disk`, decides what to do next in `schedule`, and does it in `reading`, `writing` and
-//! `shingled`; `streaming` computes long sequential passes at once, for which `moving` moves
-//! the drive on; `truth` tells tests what is so.
+//! `shingled`; `truth` tells tests what is so.
 
 mod bounds;
 mod disk;
-pub mod faults;
-pub mod layout;
-pub mod mechanism;
-mod moving;
+mod faults;
+mod layout;
+mod mechanism;
 pub mod params;
-pub mod queue;
-pub mod read_cache;
+mod queue;
+mod read_cache;
 mod reading;
-pub mod recency;
-pub mod rotation;
+mod recency;
+mod rotation;
 mod schedule;
-pub mod seek;
+mod seek;
 mod seek_check;
 mod shingled;
-pub mod smr;
-mod streaming;
+mod smr;
 mod truth;
 mod validate;
-pub mod write_cache;
+mod write_cache;
 mod writing;
-pub mod zones;
+mod zones;
 
 pub use disk::HardDisk;
 pub use faults::{FailingRegion, Faults, SlowRegion};

@@ -138,18 +138,6 @@ impl CommandQueue {
         }
     }
 
-    /// Moves every command on by `bytes`, which are `sectors`, and `time`.
-    pub fn shift(&mut self, layout: &Layout, bytes: u64, sectors: u64, time: Nanos) {
-        for command in &mut self.commands {
-            command.request.offset += bytes;
-            command.arrived += time;
-            command.ready += time;
-            command.sector += sectors;
-            command.first += sectors;
-            command.place = layout.locate(command.first);
-        }
-    }
-
     /// Removes and returns everything.
     pub fn drain(&mut self) -> Vec<Command> {
         std::mem::take(&mut self.commands)

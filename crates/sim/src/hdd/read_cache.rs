@@ -35,14 +35,9 @@ pub struct ReadCache {
     last_held: usize,
     /// The segments that have room, in order of use.
     order: Recency,
-    uses: u64,
     segment_sectors: u64,
     adaptive: bool,
 }
-
-/// What each segment held at some time: first sector, and the first behind.
-#[derive(Debug, Clone)]
-pub struct Kept(Vec<Option<(u64, u64)>>);
 
 /// How much of a request a segment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +72,6 @@ impl ReadCache {
             stretches: Vec::with_capacity(count),
             last_held: 0,
             order: Recency::new(count),
-            uses: 0,
             segment_sectors,
             adaptive,
         }
@@ -110,7 +104,6 @@ impl ReadCache {
     /// began where the segment's last command ended.
     #[inline]
     pub fn touch(&mut self, index: usize, from: u64, to: u64) -> bool {
-        self.uses += 1;
         if self.segments[index].rooms > 0 {
             self.order.touch(index);
         }
@@ -272,12 +265,6 @@ impl ReadCache {
         self.segments[index].next_byte = u64::MAX;
     }
 
-    /// How many commands have used it, so that tests know what was stepped.
-    #[cfg(test)]
-    pub(super) fn uses(&self) -> u64 {
-        self.uses
-    }
-
     /// First sector of a segment; none if it is empty.
     #[inline]
     pub fn start(&self, index: usize) -> Option<u64> {
@@ -287,50 +274,6 @@ impl ReadCache {
     /// First sector behind a segment; none if it is empty.
     pub fn end(&self, index: usize) -> Option<u64> {
         Some(self.stretches[self.place(index)?].end)
-    }
-
-    /// Sectors for which all segments together have room.
-    pub fn all_sectors(&self) -> u64 {
-        self.segments.len() as u64 * self.segment_sectors
-    }
-
-    /// What it holds now.
-    pub fn kept(&self) -> Kept {
-        let mut kept = vec![None; self.segments.len()];
-        for stretch in &self.stretches {
-            kept[stretch.segment] = Some((stretch.start, stretch.end));
-        }
-        Kept(kept)
-    }
-
-    /// Moves what has come since `kept` forward by `sectors` of `sector_bytes`, as a long stream would have done.
-    /// What other segments hold stays; an adaptive cache has none, and what the stream comes to lie on is lost.
-    pub fn shift(&mut self, kept: &Kept, sectors: u64, sector_bytes: u64) {
-        let moves = |s: &Stretch| kept.0[s.segment] != Some((s.start, s.end));
-        let (mut moved, mut held): (Vec<Stretch>, Vec<Stretch>) =
-            std::mem::take(&mut self.stretches).into_iter().partition(moves);
-        for stretch in &mut moved {
-            stretch.start += sectors;
-            stretch.end += sectors;
-            let segment = &mut self.segments[stretch.segment];
-            segment.start = Some(stretch.start);
-            segment.next_byte = segment.next_byte.saturating_add(sectors * sector_bytes);
-        }
-        if self.adaptive {
-            let low = moved.first().map_or(u64::MAX, |first| first.start);
-            let high = moved.iter().map(|stretch| stretch.end).max().unwrap_or(0);
-            let segments = &mut self.segments;
-            held.retain(|s| {
-                let apart = s.end < low || high < s.start;
-                if !apart {
-                    segments[s.segment].start = None;
-                }
-                apart
-            });
-        }
-        held.append(&mut moved);
-        held.sort_by_key(|stretch| stretch.start);
-        self.stretches = held;
     }
 }
 

@@ -57,7 +57,6 @@ impl HardDisk {
     fn answer_from_cache(&mut self, at: Nanos, request: &Request, available: Nanos) {
         let overhead = self.overhead(false, false);
         let (_, sent) = self.electronics(at, overhead, request.len);
-        self.held_up += u64::from(available > sent);
         self.complete(request.id, sent.max(available), Outcome::Done);
     }
 
@@ -221,7 +220,6 @@ impl HardDisk {
         self.mechanism_free = end;
         let outcome = if effect.fails { Outcome::MediaError } else { Outcome::Done };
         let crossed = self.crossed(at, start, end, &command);
-        self.held_up += u64::from(crossed == end);
         self.complete(command.request.id, crossed, outcome);
         if !command.writes() && !effect.fails {
             self.keep_and_read_on(end, &command, effect.delay > 0);

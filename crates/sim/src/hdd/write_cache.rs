@@ -58,24 +58,6 @@ impl WriteCache {
             || self.total_extents() as f64 >= self.high_water * self.limit_extents as f64
     }
 
-    /// Most bytes it may hold.
-    pub fn limit_bytes(&self) -> u64 {
-        self.limit_bytes
-    }
-
-    /// Whether all it holds is one stretch, the part under way directly before the waiting one.
-    pub fn is_one_stretch(&self) -> bool {
-        let waiting = self.dirty.first_key_value();
-        self.dirty.len() <= 1
-            && self.in_flight.len() <= 1
-            && self.in_flight.iter().all(|under_way| waiting.is_none_or(|w| *w.0 == under_way.1))
-    }
-
-    /// Whether what waits is one stretch at most, whatever is under way.
-    pub fn waits_in_one_stretch(&self) -> bool {
-        self.dirty.len() <= 1
-    }
-
     /// Bytes held, stretches under way included.
     pub fn total_bytes(&self) -> u64 {
         self.dirty_bytes + self.in_flight_bytes
@@ -184,19 +166,6 @@ impl WriteCache {
         let after = self.dirty.range(position..);
         let before = self.dirty.range(..position);
         after.chain(before).map(|(&start, stretch)| (start, stretch.end))
-    }
-
-    /// Moves every stretch forward by `bytes` and `time`, as a long stream would have done.
-    pub fn shift(&mut self, bytes: u64, time: Nanos) {
-        let stretches = std::mem::take(&mut self.dirty);
-        self.ages.clear();
-        self.dirty_bytes = 0;
-        for (start, Stretch { end, since }) in stretches {
-            self.add(start + bytes, Stretch { end: end + bytes, since: since + time });
-        }
-        for stretch in &mut self.in_flight {
-            *stretch = (stretch.0 + bytes, stretch.1 + bytes);
-        }
     }
 }
 

@@ -60,7 +60,6 @@ impl HardDisk {
         self.write_cache.insert(write.from, write.to, at);
         self.blocked_write = Some(write.id);
         self.answer_blocked_write(at);
-        self.held_up += u64::from(self.blocked_write.is_some());
     }
 
     /// Answers the write that waited for room if it fits at `at`.

@@ -1,7 +1,8 @@
 //! Every number of every built-in model, one after the other, as no drive has it.
 
 use super::*;
-use crate::device::{Device, Nanos, Op, Outcome, Request, Stream};
+use crate::device::{Device, Nanos, Op, Outcome, Request};
+use crate::sequential_pass;
 use toml::{Table, Value};
 
 /// Numbers that break arithmetic: nothing, below nothing, next to nothing, beyond 32 and 64 bits, none at all.
@@ -86,10 +87,9 @@ fn check_work(model: &Model, what: &str) {
     let len = (bytes / 4).min(64 << 20) >> 16 << 16;
     for (op, from) in [(Op::Read, bytes / 2), (Op::Write, bytes / 2)] {
         let from = from >> 16 << 16;
-        if let Some(end) = drive.stream(now + DAY, op, from, len, 1 << 16, 2) {
-            assert!(end > now + DAY && end < now + LONGEST, "{what}: {op:?} until {end}");
-            now = end;
-        }
+        let end = sequential_pass(&mut drive, now + DAY, (op, from, len), 1 << 16, 2);
+        assert!(end > now + DAY && end < now + LONGEST, "{what}: {op:?} until {end}");
+        now = end;
     }
 }
 

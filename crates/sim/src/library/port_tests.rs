@@ -1,7 +1,8 @@
 //! The drive's own port on the link of its model: as fast as that, and no faster.
 
 use super::{BUILT_IN, LinkParams, Model, Start, port_within};
-use crate::device::{Op, Stream};
+use crate::device::Op;
+use crate::sequential_pass;
 
 #[test]
 fn a_port_that_no_model_gives_goes_both_ways_at_once_only_on_nvme() {
@@ -25,7 +26,7 @@ fn a_slow_link_holds_a_disk_to_its_payload() {
         [Op::Read, Op::Write].map(|op| {
             // an hour after the other
             let began = u64::from(op == Op::Write) * 3_600_000_000_000;
-            let end = drive.stream(began, op, 0, 4 << 30, 1 << 20, 1).unwrap();
+            let end = sequential_pass(&mut drive, began, (op, 0, 4 << 30), 1 << 20, 1);
             (4_u64 << 30) as f64 * 1000.0 / (end - began) as f64
         })
     };

@@ -10,8 +10,8 @@ use crate::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request};
 /// A drive behind a link.
 #[derive(Debug, Clone)]
 pub struct Link<D> {
-    pub(super) inner: D,
-    pub(super) rules: Rules,
+    inner: D,
+    rules: Rules,
     requests: Slots<Split>,
     commands: Slots<Command>,
     waiting: VecDeque<u32>,
@@ -39,23 +39,16 @@ pub struct Link<D> {
 
 /// The parameters, ready for use.
 #[derive(Debug, Clone)]
-pub(super) struct Rules {
-    pub(super) depth: u64,
+struct Rules {
+    depth: u64,
     command_ns: Nanos,
     latency_ns: Nanos,
     status_ns: Nanos,
-    pub(super) max_transfer_bytes: u64,
+    max_transfer_bytes: u64,
     flush: NonData,
     trim: NonData,
-    pub(super) sector_bytes: u32,
-    pub(super) capacity_bytes: u64,
-}
-
-impl Rules {
-    /// For how long a command keeps the next from beginning, and what it takes longer in all.
-    pub(super) fn toll_ns(&self) -> (Nanos, Nanos) {
-        (self.command_ns, self.command_ns + self.latency_ns + self.status_ns)
-    }
+    sector_bytes: u32,
+    capacity_bytes: u64,
 }
 
 /// A request as the host sent it, of which some parts are still under way.
@@ -143,7 +136,7 @@ impl<D: Device> Link<D> {
     }
 
     /// Whether nothing is under way.
-    pub(super) fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.requests.len() == 0 && self.ready.is_empty()
     }
 
@@ -194,21 +187,6 @@ impl<D: Device> Link<D> {
             offset += len;
             left -= len;
         }
-    }
-
-    /// Moves everything that is under way by `bytes` and `time`.
-    pub(super) fn move_under_way(&mut self, bytes: u64, time: Nanos) {
-        for command in self.commands.values_mut() {
-            command.offset += bytes;
-        }
-        for line in
-            [&mut self.own_answers, &mut self.bridge_answers, &mut self.sent, &mut self.statuses]
-        {
-            line.iter_mut().for_each(|(at, _)| *at += time);
-        }
-        self.ready.iter_mut().for_each(|answer| answer.at += time);
-        self.controller_free_at += time;
-        self.drive_due = None;
     }
 
     /// Gives tags to waiting commands while the protocol allows it.
@@ -292,7 +270,7 @@ impl<D: Device> Link<D> {
     }
 
     /// Everything that happens up to `to`, in order of time; the drive's answers before own events.
-    pub(super) fn run(&mut self, to: Nanos) {
+    fn run(&mut self, to: Nanos) {
         loop {
             let drive = self.drive_due();
             let own = earlier(self.next_end(), due(&self.sent));
@@ -312,7 +290,7 @@ impl<D: Device> Link<D> {
         }
     }
 
-    pub(super) fn let_drive_run(&mut self, to: Nanos) {
+    fn let_drive_run(&mut self, to: Nanos) {
         let mut answers = std::mem::take(&mut self.answers);
         self.inner.advance(to, &mut answers);
         self.drive_due = None;

@@ -29,15 +29,12 @@ pub mod identity;
 mod layer;
 pub mod params;
 pub(crate) mod slots;
-mod streaming;
 pub mod table;
 
 pub use identity::{Bridge, Identity};
 pub use layer::Link;
 pub use params::{LinkKind, LinkParams, LinkProblem, NonData};
 
-#[cfg(test)]
-mod computed_tests;
 #[cfg(test)]
 mod document_tests;
 #[cfg(test)]

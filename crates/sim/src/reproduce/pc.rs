@@ -1,6 +1,6 @@
 //! The computer on which an instrument runs: a drive, a clock, and the loops of measuring programs.
 
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request, Stream};
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use crate::library::{Drive, Model, Start};
 use crate::link::Link;
 
@@ -124,7 +124,6 @@ impl Pc {
     }
 
     /// A sequential pass in requests of `chunk` bytes, of which `len` is a multiple; how long it took, s.
-    /// What the drive can compute at once is computed.
     pub fn stream(
         &mut self,
         op: Op,
@@ -133,14 +132,7 @@ impl Pc {
         chunk: u64,
         depth: u32,
     ) -> Result<f64, String> {
-        match self.drive.stream(self.now, op, offset, len, chunk, depth) {
-            Some(end) => {
-                let took = end - self.now;
-                self.now = end;
-                Ok(seconds(took))
-            }
-            None => Ok(self.run(depth as usize, sequential(op, offset, len, chunk))?.elapsed_s),
-        }
+        Ok(self.run(depth as usize, sequential(op, offset, len, chunk))?.elapsed_s)
     }
 
     fn send(&mut self, (op, offset, len): Io) {

@@ -9,8 +9,8 @@ use super::geometry::{Geometry, Ppn};
 use crate::device::Nanos;
 
 /// A program operation that will free its part of the buffer: its end when it was last looked at,
-/// its number, what the die knows it by (`None`: the end is fixed), and its units.
-type Pending = Reverse<(Nanos, u32, Option<(u32, u64)>, u32)>;
+/// its number, what the die knows it by, and its units.
+type Pending = Reverse<(Nanos, u32, Ticket, u32)>;
 
 /// The buffer's state.
 #[derive(Debug, Clone)]
@@ -81,14 +81,13 @@ impl Buffer {
     /// meantime, puts it back with its new end and returns `None`.
     fn refresh_or_drop(&mut self, flash: &Flash) -> Option<Nanos> {
         let Reverse((end, program, ticket, units)) = self.pending.pop()?;
-        let own = ticket.map(|(die, number)| Ticket { die, number });
-        let actual = own.and_then(|ticket| flash.end_of(ticket)).unwrap_or(end);
+        let actual = flash.end_of(ticket).unwrap_or(end);
         if actual > end {
             self.pending.push(Reverse((actual, program, ticket, units)));
             return None;
         }
         self.used -= units;
-        if own.is_some() && self.resident.get(&program) == Some(&own) {
+        if self.resident.get(&program) == Some(&Some(ticket)) {
             self.resident.remove(&program);
         }
         Some(end)
@@ -112,7 +111,7 @@ impl Buffer {
             let ticket = flash.program(now, at, die, slc);
             let end = flash.end_of(ticket).unwrap_or(at);
             let size = geometry.program_units(slc);
-            self.pending.push(Reverse((end, program, Some((ticket.die, ticket.number)), size)));
+            self.pending.push(Reverse((end, program, ticket, size)));
             self.resident.insert(program, Some(ticket));
             self.waiting -= size;
             self.unsaved = self.unsaved.min(self.waiting);
@@ -140,36 +139,10 @@ impl Buffer {
         }
         let mut end = at;
         for Reverse((noted, _, ticket, _)) in &self.pending {
-            let actual = ticket.and_then(|(die, number)| flash.end_of(Ticket { die, number }));
-            end = end.max(actual.unwrap_or(*noted));
+            end = end.max(flash.end_of(*ticket).unwrap_or(*noted));
         }
         let pages = std::mem::take(&mut self.unsaved).div_ceil(self.geometry.stripe);
         let rounds = pages.div_ceil(self.geometry.dies);
         Some(end + u64::from(rounds) * flash.slc_page_write())
-    }
-
-    /// Units held.
-    pub(super) fn used(&self) -> u32 {
-        self.used
-    }
-
-    /// Sets the state after a stretch that was computed as a whole: `backlog` units that will have
-    /// been programmed, at an even rate, by `drained`, and `waiting` units of an unfinished row.
-    pub(super) fn set(&mut self, now: Nanos, backlog: u32, drained: Nanos, waiting: u32) {
-        self.pending.clear();
-        self.resident.clear();
-        self.used = backlog + waiting;
-        self.waiting = waiting;
-        self.unsaved = waiting;
-        self.dirty = true;
-        self.admitted = now;
-        let size = self.geometry.stripe;
-        let entries = backlog.div_ceil(size);
-        for k in 0..entries {
-            let units = size.min(backlog - k * size);
-            let share = f64::from(k + 1) / f64::from(entries);
-            let end = now + ((drained - now) as f64 * share) as Nanos;
-            self.pending.push(Reverse((end, u32::MAX, None, units)));
-        }
     }
 }

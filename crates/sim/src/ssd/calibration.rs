@@ -2,7 +2,7 @@
 //! is measured through its link.
 
 use super::testing::{Offsets, closed_loop, one};
-use crate::device::{Nanos, Op, Stream};
+use crate::device::{Nanos, Op};
 use crate::library::{Drive, Model, Start};
 use crate::link::Link;
 
@@ -55,10 +55,9 @@ impl Bench {
         self.rate(op, (1 << 30) / len, depth, len, |k| k * len)
     }
 
-    fn stream(&mut self, op: Op, len: u64) -> f64 {
-        let start = self.now;
-        self.now = self.drive.stream(start, op, 0, len, 1 << 20, 8).unwrap();
-        len as f64 * 1000.0 / (self.now - start) as f64
+    /// Writes the first `len` bytes of the drive in order; returns the rate in MB/s.
+    fn fill(&mut self, len: u64) -> f64 {
+        self.rate(Op::Write, len >> 20, 8, 1 << 20, |k| k << 20)
     }
 }
 
@@ -89,10 +88,6 @@ fn expect_first_seed_4k(model: &Model) {
     expect("4K write", write, 49.0 * RED_4K_WRITE * 0.85, 64.0 * RED_4K_WRITE * 1.15);
 }
 
-fn whole(model: &Model, chunk: u64) -> u64 {
-    model.capacity_bytes() / chunk * chunk
-}
-
 #[test]
 fn samsung_860_evo_250() {
     let model = drive!("samsung-860evo-250");
@@ -105,15 +100,15 @@ fn samsung_860_evo_250() {
     near("4K write", bench.random_4k(Op::Write, 1), 80.0, 20.0);
     near("sequential write", bench.sequential(Op::Write, 1, 1 << 20), 500.0, 20.0);
     let mut fresh = Bench::new(&model, 0.0);
-    near("12 GB", fresh.stream(Op::Write, 11 << 30), 520.0, 5.0);
+    near("12 GB", fresh.fill(11 << 30), 520.0, 5.0);
     near("after the cache", after_cache(&model, 16 << 30, 40 << 30), 300.0, 5.0);
 }
 
 /// The rate between `from` and `to` bytes of a fill.
 fn after_cache(model: &Model, from: u64, to: u64) -> f64 {
     let (mut a, mut b) = (Bench::new(model, 0.0), Bench::new(model, 0.0));
-    a.stream(Op::Write, from);
-    b.stream(Op::Write, to);
+    a.fill(from);
+    b.fill(to);
     (to - from) as f64 * 1000.0 / (b.now - a.now) as f64
 }
 
@@ -124,9 +119,9 @@ fn samsung_860_evo_1tb() {
     near("sequential read", bench.sequential(Op::Read, 4, 1 << 20), 3.0 * RED_FIRST, 20.0);
     near("sequential write", bench.sequential(Op::Write, 4, 1 << 20), 3.0 * RED_FIRST, 20.0);
     expect_first_seed_4k(&model);
-    let fill = Bench::new(&model, 0.0).stream(Op::Write, whole(&model, 1 << 20));
+    let fill = Bench::new(&model, 0.0).fill(model.capacity_bytes());
     near("fill", fill, 3.0 * RED_FILL, 20.0);
-    near("copy", Bench::new(&model, 0.0).stream(Op::Write, 40 << 30), 2.7 * RED_FIRST, 15.0);
+    near("copy", Bench::new(&model, 0.0).fill(40 << 30), 2.7 * RED_FIRST, 15.0);
     // sectors in order come from what has been fetched ahead, each after its command alone
     let tiny = Bench::new(&model, 0.3).rate(Op::Read, 20_000, 1, 512, |k| k * 512);
     expect("sectors in order, us", 512.0 / tiny, 25.0, 40.0);
@@ -163,8 +158,8 @@ fn pm871b_128() {
     near("sequential read", bench.sequential(Op::Read, 4, 1 << 20), 3.0 * RED_FIRST, 20.0);
     near("sequential write", bench.sequential(Op::Write, 4, 1 << 20), 3.0 * RED_FIRST, 20.0);
     expect_first_seed_4k(&model);
-    near("copy", Bench::new(&model, 0.0).stream(Op::Write, 40 << 30), RED_FIRST, 20.0);
-    let fill = Bench::new(&model, 0.0).stream(Op::Write, whole(&model, 1 << 20));
+    near("copy", Bench::new(&model, 0.0).fill(40 << 30), RED_FIRST, 20.0);
+    let fill = Bench::new(&model, 0.0).fill(model.capacity_bytes());
     expect("fill", fill, RED_FILL, 1.5 * RED_FILL);
 }
 
@@ -172,7 +167,7 @@ fn pm871b_128() {
 fn kioxia_bg4_128() {
     let model = drive!("kioxia-bg4-128");
     expect_first_seed_4k(&model);
-    near("copy", Bench::new(&model, 0.0).stream(Op::Write, 40 << 30), 1.8 * RED_FIRST, 15.0);
+    near("copy", Bench::new(&model, 0.0).fill(40 << 30), 1.8 * RED_FIRST, 15.0);
     // the map of the whole drive does not fit: half of the random reads pay a second flash read
     let mut wide = Bench::new(&model, 1.0);
     let mut offsets = Offsets(5);
@@ -193,7 +188,7 @@ fn toshiba_xg6_1tb() {
     near("128 KiB at depth 1", bench.sequential(Op::Read, 1, 1 << 17), 1000.0, 15.0);
     expect_first_seed_4k(&model);
     near("depth 256", bench.random_4k(Op::Read, 256) / 0.004096, 355_000.0, 10.0);
-    let fill = Bench::new(&model, 0.0).stream(Op::Write, whole(&model, 1 << 20));
+    let fill = Bench::new(&model, 0.0).fill(model.capacity_bytes());
     near("fill", fill, 11.0 * RED_FILL, 20.0);
 }
 

@@ -78,11 +78,6 @@ impl Die {
         read_end
     }
 
-    /// Whether the chain has work at `at` or behind.
-    pub(super) fn writes_at(&self, at: Nanos) -> bool {
-        self.chain.back().is_some_and(|work| work.end > at)
-    }
-
     /// When something asked for at `at` could begin behind everything else.
     pub(super) fn free_from(&self, at: Nanos) -> Nanos {
         let chain = self.chain.back().map_or(0, |work| work.end);

@@ -4,7 +4,6 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::die::Die;
-use super::even_load::Load;
 use super::ftl::Sink;
 use super::geometry::{Geometry, Ppn};
 use super::params::FlashParams;
@@ -47,7 +46,7 @@ impl FlashTimes {
 }
 
 /// A program operation that has been given to a die.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket {
     pub(super) die: u32,
     pub(super) number: u64,
@@ -65,8 +64,6 @@ pub(super) struct Flash {
     rng: Xoshiro256PlusPlus,
     /// The last stripe a copy has read, so that its other units need no second page read.
     copied_stripe: Option<u32>,
-    /// All work that writes have brought so far.
-    pub(super) load: Load,
 }
 
 impl Flash {
@@ -78,18 +75,12 @@ impl Flash {
             slowdown: 1.0,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             copied_stripe: None,
-            load: Load::default(),
             geometry,
         }
     }
 
     pub(super) fn set_slowdown(&mut self, slowdown: f64) {
         self.slowdown = slowdown;
-    }
-
-    /// The present speed, as a share of full speed.
-    pub(super) fn speed(&self) -> f64 {
-        1.0 / self.slowdown
     }
 
     /// `len` at the present speed.
@@ -154,25 +145,6 @@ impl Flash {
         page as f64 + self.times.retry as f64 * self.times.retry_share
     }
 
-    /// How long dies and channels need for a load that is spread evenly, at full speed. Transfers go on beside the
-    /// work of the dies.
-    pub(super) fn even_load_ns(&self, load: &Load) -> f64 {
-        let per_unit = |slc: bool| {
-            let time = if slc { self.times.slc_program } else { self.times.program };
-            time as f64 / f64::from(self.geometry.program_units(slc))
-        };
-        let [units, slc_units] = load.host_units.map(|units| units as f64);
-        let moved = load.moved as f64;
-        let dies = load.die_ns + slc_units * per_unit(true) + (units + moved) * per_unit(false);
-        let channels = (units + slc_units + 2.0 * moved) * self.times.unit_transfer;
-        (dies / f64::from(self.geometry.dies)).max(channels / f64::from(self.geometry.channels))
-    }
-
-    /// Whether programs, erases or copies are under way or waiting at `at`.
-    pub(super) fn writes_at(&self, at: Nanos) -> bool {
-        self.dies.iter().any(|die| die.writes_at(at))
-    }
-
     /// Saving one stripe in pages of one bit per cell.
     pub(super) fn slc_page_write(&self) -> Nanos {
         self.transfer(self.geometry.stripe) + self.paced(self.times.slc_program)
@@ -208,7 +180,6 @@ impl Flash {
             let stripe = (from + done) / self.geometry.stripe;
             if self.copied_stripe != Some(stripe) {
                 self.copied_stripe = Some(stripe);
-                self.load.die_ns += self.mean_read_ns(place.level, slc);
                 let len = self.read_time(place.level, slc);
                 let die = &mut self.dies[place.die as usize];
                 let start = die.free_from(at);
@@ -230,7 +201,6 @@ pub(super) struct FlashSink<'a> {
 
 impl Sink for FlashSink<'_> {
     fn moved(&mut self, from: Ppn, from_slc: bool, to: Ppn, units: u32) {
-        self.flash.load.moved += u64::from(units);
         self.flash.copy_reads(self.now, self.at, from, from_slc, units);
         let geometry = self.flash.geometry;
         for_programs(&geometry, to, units, false, |die, _| {
@@ -239,8 +209,6 @@ impl Sink for FlashSink<'_> {
     }
 
     fn opened(&mut self, _block: u32) {
-        let erases = self.flash.times.erase as f64 * f64::from(self.flash.geometry.dies);
-        self.flash.load.die_ns += erases;
         let len = self.flash.paced(self.flash.times.erase);
         for die in &mut self.flash.dies {
             let start = die.free_from(self.at);

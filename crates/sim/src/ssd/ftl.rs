@@ -191,17 +191,6 @@ impl Ftl {
         moved
     }
 
-    /// Units of the host's unfinished row whose program operation has not begun.
-    pub(super) fn waiting_units(&self) -> u32 {
-        let Some(block) = self.host else { return 0 };
-        let Block { slc, filled, .. } = self.blocks[block as usize];
-        let geometry = &self.geometry;
-        let within = filled % geometry.row_units(slc);
-        let levels = if slc { 1 } else { geometry.bits };
-        let complete = (within / geometry.stripe).saturating_sub(geometry.dies * (levels - 1));
-        within - complete * geometry.program_units(slc)
-    }
-
     /// Whether idle time would be used.
     pub(super) fn has_idle_work(&self) -> bool {
         self.slc.has_work() || self.victim.is_some() || self.slc.waits_for_idle()

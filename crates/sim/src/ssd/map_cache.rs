@@ -32,11 +32,6 @@ impl MapCache {
         }
     }
 
-    /// Bytes of the drive of which a page has the entries.
-    pub(super) fn page_bytes(unit_bytes: u64) -> u64 {
-        u64::from(ENTRIES) * unit_bytes
-    }
-
     /// Looks up the page of `lpn`: `Some(page)` if it had to be fetched.
     pub(super) fn touch(&mut self, lpn: Lpn) -> Option<u32> {
         if self.slot_of.is_empty() {

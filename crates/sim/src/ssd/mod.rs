@@ -22,7 +22,6 @@ mod port;
 mod read;
 mod read_ahead;
 mod slc_cache;
-mod stream;
 mod tags;
 mod thermal;
 mod write;

@@ -4,13 +4,7 @@ use super::params::ThermalParams;
 use crate::device::Nanos;
 
 /// The temperature is brought up to date at most this often; it changes over seconds.
-pub(super) const UPDATE_INTERVAL: Nanos = 5_000_000;
-
-/// What is near a temperature.
-const NEAR_C: f64 = 1.0;
-
-/// A cycle of throttling that is shorter depends on when the temperature is brought up to date.
-const CYCLE_MIN: Nanos = 200 * UPDATE_INTERVAL;
+const UPDATE_INTERVAL: Nanos = 5_000_000;
 
 /// The temperature of a drive.
 #[derive(Debug, Clone)]
@@ -20,16 +14,13 @@ pub(super) struct Thermal {
     throttling: bool,
     updated: Nanos,
     energy_j: f64,
-    /// When throttling last began or ended, and the time before.
-    changes: [Nanos; 2],
 }
 
 impl Thermal {
     /// A drive that has been idle for long.
     pub(super) fn new(params: ThermalParams) -> Self {
         let temperature_c = params.ambient_c + params.idle_w * params.resistance_c_per_w;
-        let changes = [0; 2];
-        Self { params, temperature_c, throttling: false, updated: 0, energy_j: 0.0, changes }
+        Self { params, temperature_c, throttling: false, updated: 0, energy_j: 0.0 }
     }
 
     pub(super) fn temperature_c(&self) -> f64 {
@@ -39,13 +30,6 @@ impl Thermal {
     /// Where throttling begins.
     pub(super) fn limit_c(&self) -> f64 {
         self.params.throttle_start_c
-    }
-
-    /// Whether the temperature is near the one at which throttling begins, or ends, or goes to and fro between
-    /// them so fast that each update of it counts.
-    pub(super) fn is_about_to_change(&self) -> bool {
-        let to_and_fro = self.changes[1] > 0 && self.updated - self.changes[1] < CYCLE_MIN;
-        to_and_fro || (self.temperature_c - self.next_limit_c()).abs() < NEAR_C
     }
 
     fn next_limit_c(&self) -> f64 {
@@ -71,11 +55,7 @@ impl Thermal {
             let settled = self.params.ambient_c + power_w * self.params.resistance_c_per_w;
             let left = (-elapsed_s / self.params.time_constant_s).exp();
             self.temperature_c = settled + (self.temperature_c - settled) * left;
-            let throttling = self.temperature_c >= self.next_limit_c();
-            if throttling != self.throttling {
-                self.throttling = throttling;
-                self.changes = [now, self.changes[0]];
-            }
+            self.throttling = self.temperature_c >= self.next_limit_c();
         }
         if self.throttling { self.params.throttle_factor } else { 1.0 }
     }

@@ -45,7 +45,6 @@ impl Ssd {
         while done < units {
             let mut sink = self.flash.sink(self.now, at);
             let placed = self.ftl.place(lpn + done, units - done, &mut sink);
-            self.flash.load.host_units[usize::from(placed.slc)] += u64::from(placed.units);
             self.buffer.put(self.now, at, placed, &mut self.flash);
             done += placed.units;
         }

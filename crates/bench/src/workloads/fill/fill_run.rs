@@ -322,7 +322,7 @@ impl FillRun<'_> {
 }
 
 /// Length of the pieces of a full fill: short, so that it can be stopped at any time; on a simulated
-/// drive as long as the curve allows, because each is computed at once.
+/// drive as long as the curve allows, because each takes milliseconds.
 fn piece_bytes(size: u64, simulated: bool, chunk: u64) -> u64 {
     let short = PIECE.min(size / PIECES_MIN).max(chunk);
     let piece = if simulated { short.max(size / 1024) } else { short };

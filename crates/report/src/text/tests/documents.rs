@@ -184,23 +184,6 @@ fn many_observations_of_one_finding_are_counted() {
 }
 
 #[test]
-fn verdicts_are_sorted_and_give_reasons() {
-    insta::assert_snapshot!(text::verdicts(&judge(&hard_disk()), PLAIN), @r"
-    verdict
-      media library     ●●●  sequential reads at 178 MB/s; a media library wants 100
-                             MB/s or more
-      backup            ●●●  sequential writes at 172 MB/s; a backup drive wants 100
-                             MB/s or more
-      system drive      ●○○  149 random reads/s at depth 1; a system drive wants
-                             4,000 or more (●●○: 1,500)
-      virtual machines  ●○○  412 random reads/s in a deep queue; virtual machines
-                             want 10,000 or more (●●○: 1,000)
-      database          ○○○  149 random reads/s at depth 1; a database wants 5,000
-                             or more (●○○: 300)
-    ");
-}
-
-#[test]
 fn what_qualifies_every_verdict_stands_once() {
     let mut run = nvme();
     run.simulated = true;
@@ -218,14 +201,6 @@ fn what_qualifies_every_verdict_stands_once() {
       backup            ●●●  sequential reads at 2,210 MB/s; a backup drive wants
                              100 MB/s or more
       Caution: network-file-system. Simulated drive.
-    ");
-}
-
-#[test]
-fn one_reason_not_to_judge_takes_one_line() {
-    insta::assert_snapshot!(text::verdicts(&judge(&memory()), PLAIN), @r"
-    verdict  not judged: this target is in memory, not on a drive (F002); choose a
-             directory or device on a real drive
     ");
 }
 

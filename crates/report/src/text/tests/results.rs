@@ -1,29 +1,10 @@
-//! One table per test.
+//! Tables of tests; those of whole runs stand in `documents.rs`.
 
 use super::PLAIN;
-use crate::testing::{
-    hard_disk_latency, hard_disk_surface, hard_disk_tiny_writes, hard_disk_transfer, interrupted,
-    memory, metric, nvme, result,
-};
+use crate::testing::{hard_disk_latency, hard_disk_surface, interrupted, metric, nvme, result};
 use crate::text::{limiters, test_result};
 use drivescope_model::document::Limiter;
 use drivescope_model::{TestKind, TestResult, TestStatus};
-
-#[test]
-fn transfer_of_a_hard_disk() {
-    insta::assert_snapshot!(test_result(&hard_disk_transfer(), PLAIN), @r"
-    transfer        read MB/s         IOPS    write MB/s         IOPS
-    seq1m_q8t1    178.2 ± 1.1                171.9 ± 1.0
-    rnd4k_q32t1    1.69        412.0 ± 2.5    1.93        471.0 ± 2.8
-    rnd4k_q1t1    0.611        149.0 ± 0.9    1.71        418.0 ± 2.5
-
-    response      read p50      p99      max   write p50      p99      max
-    seq1m_q8t1     47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms   120 ms
-    rnd4k_q32t1    77.1 ms   214 ms   402 ms     61.0 ms   244 ms   431 ms
-    rnd4k_q1t1     6.61 ms  14.2 ms  24.8 ms     1.01 ms  18.8 ms  44.0 ms
-      median of 3 rounds ± 95 % interval, max over all rounds · limited by the drive
-    ");
-}
 
 #[test]
 fn a_percentile_of_all_rounds_is_told_apart_from_medians() {
@@ -98,38 +79,6 @@ fn transfer_with_a_mix_and_a_single_round() {
 }
 
 #[test]
-fn numbers_of_memory_are_marked() {
-    insta::assert_snapshot!(test_result(&memory().tests[0], PLAIN), @r"
-    transfer         read MB/s            IOPS     write MB/s            IOPS
-    seq1m_q8t1    7,128 ± 43 !                   6,876 ± 41 !
-    rnd4k_q32t1    67.6      !  16,480 ± 100 !    77.2      !  18,840 ± 110 !
-    rnd4k_q1t1     24.4      !   5,960 ± 36  !    68.4      !  16,720 ± 100 !
-
-    response      read p50       p99       max   write p50       p99       max
-    seq1m_q8t1    1.88 s !  2.08 s !  2.46 s !    1.95 s !  2.21 s !  4.80 s !
-    rnd4k_q32t1   3.08 s !  8.56 s !  16.1 s !    2.44 s !  9.76 s !  17.2 s !
-    rnd4k_q1t1    264 ms !  568 ms !  992 ms !   40.4 ms !  752 ms !  1.76 s !
-      ! invalid: F002 memory-backed
-      median of 3 rounds ± 95 % interval, max over all rounds · limited by memory
-    ");
-}
-
-#[test]
-fn latency_by_span_and_load() {
-    insta::assert_snapshot!(test_result(&hard_disk_latency(), PLAIN), @r"
-    latency        span or rate          IOPS      p50      p99    p99.9      max
-    span100                      76.20 ± 0.76  13.1 ms  24.8 ms  31.0 ms  61.2 ms
-    span12_5                     118.0 ± 1.2   8.41 ms  16.9 ms  20.8 ms  41.0 ms
-    span1                        161.0 ± 1.6   6.02 ms  12.7 ms  15.0 ms  18.3 ms
-    poisson_50pct        38.1/s  38.00 ± 0.38  14.9 ms  51.0 ms  88.0 ms   131 ms
-    fixed_1000          1,000/s  77.00 ± 0.77   2.40 s   4.60 s   4.61 s   4.61 s
-      with a target rate, latency includes queueing; arrivals are random, so the
-      rate varies slightly
-      median of 3 rounds ± 95 % interval, max over all rounds · limited by the drive
-    ");
-}
-
-#[test]
 fn surface_of_a_hard_disk() {
     insta::assert_snapshot!(test_result(&hard_disk_surface(), PLAIN), @r"
     surface      start    end    min          mean   max
@@ -174,34 +123,6 @@ fn surface_of_a_hard_disk_that_was_written() {
     }
     assert!(!out.contains("rate, MB/s"), "{out}");
     assert_eq!(out.matches("0 B").count(), 2, "two curves:\n{out}");
-}
-
-#[test]
-fn tiny_writes_beside_the_drive() {
-    insta::assert_snapshot!(test_result(&hard_disk_tiny_writes(), PLAIN), @r"
-    tiny-writes       size  application  with flush  raw drive  cached
-    rnd16_buffered    16 B      6,940/s       612/s     61.0/s  99.1 %
-    rnd16_sync        16 B       60.8/s      60.8/s     61.0/s     0 %
-    seq512_write              99.7 MB/s   92.1 MB/s  1.10 MB/s  98.9 %
-    seq512_read_warm         2,070 MB/s           -   106 MB/s  94.9 %
-    seq512_read_cold           106 MB/s           -   106 MB/s   0.4 %
-      median of 3 rounds · limited by the drive
-      left out: seq512_read_cold: one round only, cached pages could not be evicted
-    ");
-}
-
-#[test]
-fn a_failed_test_says_why_and_keeps_its_numbers() {
-    insta::assert_snapshot!(test_result(&interrupted().tests[0], PLAIN), @r"
-    transfer  failed: read at 12,582,912: Input/output error (os error 5); 2 of
-      5,006 requests failed
-    transfer       read MB/s  IOPS    write MB/s  IOPS
-    seq1m_q8t1   178.2 ± 1.1         171.9 ± 1.0
-
-    response     read p50      p99      max   write p50      p99     max
-    seq1m_q8t1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms  120 ms
-      median of 3 rounds ± 95 % interval, max over all rounds · limited by the drive
-    ");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn a_movement_before_a_write_takes_its_own_curve_but_never_less_than_the_head_sw
     for (head_switch_ms, expected) in [(1.0, 2_000_000), (3.0, 3_000_000)] {
         params.head_switch_ms = head_switch_ms;
         let mechanism = mechanism_of(&params);
-        let per_track = mechanism.layout().track_sectors(0);
+        let per_track = u64::from(mechanism.layout().locate(0).per_track);
         // the second head of the next cylinder
         let sector = 5 * per_track;
         let place = mechanism.layout().locate(sector);

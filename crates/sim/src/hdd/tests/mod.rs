@@ -1,10 +1,7 @@
 //! Tests of the whole drive, and the drives they use.
 
-mod behind_passes;
-mod behind_streams;
 mod causality;
 mod closed_form;
-pub(crate) mod computed;
 mod destaging;
 mod entered;
 mod faults;
@@ -16,9 +13,9 @@ mod measured_set;
 mod models;
 mod on_paper;
 mod phybs;
+mod sequential;
 mod shingled;
 mod starts;
-mod stream;
 mod trimmed_bands;
 
 use crate::hdd::mechanism::Mechanism;

@@ -4,7 +4,7 @@
 use super::host::{Host, mean_ms, random};
 use super::models::{FILES, model};
 use super::phybs::{WRITE, pass};
-use crate::device::{Device, Op, Stream};
+use crate::device::{Device, Op};
 use crate::hdd::HddParams;
 use drivescope_model::patterns::phybs::PASS_BYTES;
 use rand::{RngExt, SeedableRng};
@@ -223,10 +223,8 @@ fn a_full_pass_takes_capacity_by_mean_rate() {
     for name in names() {
         let paper = OnPaper::of(name);
         let mut params = model(name);
-        let mut host = Host::new(&params);
-        let capacity = host.disk.capacity_bytes();
-        let end = host.disk.stream(0, Op::Read, 0, capacity / MIB * MIB, MIB, 1).unwrap();
-        near(&format!("{name} at once"), end as f64 / 1e9, paper.pass_s(capacity), 0.003);
+        let disk = Host::new(&params).disk;
+        near(name, disk.full_pass_s(), paper.pass_s(disk.capacity_bytes()), 0.003);
         // a drive with fewer of the same tracks, request by request
         params.capacity_bytes = 40_000 * MIB;
         let mut small = Host::new(&params);

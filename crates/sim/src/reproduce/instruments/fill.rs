@@ -1,7 +1,6 @@
 //! Filling a whole empty drive from its start to its end, in large writes.
 //!
-//! The articles do not name their block size; 1 MiB is assumed. The pass is computed by the drive's own
-//! long streams, a hundredth of the drive at a time.
+//! The articles do not name their block size; 1 MiB is assumed. It is timed by hundredths of the drive.
 
 use super::super::pc::Pc;
 use super::{Figures, named};

@@ -1,6 +1,6 @@
 //! Throttling, planted faults, requests and parameters that cannot be.
 
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request, Stream};
+use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use crate::ssd::params::SsdParams;
 use crate::ssd::testing::{closed_loop, one, request, small, thermal};
 use crate::ssd::{FailingRegion, Faults, Ssd};
@@ -91,17 +91,6 @@ fn trim_forgets_whole_units_only_and_takes_its_time() {
     assert_eq!(ssd.status().live_bytes, 0);
     // 50 µs, and 100 for each GiB
     assert_eq!(end - now, 150_000);
-}
-
-#[test]
-fn a_long_read_over_a_bad_region_must_be_stepped() {
-    let mut ssd = Ssd::new(small(), 1).unwrap();
-    ssd.precondition(1.0);
-    let region =
-        FailingRegion { offset: 600 << 20, len: 4096, retry_ns: 50_000_000, unreadable: true };
-    ssd.set_faults(Faults { failing: vec![region], ..Faults::default() });
-    assert_eq!(ssd.stream(0, Op::Read, 0, 1 << 30, 131_072, 4), None);
-    assert!(ssd.stream(0, Op::Read, 0, 600 << 20, 131_072, 4).is_some());
 }
 
 #[test]

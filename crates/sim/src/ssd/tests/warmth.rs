@@ -1,6 +1,10 @@
 //! How warm a drive becomes in the long run: its idle power counts beside the work, in J for each 10^9 bytes.
 
-use crate::ssd::testing::thermal;
+use crate::device::Op;
+use crate::sequential_pass;
+use crate::ssd::Ssd;
+use crate::ssd::params::ThermalParams;
+use crate::ssd::testing::{small, thermal};
 use crate::ssd::thermal::Thermal;
 
 #[test]
@@ -19,4 +23,17 @@ fn work_comes_on_top_of_idle_power() {
         let seen = drive.temperature_c();
         assert!((seen - expected).abs() < 0.01, "{read_w} and {write_w} W: {seen} for {expected}");
     }
+}
+
+#[test]
+fn reading_warms_a_drive() {
+    let mut params = small();
+    params.thermal = Some(ThermalParams { read_j_per_gb: 8.0, time_constant_s: 4.0, ..thermal() });
+    let mut ssd = Ssd::new(params, 1).unwrap();
+    ssd.precondition(1.0);
+    let cold = ssd.status().temperature_c.unwrap();
+    sequential_pass(&mut ssd, 0, (Op::Read, 0, 1 << 30), 131_072, 4);
+    // 8.6 J in about a second, a quarter of the time constant, and 10 °C for each watt in the long run
+    let warm = ssd.status().temperature_c.unwrap();
+    assert!((10.0..35.0).contains(&(warm - cold)), "{cold} to {warm} °C");
 }
