@@ -38,9 +38,7 @@ mod tests {
         "crates/machine",
         "crates/model",
         "crates/mount",
-        "crates/report",
         "crates/sim",
-        "crates/stats",
         "crates/store",
     ];
 

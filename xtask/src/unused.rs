@@ -188,7 +188,6 @@ mod tests {
         "crates/machine",
         "crates/model",
         "crates/mount",
-        "crates/report",
         "crates/sim",
         "crates/stats",
         "crates/store",

@@ -33,7 +33,7 @@ pub use reproduction::reproduction;
 pub use runs::{RunRow, runs};
 pub use summary::{run_summary, saved};
 pub use test_result::test_result;
-pub use verbose::{limiters, verbose};
+pub use verbose::verbose;
 pub use verdicts::{verdicts, verdicts_of};
 
 #[cfg(test)]

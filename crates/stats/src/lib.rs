@@ -29,12 +29,12 @@ pub mod trimmed_mean;
 pub mod zones;
 
 /// Whether a slice can be computed with: not empty and every value finite.
-pub(crate) fn usable(values: &[f64]) -> bool {
+fn usable(values: &[f64]) -> bool {
     !values.is_empty() && values.iter().all(|v| v.is_finite())
 }
 
 /// Ascending copy of a usable slice.
-pub(crate) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
+fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     usable(values).then(|| {
         let mut copy = values.to_vec();
         copy.sort_unstable_by(f64::total_cmp);
@@ -43,7 +43,7 @@ pub(crate) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// Whether `share` lies strictly between 0 and 1, as confidences and probabilities must.
-pub(crate) fn is_inner_share(share: f64) -> bool {
+fn is_inner_share(share: f64) -> bool {
     share > 0.0 && share < 1.0
 }
 

@@ -13,7 +13,7 @@ const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 
 /// Means of `values` in [`CHART_COLUMNS`] groups of (nearly) equal size, in their order; a short series is
 /// stretched. Values that are no number are left out.
-pub(crate) fn grouped(values: &[f64]) -> Vec<f64> {
+fn grouped(values: &[f64]) -> Vec<f64> {
     let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && *v >= 0.0).collect();
     let n = values.len();
     if n == 0 {

@@ -13,7 +13,7 @@ pub fn verbose(run: &Run, style: Style) -> String {
 }
 
 /// Every round of a test's phases with what held it back.
-pub fn limiters(result: &TestResult, style: Style) -> String {
+fn limiters(result: &TestResult, style: Style) -> String {
     if result.phases.is_empty() {
         return String::new();
     }

@@ -2,7 +2,7 @@
 
 use super::PLAIN;
 use crate::testing::{hard_disk_latency, hard_disk_surface, interrupted, metric, nvme, result};
-use crate::text::{limiters, test_result};
+use crate::text::{test_result, verbose};
 use drivescope_model::document::Limiter;
 use drivescope_model::{TestKind, TestResult, TestStatus};
 
@@ -148,7 +148,9 @@ fn tests_without_numbers_take_one_line() {
 
 #[test]
 fn every_round_with_its_limiter() {
-    insta::assert_snapshot!(limiters(&interrupted().tests[0], PLAIN), @r"
+    let verbose = verbose(&interrupted(), PLAIN);
+    let (_, rounds) = verbose.rsplit_once("\n\n").unwrap();
+    insta::assert_snapshot!(rounds, @r"
     transfer          #  MB/s  IOPS  depth  CPU %  busy %  °C  errors  limited by
     seq1m_q8t1.read   1   178   170  0.998    3.4    99.6  34          drive
     seq1m_q8t1.read   2   177   169  0.998    3.4    99.6  34          drive
