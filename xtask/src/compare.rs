@@ -1,6 +1,10 @@
 //! `cargo xtask compare fio`: drivescope against fio on the same file, on the same served disk and the
 //! same RAM disk, in alternating pairs, so that a drifting machine moves both sides alike. `cargo xtask
 //! compare budgets`: what the project asks of itself without a peer.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "comparisons set up RAM disks, models and huge pages for a while"
+)]
 
 mod budgets;
 mod fio;

@@ -31,18 +31,17 @@ impl DocumentFile {
         let mut name = self.path.as_os_str().to_owned();
         name.push(".part");
         let part = PathBuf::from(name);
-        let written =
-            make(&part, text.as_bytes()).and_then(|()| Ok(rustix::fs::rename(&part, &self.path)?));
+        let written = make(&part, text.as_bytes()).and_then(|()| Ok(replace(&self.path, &part)?));
         written.map_err(|error| {
             // It may not even be there.
-            let _ = rustix::fs::unlink(&part);
+            let _ = unlink(&part);
             DriveError::from_io("write", &self.path, error)
         })
     }
 
     /// Removes it; one that is not there is no error.
     pub fn remove(&self) -> Result<(), DriveError> {
-        match rustix::fs::unlink(&self.path) {
+        match unlink(&self.path) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(DriveError::from_errno("remove", &self.path, errno)),
         }
@@ -50,11 +49,25 @@ impl DocumentFile {
 }
 
 /// Makes a file that is not there yet, and sees it onto the disk.
+#[expect(clippy::disallowed_methods, reason = "a new file for the document of a run")]
 fn make(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = std::fs::File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the document's new text takes the place of its old one"
+)]
+fn replace(path: &Path, part: &Path) -> Result<(), Errno> {
+    rustix::fs::rename(part, path)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a document that the store has taken over")]
+fn unlink(path: &Path) -> Result<(), Errno> {
+    rustix::fs::unlink(path)
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use crate::direct;
 use crate::error::DriveError;
 use crate::gate::RawDisk;
-use drivescope_machine::roots::{Roots, split_dev};
+use drivescope_machine::roots::{Roots, open_to_read, split_dev};
 use drivescope_model::target::IoMode;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
@@ -59,14 +59,12 @@ impl IoFile {
 
     /// Opens an existing file or block device for reading, direct if a real transfer proves it.
     pub fn open_read(path: &Path) -> Result<Self, DriveError> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-        Self::open(path, flags, false, |flags| rustix::fs::open(path, flags, Mode::empty()))
+        Self::open(path, OFlags::RDONLY, false, |flags| open_to_read(path, flags))
     }
 
     /// Opens an existing file or block device for reading through the page cache.
     pub fn open_read_buffered(path: &Path) -> Result<Self, DriveError> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let fd = rustix::fs::open(path, flags, Mode::empty())
+        let fd = open_to_read(path, OFlags::RDONLY)
             .map_err(|e| DriveError::from_errno("read", path, e))?;
         Self::buffered(fd, path, false)
     }

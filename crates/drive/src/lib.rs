@@ -4,6 +4,11 @@
 //! data folder). A writable [`io_file::IoFile`] comes from [`own_folder::OwnFolder`], a
 //! [`gate::RawDisk`] from [`gate::claim`], and neither from anywhere else.
 
+#![cfg_attr(
+    test,
+    expect(clippy::disallowed_methods, reason = "tests make and damage files of their own")
+)]
+
 pub mod cache;
 pub mod direct;
 pub mod document_file;

@@ -7,16 +7,18 @@
 //! process id.
 
 mod room;
+mod syscalls;
 
 pub(crate) use room::no_room;
 pub use room::room;
 
 use crate::error::DriveError;
 use crate::io_file::IoFile;
+use drivescope_machine::roots::open_to_read;
 use drivescope_model::units::Bytes;
 use room::check_room;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -73,8 +75,7 @@ impl OwnFolder {
     /// Makes the folder in `parent`; `id` makes its name unique.
     pub fn create(parent: &Path, id: &str) -> Result<Self, DriveError> {
         let fail = |errno| DriveError::from_errno("write in", parent, errno);
-        let parent_flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let parent_dir = rustix::fs::open(parent, parent_flags, Mode::empty()).map_err(fail)?;
+        let parent_dir = open_to_read(parent, OFlags::PATH | OFlags::DIRECTORY).map_err(fail)?;
         // Until it is locked, another run may take it for one that a killed run left.
         let taken = |errno: &Errno| matches!(*errno, Errno::NOENT | Errno::WOULDBLOCK);
         let mut path = parent.join(format!("{PREFIX}{id}"));
@@ -108,10 +109,8 @@ impl OwnFolder {
         self.write_manifest()?;
         let path = self.path.join(name);
         let fail = |errno| self.write_error(&path, errno);
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let fd =
-            rustix::fs::openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR).map_err(fail)?;
-        reserve(fd.as_fd(), size.0).map_err(fail)?;
+        let fd = syscalls::create_file(self.dir.as_fd(), name).map_err(fail)?;
+        syscalls::reserve(fd.as_fd(), size.0).map_err(fail)?;
         // The probe of direct I/O reads the last block: give it one that exists on the medium.
         let block = [0u8; 4096];
         let last = size.0.saturating_sub(block.len() as u64);
@@ -123,16 +122,15 @@ impl OwnFolder {
 
     /// Opens a file made by [`OwnFolder::create_file`] once more.
     pub fn open_file(&self, name: &str) -> Result<IoFile, DriveError> {
-        IoFile::open(&self.path.join(name), OFlags::RDWR | OFlags::CLOEXEC, true, |flags| {
-            rustix::fs::openat(&self.dir, name, flags | OFlags::NOFOLLOW, Mode::empty())
+        IoFile::open(&self.path.join(name), OFlags::RDWR, true, |flags| {
+            syscalls::open_file(self.dir.as_fd(), name, flags)
         })
     }
 
     /// The same through the page cache.
     pub fn open_file_buffered(&self, name: &str) -> Result<IoFile, DriveError> {
         let path = self.path.join(name);
-        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::empty())
+        let fd = syscalls::open_file(self.dir.as_fd(), name, OFlags::RDWR)
             .map_err(|errno| self.write_error(&path, errno))?;
         IoFile::buffered(fd, &path, true)
     }
@@ -140,7 +138,7 @@ impl OwnFolder {
     /// Removes one file before the folder goes, to give its space back. That it was never made is no error.
     pub fn remove_file(&mut self, name: &str) -> Result<(), DriveError> {
         let path = self.path.join(name);
-        match rustix::fs::unlinkat(&self.dir, name, AtFlags::empty()) {
+        match syscalls::remove_file(self.dir.as_fd(), name) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(DriveError::from_errno("remove", &path, errno)),
         }
@@ -170,7 +168,7 @@ impl OwnFolder {
         drop(manifest);
         remove_emptied(&self.path, LEAVING_TIME_MAX)?;
         let Some(name) = self.path.file_name() else { return Ok(()) };
-        match rustix::fs::unlinkat(&self.parent_dir, name, AtFlags::REMOVEDIR) {
+        match syscalls::remove_folder_in(self.parent_dir.as_fd(), name) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(cannot_clean(&self.path, errno)),
         }
@@ -184,7 +182,7 @@ impl OwnFolder {
         // Overwrite, then cut: a kill in between leaves trailing bytes of the longer old text, which
         // `parse_manifest` ignores by reading one JSON value only.
         write_all(file.as_fd(), &text).map_err(fail)?;
-        rustix::fs::ftruncate(file, text.len() as u64).map_err(fail)?;
+        syscalls::set_length(file.as_fd(), text.len() as u64).map_err(fail)?;
         rustix::fs::fdatasync(file).map_err(fail)
     }
 
@@ -209,10 +207,8 @@ impl Drop for OwnFolder {
 pub fn remove_all_own() {
     for path in std::mem::take(&mut *own()) {
         let Ok(dir) = open_folder(&path) else { continue };
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let Ok(manifest) = rustix::fs::openat(&dir, MANIFEST, flags, Mode::empty()) else {
-            continue;
-        };
+        let manifest = syscalls::open_file(dir.as_fd(), MANIFEST, OFlags::RDONLY);
+        let Ok(manifest) = manifest else { continue };
         if let Ok(files) = parse_manifest(manifest.as_fd()) {
             // There is nobody left to tell, and nothing to wait for: the owners' descriptors go with the
             // process, and what then remains is an empty folder, which [`clean`] knows.
@@ -277,17 +273,18 @@ fn leftover_bytes(parent: &Path) -> u64 {
 
 /// Makes the folder and its manifest, and locks that.
 fn make_locked(path: &Path) -> Result<(OwnedFd, OwnedFd), Errno> {
-    rustix::fs::mkdir(path, Mode::RWXU)?;
+    syscalls::make_folder(path)?;
     let made = open_folder(path).and_then(|dir| {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let manifest = rustix::fs::openat(&dir, MANIFEST, flags, Mode::RUSR | Mode::WUSR)?;
-        lock(manifest.as_fd())?;
-        Ok((dir, manifest))
+        let locked = syscalls::create_file(dir.as_fd(), MANIFEST)
+            .and_then(|manifest| lock(manifest.as_fd()).map(|()| manifest));
+        if locked.is_err() {
+            // Nothing is in it yet but, perhaps, an empty manifest.
+            let _ = syscalls::remove_file(dir.as_fd(), MANIFEST);
+        }
+        Ok((dir, locked?))
     });
     if made.is_err() {
-        // Nothing is in it yet but, perhaps, an empty manifest.
-        let _ = rustix::fs::unlink(path.join(MANIFEST));
-        let _ = rustix::fs::rmdir(path);
+        let _ = syscalls::remove_folder(path);
     }
     made
 }
@@ -317,8 +314,7 @@ fn examine(path: &Path) -> Result<Found, String> {
             "it belongs to another user, who (or root) can remove it with run --clean".to_string()
         );
     }
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let manifest = match rustix::fs::openat(&dir, MANIFEST, flags, Mode::empty()) {
+    let manifest = match syscalls::open_file(dir.as_fd(), MANIFEST, OFlags::RDWR) {
         Ok(manifest) => manifest,
         Err(Errno::NOENT) => return Ok(Found::Empty),
         Err(errno) => return Err(say(errno)),
@@ -334,7 +330,7 @@ fn examine(path: &Path) -> Result<Found, String> {
 fn remove_if_dead(path: &Path) -> Result<bool, String> {
     match examine(path)? {
         Found::Alive => return Ok(false),
-        Found::Empty => rustix::fs::rmdir(path).map_err(|errno| errno.to_string())?,
+        Found::Empty => syscalls::remove_folder(path).map_err(|errno| errno.to_string())?,
         Found::Dead { dir, lock, files } => {
             // All or nothing: without its manifest the folder would be nobody's.
             refuse_foreign(path, &files)?;
@@ -392,8 +388,7 @@ fn is_plain_name(name: &str) -> bool {
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::open(path, flags, Mode::empty())
+    open_to_read(path, OFlags::DIRECTORY | OFlags::NOFOLLOW)
 }
 
 fn lock(fd: BorrowedFd<'_>) -> Result<(), Errno> {
@@ -415,16 +410,15 @@ fn empty_listed(dir: BorrowedFd<'_>, files: &[String]) {
     let is_ours_alone = |stat: Stat| {
         stat.st_nlink == 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
     };
-    let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     for name in files {
         let found = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
         if !found.is_ok_and(is_ours_alone) {
             continue;
         }
-        let Ok(file) = rustix::fs::openat(dir, name, flags, Mode::empty()) else { continue };
+        let Ok(file) = syscalls::open_file(dir, name, OFlags::WRONLY) else { continue };
         if rustix::fs::fstat(&file).is_ok_and(is_ours_alone) {
             // What cannot be emptied is deleted all the same.
-            let _ = rustix::fs::ftruncate(&file, 0);
+            let _ = syscalls::set_length(file.as_fd(), 0);
         }
     }
 }
@@ -439,7 +433,7 @@ fn remove_listed(path: &Path, dir: BorrowedFd<'_>, files: &[String]) -> Result<(
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile => {
                 return Err(fail(Errno::NOTSUP));
             }
-            Ok(_) => rustix::fs::unlinkat(dir, name, AtFlags::empty()).map_err(fail)?,
+            Ok(_) => syscalls::remove_file(dir, name).map_err(fail)?,
         }
     }
     Ok(())
@@ -450,7 +444,7 @@ fn remove_listed(path: &Path, dir: BorrowedFd<'_>, files: &[String]) -> Result<(
 fn remove_emptied(path: &Path, patience: Duration) -> Result<(), DriveError> {
     let start = Instant::now();
     loop {
-        match rustix::fs::rmdir(path) {
+        match syscalls::remove_folder(path) {
             Err(Errno::NOTEMPTY | Errno::EXIST)
                 if start.elapsed() < patience && holds_only_leaving(path) =>
             {
@@ -480,15 +474,5 @@ fn write_all(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Reserves space, so that a full file system says so at once and the file is laid out in one piece;
-/// where the file system cannot, the length alone is set.
-fn reserve(fd: BorrowedFd<'_>, size: u64) -> Result<(), Errno> {
-    match rustix::fs::fallocate(fd, FallocateFlags::empty(), 0, size) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => rustix::fs::ftruncate(fd, size),
-        other => other,
-    }
-}
-
 #[cfg(test)]
-#[path = "own_folder_tests.rs"]
 mod tests;

@@ -118,6 +118,7 @@ pub struct Kernels {
 
 impl Kernels {
     /// Of the loop device with this kernel name; `None` where its node is missing or may not be opened.
+    #[expect(clippy::disallowed_methods, reason = "LOOP_GET_STATUS64 only asks")]
     pub fn of(roots: &Roots, name: &str) -> Option<Self> {
         let device = open_to_read(&roots.node(name), OFlags::empty()).ok()?;
         let number = split_dev(rustix::fs::fstat(&device).ok()?.st_rdev);

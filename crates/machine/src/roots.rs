@@ -151,10 +151,11 @@ pub fn parse_number_pair(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Opens a file or device for reading, with further flags that do not let it be written.
+/// Opens a file or device for reading, with further flags; those that would let it be written do not count.
+#[expect(clippy::disallowed_methods, reason = "nothing can be written through O_RDONLY")]
 pub fn open_to_read(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-    #[expect(clippy::disallowed_methods, reason = "O_RDONLY: nothing can be written through it")]
+    let writing = OFlags::RWMODE | OFlags::CREATE | OFlags::TRUNC;
+    let flags = flags.difference(writing) | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     rustix::fs::open(path, flags, Mode::empty())
 }
 

@@ -63,6 +63,7 @@ fn leave_all_but(keep: &[BorrowedFd<'_>]) {
     close_range(from, u32::MAX);
 }
 
+#[expect(clippy::disallowed_methods, reason = "close_range closes descriptors of this thread")]
 fn close_range(first: u32, last: u32) {
     // SAFETY: the table is this thread's alone, so nobody else's descriptors are closed; the thread itself
     // uses none of these (see `apart`). Linux before 5.9 does not know the call, and they stay open.

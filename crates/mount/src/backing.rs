@@ -36,7 +36,7 @@ impl Backing {
             }
         }
         match stat.st_size as u64 {
-            0 => rustix::fs::ftruncate(&fd, capacity).map_err(|errno| {
+            0 => set_length(&fd, capacity).map_err(|errno| {
                 remove_if(made, path);
                 too_large(path, errno)
             })?,
@@ -94,6 +94,10 @@ impl Backing {
     }
 
     /// Makes a range a hole, which reads as zeros.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "TRIM of a served drive, in the file of its contents"
+    )]
     pub(super) fn punch(&self, offset: u64, len: u64) -> Result<(), Errno> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         rustix::fs::fallocate(&self.fd, flags, offset, len)
@@ -106,6 +110,7 @@ impl Backing {
 }
 
 /// The file, and whether it is a new one.
+#[expect(clippy::disallowed_methods, reason = "the file of a served drive's contents")]
 fn open_or_make(path: &Path) -> Result<(OwnedFd, bool), Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let mode = Mode::RUSR | Mode::WUSR;
@@ -115,6 +120,15 @@ fn open_or_make(path: &Path) -> Result<(OwnedFd, bool), Errno> {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "an empty file becomes one hole of the drive's size")]
+fn set_length(fd: &OwnedFd, bytes: u64) -> Result<(), Errno> {
+    rustix::fs::ftruncate(fd, bytes)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file of contents that was just made and holds nothing"
+)]
 fn remove_if(unused: bool, path: &Path) {
     if unused {
         // An empty file is all that stays otherwise; why nothing is served is told in any case.

@@ -6,7 +6,8 @@
 //! the program goes on meanwhile, and when it is killed the thread does not wait for an answer from the dead.
 
 use super::apart::begin_apart;
-use rustix::fs::{Mode, OFlags};
+use drivescope_machine::roots::open_to_read;
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
@@ -29,8 +30,7 @@ impl Keeper {
         let (hold, let_go) = channel::<()>();
         let (opened, told) = channel();
         let work = move || {
-            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-            let device = rustix::fs::open(&node, flags, Mode::empty());
+            let device = open_to_read(&node, OFlags::empty());
             // The caller waits for this.
             let _ = opened.send(device.as_ref().map(drop).map_err(|errno| *errno));
             if let Ok(device) = device {

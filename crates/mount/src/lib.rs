@@ -11,6 +11,11 @@
 //! Write data reaches the backing file before the reply; a flush costs the time the model says and is
 //! not passed on to the host's drive, which gets everything when the server stops.
 
+#![cfg_attr(
+    test,
+    expect(clippy::disallowed_methods, reason = "tests use the drives that they serve")
+)]
+
 mod apart;
 mod backing;
 mod clock;

@@ -7,7 +7,7 @@ use super::error::ServeError;
 use super::keeper::Keeper;
 use super::users;
 use drivescope_machine::backing_file::{Kernels, LoopInfo64};
-use drivescope_machine::roots::Roots;
+use drivescope_machine::roots::{Roots, open_to_read};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -59,15 +59,13 @@ impl LoopDevice {
     /// Attaches a free loop device to `file`, which must be served by other threads.
     pub(super) fn attach(file: &Path, looks: Looks) -> Result<Self, ServeError> {
         let control = open_control()?;
-        let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
-        let backing = rustix::fs::open(file, flags, Mode::empty())
+        let backing = open_to_write(file, OFlags::DIRECT)
             .map_err(|errno| missing(format!("the served file cannot be opened ({errno})")))?;
         for _ in 0..ATTEMPTS {
             let number = free_number(control.as_fd())?;
             let node = node(number);
-            let flags = OFlags::RDWR | OFlags::CLOEXEC;
-            let device = rustix::fs::open(&node, flags, Mode::empty())
-                .map_err(|errno| no_node(&node, errno))?;
+            let device =
+                open_to_write(&node, OFlags::empty()).map_err(|errno| no_node(&node, errno))?;
             let (to, from) = (device.as_fd(), backing.as_fd());
             // The kernel reads the beginning of the new device meanwhile.
             let configured = apart(&[to, from], || {
@@ -162,8 +160,7 @@ pub(super) fn detach_from(file: &Path) {
         let Some(number) = number.filter(|n| backing_file(*n).as_deref() == Some(file)) else {
             continue;
         };
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        if let Ok(device) = rustix::fs::open(node(number), flags, Mode::empty()) {
+        if let Ok(device) = open_to_read(&node(number), OFlags::empty()) {
             reset_settings(number);
             clear(device.as_fd());
         }
@@ -173,10 +170,9 @@ pub(super) fn detach_from(file: &Path) {
 /// Takes back what would stay with the device for whoever uses it next. The kernel itself sets
 /// `rotational` when a device is attached.
 fn reset_settings(number: u32) {
-    let most = sys(number).join("queue/max_sectors_kb");
     // 0 stands for the default since Linux 6.9; before, the default of loop devices was this.
-    if fs::write(&most, "0").is_err() {
-        let _ = fs::write(&most, "1280");
+    if set_attribute(number, "max_sectors_kb", "0").is_err() {
+        let _ = set_attribute(number, "max_sectors_kb", "1280");
     }
 }
 
@@ -216,11 +212,28 @@ fn no_node(node: &Path, errno: Errno) -> ServeError {
     })
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the served file, a free loop device for it, and the node that finds one"
+)]
+fn open_to_write(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path, flags | OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+}
+
+#[expect(clippy::disallowed_methods, reason = "sysfs: how the loop device of a served drive looks")]
+fn set_attribute(number: u32, name: &str, value: &str) -> std::io::Result<()> {
+    fs::write(sys(number).join("queue").join(name), value)
+}
+
 fn open_control() -> Result<OwnedFd, ServeError> {
-    rustix::fs::open(CONTROL, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+    open_to_write(Path::new(CONTROL), OFlags::empty())
         .map_err(|errno| no_node(Path::new(CONTROL), errno))
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "LOOP_CTL_GET_FREE makes a loop device, or finds a free one"
+)]
 fn free_number(control: BorrowedFd<'_>) -> Result<u32, ServeError> {
     // SAFETY: LOOP_CTL_GET_FREE takes no argument and returns a number or -1.
     let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
@@ -229,6 +242,10 @@ fn free_number(control: BorrowedFd<'_>) -> Result<u32, ServeError> {
     })
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "LOOP_CONFIGURE attaches the served file to a free loop device"
+)]
 fn configure(device: BorrowedFd<'_>, file: BorrowedFd<'_>, sector: u32) -> Result<(), Errno> {
     let config = LoopConfig {
         fd: file.as_raw_fd() as u32,
@@ -259,12 +276,16 @@ fn configure(device: BorrowedFd<'_>, file: BorrowedFd<'_>, sector: u32) -> Resul
 /// little different. `discard_max_bytes` is left alone even where there is no TRIM: once it is 0, Linux 6.18
 /// takes no other value until the device is removed. Discards are refused when they come.
 fn dress(number: u32, looks: Looks) {
-    let attribute = |name: &str| sys(number).join(name);
-    let _ = fs::write(attribute("queue/rotational"), if looks.rotational { "1" } else { "0" });
-    let _ = fs::write(attribute("queue/max_sectors_kb"), MAX_SECTORS_KB);
+    let rotational = if looks.rotational { "1" } else { "0" };
+    let _ = set_attribute(number, "rotational", rotational);
+    let _ = set_attribute(number, "max_sectors_kb", MAX_SECTORS_KB);
 }
 
 /// Asks for the file to be let go, at once or with the last user. A device that has none is as good.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "LOOP_CLR_FD detaches a loop device of a served drive"
+)]
 fn clear(device: BorrowedFd<'_>) {
     // SAFETY: LOOP_CLR_FD takes no argument that is looked at.
     let _ = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CLR_FD, 0) };

@@ -90,7 +90,7 @@ fn is_dead(path: &Path) -> bool {
 
 /// Unmounts what nobody uses any more.
 pub(super) fn unmount(path: &Path) -> Result<(), Errno> {
-    match rustix::mount::unmount(path, UnmountFlags::empty()) {
+    match unmount_as(path, UnmountFlags::empty()) {
         Err(Errno::PERM) => helper(path, "-u"),
         Err(Errno::INVAL | Errno::NOENT) => Ok(()), // it is not mounted
         other => other,
@@ -99,7 +99,7 @@ pub(super) fn unmount(path: &Path) -> Result<(), Errno> {
 
 /// Takes a mount out of sight at once, whoever uses it.
 fn detach(path: &Path) -> Result<(), Errno> {
-    match rustix::mount::unmount(path, UnmountFlags::DETACH) {
+    match unmount_as(path, UnmountFlags::DETACH) {
         Err(Errno::PERM) => helper(path, "-uz"),
         Err(Errno::INVAL | Errno::NOENT) => Ok(()),
         other => other,
@@ -109,12 +109,24 @@ fn detach(path: &Path) -> Result<(), Errno> {
 /// Ends a served file under its users: all they get from now on is an error.
 pub(super) fn abort(path: &Path, connection: u32) {
     // Forcing cuts the connection although the unmounting itself says that it is busy.
-    if rustix::mount::unmount(path, UnmountFlags::FORCE) == Err(Errno::PERM) {
-        let switch = format!("/sys/fs/fuse/connections/{connection}/abort");
+    if unmount_as(path, UnmountFlags::FORCE) == Err(Errno::PERM) {
         // Without it the server's threads wait for the last user, which the caller sees.
-        let _ = std::fs::write(switch, "1");
+        let _ = abort_connection(connection);
     }
     let _ = detach(path);
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the mount of a served drive, when it ends or its server was killed"
+)]
+fn unmount_as(path: &Path, flags: UnmountFlags) -> Result<(), Errno> {
+    rustix::mount::unmount(path, flags)
+}
+
+#[expect(clippy::disallowed_methods, reason = "sysfs: ends the FUSE connection of a served drive")]
+fn abort_connection(number: u32) -> std::io::Result<()> {
+    std::fs::write(format!("/sys/fs/fuse/connections/{number}/abort"), "1")
 }
 
 /// Unmounting by fusermount, for users that may not.

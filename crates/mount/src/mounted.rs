@@ -5,11 +5,12 @@ use super::error::ServeError;
 use super::fuse::{DriveFile, FILE_NAME};
 use super::lateness::Books;
 use super::mount_point;
+use drivescope_machine::roots::open_to_read;
 use fuser::{Config, MountOption, Session, SessionACL, SessionUnmounter};
 use rustix::io::Errno;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -118,12 +119,11 @@ fn is_end(error: &io::Error) -> bool {
 
 /// Says what of FUSE is missing before anything is touched.
 pub(super) fn check_fuse() -> Result<(), ServeError> {
-    use rustix::fs::{Access, Mode, OFlags};
+    use rustix::fs::{Access, OFlags};
     const DEVICE: &str = "/dev/fuse";
     rustix::fs::access(DEVICE, Access::READ_OK | Access::WRITE_OK).map_err(no_fuse)?;
     // A node may be there without the driver.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    rustix::fs::open(DEVICE, flags, Mode::empty()).map(drop).map_err(no_fuse)
+    open_to_read(Path::new(DEVICE), OFlags::empty()).map(drop).map_err(no_fuse)
 }
 
 fn no_fuse(errno: Errno) -> ServeError {

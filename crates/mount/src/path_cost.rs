@@ -7,7 +7,8 @@
 
 use super::apart::apart;
 use super::lateness::micros;
-use rustix::fs::{Mode, OFlags};
+use drivescope_machine::roots::open_to_read;
+use rustix::fs::OFlags;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,12 +66,11 @@ impl Probe {
     /// Measures the way through `path`, the served file or the block device on it. `None` where it
     /// cannot be read: that is then told by whoever uses it.
     pub(super) fn measure(&self, path: &Path, capacity: u64) -> Option<PathCost> {
-        let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
         // Somewhere inside, where nobody looks for signatures of file systems.
         let at = (capacity / 13 * 5) / LEN as u64 * LEN as u64;
         self.begin(at);
         let times = apart(&[], || {
-            let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+            let file = open_to_read(path, OFlags::DIRECT).ok()?;
             Some(times(|memory| rustix::io::pread(&file, memory, at) == Ok(LEN)))
         });
         self.begin(NOWHERE);

@@ -1,8 +1,8 @@
 //! Who uses a served drive, and saving what they still have in memory before they lose it.
 
 use drivescope_drive::gate::{mounts_on, uses_of};
-use drivescope_machine::roots::{Roots, file_name, list_dir, read_text};
-use rustix::fs::{Mode, OFlags};
+use drivescope_machine::roots::{Roots, file_name, list_dir, open_to_read, read_text};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs;
@@ -48,10 +48,7 @@ fn openers(roots: &Roots, is_it: impl Fn(&Path) -> bool, what: &Path) -> Vec<Str
 /// memory. Takes as long as the drive needs; one sentence for each that could not be saved.
 pub(super) fn save(roots: &Roots, node: &Path) -> Vec<String> {
     let name = file_name(node).unwrap_or_default();
-    let open = |path: &Path| {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        rustix::fs::open(path, flags, Mode::empty())
-    };
+    let open = |path: &Path| open_to_read(path, OFlags::NONBLOCK);
     let mut lost = Vec::new();
     let mut note = |what: &Path, result: Result<(), Errno>| {
         if let Err(errno) = result {

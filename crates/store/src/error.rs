@@ -229,8 +229,7 @@ impl StoreError {
     /// this process holds on it (POSIX record locks belong to the process).
     pub(crate) fn refused(path: &Path, reason: Option<String>) -> Self {
         let folder = path.parent().unwrap_or(path);
-        let probe = folder.join(format!(".drivescope-{}", std::process::id()));
-        match std::fs::create_dir(&probe).and_then(|()| std::fs::remove_dir(&probe)) {
+        match make_and_remove(&folder.join(format!(".drivescope-{}", std::process::id()))) {
             Err(error) => Self::from_io(&error, folder),
             Ok(()) => match reason {
                 Some(reason) if !path.exists() => Self::Io { path: path.to_path_buf(), reason },
@@ -238,6 +237,14 @@ impl StoreError {
             },
         }
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an empty folder of its own, to learn why SQLite cannot write"
+)]
+fn make_and_remove(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir(folder).and_then(|()| std::fs::remove_dir(folder))
 }
 
 #[cfg(test)]

@@ -79,6 +79,7 @@ pub(super) fn ask(file: &File, way: Way) -> Result<Vec<u8>, Errno> {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "Identify Controller only asks")]
 fn nvme(file: &File) -> Result<Vec<u8>, Errno> {
     let mut page = vec![0u8; NVME_BYTES];
     let mut command = NvmeCommand {
@@ -95,6 +96,7 @@ fn nvme(file: &File) -> Result<Vec<u8>, Errno> {
     Ok(page)
 }
 
+#[expect(clippy::disallowed_methods, reason = "IDENTIFY DEVICE only asks")]
 fn ata(file: &File) -> Result<Vec<u8>, Errno> {
     let mut page = vec![0u8; ATA_BYTES];
     let mut sense = [0u8; 32];

@@ -28,6 +28,7 @@ pub(super) struct Open {
 }
 
 /// Threads of a process that have a table of descriptors of their own, as procfs names them.
+#[expect(clippy::disallowed_methods, reason = "kcmp only compares")]
 pub(super) fn apart(roots: &Roots, process: &str) -> Vec<String> {
     let Ok(id) = process.parse::<libc::pid_t>() else { return Vec::new() };
     let threads = list_dir(&roots.proc.join(process).join("task"));

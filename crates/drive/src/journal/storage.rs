@@ -2,6 +2,7 @@
 
 use super::place::is_open_to_others;
 use crate::error::DriveError;
+use drivescope_machine::roots::open_to_read;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -116,7 +117,7 @@ impl StateFolder {
     fn opened(&self, name: &str, access: OFlags) -> io::Result<OwnedFd> {
         let other = |what| io::Error::new(io::ErrorKind::Unsupported, what);
         let flags = access | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let fd = match rustix::fs::openat(&self.dir, name, flags, Mode::empty()) {
+        let fd = match open_at(&self.dir, name, flags) {
             Err(Errno::LOOP) => return Err(other("it is a symbolic link")),
             Err(Errno::ISDIR | Errno::NXIO) => return Err(other("it is no regular file")),
             opened => opened?,
@@ -128,14 +129,13 @@ impl StateFolder {
     }
 
     fn open(path: &Path) -> Result<Self, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { path: path.to_path_buf(), dir: rustix::fs::open(path, flags, Mode::empty())? })
+        Ok(Self { path: path.to_path_buf(), dir: open_to_read(path, OFlags::DIRECTORY)? })
     }
 }
 
 /// Makes a folder and those above it; each new name is synced in the folder that holds it.
 fn make_durably(path: &Path) -> Result<(), Errno> {
-    match rustix::fs::mkdir(path, Mode::RWXU) {
+    match make_folder(path) {
         // Whoever made it may have been killed before its name was synced.
         Err(Errno::EXIST) => match sync_name(path) {
             Err(Errno::ACCESS) => Ok(()), // a name that somebody else made
@@ -143,7 +143,7 @@ fn make_durably(path: &Path) -> Result<(), Errno> {
         },
         Err(Errno::NOENT) => {
             make_durably(path.parent().ok_or(Errno::NOENT)?)?;
-            rustix::fs::mkdir(path, Mode::RWXU)?;
+            make_folder(path)?;
             sync_name(path)
         }
         other => other.and_then(|()| sync_name(path)),
@@ -153,22 +153,19 @@ fn make_durably(path: &Path) -> Result<(), Errno> {
 /// Makes the name of a folder durable in the one that holds it.
 fn sync_name(path: &Path) -> Result<(), Errno> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::fsync(rustix::fs::open(parent, flags, Mode::empty())?)
+    rustix::fs::fsync(open_to_read(parent, OFlags::DIRECTORY)?)
 }
 
 impl Folder for StateFolder {
     type File = OpenFile;
 
     fn create(&mut self, name: &str, reserve_bytes: u64) -> io::Result<OpenFile> {
-        let flags =
-            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let fd = rustix::fs::openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR)?;
+        let fd = create_at(&self.dir, name)?;
         match lock(&fd).and_then(|()| reserve(&fd, reserve_bytes)) {
             Ok(()) => Ok(OpenFile(fd.into())),
             Err(errno) => {
                 // Nothing is in it yet.
-                let _ = rustix::fs::unlinkat(&self.dir, name, AtFlags::empty());
+                let _ = remove_at(&self.dir, name);
                 Err(errno.into())
             }
         }
@@ -184,6 +181,7 @@ impl Folder for StateFolder {
         Ok(OpenFile(fd.into()))
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a journal gets its name, which no file has")]
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
         let (dir, flags) = (&self.dir, RenameFlags::NOREPLACE);
         match rustix::fs::renameat_with(dir, from, dir, to, flags) {
@@ -194,7 +192,7 @@ impl Folder for StateFolder {
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {
-        Ok(rustix::fs::unlinkat(&self.dir, name, AtFlags::empty())?)
+        Ok(remove_at(&self.dir, name)?)
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -237,6 +235,33 @@ impl JournalFile for OpenFile {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the folder of journals, for its user alone")]
+fn make_folder(path: &Path) -> Result<(), Errno> {
+    rustix::fs::mkdir(path, Mode::RWXU)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a new journal, for its user alone")]
+fn create_at(dir: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    rustix::fs::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a journal: to say in it that all is back, or to read it"
+)]
+fn open_at(dir: &OwnedFd, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(dir, name, flags, Mode::empty())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a journal whose originals are all back, or that has none"
+)]
+fn remove_at(dir: &OwnedFd, name: &str) -> Result<(), Errno> {
+    rustix::fs::unlinkat(dir, name, AtFlags::empty())
+}
+
 /// Whether a file or folder belongs to who runs this.
 fn is_own(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(rustix::fs::fstat(fd)?.st_uid == rustix::process::geteuid().as_raw())
@@ -267,6 +292,7 @@ fn lock(fd: &OwnedFd) -> Result<(), Errno> {
 
 /// Sets space aside beyond the end of the file, so that a full disk says so before anything is written
 /// to the drive. File systems that cannot say so at the write, still before the drive's.
+#[expect(clippy::disallowed_methods, reason = "space beyond the end of a journal; no byte changes")]
 fn reserve(fd: &OwnedFd, bytes: u64) -> Result<(), Errno> {
     match rustix::fs::fallocate(fd, FallocateFlags::KEEP_SIZE, 0, bytes) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),

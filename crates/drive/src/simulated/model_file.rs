@@ -1,9 +1,10 @@
 //! The text of a model: a built-in one, or a file of the user's.
 
 use super::spec::SpecError;
+use drivescope_machine::roots::open_to_read;
 use drivescope_model::nearest::nearest;
 use drivescope_sim::library::BUILT_IN;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -65,8 +66,7 @@ fn read(path: &Path) -> Result<String, SpecError> {
         return Err(wrong("it is not a regular file"));
     }
     // nor does opening wait, should the path have become a pipe in between
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| unreadable(e.into()))?;
+    let file = open_to_read(path, OFlags::NONBLOCK).map_err(|e| unreadable(e.into()))?;
     let text = text_of_at_most(File::from(file), FILE_MAX_BYTES).map_err(unreadable)?;
     let Some(bytes) = text else {
         return Err(wrong("it is larger than 1 MiB; a model takes a few KiB"));

@@ -1,4 +1,5 @@
 //! What happens when the file is held, damaged, foreign or out of reach.
+#![expect(clippy::disallowed_methods, reason = "tests damage files of their own")]
 
 use super::*;
 use std::io::{Seek, SeekFrom, Write};

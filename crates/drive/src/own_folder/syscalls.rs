@@ -1,0 +1,69 @@
+//! The calls that change a run's own folder and the files in it.
+
+use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::path::Path;
+
+#[expect(clippy::disallowed_methods, reason = "a new folder, for its user alone")]
+pub(super) fn make_folder(path: &Path) -> Result<(), Errno> {
+    rustix::fs::mkdir(path, Mode::RWXU)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a new file in the run's own folder")]
+pub(super) fn create_file(dir: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    rustix::fs::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file that the manifest of the run's own folder names"
+)]
+pub(super) fn open_file(dir: BorrowedFd<'_>, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    rustix::fs::openat(dir, name, flags, Mode::empty())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file that the manifest of the run's own folder names"
+)]
+pub(super) fn set_length(file: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
+    rustix::fs::ftruncate(file, bytes)
+}
+
+/// Reserves space, so that a full file system says so at once and the file is laid out in one piece;
+/// where the file system cannot, the length alone is set.
+#[expect(clippy::disallowed_methods, reason = "it only adds space to a file that was just made")]
+pub(super) fn reserve(file: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
+    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => set_length(file, bytes),
+        other => other,
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file that the manifest of the run's own folder names"
+)]
+pub(super) fn remove_file(dir: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+    rustix::fs::unlinkat(dir, name, AtFlags::empty())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the run's own folder; the kernel removes only an empty one"
+)]
+pub(super) fn remove_folder(path: &Path) -> Result<(), Errno> {
+    rustix::fs::rmdir(path)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the run's own folder; the kernel removes only an empty one"
+)]
+pub(super) fn remove_folder_in(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
+    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
+}
