@@ -1,12 +1,15 @@
-//! Generated documents: whole pages, and the parts of docs/format.md between a mark
+//! Generated documents: whole pages, and the parts of others between a mark
 //! `<!-- begin generated: NAME -->` and its end.
 
 use crate::format;
 use crate::workspace;
+use crate::writing_calls;
 use drivescope_model::schema;
 
 /// The page with generated parts.
 pub const FORMAT_PAGE: &str = "docs/format.md";
+/// The page with the places that may write.
+const SAFETY_PAGE: &str = "docs/safety.md";
 
 /// Writes every generated document that is out of date.
 pub fn write() -> Result<(), String> {
@@ -64,11 +67,14 @@ fn documents() -> Result<Vec<(&'static str, String)>, String> {
     for (name, part) in parts {
         format_page = with_part(&format_page, name, &part)?;
     }
+    let safety_page = workspace::read(SAFETY_PAGE)?;
+    let safety_page = with_part(&safety_page, "writing calls", &writing_calls::table()?)?;
     Ok(vec![
         ("docs/findings.md", drivescope_report::markdown::findings_markdown()),
         ("docs/verdicts.md", drivescope_report::markdown::rules_markdown()),
         ("docs/run.schema.json", schema::run_schema_text()),
         (FORMAT_PAGE, format_page),
+        (SAFETY_PAGE, safety_page),
     ])
 }
 
@@ -79,7 +85,7 @@ fn with_part(page: &str, name: &str, part: &str) -> Result<String, String> {
         .split_once(&mark("begin"))
         .and_then(|(before, rest)| rest.split_once(&mark("end")).map(|(_, after)| (before, after)));
     let Some((before, after)) = split else {
-        return Err(format!("{FORMAT_PAGE} has no marks around its part '{name}'"));
+        return Err(format!("the page has no marks around its part '{name}'"));
     };
     Ok(format!("{before}{}\n{part}\n{}{after}", mark("begin"), mark("end")))
 }

@@ -12,19 +12,18 @@ mod source;
 mod type_names;
 mod unused;
 mod workspace;
+mod writing_calls;
 
 #[cfg(test)]
 mod test_layout;
 #[cfg(test)]
 mod tidy;
-#[cfg(test)]
-mod writers;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask NAME
   docs             write the generated documents: docs/findings.md, docs/verdicts.md, docs/run.schema.json
-                   and the generated tables of docs/format.md
+                   and the generated tables of docs/format.md and docs/safety.md
   docs --check     fail if one of them is out of date
   edges            fail if a crate uses another one that it must not use
   circles          fail if files of a crate use each other in a circle, but parent and child

@@ -1,0 +1,156 @@
+//! The places that may open, name or cut files: `clippy.toml` bans such calls, and each place that needs one expects
+//! the lint with its reason. This collects them for docs/safety.md, so that a reviewer sees a new one.
+
+use crate::workspace;
+
+/// Of the expectation, what stands between the parenthesis and the reason.
+const LINT: &str = "clippy::disallowed_methods";
+
+/// One place: a function, or a whole file.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    function: Option<String>,
+    reason: String,
+}
+
+/// The table of all such places outside of tests.
+pub fn table() -> Result<String, String> {
+    let mut out = "| file | function | why |\n|---|---|---|\n".to_string();
+    let sources: Vec<(String, String)> = workspace::files(&[".rs"])?
+        .into_iter()
+        .filter(|path| !is_of_tests(path))
+        .map(|path| workspace::read(&path).map(|text| (path, text)))
+        .collect::<Result<_, _>>()?;
+    for (path, text) in &sources {
+        if sources.iter().any(|(parent, text)| declares_for_tests(parent, text, path)) {
+            continue;
+        }
+        for place in places(without_tests(text)).map_err(|fault| format!("{path}: {fault}"))? {
+            let function = place.function.map_or("all".to_string(), |name| format!("`{name}`"));
+            out.push_str(&format!("| `{path}` | {function} | {} |\n", place.reason));
+        }
+    }
+    Ok(out)
+}
+
+/// The part of a file before its tests.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text)
+}
+
+fn is_of_tests(path: &str) -> bool {
+    path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
+}
+
+/// Whether the file `path` is a module that `parent` has only for tests.
+fn declares_for_tests(parent: &str, text: &str, path: &str) -> bool {
+    let folder = match parent.rsplit_once('/') {
+        Some((folder, "lib.rs" | "main.rs" | "mod.rs")) => folder,
+        _ => parent.trim_end_matches(".rs"),
+    };
+    let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    let Some(name) = name.and_then(|rest| rest.strip_suffix(".rs")) else { return false };
+    let is_declared = |attribute: &str| {
+        ["", "pub ", "pub(crate) "]
+            .iter()
+            .any(|public| text.contains(&format!("#[cfg({attribute})]\n{public}mod {name};")))
+    };
+    is_declared("test") || is_declared("any(test, feature = \"testing\")")
+}
+
+/// The places of one source, in order.
+fn places(text: &str) -> Result<Vec<Place>, String> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(LINT) {
+        let (before, after) = (text[..at].trim_end(), &text[at + LINT.len()..]);
+        let Some(before) = before.strip_suffix("expect(") else { continue };
+        if before.trim_end().ends_with("test,") {
+            continue; // cfg_attr: expected in tests only
+        }
+        let reason = after.split_once("reason = \"").and_then(|(_, rest)| rest.split_once('"'));
+        let Some((reason, rest)) = reason else {
+            return Err(format!("{LINT} is expected without a reason"));
+        };
+        let function = match before.ends_with("#![") {
+            true => None,
+            false => Some(function_name(rest).ok_or_else(|| {
+                format!("{LINT} is expected of less or more than a function: \"{reason}\"")
+            })?),
+        };
+        found.push(Place { function, reason: reason.to_string() });
+    }
+    Ok(found)
+}
+
+/// The function that an attribute belongs to, given what follows the attribute.
+fn function_name(text: &str) -> Option<String> {
+    let (between, rest) = text.split_once("fn ")?;
+    let is_other_item = between.contains([';', '{', '}']);
+    let name = rest.split(['(', '<']).next()?;
+    (!is_other_item).then(|| name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_and_files_are_found_and_tests_are_not() {
+        let expect = format!("expect({LINT}, reason = \"it asks\")");
+        let wrapped = format!("#[expect(\n    {LINT},\n    reason = \"it asks\"\n)]");
+        let place = |function: Option<&str>| Place {
+            function: function.map(str::to_string),
+            reason: "it asks".to_string(),
+        };
+        for (text, expected) in [
+            (format!("#![{expect}]\nfn a() {{}}\n"), vec![place(None)]),
+            (format!("{wrapped}\n/// X.\npub(super) fn ask<T>(x: T) {{"), vec![place(Some("ask"))]),
+            (format!("#![cfg_attr(test, {expect})]\n"), vec![]),
+            (format!("#![cfg_attr(\n    test,\n    {expect}\n)]\n"), vec![]),
+        ] {
+            assert_eq!(places(&text), Ok(expected), "{text}");
+        }
+        assert!(places(&format!("fn a() {{\n#[{expect}]\nlet a = 1;\n}}\nfn b() {{")).is_err());
+        assert_eq!(without_tests("a\n#[cfg(test)]\nmod tests {\n"), "a\n");
+    }
+
+    #[test]
+    fn a_module_that_only_tests_have_is_none_of_the_program() {
+        let text = "#[cfg(any(test, feature = \"testing\"))]\npub mod fake;\nmod real;\n";
+        let is_for_tests = |path| declares_for_tests("crates/a/src/roots.rs", text, path);
+        assert!(is_for_tests("crates/a/src/roots/fake.rs"));
+        assert!(!is_for_tests("crates/a/src/roots/real.rs"));
+        assert!(!is_for_tests("crates/b/src/roots/fake.rs"));
+        assert!(declares_for_tests("a/lib.rs", "#[cfg(test)]\nmod testing;", "a/testing.rs"));
+    }
+
+    /// The gate alone makes the handle that writes to devices, and nobody copies it.
+    #[test]
+    fn a_raw_disk_is_made_by_the_gate_alone() {
+        let handle = workspace::read("crates/drive/src/gate/raw_disk.rs").unwrap();
+        assert!(handle.contains("pub(super) fn new("), "only the gate may call it");
+        assert!(
+            !handle.contains("Clone") && !handle.contains("impl AsFd"),
+            "it must not be copied"
+        );
+        let fields =
+            handle.split("pub struct RawDisk {").nth(1).and_then(|rest| rest.split('}').next());
+        assert!(!fields.unwrap().contains("pub "), "its fields are private");
+    }
+
+    /// Without the ban there is nothing to expect.
+    #[test]
+    fn no_crate_switches_the_ban_off() {
+        let lists = workspace::files(&["clippy.toml"]).unwrap();
+        assert_eq!(lists, ["clippy.toml"]);
+        let manifests = workspace::files(&["Cargo.toml"]).unwrap();
+        for path in manifests {
+            let text = workspace::read(&path).unwrap();
+            let is_denied = match path.as_str() {
+                "Cargo.toml" => text.contains("\ndisallowed_methods = \"deny\"\n"),
+                _ => text.contains("[lints]\nworkspace = true"),
+            };
+            assert!(is_denied, "{path}");
+        }
+    }
+}
