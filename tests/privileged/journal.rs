@@ -96,7 +96,6 @@ fn stamp(sector: &mut [u8], offset: u64) {
 
 /// Writes through a journal without end. Not a test: the process of [`kill`] runs it by name.
 #[test]
-#[ignore = "a helper: it writes until it is killed"]
 fn the_process_that_is_killed() {
     let variable = |name| std::env::var(name).ok();
     let (Some(node), Some(folder), Some(seed)) =
@@ -128,7 +127,7 @@ fn the_process_that_is_killed() {
 
 fn start_victim(node: &str, folder: &Path, seed: u64) -> Child {
     Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--exact", VICTIM, "--ignored", "--nocapture", "--test-threads=1"])
+        .args(["--exact", VICTIM, "--nocapture", "--test-threads=1"])
         .env(DEVICE, node)
         .env(FOLDER, folder)
         .env(SEED, seed.to_string())

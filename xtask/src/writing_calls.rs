@@ -1,5 +1,5 @@
-//! The places that may open, name or cut files: `clippy.toml` bans such calls, and each place that needs one expects
-//! the lint with its reason. This collects them for docs/safety.md, so that a reviewer sees a new one.
+//! The places that may open, name or cut files. `clippy.toml` bans such calls, and each place that needs one
+//! expects the lint with its reason. This collects them for docs/safety.md, so that a reviewer sees a new one.
 
 use crate::workspace;
 

@@ -100,7 +100,7 @@ struct Victim(Child);
 impl Victim {
     fn start(place: &Place) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "serve::tests::remains::server_to_be_killed", "--ignored"]);
+        command.args(["--exact", "tests::remains::server_to_be_killed"]);
         command.env(CHILD, place.dir.path()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(command.spawn().unwrap())
     }
@@ -118,8 +118,8 @@ impl Drop for Victim {
     }
 }
 
+/// The helper process of the test below; without its variable it is done at once.
 #[test]
-#[ignore = "the helper process of the test below"]
 fn server_to_be_killed() {
     let Some(dir) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
     let options = ServeOptions {
