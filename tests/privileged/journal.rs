@@ -3,7 +3,7 @@
 
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, tool};
 use super::is_privileged;
-use crate::support::{Scratch, few_or_all, noise, skip_loudly, wait_for};
+use crate::support::{Scratch, few_or_all, noise, wait_for};
 use drivescope_drive::journal::{
     self, Disk, Identity, Journal, JournalError, Settings, StateFolder,
 };
@@ -101,7 +101,7 @@ fn the_process_that_is_killed() {
     let (Some(node), Some(folder), Some(seed)) =
         (variable(DEVICE), variable(FOLDER), variable(SEED))
     else {
-        return skip_loudly("only another test starts it");
+        return;
     };
     let seed: u64 = seed.parse().unwrap();
     let mut disk = LoopDisk::open(&node);

@@ -1,6 +1,7 @@
 //! The places that may open, name or cut files. `clippy.toml` bans such calls, and each place that needs one
 //! expects the lint with its reason. This collects them for docs/safety.md, so that a reviewer sees a new one.
 
+use crate::source;
 use crate::workspace;
 
 /// Of the expectation, what stands between the parenthesis and the reason.
@@ -16,16 +17,9 @@ struct Place {
 /// The table of all such places outside of tests.
 pub fn table() -> Result<String, String> {
     let mut out = "| file | function | why |\n|---|---|---|\n".to_string();
-    let sources: Vec<(String, String)> = workspace::files(&[".rs"])?
-        .into_iter()
-        .filter(|path| !is_of_tests(path))
-        .map(|path| workspace::read(&path).map(|text| (path, text)))
-        .collect::<Result<_, _>>()?;
-    for (path, text) in &sources {
-        if sources.iter().any(|(parent, text)| declares_for_tests(parent, text, path)) {
-            continue;
-        }
-        for place in places(without_tests(text)).map_err(|fault| format!("{path}: {fault}"))? {
+    for source in source::of_workspace()?.iter().filter(|source| !source.code.is_empty()) {
+        let (path, text) = (&source.path, workspace::read(&source.path)?);
+        for place in places(without_tests(&text)).map_err(|fault| format!("{path}: {fault}"))? {
             let function = place.function.map_or("all".to_string(), |name| format!("`{name}`"));
             out.push_str(&format!("| `{path}` | {function} | {} |\n", place.reason));
         }
@@ -36,26 +30,6 @@ pub fn table() -> Result<String, String> {
 /// The part of a file before its tests.
 fn without_tests(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text)
-}
-
-fn is_of_tests(path: &str) -> bool {
-    path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
-}
-
-/// Whether the file `path` is a module that `parent` has only for tests.
-fn declares_for_tests(parent: &str, text: &str, path: &str) -> bool {
-    let folder = match parent.rsplit_once('/') {
-        Some((folder, "lib.rs" | "main.rs" | "mod.rs")) => folder,
-        _ => parent.trim_end_matches(".rs"),
-    };
-    let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
-    let Some(name) = name.and_then(|rest| rest.strip_suffix(".rs")) else { return false };
-    let is_declared = |attribute: &str| {
-        ["", "pub ", "pub(crate) "]
-            .iter()
-            .any(|public| text.contains(&format!("#[cfg({attribute})]\n{public}mod {name};")))
-    };
-    is_declared("test") || is_declared("any(test, feature = \"testing\")")
 }
 
 /// The places of one source, in order.
@@ -112,16 +86,6 @@ mod tests {
         }
         assert!(places(&format!("fn a() {{\n#[{expect}]\nlet a = 1;\n}}\nfn b() {{")).is_err());
         assert_eq!(without_tests("a\n#[cfg(test)]\nmod tests {\n"), "a\n");
-    }
-
-    #[test]
-    fn a_module_that_only_tests_have_is_none_of_the_program() {
-        let text = "#[cfg(any(test, feature = \"testing\"))]\npub mod fake;\nmod real;\n";
-        let is_for_tests = |path| declares_for_tests("crates/a/src/roots.rs", text, path);
-        assert!(is_for_tests("crates/a/src/roots/fake.rs"));
-        assert!(!is_for_tests("crates/a/src/roots/real.rs"));
-        assert!(!is_for_tests("crates/b/src/roots/fake.rs"));
-        assert!(declares_for_tests("a/lib.rs", "#[cfg(test)]\nmod testing;", "a/testing.rs"));
     }
 
     /// The gate alone makes the handle that writes to devices, and nobody copies it.
