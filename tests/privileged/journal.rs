@@ -94,7 +94,7 @@ fn stamp(sector: &mut [u8], offset: u64) {
     sector[8..16].copy_from_slice(&1u64.to_le_bytes());
 }
 
-/// Writes through a journal without end. Not a test: the process of [`kill`] runs it by name.
+/// Writes through a journal without end. Not a test: the process of [`kill`] runs it by name, with the variables.
 #[test]
 fn the_process_that_is_killed() {
     let variable = |name| std::env::var(name).ok();

@@ -8,6 +8,7 @@ mod edges;
 mod example;
 mod format;
 mod house;
+mod soak;
 mod source;
 mod type_names;
 mod unused;
@@ -30,6 +31,8 @@ const USAGE: &str = "usage: cargo xtask NAME
   names            fail if several types have one name
   unused           fail if nothing outside its module uses a pub item
   figures [FOLDER] print lines, circles and doubled names of this tree or another one
+  soak [--minutes N]
+                   run the ignored tests, and the property tests with more cases, for so long (30)
   example IN OUT   make docs/examples/OUT of the run document IN: shorter, and without the names of
                    the machine it came from
   compare PEER     measure the same cells as a peer, in alternating pairs (fio), or the budgets of the
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["unused"] => house::print_unused(),
         ["figures"] => house::print_figures("."),
         ["figures", folder] => house::print_figures(folder),
+        ["soak", rest @ ..] => soak::run(rest),
         ["example", input, output] => example::make(input, output),
         ["compare", ..] => compare::run(&args[1..]),
         _ => Err(USAGE.to_string()),

@@ -79,7 +79,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(40))]
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 6))]
         #[test]
         fn a_shift_moves_the_interval(
             values in prop::collection::vec(-1e3..1e3f64, 3..30), shift in -1e3..1e3f64, seed: u64,

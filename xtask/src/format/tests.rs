@@ -46,8 +46,9 @@ fn described() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for object in objects(&document()) {
         for place in &object.places {
-            let below =
-                |name| if place == "run" { format!("{name}") } else { format!("{place}.{name}") };
+            let below = |name: &String| {
+                if place == "run" { name.clone() } else { format!("{place}.{name}") }
+            };
             found.extend(properties(&object.schema).map(|(name, _)| below(name)));
         }
     }

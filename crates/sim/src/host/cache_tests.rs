@@ -272,7 +272,7 @@ fn a_page_that_changes_while_it_is_written_is_written_again_by_the_next_sync() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
     #[test]
     fn after_a_sync_every_written_byte_is_at_the_device(
         list in prop::collection::vec((0u8..5, 0u64..2_000_000, 1u64..200_000, 0u64..3000), 1..60),

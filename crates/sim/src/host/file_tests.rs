@@ -283,7 +283,7 @@ fn an_aged_file_system_is_as_full_as_asked_and_repeatable() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 5))]
     #[test]
     fn every_byte_has_one_place_and_space_is_conserved(
         steps in prop::collection::vec((0u8..5, 0usize..8, 0u64..40, 1u64..30), 1..60),

@@ -449,7 +449,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 5))]
         #[test]
         fn nothing_is_lost(
             cache in prop::sample::select(vec![(0.0, 0.0), (0.004, 0.0), (0.0, 0.02), (0.003, 0.05)]),

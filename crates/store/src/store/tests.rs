@@ -465,7 +465,7 @@ fn a_saved_run_survives_the_death_of_the_process() {
 
 proptest! {
     // Each case writes to the disk twice.
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 5))]
 
     #[test]
     fn every_run_comes_back_the_same(run in crate::document::tests::any_run()) {

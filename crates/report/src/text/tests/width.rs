@@ -179,7 +179,7 @@ fn outputs(run: &Run, source: &mut Source) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 3))]
     #[test]
     fn no_output_line_is_too_wide(
         texts in proptest::collection::vec(any::<String>(), 1..8),

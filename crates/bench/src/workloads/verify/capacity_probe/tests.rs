@@ -332,7 +332,7 @@ fn a_stop_ends_the_probe() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::default())]
 
     /// Every wrap and every cut, of any size and behind any small cache, is found to the block.
     #[test]
