@@ -14,6 +14,8 @@ mod numbers;
 pub mod reproduce;
 mod sequential;
 pub mod ssd;
+#[cfg(test)]
+mod testing;
 mod timeline;
 
 pub use sequential::sequential_pass;

@@ -246,29 +246,4 @@ fn port_within(own: Option<PortParams>, link: &LinkParams) -> PortParams {
 }
 
 #[cfg(test)]
-#[path = "library_tests.rs"]
 mod tests;
-
-#[cfg(test)]
-#[path = "library/extremes_tests.rs"]
-mod extremes_tests;
-
-#[cfg(test)]
-#[path = "library/origin_tests.rs"]
-mod origin_tests;
-
-#[cfg(test)]
-#[path = "library/document_tests.rs"]
-mod document_tests;
-
-#[cfg(test)]
-#[path = "library/wording_tests.rs"]
-mod wording_tests;
-
-#[cfg(test)]
-#[path = "library/planted_tests.rs"]
-mod planted_tests;
-
-#[cfg(test)]
-#[path = "library/port_tests.rs"]
-mod port_tests;

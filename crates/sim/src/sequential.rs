@@ -29,7 +29,7 @@ pub fn sequential_pass<D: Device + ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::test_device::TestDrive;
+    use crate::testing::TestDrive;
 
     #[test]
     fn a_pass_keeps_the_queue_at_its_depth_and_ends_with_its_last_byte() {

@@ -36,4 +36,4 @@ pub use params::{HddParams, ParamProblem};
 pub use truth::ZoneRate;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -310,5 +310,4 @@ impl HddParams {
 }
 
 #[cfg(test)]
-#[path = "validate_tests.rs"]
 mod tests;

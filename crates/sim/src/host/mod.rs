@@ -39,20 +39,4 @@ pub use page_cache::PageCache;
 pub use params::{HostParams, HostProblem, PAGE_BYTES};
 
 #[cfg(test)]
-mod cache_limit_tests;
-#[cfg(test)]
-mod cache_tests;
-#[cfg(test)]
-mod cost_tests;
-#[cfg(test)]
-mod dropping_tests;
-#[cfg(test)]
-mod file_tests;
-#[cfg(test)]
-mod growth_tests;
-#[cfg(test)]
-mod idle_and_age_tests;
-#[cfg(test)]
-mod placement_tests;
-#[cfg(test)]
-mod readahead_tests;
+mod tests;

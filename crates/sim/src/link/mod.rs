@@ -36,8 +36,4 @@ pub use layer::Link;
 pub use params::{LinkKind, LinkParams, LinkProblem, NonData};
 
 #[cfg(test)]
-mod document_tests;
-#[cfg(test)]
-pub(crate) mod test_device;
-#[cfg(test)]
 mod tests;

@@ -1,10 +1,12 @@
 //! The link over a drive whose truth is known.
 
+mod document;
+
 use proptest::prelude::*;
 
-use super::test_device::{TestDrive, closed_loop, request, run_all};
 use super::*;
 use crate::device::{Device, Nanos, Op, Outcome, Request};
+use crate::testing::{TestDrive, closed_loop, request, run_all};
 
 const MS: Nanos = 1_000_000;
 

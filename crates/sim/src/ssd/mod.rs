@@ -27,11 +27,9 @@ mod thermal;
 mod write;
 
 #[cfg(test)]
-mod calibration;
-#[cfg(test)]
 mod testing;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,6 +1,7 @@
 //! Closed-form checks of the whole drive.
 
 mod buffered;
+mod calibration;
 mod flushes;
 mod garbage;
 mod latency;

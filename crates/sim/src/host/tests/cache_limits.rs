@@ -1,8 +1,8 @@
 //! The limits and times that docs/models.md gives the page cache, each against what reaches the drive.
 
-use super::*;
 use crate::device::{Device, Nanos, Op, Outcome, Request};
-use crate::link::test_device::{TestDrive, request, run_all};
+use crate::host::*;
+use crate::testing::{TestDrive, request, run_all};
 
 const MS: Nanos = 1_000_000;
 const S: Nanos = 1_000 * MS;

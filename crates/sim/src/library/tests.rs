@@ -1,5 +1,12 @@
 //! Models as files.
 
+mod document;
+mod extremes;
+mod origins;
+mod planted_faults;
+mod ports;
+mod toml_errors;
+
 use super::*;
 use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use crate::hdd::HardDisk;

@@ -1,7 +1,7 @@
 //! Every number of every built-in model, one after the other, as no drive has it.
 
-use super::*;
 use crate::device::{Device, Nanos, Op, Outcome, Request};
+use crate::library::*;
 use crate::sequential_pass;
 use toml::{Table, Value};
 

@@ -1,14 +1,14 @@
 //! The drives of the model library against published figures: one set of parameters for each drive, which
 //! is measured through its link.
 
-use super::testing::{Offsets, closed_loop, one};
 use crate::device::{Nanos, Op};
 use crate::library::{Drive, Model, Start};
 use crate::link::Link;
+use crate::ssd::testing::{Offsets, closed_loop, one};
 
 macro_rules! drive {
     ($name:literal) => {
-        Model::parse($name, include_str!(concat!("../../models/", $name, ".toml"))).unwrap()
+        Model::parse($name, include_str!(concat!("../../../models/", $name, ".toml"))).unwrap()
     };
 }
 

@@ -1,7 +1,7 @@
 //! The drive's own port on the link of its model: as fast as that, and no faster.
 
-use super::{BUILT_IN, LinkParams, Model, Start, port_within};
 use crate::device::Op;
+use crate::library::{BUILT_IN, LinkParams, Model, Start, port_within};
 use crate::sequential_pass;
 
 #[test]

@@ -1,8 +1,8 @@
 //! docs/models.md shows files and mistakes: they are what it says.
 
-use super::Model;
+use crate::library::Model;
 
-const DOCUMENT: &str = include_str!("../../../../docs/models.md");
+const DOCUMENT: &str = include_str!("../../../../../docs/models.md");
 
 /// The fenced block of `language` that follows `heading`.
 fn block<'d>(heading: &str, language: &str) -> &'d str {

@@ -1,6 +1,6 @@
 //! Read-ahead's finer rules, with Linux's own figures (mm/readahead.c): windows of 32 pages at most.
 
-use super::readahead::{ReadAhead, Window};
+use crate::host::readahead::{ReadAhead, Window};
 
 /// A miss of `page` by a request for one page, with so many pages before it cached.
 fn miss(page: u64, history: u64) -> Window {

@@ -1,10 +1,10 @@
 //! The typical links are those that docs/models.md lists, and a TRIM is one command however long its range.
 
-use super::test_device::{TestDrive, request, run_all};
-use super::*;
 use crate::device::{Device, Op};
+use crate::link::*;
+use crate::testing::{TestDrive, request, run_all};
 
-const DOCUMENT: &str = include_str!("../../../../docs/models.md");
+const DOCUMENT: &str = include_str!("../../../../../docs/models.md");
 
 /// A link as its row in the document has it.
 fn row(preset: &str, link: &LinkParams) -> String {

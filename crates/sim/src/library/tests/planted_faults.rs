@@ -1,7 +1,7 @@
 //! Planted faults where and as large as docs/models.md says.
 
-use super::*;
 use crate::device::{Device, Nanos, Op, Outcome, Request};
+use crate::library::*;
 
 const BLOCK: u64 = 4096;
 

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::*;
 use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
-use crate::link::test_device::{TestDrive, request, run_all};
+use crate::host::*;
+use crate::testing::{TestDrive, request, run_all};
 
 const MS: Nanos = 1_000_000;
 const S: Nanos = 1_000 * MS;

@@ -1,6 +1,6 @@
 //! Mistakes in files, and what is said of them.
 
-use super::*;
+use crate::library::*;
 
 fn said(model: &str, from: &str, to: &str) -> String {
     let text = BUILT_IN.iter().find(|(name, _)| *name == model).unwrap().1;

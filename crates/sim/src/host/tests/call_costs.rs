@@ -1,8 +1,8 @@
 //! What a call costs that needs no drive: the system call, each page, and the copy.
 
-use super::*;
 use crate::device::{Device, Nanos, Op};
-use crate::link::test_device::{TestDrive, request, run_all};
+use crate::host::*;
+use crate::testing::{TestDrive, request, run_all};
 
 #[test]
 fn a_warm_call_takes_its_system_call_its_pages_and_the_copy() {

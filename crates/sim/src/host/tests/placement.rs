@@ -1,9 +1,9 @@
 //! Where files come to lie, what is held for them, and what a commit writes.
 
-use super::fs_params::{BLOCK_BYTES, GROUP_BLOCKS};
-use super::*;
 use crate::device::{Device, Nanos, Op, Outcome, Request};
-use crate::link::test_device::{TestDrive, request, run_all};
+use crate::host::fs_params::{BLOCK_BYTES, GROUP_BLOCKS};
+use crate::host::*;
+use crate::testing::{TestDrive, request, run_all};
 
 const MIB: u64 = 1 << 20;
 const GROUP_BYTES: u64 = GROUP_BLOCKS * BLOCK_BYTES;

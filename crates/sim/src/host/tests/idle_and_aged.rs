@@ -1,8 +1,8 @@
 //! What idle time leaves out of the write rate, and what a used file system has lost and got.
 
-use super::*;
 use crate::device::{Device, Nanos, Op, Outcome};
-use crate::link::test_device::{TestDrive, request, run_all};
+use crate::host::*;
+use crate::testing::{TestDrive, request, run_all};
 
 const S: Nanos = 1_000_000_000;
 const MIB: u64 = 1 << 20;

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::fs_params::{BLOCK_BYTES, GROUP_BLOCKS};
-use super::*;
 use crate::device::{Device, Nanos, Op};
-use crate::link::test_device::TestDrive;
+use crate::host::fs_params::{BLOCK_BYTES, GROUP_BLOCKS};
+use crate::host::*;
 use crate::link::{Link, LinkParams};
+use crate::testing::TestDrive;
 
 const MS: Nanos = 1_000_000;
 const S: Nanos = 1000 * MS;

@@ -1,8 +1,8 @@
 //! Where the rest of a file goes: as far behind its last extent as it is in the file, and ahead only where it
 //! grows; and where directories below others go.
 
-use super::fs_params::BLOCK_BYTES;
-use super::*;
+use crate::host::fs_params::BLOCK_BYTES;
+use crate::host::*;
 
 const MIB_BLOCKS: u64 = 256;
 

@@ -1,8 +1,8 @@
 //! What is dropped from the page cache: pages that lie wholly in the range, as `POSIX_FADV_DONTNEED` has it.
 
-use super::*;
 use crate::device::{Device, Op};
-use crate::link::test_device::{TestDrive, request, run_all};
+use crate::host::*;
+use crate::testing::{TestDrive, request, run_all};
 
 const PAGE: u64 = PAGE_BYTES;
 

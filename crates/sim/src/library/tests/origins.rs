@@ -1,6 +1,6 @@
 //! Every value of the built-in models says where it comes from.
 
-use super::BUILT_IN;
+use crate::library::BUILT_IN;
 
 /// One of them stands in each comment. "As above" and "as the …" lead to another line.
 const ORIGINS: [&str; 8] = [
