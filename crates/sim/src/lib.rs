@@ -5,17 +5,21 @@
 //! [`host`] wrap a device and are devices themselves.
 
 pub mod device;
+mod event_queue;
 pub mod fraud;
 pub mod hdd;
 pub mod host;
 pub mod library;
 pub mod link;
 mod numbers;
+mod param_problem;
 pub mod reproduce;
+mod reservations;
 mod sequential;
+mod slab;
 pub mod ssd;
 #[cfg(test)]
 mod testing;
-mod timeline;
 
+pub use param_problem::ParamProblem;
 pub use sequential::sequential_pass;

@@ -1,18 +1,18 @@
 //! Models as data: one TOML file per drive, the built-in ones and a user's own.
 
 mod built_in;
-mod culprit;
 mod data_sheet;
 mod drive;
-mod lines;
-mod start;
-mod texts;
-mod wording;
+mod line_numbers;
+mod start_state;
+mod text_fields;
+mod toml_errors;
+mod wrong_value;
 
 pub use built_in::BUILT_IN;
 pub use data_sheet::DataSheet;
 pub use drive::Drive;
-pub use start::{Planted, Start};
+pub use start_state::{Planted, Start};
 
 use crate::hdd::{HardDisk, HddParams};
 pub use crate::link::Identity;
@@ -98,7 +98,7 @@ impl Model {
             }
         };
         let model: Self = toml::from_str(text).map_err(|error| {
-            let (at, message) = wording::mistake(text, &error);
+            let (at, message) = toml_errors::mistake(text, &error);
             broken(at, message)
         })?;
         match (model.kind, &model.hdd, &model.ssd) {
@@ -113,7 +113,7 @@ impl Model {
         match model.problem() {
             None => Ok(model),
             Some((field, message)) => {
-                let line = lines::line_of(text, &field);
+                let line = line_numbers::line_of(text, &field);
                 Err(ModelError::Impossible { origin: origin.to_string(), line, field, message })
             }
         }
@@ -121,7 +121,7 @@ impl Model {
 
     /// The first value that cannot be: path of the field, and what is wrong.
     fn problem(&self) -> Option<(String, String)> {
-        if let Some(problem) = texts::problem(self) {
+        if let Some(problem) = text_fields::problem(self) {
             return Some(problem);
         }
         let hdd = self.hdd.as_ref().and_then(|params| params.validate().into_iter().next());
@@ -207,7 +207,7 @@ impl Model {
                 if start.anywhere {
                     disk.begin_anywhere();
                 }
-                disk.set_faults(start::hdd_faults(&start.planted, params.capacity_bytes));
+                disk.set_faults(start_state::hdd_faults(&start.planted, params.capacity_bytes));
                 Drive::Hdd(Box::new(disk))
             }
             (_, Some(params)) => {
@@ -220,7 +220,7 @@ impl Model {
                 if start.fill > 0.0 {
                     drive.precondition(start.fill);
                 }
-                drive.set_faults(start::ssd_faults(&start.planted, capacity));
+                drive.set_faults(start_state::ssd_faults(&start.planted, capacity));
                 Drive::Ssd(Box::new(drive))
             }
             _ => return Err(vec!["a model has a table [hdd] or [ssd]".to_string()]),

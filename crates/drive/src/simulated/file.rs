@@ -3,9 +3,10 @@
 use super::counted::Counted;
 use super::{AnyDrive, Served, SimulatedDrive};
 use drivescope_machine::counters::DeviceCounters;
+use drivescope_sim::ParamProblem;
 use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use drivescope_sim::host::{
-    FILE_SPAN, FileError, FileId, FileSystem, Files, FsParams, HostParams, HostProblem, PAGE_BYTES,
+    ExtentFileSystem, FILE_SPAN, FileError, FileId, Files, FsParams, HostParams, PAGE_BYTES,
     PageCache, ROOT,
 };
 
@@ -14,7 +15,7 @@ use drivescope_sim::host::{
 pub enum FileProblem {
     /// The drive is too small for a file system.
     #[error("no file system fits on the simulated drive: {0}")]
-    FileSystem(#[from] HostProblem),
+    FileSystem(#[from] ParamProblem),
     /// The file is too large for it.
     #[error(
         "no file of this size fits on the simulated drive: {0}; give a smaller --size or fill="
@@ -25,7 +26,7 @@ pub enum FileProblem {
 /// One file on a drive that holds nothing else, below the page cache of a host with Linux's defaults. Its
 /// addresses are those of a drive: from 0 to the file's size.
 struct FileOnDrive {
-    cache: PageCache<FileSystem<Counted>>,
+    cache: PageCache<ExtentFileSystem<Counted>>,
     file: FileId,
     size_bytes: u64,
     /// Requests that the file system refused.
@@ -44,7 +45,8 @@ impl SimulatedDrive {
         now: Nanos,
     ) -> Result<Self, FileProblem> {
         let capacity = drive.capacity_bytes();
-        let mut system = FileSystem::new(&FsParams::for_drive(capacity), Counted::new(drive))?;
+        let mut system =
+            ExtentFileSystem::new(&FsParams::for_drive(capacity), Counted::new(drive))?;
         take_space(system.files_mut(), (capacity as f64 * taken) as u64)?;
         let file = system.create(ROOT)?;
         system.will_write(file, 0, size_bytes)?;
@@ -71,7 +73,7 @@ fn take_space(files: &mut Files, bytes: u64) -> Result<(), FileError> {
 
 impl FileOnDrive {
     fn address(&self) -> u64 {
-        FileSystem::<Counted>::address(self.file)
+        ExtentFileSystem::<Counted>::address(self.file)
     }
 
     /// The request at the file's place, if it lies inside and the file system takes it.

@@ -4,20 +4,21 @@
 use super::counted::Counted;
 use super::{AnyDrive, Served, SimulatedDrive};
 use drivescope_machine::counters::DeviceCounters;
+use drivescope_sim::ParamProblem;
 use drivescope_sim::device::Device;
-use drivescope_sim::host::{HostParams, HostProblem, PAGE_BYTES, PageCache, Raw};
+use drivescope_sim::host::{HostParams, PAGE_BYTES, PageCache, RawDevice};
 
 impl SimulatedDrive {
     /// A drive at time 0 behind a page cache that nothing passes by and no eviction empties.
     ///
     /// Errors: none with the host's defaults.
-    pub(super) fn behind_page_cache(drive: AnyDrive) -> Result<Self, HostProblem> {
-        let cache = PageCache::new(&HostParams::default(), Raw(Counted::new(drive)))?;
+    pub(super) fn behind_page_cache(drive: AnyDrive) -> Result<Self, ParamProblem> {
+        let cache = PageCache::new(&HostParams::default(), RawDevice(Counted::new(drive)))?;
         Ok(Self::serving(Box::new(cache), 0))
     }
 }
 
-impl Served for PageCache<Raw<Counted>> {
+impl Served for PageCache<RawDevice<Counted>> {
     fn counters(&self) -> Option<DeviceCounters> {
         Some(self.inner().0.counters())
     }

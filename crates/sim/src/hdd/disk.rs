@@ -4,16 +4,17 @@ use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
 use crate::hdd::faults::Faults;
 use crate::hdd::layout::Layout;
 use crate::hdd::mechanism::Mechanism;
-use crate::hdd::params::{HddParams, ParamProblem};
-use crate::hdd::queue::{Command, CommandQueue};
+use crate::hdd::params::HddParams;
+use crate::hdd::queue::{CommandQueue, QueuedCommand};
 use crate::hdd::read_cache::ReadCache;
-use crate::hdd::reading::ReadAhead;
+use crate::hdd::reading::DiskReadAhead;
 use crate::hdd::rotation::Rotation;
 use crate::hdd::seek::SeekCurve;
 use crate::hdd::smr::Shingles;
 use crate::hdd::write_cache::WriteCache;
 use crate::hdd::zones::{sectors_needed, zone_formats};
-use crate::timeline::Timeline;
+use crate::param_problem::ParamProblem;
+use crate::reservations::Reservations;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -25,11 +26,11 @@ use std::collections::VecDeque;
 /// after the other.
 #[derive(Debug, Clone)]
 pub struct HardDisk {
-    pub(super) times: Times,
+    pub(super) times: DiskTimings,
     pub(super) sizes: Sizes,
     pub(super) mechanism: Mechanism,
     pub(super) read_cache: ReadCache,
-    pub(super) read_ahead: Option<ReadAhead>,
+    pub(super) read_ahead: Option<DiskReadAhead>,
     pub(super) write_cache: WriteCache,
     pub(super) queue: CommandQueue,
     pub(super) shingles: Option<Shingles>,
@@ -54,7 +55,7 @@ pub struct HardDisk {
     /// When the interface has carried what the medium has served.
     pub(super) crossing_free: Nanos,
     /// When the interface carries data, of whichever command.
-    pub(super) interface: Timeline,
+    pub(super) interface: Reservations,
     /// Earliest start of a media write that does not continue the last one.
     pub(super) write_from: Nanos,
     /// When the host last asked for something.
@@ -69,7 +70,7 @@ pub struct HardDisk {
 
 /// Durations that the parameters fix.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Times {
+pub(super) struct DiskTimings {
     /// Overheads of commands after a read, and after a write.
     pub overheads: [Overheads; 2],
     /// Picoseconds for which the interface is busy with a byte.
@@ -147,7 +148,7 @@ impl HardDisk {
         let sizes = Sizes::of(params);
         let (read, write) = (&params.read_cache, &params.write_cache);
         Ok(Self {
-            times: Times::of(params),
+            times: DiskTimings::of(params),
             sizes,
             mechanism: mechanism(params),
             read_cache: ReadCache::new(
@@ -178,7 +179,7 @@ impl HardDisk {
             mechanism_free: 0,
             electronics_free: 0,
             crossing_free: 0,
-            interface: Timeline::default(),
+            interface: Reservations::default(),
             write_from: 0,
             last_activity: 0,
             clock: 0,
@@ -252,7 +253,7 @@ impl HardDisk {
         now: Nanos,
         start: Nanos,
         end: Nanos,
-        command: &Command,
+        command: &QueuedCommand,
     ) -> Nanos {
         let time = |bytes: u64| bytes * self.times.byte_ps / 1000;
         let len = command.request.len;
@@ -377,7 +378,7 @@ impl Device for HardDisk {
     }
 }
 
-impl Times {
+impl DiskTimings {
     fn of(params: &HddParams) -> Self {
         let write = &params.write_cache;
         Self {

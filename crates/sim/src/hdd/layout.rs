@@ -11,7 +11,7 @@ use crate::hdd::zones::ZoneFormat;
 
 /// A zone with everything that is needed to find a sector in it.
 #[derive(Debug, Clone, Copy)]
-struct Zone {
+struct LayoutZone {
     first_sector: u64,
     sectors: u64,
     first_cylinder: u32,
@@ -31,7 +31,7 @@ struct Zone {
 
 /// A sector's position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct DiskLocation {
     /// Cylinder from the outside.
     pub cylinder: u32,
     /// Head.
@@ -58,7 +58,7 @@ struct Track {
 /// A sector within its zone.
 #[derive(Clone, Copy)]
 struct Spot<'a> {
-    zone: &'a Zone,
+    zone: &'a LayoutZone,
     /// Tracks of the zone before this sector's.
     track_index: u64,
     /// Sectors before this one on its track.
@@ -73,7 +73,7 @@ pub struct Layout {
     order: LayoutParams,
     /// First sector of each zone, beside `zones` so that the search stays in few cache lines.
     first_sectors: Vec<u64>,
-    zones: Vec<Zone>,
+    zones: Vec<LayoutZone>,
     sectors: u64,
     cylinders: u32,
 }
@@ -112,7 +112,7 @@ impl Layout {
         let (first_sector, reversed, start_angle, start_clock) =
             self.end_of_zones(self.rotation.turns(format.cylinder_skew_rev));
         let room = u64::from(format.cylinders) * self.heads * u64::from(format.sectors_per_track);
-        let zone = Zone {
+        let zone = LayoutZone {
             first_sector,
             sectors: room.min(self.sectors - first_sector),
             first_cylinder: self.cylinders,
@@ -165,7 +165,7 @@ impl Layout {
     }
 
     #[inline]
-    fn zone_of(&self, sector: u64) -> &Zone {
+    fn zone_of(&self, sector: u64) -> &LayoutZone {
         &self.zones[self.first_sectors.partition_point(|&first| first <= sector) - 1]
     }
 
@@ -179,7 +179,7 @@ impl Layout {
 
     /// Cylinder, head and crossings of the `index`-th track of `zone`.
     #[inline]
-    fn track(&self, zone: &Zone, index: u64) -> Track {
+    fn track(&self, zone: &LayoutZone, index: u64) -> Track {
         let (cylinder, head, head_switches) = match self.order {
             LayoutParams::Cylinder => {
                 let cylinder = index / self.heads;
@@ -208,7 +208,7 @@ impl Layout {
 
     /// Angle at which `track` starts, not reduced to one turn.
     #[inline]
-    fn track_angle(&self, zone: &Zone, track: Track) -> Nanos {
+    fn track_angle(&self, zone: &LayoutZone, track: Track) -> Nanos {
         zone.start_angle
             + track.head_switches * zone.head_skew
             + track.cylinder_steps * zone.cylinder_skew
@@ -216,11 +216,11 @@ impl Layout {
 
     /// Position of `sector`, which must be on the drive.
     #[inline]
-    pub fn locate(&self, sector: u64) -> Place {
+    pub fn locate(&self, sector: u64) -> DiskLocation {
         let Spot { zone, track_index, along } = self.spot(sector);
         let track = self.track(zone, track_index);
         let passed = self.rotation.sector_angle(along, zone.per_track);
-        Place {
+        DiskLocation {
             cylinder: track.cylinder,
             head: track.head,
             angle: (self.track_angle(zone, track) + passed) % self.rotation.period(),

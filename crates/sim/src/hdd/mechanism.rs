@@ -1,7 +1,7 @@
 //! Arm, heads and platter together: where the head is, and when it could reach a sector.
 
 use crate::device::Nanos;
-use crate::hdd::layout::{Layout, Place};
+use crate::hdd::layout::{DiskLocation, Layout};
 use crate::hdd::rotation::Rotation;
 use crate::hdd::seek::SeekCurve;
 
@@ -34,7 +34,7 @@ impl Mechanism {
         head_switch: Nanos,
         write_settle: Nanos,
     ) -> Self {
-        let Place { cylinder, head, along, per_track, .. } = layout.locate(0);
+        let DiskLocation { cylinder, head, along, per_track, .. } = layout.locate(0);
         Self {
             layout,
             rotation,
@@ -81,7 +81,7 @@ impl Mechanism {
     /// continues the last one does not move, since the format's skew makes room for that crossing, or for most of
     /// a switch to another head.
     #[inline]
-    pub fn reach(&self, at: Nanos, sector: u64, place: &Place, write: bool) -> Nanos {
+    pub fn reach(&self, at: Nanos, sector: u64, place: &DiskLocation, write: bool) -> Nanos {
         let there = at + self.way_to(sector, place, write);
         there + self.rotation.wait(there, place.angle)
     }
@@ -92,7 +92,7 @@ impl Mechanism {
         at: Nanos,
         not_before: Nanos,
         sector: u64,
-        place: &Place,
+        place: &DiskLocation,
         write: bool,
     ) -> Nanos {
         let there = (at + self.way_to(sector, place, write)).max(not_before);
@@ -102,7 +102,7 @@ impl Mechanism {
     /// How long the head is on the way to a sector. Of crossings in a stream only head switches can be late, as
     /// the sequential clock has it.
     #[inline]
-    fn way_to(&self, sector: u64, place: &Place, write: bool) -> Nanos {
+    fn way_to(&self, sector: u64, place: &DiskLocation, write: bool) -> Nanos {
         if sector != self.next_sector {
             self.move_time(place, write)
         } else if place.cylinder == self.cylinder && place.head != self.head {
@@ -113,7 +113,7 @@ impl Mechanism {
     }
 
     #[inline]
-    fn move_time(&self, place: &Place, write: bool) -> Nanos {
+    fn move_time(&self, place: &DiskLocation, write: bool) -> Nanos {
         let distance = self.cylinder.abs_diff(place.cylinder);
         let switch = if place.head == self.head { 0 } else { self.head_switch };
         if write
@@ -140,7 +140,13 @@ impl Mechanism {
 
     /// Transfers `count` sectors that start under the head at `start`; returns when the last one ends.
     #[inline]
-    pub fn transfer(&mut self, start: Nanos, sector: u64, place: &Place, count: u64) -> Nanos {
+    pub fn transfer(
+        &mut self,
+        start: Nanos,
+        sector: u64,
+        place: &DiskLocation,
+        count: u64,
+    ) -> Nanos {
         self.next_sector = sector + count;
         if u64::from(place.along) + count <= u64::from(place.per_track) {
             self.stand(place, count as u32);
@@ -190,7 +196,7 @@ impl Mechanism {
 
     /// The head has passed `count` sectors from `place` on, on one track.
     #[inline]
-    fn stand(&mut self, place: &Place, count: u32) {
+    fn stand(&mut self, place: &DiskLocation, count: u32) {
         (self.cylinder, self.head) = (place.cylinder, place.head);
         (self.per_track, self.along) = (place.per_track, place.along + count);
     }

@@ -5,16 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One parameter that cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {message}")]
-pub struct ParamProblem {
-    /// Path of the field inside the hard disk's table, for example `zones.inner_media_mb_s`.
-    pub field: String,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
-
 /// A hard disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

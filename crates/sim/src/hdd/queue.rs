@@ -1,12 +1,12 @@
 //! The drive's queue of commands that need the medium, and the choice among them.
 
 use crate::device::{Nanos, Request};
-use crate::hdd::layout::{Layout, Place};
+use crate::hdd::layout::{DiskLocation, Layout};
 use crate::hdd::mechanism::Mechanism;
 
 /// A command that needs the medium.
 #[derive(Debug, Clone, Copy)]
-pub struct Command {
+pub struct QueuedCommand {
     /// The host's request.
     pub request: Request,
     /// When it reached the drive.
@@ -20,12 +20,12 @@ pub struct Command {
     /// Where on the medium the transfer begins: at that sector, unless a shingled drive has it in its log.
     pub first: u64,
     /// Where that is.
-    pub place: Place,
+    pub place: DiskLocation,
     /// Cache segment that this read continues.
     pub segment: Option<usize>,
 }
 
-impl Command {
+impl QueuedCommand {
     /// Whether it writes.
     pub fn writes(&self) -> bool {
         self.request.op == crate::device::Op::Write
@@ -35,7 +35,7 @@ impl Command {
 /// Commands in order of arrival.
 #[derive(Debug, Clone)]
 pub struct CommandQueue {
-    commands: Vec<Command>,
+    commands: Vec<QueuedCommand>,
     window: usize,
     starvation: Nanos,
 }
@@ -61,13 +61,13 @@ impl CommandQueue {
 
     /// Adds a command.
     #[inline]
-    pub fn push(&mut self, command: Command) {
+    pub fn push(&mut self, command: QueuedCommand) {
         self.commands.push(command);
     }
 
     /// The oldest command.
     #[inline]
-    pub fn oldest(&self) -> Option<&Command> {
+    pub fn oldest(&self) -> Option<&QueuedCommand> {
         self.commands.first()
     }
 
@@ -92,9 +92,9 @@ impl CommandQueue {
         write_from: Nanos,
         mechanism: &Mechanism,
         in_order: bool,
-    ) -> Option<(Command, Nanos)> {
+    ) -> Option<(QueuedCommand, Nanos)> {
         let oldest = self.commands.first()?;
-        let start = |c: &Command| {
+        let start = |c: &QueuedCommand| {
             let continues = c.first == mechanism.next_sector();
             let not_before = if c.writes() && !continues { write_from } else { at };
             mechanism.reach_not_before(at, not_before, c.first, &c.place, c.writes())
@@ -125,7 +125,7 @@ impl CommandQueue {
         let mut first = index;
         loop {
             let command = &self.commands[first];
-            let precedes = |other: &Command| {
+            let precedes = |other: &QueuedCommand| {
                 other.sector < command.sector
                     && other.sector + other.count == command.sector
                     && other.writes() == command.writes()
@@ -139,7 +139,7 @@ impl CommandQueue {
     }
 
     /// Removes and returns everything.
-    pub fn drain(&mut self) -> Vec<Command> {
+    pub fn drain(&mut self) -> Vec<QueuedCommand> {
         std::mem::take(&mut self.commands)
     }
 }
@@ -150,10 +150,10 @@ mod tests {
     use crate::device::Op;
     use crate::hdd::tests::{mechanism_of, small_drive};
 
-    fn command(mechanism: &Mechanism, id: u64, sector: u64, arrived: Nanos) -> Command {
+    fn command(mechanism: &Mechanism, id: u64, sector: u64, arrived: Nanos) -> QueuedCommand {
         let request = Request { id, op: Op::Read, offset: 0, len: 512, fua: false };
         let place = mechanism.layout().locate(sector);
-        Command {
+        QueuedCommand {
             request,
             arrived,
             ready: arrived,

@@ -3,11 +3,11 @@
 //! An adaptive cache moves the borders of its segments: a stretch that outgrows its room takes over that of the
 //! least recently used one, and stretches that meet become one.
 
-use crate::hdd::recency::Recency;
+use crate::hdd::lru_order::LruOrder;
 
 /// A stretch of cached sectors, `start..end`, and the segment that holds it.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+struct CachedRange {
     start: u64,
     end: u64,
     segment: usize,
@@ -30,11 +30,11 @@ pub struct ReadCache {
     segments: Vec<Segment>,
     /// What they hold, in ascending order of start. In an adaptive cache the stretches do not touch, in
     /// another they may overlap.
-    stretches: Vec<Stretch>,
+    stretches: Vec<CachedRange>,
     /// Where the stretch that was put down last stood then: where to look first.
     last_held: usize,
     /// The segments that have room, in order of use.
-    order: Recency,
+    order: LruOrder,
     segment_sectors: u64,
     adaptive: bool,
 }
@@ -71,7 +71,7 @@ impl ReadCache {
             segments: vec![Segment { start: None, rooms: 1, next_byte: u64::MAX }; count],
             stretches: Vec::with_capacity(count),
             last_held: 0,
-            order: Recency::new(count),
+            order: LruOrder::new(count),
             segment_sectors,
             adaptive,
         }
@@ -86,7 +86,7 @@ impl ReadCache {
     #[inline]
     pub fn find(&self, sector: u64) -> Lookup {
         let behind = self.stretches.partition_point(|stretch| stretch.start <= sector);
-        let mut found: Option<&Stretch> = None;
+        let mut found: Option<&CachedRange> = None;
         for stretch in self.stretches[..behind].iter().rev() {
             if stretch.end >= sector && found.is_none_or(|other| stretch.goes_before(other, sector))
             {
@@ -124,7 +124,7 @@ impl ReadCache {
         if self.segments[oldest].rooms > 1 {
             oldest = self.split_off(oldest);
         }
-        let at = self.hold(Stretch { start, end, segment: oldest });
+        let at = self.hold(CachedRange { start, end, segment: oldest });
         self.settle(at);
         oldest
     }
@@ -154,7 +154,7 @@ impl ReadCache {
 
     /// Puts a stretch into its segment in place of what that held; returns where it stands.
     #[inline]
-    fn hold(&mut self, stretch: Stretch) -> usize {
+    fn hold(&mut self, stretch: CachedRange) -> usize {
         let behind = self.stretches.partition_point(|other| other.start < stretch.start);
         let at = match self.place(stretch.segment) {
             None => {
@@ -178,7 +178,7 @@ impl ReadCache {
 
     /// Empties a segment; returns what it held.
     #[inline]
-    fn forget(&mut self, index: usize) -> Option<Stretch> {
+    fn forget(&mut self, index: usize) -> Option<CachedRange> {
         let at = self.place(index)?;
         self.segments[index].start = None;
         Some(self.stretches.remove(at))
@@ -190,7 +190,7 @@ impl ReadCache {
         if self.adaptive {
             self.join_those_met(at);
         }
-        let Stretch { start, end, segment } = self.stretches[at];
+        let CachedRange { start, end, segment } = self.stretches[at];
         if end - start > self.room(segment) {
             if self.adaptive {
                 self.make_room(segment, end - start);
@@ -202,7 +202,7 @@ impl ReadCache {
     /// Joins a stretch with those that begin inside it or at its end, and takes over their room.
     #[inline]
     fn join_those_met(&mut self, at: usize) {
-        let Stretch { end, segment, .. } = self.stretches[at];
+        let CachedRange { end, segment, .. } = self.stretches[at];
         while let Some(&met) = self.stretches.get(at + 1).filter(|next| next.start <= end) {
             let stretch = &mut self.stretches[at];
             stretch.end = stretch.end.max(met.end);
@@ -234,9 +234,9 @@ impl ReadCache {
         let Some(at) = self.place(index) else {
             return;
         };
-        let Stretch { start, end, .. } = self.stretches[at];
+        let CachedRange { start, end, .. } = self.stretches[at];
         let start = start.max(end.saturating_sub(self.room(index)));
-        self.hold(Stretch { start, end, segment: index });
+        self.hold(CachedRange { start, end, segment: index });
     }
 
     /// Takes one room from a segment, and its oldest sectors with it.
@@ -277,7 +277,7 @@ impl ReadCache {
     }
 }
 
-impl Stretch {
+impl CachedRange {
     /// Of two stretches that hold a sector or end there: one that holds it, then the lower segment, goes before.
     fn goes_before(&self, other: &Self, sector: u64) -> bool {
         match (self.end > sector, other.end > sector) {
@@ -403,7 +403,7 @@ mod tests {
                 prop_assert!(cache.end(index) >= Some(start + len));
                 prop_assert!(held.iter().all(|s| s.end - s.start <= cache.room(s.segment)));
                 prop_assert_eq!(cache.segments.iter().map(|segment| segment.rooms).sum::<u64>(), 5);
-                let apart = |w: &[Stretch]| w[0].start <= w[1].start && (!adaptive || w[0].end < w[1].start);
+                let apart = |w: &[CachedRange]| w[0].start <= w[1].start && (!adaptive || w[0].end < w[1].start);
                 prop_assert!(held.windows(2).all(apart));
                 for sector in 0..700 {
                     let by_segment = (0..5).filter_map(|k| held.iter().find(|s| s.segment == k));

@@ -2,12 +2,12 @@
 
 use crate::device::{Nanos, Op, Outcome, Request};
 use crate::hdd::disk::HardDisk;
-use crate::hdd::queue::Command;
+use crate::hdd::queue::QueuedCommand;
 use crate::hdd::read_cache::Lookup;
 
 /// Reading that goes on by itself after a command.
 #[derive(Debug, Clone, Copy)]
-pub struct ReadAhead {
+pub struct DiskReadAhead {
     /// The segment it fills.
     pub segment: usize,
     /// First sector that it reads.
@@ -37,7 +37,7 @@ impl HardDisk {
             if self.write_cache.holds(byte, end) || self.are_arriving(byte, end) {
                 return self.answer_from_cache(at, &request, 0);
             }
-            let has = |ahead: &ReadAhead| {
+            let has = |ahead: &DiskReadAhead| {
                 let oldest = self.read_cache.start(ahead.segment).unwrap_or(ahead.from);
                 (oldest.max(ahead.from)..=ahead.limit).contains(&from)
             };
@@ -101,7 +101,7 @@ impl HardDisk {
         at: Nanos,
         request: &Request,
         to: u64,
-        ahead: ReadAhead,
+        ahead: DiskReadAhead,
         continues: bool,
     ) {
         let layout = self.mechanism.layout();
@@ -155,7 +155,7 @@ impl HardDisk {
             self.mechanism.reach(at.max(self.mechanism_free), from, &layout.locate(from), false);
         let crossing = layout.clock(from) - layout.clock_at_end(from);
         let since = start - crossing.min(start);
-        self.read_ahead = Some(ReadAhead { segment, from, since, limit, promised: 0 });
+        self.read_ahead = Some(DiskReadAhead { segment, from, since, limit, promised: 0 });
     }
 
     /// Ends read-ahead at `at`, or as soon after as promises allow; the segment keeps what was read.
@@ -193,7 +193,8 @@ impl HardDisk {
         let first = self.shingles.as_ref().map_or(from, |shingles| shingles.first_of(from, to));
         let place = self.mechanism.layout().locate(first);
         let (arrived, sector, count) = (at, from, to - from);
-        let command = Command { request, arrived, ready, sector, count, first, place, segment };
+        let command =
+            QueuedCommand { request, arrived, ready, sector, count, first, place, segment };
         self.queue.push(command);
     }
 
@@ -227,7 +228,7 @@ impl HardDisk {
     }
 
     /// Reads a command's sectors, the first of which is under the head at `start`.
-    fn read_medium(&mut self, start: Nanos, command: &Command) -> Nanos {
+    fn read_medium(&mut self, start: Nanos, command: &QueuedCommand) -> Nanos {
         let (from, to) = (command.sector, command.sector + command.count);
         match &self.shingles {
             Some(shingles) if !shingles.at_home(from, to) => {
@@ -248,7 +249,7 @@ impl HardDisk {
 
     /// Puts what was read into a segment and lets the head read on if nothing else waits for it.
     #[inline]
-    fn keep_and_read_on(&mut self, end: Nanos, command: &Command, delayed: bool) {
+    fn keep_and_read_on(&mut self, end: Nanos, command: &QueuedCommand, delayed: bool) {
         if self.read_cache.is_off() {
             return;
         }
@@ -262,7 +263,8 @@ impl HardDisk {
             && !delayed
             && self.may_read_on(command.sector, limit)
         {
-            self.read_ahead = Some(ReadAhead { segment, from: to, since: end, limit, promised: 0 });
+            self.read_ahead =
+                Some(DiskReadAhead { segment, from: to, since: end, limit, promised: 0 });
         }
     }
 

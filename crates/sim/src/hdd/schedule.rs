@@ -5,7 +5,7 @@ use crate::hdd::disk::HardDisk;
 
 /// One step of the drive's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum DiskEvent {
     /// A write's data is all in the write cache.
     Arrival,
     /// The writes under way are on the medium and give back their room.
@@ -24,11 +24,11 @@ pub(super) enum Event {
     Clean,
 }
 
-impl Event {
+impl DiskEvent {
     /// Whether this only ends something. What ends at a moment is seen at that moment; what begins then
     /// can still be influenced by requests of the same moment.
     fn ends_something(self) -> bool {
-        !matches!(self, Event::Command | Event::Destage | Event::Clean)
+        !matches!(self, DiskEvent::Command | DiskEvent::Destage | DiskEvent::Clean)
     }
 
     /// The first moment at which an event of `at` has taken place: what begins at a moment has begun once that
@@ -72,9 +72,9 @@ impl HardDisk {
 
     /// The next event, unless a request comes first. It follows from what the last one left behind, and so cannot
     /// come before that: what is destaged has arrived.
-    pub(super) fn next_event(&self) -> Option<(Nanos, Event)> {
-        let mut next: Option<(Nanos, Event)> = None;
-        let mut offer = |at: Nanos, event: Event| {
+    pub(super) fn next_event(&self) -> Option<(Nanos, DiskEvent)> {
+        let mut next: Option<(Nanos, DiskEvent)> = None;
+        let mut offer = |at: Nanos, event: DiskEvent| {
             let at = at.max(self.clock);
             if next.is_none_or(|(earliest, _)| at < earliest) {
                 next = Some((at, event));
@@ -82,17 +82,17 @@ impl HardDisk {
         };
         if let Some(&(arrived, _)) = self.waiting.front().filter(|_| self.flush.is_none()) {
             if self.tags() < self.sizes.depth {
-                offer(arrived.max(self.admit_from), Event::Admit);
+                offer(arrived.max(self.admit_from), DiskEvent::Admit);
             } else if let Some(answer) = self.completions.get(self.retired) {
-                offer(answer.at, Event::TagFree);
+                offer(answer.at, DiskEvent::TagFree);
             }
         }
         if let Some(write) = self.arriving.front().filter(|_| self.blocked_write.is_none()) {
-            offer(write.at, Event::Arrival);
+            offer(write.at, DiskEvent::Arrival);
         }
         let free = self.mechanism_free;
         if self.write_cache.is_writing() {
-            offer(free, Event::WritesDone);
+            offer(free, DiskEvent::WritesDone);
             return next;
         }
         let command = self.command_due();
@@ -102,16 +102,20 @@ impl HardDisk {
             (Some(c), Some(d)) if d <= c || (!self.destaged_last && d <= free.max(c)) => {
                 offer(
                     d,
-                    if self.destaged_last && c <= d { Event::Command } else { Event::Destage },
+                    if self.destaged_last && c <= d {
+                        DiskEvent::Command
+                    } else {
+                        DiskEvent::Destage
+                    },
                 );
             }
-            (Some(c), _) => offer(c, Event::Command),
-            (None, Some(d)) => offer(d, Event::Destage),
+            (Some(c), _) => offer(c, DiskEvent::Command),
+            (None, Some(d)) => offer(d, DiskEvent::Destage),
             (None, None) => {
                 if let Some(flush) = self.flush.filter(|_| self.all_writes_answered()) {
-                    offer(free.max(flush.ready), Event::FlushDone);
+                    offer(free.max(flush.ready), DiskEvent::FlushDone);
                 } else if self.shingles.as_ref().is_some_and(|s| !s.is_clean()) {
-                    offer(free.max(self.last_activity + self.times.clean_idle), Event::Clean);
+                    offer(free.max(self.last_activity + self.times.clean_idle), DiskEvent::Clean);
                 }
             }
         }
@@ -146,43 +150,43 @@ impl HardDisk {
     }
 
     /// Performs `event` at `at`.
-    pub(super) fn perform(&mut self, at: Nanos, event: Event) {
+    pub(super) fn perform(&mut self, at: Nanos, event: DiskEvent) {
         if self.faults.gone(at) {
             self.lose_everything(at);
             return;
         }
         self.clock = at;
         match event {
-            Event::Arrival => self.take_into_cache(at),
-            Event::WritesDone => {
+            DiskEvent::Arrival => self.take_into_cache(at),
+            DiskEvent::WritesDone => {
                 self.write_cache.finish();
                 self.answer_blocked_write(at);
             }
-            Event::FlushDone => {
+            DiskEvent::FlushDone => {
                 if let Some(flush) = self.flush.take() {
                     self.complete(flush.id, at, Outcome::Done);
                     self.admit_from = at;
                 }
             }
-            Event::TagFree => {
+            DiskEvent::TagFree => {
                 self.retired += 1;
                 self.admit_from = at;
             }
-            Event::Admit => {
+            DiskEvent::Admit => {
                 if let Some((_, request)) = self.waiting.pop_front() {
                     self.last_activity = self.last_activity.max(at);
                     self.accept(at, request);
                 }
             }
-            Event::Command => {
+            DiskEvent::Command => {
                 self.destaged_last = false;
                 self.serve_command(at);
             }
-            Event::Destage => {
+            DiskEvent::Destage => {
                 self.destaged_last = true;
                 self.destage(at);
             }
-            Event::Clean => self.clean_band(at),
+            DiskEvent::Clean => self.clean_band(at),
         }
     }
 

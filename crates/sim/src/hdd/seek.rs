@@ -7,12 +7,12 @@ use crate::hdd::params::SeekParams;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeekCurve {
     single: Nanos,
-    shape: Shape,
+    shape: CurveShape,
 }
 
 /// Coefficients in nanoseconds and cylinders.
 #[derive(Debug, Clone, PartialEq)]
-enum Shape {
+enum CurveShape {
     /// `near_base + near_root·√d` below the knee, `far_base + far_slope·d` from it on.
     TwoPiece { near_base: f64, near_root: f64, knee: u32, far_base: f64, far_slope: f64 },
     /// `base + root·√(d − 1) + slope·(d − 1)`.
@@ -37,7 +37,7 @@ impl SeekCurve {
                 far_slope_ms,
             } => (
                 Some(*single_ms),
-                Shape::TwoPiece {
+                CurveShape::TwoPiece {
                     near_base: near_base_ms * NS_PER_MS,
                     near_root: near_root_ms * NS_PER_MS / stroke.sqrt(),
                     knee: (knee_fraction * stroke).round() as u32,
@@ -54,7 +54,7 @@ impl SeekCurve {
                 far_slope_ms,
             } => (
                 Some(*single_ms),
-                Shape::TwoPiece {
+                CurveShape::TwoPiece {
                     near_base: near_base_ms * NS_PER_MS,
                     near_root: near_root_ms * NS_PER_MS,
                     knee: *knee_cylinders,
@@ -67,7 +67,7 @@ impl SeekCurve {
             }
             SeekParams::SquareRoot { min_ms, full_ms } => (
                 None,
-                Shape::TwoPiece {
+                CurveShape::TwoPiece {
                     near_base: min_ms * NS_PER_MS,
                     near_root: (full_ms - min_ms) * NS_PER_MS / stroke.sqrt(),
                     knee: u32::MAX,
@@ -77,7 +77,7 @@ impl SeekCurve {
             ),
             SeekParams::Table { points_cylinders_ms } => {
                 let points = points_cylinders_ms.iter().map(|&(d, ms)| (d, ms * NS_PER_MS));
-                (None, Shape::Table(points.collect()))
+                (None, CurveShape::Table(points.collect()))
             }
         };
         let single = single_ms.map_or_else(|| shape.time(1), |ms| ms * NS_PER_MS);
@@ -97,29 +97,33 @@ impl SeekCurve {
 
 /// Lee's curve through the three figures of a data sheet, so that the mean over random pairs is the
 /// average: root = (15·avg − 10·min − 5·max) / (3·√N), slope = (7·min − 15·avg + 8·max) / (3·N).
-fn three_point(min_ms: f64, average_ms: f64, full_ms: f64, stroke: f64) -> Shape {
+fn three_point(min_ms: f64, average_ms: f64, full_ms: f64, stroke: f64) -> CurveShape {
     let root = (15.0 * average_ms - 10.0 * min_ms - 5.0 * full_ms) / (3.0 * stroke.sqrt());
     let slope = (7.0 * min_ms - 15.0 * average_ms + 8.0 * full_ms) / (3.0 * stroke);
-    Shape::ThreePoint { base: min_ms * NS_PER_MS, root: root * NS_PER_MS, slope: slope * NS_PER_MS }
+    CurveShape::ThreePoint {
+        base: min_ms * NS_PER_MS,
+        root: root * NS_PER_MS,
+        slope: slope * NS_PER_MS,
+    }
 }
 
-impl Shape {
+impl CurveShape {
     /// Nanoseconds for a distance of at least 1.
     #[inline]
     fn time(&self, distance: u32) -> f64 {
         let d = f64::from(distance);
         match self {
-            Shape::TwoPiece { near_base, near_root, knee, far_base, far_slope } => {
+            CurveShape::TwoPiece { near_base, near_root, knee, far_base, far_slope } => {
                 if distance < *knee {
                     near_base + near_root * d.sqrt()
                 } else {
                     far_base + far_slope * d
                 }
             }
-            Shape::ThreePoint { base, root, slope } => {
+            CurveShape::ThreePoint { base, root, slope } => {
                 base + root * (d - 1.0).sqrt() + slope * (d - 1.0)
             }
-            Shape::Table(points) => interpolate(points, distance),
+            CurveShape::Table(points) => interpolate(points, distance),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Seek curves that no arm has: those that fall.
 
-use crate::hdd::bounds::MOVE_MAX_MS;
+use crate::hdd::limits::MOVE_MAX_MS;
 use crate::hdd::params::SeekParams;
 use crate::hdd::seek::SeekCurve;
-use crate::hdd::validate::Problems;
 use crate::numbers::plain;
+use crate::param_problem::Problems;
 
 /// Measured times scatter; none may be under this share of a shorter way's time. In Western Digital's published
 /// table of a 4 TB drive the times of up to 128 cylinders lie between 1.4 and 1.9 ms without order.
@@ -118,7 +118,7 @@ mod tests {
         let mut problems = Problems::default();
         check_seek("seek", seek, &mut problems);
         check_curve("seek", seek, stroke, &mut problems);
-        problems.into_iter().map(|problem| problem.field).collect()
+        problems.0.into_iter().map(|problem| problem.field).collect()
     }
 
     #[test]

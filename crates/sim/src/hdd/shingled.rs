@@ -2,7 +2,7 @@
 
 use crate::device::Nanos;
 use crate::hdd::disk::HardDisk;
-use crate::hdd::smr::Piece;
+use crate::hdd::smr::MediumRange;
 use crate::hdd::writing::Chosen;
 
 /// A write of at least this much that begins a band counts as the start of a sequential stream, which
@@ -92,7 +92,7 @@ impl HardDisk {
     /// Reads the sectors that stretches cover only in part, wherever they are; returns when the last one is there.
     fn read_partial_ends(&mut self, at: Nanos, stretches: &[Chosen]) -> Nanos {
         let ends = stretches.iter().flat_map(|stretch| self.partial_ends(stretch)).flatten();
-        let pieces: Vec<Piece> = match &self.shingles {
+        let pieces: Vec<MediumRange> = match &self.shingles {
             Some(shingles) => ends.flat_map(|(s, count)| shingles.resolve(s, s + count)).collect(),
             None => Vec::new(),
         };

@@ -19,7 +19,7 @@ struct Logged {
 
 /// Where a stretch of home sectors really is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub struct MediumRange {
     /// First sector on the medium.
     pub sector: u64,
     /// Number of sectors.
@@ -197,7 +197,7 @@ impl Shingles {
 
     /// Takes the band to clean next: where its first logged sectors are, if any, and the band itself,
     /// cut off at `medium_end`.
-    pub fn clean_next(&mut self, medium_end: u64) -> Option<(Option<Piece>, Piece)> {
+    pub fn clean_next(&mut self, medium_end: u64) -> Option<(Option<MediumRange>, MediumRange)> {
         let (_, band) = self.to_clean.pop_first()?;
         self.turns.remove(&band);
         self.broken.remove(&band);
@@ -206,16 +206,16 @@ impl Shingles {
             .map
             .range(start..end)
             .next()
-            .map(|(home, l)| Piece { sector: l.at, count: l.end - home });
+            .map(|(home, l)| MediumRange { sector: l.at, count: l.end - home });
         self.forget(start, end);
         if self.stream_next.is_some_and(|next| start < next && next < end) {
             self.stream_next = None;
         }
-        Some((logged, Piece { sector: start, count: end - start }))
+        Some((logged, MediumRange { sector: start, count: end - start }))
     }
 
     /// Where the home sectors `from..to` are to be read, in order.
-    pub fn resolve(&self, from: u64, to: u64) -> Vec<Piece> {
+    pub fn resolve(&self, from: u64, to: u64) -> Vec<MediumRange> {
         let mut pieces = Vec::new();
         let mut at = from;
         let earlier = self.map.range(..from).next_back();
@@ -224,15 +224,15 @@ impl Shingles {
                 continue;
             }
             if at < start {
-                pieces.push(Piece { sector: at, count: start - at });
+                pieces.push(MediumRange { sector: at, count: start - at });
                 at = start;
             }
             let end = logged.end.min(to);
-            pieces.push(Piece { sector: logged.at + (at - start), count: end - at });
+            pieces.push(MediumRange { sector: logged.at + (at - start), count: end - at });
             at = end;
         }
         if at < to {
-            pieces.push(Piece { sector: at, count: to - at });
+            pieces.push(MediumRange { sector: at, count: to - at });
         }
         pieces
     }
@@ -258,8 +258,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn piece(sector: u64, count: u64) -> Piece {
-        Piece { sector, count }
+    fn piece(sector: u64, count: u64) -> MediumRange {
+        MediumRange { sector, count }
     }
 
     #[test]

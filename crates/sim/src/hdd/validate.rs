@@ -1,13 +1,14 @@
 //! Parameters that cannot be, each named with its field.
 //!
-//! In three steps, each only if the one before found nothing: every number by itself ([`bounds`](super::bounds)),
+//! In three steps, each only if the one before found nothing: every number by itself ([`limits`](super::limits)),
 //! what the fields mean to each other, and what the formatted drive would be.
 
-use crate::hdd::bounds::{CYLINDERS_MAX, TRACK_SECTORS_MAX, out_of_bounds};
-use crate::hdd::params::{HddParams, LayoutParams, ParamProblem, ZoneEntry, ZoneParams};
+use crate::hdd::limits::{CYLINDERS_MAX, TRACK_SECTORS_MAX, check_ranges};
+use crate::hdd::params::{HddParams, LayoutParams, ZoneEntry, ZoneParams};
 use crate::hdd::seek_check::{check_curve, check_seek};
 use crate::hdd::zones::{ZoneFormat, sectors_needed, zone_formats};
 use crate::numbers::plain;
+use crate::param_problem::{ParamProblem, Problems};
 
 /// A measured zone list may hold this much more than the capacity (spare tracks), as a factor.
 const SPARE_FACTOR_MAX: f64 = 1.1;
@@ -15,33 +16,12 @@ const SPARE_FACTOR_MAX: f64 = 1.1;
 /// Longest pass over a whole drive, ten years: its time in nanoseconds stays far below 64 bits.
 const PASS_MAX_MS: f64 = 10.0 * 365.25 * 86_400e3;
 
-/// What was found so far.
-#[derive(Default)]
-pub(super) struct Problems(Vec<ParamProblem>);
-
-impl IntoIterator for Problems {
-    type Item = ParamProblem;
-    type IntoIter = std::vec::IntoIter<ParamProblem>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
-
-impl Problems {
-    /// Notes a problem unless all is well.
-    pub(super) fn unless(&mut self, ok: bool, field: &str, message: impl Into<String>) {
-        if !ok {
-            self.0.push(ParamProblem { field: field.to_owned(), message: message.into() });
-        }
-    }
-}
-
 impl HddParams {
     /// Everything about these parameters that cannot be; empty for a drive that can be built.
     pub fn validate(&self) -> Vec<ParamProblem> {
-        let mut problems = Problems(out_of_bounds(self));
-        if problems.0.is_empty() {
+        let mut problems = Problems::default();
+        check_ranges(self, &mut problems);
+        if problems.is_empty() {
             self.check_sectors(&mut problems);
             self.check_skew_and_layout(&mut problems);
             check_seek("seek", &self.seek, &mut problems);
@@ -51,10 +31,10 @@ impl HddParams {
             self.check_caches(&mut problems);
             self.check_smr(&mut problems);
         }
-        if problems.0.is_empty() {
+        if problems.is_empty() {
             self.check_zones(&mut problems);
         }
-        if problems.0.is_empty() {
+        if problems.is_empty() {
             self.check_formatted(&zone_formats(self), &mut problems);
         }
         problems.0

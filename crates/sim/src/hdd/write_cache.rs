@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A stretch of unwritten bytes: where it ends, and since when its oldest byte waits.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+struct DirtyRange {
     end: u64,
     since: Nanos,
 }
@@ -14,7 +14,7 @@ struct Stretch {
 #[derive(Debug, Clone)]
 pub struct WriteCache {
     /// Stretches by their start.
-    dirty: BTreeMap<u64, Stretch>,
+    dirty: BTreeMap<u64, DirtyRange>,
     /// The same stretches in order of waiting: since when, and their start.
     ages: BTreeSet<(Nanos, u64)>,
     dirty_bytes: u64,
@@ -89,16 +89,16 @@ impl WriteCache {
             end = end.max(stretch.end);
             since = since.min(stretch.since);
         }
-        self.add(start, Stretch { end, since });
+        self.add(start, DirtyRange { end, since });
     }
 
-    fn add(&mut self, start: u64, stretch: Stretch) {
+    fn add(&mut self, start: u64, stretch: DirtyRange) {
         self.dirty.insert(start, stretch);
         self.ages.insert((stretch.since, start));
         self.dirty_bytes += stretch.end - start;
     }
 
-    fn take(&mut self, start: u64, stretch: Stretch) {
+    fn take(&mut self, start: u64, stretch: DirtyRange) {
         self.dirty.remove(&start);
         self.ages.remove(&(stretch.since, start));
         self.dirty_bytes -= stretch.end - start;
@@ -112,7 +112,7 @@ impl WriteCache {
             }
             self.take(s, stretch);
             if s < from {
-                self.add(s, Stretch { end: from, ..stretch });
+                self.add(s, DirtyRange { end: from, ..stretch });
             }
             if to < stretch.end {
                 self.add(to, stretch);

@@ -2,7 +2,7 @@
 
 use crate::device::{Nanos, Outcome, Request};
 use crate::hdd::disk::{ArrivingWrite, HardDisk};
-use crate::hdd::queue::Command;
+use crate::hdd::queue::QueuedCommand;
 use rand::RngExt;
 
 /// A stretch of at least this many physical sectors is part of a stream: its last sector, if partial, is
@@ -20,7 +20,7 @@ pub(super) struct Chosen {
 
 /// When a step of destaging can begin: the head can set out at `at`, its transfer start at `not_before`.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct DestageStart {
     at: Nanos,
     not_before: Nanos,
 }
@@ -128,7 +128,7 @@ impl HardDisk {
     }
 
     /// The same among stretches that need at most `room` sectors read first.
-    fn choose_partial(&self, step: Step, room: u64) -> Option<Chosen> {
+    fn choose_partial(&self, step: DestageStart, room: u64) -> Option<Chosen> {
         self.nearest(step.at, step.not_before, |chosen| {
             (1..=room).contains(&self.partial_sectors(chosen)).then_some(step.not_before)
         })
@@ -152,7 +152,7 @@ impl HardDisk {
             let Some(not_before) = not_before(&chosen) else {
                 continue;
             };
-            let start = self.start_of(Step { at, not_before }, chosen.first, true);
+            let start = self.start_of(DestageStart { at, not_before }, chosen.first, true);
             if best.as_ref().is_none_or(|(earliest, _)| start < *earliest) {
                 best = Some((start, chosen));
                 if start <= soon {
@@ -169,7 +169,7 @@ impl HardDisk {
         self.write_cache.ascending_from(position).take(self.sizes.destage_window)
     }
 
-    fn start_of(&self, step: Step, sector: u64, write: bool) -> Nanos {
+    fn start_of(&self, step: DestageStart, sector: u64, write: bool) -> Nanos {
         let place = self.mechanism.layout().locate(sector);
         self.mechanism.reach_not_before(step.at, step.not_before, sector, &place, write)
     }
@@ -228,7 +228,7 @@ impl HardDisk {
     /// Reads, merges and writes a partial stretch, together with as many others as one batch carries. One
     /// sweep reads what is partial at the beginnings, the next what remains at the ends, the third writes.
     fn read_modify_write(&mut self, at: Nanos, first: Chosen) -> Nanos {
-        let mut step = Step { at, not_before: at.max(self.write_from) };
+        let mut step = DestageStart { at, not_before: at.max(self.write_from) };
         let mut room = self.sizes.rmw_batch;
         if self.partial_sectors(&first) > room {
             self.write_cache.start(first.from, first.to);
@@ -254,7 +254,12 @@ impl HardDisk {
     }
 
     /// Reads or writes all `pieces`, the one that comes under the head first next.
-    fn sweep(&mut self, mut step: Step, mut pieces: Vec<(u64, u64)>, write: bool) -> Step {
+    fn sweep(
+        &mut self,
+        mut step: DestageStart,
+        mut pieces: Vec<(u64, u64)>,
+        write: bool,
+    ) -> DestageStart {
         let first = |disk: &Self, step, pieces: &[(u64, u64)]| {
             (0..pieces.len()).min_by_key(|&index| disk.start_of(step, pieces[index].0, write))
         };
@@ -266,7 +271,7 @@ impl HardDisk {
 
     /// Writes a stretch with two partial ends where a batch carries one partial sector: each end is read and
     /// written by itself, and what lies between is written.
-    fn one_sector_at_a_time(&mut self, step: Step, stretch: &Chosen) -> Nanos {
+    fn one_sector_at_a_time(&mut self, step: DestageStart, stretch: &Chosen) -> Nanos {
         let (head, tail) = (stretch.first, stretch.first + stretch.count - 1);
         let mut step = self.perform_step(step, (head, 1), false);
         step = self.perform_step(step, (head, 1), true);
@@ -281,7 +286,7 @@ impl HardDisk {
 
     /// Reads what is partial of a stretch, after the pause like destaging, then writes it whole.
     fn read_and_write(&mut self, at: Nanos, stretch: &Chosen) -> Nanos {
-        let mut step = Step { at, not_before: at.max(self.write_from) };
+        let mut step = DestageStart { at, not_before: at.max(self.write_from) };
         for piece in self.partial_ends(stretch).into_iter().flatten() {
             step = self.perform_step(step, piece, false);
         }
@@ -291,10 +296,15 @@ impl HardDisk {
     }
 
     /// One step of a read-modify-write: `count` sectors from `first` on. Returns when the next can begin.
-    fn perform_step(&mut self, step: Step, (first, count): (u64, u64), write: bool) -> Step {
-        let Step { at, not_before } = step;
+    fn perform_step(
+        &mut self,
+        step: DestageStart,
+        (first, count): (u64, u64),
+        write: bool,
+    ) -> DestageStart {
+        let DestageStart { at, not_before } = step;
         let end = self.mechanism.access_not_before(at, not_before, first, count, write);
-        Step { at: end, not_before: end + self.gap(self.times.rmw_gap) }
+        DestageStart { at: end, not_before: end + self.gap(self.times.rmw_gap) }
     }
 
     /// What planted bad spots add to writing a stretch.
@@ -306,7 +316,12 @@ impl HardDisk {
 
     /// Writes a command's data to the medium before it is answered; `start` is when its first sector is
     /// under the head. Returns the end of the transfer.
-    pub(super) fn write_through(&mut self, at: Nanos, start: Nanos, command: &Command) -> Nanos {
+    pub(super) fn write_through(
+        &mut self,
+        at: Nanos,
+        start: Nanos,
+        command: &QueuedCommand,
+    ) -> Nanos {
         let from = self.medium_byte(command.request.offset);
         let to = from + command.request.len;
         if self.all_writes_answered() {

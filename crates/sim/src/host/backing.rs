@@ -4,7 +4,7 @@ use crate::device::{Completion, Device, Nanos, Request};
 
 /// A device whose addresses belong to objects. Read-ahead stays inside an object and keeps one state for
 /// each.
-pub trait Backing: Device {
+pub trait CacheBacking: Device {
     /// First byte and end of the data of the object that holds an address.
     fn object(&self, offset: u64) -> (u64, u64);
 
@@ -15,9 +15,9 @@ pub trait Backing: Device {
 
 /// A whole drive as one object, as the kernel's cache of a block device sees it.
 #[derive(Debug, Clone)]
-pub struct Raw<D>(pub D);
+pub struct RawDevice<D>(pub D);
 
-impl<D: Device> Device for Raw<D> {
+impl<D: Device> Device for RawDevice<D> {
     fn capacity_bytes(&self) -> u64 {
         self.0.capacity_bytes()
     }
@@ -39,7 +39,7 @@ impl<D: Device> Device for Raw<D> {
     }
 }
 
-impl<D: Device> Backing for Raw<D> {
+impl<D: Device> CacheBacking for RawDevice<D> {
     fn object(&self, _offset: u64) -> (u64, u64) {
         (0, self.0.capacity_bytes())
     }

@@ -8,12 +8,12 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::backing::Backing;
+use super::backing::CacheBacking;
 use super::files::{DirId, FileError, FileId, Files};
 use super::fs_params::{BLOCK_BYTES, FsParams, GROUP_BLOCKS};
-use super::params::HostProblem;
 use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
-use crate::link::slots::Slots;
+use crate::param_problem::ParamProblem;
+use crate::slab::Slab;
 
 /// Addresses that one file has: 4 TiB.
 pub const FILE_SPAN: u64 = 1 << 42;
@@ -22,7 +22,7 @@ pub const FILES_MAX: u64 = (1 << 22) - 1;
 
 /// A file system on a device. File `n` has the addresses from `n` × [`FILE_SPAN`].
 #[derive(Debug, Clone)]
-pub struct FileSystem<D> {
+pub struct ExtentFileSystem<D> {
     inner: D,
     files: Files,
     fua: bool,
@@ -33,8 +33,8 @@ pub struct FileSystem<D> {
     /// The next flush need not commit times (`fdatasync`).
     data_only: bool,
     journal_next: u64,
-    requests: Slots<Split>,
-    parts: Slots<u32>,
+    requests: Slab<SplitIo>,
+    parts: Slab<u32>,
     commit: Option<Commit>,
     flushes_waiting: VecDeque<u64>,
     answers: Vec<Completion>,
@@ -51,7 +51,7 @@ enum MetaBlock {
 
 /// A request of which parts are under way. `None`: a step of the commit.
 #[derive(Debug, Clone, Copy)]
-struct Split {
+struct SplitIo {
     id: Option<u64>,
     parts_left: u32,
     outcome: Outcome,
@@ -74,12 +74,12 @@ enum CommitStep {
     FlushAfter,
 }
 
-impl<D: Device> FileSystem<D> {
+impl<D: Device> ExtentFileSystem<D> {
     /// Makes an empty file system on a device.
     ///
     /// # Errors
     /// A parameter that cannot be.
-    pub fn new(params: &FsParams, inner: D) -> Result<Self, HostProblem> {
+    pub fn new(params: &FsParams, inner: D) -> Result<Self, ParamProblem> {
         params.validate(inner.capacity_bytes())?;
         Ok(Self {
             files: Files::new(inner.capacity_bytes(), params),
@@ -89,8 +89,8 @@ impl<D: Device> FileSystem<D> {
             times: BTreeSet::new(),
             data_only: false,
             journal_next: 0,
-            requests: Slots::new(),
-            parts: Slots::new(),
+            requests: Slab::new(),
+            parts: Slab::new(),
             commit: None,
             flushes_waiting: VecDeque::new(),
             answers: Vec::new(),
@@ -223,7 +223,7 @@ impl<D: Device> FileSystem<D> {
             Op::Write => self.place(file, first, last)?,
             Op::Read | Op::Flush | Op::Trim => {}
         }
-        let to_bytes = |piece: super::files::Extent| {
+        let to_bytes = |piece: super::files::FileExtent| {
             let from = (piece.block * BLOCK_BYTES).max(begin);
             let to = ((piece.block + piece.run.len) * BLOCK_BYTES).min(end);
             (piece.run.start * BLOCK_BYTES + (from - piece.block * BLOCK_BYTES), to - from)
@@ -250,7 +250,7 @@ impl<D: Device> FileSystem<D> {
 
     fn send(&mut self, now: Nanos, id: Option<u64>, op: Op, parts: &[(u64, u64)], fua: bool) {
         let parts_left = parts.len() as u32;
-        let split = self.requests.insert(Split { id, parts_left, outcome: Outcome::Done });
+        let split = self.requests.insert(SplitIo { id, parts_left, outcome: Outcome::Done });
         for &(offset, len) in parts {
             let id = u64::from(self.parts.insert(split));
             self.inner.submit(now, Request { id, op, offset, len, fua });
@@ -330,7 +330,7 @@ impl<D: Device> FileSystem<D> {
         if split.parts_left > 0 {
             return;
         }
-        let Split { id, outcome, .. } = self.requests.remove(number);
+        let SplitIo { id, outcome, .. } = self.requests.remove(number);
         match id {
             Some(id) => self.ready.push(Completion { id, at: answer.at, outcome }),
             None => self.commit_goes_on(answer.at, outcome),
@@ -359,7 +359,7 @@ fn inode_block(file: FileId) -> MetaBlock {
     MetaBlock::Inode(file.0 / 16)
 }
 
-impl<D: Device> Device for FileSystem<D> {
+impl<D: Device> Device for ExtentFileSystem<D> {
     fn capacity_bytes(&self) -> u64 {
         FILE_SPAN * FILES_MAX
     }
@@ -390,7 +390,7 @@ impl<D: Device> Device for FileSystem<D> {
     }
 }
 
-impl<D: Device> Backing for FileSystem<D> {
+impl<D: Device> CacheBacking for ExtentFileSystem<D> {
     fn object(&self, offset: u64) -> (u64, u64) {
         let file = FileId((offset / FILE_SPAN) as u32);
         let begin = Self::address(file);

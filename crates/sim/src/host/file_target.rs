@@ -1,11 +1,12 @@
 //! Files on a simulated drive, used by one caller whose system calls follow one another.
 
-use super::file_system::FileSystem;
+use super::file_system::ExtentFileSystem;
 use super::files::{DirId, FileError, FileId, ROOT};
 use super::fs_params::FsParams;
 use super::page_cache::PageCache;
-use super::params::{HostParams, HostProblem, PAGE_BYTES};
+use super::params::{HostParams, PAGE_BYTES};
 use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::param_problem::ParamProblem;
 
 /// How a read or write goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub enum Mode {
 /// Files over a page cache over a file system over a device, with a clock.
 #[derive(Debug, Clone)]
 pub struct FileTarget<D> {
-    pub(super) cache: PageCache<FileSystem<D>>,
+    pub(super) cache: PageCache<ExtentFileSystem<D>>,
     syscall_ns: Nanos,
     now: Nanos,
     next_id: u64,
@@ -33,9 +34,9 @@ impl<D: Device> FileTarget<D> {
     ///
     /// # Errors
     /// A parameter that cannot be.
-    pub fn new(host: &HostParams, fs: &FsParams, device: D) -> Result<Self, HostProblem> {
+    pub fn new(host: &HostParams, fs: &FsParams, device: D) -> Result<Self, ParamProblem> {
         Ok(Self {
-            cache: PageCache::new(host, FileSystem::new(fs, device)?)?,
+            cache: PageCache::new(host, ExtentFileSystem::new(fs, device)?)?,
             syscall_ns: (host.syscall_us * 1000.0).round() as Nanos,
             now: 0,
             next_id: 0,
@@ -55,12 +56,12 @@ impl<D: Device> FileTarget<D> {
     }
 
     /// The page cache.
-    pub fn cache(&self) -> &PageCache<FileSystem<D>> {
+    pub fn cache(&self) -> &PageCache<ExtentFileSystem<D>> {
         &self.cache
     }
 
     /// The file system, for what is done before time begins.
-    pub fn file_system_mut(&mut self) -> &mut FileSystem<D> {
+    pub fn file_system_mut(&mut self) -> &mut ExtentFileSystem<D> {
         self.cache.inner_mut()
     }
 
@@ -133,7 +134,7 @@ impl<D: Device> FileTarget<D> {
         mode: Mode,
     ) -> Result<Nanos, FileError> {
         let id = self.take_id();
-        let offset = FileSystem::<D>::address(file) + at;
+        let offset = ExtentFileSystem::<D>::address(file) + at;
         let request = Request { id, op, offset, len, fua: mode == Mode::Sync };
         match mode {
             Mode::Direct => self.cache.submit_direct(self.now, request),
@@ -149,7 +150,7 @@ impl<D: Device> FileTarget<D> {
     pub fn sync(&mut self, file: FileId) -> Result<Nanos, FileError> {
         let size = self.cache.inner().files().size_bytes(file)?;
         let id = self.take_id();
-        self.cache.submit_sync(self.now, id, FileSystem::<D>::address(file), size);
+        self.cache.submit_sync(self.now, id, ExtentFileSystem::<D>::address(file), size);
         self.wait(id)
     }
 
@@ -190,7 +191,7 @@ impl<D: Device> FileTarget<D> {
         self.other_call();
         let size = self.cache.inner().files().size_bytes(file)?;
         let whole_pages = size.next_multiple_of(PAGE_BYTES);
-        self.cache.discard(FileSystem::<D>::address(file), whole_pages);
+        self.cache.discard(ExtentFileSystem::<D>::address(file), whole_pages);
         self.cache.inner_mut().delete(file)
     }
 
@@ -202,7 +203,7 @@ impl<D: Device> FileTarget<D> {
         self.other_call();
         let size = self.cache.inner().files().size_bytes(file)?;
         let whole_pages = size.next_multiple_of(PAGE_BYTES);
-        self.cache.evict(FileSystem::<D>::address(file), whole_pages);
+        self.cache.evict(ExtentFileSystem::<D>::address(file), whole_pages);
         Ok(())
     }
 

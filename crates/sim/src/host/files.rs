@@ -10,7 +10,7 @@
 //! data, extended attributes, and the order in which Linux 5.14 and later look through groups by size.
 
 use super::fs_params::{BLOCK_BYTES, FsParams, GROUP_BLOCKS};
-use super::groups::{Groups, Run};
+use super::groups::{BlockGroups, BlockRun};
 use super::ranges::Ranges;
 
 /// Why something could not be done with a file.
@@ -46,9 +46,9 @@ pub const ROOT: DirId = DirId(0);
 
 /// A stretch of a file on the drive, in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(super) struct FileExtent {
     pub block: u64,
-    pub run: Run,
+    pub run: BlockRun,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -56,9 +56,9 @@ pub(super) struct File {
     pub inode_group: u64,
     pub size_bytes: u64,
     /// In order of `block`, merged where both sides continue.
-    pub extents: Vec<Extent>,
+    pub extents: Vec<FileExtent>,
     /// Blocks held for the file to grow into: the file block they are meant for, and where they are.
-    ahead: Option<Extent>,
+    ahead: Option<FileExtent>,
     /// Blocks that are promised and have no place yet.
     promised: Ranges,
 }
@@ -67,26 +67,26 @@ pub(super) struct File {
 #[derive(Debug, Clone)]
 pub struct Files {
     params: FsParams,
-    groups: Groups,
+    groups: BlockGroups,
     /// Group of each directory's inode.
     directories: Vec<u64>,
     files: Vec<Option<File>>,
     /// Behind the last extent of a large file.
     stream_goal: u64,
     /// What is left of the stretch for small files.
-    locality: Option<Run>,
+    locality: Option<BlockRun>,
     /// Blocks held ahead by files and for small files: free, but spoken for.
     held_blocks: u64,
     promised_blocks: u64,
     reserved_blocks: u64,
-    journal: Run,
+    journal: BlockRun,
 }
 
 impl Files {
     /// An empty file system.
     #[must_use]
     pub fn new(capacity_bytes: u64, params: &FsParams) -> Self {
-        let mut groups = Groups::new(capacity_bytes, params);
+        let mut groups = BlockGroups::new(capacity_bytes, params);
         let total = capacity_bytes / BLOCK_BYTES;
         let middle = groups.count() / 2 / groups.flex() * groups.flex() + 1;
         let journal_blocks = (params.journal_bytes.min(capacity_bytes / 64) / BLOCK_BYTES).max(16);
@@ -108,13 +108,13 @@ impl Files {
 
     /// Where the journal is (the part that is used).
     #[must_use]
-    pub fn journal(&self) -> Run {
+    pub fn journal(&self) -> BlockRun {
         self.journal
     }
 
     /// Free space.
     #[must_use]
-    pub fn groups(&self) -> &Groups {
+    pub fn groups(&self) -> &BlockGroups {
         &self.groups
     }
 
@@ -218,7 +218,7 @@ impl Files {
             while block < gap + len {
                 let run = self.allocate(id, block, gap + len - block)?;
                 let file = self.get_mut(id)?;
-                file.add(Extent { block, run });
+                file.add(FileExtent { block, run });
                 let kept = file.promised.remove(block, block + run.len);
                 self.promised_blocks -= kept;
                 block += run.len;
@@ -228,7 +228,7 @@ impl Files {
     }
 
     /// Up to `len` blocks for a file's block.
-    fn allocate(&mut self, id: FileId, block: u64, len: u64) -> Result<Run, FileError> {
+    fn allocate(&mut self, id: FileId, block: u64, len: u64) -> Result<BlockRun, FileError> {
         if let Some(run) = self.take_ahead(id, block, len)? {
             return Ok(run);
         }
@@ -249,12 +249,17 @@ impl Files {
         Err(FileError::NoSpace)
     }
 
-    fn take_ahead(&mut self, id: FileId, block: u64, len: u64) -> Result<Option<Run>, FileError> {
+    fn take_ahead(
+        &mut self,
+        id: FileId,
+        block: u64,
+        len: u64,
+    ) -> Result<Option<BlockRun>, FileError> {
         let file = self.get_mut(id)?;
         let Some(ahead) = file.ahead.filter(|ahead| ahead.block == block) else { return Ok(None) };
-        let run = Run { start: ahead.run.start, len: len.min(ahead.run.len) };
-        let rest = Run { start: run.start + run.len, len: ahead.run.len - run.len };
-        file.ahead = (rest.len > 0).then_some(Extent { block: block + run.len, run: rest });
+        let run = BlockRun { start: ahead.run.start, len: len.min(ahead.run.len) };
+        let rest = BlockRun { start: run.start + run.len, len: ahead.run.len - run.len };
+        file.ahead = (rest.len > 0).then_some(FileExtent { block: block + run.len, run: rest });
         self.held_blocks -= run.len;
         Ok(Some(run))
     }
@@ -265,7 +270,7 @@ impl Files {
         id: FileId,
         block: u64,
         len: u64,
-    ) -> Result<Option<Run>, FileError> {
+    ) -> Result<Option<BlockRun>, FileError> {
         let file = self.get(id)?;
         if let Some(run) = file.goal(block).and_then(|goal| self.groups.take_at(goal, len, len)) {
             return Ok(Some(run));
@@ -278,8 +283,8 @@ impl Files {
             self.held_blocks += self.locality.map_or(0, |stretch| stretch.len);
         }
         let Some(stretch) = self.locality else { return Ok(None) };
-        let run = Run { start: stretch.start, len: len.min(stretch.len) };
-        let rest = Run { start: run.start + run.len, len: stretch.len - run.len };
+        let run = BlockRun { start: stretch.start, len: len.min(stretch.len) };
+        let rest = BlockRun { start: run.start + run.len, len: stretch.len - run.len };
         self.locality = (rest.len > 0).then_some(rest);
         self.held_blocks -= run.len;
         Ok(Some(run))
@@ -291,7 +296,7 @@ impl Files {
         id: FileId,
         block: u64,
         len: u64,
-    ) -> Result<Option<Run>, FileError> {
+    ) -> Result<Option<BlockRun>, FileError> {
         let most = u64::from(self.params.chunk_max_blocks);
         let file = self.get(id)?;
         let size_blocks = file.size_bytes.div_ceil(BLOCK_BYTES);
@@ -306,12 +311,12 @@ impl Files {
             .or_else(|| self.groups.take_near(self.stream_goal, want));
         let Some(found) = found else { return Ok(None) };
         self.stream_goal = found.start + found.len;
-        let run = Run { start: found.start, len: found.len.min(len) };
-        let rest = Run { start: run.start + run.len, len: found.len - run.len };
+        let run = BlockRun { start: found.start, len: found.len.min(len) };
+        let rest = BlockRun { start: run.start + run.len, len: found.len - run.len };
         if rest.len > 0 {
             self.release_ahead(id)?;
             self.held_blocks += rest.len;
-            self.get_mut(id)?.ahead = Some(Extent { block: block + run.len, run: rest });
+            self.get_mut(id)?.ahead = Some(FileExtent { block: block + run.len, run: rest });
         }
         Ok(Some(run))
     }
@@ -367,20 +372,20 @@ impl Files {
 
 impl File {
     /// The extent that holds a block.
-    pub(super) fn extent_at(&self, block: u64) -> Option<&Extent> {
+    pub(super) fn extent_at(&self, block: u64) -> Option<&FileExtent> {
         let index = self.extents.partition_point(|extent| extent.block <= block).checked_sub(1)?;
         let extent = &self.extents[index];
         (block < extent.block + extent.run.len).then_some(extent)
     }
 
     /// The pieces of `first..end` on the drive, in order; holes are left out.
-    pub(super) fn pieces(&self, first: u64, end: u64) -> impl Iterator<Item = Extent> + '_ {
+    pub(super) fn pieces(&self, first: u64, end: u64) -> impl Iterator<Item = FileExtent> + '_ {
         let index = self.extents.partition_point(|e| e.block + e.run.len <= first);
         let inside = self.extents[index..].iter().take_while(move |e| e.block < end);
         inside.map(move |e| {
             let (block, stop) = (e.block.max(first), (e.block + e.run.len).min(end));
-            let run = Run { start: e.run.start + (block - e.block), len: stop - block };
-            Extent { block, run }
+            let run = BlockRun { start: e.run.start + (block - e.block), len: stop - block };
+            FileExtent { block, run }
         })
     }
 
@@ -407,9 +412,9 @@ impl File {
         Some(extent.run.start + (block - extent.block))
     }
 
-    fn add(&mut self, new: Extent) {
+    fn add(&mut self, new: FileExtent) {
         let index = self.extents.partition_point(|extent| extent.block < new.block);
-        let continues = |a: &Extent, b: &Extent| {
+        let continues = |a: &FileExtent, b: &FileExtent| {
             a.block + a.run.len == b.block && a.run.start + a.run.len == b.run.start
         };
         self.extents.insert(index, new);
@@ -423,8 +428,8 @@ impl File {
 }
 
 /// Takes the journal's blocks; its first run is what is used.
-fn take_journal(groups: &mut Groups, goal: u64, blocks: u64) -> Run {
-    let mut first: Option<Run> = None;
+fn take_journal(groups: &mut BlockGroups, goal: u64, blocks: u64) -> BlockRun {
+    let mut first: Option<BlockRun> = None;
     let mut left = blocks;
     let mut next = goal;
     while left > 0 {

@@ -1,15 +1,15 @@
 //! Write-back in the background, sync, and direct requests.
 
-use super::backing::Backing;
-use super::page_cache::{Event, Io, IoKind, Kind, PageCache, Stage};
+use super::backing::CacheBacking;
+use super::page_cache::{CacheEvent, CallKind, CallStage, DeviceIo, IoKind, PageCache};
 use super::params::PAGE_BYTES;
 use crate::device::{Nanos, Op, Outcome, Request};
 
-impl<D: Backing> PageCache<D> {
+impl<D: CacheBacking> PageCache<D> {
     pub(super) fn schedule_wake(&mut self, at: Nanos) {
         if !self.flusher.wakes {
             self.flusher.wakes = true;
-            self.agenda.at(at + self.settings.wake_ns, Event::Wake);
+            self.agenda.at(at + self.settings.wake_ns, CacheEvent::Wake);
         }
     }
 
@@ -58,7 +58,7 @@ impl<D: Backing> PageCache<D> {
     /// Sends a write of pages already marked as being written, or queues it while the device has enough.
     fn queue_write(&mut self, at: Nanos, first: u64, pages: u64, waiter: Option<u32>) {
         let waiters = waiter.into_iter().collect();
-        let io = self.ios.insert(Io { kind: IoKind::WriteBack, first, pages, waiters });
+        let io = self.ios.insert(DeviceIo { kind: IoKind::WriteBack, first, pages, waiters });
         if self.writes_at_device < self.settings.write_requests {
             self.writes_at_device += 1;
             self.send(at, io, Op::Write);
@@ -68,7 +68,7 @@ impl<D: Backing> PageCache<D> {
     }
 
     /// A write has ended: the next one follows.
-    pub(super) fn written_back(&mut self, at: Nanos, io: &Io, outcome: Outcome) {
+    pub(super) fn written_back(&mut self, at: Nanos, io: &DeviceIo, outcome: Outcome) {
         self.pages.end_writeback(io.first, io.pages);
         self.rate.written(at, io.pages);
         if outcome != Outcome::Done {
@@ -90,8 +90,8 @@ impl<D: Backing> PageCache<D> {
     fn write_range(&mut self, at: Nanos, number: u32) -> bool {
         let task = self.tasks.get_mut(number);
         let (first, end) = (task.offset / PAGE_BYTES, task.end.div_ceil(PAGE_BYTES));
-        let comes_again = task.stage == Stage::Begin && self.pages.is_rewritten(first, end);
-        task.stage = if comes_again { Stage::Again } else { Stage::DataWritten };
+        let comes_again = task.stage == CallStage::Begin && self.pages.is_rewritten(first, end);
+        task.stage = if comes_again { CallStage::Again } else { CallStage::DataWritten };
         let mut waits = 0;
         for io in self.ios.values_mut() {
             if io.kind == IoKind::WriteBack && io.first < end && io.first + io.pages > first {
@@ -119,21 +119,22 @@ impl<D: Backing> PageCache<D> {
         loop {
             let task = self.tasks.get_mut(number);
             match task.stage {
-                Stage::Begin | Stage::Again => {
+                CallStage::Begin | CallStage::Again => {
                     if self.write_range(at, number) {
                         return;
                     }
                 }
-                Stage::DataWritten => {
-                    task.stage = Stage::Last;
-                    let io = Io { kind: IoKind::Flush, first: 0, pages: 0, waiters: vec![number] };
+                CallStage::DataWritten => {
+                    task.stage = CallStage::Last;
+                    let io =
+                        DeviceIo { kind: IoKind::Flush, first: 0, pages: 0, waiters: vec![number] };
                     task.waits += 1;
                     let id = u64::from(self.ios.insert(io));
                     let request = Request { id, op: Op::Flush, offset: 0, len: 0, fua: false };
                     self.inner.submit(at, request);
                     return;
                 }
-                Stage::Last => {
+                CallStage::Last => {
                     let failed = self.write_error.take();
                     let task = self.tasks.get_mut(number);
                     if task.outcome == Outcome::Done {
@@ -159,25 +160,30 @@ impl<D: Backing> PageCache<D> {
             }
             let (first, end) = (offset / PAGE_BYTES, task.end.div_ceil(PAGE_BYTES));
             match task.stage {
-                Stage::Begin | Stage::Again => {
+                CallStage::Begin | CallStage::Again => {
                     if self.write_range(at, number) {
                         return;
                     }
                 }
-                Stage::DataWritten => {
-                    task.stage = Stage::Last;
+                CallStage::DataWritten => {
+                    task.stage = CallStage::Last;
                     task.waits += 1;
                     let fua = task.through && op == Op::Write;
                     if op != Op::Read {
                         self.pages.evict(first, end);
                     }
-                    let io = Io { kind: IoKind::Direct, first: 0, pages: 0, waiters: vec![number] };
+                    let io = DeviceIo {
+                        kind: IoKind::Direct,
+                        first: 0,
+                        pages: 0,
+                        waiters: vec![number],
+                    };
                     let id = u64::from(self.ios.insert(io));
                     self.inner.submit(at, Request { id, op, offset, len, fua });
                     return;
                 }
-                Stage::Last => {
-                    debug_assert!(matches!(task.kind, Kind::Direct(_)));
+                CallStage::Last => {
+                    debug_assert!(matches!(task.kind, CallKind::Direct(_)));
                     if op != Op::Read {
                         self.pages.evict(first, end);
                     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::params::HostProblem;
+use crate::param_problem::ParamProblem;
 
 /// Bytes in a block.
 pub const BLOCK_BYTES: u64 = 4096;
@@ -83,7 +83,7 @@ impl FsParams {
     ///
     /// # Errors
     /// The first field that cannot be, and why.
-    pub fn validate(&self, capacity_bytes: u64) -> Result<(), HostProblem> {
+    pub fn validate(&self, capacity_bytes: u64) -> Result<(), ParamProblem> {
         let group_bytes = GROUP_BLOCKS * BLOCK_BYTES;
         let checks = [
             ("flex_groups", (1..=64).contains(&self.flex_groups), "give 1 to 64"),
@@ -109,7 +109,7 @@ impl FsParams {
             ),
         ];
         match checks.into_iter().find(|&(_, holds, _)| !holds) {
-            Some((field, _, message)) => Err(HostProblem { field, message: message.into() }),
+            Some((field, _, message)) => Err(ParamProblem::new(field, message)),
             None => Ok(()),
         }
     }

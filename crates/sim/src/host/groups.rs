@@ -9,7 +9,7 @@ use super::fs_params::{BLOCK_BYTES, FsParams, GROUP_BLOCKS};
 
 /// Consecutive blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub struct BlockRun {
     /// First block, counted from the start of the drive.
     pub start: u64,
     /// Number of blocks.
@@ -18,7 +18,7 @@ pub struct Run {
 
 /// One group: 128 MiB of blocks.
 #[derive(Debug, Clone)]
-struct Group {
+struct BlockGroup {
     /// Free runs inside the group, in order, not touching.
     free: Vec<(u32, u32)>,
     free_blocks: u32,
@@ -28,8 +28,8 @@ struct Group {
 
 /// The free space of a drive.
 #[derive(Debug, Clone)]
-pub struct Groups {
-    groups: Vec<Group>,
+pub struct BlockGroups {
+    groups: Vec<BlockGroup>,
     flex: usize,
     /// The longest free run in each flexible group, so that full ones are passed over at once.
     longest_in_flex: Vec<u32>,
@@ -37,7 +37,7 @@ pub struct Groups {
     free_blocks: u64,
 }
 
-impl Groups {
+impl BlockGroups {
     /// An empty file system: all is free but the metadata.
     #[must_use]
     pub fn new(capacity_bytes: u64, params: &FsParams) -> Self {
@@ -45,8 +45,8 @@ impl Groups {
         let count = blocks / GROUP_BLOCKS + u64::from(blocks % GROUP_BLOCKS >= GROUP_BLOCKS / 8);
         let flex = params.flex_groups as usize;
         let size = |group: u64| (blocks - group * GROUP_BLOCKS).min(GROUP_BLOCKS) as u32;
-        let groups: Vec<Group> = (0..count)
-            .map(|group| Group {
+        let groups: Vec<BlockGroup> = (0..count)
+            .map(|group| BlockGroup {
                 free: vec![(0, size(group))],
                 free_blocks: size(group),
                 longest: size(group),
@@ -75,7 +75,7 @@ impl Groups {
                 at_front += members * params.metadata_blocks();
             }
             let len = at_front.min(u64::from(self.groups[group].free_blocks));
-            self.take(Run { start: group as u64 * GROUP_BLOCKS, len });
+            self.take(BlockRun { start: group as u64 * GROUP_BLOCKS, len });
         }
     }
 
@@ -98,10 +98,10 @@ impl Groups {
     }
 
     /// All free runs, in order.
-    pub fn free_runs(&self) -> impl Iterator<Item = Run> + '_ {
+    pub fn free_runs(&self) -> impl Iterator<Item = BlockRun> + '_ {
         (0u64..).zip(&self.groups).flat_map(|(number, group)| {
             let first = number * GROUP_BLOCKS;
-            group.free.iter().map(move |&(start, len)| Run {
+            group.free.iter().map(move |&(start, len)| BlockRun {
                 start: first + u64::from(start),
                 len: u64::from(len),
             })
@@ -109,7 +109,7 @@ impl Groups {
     }
 
     /// Takes up to `want` blocks exactly at `goal`, if at least `least` are free there.
-    pub fn take_at(&mut self, goal: u64, want: u64, least: u64) -> Option<Run> {
+    pub fn take_at(&mut self, goal: u64, want: u64, least: u64) -> Option<BlockRun> {
         let group = self.groups.get((goal / GROUP_BLOCKS) as usize)?;
         let inside = (goal % GROUP_BLOCKS) as u32;
         let index = group.free.partition_point(|&(start, _)| start <= inside).checked_sub(1)?;
@@ -118,25 +118,25 @@ impl Groups {
         if here < least.max(1) {
             return None;
         }
-        let run = Run { start: goal, len: here };
+        let run = BlockRun { start: goal, len: here };
         self.take(run);
         Some(run)
     }
 
     /// Takes `want` blocks, near and after `goal` if possible; fewer when no run is that long. `None` when
     /// nothing is free.
-    pub fn take_near(&mut self, goal: u64, want: u64) -> Option<Run> {
+    pub fn take_near(&mut self, goal: u64, want: u64) -> Option<BlockRun> {
         let want = want.clamp(1, GROUP_BLOCKS) as u32;
         let from = (goal / GROUP_BLOCKS).min(self.count() - 1) as usize;
         let group = self.next_group(from, want).or_else(|| self.next_group(from, 1))?;
-        let Group { free, longest, .. } = &self.groups[group];
+        let BlockGroup { free, longest, .. } = &self.groups[group];
         let len = want.min(*longest);
         let inside = if group == from { (goal % GROUP_BLOCKS) as u32 } else { 0 };
         let fits = |&&(_, free_len): &&(u32, u32)| free_len >= len;
         let after = free.iter().filter(|&&(start, _)| start >= inside).find(fits);
         let &(start, _) = after.or_else(|| free.iter().find(fits))?;
         let run =
-            Run { start: group as u64 * GROUP_BLOCKS + u64::from(start), len: u64::from(len) };
+            BlockRun { start: group as u64 * GROUP_BLOCKS + u64::from(start), len: u64::from(len) };
         self.take(run);
         Some(run)
     }
@@ -164,7 +164,7 @@ impl Groups {
     }
 
     /// Takes blocks that are known to be free.
-    fn take(&mut self, run: Run) {
+    fn take(&mut self, run: BlockRun) {
         if run.len == 0 {
             return;
         }
@@ -183,14 +183,14 @@ impl Groups {
     }
 
     /// Gives blocks back; a run may span groups.
-    pub fn give_back(&mut self, run: Run) {
+    pub fn give_back(&mut self, run: BlockRun) {
         let mut run = run;
         while run.len > 0 {
             let number = (run.start / GROUP_BLOCKS) as usize;
             let first = run.start % GROUP_BLOCKS;
             let len = run.len.min(GROUP_BLOCKS - first);
             self.give_back_inside(number, first as u32, len as u32);
-            run = Run { start: run.start + len, len: run.len - len };
+            run = BlockRun { start: run.start + len, len: run.len - len };
         }
     }
 
@@ -304,14 +304,14 @@ mod tests {
 
     use super::*;
 
-    fn empty(gib: u64) -> Groups {
-        Groups::new(gib << 30, &FsParams::default())
+    fn empty(gib: u64) -> BlockGroups {
+        BlockGroups::new(gib << 30, &FsParams::default())
     }
 
     #[test]
     fn metadata_stand_at_the_front_of_each_flexible_group() {
         let groups = empty(4);
-        let first: Vec<Run> = groups.free_runs().take(3).collect();
+        let first: Vec<BlockRun> = groups.free_runs().take(3).collect();
         assert_eq!(first[0].start, 2 + 16 * 514);
         assert_eq!(first[1].start, GROUP_BLOCKS + 2, "a copy of the superblock");
         assert_eq!(first[2].start, 2 * GROUP_BLOCKS);
@@ -328,11 +328,11 @@ mod tests {
     fn exact_goals_and_near_ones() {
         let mut groups = empty(4);
         let goal = 10 * GROUP_BLOCKS + 100;
-        assert_eq!(groups.take_at(goal, 50, 50), Some(Run { start: goal, len: 50 }));
+        assert_eq!(groups.take_at(goal, 50, 50), Some(BlockRun { start: goal, len: 50 }));
         assert_eq!(groups.take_at(goal, 50, 1), None);
-        assert_eq!(groups.take_at(goal - 10, 50, 1), Some(Run { start: goal - 10, len: 10 }));
+        assert_eq!(groups.take_at(goal - 10, 50, 1), Some(BlockRun { start: goal - 10, len: 10 }));
         let near = groups.take_near(goal, 2048).expect("space");
-        assert_eq!(near, Run { start: goal + 50, len: 2048 });
+        assert_eq!(near, BlockRun { start: goal + 50, len: 2048 });
         assert_eq!(groups.take_at(12 * GROUP_BLOCKS + 5000, 50, 50).map(|run| run.len), Some(50));
         let behind = groups.take_near(12 * GROUP_BLOCKS + 5000, 2048).expect("space");
         assert_eq!(behind.start, 12 * GROUP_BLOCKS + 5050, "not in front of the goal");
@@ -343,12 +343,13 @@ mod tests {
     #[test]
     fn broken_groups_are_filled_last() {
         let mut groups = empty(4);
-        let hole = Run { start: 4 * GROUP_BLOCKS, len: 1000 };
+        let hole = BlockRun { start: 4 * GROUP_BLOCKS, len: 1000 };
         assert!(groups.take_at(hole.start, GROUP_BLOCKS, GROUP_BLOCKS).is_some());
         groups.give_back(hole);
         let mut last = None;
         let mut order = Vec::new();
-        while let Some(run) = groups.take_near(last.map_or(0, |run: Run| run.start + run.len), 2048)
+        while let Some(run) =
+            groups.take_near(last.map_or(0, |run: BlockRun| run.start + run.len), 2048)
         {
             order.push(run);
             last = Some(run);
@@ -378,9 +379,9 @@ mod tests {
         fn space_is_conserved_and_never_given_twice(
             steps in prop::collection::vec((0u8..3, 0u64..40_000, 1u64..5000), 1..120),
         ) {
-            let mut groups = Groups::new(600 << 20, &FsParams::default());
+            let mut groups = BlockGroups::new(600 << 20, &FsParams::default());
             let total = groups.free_blocks();
-            let mut held: Vec<Run> = Vec::new();
+            let mut held: Vec<BlockRun> = Vec::new();
             for (step, place, len) in steps {
                 let taken = match step {
                     0 => groups.take_near(place * 4, len),
@@ -394,7 +395,7 @@ mod tests {
                 };
                 if let Some(run) = taken {
                     prop_assert!(run.len > 0 && run.len <= len);
-                    let apart = |other: &Run| {
+                    let apart = |other: &BlockRun| {
                         run.start + run.len <= other.start || other.start + other.len <= run.start
                     };
                     prop_assert!(held.iter().all(apart));
@@ -405,7 +406,7 @@ mod tests {
                 prop_assert_eq!(groups.free_runs().map(|run| run.len).sum::<u64>(), groups.free_blocks());
             }
             held.drain(..).for_each(|run| groups.give_back(run));
-            let fresh = Groups::new(600 << 20, &FsParams::default());
+            let fresh = BlockGroups::new(600 << 20, &FsParams::default());
             prop_assert!(groups.free_runs().eq(fresh.free_runs()), "all merged again");
         }
     }

@@ -12,8 +12,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::file_target::{FileTarget, Mode};
 use super::files::{FileError, FileId, ROOT};
 use super::fs_params::FsParams;
-use super::params::{HostParams, HostProblem};
+use super::params::HostParams;
 use crate::device::{Device, Nanos};
+use crate::param_problem::ParamProblem;
 
 /// Blocks in which a file is made that is only to be there.
 const FILLING_BYTES: u64 = 1 << 20;
@@ -25,7 +26,7 @@ const SETTLE_NS: Nanos = 60_000_000_000;
 pub enum InstrumentError {
     /// The host or the file system cannot be so.
     #[error(transparent)]
-    Host(#[from] HostProblem),
+    Host(#[from] ParamProblem),
     /// The file does not fit, or the drive failed.
     #[error("the test file: {0}")]
     File(#[from] FileError),
@@ -149,7 +150,7 @@ pub fn tiny_writes<D: Device>(
     Ok(seconds(target.now() - began))
 }
 
-fn mounted<D: Device>(drive: D, host: &HostParams) -> Result<FileTarget<D>, HostProblem> {
+fn mounted<D: Device>(drive: D, host: &HostParams) -> Result<FileTarget<D>, ParamProblem> {
     let fs = FsParams::for_drive(drive.capacity_bytes());
     FileTarget::new(host, &fs, drive)
 }

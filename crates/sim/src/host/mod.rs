@@ -7,11 +7,11 @@
 //!       a drive        (or a Link over a drive)
 //! ```
 //!
-//! Each layer is a device. [`page_cache`] works on a linear address space of pages; over [`backing::Raw`]
-//! that is the drive itself, over [`file_system::FileSystem`] each file has its own stretch of addresses and gets
+//! Each layer is a device. [`page_cache`] works on a linear address space of pages; over [`backing::RawDevice`]
+//! that is the drive itself, over [`file_system::ExtentFileSystem`] each file has its own stretch of addresses and gets
 //! its place on the drive when it is written back (delayed allocation).
 
-pub mod aging;
+pub mod aged_files;
 pub mod backing;
 pub mod file_system;
 pub mod file_target;
@@ -29,14 +29,14 @@ mod reading;
 pub mod writeback;
 mod writing;
 
-pub use aging::Aging;
-pub use backing::{Backing, Raw};
-pub use file_system::{FILE_SPAN, FileSystem};
+pub use aged_files::Aging;
+pub use backing::{CacheBacking, RawDevice};
+pub use file_system::{ExtentFileSystem, FILE_SPAN};
 pub use file_target::{FileTarget, Mode};
 pub use files::{DirId, FileError, FileId, Files, ROOT};
 pub use fs_params::FsParams;
 pub use page_cache::PageCache;
-pub use params::{HostParams, HostProblem, PAGE_BYTES};
+pub use params::{HostParams, PAGE_BYTES};
 
 #[cfg(test)]
 mod tests;

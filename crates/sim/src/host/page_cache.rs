@@ -5,14 +5,15 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::backing::Backing;
+use super::backing::CacheBacking;
 use super::pages::PageTable;
-use super::params::{Costs, HostParams, HostProblem, PAGE_BYTES};
-use super::readahead::ReadAhead;
+use super::params::{Costs, HostParams, PAGE_BYTES};
+use super::readahead::PageReadAhead;
 use super::writeback::{Thresholds, WriteRate};
 use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
-use crate::link::agenda::{Agenda, earlier};
-use crate::link::slots::Slots;
+use crate::event_queue::{EventQueue, earlier};
+use crate::param_problem::ParamProblem;
+use crate::slab::Slab;
 
 /// A device seen through the host's page cache. Offsets and lengths are any bytes: a write of part of a
 /// page that is not cached reads the page first.
@@ -23,12 +24,12 @@ use crate::link::slots::Slots;
 pub struct PageCache<D> {
     pub(super) inner: D,
     pub(super) costs: Costs,
-    pub(super) settings: Settings,
+    pub(super) settings: CacheSettings,
     pub(super) pages: PageTable,
-    pub(super) streams: HashMap<u64, ReadAhead>,
-    pub(super) agenda: Agenda<Event>,
-    pub(super) tasks: Slots<Task>,
-    pub(super) ios: Slots<Io>,
+    pub(super) streams: HashMap<u64, PageReadAhead>,
+    pub(super) agenda: EventQueue<CacheEvent>,
+    pub(super) tasks: Slab<SystemCall>,
+    pub(super) ios: Slab<DeviceIo>,
     /// Writes that wait for a place at the device.
     pub(super) write_queue: VecDeque<u32>,
     pub(super) writes_at_device: u32,
@@ -42,7 +43,7 @@ pub struct PageCache<D> {
 
 /// Settings, ready for use.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
+pub(super) struct CacheSettings {
     pub read_ahead_pages: u64,
     pub request_max_pages: u64,
     pub write_requests: u32,
@@ -52,7 +53,7 @@ pub(super) struct Settings {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Event {
+pub(super) enum CacheEvent {
     /// The task goes on.
     Step(u32),
     /// The task is done.
@@ -63,7 +64,7 @@ pub(super) enum Event {
 
 /// What a task does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CallKind {
     Read,
     Write,
     /// Writes what is dirty in the range, then flushes the device.
@@ -74,9 +75,9 @@ pub(super) enum Kind {
 
 /// One system call under way.
 #[derive(Debug, Clone)]
-pub(super) struct Task {
+pub(super) struct SystemCall {
     pub id: u64,
-    pub kind: Kind,
+    pub kind: CallKind,
     pub offset: u64,
     pub end: u64,
     /// The next page to look at.
@@ -85,7 +86,7 @@ pub(super) struct Task {
     pub busy_until: Nanos,
     /// I/Os that must end before it goes on.
     pub waits: u32,
-    pub stage: Stage,
+    pub stage: CallStage,
     /// Pages made dirty since the last look at the limits.
     pub new_dirty: u64,
     /// Read page by page, because reading ahead has failed.
@@ -97,7 +98,7 @@ pub(super) struct Task {
 
 /// How far a sync or direct task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum CallStage {
     Begin,
     /// Pages of the range were changed while they were being written.
     Again,
@@ -107,7 +108,7 @@ pub(super) enum Stage {
 
 /// A request at the device.
 #[derive(Debug, Clone)]
-pub(super) struct Io {
+pub(super) struct DeviceIo {
     pub kind: IoKind,
     pub first: u64,
     pub pages: u64,
@@ -133,15 +134,15 @@ pub(super) struct Flusher {
     pub wakes: bool,
 }
 
-impl<D: Backing> PageCache<D> {
+impl<D: CacheBacking> PageCache<D> {
     /// Puts a page cache before a device.
     ///
     /// # Errors
     /// A parameter that cannot be.
-    pub fn new(params: &HostParams, inner: D) -> Result<Self, HostProblem> {
+    pub fn new(params: &HostParams, inner: D) -> Result<Self, ParamProblem> {
         params.validate()?;
         let to_ns = |s: f64| (s * 1e9) as Nanos;
-        let settings = Settings {
+        let settings = CacheSettings {
             read_ahead_pages: params.read_ahead_kib * 1024 / PAGE_BYTES,
             request_max_pages: params.request_max_kib * 1024 / PAGE_BYTES,
             write_requests: params.write_requests,
@@ -155,9 +156,9 @@ impl<D: Backing> PageCache<D> {
             settings,
             pages: PageTable::new(params.cache_bytes / PAGE_BYTES),
             streams: HashMap::new(),
-            agenda: Agenda::new(),
-            tasks: Slots::new(),
-            ios: Slots::new(),
+            agenda: EventQueue::new(),
+            tasks: Slab::new(),
+            ios: Slab::new(),
             write_queue: VecDeque::new(),
             writes_at_device: 0,
             flusher: Flusher::default(),
@@ -217,25 +218,25 @@ impl<D: Backing> PageCache<D> {
         if request.op == Op::Flush {
             return self.submit(now, request);
         }
-        self.begin(now, request, Kind::Direct(request.op), self.costs.direct);
+        self.begin(now, request, CallKind::Direct(request.op), self.costs.direct);
     }
 
     /// `fsync` of a range: writes its dirty pages, waits for them, then flushes the device. Fails if any
     /// write-back has failed since the last one.
     pub fn submit_sync(&mut self, now: Nanos, id: u64, offset: u64, len: u64) {
         let request = Request { id, op: Op::Flush, offset, len, fua: false };
-        self.begin(now, request, Kind::Sync, self.costs.syscall);
+        self.begin(now, request, CallKind::Sync, self.costs.syscall);
     }
 
     pub(super) fn dirty_pages(&self) -> u64 {
         self.pages.dirty_pages() + self.pages.writeback_pages()
     }
 
-    fn begin(&mut self, now: Nanos, request: Request, kind: Kind, cost: Nanos) {
+    fn begin(&mut self, now: Nanos, request: Request, kind: CallKind, cost: Nanos) {
         self.run(now);
         let end = request.offset.checked_add(request.len);
         let valid = end.is_some_and(|end| end <= self.inner.capacity_bytes());
-        let task = self.tasks.insert(Task {
+        let task = self.tasks.insert(SystemCall {
             id: request.id,
             kind,
             offset: request.offset,
@@ -243,13 +244,13 @@ impl<D: Backing> PageCache<D> {
             page: request.offset / PAGE_BYTES,
             busy_until: now + cost,
             waits: 0,
-            stage: Stage::Begin,
+            stage: CallStage::Begin,
             new_dirty: 0,
             careful: false,
             through: request.fua,
             outcome: if valid { Outcome::Done } else { Outcome::Invalid },
         });
-        if valid && (kind == Kind::Sync || request.len > 0) {
+        if valid && (kind == CallKind::Sync || request.len > 0) {
             self.step(now, task);
         } else {
             self.finish_later(task);
@@ -261,10 +262,10 @@ impl<D: Backing> PageCache<D> {
         let task = self.tasks.get_mut(number);
         task.busy_until = task.busy_until.max(at);
         match task.kind {
-            Kind::Read => self.step_read(at, number),
-            Kind::Write => self.step_write(at, number),
-            Kind::Sync => self.step_sync(at, number),
-            Kind::Direct(op) => self.step_direct(at, number, op),
+            CallKind::Read => self.step_read(at, number),
+            CallKind::Write => self.step_write(at, number),
+            CallKind::Sync => self.step_sync(at, number),
+            CallKind::Direct(op) => self.step_direct(at, number, op),
         }
     }
 
@@ -273,14 +274,14 @@ impl<D: Backing> PageCache<D> {
     pub(super) fn caught_up(&mut self, at: Nanos, number: u32) -> bool {
         let busy_until = self.tasks.get(number).busy_until;
         if busy_until > at {
-            self.agenda.at(busy_until, Event::Step(number));
+            self.agenda.at(busy_until, CacheEvent::Step(number));
         }
         busy_until <= at
     }
 
     pub(super) fn finish_later(&mut self, number: u32) {
         let at = self.tasks.get(number).busy_until;
-        self.agenda.at(at, Event::Finish(number));
+        self.agenda.at(at, CacheEvent::Finish(number));
     }
 
     pub(super) fn fail(&mut self, number: u32, outcome: Outcome) {
@@ -290,7 +291,7 @@ impl<D: Backing> PageCache<D> {
 
     /// Sends a request for an I/O, cut off at the end of the device.
     pub(super) fn send(&mut self, at: Nanos, io: u32, op: Op) {
-        let Io { first, pages, .. } = *self.ios.get(io);
+        let DeviceIo { first, pages, .. } = *self.ios.get(io);
         let offset = first * PAGE_BYTES;
         let len = (pages * PAGE_BYTES).min(self.inner.capacity_bytes() - offset);
         self.inner.submit(at, Request { id: u64::from(io), op, offset, len, fua: false });
@@ -329,14 +330,14 @@ impl<D: Backing> PageCache<D> {
         }
     }
 
-    fn handle(&mut self, at: Nanos, event: Event) {
+    fn handle(&mut self, at: Nanos, event: CacheEvent) {
         match event {
-            Event::Step(task) => self.step(at, task),
-            Event::Finish(number) => {
-                let Task { id, outcome, .. } = self.tasks.remove(number);
+            CacheEvent::Step(task) => self.step(at, task),
+            CacheEvent::Finish(number) => {
+                let SystemCall { id, outcome, .. } = self.tasks.remove(number);
                 self.ready.push(Completion { id, at, outcome });
             }
-            Event::Wake => self.wake(at),
+            CacheEvent::Wake => self.wake(at),
         }
     }
 
@@ -365,7 +366,7 @@ impl<D: Backing> PageCache<D> {
     }
 }
 
-impl<D: Backing> Device for PageCache<D> {
+impl<D: CacheBacking> Device for PageCache<D> {
     fn capacity_bytes(&self) -> u64 {
         self.inner.capacity_bytes()
     }
@@ -377,12 +378,12 @@ impl<D: Backing> Device for PageCache<D> {
 
     fn submit(&mut self, now: Nanos, request: Request) {
         let (kind, cost) = match request.op {
-            Op::Read => (Kind::Read, self.costs.read),
-            Op::Write => (Kind::Write, self.costs.write),
+            Op::Read => (CallKind::Read, self.costs.read),
+            Op::Write => (CallKind::Write, self.costs.write),
             Op::Flush => return self.submit_sync(now, request.id, 0, self.inner.capacity_bytes()),
             Op::Trim => {
                 self.discard(request.offset, request.len);
-                (Kind::Direct(Op::Trim), self.costs.syscall)
+                (CallKind::Direct(Op::Trim), self.costs.syscall)
             }
         };
         self.begin(now, request, kind, cost);

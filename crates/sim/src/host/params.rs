@@ -7,19 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::device::Nanos;
+use crate::param_problem::ParamProblem;
 
 /// Bytes in a page, the unit of the page cache.
 pub const PAGE_BYTES: u64 = 4096;
-
-/// A parameter that cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {message}")]
-pub struct HostProblem {
-    /// The field inside the host's table, for example `dirty_ratio_pct`.
-    pub field: &'static str,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
 
 /// The host. Times are microseconds, rates decimal, memory binary. Every request runs in a thread of its
 /// own on a core of its own.
@@ -109,7 +100,7 @@ impl HostParams {
     ///
     /// # Errors
     /// The first field that cannot be, and why.
-    pub fn validate(&self) -> Result<(), HostProblem> {
+    pub fn validate(&self) -> Result<(), ParamProblem> {
         for (field, value) in [
             ("syscall_us", self.syscall_us),
             ("read_path_us", self.read_path_us),
@@ -134,11 +125,11 @@ impl HostParams {
     }
 }
 
-fn in_range(field: &'static str, value: f64, low: f64, high: f64) -> Result<(), HostProblem> {
+fn in_range(field: &'static str, value: f64, low: f64, high: f64) -> Result<(), ParamProblem> {
     if (low..=high).contains(&value) {
         return Ok(());
     }
-    Err(HostProblem { field, message: format!("{value} cannot be; give {low} to {high}") })
+    Err(ParamProblem::new(field, format!("{value} cannot be; give {low} to {high}")))
 }
 
 /// The costs in nanoseconds.

@@ -6,7 +6,7 @@
 
 /// Pages to read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct ReadAheadWindow {
     /// First page.
     pub start: u64,
     /// Number of pages.
@@ -15,7 +15,7 @@ pub struct Window {
     pub async_size: u64,
 }
 
-impl Window {
+impl ReadAheadWindow {
     /// The page that carries the marker.
     #[must_use]
     pub fn marker(&self) -> Option<u64> {
@@ -29,13 +29,13 @@ impl Window {
 
 /// The state of one object's readers.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ReadAhead {
-    window: Window,
+pub struct PageReadAhead {
+    window: ReadAheadWindow,
     /// The page read last.
     previous: Option<u64>,
 }
 
-impl ReadAhead {
+impl PageReadAhead {
     /// Notes that reading has gone up to and including `page`.
     pub fn has_read(&mut self, page: u64) {
         self.previous = Some(page);
@@ -50,8 +50,8 @@ impl ReadAhead {
         first: u64,
         max: u64,
         cached_before: impl FnOnce(u64) -> u64,
-    ) -> Window {
-        let alone = Window { start: page, size: wanted.max(1), async_size: 0 };
+    ) -> ReadAheadWindow {
+        let alone = ReadAheadWindow { start: page, size: wanted.max(1), async_size: 0 };
         if max == 0 {
             return alone;
         }
@@ -70,8 +70,11 @@ impl ReadAhead {
         }
         let from_the_start = history >= page - first;
         let trusted = if from_the_start { history * 2 } else { history };
-        self.window =
-            Window { start: page, size: (trusted + wanted).min(max.max(wanted)), async_size: 1 };
+        self.window = ReadAheadWindow {
+            start: page,
+            size: (trusted + wanted).min(max.max(wanted)),
+            async_size: 1,
+        };
         self.window
     }
 
@@ -83,7 +86,7 @@ impl ReadAhead {
         wanted: u64,
         max: u64,
         next_missing: impl FnOnce(u64) -> Option<u64>,
-    ) -> Option<Window> {
+    ) -> Option<ReadAheadWindow> {
         if max == 0 {
             return None;
         }
@@ -92,20 +95,20 @@ impl ReadAhead {
         }
         let start = next_missing(max)?;
         let size = next_size(start - page + wanted, max);
-        self.window = Window { start, size, async_size: size };
+        self.window = ReadAheadWindow { start, size, async_size: size };
         Some(self.window)
     }
 
-    fn begin_stream(&mut self, page: u64, wanted: u64, max: u64) -> Window {
+    fn begin_stream(&mut self, page: u64, wanted: u64, max: u64) -> ReadAheadWindow {
         let size = initial_size(wanted, max).max(wanted.min(max));
         let async_size = if size > wanted { size - wanted } else { size };
-        self.window = Window { start: page, size, async_size };
+        self.window = ReadAheadWindow { start: page, size, async_size };
         self.window
     }
 
-    fn continue_stream(&mut self, max: u64) -> Window {
+    fn continue_stream(&mut self, max: u64) -> ReadAheadWindow {
         let size = next_size(self.window.size, max);
-        self.window = Window { start: self.window.end(), size, async_size: size };
+        self.window = ReadAheadWindow { start: self.window.end(), size, async_size: size };
         self.window
     }
 }
@@ -145,10 +148,11 @@ mod tests {
 
     #[test]
     fn a_file_read_from_its_start_in_single_pages() {
-        let mut state = ReadAhead::default();
+        let mut state = PageReadAhead::default();
         let mut windows = vec![state.on_miss(100, 1, 100, MAX, none)];
         for _ in 0..5 {
-            let marker = windows.last().and_then(Window::marker).expect("streams have markers");
+            let marker =
+                windows.last().and_then(ReadAheadWindow::marker).expect("streams have markers");
             state.has_read(marker - 1);
             windows.push(state.on_marker(marker, 1, MAX, |_| None).expect("the stream goes on"));
         }
@@ -160,19 +164,19 @@ mod tests {
 
     #[test]
     fn a_large_request_gets_the_maximum_at_once() {
-        let mut state = ReadAhead::default();
+        let mut state = PageReadAhead::default();
         let window = state.on_miss(0, 256, 0, MAX, none);
-        assert_eq!(window, Window { start: 0, size: 32, async_size: 32 });
+        assert_eq!(window, ReadAheadWindow { start: 0, size: 32, async_size: 32 });
         assert_eq!(state.on_miss(32, 224, 0, MAX, none).start, 32);
     }
 
     #[test]
     fn random_pages_come_alone() {
-        let mut state = ReadAhead::default();
+        let mut state = PageReadAhead::default();
         for page in [500, 20, 777, 3] {
             assert_eq!(
                 state.on_miss(page, 1, 0, MAX, none),
-                Window { start: page, size: 1, async_size: 0 }
+                ReadAheadWindow { start: page, size: 1, async_size: 0 }
             );
             state.has_read(page);
         }
@@ -180,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_page_after_the_last_begins_a_stream() {
-        let mut state = ReadAhead::default();
+        let mut state = PageReadAhead::default();
         state.on_miss(500, 1, 0, MAX, none);
         state.has_read(500);
         assert_eq!(state.on_miss(501, 1, 0, MAX, none).size, 4);
@@ -188,24 +192,27 @@ mod tests {
 
     #[test]
     fn cached_pages_before_betray_an_interleaved_stream() {
-        let mut state = ReadAhead::default();
+        let mut state = PageReadAhead::default();
         state.has_read(9000);
         let window = state.on_miss(500, 1, 0, MAX, |_| 6);
-        assert_eq!(window, Window { start: 500, size: 7, async_size: 1 });
+        assert_eq!(window, ReadAheadWindow { start: 500, size: 7, async_size: 1 });
     }
 
     #[test]
     fn a_strange_marker_starts_after_the_cached_pages() {
-        let mut state = ReadAhead::default();
+        let mut state = PageReadAhead::default();
         let window = state.on_marker(40, 1, MAX, |_| Some(44)).expect("a window");
-        assert_eq!(window, Window { start: 44, size: 10, async_size: 10 });
+        assert_eq!(window, ReadAheadWindow { start: 44, size: 10, async_size: 10 });
         assert_eq!(state.on_marker(400, 1, MAX, |_| None), None);
     }
 
     #[test]
     fn no_read_ahead_at_zero() {
-        let mut state = ReadAhead::default();
-        assert_eq!(state.on_miss(0, 3, 0, 0, none), Window { start: 0, size: 3, async_size: 0 });
+        let mut state = PageReadAhead::default();
+        assert_eq!(
+            state.on_miss(0, 3, 0, 0, none),
+            ReadAheadWindow { start: 0, size: 3, async_size: 0 }
+        );
         assert_eq!(state.on_marker(0, 3, 0, |_| Some(3)), None);
     }
 }

@@ -1,12 +1,12 @@
 //! Buffered reads: pages that are there are copied, missing ones are read with read-ahead.
 
-use super::backing::Backing;
-use super::page_cache::{Event, Io, IoKind, PageCache};
+use super::backing::CacheBacking;
+use super::page_cache::{CacheEvent, DeviceIo, IoKind, PageCache};
 use super::params::PAGE_BYTES;
-use super::readahead::Window;
+use super::readahead::ReadAheadWindow;
 use crate::device::{Nanos, Op, Outcome};
 
-impl<D: Backing> PageCache<D> {
+impl<D: CacheBacking> PageCache<D> {
     pub(super) fn step_read(&mut self, at: Nanos, number: u32) {
         loop {
             let task = self.tasks.get(number);
@@ -56,7 +56,7 @@ impl<D: Backing> PageCache<D> {
         let (offset, last) = (task.offset, (task.end - 1) / PAGE_BYTES);
         let (object, _) = self.inner.object(offset);
         self.streams.entry(object).or_default().has_read(last);
-        self.agenda.at(self.tasks.get(number).busy_until, Event::Finish(number));
+        self.agenda.at(self.tasks.get(number).busy_until, CacheEvent::Finish(number));
     }
 
     /// Reads a missing page and what read-ahead adds to it.
@@ -65,7 +65,7 @@ impl<D: Backing> PageCache<D> {
         let (page, careful) = (task.page, task.careful);
         let wanted = task.end.div_ceil(PAGE_BYTES) - page;
         if careful {
-            self.fill(at, &Window { start: page, size: 1, async_size: 0 }, page + 1);
+            self.fill(at, &ReadAheadWindow { start: page, size: 1, async_size: 0 }, page + 1);
             return;
         }
         let (first, end) = self.object_pages(page);
@@ -80,7 +80,7 @@ impl<D: Backing> PageCache<D> {
         self.fill(at, &window, end);
         if !self.pages.holds(page) {
             // A stream that was read elsewhere meanwhile: the window lies beyond the page asked for.
-            self.fill(at, &Window { start: page, size: 1, async_size: 0 }, page + 1);
+            self.fill(at, &ReadAheadWindow { start: page, size: 1, async_size: 0 }, page + 1);
         }
     }
 
@@ -104,7 +104,7 @@ impl<D: Backing> PageCache<D> {
     }
 
     /// Sends reads for the missing pages of a window, as few and as large as can be.
-    pub(super) fn fill(&mut self, at: Nanos, window: &Window, end: u64) {
+    pub(super) fn fill(&mut self, at: Nanos, window: &ReadAheadWindow, end: u64) {
         let last = (window.start + window.size).min(end);
         let mut page = window.start;
         while page < last {
@@ -114,7 +114,7 @@ impl<D: Backing> PageCache<D> {
             }
             let most = last.min(page + self.settings.request_max_pages);
             let run = (page..most).take_while(|&next| !self.pages.holds(next)).count() as u64;
-            let io = Io { kind: IoKind::Fill, first: page, pages: run, waiters: Vec::new() };
+            let io = DeviceIo { kind: IoKind::Fill, first: page, pages: run, waiters: Vec::new() };
             let io = self.ios.insert(io);
             (page..page + run).for_each(|next| self.pages.add_reading(next, io));
             self.send(at, io, Op::Read);
@@ -126,7 +126,7 @@ impl<D: Backing> PageCache<D> {
     }
 
     /// A read has ended.
-    pub(super) fn filled(&mut self, io: &Io, outcome: Outcome) {
+    pub(super) fn filled(&mut self, io: &DeviceIo, outcome: Outcome) {
         for page in io.first..io.first + io.pages {
             if outcome == Outcome::Done {
                 self.pages.loaded(page);

@@ -1,16 +1,16 @@
 //! Buffered writes: into the cache, reading first where only part of a page is given, and held back when
 //! too much is dirty.
 
-use super::backing::Backing;
-use super::page_cache::{Event, Kind, PageCache, Stage};
+use super::backing::CacheBacking;
+use super::page_cache::{CacheEvent, CallKind, CallStage, PageCache};
 use super::params::PAGE_BYTES;
-use super::readahead::Window;
+use super::readahead::ReadAheadWindow;
 use crate::device::{Nanos, Outcome};
 
 /// Pages a writer makes dirty before it looks at the limits again (Linux: 32 at first).
 const PAGES_BETWEEN_LOOKS: u64 = 32;
 
-impl<D: Backing> PageCache<D> {
+impl<D: CacheBacking> PageCache<D> {
     pub(super) fn step_write(&mut self, at: Nanos, number: u32) {
         loop {
             let task = self.tasks.get(number);
@@ -60,7 +60,11 @@ impl<D: Backing> PageCache<D> {
             }
             None => {
                 if self.caught_up(at, number) {
-                    self.fill(at, &Window { start: page, size: 1, async_size: 0 }, page + 1);
+                    self.fill(
+                        at,
+                        &ReadAheadWindow { start: page, size: 1, async_size: 0 },
+                        page + 1,
+                    );
                     if let Some(found) = self.pages.find(page) {
                         self.wait_for(number, found.io);
                     }
@@ -91,7 +95,7 @@ impl<D: Backing> PageCache<D> {
             return false;
         }
         task.busy_until = at + pause;
-        self.agenda.at(at + pause, Event::Step(number));
+        self.agenda.at(at + pause, CacheEvent::Step(number));
         true
     }
 
@@ -101,8 +105,8 @@ impl<D: Backing> PageCache<D> {
         if !task.through {
             return self.finish_later(number);
         }
-        task.kind = Kind::Sync;
-        task.stage = Stage::Begin;
+        task.kind = CallKind::Sync;
+        task.stage = CallStage::Begin;
         self.step_sync(at, number);
     }
 }

@@ -2,28 +2,29 @@
 
 use std::collections::VecDeque;
 
-use super::agenda::earlier;
-use super::params::{LinkParams, LinkProblem, NonData};
-use super::slots::Slots;
+use super::params::{LinkParams, NonData};
 use crate::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request};
+use crate::event_queue::earlier;
+use crate::param_problem::ParamProblem;
+use crate::slab::Slab;
 
 /// A drive behind a link.
 #[derive(Debug, Clone)]
 pub struct Link<D> {
     inner: D,
     rules: Rules,
-    requests: Slots<Split>,
-    commands: Slots<Command>,
+    requests: Slab<SplitRequest>,
+    commands: Slab<LinkCommand>,
     waiting: VecDeque<u32>,
     /// Requests that never become a command, and when they end.
-    own_answers: Line,
+    own_answers: DueQueue,
     /// Commands that the bridge answers by itself, and when their status is at the host.
-    bridge_answers: Line,
+    bridge_answers: DueQueue,
     /// Commands on their way to the drive (or its bridge), and when it has them; only those that the drive
     /// must not hear of yet, because it has something to say before.
-    sent: Line,
+    sent: DueQueue,
     /// Commands whose status is on its way to the host, and when it is there.
-    statuses: Line,
+    statuses: DueQueue,
     /// Commands that the drive has.
     with_drive: u64,
     /// What the drive last said of its next completion; `None` when it must be asked again.
@@ -53,7 +54,7 @@ struct Rules {
 
 /// A request as the host sent it, of which some parts are still under way.
 #[derive(Debug, Clone, Copy)]
-struct Split {
+struct SplitRequest {
     id: u64,
     parts_left: u32,
     outcome: Outcome,
@@ -61,7 +62,7 @@ struct Split {
 
 /// One command on the link.
 #[derive(Debug, Clone, Copy)]
-struct Command {
+struct LinkCommand {
     request: u32,
     op: Op,
     offset: u64,
@@ -71,14 +72,14 @@ struct Command {
 }
 
 /// Numbers in order of time: each stage takes the same time for all, so what enters first leaves first.
-type Line = VecDeque<(Nanos, u32)>;
+type DueQueue = VecDeque<(Nanos, u32)>;
 
-fn due(line: &Line) -> Option<Nanos> {
+fn due(line: &DueQueue) -> Option<Nanos> {
     line.front().map(|&(at, _)| at)
 }
 
 /// Takes the first of a line if it is due at `at`.
-fn take(line: &mut Line, at: Nanos) -> Option<u32> {
+fn take(line: &mut DueQueue, at: Nanos) -> Option<u32> {
     if due(line) != Some(at) {
         return None;
     }
@@ -90,7 +91,7 @@ impl<D: Device> Link<D> {
     ///
     /// # Errors
     /// A parameter that cannot be, or a bridge sector that is not a multiple of the drive's.
-    pub fn new(params: &LinkParams, inner: D) -> Result<Self, LinkProblem> {
+    pub fn new(params: &LinkParams, inner: D) -> Result<Self, ParamProblem> {
         let (capacity, own_sector) = (inner.capacity_bytes(), inner.sector_bytes());
         params.validate_around(capacity, own_sector)?;
         let to_ns = |us: f64| (us * 1000.0).round() as Nanos;
@@ -108,13 +109,13 @@ impl<D: Device> Link<D> {
         Ok(Self {
             inner,
             rules,
-            requests: Slots::new(),
-            commands: Slots::new(),
+            requests: Slab::new(),
+            commands: Slab::new(),
             waiting: VecDeque::new(),
-            own_answers: Line::new(),
-            bridge_answers: Line::new(),
-            sent: Line::new(),
-            statuses: Line::new(),
+            own_answers: DueQueue::new(),
+            bridge_answers: DueQueue::new(),
+            sent: DueQueue::new(),
+            statuses: DueQueue::new(),
             with_drive: 0,
             drive_due: None,
             tagged: 0,
@@ -166,7 +167,7 @@ impl<D: Device> Link<D> {
         let part_bytes = if data { self.rules.max_transfer_bytes } else { u64::MAX };
         let parts =
             if data && request.len > part_bytes { request.len.div_ceil(part_bytes) } else { 1 };
-        let slot = self.requests.insert(Split {
+        let slot = self.requests.insert(SplitRequest {
             id: request.id,
             parts_left: u32::try_from(parts).unwrap_or(u32::MAX),
             outcome: Outcome::Done,
@@ -175,7 +176,7 @@ impl<D: Device> Link<D> {
         let mut left = request.len;
         for _ in 0..parts {
             let len = left.min(part_bytes);
-            let command = self.commands.insert(Command {
+            let command = self.commands.insert(LinkCommand {
                 request: slot,
                 op: request.op,
                 offset,
@@ -224,7 +225,7 @@ impl<D: Device> Link<D> {
     }
 
     fn give_to_drive(&mut self, at: Nanos, number: u32) {
-        let Command { op, offset, len, fua, .. } = *self.commands.get(number);
+        let LinkCommand { op, offset, len, fua, .. } = *self.commands.get(number);
         let id = u64::from(number);
         self.inner.submit(at, Request { id, op, offset, len, fua });
         self.with_drive += 1;
@@ -248,7 +249,7 @@ impl<D: Device> Link<D> {
             request.outcome = command.outcome;
         }
         if request.parts_left == 0 {
-            let Split { id, outcome, .. } = self.requests.remove(command.request);
+            let SplitRequest { id, outcome, .. } = self.requests.remove(command.request);
             self.ready.push(Completion { id, at, outcome });
         }
         self.issue(at);
@@ -282,7 +283,7 @@ impl<D: Device> Link<D> {
             } else if let Some(command) = take(&mut self.bridge_answers, at) {
                 self.end_command(at, command);
             } else if let Some(request) = take(&mut self.own_answers, at) {
-                let Split { id, outcome, .. } = self.requests.remove(request);
+                let SplitRequest { id, outcome, .. } = self.requests.remove(request);
                 self.ready.push(Completion { id, at, outcome });
             } else if let Some(command) = take(&mut self.sent, at) {
                 self.give_to_drive(at, command);
@@ -322,7 +323,8 @@ impl<D: Device> Device for Link<D> {
         self.run(now);
         if !request.is_valid(self.rules.capacity_bytes, self.rules.sector_bytes) {
             let outcome = Outcome::Invalid;
-            let slot = self.requests.insert(Split { id: request.id, parts_left: 0, outcome });
+            let slot =
+                self.requests.insert(SplitRequest { id: request.id, parts_left: 0, outcome });
             self.own_answers.push_back((now + self.rules.command_ns, slot));
             return;
         }

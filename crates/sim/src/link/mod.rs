@@ -24,16 +24,14 @@
 //! Not modelled: transmission errors and retries, link power states, and arbitration between other devices
 //! on the same bus.
 
-pub(crate) mod agenda;
 pub mod identity;
 mod layer;
 pub mod params;
-pub(crate) mod slots;
 pub mod table;
 
 pub use identity::{Bridge, Identity};
 pub use layer::Link;
-pub use params::{LinkKind, LinkParams, LinkProblem, NonData};
+pub use params::{LinkKind, LinkParams, NonData};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::identity::Bridge;
 use super::table::LinkTable;
 use crate::numbers::{outside, plain};
+use crate::param_problem::ParamProblem;
 
 /// Slowest link, a quarter of which the drive's port still accepts; USB 1.1 carried ten times as much.
 const PAYLOAD_MIN_MB_S: f64 = 0.1;
@@ -14,16 +15,6 @@ const PAYLOAD_MIN_MB_S: f64 = 0.1;
 const FRAME_MAX: f64 = 1e6;
 /// Most that one command moves, 1 TiB.
 const TRANSFER_MAX_BYTES: u64 = 1 << 40;
-
-/// A parameter that cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {message}")]
-pub struct LinkProblem {
-    /// The field inside the link's table, for example `queue_depth`.
-    pub field: &'static str,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
 
 /// The protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,7 +124,7 @@ impl LinkParams {
     ///
     /// # Errors
     /// The first field that cannot be, and why.
-    pub fn validate_around(&self, capacity_bytes: u64, sector: u32) -> Result<(), LinkProblem> {
+    pub fn validate_around(&self, capacity_bytes: u64, sector: u32) -> Result<(), ParamProblem> {
         self.validate()?;
         if self.shown_bytes(capacity_bytes, sector) == 0 {
             let message = format!("leaves nothing of the drive's {capacity_bytes} bytes");
@@ -152,7 +143,7 @@ impl LinkParams {
     ///
     /// # Errors
     /// The first field that cannot be, and why.
-    pub fn validate(&self) -> Result<(), LinkProblem> {
+    pub fn validate(&self) -> Result<(), ParamProblem> {
         self.validate_queues()?;
         self.validate_wire()?;
         for (field, value) in [
@@ -173,7 +164,7 @@ impl LinkParams {
         self.validate_bridge()
     }
 
-    fn validate_bridge(&self) -> Result<(), LinkProblem> {
+    fn validate_bridge(&self) -> Result<(), ParamProblem> {
         let bridge = &self.bridge;
         if !self.kind.has_bridge() && *bridge != Bridge::default() {
             return problem(
@@ -192,7 +183,7 @@ impl LinkParams {
         Ok(())
     }
 
-    fn validate_queues(&self) -> Result<(), LinkProblem> {
+    fn validate_queues(&self) -> Result<(), ParamProblem> {
         let (depth_max, why) = match self.kind {
             LinkKind::Sata => (32, "SATA has 32 tags"),
             LinkKind::Nvme => (65_536, "an NVMe queue holds 65536 commands"),
@@ -212,7 +203,7 @@ impl LinkParams {
         Ok(())
     }
 
-    fn validate_wire(&self) -> Result<(), LinkProblem> {
+    fn validate_wire(&self) -> Result<(), ParamProblem> {
         for (field, value, least, most, unit) in [
             ("rate_mb_s", self.rate_mb_s, PAYLOAD_MIN_MB_S, 1e6, "MB/s"),
             ("frame_payload_bytes", self.frame_payload_bytes.into(), 1.0, FRAME_MAX, "bytes"),
@@ -349,8 +340,8 @@ impl LinkParams {
     }
 }
 
-fn problem<T>(field: &'static str, message: String) -> Result<T, LinkProblem> {
-    Err(LinkProblem { field, message })
+fn problem<T>(field: &'static str, message: String) -> Result<T, ParamProblem> {
+    Err(ParamProblem::new(field, message))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::params::{LinkKind, LinkParams, NonData};
 
 /// Typical links by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum Preset {
+pub enum LinkPreset {
     /// [`LinkParams::sata_6g`].
     #[serde(rename = "sata-6g")]
     Sata6g,
@@ -28,7 +28,7 @@ pub enum Preset {
     Usb3Uas,
 }
 
-impl Preset {
+impl LinkPreset {
     /// Its parameters.
     #[must_use]
     pub fn params(self) -> LinkParams {
@@ -48,7 +48,7 @@ impl Preset {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkTable {
-    preset: Option<Preset>,
+    preset: Option<LinkPreset>,
     kind: Option<LinkKind>,
     name: Option<String>,
     queue_depth: Option<u32>,
@@ -70,7 +70,7 @@ impl TryFrom<LinkTable> for LinkParams {
     type Error = String;
 
     fn try_from(table: LinkTable) -> Result<Self, String> {
-        let base = table.preset.map(Preset::params);
+        let base = table.preset.map(LinkPreset::params);
         macro_rules! given_or_preset {
             ($field:ident) => {
                 table.$field.or_else(|| base.as_ref().map(|base| base.$field.clone())).ok_or(

@@ -4,7 +4,7 @@ use super::geometry::Lpn;
 
 /// What a superblock is used for at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum BlockState {
     /// Nothing in it; erased before it is used.
     Free,
     /// Being filled by the host or the collector.
@@ -17,41 +17,41 @@ pub(super) enum State {
 
 /// One superblock.
 #[derive(Debug, Clone)]
-pub(super) struct Block {
-    pub(super) state: State,
+pub(super) struct Superblock {
+    pub(super) state: BlockState,
     /// Written with one bit per cell.
     pub(super) slc: bool,
     /// Units written.
     pub(super) filled: u32,
     /// Units that are still current.
     pub(super) valid: u32,
-    contents: Contents,
+    contents: BlockContents,
 }
 
 /// Logical units in the order written: runs while that is shorter, then one entry per unit.
 #[derive(Debug, Clone)]
-enum Contents {
+enum BlockContents {
     /// (first place, first logical unit) of each run, ascending by place.
     Runs(Vec<(u32, Lpn)>),
     Table(Vec<Lpn>),
 }
 
-impl Default for Block {
+impl Default for Superblock {
     fn default() -> Self {
         Self {
-            state: State::Free,
+            state: BlockState::Free,
             slc: false,
             filled: 0,
             valid: 0,
-            contents: Contents::Runs(Vec::new()),
+            contents: BlockContents::Runs(Vec::new()),
         }
     }
 }
 
-impl Block {
+impl Superblock {
     /// Takes the block into use.
     pub(super) fn open(&mut self, slc: bool) {
-        *self = Self { state: State::Open, slc, ..Self::default() };
+        *self = Self { state: BlockState::Open, slc, ..Self::default() };
     }
 
     /// Forgets the contents.
@@ -62,7 +62,7 @@ impl Block {
     /// Notes that the next `len` places hold `lpn` and on. `capacity` is the block's size in units.
     pub(super) fn push(&mut self, lpn: Lpn, len: u32, capacity: u32) {
         match &mut self.contents {
-            Contents::Runs(runs) => {
+            BlockContents::Runs(runs) => {
                 let continues =
                     runs.last().is_some_and(|&(place, first)| first + (self.filled - place) == lpn);
                 if !continues {
@@ -70,10 +70,10 @@ impl Block {
                 }
                 // two words a run against one a unit
                 if runs.len() as u32 > capacity / 4 {
-                    self.contents = Contents::Table(expand(runs, self.filled + len, capacity));
+                    self.contents = BlockContents::Table(expand(runs, self.filled + len, capacity));
                 }
             }
-            Contents::Table(table) => table.extend(lpn..lpn + len),
+            BlockContents::Table(table) => table.extend(lpn..lpn + len),
         }
         self.filled += len;
         self.valid += len;
@@ -82,13 +82,13 @@ impl Block {
     /// The logical unit written at `place`, and how many consecutive ones follow it.
     pub(super) fn run_at(&self, place: u32) -> (Lpn, u32) {
         match &self.contents {
-            Contents::Runs(runs) => {
+            BlockContents::Runs(runs) => {
                 let next = runs.partition_point(|run| run.0 <= place);
                 let (start, lpn) = runs[next - 1];
                 let end = runs.get(next).map_or(self.filled, |run| run.0);
                 (lpn + (place - start), end - place)
             }
-            Contents::Table(table) => {
+            BlockContents::Table(table) => {
                 let slice = &table[place as usize..];
                 let first = slice[0];
                 let len = slice.iter().zip(first..).take_while(|&(&lpn, want)| lpn == want).count();
@@ -109,18 +109,18 @@ fn expand(runs: &[(u32, Lpn)], filled: u32, capacity: u32) -> Vec<Lpn> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, Contents};
+    use super::{BlockContents, Superblock};
 
     #[test]
     fn runs_and_table_tell_the_same() {
-        let mut block = Block::default();
+        let mut block = Superblock::default();
         let mut plain = Vec::new();
         for k in 0..300_u32 {
             let (lpn, len) = (k * 7919 % 5000, 1 + k % 3);
             block.push(lpn, len, 700);
             plain.extend(lpn..lpn + len);
         }
-        assert!(matches!(block.contents, Contents::Table(_)));
+        assert!(matches!(block.contents, BlockContents::Table(_)));
         for (place, &lpn) in plain.iter().enumerate() {
             let (first, len) = block.run_at(place as u32);
             assert_eq!(first, lpn);
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn neighbours_join() {
-        let mut block = Block::default();
+        let mut block = Superblock::default();
         for k in 0..50 {
             block.push(1000 + k * 4, 4, 1000);
         }
         assert_eq!(block.run_at(10), (1010, 190));
-        assert!(matches!(&block.contents, Contents::Runs(runs) if runs.len() == 1));
+        assert!(matches!(&block.contents, BlockContents::Runs(runs) if runs.len() == 1));
     }
 }

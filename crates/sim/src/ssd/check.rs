@@ -1,8 +1,9 @@
 //! Which parameters cannot be.
 
 use super::geometry::Geometry;
-use super::params::{FlashParams, ParamProblem, SlcParams, SsdParams, ThermalParams};
-use crate::numbers::{outside, plain};
+use super::params::{FlashParams, SlcParams, SsdParams, ThermalParams};
+use crate::numbers::plain;
+use crate::param_problem::{ParamProblem, Problems};
 
 /// Ten seconds: no operation of a drive takes longer, and sums of such times stay far from overflow.
 const TIME_MAX_US: f64 = 1e7;
@@ -15,27 +16,7 @@ const RATE_MAX_MB_S: f64 = 1e6;
 /// Most read-ahead: larger than any drive's memory for it.
 const READ_AHEAD_MAX_KIB: u32 = 65_536;
 
-/// Collects problems by field.
-#[derive(Debug, Default)]
-struct Problems(Vec<ParamProblem>);
-
 impl Problems {
-    fn add(&mut self, field: &str, message: String) {
-        self.0.push(ParamProblem { field: field.into(), message });
-    }
-
-    fn expect(&mut self, holds: bool, field: &str, message: &str) {
-        if !holds {
-            self.add(field, message.into());
-        }
-    }
-
-    fn range(&mut self, field: &str, value: f64, (least, most): (f64, f64), unit: &str) {
-        if let Some(message) = outside(value, least, most, unit) {
-            self.add(field, message);
-        }
-    }
-
     fn time(&mut self, field: &str, value_us: f64) {
         let unit = if field.ends_with("_ms") { "ms" } else { "µs" };
         self.range(field, value_us, (0.0, TIME_MAX_US), unit);
@@ -67,7 +48,7 @@ impl SsdParams {
         if let Some(thermal) = &self.thermal {
             check_thermal(thermal, &mut problems);
         }
-        if problems.0.is_empty() {
+        if problems.is_empty() {
             self.check_together(&mut problems);
         }
         problems.0
@@ -75,34 +56,34 @@ impl SsdParams {
 
     fn check_sizes(&self, problems: &mut Problems) {
         let unit = self.mapping_unit_bytes;
-        problems.expect(
+        problems.unless(
             matches!(self.sector_bytes, 512 | 4096),
             "sector_bytes",
             "must be 512 or 4096",
         );
-        problems.expect(
+        problems.unless(
             unit.is_power_of_two() && (4096..=1 << 20).contains(&unit),
             "mapping_unit_bytes",
             "must be a power of two from 4096 to 1048576",
         );
         problems.range("capacity_bytes", self.capacity_bytes as f64, (1.0, 1e18), "bytes");
-        problems.expect(
+        problems.unless(
             unit == 0 || self.capacity_bytes.is_multiple_of(u64::from(unit)),
             "capacity_bytes",
             "must be a multiple of mapping_unit_bytes",
         );
-        problems.expect(
+        problems.unless(
             self.spare_share > 0.0 && self.spare_share <= 10.0,
             "spare_share",
             "must be above 0 and at most 10",
         );
         problems.range("map.cache_mib", self.map.cache_mib, (0.001, 1e6), "MiB");
-        problems.expect(
+        problems.unless(
             self.controller.queue_depth > 0,
             "controller.queue_depth",
             "must be at least 1",
         );
-        problems.expect(
+        problems.unless(
             self.controller.read_ahead_kib <= READ_AHEAD_MAX_KIB,
             "controller.read_ahead_kib",
             "must be at most 65536",
@@ -138,7 +119,7 @@ impl SsdParams {
         problems.cell_time("flash.slc_program_us", self.flash.slc_program_us);
         problems.share("slc.dynamic_free_share", slc.dynamic_free_share);
         problems.time("slc.idle_before_fold_ms", slc.idle_before_fold_ms);
-        problems.expect(
+        problems.unless(
             self.flash.bits_per_cell > 1,
             "slc",
             "needs flash.bits_per_cell above 1; leave the table out for SLC flash",
@@ -160,7 +141,7 @@ impl SsdParams {
             Err(problem) => problems.0.push(problem),
         }
         let stripe = self.flash.planes_per_die * self.flash.page_kib * 1024;
-        problems.expect(
+        problems.unless(
             stripe.is_multiple_of(self.mapping_unit_bytes),
             "mapping_unit_bytes",
             "must divide planes_per_die × page_kib",
@@ -183,12 +164,12 @@ fn check_thermal(thermal: &ThermalParams, problems: &mut Problems) {
         problems.range(&format!("thermal.{name}"), value, (least, most), unit);
     }
     let idle_c = thermal.ambient_c + thermal.idle_w * thermal.resistance_c_per_w;
-    problems.expect(
+    problems.unless(
         thermal.throttle_stop_c < thermal.throttle_start_c,
         "thermal.throttle_stop_c",
         "must be below throttle_start_c",
     );
-    problems.expect(
+    problems.unless(
         idle_c < thermal.throttle_stop_c,
         "thermal.throttle_stop_c",
         "is not above the idle temperature, so that throttling would never end",
@@ -208,12 +189,12 @@ fn check_flash(flash: &FlashParams, problems: &mut Problems) {
             problems.add(field, format!("is {value}; must be from 1 to {most}"));
         }
     }
-    problems.expect(
+    problems.unless(
         flash.bits_per_cell > 0 && flash.pages_per_block.is_multiple_of(flash.bits_per_cell),
         "flash.pages_per_block",
         "must be a multiple of bits_per_cell",
     );
-    problems.expect(
+    problems.unless(
         flash.read_us.len() == flash.bits_per_cell as usize,
         "flash.read_us",
         "must have one value for each of bits_per_cell, lowest page first",

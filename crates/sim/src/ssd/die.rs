@@ -10,7 +10,7 @@ const SUSPENSIONS_MAX: u8 = 8;
 
 /// A program, an erase or a copy read that is under way or waiting.
 #[derive(Debug, Clone, Copy)]
-struct Work {
+struct DieWork {
     start: Nanos,
     end: Nanos,
     suspensions: u8,
@@ -22,7 +22,7 @@ pub(super) struct Die {
     /// End of the last page read.
     read_free: Nanos,
     /// The chain, in order, nothing overlapping; what has ended is dropped.
-    chain: VecDeque<Work>,
+    chain: VecDeque<DieWork>,
     /// When the last program in the chain begins, as planned.
     program_began: Nanos,
     /// How many entries of the chain have been dropped: the number of its first entry.
@@ -98,7 +98,7 @@ impl Die {
     /// Appends to the chain; `start` is at or after [`Die::free_from`]. Returns the entry's number.
     pub(super) fn append(&mut self, now: Nanos, start: Nanos, len: Nanos) -> u64 {
         self.forget(now);
-        self.chain.push_back(Work { start, end: start + len, suspensions: 0 });
+        self.chain.push_back(DieWork { start, end: start + len, suspensions: 0 });
         self.dropped + self.chain.len() as u64 - 1
     }
 

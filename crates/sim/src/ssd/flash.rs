@@ -8,7 +8,7 @@ use super::ftl::Sink;
 use super::geometry::{Geometry, Ppn};
 use super::params::FlashParams;
 use crate::device::Nanos;
-use crate::timeline::Timeline;
+use crate::reservations::Reservations;
 
 pub(super) fn ns(us: f64) -> Nanos {
     (us * 1000.0).round() as Nanos
@@ -58,7 +58,7 @@ pub(super) struct Flash {
     geometry: Geometry,
     pub(super) times: FlashTimes,
     dies: Vec<Die>,
-    channels: Vec<Timeline>,
+    channels: Vec<Reservations>,
     /// Every duration is multiplied by it; above 1 while the drive throttles.
     slowdown: f64,
     rng: Xoshiro256PlusPlus,
@@ -71,7 +71,7 @@ impl Flash {
         Self {
             times: FlashTimes::new(params, geometry.unit_bytes),
             dies: vec![Die::default(); geometry.dies as usize],
-            channels: vec![Timeline::default(); geometry.channels as usize],
+            channels: vec![Reservations::default(); geometry.channels as usize],
             slowdown: 1.0,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             copied_stripe: None,

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::blocks::{Block, State};
+use super::blocks::{BlockState, Superblock};
 use super::geometry::{Geometry, Lpn, Ppn};
 use super::map::Map;
 use super::params::SlcParams;
@@ -58,7 +58,7 @@ struct Victim {
 pub(super) struct Ftl {
     geometry: Geometry,
     map: Map,
-    blocks: Vec<Block>,
+    blocks: Vec<Superblock>,
     /// Least recently freed first, so that wear spreads.
     free: VecDeque<u32>,
     host: Option<u32>,
@@ -80,7 +80,7 @@ impl Ftl {
         let all = geometry.ordinary_blocks + geometry.static_blocks;
         Self {
             map: Map::new(geometry.logical_units),
-            blocks: vec![Block::default(); all as usize],
+            blocks: vec![Superblock::default(); all as usize],
             free: (0..geometry.ordinary_blocks).collect(),
             host: None,
             parked: None,
@@ -122,7 +122,7 @@ impl Ftl {
             self.blocks[block as usize].open(false);
             let len = (units - lpn).min(self.geometry.superblock);
             self.write(block, lpn, len);
-            self.blocks[block as usize].state = State::Sealed;
+            self.blocks[block as usize].state = BlockState::Sealed;
             lpn += len;
         }
     }
@@ -133,14 +133,14 @@ impl Ftl {
             Some(block) => block,
             None => self.open_host(sink),
         };
-        let Block { slc, filled, .. } = self.blocks[block as usize];
+        let Superblock { slc, filled, .. } = self.blocks[block as usize];
         let capacity = self.geometry.block_units(slc);
         let units = max.min(capacity - filled);
         self.keep_pace(units * if slc { self.geometry.bits } else { 1 }, sink);
         let ppn = self.write(block, lpn, units);
         self.counts.host_units += u64::from(units);
         if filled + units == capacity {
-            self.blocks[block as usize].state = State::Sealed;
+            self.blocks[block as usize].state = BlockState::Sealed;
             self.host = None;
             if slc {
                 self.slc.seal(block);
@@ -252,7 +252,7 @@ impl Ftl {
         let ordinary = &self.blocks[..self.geometry.ordinary_blocks as usize];
         (0..)
             .zip(ordinary)
-            .filter(|(_, block)| block.state == State::Sealed)
+            .filter(|(_, block)| block.state == BlockState::Sealed)
             .filter(|(_, block)| block.valid < self.geometry.superblock)
             .min_by_key(|(_, block)| block.valid)
             .map(|(index, _)| index)
@@ -261,7 +261,7 @@ impl Ftl {
     fn start_victim(&mut self, block: u32) {
         let superblock = f64::from(self.geometry.superblock);
         let entry = &mut self.blocks[block as usize];
-        entry.state = State::Victim;
+        entry.state = BlockState::Victim;
         let live = f64::from(entry.valid);
         if entry.slc {
             self.slc.forget(block);
@@ -295,7 +295,7 @@ impl Ftl {
             let to = self.write(target, lpn, units);
             sink.moved(base + victim.cursor, slc, to, units);
             if units == room {
-                self.blocks[target as usize].state = State::Sealed;
+                self.blocks[target as usize].state = BlockState::Sealed;
                 self.collector = None;
                 self.note_if_empty(target);
             }
@@ -342,7 +342,7 @@ impl Ftl {
     fn reclaim(&mut self) {
         while let Some(block) = self.emptied.pop() {
             let entry = &self.blocks[block as usize];
-            if entry.state == State::Sealed && entry.valid == 0 {
+            if entry.state == BlockState::Sealed && entry.valid == 0 {
                 if entry.slc {
                     self.slc.forget(block);
                 }
@@ -367,14 +367,20 @@ impl Ftl {
 }
 
 /// Takes `n` units from `ppn` on out of the count of live data, and notes superblocks left empty.
-fn invalidate(blocks: &mut [Block], geometry: &Geometry, emptied: &mut Vec<u32>, ppn: Ppn, n: u32) {
+fn invalidate(
+    blocks: &mut [Superblock],
+    geometry: &Geometry,
+    emptied: &mut Vec<u32>,
+    ppn: Ppn,
+    n: u32,
+) {
     let (mut at, end) = (ppn, ppn + n);
     while at < end {
         let block = geometry.block_of(at);
         let stop = end.min((block + 1) * geometry.superblock);
         let entry = &mut blocks[block as usize];
         entry.valid -= stop - at;
-        if entry.valid == 0 && entry.state == State::Sealed {
+        if entry.valid == 0 && entry.state == BlockState::Sealed {
             emptied.push(block);
         }
         at = stop;
@@ -386,7 +392,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Ftl, Sink};
-    use crate::ssd::blocks::State;
+    use crate::ssd::blocks::BlockState;
     use crate::ssd::geometry::{Geometry, Ppn};
     use crate::ssd::params::SlcParams;
     use crate::ssd::testing::small;
@@ -438,11 +444,14 @@ mod tests {
         assert_eq!(live, ftl.live_units());
         for (block, &count) in ftl.blocks.iter().zip(&valid) {
             assert_eq!(block.valid, count);
-            assert_eq!(block.state == State::Free, block.filled == 0 && block.state != State::Open);
+            assert_eq!(
+                block.state == BlockState::Free,
+                block.filled == 0 && block.state != BlockState::Open
+            );
         }
         let free = ftl.blocks[..ftl.geometry.ordinary_blocks as usize]
             .iter()
-            .filter(|block| block.state == State::Free)
+            .filter(|block| block.state == BlockState::Free)
             .count();
         assert_eq!(free, ftl.free.len());
         assert!(free > 0, "the collector has its reserve");

@@ -6,7 +6,8 @@
 //! the same row of cells, and after all levels the next row. A die programs a row when its last level
 //! has arrived.
 
-use super::params::{ParamProblem, SsdParams};
+use super::params::SsdParams;
+use crate::param_problem::ParamProblem;
 
 /// Free superblocks kept in reserve, the open ones of host and collector, the one being collected, and
 /// two more so that there is always something to gain.
@@ -47,7 +48,7 @@ pub(super) struct Geometry {
 
 /// Where a physical unit lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct FlashAddress {
     pub(super) die: u32,
     pub(super) level: u32,
     /// Number of the program operation that writes it: the same for all levels of a row on a die.
@@ -135,13 +136,13 @@ impl Geometry {
         ppn / self.superblock
     }
 
-    pub(super) fn place(&self, ppn: Ppn, slc: bool) -> Place {
+    pub(super) fn place(&self, ppn: Ppn, slc: bool) -> FlashAddress {
         let (block, within) = (ppn / self.superblock, ppn % self.superblock);
         let (stripe, used) = (within / self.stripe, within % self.stripe);
         let per_row = self.dies * if slc { 1 } else { self.bits };
         let (row, position) = (stripe / per_row, stripe % per_row);
         let die = position % self.dies;
-        Place {
+        FlashAddress {
             die,
             level: position / self.dies,
             program: (block * self.rows + row) * self.dies + die,
@@ -150,7 +151,7 @@ impl Geometry {
     }
 
     /// Whether the stripe that ends at `place` completes a program operation.
-    pub(super) fn completes_program(&self, place: Place, slc: bool) -> bool {
+    pub(super) fn completes_program(&self, place: FlashAddress, slc: bool) -> bool {
         slc || place.level + 1 == self.bits
     }
 }

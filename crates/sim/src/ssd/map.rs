@@ -14,13 +14,13 @@ const UNMAPPED: Ppn = Ppn::MAX;
 
 /// Neighbouring logical units that are neighbours in the flash too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Extent {
+struct MapExtent {
     start: u16,
     len: u16,
     ppn: Ppn,
 }
 
-impl Extent {
+impl MapExtent {
     fn new(start: u32, end: u32, ppn: Ppn) -> Self {
         Self { start: start as u16, len: (end - start) as u16, ppn }
     }
@@ -35,26 +35,26 @@ impl Extent {
 }
 
 /// What a piece without extents has.
-const NOTHING: Extent = Extent { start: 0, len: 0, ppn: 0 };
+const NOTHING: MapExtent = MapExtent { start: 0, len: 0, ppn: 0 };
 
 #[derive(Debug, Clone)]
-enum Piece {
+enum MapSegment {
     /// One extent or, if that is empty, none; it lies in the piece itself, for which a look at it waits only once.
-    One(Extent),
-    Extents(Vec<Extent>),
+    One(MapExtent),
+    Extents(Vec<MapExtent>),
     Table(Box<[Ppn]>),
 }
 
 /// The map of a whole drive.
 #[derive(Debug, Clone)]
 pub(super) struct Map {
-    pieces: Vec<Piece>,
+    pieces: Vec<MapSegment>,
 }
 
 impl Map {
     /// A map of `units` units, none of them mapped.
     pub(super) fn new(units: u32) -> Self {
-        Self { pieces: vec![Piece::One(NOTHING); units.div_ceil(PIECE) as usize] }
+        Self { pieces: vec![MapSegment::One(NOTHING); units.div_ceil(PIECE) as usize] }
     }
 
     /// Where `lpn` is, and for how many units (at most `max`) the same holds: mapped to consecutive
@@ -62,7 +62,7 @@ impl Map {
     pub(super) fn run(&self, lpn: Lpn, max: u32) -> (Option<Ppn>, u32) {
         let (index, within) = ((lpn / PIECE) as usize, lpn % PIECE);
         let max = max.min(PIECE - within);
-        let run_at = |next: Option<&Extent>| match next {
+        let run_at = |next: Option<&MapExtent>| match next {
             Some(extent) if extent.start() <= within => {
                 let ppn = extent.ppn + (within - extent.start());
                 (Some(ppn), max.min(extent.end() - within))
@@ -71,9 +71,9 @@ impl Map {
             None => (None, max),
         };
         match &self.pieces[index] {
-            Piece::One(extent) => run_at(Some(extent).filter(|extent| extent.end() > within)),
-            Piece::Extents(list) => run_at(list.get(first_behind(list, within))),
-            Piece::Table(table) => {
+            MapSegment::One(extent) => run_at(Some(extent).filter(|extent| extent.end() > within)),
+            MapSegment::Extents(list) => run_at(list.get(first_behind(list, within))),
+            MapSegment::Table(table) => {
                 let slice = &table[within as usize..(within + max) as usize];
                 let first = slice[0];
                 let step = u32::from(first != UNMAPPED);
@@ -101,7 +101,12 @@ impl Map {
         });
     }
 
-    fn for_pieces(&mut self, lpn: Lpn, len: u32, mut each: impl FnMut(&mut Piece, u32, u32, u32)) {
+    fn for_pieces(
+        &mut self,
+        lpn: Lpn,
+        len: u32,
+        mut each: impl FnMut(&mut MapSegment, u32, u32, u32),
+    ) {
         let mut done = 0;
         while done < len {
             let at = lpn + done;
@@ -113,12 +118,12 @@ impl Map {
     }
 }
 
-impl Piece {
+impl MapSegment {
     fn set(&mut self, start: u32, end: u32, ppn: Option<Ppn>, replaced: &mut impl FnMut(Ppn, u32)) {
         if let Self::One(only) = self {
             if let Some(ppn) = ppn
                 && only.len > 0
-                && follows(*only, Extent::new(start, end, ppn))
+                && follows(*only, MapExtent::new(start, end, ppn))
             {
                 only.len += (end - start) as u16;
                 return;
@@ -130,7 +135,7 @@ impl Piece {
             Self::Extents(list) => {
                 let index = carve(list, start, end, replaced);
                 if let Some(ppn) = ppn {
-                    insert(list, index, Extent::new(start, end, ppn));
+                    insert(list, index, MapExtent::new(start, end, ppn));
                 }
                 if list.len() > EXTENTS_MAX {
                     *self = Self::Table(table_of(list));
@@ -147,7 +152,7 @@ impl Piece {
                     }
                 }
                 if end - start == PIECE {
-                    *self = Self::One(ppn.map_or(NOTHING, |ppn| Extent::new(0, PIECE, ppn)));
+                    *self = Self::One(ppn.map_or(NOTHING, |ppn| MapExtent::new(0, PIECE, ppn)));
                 }
             }
         }
@@ -158,7 +163,7 @@ impl Piece {
 ///
 /// What random writes leave lies evenly, so the search begins where that would put it: mostly in the same line of
 /// the processor's cache, where halving the list would wait for memory at each step.
-fn first_behind(list: &[Extent], at: u32) -> usize {
+fn first_behind(list: &[MapExtent], at: u32) -> usize {
     let mut index = list.len() * at as usize / PIECE as usize;
     while list.get(index).is_some_and(|extent| extent.end() <= at) {
         index += 1;
@@ -171,7 +176,7 @@ fn first_behind(list: &[Extent], at: u32) -> usize {
 
 /// Removes `start..end` from the list; returns the index at which an extent for it belongs.
 fn carve(
-    list: &mut Vec<Extent>,
+    list: &mut Vec<MapExtent>,
     start: u32,
     end: u32,
     replaced: &mut impl FnMut(Ppn, u32),
@@ -183,8 +188,8 @@ fn carve(
         }
         let (from, to) = (old.start().max(start), old.end().min(end));
         replaced(old.ppn + (from - old.start()), to - from);
-        let left = Extent::new(old.start(), from, old.ppn);
-        let right = Extent::new(to, old.end(), old.ppn + (to - old.start()));
+        let left = MapExtent::new(old.start(), from, old.ppn);
+        let right = MapExtent::new(to, old.end(), old.ppn + (to - old.start()));
         match (left.len > 0, right.len > 0) {
             (true, true) => {
                 list[index] = left;
@@ -208,12 +213,12 @@ fn carve(
 }
 
 /// Whether `b` continues `a`, both for the host and in the flash.
-fn follows(a: Extent, b: Extent) -> bool {
+fn follows(a: MapExtent, b: MapExtent) -> bool {
     a.end() == b.start() && a.ppn + u32::from(a.len) == b.ppn
 }
 
 /// Inserts at `index`, joined with the neighbours it continues.
-fn insert(list: &mut Vec<Extent>, index: usize, new: Extent) {
+fn insert(list: &mut Vec<MapExtent>, index: usize, new: MapExtent) {
     let mut merged = new;
     if list.get(index).is_some_and(|&next| follows(merged, next)) {
         merged.len += list.remove(index).len;
@@ -225,7 +230,7 @@ fn insert(list: &mut Vec<Extent>, index: usize, new: Extent) {
     }
 }
 
-fn table_of(list: &[Extent]) -> Box<[Ppn]> {
+fn table_of(list: &[MapExtent]) -> Box<[Ppn]> {
     let mut table = vec![UNMAPPED; PIECE as usize].into_boxed_slice();
     for extent in list {
         for k in 0..u32::from(extent.len) {
@@ -241,7 +246,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Extent, Map, PIECE, Piece, first_behind};
+    use super::{Map, MapExtent, MapSegment, PIECE, first_behind};
 
     #[test]
     fn a_sequential_fill_stays_compact() {
@@ -249,7 +254,9 @@ mod tests {
         for k in 0..128 {
             map.set(k * 32, 32, k * 32, |_, _| panic!("nothing was there"));
         }
-        assert!(map.pieces.iter().all(|piece| matches!(piece, Piece::One(e) if e.len == 1024)));
+        assert!(
+            map.pieces.iter().all(|piece| matches!(piece, MapSegment::One(e) if e.len == 1024))
+        );
         assert_eq!(map.run(1000, 100), (Some(1000), 24), "runs end with their piece");
     }
 
@@ -263,7 +270,7 @@ mod tests {
             let mut ends: Vec<u32> = ends.into_iter().map(|end| 1 + end % narrow).collect();
             ends.sort_unstable();
             ends.dedup();
-            let list: Vec<Extent> = ends.iter().map(|&end| Extent::new(end - 1, end, end)).collect();
+            let list: Vec<MapExtent> = ends.iter().map(|&end| MapExtent::new(end - 1, end, end)).collect();
             let halved = list.partition_point(|extent| extent.end() <= at);
             prop_assert_eq!(first_behind(&list, at), halved);
         }

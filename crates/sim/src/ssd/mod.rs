@@ -10,19 +10,19 @@ mod blocks;
 mod buffer;
 mod check;
 mod die;
-mod even_load;
 mod faults;
 mod flash;
+mod folding_load;
 mod ftl;
 mod geometry;
 mod map;
 mod map_cache;
 pub mod params;
 mod port;
+mod queue_tags;
 mod read;
 mod read_ahead;
 mod slc_cache;
-mod tags;
 mod thermal;
 mod write;
 
@@ -35,18 +35,19 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use self::buffer::Buffer;
-use self::even_load::EvenLoad;
 pub use self::faults::{FailingRegion, Faults};
 use self::flash::{Flash, ns};
+use self::folding_load::FoldingLoad;
 use self::ftl::Ftl;
 use self::geometry::Geometry;
 use self::map_cache::MapCache;
-pub use self::params::{ParamProblem, SsdParams};
+pub use self::params::SsdParams;
 use self::port::Port;
-use self::read_ahead::ReadAhead;
-use self::tags::Tags;
+use self::queue_tags::QueueTags;
+use self::read_ahead::FlashReadAhead;
 use self::thermal::Thermal;
 use crate::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request};
+use crate::param_problem::ParamProblem;
 
 /// A simulated SSD.
 #[derive(Debug, Clone)]
@@ -57,11 +58,11 @@ pub struct Ssd {
     flash: Flash,
     buffer: Buffer,
     map_cache: MapCache,
-    read_ahead: ReadAhead,
+    read_ahead: FlashReadAhead,
     port: Port,
     thermal: Option<Thermal>,
     faults: Faults,
-    tags: Tags,
+    tags: QueueTags,
     /// The present: the latest time anyone has told.
     now: Nanos,
     /// When the firmware can start the next command.
@@ -120,11 +121,11 @@ impl Ssd {
                 params.map.cache_mib * f64::from(1 << 20),
                 geometry.logical_units,
             ),
-            read_ahead: ReadAhead::new(window as u32, geometry.unit_bytes),
+            read_ahead: FlashReadAhead::new(window as u32, geometry.unit_bytes),
             port: Port::new(params.port.as_ref()),
             thermal: params.thermal.clone().map(Thermal::new),
             faults: Faults::default(),
-            tags: Tags::new(params.controller.queue_depth),
+            tags: QueueTags::new(params.controller.queue_depth),
             now: 0,
             firmware_free: 0,
             last_completion: 0,
@@ -196,7 +197,7 @@ impl Ssd {
         let mut at = begin;
         let row = self.geometry.row_units(false);
         while at < self.now {
-            let mut work = EvenLoad::new(&self.flash, &self.geometry);
+            let mut work = FoldingLoad::new(&self.flash, &self.geometry);
             if self.ftl.fold(row, &mut work) == 0 {
                 break;
             }

@@ -2,15 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A parameter that cannot be: the field's path inside the `[ssd]` table, and what is wrong with it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParamProblem {
-    /// Path below `[ssd]`, such as `flash.read_us`.
-    pub field: String,
-    /// One line: the cause, and what would be accepted.
-    pub message: String,
-}
-
 /// One SSD.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

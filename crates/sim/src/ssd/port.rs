@@ -3,11 +3,11 @@
 use super::flash::ns;
 use super::params::PortParams;
 use crate::device::Nanos;
-use crate::timeline::Timeline;
+use crate::reservations::Reservations;
 
 /// Which way data go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum PortDirection {
     ToHost,
     FromHost,
 }
@@ -15,9 +15,9 @@ pub(super) enum Way {
 /// The port's reservations.
 #[derive(Debug, Clone)]
 pub(super) struct Port {
-    to_host: Timeline,
+    to_host: Reservations,
     /// Only with full duplex.
-    from_host: Option<Timeline>,
+    from_host: Option<Reservations>,
     read_ns_per_byte: f64,
     write_ns_per_byte: f64,
     command: Nanos,
@@ -27,8 +27,8 @@ impl Port {
     /// The port; without parameters one that takes no time.
     pub(super) fn new(params: Option<&PortParams>) -> Self {
         Self {
-            to_host: Timeline::default(),
-            from_host: params.is_none_or(|port| port.full_duplex).then(Timeline::default),
+            to_host: Reservations::default(),
+            from_host: params.is_none_or(|port| port.full_duplex).then(Reservations::default),
             read_ns_per_byte: params.map_or(0.0, |port| 1000.0 / port.read_mb_s),
             write_ns_per_byte: params.map_or(0.0, |port| 1000.0 / port.write_mb_s),
             command: params.map_or(0, |port| ns(port.command_us)),
@@ -36,22 +36,22 @@ impl Port {
     }
 
     /// How long `bytes` take, with or without the command itself.
-    pub(super) fn duration(&self, bytes: u64, way: Way, with_command: bool) -> Nanos {
+    pub(super) fn duration(&self, bytes: u64, way: PortDirection, with_command: bool) -> Nanos {
         let ns_per_byte = match way {
-            Way::ToHost => self.read_ns_per_byte,
-            Way::FromHost => self.write_ns_per_byte,
+            PortDirection::ToHost => self.read_ns_per_byte,
+            PortDirection::FromHost => self.write_ns_per_byte,
         };
         let data = (bytes as f64 * ns_per_byte).round() as Nanos;
         data + if with_command { self.command } else { 0 }
     }
 
     /// Occupies the port for `len` from `at` on; returns the end.
-    pub(super) fn carry(&mut self, now: Nanos, at: Nanos, way: Way, len: Nanos) -> Nanos {
+    pub(super) fn carry(&mut self, now: Nanos, at: Nanos, way: PortDirection, len: Nanos) -> Nanos {
         if len == 0 {
             return at;
         }
         let line = match (&mut self.from_host, way) {
-            (Some(line), Way::FromHost) => line,
+            (Some(line), PortDirection::FromHost) => line,
             _ => &mut self.to_host,
         };
         line.reserve(now, at, len) + len

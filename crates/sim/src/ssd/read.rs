@@ -2,7 +2,7 @@
 
 use super::Ssd;
 use super::geometry::Lpn;
-use super::port::Way;
+use super::port::PortDirection;
 use crate::device::{Nanos, Outcome, Request};
 
 impl Ssd {
@@ -26,8 +26,12 @@ impl Ssd {
             };
             let from = offset.max(u64::from(lpn) * unit);
             let to = end_byte.min(u64::from(next) * unit);
-            let len = self.flash.paced(self.port.duration(to - from, Way::ToHost, lpn == first));
-            done = done.max(self.port.carry(self.now, there, Way::ToHost, len));
+            let len = self.flash.paced(self.port.duration(
+                to - from,
+                PortDirection::ToHost,
+                lpn == first,
+            ));
+            done = done.max(self.port.carry(self.now, there, PortDirection::ToHost, len));
             lpn = next;
         }
         if let Some(stream) = sequence {

@@ -12,7 +12,7 @@ const SEQUENCE_MIN: u32 = 2;
 
 /// One sequential reader.
 #[derive(Debug, Clone, Default)]
-struct Stream {
+struct ReadStream {
     /// Byte at which the next request is expected.
     next: u64,
     /// Requests seen in sequence; 0: not in use.
@@ -26,18 +26,18 @@ struct Stream {
 
 /// The readers being followed.
 #[derive(Debug, Clone)]
-pub(super) struct ReadAhead {
+pub(super) struct FlashReadAhead {
     window: u32,
     unit_bytes: u64,
-    streams: Vec<Stream>,
+    streams: Vec<ReadStream>,
     clock: u64,
 }
 
-impl ReadAhead {
+impl FlashReadAhead {
     /// Fetches `window` units of `unit_bytes` ahead; 0: never.
     pub(super) fn new(window: u32, unit_bytes: u64) -> Self {
         let count = if window == 0 { 0 } else { STREAMS };
-        Self { window, unit_bytes, streams: vec![Stream::default(); count], clock: 0 }
+        Self { window, unit_bytes, streams: vec![ReadStream::default(); count], clock: 0 }
     }
 
     /// Notes a request for the bytes `from..to`; returns the reader it belongs to if that reads in sequence.
@@ -93,12 +93,13 @@ impl ReadAhead {
 
 #[cfg(test)]
 mod tests {
-    use super::ReadAhead;
+    use super::FlashReadAhead;
 
     #[test]
     fn only_sequences_are_followed() {
-        let mut ahead = ReadAhead::new(256, 4096);
-        let note = |ahead: &mut ReadAhead, from: u64, to: u64| ahead.note(from * 4096, to * 4096);
+        let mut ahead = FlashReadAhead::new(256, 4096);
+        let note =
+            |ahead: &mut FlashReadAhead, from: u64, to: u64| ahead.note(from * 4096, to * 4096);
         assert_eq!(note(&mut ahead, 100, 132), None);
         let stream = note(&mut ahead, 132, 164).unwrap();
         assert_eq!(ahead.wanted(stream, 10_000), 164..420);
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn requests_smaller_than_a_unit_are_one_reader() {
-        let mut ahead = ReadAhead::new(16, 4096);
+        let mut ahead = FlashReadAhead::new(16, 4096);
         assert_eq!(ahead.note(0, 512), None);
         let stream = ahead.note(512, 1024).unwrap();
         assert_eq!(ahead.wanted(stream, 10_000), 0..16);
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn no_window_no_readers() {
-        let mut ahead = ReadAhead::new(0, 4096);
+        let mut ahead = FlashReadAhead::new(0, 4096);
         assert_eq!(ahead.note(0, 4096), None);
         assert_eq!(ahead.note(4096, 8192), None);
     }

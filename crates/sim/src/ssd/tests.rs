@@ -8,6 +8,6 @@ mod latency;
 mod merging;
 mod resources;
 mod slc;
+mod temperature;
 mod throttled;
 mod trouble;
-mod warmth;

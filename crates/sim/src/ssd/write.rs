@@ -3,7 +3,7 @@
 use super::Ssd;
 use super::flash::ns;
 use super::geometry::Lpn;
-use super::port::Way;
+use super::port::PortDirection;
 use crate::device::{Nanos, Request};
 
 impl Ssd {
@@ -28,8 +28,12 @@ impl Ssd {
             let room = self.buffer.admit(at, want, &self.flash);
             let from = offset.max(u64::from(lpn) * unit);
             let to = end_byte.min(u64::from(lpn + want) * unit);
-            let len = self.flash.paced(self.port.duration(to - from, Way::FromHost, lpn == first));
-            at = self.port.carry(self.now, room, Way::FromHost, len);
+            let len = self.flash.paced(self.port.duration(
+                to - from,
+                PortDirection::FromHost,
+                lpn == first,
+            ));
+            at = self.port.carry(self.now, room, PortDirection::FromHost, len);
             self.take_in(at, lpn, want);
             lpn += want;
         }

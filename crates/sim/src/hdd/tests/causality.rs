@@ -4,7 +4,7 @@ use super::small_drive;
 use crate::device::{Completion, Device, Nanos, Op, Request};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, RmwParams, SmrParams};
-use crate::hdd::schedule::Event;
+use crate::hdd::schedule::DiskEvent;
 use proptest::prelude::*;
 
 const KIB: u64 = 1024;
@@ -37,7 +37,7 @@ impl Watched {
             assert!(at >= self.seen, "{event:?} at {at}, after an event at {}", self.seen);
             self.seen = at;
             self.disk.perform(at, event);
-            if event == Event::Destage {
+            if event == DiskEvent::Destage {
                 self.check(at);
             }
         }
@@ -116,11 +116,11 @@ fn a_read_takes_its_turn_while_a_write_waits_for_room() {
 }
 
 /// One step of a history: what to do, how long after the last one, and on how many sectors.
-type Step = (u32, u64, u64);
+type DestageStart = (u32, u64, u64);
 
 /// What a drive answers to a history in which it is asked for its next answer, and let go on, at `looks` moments
 /// between any two requests.
-fn answers(params: &HddParams, stride: u64, steps: &[Step], looks: u64) -> Vec<Completion> {
+fn answers(params: &HddParams, stride: u64, steps: &[DestageStart], looks: u64) -> Vec<Completion> {
     let mut disk = HardDisk::new(params, 1).unwrap();
     let (mut now, mut done) = (1, Vec::new());
     for (index, &(kind, wait, sectors)) in (0u64..).zip(steps) {

@@ -6,7 +6,7 @@ use super::{mechanism_of, small_drive};
 use crate::device::{Device, Nanos, Op, Request};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, RmwParams, SmrParams};
-use crate::hdd::schedule::Event;
+use crate::hdd::schedule::DiskEvent;
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1 << 20;
@@ -112,7 +112,9 @@ fn one_write_of_destaging_ends_with_the_track() {
     let mut pieces = 0;
     while let Some((at, event)) = disk.next_event() {
         disk.perform(at, event);
-        for &(from, to) in disk.write_cache.under_way().iter().filter(|_| event == Event::Destage) {
+        for &(from, to) in
+            disk.write_cache.under_way().iter().filter(|_| event == DiskEvent::Destage)
+        {
             pieces += 1;
             let track_end = layout.layout().next_track(from / 512) * 512;
             assert!(to <= track_end, "{from}..{to} beyond {track_end}");
@@ -138,8 +140,8 @@ fn under_pressure_commands_and_destaging_take_turns() {
     let mut order = String::new();
     while let Some((at, event)) = disk.next_event().filter(|_| order.len() < 6) {
         match event {
-            Event::Command => order.push('c'),
-            Event::Destage => order.push('d'),
+            DiskEvent::Command => order.push('c'),
+            DiskEvent::Destage => order.push('d'),
             _ => {}
         }
         disk.perform(at, event);

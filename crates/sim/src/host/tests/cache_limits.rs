@@ -11,10 +11,10 @@ const MIB: u64 = 1 << 20;
 /// The largest request of write-back.
 const REQUEST_MAX: u64 = 1280 << 10;
 
-type Cache = PageCache<Raw<TestDrive>>;
+type Cache = PageCache<RawDevice<TestDrive>>;
 
 fn over(drive: TestDrive, params: &HostParams) -> Cache {
-    PageCache::new(params, Raw(drive)).expect("valid parameters")
+    PageCache::new(params, RawDevice(drive)).expect("valid parameters")
 }
 
 /// Linux's settings with less memory: a tenth is 25.6 MiB.

@@ -326,7 +326,7 @@ proptest! {
         prop_assert_eq!(target.cache().inner().files().available_bytes() + used, total);
         let before = target.device().log.len();
         for (file, blocks) in &files {
-            target.cache.evict(FileSystem::<TestDrive>::address(*file), 1 << 40);
+            target.cache.evict(ExtentFileSystem::<TestDrive>::address(*file), 1 << 40);
             let size = target.cache().inner().files().size_bytes(*file).unwrap();
             target.read(*file, 0, size, Mode::Buffered).unwrap();
             let _ = blocks;

@@ -8,7 +8,7 @@ const S: Nanos = 1_000_000_000;
 const MIB: u64 = 1 << 20;
 
 /// One system call from `now` on; when it returns.
-fn call(cache: &mut PageCache<Raw<TestDrive>>, now: Nanos, op: Op, offset: u64) -> Nanos {
+fn call(cache: &mut PageCache<RawDevice<TestDrive>>, now: Nanos, op: Op, offset: u64) -> Nanos {
     cache.submit(now, request(offset, op, offset, MIB));
     let done = *run_all(cache).last().expect("it returns");
     assert_eq!(done.outcome, Outcome::Done);
@@ -16,7 +16,7 @@ fn call(cache: &mut PageCache<Raw<TestDrive>>, now: Nanos, op: Op, offset: u64) 
 }
 
 /// Writes 192 MiB from MiB `from` on; when the last call returns.
-fn burst(cache: &mut PageCache<Raw<TestDrive>>, now: Nanos, from: u64) -> Nanos {
+fn burst(cache: &mut PageCache<RawDevice<TestDrive>>, now: Nanos, from: u64) -> Nanos {
     (from..from + 192).fold(now, |now, n| call(cache, now, Op::Write, n * MIB))
 }
 
@@ -25,7 +25,7 @@ fn a_writer_after_idle_time_is_held_to_the_rate_of_the_drive_and_not_to_less() {
     let params = HostParams { cache_bytes: 256 * MIB, ..HostParams::default() };
     let second_burst = |idle: Nanos| {
         let drive = TestDrive::new(1, 5_000_000, |_| 25.0);
-        let mut cache = PageCache::new(&params, Raw(drive)).expect("valid parameters");
+        let mut cache = PageCache::new(&params, RawDevice(drive)).expect("valid parameters");
         let written = burst(&mut cache, 0, 0);
         let began = call(&mut cache, written, Op::Flush, 0) + idle;
         burst(&mut cache, began, 192) - began

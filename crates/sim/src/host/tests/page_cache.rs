@@ -11,10 +11,10 @@ use crate::testing::{TestDrive, request, run_all};
 const MS: Nanos = 1_000_000;
 const S: Nanos = 1_000 * MS;
 
-type Cache = PageCache<Raw<TestDrive>>;
+type Cache = PageCache<RawDevice<TestDrive>>;
 
 fn over(drive: TestDrive, params: &HostParams) -> Cache {
-    PageCache::new(params, Raw(drive)).expect("valid parameters")
+    PageCache::new(params, RawDevice(drive)).expect("valid parameters")
 }
 
 fn drive(cache: &Cache) -> &TestDrive {

@@ -142,7 +142,7 @@ fn a_twentieth_is_kept_from_users() {
 #[test]
 fn directories_keep_away_from_places_with_less_room_than_the_mean() {
     let params = FsParams::default();
-    let mut groups = groups::Groups::new(256 << 30, &params);
+    let mut groups = groups::BlockGroups::new(256 << 30, &params);
     // of 128 flexible groups, the fifth is full
     let taken = 5 * 16..6 * 16;
     for group in taken {
@@ -171,11 +171,11 @@ fn a_deleted_file_gives_back_its_inode() {
     assert_eq!(files.create(ROOT), Err(FileError::NoInode));
 }
 
-type System = FileSystem<TestDrive>;
+type System = ExtentFileSystem<TestDrive>;
 
 fn system(journal_bytes: u64) -> System {
     let params = FsParams { journal_bytes, ..FsParams::default() };
-    FileSystem::new(&params, TestDrive::disk()).unwrap()
+    ExtentFileSystem::new(&params, TestDrive::disk()).unwrap()
 }
 
 fn ask(system: &mut System, now: Nanos, request: Request) -> (Nanos, Outcome) {
@@ -266,7 +266,8 @@ fn a_journal_that_cannot_be_written_fails_the_flush() {
     let mut drive = TestDrive::disk();
     drive.fails = Some((journal, Outcome::MediaError));
     let mut failing =
-        FileSystem::new(&FsParams { journal_bytes: MIB, ..FsParams::default() }, drive).unwrap();
+        ExtentFileSystem::new(&FsParams { journal_bytes: MIB, ..FsParams::default() }, drive)
+            .unwrap();
     failing.create(ROOT).unwrap();
     assert_eq!(ask(&mut failing, now, request(1, Op::Flush, 0, 0)).1, Outcome::MediaError);
 }

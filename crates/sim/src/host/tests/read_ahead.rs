@@ -1,27 +1,27 @@
 //! Read-ahead's finer rules, with Linux's own figures (mm/readahead.c): windows of 32 pages at most.
 
-use crate::host::readahead::{ReadAhead, Window};
+use crate::host::readahead::{PageReadAhead, ReadAheadWindow};
 
 /// A miss of `page` by a request for one page, with so many pages before it cached.
-fn miss(page: u64, history: u64) -> Window {
-    ReadAhead::default().on_miss(page, 1, 0, 32, |_| history)
+fn miss(page: u64, history: u64) -> ReadAheadWindow {
+    PageReadAhead::default().on_miss(page, 1, 0, 32, |_| history)
 }
 
 #[test]
 fn a_history_is_trusted_for_its_length_and_twice_where_it_reaches_the_start() {
     // try_context_readahead: as long as the run of cached pages before, twice that from the file's start on
-    let window = |page, size| Window { start: page, size, async_size: 1 };
+    let window = |page, size| ReadAheadWindow { start: page, size, async_size: 1 };
     assert_eq!(miss(1000, 8), window(1000, 9));
     assert_eq!(miss(12, 12), window(12, 25));
     assert_eq!(miss(1000, 32), window(1000, 32), "never beyond the largest");
     // no longer than the request itself: that is no history
-    assert_eq!(miss(1000, 1), Window { start: 1000, size: 1, async_size: 0 });
+    assert_eq!(miss(1000, 1), ReadAheadWindow { start: 1000, size: 1, async_size: 0 });
 }
 
 #[test]
 fn the_next_page_and_the_same_page_again_are_sequential() {
     for (page, sequential) in [(500, true), (501, true), (502, false), (499, false)] {
-        let mut readers = ReadAhead::default();
+        let mut readers = PageReadAhead::default();
         readers.has_read(500);
         let window = readers.on_miss(page, 1, 0, 32, |_| 0);
         let expected = if sequential { (4, 3) } else { (1, 0) };

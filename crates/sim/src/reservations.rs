@@ -7,12 +7,12 @@ use crate::device::Nanos;
 /// Reservations of a serial resource. A user takes the first gap that is long enough at or after the
 /// time its data are there, so that one who waits for a slow die does not hold up the others.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Timeline {
+pub(crate) struct Reservations {
     /// Busy spans, ascending, neither overlapping nor touching.
     busy: VecDeque<(Nanos, Nanos)>,
 }
 
-impl Timeline {
+impl Reservations {
     /// Reserves `len` at the first gap from `from` on, and returns its start. `now` is the present:
     /// nobody will ask for an earlier time again.
     pub(crate) fn reserve(&mut self, now: Nanos, from: Nanos, len: Nanos) -> Nanos {
@@ -68,11 +68,11 @@ impl Timeline {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Timeline;
+    use super::Reservations;
 
     #[test]
     fn a_later_user_takes_an_earlier_gap() {
-        let mut line = Timeline::default();
+        let mut line = Reservations::default();
         assert_eq!(line.reserve(0, 1000, 10), 1000);
         assert_eq!(line.reserve(0, 100, 10), 100);
         assert_eq!(line.reserve(0, 100, 10), 110);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_past_is_forgotten() {
-        let mut line = Timeline::default();
+        let mut line = Reservations::default();
         for k in 0..1000 {
             line.reserve(k * 100, k * 100, 10);
         }
@@ -92,7 +92,7 @@ mod tests {
     proptest! {
         #[test]
         fn reservations_never_overlap(asks in prop::collection::vec((0_u64..500, 1_u64..20), 1..80)) {
-            let mut line = Timeline::default();
+            let mut line = Reservations::default();
             let mut spans: Vec<(u64, u64)> = Vec::new();
             for (from, len) in asks {
                 let start = line.reserve(0, from, len);

@@ -3,7 +3,7 @@
 
 /// The order of use of the things `0..count`. A thing may stand outside the order.
 #[derive(Debug, Clone)]
-pub struct Recency {
+pub struct LruOrder {
     /// Neighbours of each thing; behind the last thing stands the ring's seam, whose neighbours are the
     /// newest and the oldest. What stands outside is its own neighbour.
     ring: Vec<Neighbours>,
@@ -15,7 +15,7 @@ struct Neighbours {
     newer: usize,
 }
 
-impl Recency {
+impl LruOrder {
     /// All of `0..count`, the lowest number used longest ago.
     pub fn new(count: usize) -> Self {
         let places = count + 1;
@@ -70,7 +70,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_agrees_with_a_list(steps in proptest::collection::vec((any::<bool>(), 0usize..5), 1..60)) {
-            let mut ring = Recency::new(5);
+            let mut ring = LruOrder::new(5);
             let mut list = vec![0, 1, 2, 3, 4];
             for (touch, thing) in steps {
                 list.retain(|&other| other != thing);
@@ -90,6 +90,6 @@ mod tests {
 
     #[test]
     fn nothing_has_no_oldest() {
-        assert_eq!(Recency::new(0).oldest(), None);
+        assert_eq!(LruOrder::new(0).oldest(), None);
     }
 }

@@ -7,39 +7,39 @@ use crate::device::Nanos;
 
 /// A queue of events, earliest first; equal times keep the order in which they were entered.
 #[derive(Debug, Clone)]
-pub(crate) struct Agenda<E> {
-    heap: BinaryHeap<Reverse<Entry<E>>>,
+pub(crate) struct EventQueue<E> {
+    heap: BinaryHeap<Reverse<TimedEvent<E>>>,
     entered: u64,
 }
 
 #[derive(Debug, Clone)]
-struct Entry<E> {
+struct TimedEvent<E> {
     at: Nanos,
     order: u64,
     event: E,
 }
 
-impl<E> PartialEq for Entry<E> {
+impl<E> PartialEq for TimedEvent<E> {
     fn eq(&self, other: &Self) -> bool {
         (self.at, self.order) == (other.at, other.order)
     }
 }
 
-impl<E> Eq for Entry<E> {}
+impl<E> Eq for TimedEvent<E> {}
 
-impl<E> PartialOrd for Entry<E> {
+impl<E> PartialOrd for TimedEvent<E> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<E> Ord for Entry<E> {
+impl<E> Ord for TimedEvent<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.at, self.order).cmp(&(other.at, other.order))
     }
 }
 
-impl<E> Agenda<E> {
+impl<E> EventQueue<E> {
     pub(crate) fn new() -> Self {
         Self { heap: BinaryHeap::new(), entered: 0 }
     }
@@ -48,7 +48,7 @@ impl<E> Agenda<E> {
     pub(crate) fn at(&mut self, at: Nanos, event: E) {
         let order = self.entered;
         self.entered += 1;
-        self.heap.push(Reverse(Entry { at, order, event }));
+        self.heap.push(Reverse(TimedEvent { at, order, event }));
     }
 
     /// Time of the earliest event.
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn events_come_in_order_of_time_then_of_entry() {
-        let mut agenda = Agenda::new();
+        let mut agenda = EventQueue::new();
         for (at, name) in [(5, 'a'), (3, 'b'), (5, 'c'), (3, 'd')] {
             agenda.at(at, name);
         }

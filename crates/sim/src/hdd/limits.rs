@@ -3,8 +3,8 @@
 //! Wide enough for any drive that was built or can be imagined, and narrow enough that no sum or product of them
 //! leaves the 64 bits in which the drive counts nanoseconds and sectors.
 
-use crate::hdd::params::{HddParams, ParamProblem, SeekParams, ZoneParams};
-use crate::numbers::outside;
+use crate::hdd::params::{HddParams, SeekParams, ZoneParams};
+use crate::param_problem::Problems;
 
 /// Electronics and arms are done within seconds.
 pub(super) const MOVE_MAX_MS: f64 = 10_000.0;
@@ -27,48 +27,32 @@ const STRETCHES_MAX: f64 = 1e6;
 /// Most commands inside a drive, an NVMe queue's.
 const COMMANDS_MAX: f64 = 65_536.0;
 
-/// One number with the range that it must lie in, ends included.
-struct Bounded {
-    field: String,
-    value: f64,
-    least: f64,
-    most: f64,
-    unit: &'static str,
-}
-
-/// Every number outside its range; what the numbers mean to each other is not looked at.
-pub(super) fn out_of_bounds(params: &HddParams) -> Vec<ParamProblem> {
-    let mut all = Vec::new();
-    drive(params, &mut all);
-    caches(params, &mut all);
-    optional_parts(params, &mut all);
-    zones(&params.zones, &mut all);
-    seek("seek", &params.seek, &mut all);
+/// Notes every number outside its range; what the numbers mean to each other is not looked at.
+pub(super) fn check_ranges(params: &HddParams, problems: &mut Problems) {
+    drive(params, problems);
+    caches(params, problems);
+    optional_parts(params, problems);
+    zones(&params.zones, problems);
+    seek("seek", &params.seek, problems);
     if let Some(curve) = &params.write_seek {
-        seek("write_seek", curve, &mut all);
+        seek("write_seek", curve, problems);
     }
-    let problem = |b: Bounded| {
-        let message = outside(b.value, b.least, b.most, b.unit)?;
-        Some(ParamProblem { field: b.field, message })
-    };
-    all.into_iter().filter_map(problem).collect()
 }
 
-/// Appends the numbers `fields` of the table `table` ("" for the drive's own), all with one range.
+/// Checks the numbers `fields` of the table `table` ("" for the drive's own), all with one range.
 fn add(
-    all: &mut Vec<Bounded>,
+    problems: &mut Problems,
     table: &str,
-    (least, most, unit): (f64, f64, &'static str),
+    (least, most, unit): (f64, f64, &str),
     fields: &[(&str, f64)],
 ) {
     let dot = if table.is_empty() { "" } else { "." };
-    all.extend(fields.iter().map(|&(name, value)| {
-        let field = format!("{table}{dot}{name}");
-        Bounded { field, value, least, most, unit }
-    }));
+    for &(name, value) in fields {
+        problems.range(&format!("{table}{dot}{name}"), value, (least, most), unit);
+    }
 }
 
-fn drive(p: &HddParams, all: &mut Vec<Bounded>) {
+fn drive(p: &HddParams, all: &mut Problems) {
     add(all, "", (512.0, 1e18, "bytes"), &[("capacity_bytes", p.capacity_bytes as f64)]);
     add(all, "", (60.0, 30_000.0, "revolutions per minute"), &[("rpm", p.rpm)]);
     add(all, "", (1.0, 64.0, "heads"), &[("heads", p.heads.into())]);
@@ -99,7 +83,7 @@ fn drive(p: &HddParams, all: &mut Vec<Bounded>) {
     add(all, "queue", starvation, &[("starvation_ms", p.queue.starvation_ms)]);
 }
 
-fn caches(p: &HddParams, all: &mut Vec<Bounded>) {
+fn caches(p: &HddParams, all: &mut Problems) {
     let (read, write) = (&p.read_cache, &p.write_cache);
     add(all, "read_cache", (0.0, 65_536.0, "segments"), &[("segments", read.segments.into())]);
     let sizes =
@@ -117,7 +101,7 @@ fn caches(p: &HddParams, all: &mut Vec<Bounded>) {
     add(all, name, (0.0, MOVE_MAX_MS, "ms"), &gaps);
 }
 
-fn optional_parts(p: &HddParams, all: &mut Vec<Bounded>) {
+fn optional_parts(p: &HddParams, all: &mut Problems) {
     if let Some(rmw) = &p.read_modify_write {
         let name = "read_modify_write";
         let batch = ("batch_sectors", rmw.batch_sectors.into());
@@ -135,7 +119,7 @@ fn optional_parts(p: &HddParams, all: &mut Vec<Bounded>) {
     }
 }
 
-fn zones(zones: &ZoneParams, all: &mut Vec<Bounded>) {
+fn zones(zones: &ZoneParams, all: &mut Problems) {
     match zones {
         ZoneParams::SquareRoot { outer_media_mb_s, inner_media_mb_s, clamp_media_mb_s, count } => {
             let mut rates = vec![
@@ -158,7 +142,7 @@ fn zones(zones: &ZoneParams, all: &mut Vec<Bounded>) {
     }
 }
 
-fn seek(table: &str, seek: &SeekParams, all: &mut Vec<Bounded>) {
+fn seek(table: &str, seek: &SeekParams, all: &mut Problems) {
     let positive = (TIME_MIN_MS, MOVE_MAX_MS, "ms");
     match *seek {
         SeekParams::TwoPiece {

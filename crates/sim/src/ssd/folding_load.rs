@@ -7,7 +7,7 @@ use crate::device::Nanos;
 
 /// The sum.
 #[derive(Debug, Clone)]
-pub(super) struct EvenLoad<'a> {
+pub(super) struct FoldingLoad<'a> {
     flash: &'a Flash,
     geometry: &'a Geometry,
     /// Page reads and erases, summed over dies, at full speed.
@@ -17,7 +17,7 @@ pub(super) struct EvenLoad<'a> {
     last_stripe: Option<u32>,
 }
 
-impl<'a> EvenLoad<'a> {
+impl<'a> FoldingLoad<'a> {
     pub(super) fn new(flash: &'a Flash, geometry: &'a Geometry) -> Self {
         Self { flash, geometry, die_ns: 0.0, moved: 0, last_stripe: None }
     }
@@ -32,7 +32,7 @@ impl<'a> EvenLoad<'a> {
     }
 }
 
-impl Sink for EvenLoad<'_> {
+impl Sink for FoldingLoad<'_> {
     fn moved(&mut self, from: Ppn, from_slc: bool, _to: Ppn, units: u32) {
         self.moved += u64::from(units);
         let mut done = 0;

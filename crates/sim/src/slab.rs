@@ -2,12 +2,12 @@
 
 /// Values by number; numbers of removed values are given out again.
 #[derive(Debug, Clone)]
-pub(crate) struct Slots<T> {
+pub(crate) struct Slab<T> {
     values: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Slots<T> {
+impl<T> Slab<T> {
     pub(crate) fn new() -> Self {
         Self { values: Vec::new(), free: Vec::new() }
     }
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn numbers_are_used_again() {
-        let mut slots = Slots::new();
+        let mut slots = Slab::new();
         let (a, b) = (slots.insert('a'), slots.insert('b'));
         assert_eq!(slots.remove(a), 'a');
         let c = slots.insert('c');

@@ -1,6 +1,6 @@
 //! What the reader of model files says of a mistake, in the words of someone who writes one.
 
-use super::culprit::{self, Culprit};
+use super::wrong_value::{self, WrongValue};
 use crate::numbers::plain;
 use drivescope_model::shortened::shortened;
 
@@ -8,9 +8,9 @@ use drivescope_model::shortened::shortened;
 pub(super) fn mistake(text: &str, error: &toml::de::Error) -> (usize, String) {
     let at = error.span().map_or(0, |span| span.start);
     let message = in_words(error.message());
-    match culprit::find(text, at, error.message()) {
-        Some(Culprit { at, .. }) if message.starts_with("unknown field ") => (at, message),
-        Some(Culprit { at, field }) => (at, format!("{field}: {message}")),
+    match wrong_value::find(text, at, error.message()) {
+        Some(WrongValue { at, .. }) if message.starts_with("unknown field ") => (at, message),
+        Some(WrongValue { at, field }) => (at, format!("{field}: {message}")),
         None => match key_before(text, at) {
             Some(key) => (at, format!("{key}: {message}")),
             None => (at, message),

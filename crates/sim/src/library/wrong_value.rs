@@ -12,7 +12,7 @@ const DECIDING: [&str; 3] = ["curve", "order", "profile"];
 
 /// A value in a model's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Culprit {
+pub(super) struct WrongValue {
     /// First byte of the value; of its key where that is what is wrong.
     pub(super) at: usize,
     /// Path of the field below its table.
@@ -20,18 +20,18 @@ pub(super) struct Culprit {
 }
 
 /// The value that makes the reader say `message` of the table at byte `at`, if it is one of a table with variants.
-pub(super) fn find(text: &str, at: usize, message: &str) -> Option<Culprit> {
+pub(super) fn find(text: &str, at: usize, message: &str) -> Option<WrongValue> {
     let document = DeTable::parse(text).ok()?;
     let (path, table) = table_at(document.get_ref(), at)?;
-    let search = Search { whole: text.parse().ok()?, path, message };
+    let search = Mistake { whole: text.parse().ok()?, path, message };
     let parts = parts(table);
     // what is missing is so from a list's member; all else must stay
-    let fixed = |part: &Part<'_>| search.missing() && part.index.is_none();
+    let fixed = |part: &TableValue<'_>| search.missing() && part.index.is_none();
     // each value more can only add mistakes
     let (mut without, mut with) = (0, parts.len());
     while without < with {
         let middle = usize::midpoint(without, with);
-        let kept: Vec<&Part<'_>> = parts
+        let kept: Vec<&TableValue<'_>> = parts
             .iter()
             .enumerate()
             .filter(|(k, p)| *k < middle || fixed(p))
@@ -44,7 +44,7 @@ pub(super) fn find(text: &str, at: usize, message: &str) -> Option<Culprit> {
     }
     // with nothing kept it is not a value's mistake
     let part = parts.get(without.checked_sub(1)?)?;
-    search.remains(|_| {}).then(|| part.culprit(&search))
+    search.remains(|_| {}).then(|| part.wrong_value(&search))
 }
 
 /// The table at byte `at`, and the names on the way to it.
@@ -62,7 +62,7 @@ fn table_at<'d, 't>(table: &'d DeTable<'t>, at: usize) -> Option<(Vec<String>, &
 }
 
 /// A value of a table, or a member of a list in it.
-struct Part<'d> {
+struct TableValue<'d> {
     key: &'d str,
     key_at: usize,
     index: Option<usize>,
@@ -71,10 +71,10 @@ struct Part<'d> {
 }
 
 /// The values of a table in order; a list first as an empty one, then its members.
-fn parts<'d>(table: &'d DeTable<'d>) -> Vec<Part<'d>> {
+fn parts<'d>(table: &'d DeTable<'d>) -> Vec<TableValue<'d>> {
     let mut parts = Vec::new();
     for (key, value) in table {
-        let part = |index, of: &'d toml::Spanned<DeValue<'d>>| Part {
+        let part = |index, of: &'d toml::Spanned<DeValue<'d>>| TableValue {
             key: key.get_ref(),
             key_at: key.span().start,
             index,
@@ -91,7 +91,7 @@ fn parts<'d>(table: &'d DeTable<'d>) -> Vec<Part<'d>> {
 }
 
 /// Takes everything out of `table` but what decides and the parts `kept`.
-fn keep(table: &mut toml::Table, kept: &[&Part<'_>]) {
+fn keep(table: &mut toml::Table, kept: &[&TableValue<'_>]) {
     table.retain(|key, value| {
         let of_key = || kept.iter().filter(|part| part.key == key);
         if let Some(list) = value.as_array_mut() {
@@ -101,11 +101,11 @@ fn keep(table: &mut toml::Table, kept: &[&Part<'_>]) {
     });
 }
 
-impl Part<'_> {
-    fn culprit(&self, search: &Search<'_>) -> Culprit {
+impl TableValue<'_> {
+    fn wrong_value(&self, search: &Mistake<'_>) -> WrongValue {
         let Some(index) = self.index else {
             let at = if search.unknown() { self.key_at } else { self.span.start };
-            return Culprit { at, field: self.key.to_string() };
+            return WrongValue { at, field: self.key.to_string() };
         };
         let field = format!("{}[{index}]", self.key);
         let wrong = self.value.as_table().into_iter().flatten().find(|(name, _)| {
@@ -117,24 +117,24 @@ impl Part<'_> {
             })
         });
         match wrong.filter(|_| !search.missing()) {
-            Some((name, value)) => Culprit {
+            Some((name, value)) => WrongValue {
                 at: if search.unknown() { name.span().start } else { value.span().start },
                 field: format!("{field}.{}", name.get_ref()),
             },
-            None => Culprit { at: self.span.start, field },
+            None => WrongValue { at: self.span.start, field },
         }
     }
 }
 
 /// A mistake, and the file that has it.
-struct Search<'m> {
+struct Mistake<'m> {
     whole: toml::Table,
     /// Names on the way to the table.
     path: Vec<String>,
     message: &'m str,
 }
 
-impl Search<'_> {
+impl Mistake<'_> {
     fn missing(&self) -> bool {
         self.message.starts_with("missing field ")
     }

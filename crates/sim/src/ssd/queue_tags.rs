@@ -7,12 +7,12 @@ use crate::device::Nanos;
 
 /// When each tag in use becomes free.
 #[derive(Debug, Clone)]
-pub(super) struct Tags {
+pub(super) struct QueueTags {
     depth: usize,
     in_use: BinaryHeap<Reverse<Nanos>>,
 }
 
-impl Tags {
+impl QueueTags {
     pub(super) fn new(depth: u32) -> Self {
         Self { depth: depth as usize, in_use: BinaryHeap::new() }
     }
@@ -36,11 +36,11 @@ impl Tags {
 
 #[cfg(test)]
 mod tests {
-    use super::Tags;
+    use super::QueueTags;
 
     #[test]
     fn those_beyond_the_depth_wait_for_the_first_to_finish() {
-        let mut tags = Tags::new(2);
+        let mut tags = QueueTags::new(2);
         for (arrives, starts, ends) in
             [(0, 0, 100), (0, 0, 50), (10, 50, 80), (10, 80, 90), (95, 95, 99)]
         {
