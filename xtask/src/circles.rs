@@ -1,7 +1,7 @@
 //! Circles between the files of a crate: files that use each other, directly or by way of others. A file and those
 //! below it may know each other.
 
-use crate::source::{Path, Source, paths_at, uses};
+use crate::source::{ImportPath, Source, paths_at, uses};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Re-exports lead to re-exports; more of them in a row are none.
@@ -10,7 +10,7 @@ const REEXPORTS_MAX: usize = 8;
 /// The files of one crate and which of them use which.
 struct Crate<'s> {
     files: BTreeMap<&'s [String], &'s Source>,
-    imports: BTreeMap<&'s [String], Vec<Path>>,
+    imports: BTreeMap<&'s [String], Vec<ImportPath>>,
 }
 
 /// The circles of every crate: its folder, and the paths of the files of each circle in their order of use, the

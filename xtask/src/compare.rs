@@ -20,13 +20,13 @@ use fio::Memory;
 use huge_pages::HugePages;
 use processors::Processors;
 use ram_disk::RamDisk;
-use served::Served;
+use served::ServedDisk;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What one program measured of one cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figures {
+pub struct CellFigures {
     /// 10^6 bytes per second.
     pub mb_s: f64,
     /// Requests per second.
@@ -45,11 +45,11 @@ pub struct Figures {
 #[derive(Debug, Clone, Copy)]
 pub struct Pair {
     /// drivescope.
-    pub ours: Figures,
+    pub ours: CellFigures,
     /// fio.
-    pub fio: Figures,
+    pub fio: CellFigures,
     /// fio once more, right after: what the machine makes of the same thing twice.
-    pub again: Option<Figures>,
+    pub again: Option<CellFigures>,
 }
 
 /// Both sides of one cell, pair by pair.
@@ -84,7 +84,7 @@ const SIZE_MIB: u64 = 1024;
 
 /// What can be compared by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ComparePart {
     /// A file on the machine's own drive.
     File,
     /// A file on a simulated hard disk served in real time.
@@ -95,16 +95,17 @@ pub enum Part {
     Precision,
 }
 
-impl Part {
-    const ALL: [Part; 4] = [Part::File, Part::Served, Part::Ram, Part::Precision];
+impl ComparePart {
+    const ALL: [ComparePart; 4] =
+        [ComparePart::File, ComparePart::Served, ComparePart::Ram, ComparePart::Precision];
 
     /// As given after `--part`.
     pub fn name(self) -> &'static str {
         match self {
-            Part::File => "file",
-            Part::Served => "served",
-            Part::Ram => "ram",
-            Part::Precision => "precision",
+            ComparePart::File => "file",
+            ComparePart::Served => "served",
+            ComparePart::Ram => "ram",
+            ComparePart::Precision => "precision",
         }
     }
 
@@ -112,16 +113,16 @@ impl Part {
     /// them shall be more than a few; on a RAM disk processor time is counted in ticks of 4 ms.
     fn seconds(self) -> f64 {
         match self {
-            Part::File => 1.0,
-            Part::Served => 10.0,
-            Part::Precision => 5.0,
-            Part::Ram => 3.0,
+            ComparePart::File => 1.0,
+            ComparePart::Served => 10.0,
+            ComparePart::Precision => 5.0,
+            ComparePart::Ram => 3.0,
         }
     }
 }
 
 /// How to compare.
-struct Options {
+struct CompareOptions {
     pairs: usize,
     seconds: f64,
     folder: PathBuf,
@@ -130,8 +131,8 @@ struct Options {
 }
 
 /// What was asked for.
-struct Request {
-    parts: Vec<Part>,
+struct CompareRequest {
+    parts: Vec<ComparePart>,
     pairs: usize,
     seconds: Option<f64>,
     folder: PathBuf,
@@ -160,8 +161,8 @@ pub fn run(args: &[String]) -> Result<(), String> {
         let seconds = request.seconds.unwrap_or(part.seconds());
         let folder = request.folder.clone();
         // The pieces of a request make no difference to a disk of 180 MB/s.
-        let malloc = part == Part::File;
-        let options = Options { pairs: request.pairs, seconds, folder, malloc };
+        let malloc = part == ComparePart::File;
+        let options = CompareOptions { pairs: request.pairs, seconds, folder, malloc };
         sections.extend(measured(part, &drivescope, &options)?);
     }
     if request.write {
@@ -176,22 +177,24 @@ pub fn run(args: &[String]) -> Result<(), String> {
 
 /// The sections of a part; none, after saying why, where it cannot be measured here.
 fn measured(
-    part: Part,
+    part: ComparePart,
     drivescope: &ours::Drivescope,
-    options: &Options,
+    options: &CompareOptions,
 ) -> Result<Vec<String>, String> {
     let skipped = |why: String| {
         eprintln!("SKIPPED: a served disk: {why}");
         Ok(Vec::new())
     };
     let all = match part {
-        Part::File => on_file(drivescope, options)?,
-        Part::Served => match Served::with_file_system(drivescope.path()) {
-            Ok(served) => on_file(drivescope, &Options { folder: served.folder(), ..*options })?,
+        ComparePart::File => on_file(drivescope, options)?,
+        ComparePart::Served => match ServedDisk::with_file_system(drivescope.path()) {
+            Ok(served) => {
+                on_file(drivescope, &CompareOptions { folder: served.folder(), ..*options })?
+            }
             Err(why) => return skipped(why),
         },
-        Part::Ram => on_ram_disks(drivescope, options)?,
-        Part::Precision => {
+        ComparePart::Ram => on_ram_disks(drivescope, options)?,
+        ComparePart::Precision => {
             let section = precision::section(drivescope, options.seconds);
             return section.map(|section| vec![section]).or_else(skipped);
         }
@@ -199,7 +202,10 @@ fn measured(
     Ok(table::sections(part, &all, options.pairs, options.seconds))
 }
 
-fn on_ram_disks(drivescope: &ours::Drivescope, options: &Options) -> Result<Vec<Pairs>, String> {
+fn on_ram_disks(
+    drivescope: &ours::Drivescope,
+    options: &CompareOptions,
+) -> Result<Vec<Pairs>, String> {
     let mut all = Vec::new();
     for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
         match create(SIZE_MIB) {
@@ -210,9 +216,9 @@ fn on_ram_disks(drivescope: &ours::Drivescope, options: &Options) -> Result<Vec<
     Ok(all)
 }
 
-fn parse(args: &[String]) -> Option<Request> {
-    let mut request = Request {
-        parts: Part::ALL.to_vec(),
+fn parse(args: &[String]) -> Option<CompareRequest> {
+    let mut request = CompareRequest {
+        parts: ComparePart::ALL.to_vec(),
         pairs: 5,
         seconds: None,
         folder: std::env::temp_dir(),
@@ -223,7 +229,8 @@ fn parse(args: &[String]) -> Option<Request> {
         match arg.as_str() {
             "--part" => {
                 let name = args.next()?;
-                request.parts = vec![Part::ALL.into_iter().find(|part| part.name() == name)?];
+                request.parts =
+                    vec![ComparePart::ALL.into_iter().find(|part| part.name() == name)?];
             }
             "--pairs" => request.pairs = args.next()?.parse().ok().filter(|&n| n > 0)?,
             "--time" => request.seconds = Some(args.next()?.parse().ok().filter(|&s| s > 0.0)?),
@@ -246,7 +253,7 @@ fn build(root: &Path) -> Result<(), String> {
 
 /// Both programs on one file for reads. For writes each has a file of its own in the same folder, laid
 /// out just before: drivescope writes no others.
-fn on_file(drivescope: &ours::Drivescope, options: &Options) -> Result<Vec<Pairs>, String> {
+fn on_file(drivescope: &ours::Drivescope, options: &CompareOptions) -> Result<Vec<Pairs>, String> {
     let file = options.folder.join("drivescope-compare.dat");
     let result = file_cells(drivescope, options, &file);
     fio::remove(&file);
@@ -255,7 +262,7 @@ fn on_file(drivescope: &ours::Drivescope, options: &Options) -> Result<Vec<Pairs
 
 fn file_cells(
     drivescope: &ours::Drivescope,
-    options: &Options,
+    options: &CompareOptions,
     file: &Path,
 ) -> Result<Vec<Pairs>, String> {
     fio::lay_out(file, SIZE_MIB)?;
@@ -277,7 +284,7 @@ fn file_cells(
 
 fn file_pairs(
     drivescope: &ours::Drivescope,
-    options: &Options,
+    options: &CompareOptions,
     file: &Path,
     cell: &'static str,
     memory: Memory,
@@ -305,7 +312,7 @@ fn file_pairs(
 fn on_ram_disk(
     drivescope: &ours::Drivescope,
     disk: &RamDisk,
-    options: &Options,
+    options: &CompareOptions,
 ) -> Result<Vec<Pairs>, String> {
     let mut all = Vec::new();
     for processors in [Processors::All, Processors::One] {
@@ -331,7 +338,7 @@ fn on_ram_disk(
 
 /// Pairs in alternating order, after one that is not counted.
 fn pairs(
-    options: &Options,
+    options: &CompareOptions,
     mut pair: impl FnMut(bool) -> Result<Pair, String>,
 ) -> Result<Vec<Pair>, String> {
     pair(true)?;
@@ -340,8 +347,8 @@ fn pairs(
 
 fn in_turn(
     first_ours: bool,
-    ours: impl Fn() -> Result<Figures, String>,
-    fios: impl Fn() -> Result<Figures, String>,
+    ours: impl Fn() -> Result<CellFigures, String>,
+    fios: impl Fn() -> Result<CellFigures, String>,
 ) -> Result<Pair, String> {
     if first_ours {
         let ours = ours()?;

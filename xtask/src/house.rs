@@ -44,7 +44,7 @@ fn none_or(count: usize, what: &str) -> Result<(), String> {
 
 /// What is counted of a crate.
 #[derive(Default)]
-struct Figures {
+struct CrateCount {
     files: usize,
     lines: usize,
     /// Of them in files of tests.
@@ -54,7 +54,7 @@ struct Figures {
 /// Prints the figures of a tree, to be held beside those of another one: per crate lines and circles.
 pub fn print_figures(folder: &str) -> Result<(), String> {
     let sources = load(Path::new(folder))?;
-    let mut crates: BTreeMap<&str, Figures> = BTreeMap::new();
+    let mut crates: BTreeMap<&str, CrateCount> = BTreeMap::new();
     for source in &sources {
         for name in [source.home.as_str(), "all"] {
             let figures = crates.entry(name).or_default();
@@ -65,7 +65,7 @@ pub fn print_figures(folder: &str) -> Result<(), String> {
     }
     let circles = circles(&sources);
     println!("| crate | files | lines | in files of tests | circles |\n|---|---|---|---|---|");
-    for (name, Figures { files, lines, tests }) in crates {
+    for (name, CrateCount { files, lines, tests }) in crates {
         let all = circles.values().map(Vec::len).sum();
         let circles = circles.get(name).map_or(all, Vec::len);
         println!("| {name} | {files} | {lines} | {tests} | {circles} |");

@@ -2,11 +2,11 @@
 
 mod paths;
 
-pub use paths::{Path, paths_at, uses};
+pub use paths::{ImportPath, paths_at, uses};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeSet;
-use std::path::Path as FilePath;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use crate::workspace;
@@ -52,7 +52,7 @@ pub fn of_workspace() -> Result<&'static [Source], String> {
 }
 
 /// All sources below `root`.
-pub fn load(root: &FilePath) -> Result<Vec<Source>, String> {
+pub fn load(root: &Path) -> Result<Vec<Source>, String> {
     let mut sources = Vec::new();
     for path in workspace::files_below(root, &[".rs"])? {
         let full = root.join(&path);

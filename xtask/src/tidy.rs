@@ -30,15 +30,16 @@ fn assert_none(faults: &[String]) {
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
-fn sources() -> impl Iterator<Item = (String, String)> {
-    let paths = workspace::files(&[".rs"]).unwrap();
-    paths.into_iter().map(|path| (path.clone(), workspace::read(&path).unwrap()))
+/// Path and text of all files whose name ends so.
+fn texts(ends: &[&str]) -> Result<Vec<(String, String)>, String> {
+    let with_text = |path: String| workspace::read(&path).map(|text| (path, text));
+    workspace::files(ends)?.into_iter().map(with_text).collect()
 }
 
 #[test]
-fn files_and_functions_are_short() {
+fn files_and_functions_are_short() -> Result<(), String> {
     let mut faults = Vec::new();
-    for (path, text) in sources() {
+    for (path, text) in texts(&[".rs"])? {
         let lines: Vec<&str> = text.lines().collect();
         if lines.len() > FILE_LINES_MAX {
             faults.push(format!("{path}: {} lines, at most {FILE_LINES_MAX}", lines.len()));
@@ -51,6 +52,7 @@ fn files_and_functions_are_short() {
         }
     }
     assert_none(&faults);
+    Ok(())
 }
 
 /// Index of the first line and number of lines of each function with a body. In rustfmt's form a
@@ -78,10 +80,10 @@ fn begins_function(line: &str) -> bool {
 }
 
 #[test]
-fn lines_fit_and_have_no_blanks_at_their_end() {
+fn lines_fit_and_have_no_blanks_at_their_end() -> Result<(), String> {
     let mut faults = Vec::new();
-    for path in workspace::files(&TEXTS).unwrap() {
-        for (number, line) in (1..).zip(workspace::read(&path).unwrap().lines()) {
+    for (path, text) in texts(&TEXTS)? {
+        for (number, line) in (1..).zip(text.lines()) {
             if line.ends_with([' ', '\t']) {
                 faults.push(format!("{path}:{number}: blanks at the end"));
             }
@@ -92,6 +94,7 @@ fn lines_fit_and_have_no_blanks_at_their_end() {
         }
     }
     assert_none(&faults);
+    Ok(())
 }
 
 /// Whether a line can be broken: a text in quotes, a row of a snapshot's table and the arguments of
@@ -102,17 +105,18 @@ fn is_breakable(line: &str) -> bool {
 }
 
 #[test]
-fn no_forbidden_word_is_in_the_tree() {
+fn no_forbidden_word_is_in_the_tree() -> Result<(), String> {
     let words = forbidden_words();
     let mut faults = Vec::new();
-    for path in workspace::files(&TEXTS).unwrap() {
-        for (number, line) in (1..).zip(workspace::read(&path).unwrap().lines()) {
+    for (path, text) in texts(&TEXTS)? {
+        for (number, line) in (1..).zip(text.lines()) {
             for word in words.iter().filter(|word| has_word(line, word)) {
                 faults.push(format!("{path}:{number}: {word}"));
             }
         }
     }
     assert_none(&faults);
+    Ok(())
 }
 
 /// Whether `word` stands in `line` and is no part of a longer one.
@@ -129,12 +133,8 @@ fn has_word(line: &str, word: &str) -> bool {
 }
 
 #[test]
-fn links_and_paths_in_documents_lead_somewhere() {
-    let pages: BTreeMap<String, String> = workspace::files(&[".md"])
-        .unwrap()
-        .into_iter()
-        .map(|path| (path.clone(), workspace::read(&path).unwrap()))
-        .collect();
+fn links_and_paths_in_documents_lead_somewhere() -> Result<(), String> {
+    let pages: BTreeMap<String, String> = texts(&[".md"])?.into_iter().collect();
     let mut faults = Vec::new();
     for (path, text) in &pages {
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -150,6 +150,7 @@ fn links_and_paths_in_documents_lead_somewhere() {
         }
     }
     assert_none(&faults);
+    Ok(())
 }
 
 fn leads_somewhere(from: &str, target: &str, pages: &BTreeMap<String, String>) -> bool {

@@ -31,7 +31,7 @@ fn types(source: &Source) -> Vec<(&str, usize)> {
             ";" => is_impl = false,
             // `impl` within a signature is none of an item.
             "impl" | "trait"
-                if ["", ";", "}", "]", "pub", ")", "unsafe", "{"].contains(&before) =>
+                if ["", ";", "}", "]", "pub", ")", "unsafe", "{", "("].contains(&before) =>
             {
                 is_impl = true
             }

@@ -65,14 +65,14 @@ pub fn run(root: &Path, args: &[String]) -> Result<(), String> {
 }
 
 /// A budget and what was measured.
-struct Row {
+struct BudgetRow {
     what: &'static str,
     budget: String,
     measured: String,
     within: bool,
 }
 
-fn version(binary: &Path) -> Result<Row, String> {
+fn version(binary: &Path) -> Result<BudgetRow, String> {
     let start = || -> Result<f64, String> {
         let begin = Instant::now();
         let status = Command::new(binary).arg("--version").stdout(Stdio::null()).status();
@@ -88,7 +88,7 @@ fn version(binary: &Path) -> Result<Row, String> {
     let took = (0..STARTS).map(|_| start()).collect::<Result<Vec<f64>, String>>()?;
     let fastest_ms = took.iter().copied().fold(f64::INFINITY, f64::min);
     let median_ms = table::median(took);
-    Ok(Row {
+    Ok(BudgetRow {
         what: "`drivescope --version`, from start to end",
         budget: format!("< {VERSION_MAX_MS} ms"),
         measured: format!("{median_ms:.1} ms, median of {STARTS}; fastest {fastest_ms:.1} ms"),
@@ -96,10 +96,10 @@ fn version(binary: &Path) -> Result<Row, String> {
     })
 }
 
-fn size(binary: &Path) -> Result<Row, String> {
+fn size(binary: &Path) -> Result<BudgetRow, String> {
     let bytes = std::fs::metadata(binary).map_err(|e| format!("cannot see the binary: {e}"))?.len();
     let mb = bytes as f64 / 1e6;
-    Ok(Row {
+    Ok(BudgetRow {
         what: "release binary",
         budget: format!("< {BINARY_MAX_MB} MB"),
         measured: format!("{mb:.1} MB"),
@@ -108,7 +108,7 @@ fn size(binary: &Path) -> Result<Row, String> {
 }
 
 /// By processor time, so that other work on the machine costs little.
-fn generator(root: &Path) -> Result<Row, String> {
+fn generator(root: &Path) -> Result<BudgetRow, String> {
     let output = Command::new("cargo")
         .args(["bench", "--quiet", "--package", "drivescope-bench", "--bench", "generator"])
         .current_dir(root)
@@ -121,7 +121,7 @@ fn generator(root: &Path) -> Result<Row, String> {
         .iter()
         .map(|(bytes, mb_s)| format!("{:.1} GB/s in {} KiB", mb_s / 1e3, bytes >> 10))
         .collect();
-    Ok(Row {
+    Ok(BudgetRow {
         what: "fresh test data, per core (processor time)",
         budget: format!("≥ {} GB/s", GENERATOR_MIN_MB_S / 1e3),
         measured: each.join(", "),
@@ -140,7 +140,7 @@ fn rates(text: &str) -> Result<Vec<(u64, f64)>, String> {
 }
 
 /// Everything from nothing, into a folder of its own; what has to come from the network is there already.
-fn cold_build(root: &Path) -> Result<Row, String> {
+fn cold_build(root: &Path) -> Result<BudgetRow, String> {
     let target = tempfile::tempdir_in(root.join("target"))
         .map_err(|e| format!("cannot make a target folder: {e}"))?;
     let begin = Instant::now();
@@ -154,7 +154,7 @@ fn cold_build(root: &Path) -> Result<Row, String> {
         return Err("the cold build failed".to_string());
     }
     let took_s = begin.elapsed().as_secs_f64();
-    Ok(Row {
+    Ok(BudgetRow {
         what: "cold release build, 2 processors",
         budget: format!("< {COLD_MAX_S} s"),
         measured: format!("{took_s:.0} s"),
@@ -168,7 +168,7 @@ fn load() -> f64 {
     text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(f64::NAN)
 }
 
-fn section(rows: &[Row], load: f64, cold: bool) -> String {
+fn section(rows: &[BudgetRow], load: f64, cold: bool) -> String {
     let option = if cold { " --cold" } else { "" };
     let mut text = String::new();
     let _ = writeln!(
@@ -186,7 +186,7 @@ fn section(rows: &[Row], load: f64, cold: bool) -> String {
     }
     let _ = writeln!(text, "| what | budget | measured | within |");
     let _ = writeln!(text, "|---|---|---|---|");
-    for Row { what, budget, measured, within } in rows {
+    for BudgetRow { what, budget, measured, within } in rows {
         let _ = writeln!(text, "| {what} | {budget} | {measured} | {} |", table::yes(*within));
     }
     for (what, budget, place) in ELSEWHERE {
@@ -199,8 +199,8 @@ fn section(rows: &[Row], load: f64, cold: bool) -> String {
 mod tests {
     use super::*;
 
-    fn row(within: bool) -> Row {
-        Row { what: "a thing", budget: "< 1".into(), measured: "2".into(), within }
+    fn row(within: bool) -> BudgetRow {
+        BudgetRow { what: "a thing", budget: "< 1".into(), measured: "2".into(), within }
     }
 
     #[test]

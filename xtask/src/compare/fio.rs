@@ -1,6 +1,6 @@
 //! fio's side of a pair.
 
-use super::Figures;
+use super::CellFigures;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -61,7 +61,12 @@ pub fn latencies_us(target: &Path, depth: u32, seconds: f64) -> Result<[f64; 3],
 }
 
 /// Measures one cell, with fio's fastest common settings: io_uring, fixed buffers, registered file.
-pub fn measure(file: &Path, cell: &str, seconds: f64, memory: Memory) -> Result<Figures, String> {
+pub fn measure(
+    file: &Path,
+    cell: &str,
+    seconds: f64,
+    memory: Memory,
+) -> Result<CellFigures, String> {
     let (shape, direction) = cell.split_once('.').ok_or("a cell has a direction")?;
     let (order_block, queue) = shape.split_once("_q").ok_or("a cell has a depth")?;
     let (depth, _) = queue.split_once('t').ok_or("a cell has threads")?;
@@ -98,13 +103,13 @@ pub fn measure(file: &Path, cell: &str, seconds: f64, memory: Memory) -> Result<
     figures(&document["jobs"][0], direction).ok_or_else(|| "fio's document lacks a field".into())
 }
 
-fn figures(job: &Value, direction: &str) -> Option<Figures> {
+fn figures(job: &Value, direction: &str) -> Option<CellFigures> {
     let side = &job[direction];
     let ios = side["total_ios"].as_f64().filter(|&n| n > 0.0)?;
     let cpu_ns =
         |key: &str| Some(job[key].as_f64()? / 100.0 * job["job_runtime"].as_f64()? * 1e6 / ios);
     let percentile = |p: &str| Some(side["lat_ns"]["percentile"][p].as_f64()? / 1e3);
-    Some(Figures {
+    Some(CellFigures {
         mb_s: side["bw_bytes"].as_f64()? / 1e6,
         iops: side["iops"].as_f64()?,
         lat_p50_us: percentile("50.000000")?,

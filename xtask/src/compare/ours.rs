@@ -1,6 +1,6 @@
 //! drivescope's side of a pair.
 
-use super::Figures;
+use super::CellFigures;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,10 +27,10 @@ impl Drivescope {
         cell: &str,
         seconds: f64,
         size_mib: u64,
-    ) -> Result<Figures, String> {
+    ) -> Result<CellFigures, String> {
         let metrics = self.metrics(target, cell, seconds, size_mib)?;
         let value = |quantity| value(&metrics, cell, quantity);
-        Ok(Figures {
+        Ok(CellFigures {
             mb_s: value("mb_s")?,
             iops: value("iops")?,
             lat_p50_us: value("lat_p50_us")?,

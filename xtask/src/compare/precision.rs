@@ -2,7 +2,7 @@
 //! says of it in virtual time.
 
 use super::ours::Drivescope;
-use super::served::Served;
+use super::served::ServedDisk;
 use super::{fio, table};
 use std::fmt::Write as _;
 use std::process::Command;
@@ -24,7 +24,7 @@ pub fn section(drivescope: &Drivescope, seconds: f64) -> Result<String, String> 
     let mut rows = String::new();
     let mut reports = String::new();
     for (name, model) in [("8 ms for each read", slow.as_str()), (FLASH, FLASH)] {
-        let served = Served::start(drivescope.path(), model)?;
+        let served = ServedDisk::start(drivescope.path(), model)?;
         for depth in DEPTHS {
             let cell = format!("rnd4k_q{depth}t1.read");
             let truth = drivescope.simulated_p50_us(model, &cell, seconds)?;

@@ -18,7 +18,7 @@ pub enum Processors {
 }
 
 /// Gives the processors back when dropped.
-pub struct Kept {
+pub struct PinnedProcessors {
     own: CpuSet,
     workers: String,
 }
@@ -34,7 +34,7 @@ impl Processors {
 
     /// Keeps this thread, all programs that it starts and the kernel's workers there from now on. One
     /// processor needs root.
-    pub fn keep(self) -> Result<Option<Kept>, String> {
+    pub fn keep(self) -> Result<Option<PinnedProcessors>, String> {
         if self == Processors::All {
             return Ok(None);
         }
@@ -42,7 +42,7 @@ impl Processors {
         let workers = std::fs::read_to_string(Path::new(WORKERS)).map_err(say("read workers"))?;
         let own = sched_getaffinity(None).map_err(|e| say("read my processors")(e.into()))?;
         std::fs::write(WORKERS, FIRST).map_err(say("keep the kernel's workers together"))?;
-        let kept = Kept { own, workers: workers.trim().to_string() };
+        let kept = PinnedProcessors { own, workers: workers.trim().to_string() };
         let mut first = CpuSet::new();
         first.set(0);
         sched_setaffinity(None, &first).map_err(|e| say("stay on one processor")(e.into()))?;
@@ -50,7 +50,7 @@ impl Processors {
     }
 }
 
-impl Drop for Kept {
+impl Drop for PinnedProcessors {
     fn drop(&mut self) {
         let workers = std::fs::write(WORKERS, &self.workers).is_ok();
         if !workers || sched_setaffinity(None, &self.own).is_err() {

@@ -10,11 +10,11 @@ const SHM: &str = "/dev/shm";
 
 /// A device of our own; removed when dropped.
 pub struct RamDisk {
-    kind: Kind,
+    kind: RamDiskKind,
     path: PathBuf,
 }
 
-enum Kind {
+enum RamDiskKind {
     /// With its number.
     Zram(u32),
     /// With the file behind it.
@@ -28,7 +28,7 @@ impl RamDisk {
             .map_err(say("add a zram device (root only)"))?;
         let number = number.trim().parse().map_err(|_| format!("zram answered {number}"))?;
         let path = PathBuf::from(format!("/dev/zram{number}"));
-        let disk = Self { kind: Kind::Zram(number), path };
+        let disk = Self { kind: RamDiskKind::Zram(number), path };
         let size = format!("/sys/block/zram{number}/disksize");
         std::fs::write(size, format!("{size_mib}M")).map_err(say("size the zram device"))?;
         fill(&disk.path, size_mib).map_err(say("fill the zram device"))?;
@@ -43,7 +43,7 @@ impl RamDisk {
             .map_err(say("fill a file in memory"))
             .and_then(|()| attach(&file));
         match attached {
-            Ok(path) => Ok(Self { kind: Kind::Loop(file), path }),
+            Ok(path) => Ok(Self { kind: RamDiskKind::Loop(file), path }),
             Err(why) => {
                 let _ = std::fs::remove_file(&file);
                 Err(why)
@@ -59,8 +59,8 @@ impl RamDisk {
     /// What it is, for the table.
     pub fn name(&self) -> &'static str {
         match self.kind {
-            Kind::Zram(_) => "zram",
-            Kind::Loop(_) => "loop on tmpfs",
+            RamDiskKind::Zram(_) => "zram",
+            RamDiskKind::Loop(_) => "loop on tmpfs",
         }
     }
 }
@@ -108,11 +108,11 @@ impl Drop for RamDisk {
 impl RamDisk {
     fn remove(&self) -> bool {
         match &self.kind {
-            Kind::Zram(number) => {
+            RamDiskKind::Zram(number) => {
                 let control = Path::new(CONTROL).join("hot_remove");
                 std::fs::write(control, number.to_string()).is_ok()
             }
-            Kind::Loop(file) => {
+            RamDiskKind::Loop(file) => {
                 let detached = Command::new("losetup").arg("--detach").arg(&self.path).status();
                 detached.is_ok_and(|status| status.success()) && std::fs::remove_file(file).is_ok()
             }

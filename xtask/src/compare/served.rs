@@ -15,14 +15,14 @@ const SAID: &str = "said";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A served drive, perhaps with a mounted ext4 on it; unmounted and ended when dropped.
-pub struct Served {
+pub struct ServedDisk {
     place: tempfile::TempDir,
     server: Child,
     device: PathBuf,
     mounted: bool,
 }
 
-impl Served {
+impl ServedDisk {
     /// Serves the disk as a loop device, makes a file system on it and mounts that. Needs root and FUSE.
     pub fn with_file_system(drivescope: &Path) -> Result<Self, String> {
         let mut served = Self::start(drivescope, MODEL)?;
@@ -99,7 +99,7 @@ impl Served {
     }
 }
 
-impl Served {
+impl ServedDisk {
     /// A ring of io_uring lets go of its file some time after its program has ended.
     fn unmount(&self) -> Result<(), String> {
         let start = Instant::now();
@@ -122,7 +122,7 @@ fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
-impl Served {
+impl ServedDisk {
     /// As Ctrl-C does, which lets it unmount and detach by itself; once.
     fn stop(&mut self) {
         let said = |result: Result<(), String>| {
@@ -143,7 +143,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ServedDisk {
     fn drop(&mut self) {
         self.stop();
     }

@@ -1,6 +1,6 @@
 //! Medians of ratios, as a table in Markdown.
 
-use super::{Figures, Pair, Pairs, Part};
+use super::{CellFigures, ComparePart, Pair, Pairs};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -24,14 +24,14 @@ What needs no fio is made by `cargo xtask compare budgets --write`.
 ";
 
 /// The sections of a part, each beginning with its heading.
-pub fn sections(part: Part, all: &[Pairs], pairs: usize, seconds: f64) -> Vec<String> {
+pub fn sections(part: ComparePart, all: &[Pairs], pairs: usize, seconds: f64) -> Vec<String> {
     let made = format!("`--part {} --pairs {pairs} --time {seconds}`. {}", part.name(), machine());
     let mut sections: Vec<String> = match part {
-        Part::File => {
+        ComparePart::File => {
             let title = "The same file: rates within 5 %, percentiles within 10 %";
             vec![on_file(title, "", all, &made), luck(all, &made)]
         }
-        Part::Served => {
+        ComparePart::Served => {
             let title =
                 "The same file on a served hard disk: rates within 5 %, percentiles within 10 %";
             let why = format!(
@@ -42,9 +42,9 @@ pub fn sections(part: Part, all: &[Pairs], pairs: usize, seconds: f64) -> Vec<St
             );
             vec![on_file(title, &why, all, &made)]
         }
-        Part::Ram => vec![on_ram_disks(all, &made)],
+        ComparePart::Ram => vec![on_ram_disks(all, &made)],
         // It has no pairs, and writes its own.
-        Part::Precision => Vec::new(),
+        ComparePart::Precision => Vec::new(),
     };
     sections.retain(|section| !section.is_empty());
     sections
@@ -169,23 +169,23 @@ pub fn yes(within: bool) -> &'static str {
     if within { "yes" } else { "**no**" }
 }
 
-fn ours(cell: &Pairs, of: impl Fn(&Figures) -> f64) -> f64 {
+fn ours(cell: &Pairs, of: impl Fn(&CellFigures) -> f64) -> f64 {
     median(cell.pairs.iter().map(|pair| of(&pair.ours)).collect())
 }
 
-fn fios(cell: &Pairs, of: impl Fn(&Figures) -> f64) -> f64 {
+fn fios(cell: &Pairs, of: impl Fn(&CellFigures) -> f64) -> f64 {
     median(cell.pairs.iter().map(|pair| of(&pair.fio)).collect())
 }
 
-fn ratio(cell: &Pairs, of: impl Fn(&Figures) -> f64) -> f64 {
+fn ratio(cell: &Pairs, of: impl Fn(&CellFigures) -> f64) -> f64 {
     median(cell.pairs.iter().map(|pair| of(&pair.ours) / of(&pair.fio)).collect())
 }
 
 /// Rate, median and 99th percentile of one side against the other, medians of the pairs.
-fn ratios(cell: &Pairs, sides: impl Fn(&Pair) -> Option<(Figures, Figures)>) -> [f64; 3] {
-    [|f: &Figures| f.mb_s, |f: &Figures| f.lat_p50_us, |f: &Figures| f.lat_p99_us].map(|of| {
-        median(cell.pairs.iter().filter_map(&sides).map(|(a, b)| of(&a) / of(&b)).collect())
-    })
+fn ratios(cell: &Pairs, sides: impl Fn(&Pair) -> Option<(CellFigures, CellFigures)>) -> [f64; 3] {
+    [|f: &CellFigures| f.mb_s, |f: &CellFigures| f.lat_p50_us, |f: &CellFigures| f.lat_p99_us].map(
+        |of| median(cell.pairs.iter().filter_map(&sides).map(|(a, b)| of(&a) / of(&b)).collect()),
+    )
 }
 
 fn within([rate, p50, p99]: [f64; 3]) -> bool {
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn medians_of_ratios_are_of_pairs() {
-        let figures = |mb_s| Figures {
+        let figures = |mb_s| CellFigures {
             mb_s,
             iops: 1.0,
             lat_p50_us: 1.0,

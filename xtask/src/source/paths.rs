@@ -4,7 +4,7 @@ use super::{Token, behind_group, behind_item};
 
 /// A path and the name under which a `use` makes it known; `*` for all of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Path {
+pub struct ImportPath {
     /// `crate`, `a`, `B`.
     pub steps: Vec<String>,
     /// Name that it has from here on.
@@ -28,7 +28,7 @@ fn is_colons(tokens: &[Token], at: usize) -> bool {
 }
 
 /// All paths of `use` items.
-pub fn uses(tokens: &[Token]) -> Vec<Path> {
+pub fn uses(tokens: &[Token]) -> Vec<ImportPath> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
@@ -49,7 +49,7 @@ pub fn uses(tokens: &[Token]) -> Vec<Path> {
 }
 
 /// The paths of the tree that begins at `at`; returns the index behind it.
-fn tree(tokens: &[Token], mut at: usize, above: &[String], found: &mut Vec<Path>) -> usize {
+fn tree(tokens: &[Token], mut at: usize, above: &[String], found: &mut Vec<ImportPath>) -> usize {
     let mut steps = above.to_vec();
     let line = tokens.get(at).map_or(0, |token| token.line);
     loop {
@@ -78,7 +78,7 @@ fn tree(tokens: &[Token], mut at: usize, above: &[String], found: &mut Vec<Path>
         name = tokens.get(at + 1).map_or(name, |token| token.text.clone());
         at += 2;
     }
-    found.push(Path { steps, name, line, is_public: false });
+    found.push(ImportPath { steps, name, line, is_public: false });
     at
 }
 
