@@ -141,7 +141,7 @@ fn what_a_killed_run_leaves_clean_removes() {
     assert_eq!(ended.stdout, "nothing to clean\n");
     let file = scratch.file("file", "");
     let message = scratch.drivescope(&["run", "--clean", &file]).refused(2);
-    assert!(message.contains("is no directory"), "{message}");
+    assert!(message.contains("is not a directory"), "{message}");
     let message = scratch.drivescope(&["run", "--clean", "target", "--json"]).refused(2);
     assert!(message.contains("--clean") && message.contains("--json"), "{message}");
 }
@@ -151,7 +151,7 @@ fn the_folder_of_a_living_run_is_left_alone() {
     let scratch = Scratch::new();
     let (running, folder) = start_and_wait_for_reads(&scratch);
     let ended = scratch.drivescope(&["run", "--clean", "target"]).code(0);
-    assert!(ended.stdout.contains("its run is still going"), "{ended}");
+    assert!(ended.stdout.contains("its run is still in progress"), "{ended}");
     // Neither does another run in the same directory disturb it.
     scratch.run("target", &[TINY, &["--test=latency"]]).code(0);
     assert_eq!(names(&folder), ["data", "manifest.json"]);

@@ -23,7 +23,7 @@ fn journals_that_cannot_be_read_are_no_hindrance_to_directories_and_files() {
     let ended = scratch.run_call(&directory, &options).by_nobody().end();
     set(0o755);
     let ended = ended.code(0);
-    let told = ended.stderr.matches("waits for drivescope restore is unknown").count();
+    let told = ended.stderr.matches("needs drivescope restore").count();
     assert!(told == 1 && ended.stderr.contains("no permission to read"), "{ended}");
 }
 

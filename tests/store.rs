@@ -81,11 +81,11 @@ fn names_of_no_run_are_refused() {
     let other: String = id.chars().map(|c| if c == '0' { '1' } else { '0' }).collect();
     for command in ["show", "rerun", "export"] {
         for (name, part) in [
-            (other.as_str(), "no run begins with"),
-            ("zz", "does not name a run"),
-            ("", "does not name a run"),
-            ("../../etc/passwd", "does not name a run"),
-            ("%", "does not name a run"),
+            (other.as_str(), "no run id starts with"),
+            ("zz", "is not a run id"),
+            ("", "is not a run id"),
+            ("../../etc/passwd", "is not a run id"),
+            ("%", "is not a run id"),
         ] {
             let message = scratch.drivescope(&[command, name]).refused(2);
             assert!(message.contains(part), "{command} {name}: {message}");
@@ -158,7 +158,7 @@ fn export_and_import_move_runs_between_stores() {
     assert!(one.json().is_object(), "one run is one document");
     let file = scratch.file("one.json", &one.stdout);
     let again = scratch.drivescope(&["import", &file, &file, "--store", &other]).code(0);
-    assert_eq!(again.stdout.matches("is there already").count(), 2, "{again}");
+    assert_eq!(again.stdout.matches("is already stored").count(), 2, "{again}");
     // With the same id and other contents: refused, and nothing of the file is kept.
     let changed = one.stdout.replacen("\"label\": \"one\"", "\"label\": \"two\"", 1);
     assert_ne!(changed, one.stdout);
@@ -232,9 +232,9 @@ fn the_next_command_is_told_the_store_that_was_named() {
     let listed = scratch.drivescope(&["runs", "--drive=none", "--store", &store]).code(0).stdout;
     assert!(listed.contains(&lists), "{listed}");
     let message = scratch.drivescope(&["export", "--store", &none]).refused(2);
-    assert!(message.contains(&format!("drivescope run . --store {none} makes one")), "{message}");
+    assert!(message.contains(&format!("drivescope run . --store {none} creates one")), "{message}");
     let listed = scratch.drivescope(&["runs", "--store", &none]).code(0).stdout;
-    assert!(listed.contains(&format!("drivescope run . --store {none} makes one")), "{listed}");
+    assert!(listed.contains(&format!("drivescope run . --store {none} creates one")), "{listed}");
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn what_is_no_store_is_left_alone() {
     make.end().code(0);
     let before = fs::read(scratch.store()).unwrap();
     let message = scratch.drivescope(&["run", "target"]).refused(2);
-    assert!(message.contains("not one of drivescope"), "{message}");
+    assert!(message.contains("of another program"), "{message}");
     assert!(fs::read(scratch.store()).unwrap() == before, "another program's file was changed");
     assert_eq!(names(scratch.target()), [""; 0]);
 }

@@ -266,7 +266,7 @@ fn a_read_without_its_seed_accuses_nobody() {
         assert_eq!(value(&run, "verify.capacity.real_bytes"), (96 * MIB) as f64);
     }
     let message = scratch.run(&device.node, &[&verify, &read, &["--seed=1", &destroy]]).refused(2);
-    assert!(message.contains("leave --write and --destroy away"), "{message}");
+    assert!(message.contains("omit --write and --destroy"), "{message}");
     assert!(fs::read(&image).unwrap() == before, "a read wrote");
 }
 

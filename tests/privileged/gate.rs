@@ -297,10 +297,8 @@ fn a_disk_and_its_partition_are_not_written_by_one_call() {
     for targets in [[&device.node, &part], [&part, &device.node]] {
         let call = ["run", targets[0], targets[1], "--test=align", "--write=same-bytes"];
         let message = scratch.drivescope(&call).refused(2);
-        let words = format!(
-            "this call names two devices that share bytes: {0}p1 is a partition of {0}",
-            device.name()
-        );
+        let words =
+            format!("two of these targets share bytes: {0}p1 is a partition of {0}", device.name());
         assert!(message.contains(&words), "{message}");
         scratch.drivescope(&["run", targets[0], targets[1], "--dry-run"]).code(0);
     }
@@ -320,7 +318,7 @@ fn two_partitions_of_a_disk_are_not_written_by_one_call() {
     for options in [&["--dry-run"][..], &["--quiet"]] {
         let call = ["run", &first, &second, "--test=align", "--write=same-bytes"];
         let message = scratch.drivescope(&[&call, options].concat()).refused(2);
-        let words = format!("are partitions of {}, and a claim locks the whole", device.name());
+        let words = format!("are partitions of {}, and writing locks the whole", device.name());
         assert!(message.contains(&words), "{message}");
     }
     scratch.drivescope(&["run", &first, &second, "--dry-run"]).code(0);

@@ -246,7 +246,7 @@ fn signals_do_not_end_a_restore_and_are_told_how_long_it_takes() {
         }
         let ended = restore.end().code(0);
         assert!(contents(&device, &image) == original, "{ended}");
-        ended.stderr.contains("is finished first; about")
+        ended.stderr.contains("must finish first; about")
     });
     assert!(told, "none of {ATTEMPTS} restores said how long it takes");
 }

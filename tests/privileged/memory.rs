@@ -58,7 +58,7 @@ fn tmpfs_is_memory() {
         let (before, _) = ended.stdout.split_once("transfer  ").unwrap();
         before.replace("\n  ", " ")
     };
-    let told = "no number will be a drive's: tmpfs ";
+    let told = "these results will not describe a drive: tmpfs ";
     assert!(before(&[]).contains(told) && !before(&["--quiet"]).contains(told), "{}", before(&[]));
     assert_eq!(crate::support::scratch::names(&mount.point), [""; 0]);
 }

@@ -173,7 +173,7 @@ fn signals_end_the_run_with_the_contents_back() {
         }
         let ended = running.end().code(130);
         target.must_be_whole(&format!("{signals:?}"));
-        assert!(ended.stderr.contains("this is finished first; about"), "{ended}");
+        assert!(ended.stderr.contains("must finish first; about"), "{ended}");
         let run = ended.json();
         assert_eq!(run["status"], "interrupted");
     }
@@ -196,7 +196,7 @@ fn a_signal_while_contents_are_put_back_gives_130_and_the_run_is_complete() {
     program.wait_for("putting contents back");
     program.press(CTRL_C);
     let ended = program.end().code(130);
-    assert!(ended.stdout.contains("this is finished first"), "{ended}");
+    assert!(ended.stdout.contains("must finish first"), "{ended}");
     assert!(fs::read(&image).unwrap() == before, "the contents are not back");
     let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     assert_eq!(statuses(&run), [("transfer", "done")]);
@@ -370,7 +370,7 @@ fn a_read_only_device_and_a_wrong_name_are_refused() {
     let Some(target) = Target::new() else { return };
     let node = &target.device.node;
     for (options, words) in
-        [(&["--write=restore"][..], "told above"), (&["--write=restore:loop:1"], "told above")]
+        [(&["--write=restore"][..], "(see above)"), (&["--write=restore:loop:1"], "(see above)")]
     {
         let ended = target.scratch.run(node, &[WRITES, options]).code(3);
         assert!(ended.stderr.contains(words) && ended.stderr.contains("confirmation"), "{ended}");

@@ -61,10 +61,10 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
     let id = text(&stopped["id"]);
     // Who begins anew is told.
     let plan = scratch.run(&device.node, &[SLOW_FILL, &[&destroy, "--dry-run"]]).code(0);
-    assert!(plan.stderr.contains(&format!("(run {id}); --resume goes on there")), "{plan}");
+    assert!(plan.stderr.contains(&format!("(run {id}); --resume continues it")), "{plan}");
     let resumed = scratch.run(&device.node, &[&["--test=fill", "--json", "--resume", &destroy]]);
     let resumed = resumed.code(0);
-    assert!(resumed.stderr.contains(&format!("(run {id}); this run goes on there")), "{resumed}");
+    assert!(resumed.stderr.contains(&format!("(run {id}); this run resumes it")), "{resumed}");
     let run = resumed.json();
     assert_eq!(statuses(&run), [("fill", "done")]);
     assert_eq!(run["plan"]["seed"], stopped["plan"]["seed"]);

@@ -49,7 +49,7 @@ impl Served {
         let mount_point = scratch.text("drive");
         let mut served = Self { program, said, complained, mount_point };
         let ready = |served: &mut Self| {
-            let shown = served.complained().contains("Ctrl-C ends it");
+            let shown = served.complained().contains("press Ctrl-C to stop");
             (shown || !served.is_alive()).then_some(())
         };
         wait_for("the served drive", || ready(&mut served));

@@ -363,7 +363,7 @@ fn a_killed_program_does_not_wait_for_what_the_kernel_has_in_memory() {
     let fs = Fs::mount(&scratch, &served.node());
     fs::write(fs.path("unsynced"), pattern(3, 600 << 20)).unwrap();
     let served = served.interrupt();
-    served.wait_for("Ctrl-C again takes");
+    served.wait_for("Ctrl-C again disconnects");
     let served = served.interrupt();
     served.wait_for("file systems on it write");
     end_of_killed(served);

@@ -13,17 +13,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// Finds out what a storage drive is really good for.
+/// Find out what a storage drive is really good for.
 ///
-/// drivescope measures directories, files and block devices, refuses numbers the hardware cannot
-/// produce, and says in plain words what a drive suits. Reading is the default; a directory is measured
-/// in a folder of its own that is removed afterwards.
+/// drivescope measures directories, files and block devices, rejects numbers that the hardware cannot
+/// produce, and says what a drive is suited for. By default it only reads; in a directory it uses a folder of
+/// its own and removes it afterwards.
 #[derive(Debug, Parser)]
 #[command(name = "drivescope", version, max_term_width = 80, arg_required_else_help = true)]
-#[command(
-    after_help = "Exit codes: 0 ok, 1 a test found a problem, 2 usage, 3 refused for safety, \
-                        4 device error, 130 interrupted."
-)]
+#[command(after_help = "Exit codes: 0 ok, 1 a test found a problem, 2 usage error, 3 refused for \
+                        safety, 4 device error, 130 interrupted.")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -34,16 +32,16 @@ pub struct Arguments {
 const RUN_EXAMPLES: &str = "\
 Examples:
   drivescope run .                    the drive under this directory
-  drivescope run . --dry-run          only the plan: time, bytes, places
+  drivescope run . --dry-run          only the plan: time, bytes, paths
   drivescope run . --suite standard   ten minutes instead of one
-  drivescope run /dev/sda             a whole drive, which is only read
+  drivescope run /dev/sda             a whole drive, read-only
   drivescope run sim:wd40efrx         a simulated drive, in virtual time
   drivescope run . --test transfer --cells rnd4k_q32t4.mix70 --time 10s
 
-A cell has an order (seq, rnd), a block, a depth and threads: in rnd4k_q32t4
-each of 4 threads keeps 32 requests of 4 KiB in flight. It reads (.read),
-writes (.write) or does both (.mix70: 70 % reads); with none of these, it
-does what the suite does.";
+A cell is an order (seq, rnd), a block size, a queue depth and a number of
+threads: in rnd4k_q32t4 each of 4 threads keeps 32 requests of 4 KiB in
+flight. It reads (.read), writes (.write) or does both (.mix70: 70 % reads);
+without a suffix it does what the suite does.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -51,42 +49,42 @@ pub enum Command {
     /// Measure directories, files or block devices.
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
-    /// Give drives back what an interrupted run had saved of them.
+    /// Restore contents saved by an interrupted run.
     Restore(RestoreArguments),
-    /// Show every drive of this machine.
+    /// List the drives of this machine.
     List(ListArguments),
     /// List stored runs, newest first.
     Runs(RunsArguments),
     /// Show a stored run.
     Show(ShowArguments),
-    /// Run the plan of a stored run again, on the same target.
+    /// Repeat a stored run on the same target.
     Rerun(RerunArguments),
-    /// Write stored runs as JSON to standard output.
+    /// Print stored runs as JSON.
     Export(ExportArguments),
-    /// Store runs from JSON files (- is standard input).
+    /// Import runs from JSON files (- is standard input).
     Import(ImportArguments),
-    /// Simulated drives: list, show, measure, serve, compare with published figures.
+    /// Simulated drives: list, show, measure, mount, compare with published results.
     #[command(subcommand)]
     Sim(SimCommand),
-    /// List the tests and what each may write.
+    /// List the tests, and what each may write.
     Tests,
     /// List the suites.
     Suites,
-    /// Write the JSON Schema of the run document to standard output.
+    /// Print the JSON Schema of the run document.
     Schema,
-    /// Write shell completions to standard output.
+    /// Print shell completions.
     Completions {
-        /// For which shell.
+        /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Write the manual page to standard output.
+    /// Print the manual page.
     Man,
 }
 
-/// Where runs are kept.
+/// The store of runs.
 #[derive(Debug, Clone, Args)]
 pub struct StoreArguments {
-    /// Where runs are kept: a file (default: the user's data directory).
+    /// Store of runs, a file (default: in the user's data directory).
     #[arg(long, value_name = "FILE", env = "DRIVESCOPE_STORE")]
     pub store: Option<String>,
 }
@@ -97,10 +95,10 @@ pub struct ShowOptions {
     /// Print one JSON document instead of tables.
     #[arg(long)]
     pub json: bool,
-    /// Also print the tool's own cost, every round, and what limited it.
+    /// Also print the tool's overhead, and each round with its limiting factor.
     #[arg(long, short)]
     pub verbose: bool,
-    /// Print only phybs' own table of a run of its suite.
+    /// Print only the table of phybs (suite phybs).
     #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub table: bool,
 }
@@ -108,48 +106,48 @@ pub struct ShowOptions {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// Directories, files or block devices; sim:MODEL is a simulated drive.
+    /// Directories, files, block devices, or simulated drives (sim:MODEL).
     #[arg(value_name = "TARGET", required_unless_present = "clean")]
     pub targets: Vec<PathBuf>,
-    /// Suite by name, or a TOML file.
+    /// Suite: a name (drivescope suites lists them) or a TOML file.
     #[arg(long, value_name = "NAME", default_value = "quick")]
     pub suite: String,
-    /// Only these tests, such as transfer,latency (drivescope tests lists them).
+    /// Run only these tests, such as transfer,latency (drivescope tests lists them).
     #[arg(long, value_name = "TEST", value_delimiter = ',')]
     pub test: Vec<String>,
-    /// Only these cells of transfer, such as rnd4k_q1t1.read,seq1m_q8t1.write.
+    /// Run only these cells of transfer, such as rnd4k_q1t1.read,seq1m_q8t1.write.
     #[arg(long, value_name = "CELL", value_delimiter = ',')]
     pub cells: Vec<String>,
-    /// Size of the test file (default: the suite's, 1GiB in quick), or how much of a file or device is used
-    /// (default: all). 1G and 1GiB are 2^30 bytes, 1GB is 10^9.
+    /// Size of the test file in a directory (default: the suite's, 1GiB in quick), or the part of a file or
+    /// device to use (default: all). 1G and 1GiB are 2^30 bytes, 1GB is 10^9.
     #[arg(long, allow_hyphen_values = true)]
     pub size: Option<Bytes>,
-    /// Measured time of one round of one cell (500ms, 5s, 1min; a number alone is seconds; default: the suite's).
+    /// Measured time per round and cell: 500ms, 5s, 1min; without a unit, seconds (default: the suite's).
     #[arg(long, allow_hyphen_values = true)]
     pub time: Option<Secs>,
-    /// Rounds of each cell (default: the suite's, 3 in quick).
+    /// Rounds per cell (default: the suite's, 3 in quick).
     #[arg(long, value_name = "N", value_parser = rounds, allow_hyphen_values = true)]
     pub rounds: Option<u32>,
-    /// Any other option of a test, as a suite file has it: latency.time=2s.
+    /// Set any test option, as in a suite file: latency.time=2s.
     #[arg(long, value_name = "TEST.OPTION=VALUE")]
     pub set: Vec<String>,
-    /// A name for this run.
+    /// Label of this run.
     #[arg(long)]
     pub label: Option<String>,
-    /// What the drive cost, such as 105USD.
+    /// Price of the drive, such as 105USD.
     #[arg(long, allow_hyphen_values = true)]
     pub price: Option<Price>,
-    /// Engine that moves the data; chosen by a probe if not given.
+    /// I/O engine (default: chosen by a probe).
     #[arg(long, value_enum)]
     pub engine: Option<EngineName>,
-    /// Seed of all random choices, to repeat exactly the same requests.
+    /// Random seed: the same seed repeats the same requests.
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub seed: Option<u64>,
-    /// Go on where the last full fill or verify of this device was ended: by Ctrl-C, kill or power cut.
+    /// Resume the last interrupted fill or verify (full mode) of this device.
     #[arg(long, conflicts_with_all = ["seed", "clean"])]
     pub resume: bool,
-    /// Remove what killed runs left in the targets (default: this directory), and stop; a dry run only
-    /// lists it.
+    /// Remove what killed runs left in the targets (default: this directory) and exit; with --dry-run, only
+    /// list it.
     #[arg(long, conflicts_with = "json")]
     pub clean: bool,
     /// How block devices may be written.
@@ -163,12 +161,12 @@ pub struct RunArguments {
 /// How block devices may be written; not at all if nothing is given.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RawArguments {
-    /// Let block devices be written so that their contents stay: same-bytes or restore (where there
-    /// are contents, restore:SERIAL). Surface then also writes, and with restore transfer does. With destroy a
-    /// person at a terminal is asked for the serial number.
+    /// Allow writes that preserve contents: same-bytes or restore (restore:SERIAL for a device with contents).
+    /// surface then also writes; with restore, so does transfer. destroy erases the device after asking for its
+    /// serial number at the terminal.
     #[arg(long, value_name = "LEVEL", conflicts_with = "destroy")]
     pub write: Option<WriteName>,
-    /// Let the block device with this serial number lose its contents (without one: MODEL:BYTES).
+    /// Erase the device with this serial number (MODEL:BYTES if it has none).
     #[arg(long, value_name = "SERIAL", value_parser = NonEmptyStringValueParser::new())]
     pub destroy: Vec<String>,
 }
@@ -192,14 +190,14 @@ impl FromStr for WriteName {
         };
         match (name, serial) {
             ("same-bytes", None) => Ok(Self { level: WriteLevel::SameBytes, serial: None }),
-            ("same-bytes", Some(_)) => Err("same-bytes needs no serial number".to_string()),
+            ("same-bytes", Some(_)) => Err("same-bytes takes no serial number".to_string()),
             ("restore", Some(serial)) if serial.is_empty() => {
                 Err("no serial number follows restore:".to_string())
             }
             ("restore", serial) => Ok(Self { level: WriteLevel::Restore, serial }),
             ("destroy", None) => Ok(Self { level: WriteLevel::Destroy, serial: None }),
-            ("destroy", Some(_)) => Err("with a serial number it is --destroy SERIAL".to_string()),
-            _ => Err(format!("'{name}' is no level; use same-bytes, restore or destroy")),
+            ("destroy", Some(_)) => Err("with a serial number use --destroy SERIAL".to_string()),
+            _ => Err(format!("unknown level '{name}'; use same-bytes, restore or destroy")),
         }
     }
 }
@@ -207,10 +205,10 @@ impl FromStr for WriteName {
 /// What becomes of a run's result.
 #[derive(Debug, Args)]
 pub struct OutcomeArguments {
-    /// Print the plan and stop.
+    /// Print the plan and exit.
     #[arg(long)]
     pub dry_run: bool,
-    /// No plan and no progress, only the result.
+    /// Print only the result: no plan, no progress.
     #[arg(long, short)]
     pub quiet: bool,
     /// Do not store the run.
@@ -219,7 +217,7 @@ pub struct OutcomeArguments {
     /// How results are shown.
     #[command(flatten)]
     pub show: ShowOptions,
-    /// Where runs are kept.
+    /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
 }
@@ -248,37 +246,37 @@ impl From<EngineName> for Engine {
 pub enum SimCommand {
     /// List the built-in models.
     List,
-    /// Show a model's file: every parameter, and where it comes from; check one of your own.
+    /// Show a model's file: every parameter and its source. Checks a file of your own.
     ///
-    /// A file of your own is checked before it is printed: exit code 2, and the line and the field of the first
-    /// mistake.
+    /// A file of your own is checked before it is printed; on a mistake the exit code is 2, and the message names
+    /// its line and field.
     Show {
         /// Name of a model (drivescope sim list), or a TOML file: whatever contains a / or ends in .toml.
         model: OsString,
     },
     /// Measure a model in virtual time, as `drivescope run sim:MODEL` does.
     ///
-    /// TARGET is the name of a model (drivescope sim list) or its TOML file, perhaps with a state behind it, as in
+    /// TARGET is the name of a model (drivescope sim list) or its TOML file, optionally with a state:
     /// 'wd40ezrz?fill=0.8&seed=7&fault=slow-region'.
     Run(Box<RunArguments>),
-    /// Serve a model in real time as a file, and as a block device, until Ctrl-C.
+    /// Serve a model in real time as a file or block device, until Ctrl-C.
     ///
-    /// Any program can use the file disk.img in MOUNT_POINT, which needs FUSE (/dev/fuse, and fusermount3
-    /// for users other than root), and with --block, as root, a loop device on it.
+    /// Any program can use the file disk.img in MOUNT_POINT. This needs FUSE (/dev/fuse, and fusermount3 unless
+    /// you are root). With --block, as root, there is also a loop device on that file.
     ///
-    /// What is written is kept in a sparse file of the drive's size, which stays: the same command serves the
-    /// same contents again. Requests take the model's time, never less; what the path through the kernel adds
-    /// is measured and printed at the start.
+    /// Writes are kept in a sparse file of the drive's size, which stays: the same command serves the same
+    /// contents again. A request takes at least the model's time; the overhead of the kernel path is measured and
+    /// printed at the start.
     ///
     /// Ctrl-C unmounts and prints how late replies were. While a file system is mounted or a program has the
-    /// drive open, it is served until they are done; Ctrl-C again saves what can be saved, takes it away from
-    /// them, and ends with code 130. Code 4: the backing file or the model failed. fake=, fault=page-cache and
-    /// partition= exist in virtual time only.
+    /// drive open, serving continues; Ctrl-C again saves what can be saved, disconnects the users, and exits
+    /// with code 130. Code 4: the backing file or the model failed. fake=, fault=page-cache and partition= exist
+    /// in virtual time only.
     Mount(MountArguments),
-    /// Compare the models with published measurements of their drives.
+    /// Compare the models with published results for their drives.
     ///
-    /// Repeats the published methods on the models in virtual time and holds the results against 348
-    /// published cells. Exit code 1 if a cell fails for which the table has no reason.
+    /// Repeats the published methods on the models in virtual time, and compares the results with 348 published
+    /// ones. Exit code 1 if a result differs for no documented reason.
     Reproduce(ReproduceArguments),
 }
 
@@ -306,7 +304,7 @@ pub struct MountArguments {
     /// Also attach a loop device with direct I/O (root only).
     #[arg(long)]
     pub block: bool,
-    /// File that keeps the contents, sparse (default: the directory's name with .img, beside it).
+    /// Sparse file for the contents (default: beside the directory, with its name and .img).
     #[arg(long, value_name = "FILE")]
     pub backing: Option<PathBuf>,
 }
@@ -314,7 +312,7 @@ pub struct MountArguments {
 /// Arguments of `restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
-    /// Only this journal, or those of this block device (default: all open ones).
+    /// Restore only this journal, or those of this block device (default: all open journals).
     #[arg(long, value_name = "FILE|DEVICE")]
     pub journal: Option<PathBuf>,
 }
@@ -330,19 +328,19 @@ pub struct ListArguments {
 /// Arguments of `runs`.
 #[derive(Debug, Args)]
 pub struct RunsArguments {
-    /// Only runs whose drive (model, serial, name) or target contains this.
+    /// List only runs whose drive (model, serial number, name) or target contains this text.
     #[arg(long, value_name = "TEXT")]
     pub drive: Option<String>,
-    /// Only runs with this label.
+    /// List only runs with this label.
     #[arg(long)]
     pub label: Option<String>,
-    /// At most so many.
+    /// List at most N runs.
     #[arg(long, value_name = "N")]
     pub limit: Option<u32>,
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Where runs are kept.
+    /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
 }
@@ -350,12 +348,12 @@ pub struct RunsArguments {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// The beginning of a run's id, or `last`.
+    /// The first digits of a run's id, or `last`.
     pub run: String,
     /// How results are shown.
     #[command(flatten)]
     pub show: ShowOptions,
-    /// Where runs are kept.
+    /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
 }
@@ -363,9 +361,9 @@ pub struct ShowArguments {
 /// Arguments of `rerun`.
 #[derive(Debug, Args)]
 pub struct RerunArguments {
-    /// The beginning of a run's id, or `last`.
+    /// The first digits of a run's id, or `last`.
     pub run: String,
-    /// How block devices may be written: never as the earlier run was allowed to, always anew.
+    /// How block devices may be written. The permission of the earlier run does not count.
     #[command(flatten)]
     pub raw: RawArguments,
     /// What becomes of the result.
@@ -376,10 +374,10 @@ pub struct RerunArguments {
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// Beginnings of runs' ids, or `last`; none: all runs.
+    /// First digits of runs' ids, or `last` (default: all runs).
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Where runs are kept.
+    /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
 }
@@ -390,7 +388,7 @@ pub struct ImportArguments {
     /// JSON files; - is standard input.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Where runs are kept.
+    /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
 }

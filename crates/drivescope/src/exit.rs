@@ -34,7 +34,7 @@ impl From<Code> for ExitCode {
 /// Why the program cannot do two things at once, as it must, in one line.
 pub fn no_thread(error: &io::Error) -> String {
     format!(
-        "cannot start a thread: {error}; let more of them run and more files be open (ulimit -u, ulimit -n, \
+        "cannot start a thread: {error}; raise the limits on processes and open files (ulimit -u, ulimit -n, \
          pids.max of a container)"
     )
 }

@@ -16,14 +16,14 @@ pub fn explained(error: &clap::Error) -> String {
     };
     if named.starts_with("sim:") || (!named.is_empty() && Path::new(named).exists()) {
         return format!(
-            "no command is called '{named}'; to measure it: drivescope run {}",
+            "unknown command '{named}'; to measure it: drivescope run {}",
             quoted(named)
         );
     }
     let lacks_target =
         error.kind() == ErrorKind::MissingRequiredArgument && line.contains("<TARGET>");
     let line = line.strip_suffix("; see --help").filter(|_| lacks_target).unwrap_or(&line);
-    let remedy = "; drivescope run . measures the drive under this directory, see --help";
+    let remedy = "; to measure the drive under this directory: drivescope run . (see --help)";
     format!("{line}{}", if lacks_target { remedy } else { "" })
 }
 
@@ -67,7 +67,10 @@ mod tests {
             (&["/dev/null"], "; to measure it: drivescope run /dev/null"),
             (&["sim:wd40efrx?seed=7"], "; to measure it: drivescope run 'sim:wd40efrx?seed=7'"),
             (&["rum"], "; see --help"),
-            (&["run"], "; drivescope run . measures the drive under this directory, see --help"),
+            (
+                &["run"],
+                "; to measure the drive under this directory: drivescope run . (see --help)",
+            ),
             (&["show"], "; see --help"),
         ] {
             let line = told(args);

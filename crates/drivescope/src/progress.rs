@@ -100,10 +100,7 @@ pub fn restore_remaining(step: Step, elapsed_s: f64) -> String {
     let before = if step.stage == Stage::Verifying { step.total_bytes } else { 0 };
     let done = (before + step.done_bytes) as f64;
     let left_s = elapsed_s * (total - done) / done.max(1.0);
-    format!(
-        "the drive is being restored and this is finished first; about {} s remain",
-        left_s.ceil()
-    )
+    format!("restoring the drive must finish first; about {} s left", left_s.ceil())
 }
 
 struct Bar {
@@ -217,8 +214,8 @@ mod tests {
     fn what_remains_follows_from_what_is_done() {
         let step = |stage, done_bytes| Step { stage, done_bytes, total_bytes: 100 };
         // Half of the writing took 5 s: the other half and the reading take 15 s more.
-        assert!(restore_remaining(step(Stage::Writing, 50), 5.0).contains("about 15 s remain"));
-        assert!(restore_remaining(step(Stage::Verifying, 100), 20.0).contains("about 0 s remain"));
+        assert!(restore_remaining(step(Stage::Writing, 50), 5.0).contains("about 15 s left"));
+        assert!(restore_remaining(step(Stage::Verifying, 100), 20.0).contains("about 0 s left"));
         assert!(!restore_remaining(step(Stage::Writing, 0), 0.0).contains("NaN"));
     }
 }

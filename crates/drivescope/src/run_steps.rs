@@ -28,8 +28,7 @@ use prompt::Terminal;
 use write_permission::WritePermission;
 
 /// What the first signal is answered with.
-const STOPPING: &str =
-    "interrupted; what was measured is kept, then the run ends (a second signal cuts that short)";
+const STOPPING: &str = "interrupted: saving partial results; Ctrl-C again quits now";
 
 /// Prints the plans, or claims the devices that they write and runs them.
 pub fn carry_out(

@@ -34,13 +34,13 @@ pub fn with_store_words(message: &str, words: &str) -> String {
         message.replace(&format!("{command}{end}"), &format!("{command}{words}{end}"))
     };
     let message = told(message.to_string(), "drivescope runs", " lists");
-    told(message, "drivescope run .", " makes")
+    told(message, "drivescope run .", " creates")
 }
 
 /// That a store which was named has nothing, and how to change that: perhaps the name is mistyped.
 pub fn no_runs_in(store: &Store, named: Option<&str>) -> String {
     let (path, words) = (store.path().display(), store_words(named));
-    format!("no runs stored in {path} yet; drivescope run .{words} makes one")
+    format!("no runs stored in {path} yet; drivescope run .{words} creates one")
 }
 
 #[cfg(test)]
@@ -58,8 +58,8 @@ mod tests {
             "drivescope runs --store x.db lists all"
         );
         assert_eq!(
-            with_store_words("drivescope run . makes one", &words),
-            "drivescope run . --store x.db makes one"
+            with_store_words("drivescope run . creates one", &words),
+            "drivescope run . --store x.db creates one"
         );
     }
 }

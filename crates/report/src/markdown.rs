@@ -188,7 +188,7 @@ mod tests {
 
         *Warning.* Raised when fewer than three rounds were run.
 
-        **Cause.** Without repetition nothing is known about the spread; a difference may be chance.
+        **Cause.** Without repetition the spread is unknown; a difference may be chance.
 
         **Remedy.** Use --rounds 3 or more.
         ");

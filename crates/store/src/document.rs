@@ -20,11 +20,11 @@ pub(crate) const ID_DIGITS: usize = 12;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FormatError {
     /// There is no document in the text.
-    #[error("the file is empty; drivescope export writes documents that can be imported")]
+    #[error("the file is empty; import files written by drivescope export or run --json")]
     Empty,
     /// The text is not JSON.
     #[error(
-        "broken JSON at line {line}, column {column}: {reason}; export the run again, or repair the file there"
+        "invalid JSON at line {line}, column {column}: {reason}; export the run again, or repair the file"
     )]
     Broken {
         /// From 1.
@@ -36,7 +36,7 @@ pub enum FormatError {
     },
     /// The JSON is something else.
     #[error(
-        "{document} is not a drivescope run ({reason}); import files that drivescope export or drivescope run --json wrote"
+        "{document} is not a drivescope run ({reason}); import files written by drivescope export or run --json"
     )]
     NotARun {
         /// Which one of the text.
@@ -56,7 +56,7 @@ pub enum FormatError {
     },
     /// A field is missing or of another type.
     #[error(
-        "{document} cannot be read: {reason}{place}; if a newer drivescope made it, update this one, else repair that field"
+        "{document} cannot be read: {reason}{place}; update drivescope if a newer version wrote it, otherwise repair that field"
     )]
     Unreadable {
         /// Which one of the text.
@@ -67,13 +67,13 @@ pub enum FormatError {
         place: String,
     },
     /// The id is not one.
-    #[error("'{id}' is not a run's id; it must be {ID_DIGITS} hexadecimal digits in small letters")]
+    #[error("'{id}' is not a run id; it must be {ID_DIGITS} lower-case hexadecimal digits")]
     BadId {
         /// What the document has.
         id: String,
     },
     /// The start has no known form.
-    #[error("run {id}: '{started_at}' is not a time; write it like 2026-01-31T12:00:00+01:00")]
+    #[error("run {id}: '{started_at}' is not a time; write it as 2026-01-31T12:00:00+01:00")]
     BadStart {
         /// Which run.
         id: String,
@@ -91,7 +91,7 @@ pub enum FormatError {
         value: String,
     },
     /// A metric that no measurement gives.
-    #[error("run {id}: {key} is {what}; export the run again, or mend that metric")]
+    #[error("run {id}: {key} is {what}; export the run again, or correct that metric")]
     Impossible {
         /// Which run.
         id: String,

@@ -11,9 +11,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No store was named, and there is no home directory for the default one.
-    #[error(
-        "there is no folder for results because HOME is not set; name a file with --store FILE"
-    )]
+    #[error("HOME is not set, so there is no default store; name a file with --store FILE")]
     NoHome,
     /// The name of the store is empty.
     #[error("the name of the store is empty; name a file with --store FILE")]
@@ -22,14 +20,14 @@ pub enum StoreError {
     #[error("this build has no PostgreSQL store yet; name a file with --store FILE")]
     NoPostgres,
     /// An address of another kind.
-    #[error("'{scheme}://' is not a kind of store; name a file with --store FILE")]
+    #[error("unknown kind of store '{scheme}://'; name a file with --store FILE")]
     UnknownScheme {
         /// What stands before `://`.
         scheme: String,
     },
     /// The path names something that cannot hold a store. Devices are among them: SQLite takes one
     /// for an empty file and would write to it.
-    #[error("{} is {what}, and a store is a file; name a file with --store FILE", path.display())]
+    #[error("{} is {what}, not a file; name a file with --store FILE", path.display())]
     NotAFile {
         /// The path.
         path: PathBuf,
@@ -37,14 +35,14 @@ pub enum StoreError {
         what: &'static str,
     },
     /// There is no store, and the caller asked for an existing one.
-    #[error("there is no store at {}; drivescope run . makes one", path.display())]
+    #[error("no store at {}; drivescope run . creates one", path.display())]
     Missing {
         /// The path.
         path: PathBuf,
     },
     /// Another process held the store for longer than the time allowed.
     #[error(
-        "the store {} stayed locked by another process for {waited_s} s; try again when that has ended, or name another file with --store FILE",
+        "another process locked the store {} for {waited_s} s; try again when it has ended, or name another file with --store FILE",
         path.display()
     )]
     Locked {
@@ -55,7 +53,7 @@ pub enum StoreError {
     },
     /// The file is damaged, or not a database at all.
     #[error(
-        "the store {} is damaged or not a database ({reason}); move it away, put a copy of it back, or name another file with --store FILE",
+        "the store {} is damaged or not a database ({reason}); move it away, restore a copy, or name another file with --store FILE",
         path.display()
     )]
     Corrupt {
@@ -66,7 +64,7 @@ pub enum StoreError {
     },
     /// The file is a database of another program.
     #[error(
-        "{} is a database, but not one of drivescope; name another file with --store FILE",
+        "{} is a database of another program; name another file with --store FILE",
         path.display()
     )]
     Foreign {
@@ -106,7 +104,7 @@ pub enum StoreError {
     },
     /// No space is left.
     #[error(
-        "no space is left for the store {}; free some, or name a file elsewhere with --store FILE",
+        "no space left for the store {}; free some, or name a file elsewhere with --store FILE",
         path.display()
     )]
     Full {
@@ -125,21 +123,21 @@ pub enum StoreError {
         reason: String,
     },
     /// `last` was asked for, and nothing is stored.
-    #[error("the store {} holds no run yet; drivescope run . makes one", path.display())]
+    #[error("no runs stored in {} yet; drivescope run . creates one", path.display())]
     NoRuns {
         /// The store.
         path: PathBuf,
     },
     /// The text cannot be the beginning of an id.
     #[error(
-        "'{name}' does not name a run; use the first digits of its id, or 'last'; drivescope runs lists them"
+        "'{name}' is not a run id; use its first digits, or 'last'; drivescope runs lists them"
     )]
     NotAnId {
         /// What was given.
         name: String,
     },
     /// No run has an id that begins so.
-    #[error("no run begins with '{prefix}' in {}; drivescope runs lists them", path.display())]
+    #[error("no run id starts with '{prefix}' in {}; drivescope runs lists them", path.display())]
     NoSuchRun {
         /// What was given.
         prefix: String,
@@ -147,7 +145,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// More than one run has an id that begins so.
-    #[error("'{prefix}' begins {count} ids ({}); add more digits", some_of(candidates, *count))]
+    #[error("'{prefix}' matches {count} runs ({}); add digits", some_of(candidates, *count))]
     Ambiguous {
         /// What was given.
         prefix: String,
@@ -158,7 +156,7 @@ pub enum StoreError {
     },
     /// Another document is stored under the id of one that comes from elsewhere.
     #[error(
-        "run {id} is in {} already, with other contents; import it into another store with --store FILE",
+        "run {id} is already in {}, with different contents; import it into another store with --store FILE",
         path.display()
     )]
     Differs {
@@ -330,6 +328,6 @@ mod tests {
         let candidates = vec!["aa".to_string(), "ab".to_string()];
         let message =
             StoreError::Ambiguous { prefix: "a".into(), candidates, count: 9 }.to_string();
-        assert_eq!(message, "'a' begins 9 ids (aa, ab and 7 more); add more digits");
+        assert_eq!(message, "'a' matches 9 runs (aa, ab and 7 more); add digits");
     }
 }

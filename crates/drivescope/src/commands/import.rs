@@ -33,9 +33,9 @@ pub fn import(arguments: &ImportArguments) -> Result<Code, Failure> {
             let line = match added {
                 Added::New => format!("imported run {id} of {target}"),
                 Added::Completed => {
-                    format!("imported run {id} of {target}, which was there in part")
+                    format!("completed run {id} of {target}, which was stored in part")
                 }
-                Added::Known => format!("run {id} of {target} is there already, just the same"),
+                Added::Known => format!("run {id} of {target} is already stored, identical"),
             };
             output::tell(&clean(&line));
         }
@@ -51,9 +51,9 @@ fn read(path: &Path) -> Result<String, Failure> {
     };
     result.map_err(|error| {
         let remedy = match error.kind() {
-            ErrorKind::NotFound => "name a file that drivescope export or run --json wrote",
+            ErrorKind::NotFound => "name a file written by drivescope export or run --json",
             ErrorKind::PermissionDenied => "check its owner and mode",
-            _ => "import reads files of drivescope export and run --json",
+            _ => "import reads files written by drivescope export or run --json",
         };
         Failure::usage(format!("cannot read {}: {error}; {remedy}", path.display()))
     })
@@ -63,7 +63,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 fn document(mut source: impl BufRead) -> std::io::Result<String> {
     let first = source.fill_buf()?.iter().find(|byte| !byte.is_ascii_whitespace());
     if first.is_some_and(|byte| !b"{[".contains(byte)) {
-        return Err(std::io::Error::other("it is not JSON in UTF-8"));
+        return Err(std::io::Error::other("it is not UTF-8 JSON"));
     }
     let mut text = String::new();
     if source.take(DOCUMENT_MAX_BYTES).read_to_string(&mut text)? as u64 == DOCUMENT_MAX_BYTES {

@@ -24,8 +24,9 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
     let mut suite = suites::adapt(suite, &Overrides::default())?;
     let path = &earlier.target.path;
     if path.contains(char::REPLACEMENT_CHARACTER) {
-        let message =
-            format!("{path} is not UTF-8, so the run has it only in part; name it to `run`");
+        let message = format!(
+            "{path} was not UTF-8, so the run does not have the whole path; use drivescope run PATH"
+        );
         return Err(Failure::usage(message));
     }
     let permission = WritePermission::of(&arguments.raw);
@@ -39,7 +40,7 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
     {
         let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "unknown".to_string());
         let (then, now) = (name(&then.model), name(&now.model));
-        output::remark(&clean(&format!("then the drive was {then}, now it is {now}")));
+        output::remark(&clean(&format!("the drive was {then} in that run, and is {now} now")));
     }
     // What is a directory now may have been a file or a device then.
     if target.info().kind == TargetKind::Directory && own_bytes.0 > 0 {

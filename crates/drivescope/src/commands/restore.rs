@@ -40,7 +40,7 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
         if signals.was_signalled() && index + 1 < chosen.len() {
             let left = chosen.len() - index - 1;
             output::remark(&format!(
-                "interrupted; journals still open: {left}; run drivescope restore"
+                "interrupted; journals still open: {left}; run drivescope restore again"
             ));
             return Ok(Code::Interrupted);
         }
@@ -106,8 +106,8 @@ fn described(journal: &OpenJournal) -> String {
 }
 
 /// What is said of a journal of version 1.
-const UNCOUNTED: &str = "that journal was of an older version, which did not keep how much it \
-                         held: whether it had lost its end cannot be known";
+const UNCOUNTED: &str = "that journal is of an older version, which does not record its length: \
+                         drivescope cannot tell whether its end is missing";
 
 fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), Failure> {
     let bar = progress::RestoreBar::new();
@@ -129,7 +129,7 @@ fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), F
             path.display()
         )),
         Recovered::NothingToDo { .. } => output::tell(&format!(
-            "the drive of {} had nothing to get back; the journal is removed",
+            "nothing to restore from {}; the journal is removed",
             path.display()
         )),
     }

@@ -24,7 +24,7 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
         output::print_json(&json);
     } else if summaries.is_empty() && filter != Filter::default() {
         let words = store_words(arguments.store.store.as_deref());
-        let message = "no stored run passes these filters; drivescope runs lists all";
+        let message = "no stored run matches these filters; drivescope runs lists all";
         output::print_line(&clean(&with_store_words(message, &words)));
     } else if summaries.is_empty() && arguments.store.store.is_some() {
         output::print_line(&clean(&no_runs_in(&store, arguments.store.store.as_deref())));

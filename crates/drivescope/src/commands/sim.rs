@@ -28,9 +28,7 @@ pub fn sim(command: SimCommand, signals: &RunSignals) -> Result<Code, Failure> {
 fn model_name(name: &OsStr) -> Result<&str, Failure> {
     name.to_str().ok_or_else(|| {
         let shown = name.to_string_lossy();
-        Failure::usage(format!(
-            "the name {shown} is not UTF-8, as those of models must be; rename the file"
-        ))
+        Failure::usage(format!("the name {shown} is not UTF-8; rename the model file"))
     })
 }
 

@@ -51,8 +51,8 @@ fn warn_of_sparse(runs: &[PlannedRun]) {
         // A tenth of what is free should stay so.
         if wanted > file.free_bytes / 10 * 9 {
             output::remark(&format!(
-                "writing {} may take {} of room for its sparse file {}, where {} are free: \
-                 that file system may become full, for everybody",
+                "writing {} may take up to {} for its sparse file {}, and {} are free there: that file system may \
+                 fill up",
                 run.target.info().path,
                 Bytes(wanted),
                 file.path.display(),

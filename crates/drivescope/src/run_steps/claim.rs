@@ -68,7 +68,7 @@ fn confirm(
     }
     let fate = match permission.level {
         WriteLevel::Destroy => "lose its contents",
-        _ => "be written for a while",
+        _ => "be overwritten and restored",
     };
     let path = &target.info().path;
     let question = format!("To let {path} {fate}, type {phrase}; anything else stops:");
@@ -83,10 +83,10 @@ fn claim(target: &Target, report: Report, confirmation: &Confirmation) -> Result
             output::note(reason);
         }
         let checks = match refusal.record.refusals().count() {
-            1 => "one check refuses, told above".to_string(),
-            count => format!("{count} checks refuse, told above"),
+            1 => "refused by one check (see above)".to_string(),
+            count => format!("refused by {count} checks (see above)"),
         };
-        let message = format!("{path} is not written: {checks}; --dry-run shows all of them");
+        let message = format!("{path} is not written: {checks}; --dry-run shows all checks");
         Failure { message, code: Code::Refused }
     })
 }

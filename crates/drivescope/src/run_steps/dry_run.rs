@@ -74,7 +74,7 @@ fn print_plans(
 
 /// What the gate says about one target; `None` for what is no block device.
 ///
-/// Without anything permission, the lowest level that writes is looked at.
+/// Without permission, the lowest level that writes is looked at.
 fn opinion(
     target: &Target,
     permission: Option<&WritePermission>,
@@ -93,13 +93,13 @@ fn opinion(
     Some(report.record(&Confirmation::given(serials)))
 }
 
-/// Prints what the gate says. Without anything permission it is only for information.
+/// Prints what the gate says. Without permission it is for information only.
 fn print_opinion(record: &GateRecord, permission: Option<&WritePermission>) {
     output::print_line(&format!("\n{}", text::gate(record, output::style())));
     if permission.is_none() {
         output::tell(
-            "only for information, this run does not write to the device; see the other levels with \
-             --write restore and --destroy SERIAL",
+            "for information only: this run does not write to the device; for the other levels add --write \
+             restore or --destroy SERIAL",
         );
     }
 }

@@ -18,7 +18,7 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
         if path.metadata().is_ok_and(|found| !found.is_dir()) {
             let path = path.display();
             return Err(Failure::usage(format!(
-                "{path} is no directory; runs leave nothing there"
+                "{path} is not a directory; runs leave nothing there"
             )));
         }
         let (cleaned, removed, left) = match only_look {
@@ -30,7 +30,7 @@ pub fn clean(paths: &[PathBuf], only_look: bool) -> Result<Code, Failure> {
             output::tell(&escaped(&format!("{removed} {}", folder.display())));
         }
         for folder in cleaned.in_use {
-            let line = format!("{left} {}: its run is still going", folder.display());
+            let line = format!("{left} {}: its run is still in progress", folder.display());
             output::tell(&escaped(&line));
         }
         for (folder, why) in cleaned.kept {

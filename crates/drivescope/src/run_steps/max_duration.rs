@@ -15,7 +15,7 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     let longest = plan.active().max_by(|a, b| seconds(a).total_cmp(&seconds(b)));
     match longest {
         Some(longest) if total > DAYS_MAX => Err(Failure::usage(format!(
-            "suite {} would take about {total:.0} days, and {DAYS_MAX} are the most: {} alone takes {:.0} ({})",
+            "suite {} would take about {total:.0} days; the limit is {DAYS_MAX}; {} alone takes {:.0} ({})",
             plan.suite.name,
             longest.test,
             days(longest.cost.seconds),

@@ -180,7 +180,8 @@ fn announce(plan: &Plan, target: &Target) {
 fn warn(findings: &[Finding]) {
     for finding in findings.iter().filter(|finding| finding.severity == Severity::Invalid) {
         let Finding { id, evidence, remedy, .. } = finding;
-        let warning = format!("no number will be a drive's: {evidence} ({id}). {remedy}");
+        let warning =
+            format!("these results will not describe a drive: {evidence} ({id}). {remedy}");
         output::print_line(&wrap(&clean(&warning), WIDTH, 2));
     }
 }

@@ -9,7 +9,7 @@ use drivescope_report::text;
 
 /// What `--table` says of a run that phybs would not print.
 const NO_PASSES: &str =
-    "--table prints passes of phybs and this run has none; run --suite phybs makes them";
+    "--table prints the passes of phybs, and this run has none; use run --suite phybs";
 
 /// Refuses a plan that makes no passes of phybs.
 pub fn check(plan: &Plan) -> Result<(), Failure> {

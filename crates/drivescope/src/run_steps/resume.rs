@@ -121,7 +121,7 @@ fn seed_to_read(store: Option<&str>, target: &Target, suite: &Suite, quiet: bool
     let (run, _) = found.ok().flatten()?;
     if !quiet {
         let (id, seed) = (&run.id, run.plan.seed);
-        output::remark(&format!("this reads what run {id} wrote, --seed={seed}"));
+        output::remark(&format!("reading what run {id} wrote (--seed={seed})"));
     }
     Some(run.plan.seed)
 }
@@ -192,18 +192,18 @@ impl Unfinished {
         let percent =
             self.point.at_bytes as f64 * 100.0 / bytes_of(self.span, target).max(1) as f64;
         let (test, path, id) = (self.point.test(), &info.path, &self.run_id);
-        format!("a {test} of {path} was ended at {percent:.0} % (run {id})")
+        format!("a {test} of {path} was interrupted at {percent:.0} % (run {id})")
     }
 
     /// Says that it goes on, and which tests of those asked for come before it and are left out.
     fn note_resumed(&self, target: &Target, asked: &[TestKind]) {
         let what = self.described(target);
-        output::remark(&format!("{what}; this run goes on there"));
+        output::remark(&format!("{what}; this run resumes it"));
         let before = asked.iter().take_while(|&&test| test != self.point.test());
         let before: Vec<&str> = before.map(|test| test.name()).collect();
         if !before.is_empty() {
             let names = before.join(", ");
-            output::remark(&format!("what comes before it is not done again: {names}"));
+            output::remark(&format!("tests before it are not repeated: {names}"));
         }
     }
 
@@ -215,7 +215,7 @@ impl Unfinished {
         };
         if begins_anew {
             let what = self.described(target);
-            output::remark(&format!("{what}; --resume goes on there"));
+            output::remark(&format!("{what}; --resume continues it"));
         }
     }
 }
@@ -232,8 +232,8 @@ fn bytes_of(span: Bytes, target: &Target) -> u64 {
 fn nothing(target: &Target) -> Failure {
     let path = &target.info().path;
     Failure::usage(format!(
-        "nothing to resume on {path}: the store has no full fill or verify of it that was ended before its \
-         end, that no other test wrote over since, and that these tests include; leave --resume away"
+        "nothing to resume on {path}: the store has no interrupted full fill or verify of it that is among \
+         these tests and was not overwritten since; omit --resume"
     ))
 }
 

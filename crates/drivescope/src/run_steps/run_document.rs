@@ -123,10 +123,10 @@ fn checks(record: &GateRecord) -> Vec<GateCheck> {
 /// The looks at a claimed device as the run document keeps them.
 fn looks(made: &Looks) -> GateCheck {
     let Looks { made, whole, last, refused } = made;
-    let found = if *refused { "somebody had come to use it" } else { "nobody had come to use it" };
+    let found = if *refused { "in use by others" } else { "no other user" };
     let evidence = format!(
-        "{made} while it could be written, {whole} of them at everybody; the last {:.1} s after the claim: \
-         {found}",
+        "{made} checks while it could be written, {whole} of them of all processes; the last {:.1} s after the \
+         claim: {found}",
         last.as_secs_f64()
     );
     GateCheck { check: "looks".to_string(), passed: !refused, evidence }

@@ -78,11 +78,11 @@ fn not_stored(error: &StoreError, file: &DocumentFile, store: &Store, run: &Run)
         Ok(()) => {
             let (path, store) = (file.path().to_string_lossy(), store.path().to_string_lossy());
             let (path, store) = (quoted(&path), quoted(&store));
-            format!(
-                "it is in a file of its own: drivescope import {path} --store {store} brings it in"
-            )
+            format!("it is kept in a file; import it with drivescope import {path} --store {store}")
         }
-        Err(error) => format!("nor kept as a file ({error}); run it with --json or --store FILE"),
+        Err(error) => {
+            format!("nor is it kept in a file ({error}); run it with --json or --store FILE")
+        }
     };
     format!("the run is not stored: {cause}; {kept}")
 }

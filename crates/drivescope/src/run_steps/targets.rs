@@ -30,7 +30,7 @@ pub fn find(
         }
         let overlaps = targets.iter().filter_map(|known| known.overlap(&target));
         if let Some(overlap) = overlaps.into_iter().find(|both| both.is_same || are_written) {
-            let message = format!("this call names two devices that share bytes: {}", overlap.how);
+            let message = format!("two of these targets share bytes: {}", overlap.how);
             return Err(Failure::usage(format!("{message}; name one of them")));
         }
         if are_written {
@@ -57,8 +57,8 @@ fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure
     let Some(disk) = disk else { return Ok(()) };
     let (one, other) = (&one.info().path, &other.info().path);
     let both =
-        format!("{one} and {other} are partitions of {disk}, and a claim locks the whole disk");
-    Err(Failure::usage(format!("{both}; write to one in a call")))
+        format!("{one} and {other} are partitions of {disk}, and writing locks the whole disk");
+    Err(Failure::usage(format!("{both}; write to one at a time")))
 }
 
 /// Refuses targets on drives that do not have their contents back. Where nobody can tell, because the
@@ -82,7 +82,7 @@ fn refuse_open(targets: &[Target]) -> Result<(), Failure> {
                 is_told = true;
                 let message = error.to_string();
                 let why = message.split("; ").next().unwrap_or(&message);
-                let note = "whether a drive waits for drivescope restore is unknown";
+                let note = "cannot tell whether a drive needs drivescope restore";
                 output::remark(&format!("{note}: {why}"));
             }
         }

@@ -32,17 +32,17 @@ impl WritePermission {
         let path = &target.info().path;
         let why = match target.info().kind {
             TargetKind::Block => return Ok(()),
-            TargetKind::Directory => "is a directory, which is measured in a folder of its own",
-            TargetKind::File => "is a file, which is only read",
+            TargetKind::Directory => "is a directory, and is measured in a folder of its own",
+            TargetKind::File => "is a file, and files are only read",
             // It has bytes to keep, but neither a serial number nor anything to put back.
             TargetKind::Simulated if self.level == WriteLevel::SameBytes => return Ok(()),
-            TargetKind::Simulated => "is simulated, and nothing of this machine is written",
+            TargetKind::Simulated => "is simulated, and nothing on this machine is written",
         };
         let options = "--write and --destroy are for block devices";
         Err(Failure::usage(format!("{path} {why}; {options}")))
     }
 
-    /// Whether a plan uses what was permission; a claim without a use would only be a risk.
+    /// Whether a plan uses is permitted; a claim that nothing uses would only be a risk.
     pub fn check_plan(&self, plan: &Plan) -> Result<(), Failure> {
         let most = plan.active().map(|planned| planned.writes).max();
         let what = match most {
@@ -50,9 +50,7 @@ impl WritePermission {
             Some(level) if level >= WriteLevel::SameBytes => {
                 format!("needs no more than --write {}", level.name())
             }
-            _ => {
-                "has no test that writes to block devices; leave --write and --destroy away".into()
-            }
+            _ => "has no test that writes to block devices; omit --write and --destroy".into(),
         };
         Err(Failure::usage(format!("level {}: this plan {what}", self.level.name())))
     }

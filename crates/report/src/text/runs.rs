@@ -28,7 +28,7 @@ pub struct RunRow {
 /// drive: never a digit of a figure, nor the time of day, which alone tells the runs of a day apart.
 pub fn runs(rows: &[RunRow], style: Style) -> String {
     if rows.is_empty() {
-        let text = "no runs stored yet; drivescope run . makes one";
+        let text = "no runs stored yet; drivescope run . creates one";
         return Paragraph::new().text(Role::Dim, text).lines(0, style);
     }
     let whole = table(rows, Columns { year: true, suite: true, drive: true });

@@ -165,10 +165,10 @@ fn optional_fields_may_be_absent() {
 fn what_cannot_be_kept_is_refused() {
     type Spoil = fn(&mut Run);
     let cases: [(&str, Spoil); 9] = [
-        ("is not a run's id", |run| run.id = "0123456789a".into()),
-        ("is not a run's id", |run| run.id = "0123456789abc".into()),
-        ("is not a run's id", |run| run.id = "0123456789AB".into()),
-        ("is not a run's id", |run| run.id = "../../../etc".into()),
+        ("is not a run id", |run| run.id = "0123456789a".into()),
+        ("is not a run id", |run| run.id = "0123456789abc".into()),
+        ("is not a run id", |run| run.id = "0123456789AB".into()),
+        ("is not a run id", |run| run.id = "../../../etc".into()),
         ("format 2", |run| run.format = 2),
         ("format was not brought up to date", |run| run.format = 0),
         ("is not a time", |run| run.started_at = "yesterday".into()),

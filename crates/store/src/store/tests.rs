@@ -191,7 +191,7 @@ fn names_find_runs() {
     let message = store.get("abc").unwrap_err().to_string();
     assert_eq!(
         message,
-        "'abc' begins 3 ids (abcdffffffff, abcd00000000, abc000000000); add more digits"
+        "'abc' matches 3 runs (abcdffffffff, abcd00000000, abc000000000); add digits"
     );
     for (name, kind) in [
         ("abcd", "Ambiguous"),

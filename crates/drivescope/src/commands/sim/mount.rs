@@ -77,18 +77,18 @@ fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
     }
     let (size, now) = (Bytes(capacity), Bytes(server.backing_bytes()));
     output::tell(&format!(
-        "contents are kept in {} ({size}, sparse: {now} on disk now), which stays afterwards",
+        "contents are kept in {} ({size}, sparse: {now} on disk now); the file stays afterwards",
         backing.display()
     ));
     let LatenessReport { file_path, device_path, .. } = server.report();
     for (path, what) in [(file_path, "file"), (device_path, "block device")] {
         if let Some(path) = path {
             output::tell(&format!(
-                "path through the {what}: {path}; it comes on top of the model's time"
+                "overhead through the {what}: {path}, added to the model's time"
             ));
         }
     }
-    output::note("Ctrl-C ends it");
+    output::note("press Ctrl-C to stop");
 }
 
 /// Signals that ask for the end. None of them ends the program by itself.
@@ -160,12 +160,11 @@ fn serve(server: &mut Server, asked: &Asked) {
 fn tell_users(server: &Server) {
     let users = server.users();
     match users.is_empty() {
-        true => output::complain("still in use: some program has it open"),
+        true => output::complain("still in use: a program has it open"),
         false => users.iter().for_each(|user| output::complain(&format!("still in use: {user}"))),
     }
     output::note(
-        "it is served until they are done (unmount file systems first) and then ends; \
-         Ctrl-C again takes it away from them",
+        "waiting until they are done (unmount file systems first); Ctrl-C again disconnects them",
     );
 }
 
@@ -175,7 +174,7 @@ fn save(server: &Server, asked: &Asked) {
         Ok(done) => done,
         Err(error) => return output::complain(&error.to_string()),
     };
-    output::note("file systems on it write what they have in memory; Ctrl-C again does not wait");
+    output::note("file systems are writing their cached data; Ctrl-C again quits without waiting");
     let start = Instant::now();
     loop {
         match done.recv_timeout(LOOK_EVERY) {
@@ -184,7 +183,7 @@ fn save(server: &Server, asked: &Asked) {
             Err(RecvTimeoutError::Timeout) => {}
         }
         if asked.again() || start.elapsed() > SAVE_MAX {
-            return output::complain("not everything was written: what is missing is lost");
+            return output::complain("not everything was written: the rest is lost");
         }
     }
 }

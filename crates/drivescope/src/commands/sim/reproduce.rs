@@ -50,7 +50,7 @@ fn chosen(all: Vec<Cell>, arguments: &ReproduceArguments) -> Result<Vec<Cell>, F
     };
     let cells: Vec<Cell> = all.into_iter().filter(wanted).collect();
     if cells.is_empty() {
-        return Err(Failure::usage("none of these cells is about that drive"));
+        return Err(Failure::usage("no such cell for that drive"));
     }
     Ok(cells)
 }

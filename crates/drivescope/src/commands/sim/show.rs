@@ -17,7 +17,9 @@ pub fn show(name: &str) -> Result<Code, Failure> {
         None => output::print_line(text.trim_end()),
     }
     if model_file::is_file(name) {
-        output::remark(&format!("{name} is a model; drivescope run sim:{name} measures it"));
+        output::remark(&format!(
+            "{name} is a valid model; measure it with drivescope run sim:{name}"
+        ));
     }
     Ok(Code::Ok)
 }

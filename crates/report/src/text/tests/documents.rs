@@ -150,15 +150,14 @@ fn findings_by_severity() {
     ];
     insta::assert_snapshot!(text::findings(&list, PLAIN), @r"
     F017  problem  io-error  2 of 824 requests failed with EIO
-          → Look at the kernel log (dmesg) and the drive's health (smartctl -a);
-            save your data.
+          → Save your data; check the kernel log (dmesg) and the drive's health
+            (smartctl -a).
     F003  invalid  above-link  3,456 MB/s in seq1m_q8t1.read; the link carries 600
-          → Measure the block device, or use a larger --size so that caches cannot
-            hold it.
+          → Measure the block device, or use a --size too large for the caches.
     F007  warning  writes-cached  418 writes/s is more than 5400 rpm allows (90/s);
           with flush: 61/s
-          → Compare with the flushed figures of tiny-writes; switch the write cache
-            off (hdparm -W0) to see the medium.
+          → Compare with the flushed results of tiny-writes; disable the write cache
+            (hdparm -W0) to measure the medium.
     F009  warning  cpu-bound  97 % of one core in rnd4k_q32t16.read
           95 % of one core in rnd4k_q32t16.write
           → Use more threads (t4 instead of t1), --engine uring, or a faster
@@ -178,8 +177,8 @@ fn many_observations_of_one_finding_are_counted() {
           1.2 s in round 2
           1.3 s in round 3
           and 5 more
-          → Look at the series and the kernel log; a drive that stalls often is
-            failing.
+          → Check the series and the kernel log (dmesg); a drive that stalls often
+            is failing.
     ");
 }
 
@@ -264,8 +263,8 @@ fn a_run_of_a_hard_disk() {
 
     F007  warning  writes-cached  418 writes/s is more than 5400 rpm allows (90/s);
           with flush: 61/s
-          → Compare with the flushed figures of tiny-writes; switch the write cache
-            off (hdparm -W0) to see the medium.
+          → Compare with the flushed results of tiny-writes; disable the write cache
+            (hdparm -W0) to measure the medium.
     F015  note     system-disk  /home lies on sda2, the same drive
 
     verdict
@@ -333,8 +332,8 @@ fn an_interrupted_run() {
     latency  interrupted
 
     F017  problem  io-error  2 of 824 requests failed with EIO
-          → Look at the kernel log (dmesg) and the drive's health (smartctl -a);
-            save your data.
+          → Save your data; check the kernel log (dmesg) and the drive's health
+            (smartctl -a).
 
     verdict  ○○○ for every use: requests to it failed (F017); do not use it until
              the cause is found

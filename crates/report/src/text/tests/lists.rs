@@ -143,7 +143,7 @@ fn runs_take_a_line_each() {
     run   started           suite  drive             target     result
     7c2f  2026-08-01 14:02  quick  WD40EFRX-68N32N0  /mnt/data  178 MB/s · 149 IOPS
     ");
-    insta::assert_snapshot!(text::runs(&[], PLAIN), @"no runs stored yet; drivescope run . makes one");
+    insta::assert_snapshot!(text::runs(&[], PLAIN), @"no runs stored yet; drivescope run . creates one");
 }
 
 #[test]
