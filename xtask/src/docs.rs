@@ -71,7 +71,7 @@ fn documents() -> Result<Vec<(&'static str, String)>, String> {
     let safety_page = with_part(&safety_page, "writing calls", &writing_calls::table()?)?;
     Ok(vec![
         ("docs/findings.md", drivescope_report::markdown::findings_markdown()),
-        ("docs/verdicts.md", drivescope_report::markdown::rules_markdown()),
+        ("docs/verdicts.md", drivescope_report::markdown::verdicts_markdown()),
         ("docs/run.schema.json", schema::run_schema_text()),
         (FORMAT_PAGE, format_page),
         (SAFETY_PAGE, safety_page),

@@ -12,7 +12,7 @@ mod criteria;
 mod terminal;
 #[cfg(test)]
 mod testing;
-mod uses;
+mod use_cases;
 mod workloads;
 
 pub use terminal::{Style, WIDTH, clean, width, wrap};

@@ -1,6 +1,6 @@
 //! Generated pages of `docs/`: every finding, and the rules behind the verdicts.
 
-use crate::uses::{Requirement, USES};
+use crate::use_cases::{Requirement, USE_CASES};
 use crate::workloads::evidence;
 use drivescope_model::number::threshold;
 use drivescope_model::{FindingId, Severity};
@@ -110,7 +110,7 @@ fn field(text: &str) -> String {
 }
 
 /// `docs/verdicts.md`: what each use asks of a drive, with the reason for every threshold.
-pub fn rules_markdown() -> String {
+pub fn verdicts_markdown() -> String {
     let mut out = format!(
         "{GENERATED}\
 # Verdicts
@@ -131,7 +131,7 @@ drive is as good for a use as its weakest side. There is no overall score.
 Where several metrics can answer a rule, the first that was measured and is valid counts.
 "
     );
-    for use_case in USES {
+    for use_case in USE_CASES {
         out.push_str(&format!("\n## {}\n\n{}\n\n", capitalized(use_case.name), use_case.about));
         out.push_str("| what | ●●● | ●●○ | ●○○ | | why |\n|---|---:|---:|---:|---|---|\n");
         for requirement in use_case.requirements {
@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn every_rule_is_on_the_page() {
-        let page = rules_markdown();
-        for use_case in USES {
+        let page = verdicts_markdown();
+        for use_case in USE_CASES {
             assert!(page.contains(&format!("\n## {}\n", capitalized(use_case.name))));
             for requirement in use_case.requirements {
                 let criterion = requirement.criterion;
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_use_of_the_rules_page() {
-        let page = rules_markdown();
+        let page = verdicts_markdown();
         let from = page.find("## Media").unwrap();
         let to = page.find("## Backup").unwrap();
         insta::assert_snapshot!(&page[from..to], @r"
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn tables_have_the_same_number_of_fields_in_every_row() {
-        for page in [findings_markdown(), rules_markdown()] {
+        for page in [findings_markdown(), verdicts_markdown()] {
             let mut fields = None;
             for line in page.lines() {
                 let count = line.replace("\\|", "").matches('|').count();

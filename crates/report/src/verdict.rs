@@ -1,20 +1,20 @@
-//! What a drive suits: the requirements of [`crate::uses`] held against the metrics of a run.
+//! What a drive suits: the requirements of [`crate::use_cases`] held against the metrics of a run.
 
 mod reasons;
 
-use crate::uses::{Requirement, USES, UseCase};
+use crate::use_cases::{Requirement, USE_CASES, UseCase};
 use crate::workloads::evidence;
 use drivescope_model::document::{Limiter, PhaseRecord, Rule, Verdict};
 use drivescope_model::{FindingId, Metric, Run};
 use reasons::{decided, faulty, no_drive, undecided, unproven};
 
-/// One verdict per use, in the order of [`USES`].
+/// One verdict per use, in the order of [`USE_CASES`].
 ///
 /// A use has the least of its rules' points. Metrics that are not the drive's are left out, and the
 /// reason says so. Where a metric that the use needs is missing, there are no points and the reason
 /// names the test to run, unless what is known already comes to none.
 pub fn judge(run: &Run) -> Vec<Verdict> {
-    USES.iter().map(|use_case| judge_use(use_case, run)).collect()
+    USE_CASES.iter().map(|use_case| judge_use(use_case, run)).collect()
 }
 
 /// Zero to three points as reports show them.

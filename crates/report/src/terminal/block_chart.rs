@@ -13,7 +13,7 @@ const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 
 /// Means of `values` in [`CHART_COLUMNS`] groups of (nearly) equal size, in their order; a short series is
 /// stretched. Values that are no number are left out.
-fn grouped(values: &[f64]) -> Vec<f64> {
+fn column_means(values: &[f64]) -> Vec<f64> {
     let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && *v >= 0.0).collect();
     let n = values.len();
     if n == 0 {
@@ -32,7 +32,7 @@ fn grouped(values: &[f64]) -> Vec<f64> {
 /// The drawing: `LINES` lines of blocks with the largest value and zero at the left, then a line with
 /// what stands at both ends. Empty when there is nothing above zero.
 pub(crate) fn block_chart(values: &[f64], [start, end]: [&str; 2], style: Style) -> String {
-    let columns = grouped(values);
+    let columns = column_means(values);
     let top = columns.iter().copied().fold(0.0, f64::max);
     if top <= 0.0 || !top.is_finite() {
         return String::new();
@@ -73,12 +73,12 @@ mod tests {
     #[test]
     fn groups_keep_the_mean_and_stretch_short_series() {
         let long: Vec<f64> = (0..CHART_COLUMNS * 4).map(|i| i as f64).collect();
-        let groups = grouped(&long);
+        let groups = column_means(&long);
         assert_eq!(groups.len(), CHART_COLUMNS);
         assert_eq!(groups[0], 1.5);
         assert_eq!(groups.iter().sum::<f64>() * 4.0, long.iter().sum::<f64>());
-        assert_eq!(grouped(&[7.0, f64::NAN]), vec![7.0; CHART_COLUMNS]);
-        assert!(grouped(&[]).is_empty());
+        assert_eq!(column_means(&[7.0, f64::NAN]), vec![7.0; CHART_COLUMNS]);
+        assert!(column_means(&[]).is_empty());
     }
 
     #[test]

@@ -94,20 +94,20 @@ impl Paragraph {
 
     /// The same in lines of at most `columns`, which must be more than `hang`.
     pub(crate) fn lines_within(&self, columns: usize, hang: usize, style: Style) -> String {
-        let mut pen = Pen { columns, hang, style, fresh: true, ..Pen::default() };
+        let mut writer = LineWriter { columns, hang, style, fresh: true, ..LineWriter::default() };
         for (role, text) in &self.lead {
-            pen.print(*role, text);
+            writer.print(*role, text);
         }
         for word in &self.words {
-            pen.word(word);
+            writer.word(word);
         }
-        pen.finish()
+        writer.finish()
     }
 }
 
 /// Where the next word goes.
 #[derive(Default)]
-struct Pen {
+struct LineWriter {
     out: String,
     /// Text of one role that is not painted yet: each piece of a line takes its colour once.
     piece: (Role, String),
@@ -121,7 +121,7 @@ struct Pen {
     style: Style,
 }
 
-impl Pen {
+impl LineWriter {
     fn word(&mut self, word: &Word) {
         let room = self.columns - self.hang;
         if !word.whole && width(&word.text) > room && word.text.contains(NO_BREAK) {

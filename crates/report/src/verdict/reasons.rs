@@ -1,7 +1,7 @@
 //! The sentences that give the reason of a verdict.
 
 use super::{HeldBackBy, Judged, Judgement, dots};
-use crate::uses::{Requirement, UseCase};
+use crate::use_cases::{Requirement, UseCase};
 use crate::workloads::evidence;
 use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::number::{latency_us, rounded, threshold};

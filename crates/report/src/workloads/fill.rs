@@ -10,8 +10,8 @@ use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, Secs, TestKind, TestResult};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, resolution};
 
-/// Places at which the curve is looked at: several for each column of the drawing.
-const LOOKS: usize = 4 * CHART_COLUMNS;
+/// Points at which the curve is sampled for the drawing: several for each column of the drawing.
+const CHART_POINTS: usize = 4 * CHART_COLUMNS;
 /// Most zones that are named.
 const ZONES_MAX: usize = 12;
 /// A fill that wrote this share of its curve or more measured it, one that wrote less estimated it.
@@ -29,7 +29,7 @@ fn table(result: &TestResult, style: Style) -> String {
     let (from, to) = ends(&curve);
     let label = |bytes: f64| Bytes(bytes as u64).to_string();
     let drawing =
-        block_chart(&evenly(&curve), [&label(from), &shorten(&label(to), CHART_COLUMNS)], style);
+        block_chart(&resampled(&curve), [&label(from), &shorten(&label(to), CHART_COLUMNS)], style);
     let remarks = remarks(result, &curve, style);
     sections([rates(result, style), drawing + &remarks, zones(result, style)])
 }
@@ -54,17 +54,17 @@ fn ends(curve: &[(f64, f64)]) -> (f64, f64) {
 }
 
 /// Rates of a staircase at equal distances.
-fn evenly(curve: &[(f64, f64)]) -> Vec<f64> {
+fn resampled(curve: &[(f64, f64)]) -> Vec<f64> {
     let (from, to) = ends(curve);
     if to <= from {
         return Vec::new();
     }
     let rate_at = |i: usize| {
-        let x = from + (to - from) * (i as f64 + 0.5) / LOOKS as f64;
+        let x = from + (to - from) * (i as f64 + 0.5) / CHART_POINTS as f64;
         let behind = curve.partition_point(|(begin, _)| *begin <= x);
         curve[behind.saturating_sub(1)].1
     };
-    (0..LOOKS).map(rate_at).collect()
+    (0..CHART_POINTS).map(rate_at).collect()
 }
 
 /// How long a whole fill takes, and where a fast cache ends.
@@ -87,7 +87,7 @@ fn remarks(result: &TestResult, curve: &[(f64, f64)], style: Style) -> String {
         };
         paragraph = paragraph.item(Role::Plain, &text);
     }
-    paragraph = paragraph.item(Role::Dim, told_written(result, curve));
+    paragraph = paragraph.item(Role::Dim, written_text(result, curve));
     if let (Some(knee), Some(before), Some(after)) =
         (value("knee", "knee_bytes"), value("knee", "before_mb_s"), value("knee", "after_mb_s"))
     {
@@ -119,7 +119,7 @@ fn flush(result: &TestResult, seconds: f64) -> String {
 }
 
 /// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB in samples`; the parts only of a burst.
-fn told_written(result: &TestResult, curve: &[(f64, f64)]) -> String {
+fn written_text(result: &TestResult, curve: &[(f64, f64)]) -> String {
     let bytes = |cell| value(result, cell, "written_bytes").unwrap_or(0.0);
     let (burst, rest) = (bytes("burst"), bytes("write"));
     let told = |bytes: f64| Bytes(bytes as u64).to_string();
@@ -203,10 +203,10 @@ mod tests {
     }
 
     #[test]
-    fn a_staircase_is_looked_at_by_position() {
-        let looks = evenly(&[(0.0, 180.0), (1e12, 90.0), (4e12, 90.0)]);
-        assert_eq!(looks.iter().filter(|rate| **rate == 180.0).count(), LOOKS / 4);
-        assert!(evenly(&[]).is_empty() && evenly(&[(5.0, 1.0)]).is_empty());
+    fn a_staircase_is_sampled_by_position() {
+        let points = resampled(&[(0.0, 180.0), (1e12, 90.0), (4e12, 90.0)]);
+        assert_eq!(points.iter().filter(|rate| **rate == 180.0).count(), CHART_POINTS / 4);
+        assert!(resampled(&[]).is_empty() && resampled(&[(5.0, 1.0)]).is_empty());
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
         assert!(text.contains("no lasting slowdown of 20 % or more within 300 GB"), "{text}");
     }
 
-    /// What a full cache and heat do looks alike.
+    /// What a full cache and heat do points alike.
     #[test]
     fn a_fall_of_a_hot_drive_is_not_called_the_end_of_its_cache() {
         let mut result = filled(2e10);

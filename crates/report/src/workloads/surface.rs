@@ -105,7 +105,7 @@ fn remarks(result: &TestResult, direction: &str, points: &[(f64, f64)], style: S
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ").item(Role::Dim, &slowest);
     if let Some(mean) = find(result, direction, "sample_mean_mb_s") {
         let text =
-            format!("mean of the samples {} MB/s (above: bytes by time)", rounded(mean.value));
+            format!("mean of the samples {} MB/s (table: bytes by time)", rounded(mean.value));
         paragraph = paragraph.item(Role::Dim, &text);
     }
     paragraph.lines(2, style)

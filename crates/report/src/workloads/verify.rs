@@ -37,7 +37,7 @@ fn verdict(result: &TestResult, style: Style) -> String {
             "every sector checked".to_string()
         } else {
             let sure = format!("{sure:.3}");
-            format!("{sure} % certain to have found 1 % of bad blocks")
+            format!("{sure} % sure to find one if 1 % of the blocks were bad")
         };
         let bad = bad_bytes(result);
         let caches =

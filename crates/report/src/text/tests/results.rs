@@ -90,7 +90,7 @@ fn surface_of_a_hard_disk() {
         0  ████████████████████████████████████████████████████████████
            0 B                                                  3.94 TB
       slowest: 80.8 MB/s at 3.94 TB (median of its rounds)
-      mean of the samples 145 MB/s (above: bytes by time)
+      mean of the samples 145 MB/s (table: bytes by time)
 
                   min   mean    max     seeks 0-10 %   10-33 %   33-67 %   67-100 %
     access, ms   1.21   13.4   24.9             8.18      11.1      14.0       16.5

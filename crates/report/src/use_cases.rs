@@ -56,7 +56,7 @@ const fn optional(criterion: Criterion, thresholds: [f64; 3], why: &'static str)
 }
 
 /// The five uses, in the order of reports.
-pub(crate) const USES: &[UseCase] = &[
+pub(crate) const USE_CASES: &[UseCase] = &[
     UseCase {
         name: "system drive",
         wants: "a system drive wants",
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_requirement_has_evidence_and_ordered_thresholds() {
-        let requirements = USES.iter().flat_map(|use_case| use_case.requirements);
+        let requirements = USE_CASES.iter().flat_map(|use_case| use_case.requirements);
         for Requirement { criterion, thresholds, why, .. } in requirements {
             let [three, two, one] = *thresholds;
             let smaller_is_better = criterion.smaller_is_better();
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn every_use_has_a_requirement_it_cannot_be_judged_without() {
-        for a_use in USES {
+        for a_use in USE_CASES {
             assert!(
                 a_use.requirements.iter().any(|requirement| requirement.is_needed),
                 "{}",
