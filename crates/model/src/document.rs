@@ -32,7 +32,7 @@ pub struct Tool {
 pub enum TestStatus {
     /// Everything ran.
     Done,
-    /// Did not apply; `reason` says why.
+    /// Not applicable; `reason` says why.
     Skipped,
     /// Ended by an error; `reason` says which.
     Failed,
@@ -133,7 +133,7 @@ pub enum Limiter {
     OtherPrograms,
     /// The drive slowed down within the phase.
     Throttling,
-    /// The asked rate of an open loop.
+    /// The requested rate of an open loop.
     Schedule,
     /// Memory: the data never reached a drive.
     Memory,

@@ -23,7 +23,7 @@ pub enum DriveKind {
     Loop,
     /// Memory shown as a block device (zram, brd, tmpfs).
     Memory,
-    /// Device mapper, md, bcache: made of other devices.
+    /// Made of other devices: device mapper, md, bcache.
     Composite,
     /// A simulated drive.
     Simulated,

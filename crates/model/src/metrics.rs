@@ -73,130 +73,127 @@ pub const PERCENTILES: [Percentile; 5] = [
 
 /// Every quantity there is.
 pub const QUANTITIES: &[Quantity] = &[
-    more("mb_s", "MB/s", "bytes moved per second of the measured time, 10^6 bytes"),
-    more("iops", "1/s", "requests completed per second of the measured time"),
+    more("mb_s", "MB/s", "10^6 bytes moved per second of measured time"),
+    more("iops", "1/s", "requests completed per second of measured time"),
     less("lat_mean_us", "us", "mean latency"),
     less("lat_p50_us", "us", "median latency"),
     less(
         "lat_p90_us",
         "us",
-        "90th percentile of latency; where a round has fewer than 10 requests, one figure of all rounds together; absent where \
-         those have fewer, too",
+        "90th percentile of latency",
     ),
     less(
         "lat_p99_us",
         "us",
-        "99th percentile of latency; where a round has fewer than 100 requests, one figure of all rounds together; absent where \
-         those have fewer, too",
+        "99th percentile of latency",
     ),
     less(
         "lat_p99_9_us",
         "us",
-        "99.9th percentile of latency; where a round has fewer than 1,000 requests, one figure of all rounds together; absent where \
-         those have fewer, too",
+        "99.9th percentile of latency",
     ),
     less(
         "lat_p99_99_us",
         "us",
-        "99.99th percentile of latency; where a round has fewer than 10,000 requests, one figure of all rounds together; absent where \
-         those have fewer, too",
+        "99.99th percentile of latency",
     ),
     less("lat_max_us", "us", "largest latency of all rounds").largest(),
     less(
         "cpu_user_ns_per_io",
         "ns",
-        "processor time in user mode per request: the exact time of both modes times the share (k + 1) / (n + 2) \
-         of user mode (rule of succession), which the kernel samples by ticks; n is the processor time of \
-         all rounds of the cell in ticks of 10 ms, k that in user mode; the interval is the rounds' times \
-         Wilson's (1927) of the share",
+        "user-mode processor time per request: the exact time of both modes, split by the (k + 1) / (n + 2) \
+         of the kernel's samples that were in user mode (rule of succession; n ticks of 10 ms over all \
+         rounds, k of them in user mode); its interval is that of the rounds times Wilson's (1927) for the \
+         share",
     ),
     less(
         "cpu_sys_ns_per_io",
         "ns",
-        "the same in the kernel; both add up to the exact time per request. Of io_uring it is that of the threads \
-         that ask: what the kernel's own workers do where requests may block (writes to btrfs, FUSE, zram) is \
-         not in it",
+        "the same for kernel mode; both add up to the exact time per request. With io_uring it covers the \
+         submitting threads, not the kernel's own workers, which serve requests that may block (writes to \
+         btrfs, FUSE, zram)",
     ),
-    more("offered_iops", "1/s", "requests per second that the open loop intended"),
+    more("offered_iops", "1/s", "requests per second the open loop intended to send"),
     more(
         "min_mb_s",
         "MB/s",
-        "slowest single sample of the surface in any round; the curve has each place's median of the rounds",
+        "slowest single sample in any round; the curve shows the median of the rounds at each position",
     )
     .smallest(),
     more(
         "mean_mb_s",
         "MB/s",
-        "all sampled bytes over all sampled time (harmonic mean of the samples)",
+        "all sampled bytes divided by all sampled time (harmonic mean of the samples)",
     ),
-    more("max_mb_s", "MB/s", "fastest single sample of the surface in any round").largest(),
+    more("max_mb_s", "MB/s", "fastest single sample in any round").largest(),
     more(
         "sample_mean_mb_s",
         "MB/s",
-        "arithmetic mean of the samples' rates, as GNOME Disks shows it",
+        "arithmetic mean of the sampled rates, as in GNOME Disks",
     ),
     more("start_mb_s", "MB/s", "median rate over the first twentieth of the positions"),
     more("end_mb_s", "MB/s", "median rate over the last twentieth of the positions"),
     less(
         "onset_ms",
         "ms",
-        "what writing a part of a stretch and its flush cost beside the bytes: a turn, the filling of a cache \
-         that a drive gathers before it begins; rates are without it, or it is not known and not there",
+        "fixed cost of writing a stretch and flushing it, besides its bytes: a turn of the disk, or filling a \
+         cache before the drive begins. Rates exclude it; absent where it is not known",
     ),
     less("access_mean_ms", "ms", "mean access time of random reads over the whole surface"),
     less("access_min_ms", "ms", "shortest access of all rounds").smallest(),
     less("access_max_ms", "ms", "longest access of all rounds").largest(),
-    more("flushed_iops", "1/s", "writes per second, the final flush included"),
-    more("flushed_mb_s", "MB/s", "rate with the final flush included"),
+    more("flushed_iops", "1/s", "writes per second, including the final flush"),
+    more("flushed_mb_s", "MB/s", "rate including the final flush"),
     more(
         "drive_iops",
         "1/s",
-        "the same pattern done by the drive itself: direct I/O, no page cache",
+        "the same pattern on the drive itself: direct I/O, no page cache",
     ),
-    more("drive_mb_s", "MB/s", "rate of the same pattern done by the drive itself"),
+    more("drive_mb_s", "MB/s", "rate of that pattern on the drive itself"),
     less(
         "cache_share_pct",
         "%",
-        "share of the asked bytes that did not pass the device in the measured time, by the kernel's counters: \
-         reads that memory answered, writes that it still held; a small request at random counts as a \
-         page of 4 KiB",
+        "share of the requested bytes that did not reach the device within the measured time, by the kernel's \
+         counters: reads answered from memory, writes still in memory; a small random request counts as a 4 \
+         KiB page",
     ),
-    less("sector_bytes", "bytes", "physical sector that timing shows"),
-    less("reported_bytes", "bytes", "physical sector that the drive reports"),
-    less("shift_bytes", "bytes", "where the first physical sector begins, behind the first byte"),
-    less("penalty_ratio", "1", "time of a misaligned write by that of an aligned one"),
+    less("sector_bytes", "bytes", "physical sector, as shown by timing"),
+    less("reported_bytes", "bytes", "physical sector, as reported by the drive"),
+    less("shift_bytes", "bytes", "offset of the first physical sector from the first byte"),
+    less("penalty_ratio", "1", "time of a misaligned write divided by that of an aligned one"),
     less("start_bytes", "bytes", "first byte of a partition, or of what a resumed run wrote"),
-    less("misaligned_bytes", "bytes", "how far it lies behind a boundary of physical sectors"),
-    less("pass_ms", "ms", "wall time of one pass of phybs"),
-    more("tps", "1/s", "requests per second of a pass of phybs"),
-    more("kib_s", "KiB/s", "rate of a pass of phybs, which it calls kBps"),
-    less("time_s", "s", "time to write all of the target once, in order, with the flush behind it"),
+    less("misaligned_bytes", "bytes", "distance from the last boundary of physical sectors"),
+    less("pass_ms", "ms", "wall time of one phybs pass"),
+    more("tps", "1/s", "requests per second of one phybs pass"),
+    more("kib_s", "KiB/s", "rate of one phybs pass, which phybs calls kBps"),
+    less("time_s", "s", "time to write the whole target once, in order, including the final flush"),
     less(
         "flush_s",
         "s",
-        "the flush behind the last byte: what caches still held then; it is part of the time and of the mean rate",
+        "the final flush, of what caches still held; included in the time and in the mean rate",
     ),
     more("written_bytes", "bytes", "bytes written, lead-ins included"),
-    more("knee_bytes", "bytes", "bytes written in one go when the rate fell for good"),
-    less("fall_min_pct", "%", "smallest fall of the rate that a burst would have called the end of a cache"),
-    more("before_mb_s", "MB/s", "median rate up to the knee"),
-    more("after_mb_s", "MB/s", "median rate behind the knee"),
+    more("knee_bytes", "bytes", "bytes written without a pause when the rate dropped for good"),
+    less("fall_min_pct", "%", "smallest drop of the rate that would have counted as the end of a cache"),
+    more("before_mb_s", "MB/s", "median rate before the knee"),
+    more("after_mb_s", "MB/s", "median rate after the knee"),
     more(
         "announced_bytes",
         "bytes",
-        "size that was looked at: what the drive announces, or --size",
+        "size under test: what the drive announces, or --size",
     ),
-    more("real_bytes", "bytes", "bytes from the start of the drive that keep data"),
+    more("real_bytes", "bytes", "bytes, from the start of the drive, that keep their data"),
     more(
         "sure_pct",
         "%",
-        "chance that a hundredth of bad blocks, spread at random, would have been found",
+        "chance of finding one per cent of bad blocks spread at random",
     ),
-    more("module_bytes", "bytes", "distance at which addresses repeat; 0: they do not"),
+    more("module_bytes", "bytes", "distance at which addresses repeat; 0 if they do not"),
     less(
         "cache_bytes",
         "bytes",
-        "most recent writes that a fake drive can still answer for, or that would have been seen through",
+        "most recent writes that a fake drive can still return, or the largest such cache that would have \
+         been noticed",
     ),
     more("intact_bytes", "bytes", "sectors that read back as written"),
     less("changed_bytes", "bytes", "sectors with at most seven wrong bits"),
@@ -206,7 +203,7 @@ pub const QUANTITIES: &[Quantity] = &[
     more(
         "silent_bytes",
         "bytes",
-        "first byte behind which nothing that was looked at could be read back, because requests failed",
+        "first byte after which nothing could be read back because requests failed",
     ),
 ];
 

@@ -38,7 +38,7 @@ pub enum TestKind {
     Align,
     /// Sequential writes over the whole drive.
     Fill,
-    /// Whether the capacity is real and data read back.
+    /// Whether the capacity is real and data can be read back.
     Verify,
 }
 

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// At equal distances.
+    /// At equal intervals.
     Fixed,
-    /// With exponentially distributed distances, as independent users cause them.
+    /// At exponentially distributed intervals, like the requests of independent users.
     Poisson,
 }
 

@@ -20,7 +20,7 @@ pub enum VerifyMode {
 pub enum VerifyPhase {
     /// Write, then read everything.
     Write,
-    /// Only read what an earlier run wrote with the same seed.
+    /// Only read back what an earlier run wrote with the same seed.
     Read,
 }
 
