@@ -56,7 +56,7 @@ pub enum ServeError {
     },
     /// The backing file cannot keep the contents.
     #[error("cannot keep the contents in {path}: {why}")]
-    Backing {
+    BackingStore {
         /// What was named.
         path: PathBuf,
         /// Cause and remedy.

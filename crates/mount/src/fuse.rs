@@ -5,12 +5,12 @@
 //! request at odd places when the program's memory is not aligned): the drive then reads or writes
 //! the whole sectors around them.
 
-use super::backing::Backing;
-use super::clock::Clock;
-use super::in_flight::{Answer, Data, InFlight};
-use super::lateness::Books;
-use super::model_thread::{Message, Submission};
-use super::path_cost::Probe;
+use super::backing_store::BackingStore;
+use super::model_thread::{ModelMessage, Submission};
+use super::path_overhead::PathProbe;
+use super::pending_request::{Data, PendingRequest, SendReply};
+use super::real_time_clock::Clock;
+use super::recorder::ServeRecorder;
 use super::workers::Jobs;
 use drivescope_sim::device::{Nanos, Op, Request as ModelRequest};
 use fuser::{
@@ -48,13 +48,13 @@ pub(super) struct DriveFile {
     pub(super) trim: bool,
     /// When the drive disappears.
     pub(super) gone_at: Option<Nanos>,
-    pub(super) backing: Arc<Backing>,
+    pub(super) backing: Arc<BackingStore>,
     pub(super) clock: Clock,
-    pub(super) books: Arc<Books>,
+    pub(super) recorder: Arc<ServeRecorder>,
     /// What is answered at once, to measure the way here.
-    pub(super) probe: Arc<Probe>,
+    pub(super) probe: Arc<PathProbe>,
     pub(super) jobs: Jobs,
-    pub(super) model: Sender<Message>,
+    pub(super) model: Sender<ModelMessage>,
     pub(super) next_id: AtomicU64,
     pub(super) owner: Mutex<Owner>,
 }
@@ -70,32 +70,32 @@ pub(super) struct Owner {
 impl DriveFile {
     /// Hands a request to the model. If the model thread is gone the answer is dropped, which is EIO. Returns
     /// whether the drive was still there when the request came.
-    fn submit(&self, op: Op, offset: u64, len: u64, flight: &Arc<InFlight>) -> bool {
+    fn submit(&self, op: Op, offset: u64, len: u64, pending: &Arc<PendingRequest>) -> bool {
         let arrival = self.clock.now();
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let request = ModelRequest { id, op, offset, len, fua: false };
-        let _ = self.model.send(Message::Submit(Submission {
+        let _ = self.model.send(ModelMessage::Submit(Submission {
             arrival,
             request,
-            flight: Arc::clone(flight),
+            pending: Arc::clone(pending),
         }));
         self.gone_at.is_none_or(|gone_at| arrival < gone_at)
     }
 
     /// The same for the whole sectors around `bytes`.
-    fn submit_around(&self, op: Op, bytes: Range<u64>, flight: &Arc<InFlight>) -> bool {
+    fn submit_around(&self, op: Op, bytes: Range<u64>, pending: &Arc<PendingRequest>) -> bool {
         let first = bytes.start - bytes.start % self.sector;
-        self.submit(op, first, bytes.end.next_multiple_of(self.sector) - first, flight)
+        self.submit(op, first, bytes.end.next_multiple_of(self.sector) - first, pending)
     }
 
     /// Changes the contents, unless the drive has gone: then the model's answer is all there is.
     fn change_data(
         &self,
         there: bool,
-        flight: Arc<InFlight>,
-        work: impl FnOnce(&Backing) -> Result<(), SysErrno> + Send + 'static,
+        pending: Arc<PendingRequest>,
+        work: impl FnOnce(&BackingStore) -> Result<(), SysErrno> + Send + 'static,
     ) {
-        self.move_data(flight, move |backing| {
+        self.move_data(pending, move |backing| {
             if there {
                 work(backing)?;
             }
@@ -106,15 +106,15 @@ impl DriveFile {
     /// Moves the data of a request on another thread.
     fn move_data(
         &self,
-        flight: Arc<InFlight>,
-        work: impl FnOnce(&Backing) -> Data + Send + 'static,
+        pending: Arc<PendingRequest>,
+        work: impl FnOnce(&BackingStore) -> Data + Send + 'static,
     ) {
-        let (backing, books) = (Arc::clone(&self.backing), Arc::clone(&self.books));
+        let (backing, recorder) = (Arc::clone(&self.backing), Arc::clone(&self.recorder));
         let clock = self.clock;
         self.jobs.run(move || {
-            let data = work(&backing).map_err(|errno| explain(errno, &backing, &books));
-            if let Some(reply) = flight.data_done(data) {
-                reply.send(clock, &books);
+            let data = work(&backing).map_err(|errno| explain(errno, &backing, &recorder));
+            if let Some(reply) = pending.data_done(data) {
+                reply.send(clock, &recorder);
             }
         });
     }
@@ -155,17 +155,17 @@ impl DriveFile {
 }
 
 /// Notes why the backing file failed and turns it into what the program is told.
-fn explain(errno: SysErrno, backing: &Backing, books: &Books) -> SysErrno {
+fn explain(errno: SysErrno, backing: &BackingStore, recorder: &ServeRecorder) -> SysErrno {
     match errno {
         SysErrno::NOSPC | SysErrno::DQUOT => {
-            books.backing_full(backing.path());
+            recorder.backing_full(backing.path());
             SysErrno::NOSPC
         }
         SysErrno::OPNOTSUPP => SysErrno::OPNOTSUPP,
         _ => {
             let path = backing.path().display();
             let what = "requests got EIO; look at the drive below it (dmesg)";
-            books.trouble(format!("the backing file {path} failed: {errno}; {what}"));
+            recorder.trouble(format!("the backing file {path} failed: {errno}; {what}"));
             SysErrno::IO
         }
     }
@@ -175,7 +175,7 @@ fn errno(error: SysErrno) -> Errno {
     Errno::from_i32(error.raw_os_error())
 }
 
-fn empty_answer(reply: ReplyEmpty) -> Answer {
+fn empty_answer(reply: ReplyEmpty) -> SendReply {
     Box::new(move |result: Result<&[u8], SysErrno>| match result {
         Ok(_) => reply.ok(),
         Err(error) => reply.error(errno(error)),
@@ -282,16 +282,16 @@ impl Filesystem for DriveFile {
                 Err(error) => reply.error(errno(error)),
             };
         }
-        let flight = Arc::new(InFlight::new(
+        let pending = Arc::new(PendingRequest::new(
             Op::Read,
             Box::new(move |result| match result {
                 Ok(bytes) => reply.data(bytes),
                 Err(error) => reply.error(errno(error)),
             }),
         ));
-        self.submit_around(Op::Read, offset..end, &flight);
+        self.submit_around(Op::Read, offset..end, &pending);
         let len = (end - offset) as usize;
-        self.move_data(flight, move |backing| backing.read(offset, len));
+        self.move_data(pending, move |backing| backing.read(offset, len));
     }
 
     fn write(
@@ -315,21 +315,21 @@ impl Filesystem for DriveFile {
             return reply.written(0);
         }
         let written = data.len() as u32;
-        let flight = Arc::new(InFlight::new(
+        let pending = Arc::new(PendingRequest::new(
             Op::Write,
             Box::new(move |result| match result {
                 Ok(_) => reply.written(written),
                 Err(error) => reply.error(errno(error)),
             }),
         ));
-        let there = self.submit_around(Op::Write, offset..offset + fitting, &flight);
+        let there = self.submit_around(Op::Write, offset..offset + fitting, &pending);
         let data = data.to_vec();
-        self.change_data(there, flight, move |backing| backing.write(offset, &data));
+        self.change_data(there, pending, move |backing| backing.write(offset, &data));
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        let flight = Arc::new(InFlight::without_data(Op::Flush, empty_answer(reply)));
-        self.submit(Op::Flush, 0, 0, &flight);
+        let pending = Arc::new(PendingRequest::without_data(Op::Flush, empty_answer(reply)));
+        self.submit(Op::Flush, 0, 0, &pending);
     }
 
     /// Punching a hole is TRIM; reserving space within the drive is granted, because it has it.
@@ -348,9 +348,9 @@ impl Filesystem for DriveFile {
             PUNCH if !self.trim => reply.error(Errno::EOPNOTSUPP),
             PUNCH if !self.is_whole(offset, length) => reply.error(Errno::EINVAL),
             PUNCH => {
-                let flight = Arc::new(InFlight::new(Op::Trim, empty_answer(reply)));
-                let there = self.submit(Op::Trim, offset, length, &flight);
-                self.change_data(there, flight, move |backing| backing.punch(offset, length));
+                let pending = Arc::new(PendingRequest::new(Op::Trim, empty_answer(reply)));
+                let there = self.submit(Op::Trim, offset, length, &pending);
+                self.change_data(there, pending, move |backing| backing.punch(offset, length));
             }
             0 | libc::FALLOC_FL_KEEP_SIZE if offset.saturating_add(length) <= self.capacity => {
                 reply.ok();

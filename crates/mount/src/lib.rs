@@ -16,19 +16,21 @@
     expect(clippy::disallowed_methods, reason = "tests use the drives that they serve")
 )]
 
-mod apart;
-mod backing;
-mod clock;
+mod backing_store;
 mod error;
 mod fuse;
-mod in_flight;
-mod keeper;
-mod lateness;
+mod fuse_session;
+mod held_device;
+mod isolated_thread;
 mod loop_device;
 mod model_thread;
 mod mount_point;
-mod mounted;
-mod path_cost;
+mod path_overhead;
+mod pending_request;
+mod real_time_clock;
+mod recorder;
+mod report;
+mod thread_priority;
 mod users;
 mod workers;
 
@@ -38,20 +40,20 @@ mod testing;
 mod tests;
 
 pub use error::ServeError;
-pub use lateness::LatenessReport;
 pub use mount_point::resolve;
-pub use path_cost::PathCost;
+pub use path_overhead::PathOverhead;
+pub use report::ServeReport;
 
-use backing::Backing;
-use clock::Clock;
+use backing_store::BackingStore;
 use drivescope_machine::roots::Roots;
 use drivescope_sim::device::{Device, Nanos};
 use fuse::{DriveFile, FILE_NAME, Owner};
-use lateness::Books;
-use loop_device::{Looks, LoopDevice};
-use model_thread::Message;
-use mounted::Mounted;
-use path_cost::Probe;
+use fuse_session::FuseSession;
+use loop_device::{LoopAttributes, LoopDevice};
+use model_thread::ModelMessage;
+use path_overhead::PathProbe;
+use real_time_clock::Clock;
+use recorder::ServeRecorder;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -93,13 +95,13 @@ pub struct ServeOptions {
 #[derive(Debug)]
 pub struct Server {
     path: PathBuf,
-    books: Arc<Books>,
-    backing: Arc<Backing>,
-    probe: Arc<Probe>,
+    recorder: Arc<ServeRecorder>,
+    backing: Arc<BackingStore>,
+    probe: Arc<PathProbe>,
     /// In the order in which they are stopped; each is gone afterwards.
     block: Option<LoopDevice>,
-    mounted: Option<Mounted>,
-    model: Option<(Sender<Message>, JoinHandle<()>)>,
+    mounted: Option<FuseSession>,
+    model: Option<(Sender<ModelMessage>, JoinHandle<()>)>,
     workers: Option<Workers>,
 }
 
@@ -114,16 +116,19 @@ impl Server {
         options: &ServeOptions,
     ) -> Result<Self, ServeError> {
         check_sector(&*device, options.sector_bytes)?;
-        mounted::check_fuse()?;
+        fuse_session::check_fuse()?;
         if options.block {
             loop_device::check_available()?;
         }
         let mount_point = mount_point::prepare(&options.mount_point)?;
         if mount_point::would_hide(&mount_point, &options.backing) {
             let why = "it lies below the mount point, which would hide it; name another file";
-            return Err(ServeError::Backing { path: options.backing.clone(), why: why.into() });
+            return Err(ServeError::BackingStore {
+                path: options.backing.clone(),
+                why: why.into(),
+            });
         }
-        let backing = Arc::new(Backing::open(&options.backing, device.capacity_bytes())?);
+        let backing = Arc::new(BackingStore::open(&options.backing, device.capacity_bytes())?);
         let started = Self::prepare(device, options, &backing)
             .and_then(|(file_system, server)| server.mount(file_system, mount_point, options));
         started.inspect_err(|_| backing.remove_if_unused())
@@ -139,16 +144,16 @@ impl Server {
         let capacity = file_system.capacity;
         self.path = mount_point.join(FILE_NAME);
         let source = drivescope_machine::served::source_of(&options.model);
-        self.mounted = Some(Mounted::mount(file_system, mount_point, source)?);
+        self.mounted = Some(FuseSession::mount(file_system, mount_point, source)?);
         if options.block {
             let ServeOptions { sector_bytes: sector, rotational, .. } = *options;
-            let looks = Looks { sector, rotational };
-            self.block = Some(LoopDevice::attach(&self.path, looks)?);
+            let attributes = LoopAttributes { sector, rotational };
+            self.block = Some(LoopDevice::attach(&self.path, attributes)?);
         }
         let measure = |path: &Path| self.probe.measure(path, capacity);
         let file = measure(&self.path);
         let device = self.block_device().and_then(|node| measure(&node));
-        self.books.paths(file, device);
+        self.recorder.paths(file, device);
         Ok(self)
     }
 
@@ -156,13 +161,13 @@ impl Server {
     fn prepare(
         device: Box<dyn Device + Send>,
         options: &ServeOptions,
-        backing: &Arc<Backing>,
+        backing: &Arc<BackingStore>,
     ) -> Result<(DriveFile, Self), ServeError> {
         let (capacity, sector) = (device.capacity_bytes(), device.sector_bytes());
-        let (books, clock) = (Arc::new(Books::new()), Clock::start());
+        let (recorder, clock) = (Arc::new(ServeRecorder::new()), Clock::start());
         let workers = Workers::start(WORKERS).map_err(ServeError::Thread)?;
-        let model = start_model(device, clock, &books, workers.jobs())?;
-        let probe = Arc::new(Probe::new());
+        let model = start_model(device, clock, &recorder, workers.jobs())?;
+        let probe = Arc::new(PathProbe::new());
         let file_system = DriveFile {
             capacity,
             sector: u64::from(sector),
@@ -170,7 +175,7 @@ impl Server {
             gone_at: options.gone_at,
             backing: Arc::clone(backing),
             clock,
-            books: Arc::clone(&books),
+            recorder: Arc::clone(&recorder),
             probe: Arc::clone(&probe),
             jobs: workers.jobs(),
             model: model.0.clone(),
@@ -183,7 +188,7 @@ impl Server {
         };
         let server = Self {
             path: PathBuf::new(),
-            books,
+            recorder,
             backing: Arc::clone(backing),
             probe,
             block: None,
@@ -219,13 +224,13 @@ impl Server {
 
     /// Whether somebody else has unmounted the drive, after which only [`Server::stop`] is left to do.
     pub fn has_ended(&self) -> bool {
-        self.mounted.as_ref().is_none_or(Mounted::is_finished)
+        self.mounted.as_ref().is_none_or(FuseSession::is_finished)
     }
 
     /// How it has gone so far, with what is going wrong.
-    pub fn report(&self) -> LatenessReport {
+    pub fn report(&self) -> ServeReport {
         self.look_after_model();
-        self.books.report()
+        self.recorder.report()
     }
 
     /// Lets go of the drive: what nobody uses ends, and what somebody uses is served until they are
@@ -238,7 +243,7 @@ impl Server {
             }
             self.block = None;
         }
-        self.mounted.as_ref().is_none_or(Mounted::release)
+        self.mounted.as_ref().is_none_or(FuseSession::release)
     }
 
     /// Begins to write to the drive what file systems on the block device still have in memory, before
@@ -255,7 +260,7 @@ impl Server {
             // Whoever asked may have stopped waiting.
             let _ = sender.send(lost);
         };
-        apart::begin_apart("sim-save", work).map_err(ServeError::Thread)?;
+        isolated_thread::spawn_isolated("sim-save", work).map_err(ServeError::Thread)?;
         Ok(receiver)
     }
 
@@ -263,9 +268,9 @@ impl Server {
     ///
     /// Programs that still use the drive get a few seconds to let go of it; after that all they get
     /// is errors, and the report says so.
-    pub fn stop(mut self) -> LatenessReport {
+    pub fn stop(mut self) -> ServeReport {
         self.shut_down();
-        self.books.report()
+        self.recorder.report()
     }
 
     fn shut_down(&mut self) {
@@ -275,19 +280,19 @@ impl Server {
                 let node = block.node();
                 let who = if users.is_empty() { "it is open".into() } else { users.join(", ") };
                 let node = node.display();
-                self.books
+                self.recorder
                     .cut_off(format!("{node} was still in use ({who}) and fails from now on"));
             }
         }
         if let Some(mounted) = self.mounted.take() {
-            mounted.unmount(PATIENCE, &self.books);
+            mounted.unmount(PATIENCE, &self.recorder);
         }
         self.look_after_model();
         if let Some((sender, thread)) = self.model.take() {
             // It is gone already if the model failed.
-            let _ = sender.send(Message::Stop);
+            let _ = sender.send(ModelMessage::Stop);
             if thread.join().is_err() {
-                self.books.trouble(MODEL_FAILED.into());
+                self.recorder.trouble(MODEL_FAILED.into());
             }
         }
         if let Some(workers) = self.workers.take() {
@@ -295,7 +300,7 @@ impl Server {
             if let Err(errno) = self.backing.sync() {
                 let path = self.backing.path().display();
                 let what = "what was written last may be lost";
-                self.books.trouble(format!(
+                self.recorder.trouble(format!(
                     "the backing file {path} could not be synced ({errno}): {what}"
                 ));
             }
@@ -305,7 +310,7 @@ impl Server {
     /// The model's thread runs until it is stopped, unless the model has a bug.
     fn look_after_model(&self) {
         if self.model.as_ref().is_some_and(|(_, thread)| thread.is_finished()) {
-            self.books.trouble(MODEL_FAILED.into());
+            self.recorder.trouble(MODEL_FAILED.into());
         }
     }
 }
@@ -319,14 +324,14 @@ impl Drop for Server {
 fn start_model(
     device: Box<dyn Device + Send>,
     clock: Clock,
-    books: &Arc<Books>,
+    recorder: &Arc<ServeRecorder>,
     jobs: Jobs,
-) -> Result<(Sender<Message>, JoinHandle<()>), ServeError> {
+) -> Result<(Sender<ModelMessage>, JoinHandle<()>), ServeError> {
     let (sender, receiver) = channel();
-    let books = Arc::clone(books);
+    let recorder = Arc::clone(recorder);
     let thread = std::thread::Builder::new()
         .name("sim-model".into())
-        .spawn(move || model_thread::run(device, &receiver, clock, &books, &jobs))
+        .spawn(move || model_thread::run(device, &receiver, clock, &recorder, &jobs))
         .map_err(ServeError::Thread)?;
     Ok((sender, thread))
 }

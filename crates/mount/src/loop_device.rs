@@ -2,9 +2,9 @@
 //!
 //! Numbers and structures are those of the kernel's `linux/loop.h`.
 
-use super::apart::apart;
 use super::error::ServeError;
-use super::keeper::Keeper;
+use super::held_device::HeldDevice;
+use super::isolated_thread::run_isolated;
 use super::users;
 use drivescope_machine::backing_file::{Kernels, LoopInfo64};
 use drivescope_machine::roots::{Roots, open_to_read};
@@ -37,7 +37,7 @@ struct LoopConfig {
 
 /// How the kernel is to see the drive.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Looks {
+pub(super) struct LoopAttributes {
     /// Logical sector, 512 or 4096.
     pub(super) sector: u32,
     /// It turns: `queue/rotational`.
@@ -52,12 +52,12 @@ pub(super) struct LoopDevice {
     /// The same by its number and that of its file system: the name changes when the mount is out of sight.
     numbers: Option<(u64, u64)>,
     /// Has it open for as long as the drive is served.
-    keeper: Keeper,
+    held: HeldDevice,
 }
 
 impl LoopDevice {
     /// Attaches a free loop device to `file`, which must be served by other threads.
-    pub(super) fn attach(file: &Path, looks: Looks) -> Result<Self, ServeError> {
+    pub(super) fn attach(file: &Path, attributes: LoopAttributes) -> Result<Self, ServeError> {
         let control = open_control()?;
         let backing = open_to_write(file, OFlags::DIRECT)
             .map_err(|errno| missing(format!("the served file cannot be opened ({errno})")))?;
@@ -68,8 +68,9 @@ impl LoopDevice {
                 open_to_write(&node, OFlags::empty()).map_err(|errno| no_node(&node, errno))?;
             let (to, from) = (device.as_fd(), backing.as_fd());
             // The kernel reads the beginning of the new device meanwhile.
-            let configured = apart(&[to, from], || {
-                configure(to, from, looks.sector).inspect(|()| dress(number, looks))
+            let configured = run_isolated(&[to, from], || {
+                configure(to, from, attributes.sector)
+                    .inspect(|()| set_attributes(number, attributes))
             });
             match configured.map_err(ServeError::Thread)? {
                 Ok(()) => return Self::keep(number, file),
@@ -92,9 +93,9 @@ impl LoopDevice {
             return Err(missing(why.into()));
         }
         let node = node(number);
-        let keeper = Keeper::open(node.clone(), move || reset_settings(number))
+        let held = HeldDevice::open(node.clone(), move || reset_settings(number))
             .map_err(|errno| no_node(&node, errno))?;
-        Ok(Self { number, file: file.to_path_buf(), numbers: file_numbers(number), keeper })
+        Ok(Self { number, file: file.to_path_buf(), numbers: file_numbers(number), held })
     }
 
     /// The device node.
@@ -105,7 +106,7 @@ impl LoopDevice {
     /// Who uses the device or a partition of it, as far as that can be seen, one clause each.
     pub(super) fn users(&self) -> Vec<String> {
         let mut users = users::of_device(&Roots::host(), &self.node());
-        if users.is_empty() && self.keeper.is_closing() {
+        if users.is_empty() && self.held.is_closing() {
             let node = self.node();
             users.push(format!("the kernel writes what it has in memory for {}", node.display()));
         }
@@ -115,7 +116,7 @@ impl LoopDevice {
     /// Lets go of the device: the kernel detaches it with its last user, who can use it as before until
     /// then. Whether that has happened.
     pub(super) fn release(&mut self) -> bool {
-        self.keeper.let_go();
+        self.held.let_go();
         !self.is_attached()
     }
 
@@ -275,8 +276,8 @@ fn configure(device: BorrowedFd<'_>, file: BorrowedFd<'_>, sector: u32) -> Resul
 /// Makes the device look like the drive. Where the kernel refuses something, the drive works and only looks a
 /// little different. `discard_max_bytes` is left alone even where there is no TRIM: once it is 0, Linux 6.18
 /// takes no other value until the device is removed. Discards are refused when they come.
-fn dress(number: u32, looks: Looks) {
-    let rotational = if looks.rotational { "1" } else { "0" };
+fn set_attributes(number: u32, attributes: LoopAttributes) {
+    let rotational = if attributes.rotational { "1" } else { "0" };
     let _ = set_attribute(number, "rotational", rotational);
     let _ = set_attribute(number, "max_sectors_kb", MAX_SECTORS_KB);
 }

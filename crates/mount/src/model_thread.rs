@@ -1,8 +1,9 @@
 //! The one thread that owns the model and keeps its time equal to real time.
 
-use super::clock::{Clock, go_first};
-use super::in_flight::{InFlight, Reply};
-use super::lateness::Books;
+use super::pending_request::{PendingRequest, Reply};
+use super::real_time_clock::Clock;
+use super::recorder::ServeRecorder;
+use super::thread_priority::raise_priority;
 use super::workers::Jobs;
 use drivescope_sim::device::{Completion, Device, Nanos, Request};
 use std::collections::{HashMap, VecDeque};
@@ -26,7 +27,7 @@ const INLINE_REPLY_BYTES: usize = 64 << 10;
 
 /// What the model thread is told.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum ModelMessage {
     /// A request arrived.
     Submit(Submission),
     /// No more requests will be answered.
@@ -41,21 +42,21 @@ pub(super) struct Submission {
     /// The request; its id is unique in the server.
     pub(super) request: Request,
     /// Where its completion goes.
-    pub(super) flight: Arc<InFlight>,
+    pub(super) pending: Arc<PendingRequest>,
 }
 
 /// The model and the requests that are with it.
-pub(super) struct Timeline {
+pub(super) struct ModelTimeline {
     device: Box<dyn Device + Send>,
     /// Time up to which the device has been told of; it cannot be told of earlier times.
     reached: Nanos,
     arrived: VecDeque<Submission>,
-    accepted: HashMap<u64, Arc<InFlight>>,
+    accepted: HashMap<u64, Arc<PendingRequest>>,
     done: Vec<Completion>,
     most_accepted: usize,
 }
 
-impl Timeline {
+impl ModelTimeline {
     pub(super) fn new(device: Box<dyn Device + Send>) -> Self {
         Self {
             device,
@@ -67,7 +68,7 @@ impl Timeline {
         }
     }
 
-    /// A request arrived; [`Timeline::run_until`] hands it to the model.
+    /// A request arrived; [`ModelTimeline::run_until`] hands it to the model.
     pub(super) fn arrive(&mut self, submission: Submission) {
         self.arrived.push_back(submission);
     }
@@ -88,11 +89,11 @@ impl Timeline {
     }
 
     fn submit_next(&mut self) {
-        let Some(Submission { arrival, request, flight }) = self.arrived.pop_front() else {
+        let Some(Submission { arrival, request, pending }) = self.arrived.pop_front() else {
             return;
         };
         self.reached = self.reached.max(arrival);
-        self.accepted.insert(request.id, flight);
+        self.accepted.insert(request.id, pending);
         self.most_accepted = self.most_accepted.max(self.accepted.len());
         self.device.submit(self.reached, request);
     }
@@ -103,48 +104,48 @@ impl Timeline {
         let progress = !self.done.is_empty() || self.device.next_completion() > Some(due);
         assert!(progress, "a device gets on at the time it announced, {due} ns");
         for completion in self.done.drain(..) {
-            let flight = self.accepted.remove(&completion.id);
-            let flight = flight.expect("a device completes each request once, and no others");
-            if let Some(ready) = flight.model_done(completion.at, completion.outcome) {
+            let pending = self.accepted.remove(&completion.id);
+            let pending = pending.expect("a device completes each request once, and no others");
+            if let Some(ready) = pending.model_done(completion.at, completion.outcome) {
                 reply(ready);
             }
         }
     }
 }
 
-impl fmt::Debug for Timeline {
+impl fmt::Debug for ModelTimeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timeline").field("reached", &self.reached).finish_non_exhaustive()
+        f.debug_struct("ModelTimeline").field("reached", &self.reached).finish_non_exhaustive()
     }
 }
 
 /// Keeps the model's time until it is told to stop or nobody can send requests any more.
 pub(super) fn run(
     device: Box<dyn Device + Send>,
-    messages: &Receiver<Message>,
+    messages: &Receiver<ModelMessage>,
     clock: Clock,
-    books: &Arc<Books>,
+    recorder: &Arc<ServeRecorder>,
     jobs: &Jobs,
 ) {
-    go_first();
+    raise_priority();
     // Without this a sleep takes 50 µs longer. Where it is refused, lateness tells.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    let mut timeline = Timeline::new(device);
+    let mut timeline = ModelTimeline::new(device);
     let mut waiter = Waiter::new(clock);
     let mut known_most = 0;
     let mut reply = |ready: Reply| {
         if ready.len() <= INLINE_REPLY_BYTES {
-            ready.send(clock, books);
+            ready.send(clock, recorder);
         } else {
-            let books = Arc::clone(books);
-            jobs.run(move || ready.send(clock, &books));
+            let recorder = Arc::clone(recorder);
+            jobs.run(move || ready.send(clock, &recorder));
         }
     };
     loop {
         let due = timeline.run_until(clock.now(), &mut reply);
         if timeline.most_accepted > known_most {
             known_most = timeline.most_accepted;
-            books.in_flight(known_most);
+            recorder.in_flight(known_most);
         }
         let message = match due {
             Some(due) => waiter.wait_until(due, messages),
@@ -157,8 +158,8 @@ pub(super) fn run(
         };
         while let Some(message) = next {
             match message {
-                Message::Submit(submission) => timeline.arrive(submission),
-                Message::Stop => return,
+                ModelMessage::Submit(submission) => timeline.arrive(submission),
+                ModelMessage::Stop => return,
             }
             next = messages.try_recv().ok();
         }
@@ -182,8 +183,8 @@ impl Waiter {
     fn wait_until(
         &mut self,
         due: Nanos,
-        messages: &Receiver<Message>,
-    ) -> Result<Message, RecvTimeoutError> {
+        messages: &Receiver<ModelMessage>,
+    ) -> Result<ModelMessage, RecvTimeoutError> {
         loop {
             let now = self.clock.now();
             let asleep = due.saturating_sub(now).saturating_sub(SPIN_NS);
@@ -228,19 +229,19 @@ mod tests {
     /// Runs one timeline over arrivals at given times, woken at given times; gives (id, late by).
     fn answered(arrivals: &[Nanos], wakes: &[Nanos]) -> Vec<(u64, Nanos)> {
         let device = Fixed::new(1 << 30, 512, 8_000, 1);
-        let mut timeline = Timeline::new(Box::new(device));
+        let mut timeline = ModelTimeline::new(Box::new(device));
         let order = Arc::new(Mutex::new(Vec::new()));
         for (id, arrival) in arrivals.iter().enumerate() {
             let order = Arc::clone(&order);
             let answer = Box::new(move |_: Result<&[u8], _>| order.lock().unwrap().push(id as u64));
-            let flight = Arc::new(InFlight::without_data(Op::Read, answer));
+            let pending = Arc::new(PendingRequest::without_data(Op::Read, answer));
             let request = Request { id: id as u64, op: Op::Read, offset: 0, len: 512, fua: false };
-            timeline.arrive(Submission { arrival: *arrival, request, flight });
+            timeline.arrive(Submission { arrival: *arrival, request, pending });
         }
         let mut at = Vec::new();
         for wake in wakes {
             timeline.run_until(*wake, &mut |reply| {
-                reply.send(Clock::start(), &Books::new());
+                reply.send(Clock::start(), &ServeRecorder::new());
                 at.push(*wake);
             });
         }

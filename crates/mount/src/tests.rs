@@ -8,7 +8,7 @@ mod precision;
 mod remains;
 
 use super::testing::{Fixed, Seen};
-use super::{LatenessReport, ServeError, ServeOptions, Server};
+use super::{ServeError, ServeOptions, ServeReport, Server};
 use rustix::fs::{Mode, OFlags};
 use std::io::Write;
 use std::os::unix::fs::FileExt;

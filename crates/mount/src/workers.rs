@@ -1,25 +1,25 @@
 //! A few threads for what may block: reading and writing the backing file, sending large replies.
 
-use super::clock::go_first;
+use super::thread_priority::raise_priority;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-type Job = Box<dyn FnOnce() + Send>;
+type WorkerJob = Box<dyn FnOnce() + Send>;
 
 /// Accepts jobs from any thread.
 #[derive(Clone)]
-pub(super) struct Jobs(Arc<Shared>);
+pub(super) struct Jobs(Arc<SharedQueue>);
 
-struct Shared {
-    queue: Mutex<Queue>,
+struct SharedQueue {
+    queue: Mutex<JobQueue>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Queue {
-    jobs: VecDeque<Job>,
+struct JobQueue {
+    jobs: VecDeque<WorkerJob>,
     closed: bool,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Workers {
 impl Workers {
     /// Starts `count` threads.
     pub(super) fn start(count: usize) -> std::io::Result<Self> {
-        let shared = Shared { queue: Mutex::default(), changed: Condvar::new() };
+        let shared = SharedQueue { queue: Mutex::default(), changed: Condvar::new() };
         let mut workers = Self { jobs: Jobs(Arc::new(shared)), threads: Vec::new() };
         for n in 0..count {
             let jobs = workers.jobs.clone();
@@ -86,7 +86,7 @@ impl Drop for Workers {
 }
 
 fn work(jobs: &Jobs) {
-    go_first();
+    raise_priority();
     let mut queue = jobs.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if let Some(job) = queue.jobs.pop_front() {

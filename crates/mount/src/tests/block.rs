@@ -210,7 +210,7 @@ fn the_path_is_measured_past_the_model() {
     }
     let place = Place::new();
     let server = place.serve_block(slow(1));
-    let LatenessReport { file_path, device_path, reads, .. } = server.report();
+    let ServeReport { file_path, device_path, reads, .. } = server.report();
     let [file, device] = [file_path, device_path].map(Option::unwrap);
     // 220 reads of 8 ms each, one at a time, would take the model 1.8 s; none of them was its own.
     assert!(reads < 100, "{reads} requests went to the model");

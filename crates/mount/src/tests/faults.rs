@@ -131,7 +131,7 @@ fn a_model_that_breaks_takes_no_program_with_it() {
     });
     assert_eq!(errno_of(read_direct(&file, 0, 4096)), libc::EIO);
     drop(file);
-    let failed = |report: LatenessReport| {
+    let failed = |report: ServeReport| {
         let [trouble] = &report.troubles[..] else { panic!("{report:?}") };
         assert!(trouble.contains("the model failed"), "{trouble}");
     };

@@ -62,7 +62,7 @@ fn unmounting_by_hand_is_noticed_and_does_no_harm() {
     }
     // Somebody else's mount on the same directory stays.
     run("mount", &["-t", "tmpfs", "none", place.mount_point().to_str().unwrap()]);
-    let LatenessReport { troubles, cut_off, .. } = server.stop();
+    let ServeReport { troubles, cut_off, .. } = server.stop();
     let stays = place.is_mounted();
     run("umount", &[place.mount_point().to_str().unwrap()]);
     assert!(stays && troubles.is_empty() && cut_off.is_empty(), "{troubles:?} {cut_off:?}");

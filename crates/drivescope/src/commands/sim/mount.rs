@@ -7,7 +7,7 @@ use crate::signals::RunSignals;
 use drivescope_drive::DriveError;
 use drivescope_drive::simulated::spec::Spec;
 use drivescope_model::units::Bytes;
-use drivescope_mount::{LatenessReport, ServeOptions, Server, resolve};
+use drivescope_mount::{ServeOptions, ServeReport, Server, resolve};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,7 +80,7 @@ fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
         "contents are kept in {} ({size}, sparse: {now} on disk now); the file stays afterwards",
         backing.display()
     ));
-    let LatenessReport { file_path, device_path, .. } = server.report();
+    let ServeReport { file_path, device_path, .. } = server.report();
     for (path, what) in [(file_path, "file"), (device_path, "block device")] {
         if let Some(path) = path {
             output::tell(&format!(
@@ -189,7 +189,7 @@ fn save(server: &Server, asked: &Asked) {
 }
 
 /// The exit code, and in one line why it is not 0.
-fn outcome(report: &LatenessReport) -> Result<Code, Failure> {
+fn outcome(report: &ServeReport) -> Result<Code, Failure> {
     let lines: Vec<&str> =
         report.troubles.iter().chain(&report.cut_off).map(String::as_str).collect();
     let code = match (report.troubles.is_empty(), report.cut_off.is_empty()) {
@@ -208,10 +208,10 @@ mod tests {
     fn troubles_are_a_device_error_and_users_that_were_cut_off_an_interruption() {
         let report = |troubles: &[&str], cut_off: &[&str]| {
             let lines = |all: &[&str]| all.iter().map(|line| (*line).to_string()).collect();
-            outcome(&LatenessReport {
+            outcome(&ServeReport {
                 troubles: lines(troubles),
                 cut_off: lines(cut_off),
-                ..LatenessReport::default()
+                ..ServeReport::default()
             })
         };
         assert_eq!(report(&[], &[]).unwrap(), Code::Ok);

@@ -3,10 +3,9 @@
 //!
 //! It is measured when the serving begins, by reading one place of the drive that the server answers at
 //! once, past the model. What a program sees of a request is then the model's time, this, and the
-//! [lateness](super::LatenessReport) of the reply.
+//! [lateness](super::ServeReport) of the reply.
 
-use super::apart::apart;
-use super::lateness::micros;
+use super::isolated_thread::run_isolated;
 use drivescope_machine::roots::open_to_read;
 use rustix::fs::OFlags;
 use std::fmt;
@@ -30,24 +29,34 @@ const NOWHERE: u64 = u64::MAX;
 
 /// Time of one small request without the drive's own, as the program that makes it sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PathCost {
+pub struct PathOverhead {
     /// Median in nanoseconds.
     pub p50_ns: u64,
     /// 99th percentile in nanoseconds.
     pub p99_ns: u64,
 }
 
-impl fmt::Display for PathCost {
+impl fmt::Display for PathOverhead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "p50 {}, p99 {}", micros(self.p50_ns), micros(self.p99_ns))
     }
 }
 
+/// `7.3 µs`, `140 µs`, `12.4 ms`.
+pub(super) fn micros(nanos: u64) -> String {
+    let us = nanos as f64 / 1e3;
+    match us {
+        us if us < 99.95 => format!("{us:.1} µs"),
+        us if us < 9_999.5 => format!("{us:.0} µs"),
+        us => format!("{:.1} ms", us / 1e3),
+    }
+}
+
 /// The place that is answered at once, as long as it is measured.
 #[derive(Debug)]
-pub(super) struct Probe(AtomicU64);
+pub(super) struct PathProbe(AtomicU64);
 
-impl Probe {
+impl PathProbe {
     /// Nothing is probed yet.
     pub(super) fn new() -> Self {
         Self(AtomicU64::new(NOWHERE))
@@ -65,11 +74,11 @@ impl Probe {
 
     /// Measures the way through `path`, the served file or the block device on it. `None` where it
     /// cannot be read: that is then told by whoever uses it.
-    pub(super) fn measure(&self, path: &Path, capacity: u64) -> Option<PathCost> {
+    pub(super) fn measure(&self, path: &Path, capacity: u64) -> Option<PathOverhead> {
         // Somewhere inside, where nobody looks for signatures of file systems.
         let at = (capacity / 13 * 5) / LEN as u64 * LEN as u64;
         self.begin(at);
-        let times = apart(&[], || {
+        let times = run_isolated(&[], || {
             let file = open_to_read(path, OFlags::DIRECT).ok()?;
             Some(times(|memory| rustix::io::pread(&file, memory, at) == Ok(LEN)))
         });
@@ -100,10 +109,10 @@ fn times(mut read: impl FnMut(&mut [u8]) -> bool) -> Vec<u64> {
     times
 }
 
-fn summary(mut times: Vec<u64>) -> Option<PathCost> {
+fn summary(mut times: Vec<u64>) -> Option<PathOverhead> {
     times.sort_unstable();
     let quantile = |q: f64| times.get((times.len() as f64 * q) as usize).copied();
-    Some(PathCost { p50_ns: quantile(0.5)?, p99_ns: quantile(0.99)? })
+    Some(PathOverhead { p50_ns: quantile(0.5)?, p99_ns: quantile(0.99)? })
 }
 
 #[cfg(test)]
@@ -130,7 +139,7 @@ mod tests {
 
     #[test]
     fn only_the_place_that_is_measured_is_answered_at_once() {
-        let probe = Probe::new();
+        let probe = PathProbe::new();
         assert!(!probe.is_asked(0, 4096) && !probe.is_asked(NOWHERE, 4096 - 1));
         probe.begin(8192);
         assert!(probe.is_asked(8192, 4096));

@@ -2,10 +2,10 @@
 //!
 //! What programs wrote through the kernel's cache, and have not flushed, is written when the device's last user
 //! closes it. On the device that this program serves, that is mostly this program; and closing waits for the
-//! drive, which may take long and cannot be broken off. So a thread [apart](super::apart) has the device open:
+//! drive, which may take long and cannot be broken off. So an [isolated thread](super::isolated_thread) has the device open:
 //! the program goes on meanwhile, and when it is killed the thread does not wait for an answer from the dead.
 
-use super::apart::begin_apart;
+use super::isolated_thread::spawn_isolated;
 use drivescope_machine::roots::open_to_read;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -15,12 +15,12 @@ use std::thread::JoinHandle;
 
 /// The device that is held open, until it is let go or dropped.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct HeldDevice {
     hold: Option<Sender<()>>,
     thread: JoinHandle<()>,
 }
 
-impl Keeper {
+impl HeldDevice {
     /// Opens the device, only to read, so that it does not count as a writer. `last` is done before it is
     /// closed.
     ///
@@ -40,7 +40,7 @@ impl Keeper {
                 drop(device);
             }
         };
-        let thread = begin_apart("sim-keeper", work)
+        let thread = spawn_isolated("sim-hold", work)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
         told.recv().unwrap_or(Err(Errno::IO))?;
         Ok(Self { hold: Some(hold), thread })
@@ -76,18 +76,18 @@ mod tests {
                 done.store(true, Ordering::Release);
             }
         };
-        let mut keeper = Keeper::open("/dev/null".into(), last).unwrap();
-        assert!(!keeper.is_closing());
-        keeper.let_go();
-        assert!(keeper.is_closing() && !done.load(Ordering::Acquire));
+        let mut held = HeldDevice::open("/dev/null".into(), last).unwrap();
+        assert!(!held.is_closing());
+        held.let_go();
+        assert!(held.is_closing() && !done.load(Ordering::Acquire));
         may_end.store(true, Ordering::Release);
         let start = Instant::now();
-        while keeper.is_closing() {
+        while held.is_closing() {
             assert!(start.elapsed() < Duration::from_secs(30), "it does not end");
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(done.load(Ordering::Acquire));
-        let missing = Keeper::open("/nonexistent".into(), || {});
+        let missing = HeldDevice::open("/nonexistent".into(), || {});
         assert_eq!(missing.map(drop), Err(Errno::NOENT));
     }
 }

@@ -16,12 +16,12 @@ const FIRST: u32 = 3;
 /// got the connection lets it end; then the request fails, and the thread too.
 ///
 /// `work` must use no descriptor from outside but `keep`. Errors: no thread can be started.
-pub(super) fn apart<T: Send>(
+pub(super) fn run_isolated<T: Send>(
     keep: &[BorrowedFd<'_>],
     work: impl FnOnce() -> T + Send,
 ) -> io::Result<T> {
     std::thread::scope(|scope| {
-        let thread = Builder::new().name("sim-apart".into());
+        let thread = Builder::new().name("sim-isolated".into());
         let alone = || {
             leave_all_but(keep);
             work()
@@ -33,7 +33,7 @@ pub(super) fn apart<T: Send>(
 
 /// Begins `work` on such a thread that goes on beside the caller; it must use no descriptor from outside.
 /// Errors: no thread can be started.
-pub(super) fn begin_apart(
+pub(super) fn spawn_isolated(
     name: &str,
     work: impl FnOnce() + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
@@ -66,7 +66,7 @@ fn leave_all_but(keep: &[BorrowedFd<'_>]) {
 #[expect(clippy::disallowed_methods, reason = "close_range closes descriptors of this thread")]
 fn close_range(first: u32, last: u32) {
     // SAFETY: the table is this thread's alone, so nobody else's descriptors are closed; the thread itself
-    // uses none of these (see `apart`). Linux before 5.9 does not know the call, and they stay open.
+    // uses none of these (see `run_isolated`). Linux before 5.9 does not know the call, and they stay open.
     let _ = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
 }
 
@@ -82,7 +82,7 @@ mod tests {
         let other = std::fs::File::open("/dev/null").unwrap();
         let number = other.as_raw_fd();
         let is_open = |fd: i32| std::fs::exists(format!("/proc/thread-self/fd/{fd}")).unwrap();
-        let seen = apart(&[reader.as_fd(), writer.as_fd()], || {
+        let seen = run_isolated(&[reader.as_fd(), writer.as_fd()], || {
             (&writer).write_all(b"it works").unwrap();
             (is_open(reader.as_raw_fd()), is_open(number))
         });

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 /// The backing file, open and locked.
 #[derive(Debug)]
-pub(super) struct Backing {
+pub(super) struct BackingStore {
     fd: OwnedFd,
     path: PathBuf,
     /// It was not there before.
     made: bool,
 }
 
-impl Backing {
+impl BackingStore {
     /// Opens `path`, or makes it as one hole of `capacity` bytes. A file of that size keeps its
     /// contents; one of another size is refused and left as it is.
     pub(super) fn open(path: &Path, capacity: u64) -> Result<Self, ServeError> {
@@ -25,14 +25,14 @@ impl Backing {
         let stat = rustix::fs::fstat(&fd).map_err(fail)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             let why = "it is not a regular file; name a file, which is made if it is not there";
-            return Err(ServeError::Backing { path: path.into(), why: why.into() });
+            return Err(ServeError::BackingStore { path: path.into(), why: why.into() });
         }
         match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) {
             // A file system without locks cannot tell a second server from the first.
             Ok(()) | Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => {}
             Err(_) => {
                 let why = "another server uses it; stop that one or name another backing file";
-                return Err(ServeError::Backing { path: path.into(), why: why.into() });
+                return Err(ServeError::BackingStore { path: path.into(), why: why.into() });
             }
         }
         match stat.st_size as u64 {
@@ -143,16 +143,16 @@ fn cannot(path: &Path, errno: Errno) -> ServeError {
         Errno::ISDIR => "it is a directory; name a file in it, which is made if it is not there",
         Errno::ROFS => "its file system is read-only; name a file on another one",
         Errno::NOSPC | Errno::DQUOT => "its file system is full; free some space",
-        _ => return ServeError::Backing { path: path.into(), why: errno.to_string() },
+        _ => return ServeError::BackingStore { path: path.into(), why: errno.to_string() },
     };
-    ServeError::Backing { path: path.into(), why: why.into() }
+    ServeError::BackingStore { path: path.into(), why: why.into() }
 }
 
 fn too_large(path: &Path, errno: Errno) -> ServeError {
     match errno {
         Errno::FBIG | Errno::INVAL | Errno::NOSPC => {
             let why = "its file system has no files that large; name one on ext4, XFS or btrfs";
-            ServeError::Backing { path: path.into(), why: why.into() }
+            ServeError::BackingStore { path: path.into(), why: why.into() }
         }
         _ => cannot(path, errno),
     }
@@ -170,7 +170,7 @@ mod tests {
     fn a_new_file_is_sparse_and_keeps_what_was_written() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("disk");
-        let backing = Backing::open(&path, SIZE).unwrap();
+        let backing = BackingStore::open(&path, SIZE).unwrap();
         assert_eq!(backing.read(SIZE - 8, 8).unwrap(), [0; 8]);
         backing.write(4096, b"contents").unwrap();
         backing.sync().unwrap();
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(file.len(), SIZE);
         assert!(file.blocks() * 512 < SIZE, "it is sparse");
         assert_eq!(file.blocks() * 512, allocated);
-        let backing = Backing::open(&path, SIZE).unwrap();
+        let backing = BackingStore::open(&path, SIZE).unwrap();
         assert_eq!(backing.read(4096, 8).unwrap(), b"contents");
         if backing.punch(4096, 4096).is_ok() {
             assert_eq!(backing.read(4096, 8).unwrap(), [0; 8]);
@@ -192,7 +192,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let other = dir.path().join("letter");
         fs::write(&other, "precious").unwrap();
-        let error = Backing::open(&other, SIZE).unwrap_err();
+        let error = BackingStore::open(&other, SIZE).unwrap_err();
         assert!(matches!(error, ServeError::BackingSize { .. }), "{error}");
         assert_eq!(fs::read(&other).unwrap(), b"precious");
         for (path, word) in [
@@ -200,15 +200,15 @@ mod tests {
             (dir.path().join("none/disk"), "does not exist"),
             (PathBuf::from("/dev/null"), "regular file"),
         ] {
-            let error = Backing::open(&path, SIZE).unwrap_err().to_string();
+            let error = BackingStore::open(&path, SIZE).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
         let path = dir.path().join("disk");
-        let error = Backing::open(&path, 1 << 62).unwrap_err().to_string();
+        let error = BackingStore::open(&path, 1 << 62).unwrap_err().to_string();
         assert!(error.contains("that large"), "{error}");
         assert!(!path.exists(), "nothing stays of a file that was only made for it");
         fs::write(&path, "").unwrap();
-        Backing::open(&path, 1 << 62).unwrap_err();
+        BackingStore::open(&path, 1 << 62).unwrap_err();
         assert!(path.exists(), "what was there before does");
     }
 
@@ -216,15 +216,15 @@ mod tests {
     fn only_what_was_made_here_and_holds_nothing_is_removed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("disk");
-        let new = Backing::open(&path, SIZE).unwrap();
+        let new = BackingStore::open(&path, SIZE).unwrap();
         new.write(0, &[7; 4096]).unwrap();
         new.sync().unwrap();
         new.remove_if_unused();
         drop(new);
-        Backing::open(&path, SIZE).unwrap().remove_if_unused();
+        BackingStore::open(&path, SIZE).unwrap().remove_if_unused();
         assert_eq!(fs::read(&path).unwrap()[0], 7);
         fs::remove_file(&path).unwrap();
-        Backing::open(&path, SIZE).unwrap().remove_if_unused();
+        BackingStore::open(&path, SIZE).unwrap().remove_if_unused();
         assert!(!path.exists());
     }
 
@@ -232,10 +232,10 @@ mod tests {
     fn two_servers_cannot_share_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("disk");
-        let first = Backing::open(&path, SIZE).unwrap();
-        let error = Backing::open(&path, SIZE).unwrap_err().to_string();
+        let first = BackingStore::open(&path, SIZE).unwrap();
+        let error = BackingStore::open(&path, SIZE).unwrap_err().to_string();
         assert!(error.contains("another server"), "{error}");
         drop(first);
-        Backing::open(&path, SIZE).unwrap();
+        BackingStore::open(&path, SIZE).unwrap();
     }
 }

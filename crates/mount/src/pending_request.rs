@@ -3,8 +3,8 @@
 //! A reply needs two things that come in either order: the model's word that the request is done, and
 //! the data from or in the backing file. Whoever brings the second one sends the reply.
 
-use super::clock::Clock;
-use super::lateness::Books;
+use super::real_time_clock::Clock;
+use super::recorder::ServeRecorder;
 use drivescope_sim::device::{Nanos, Op, Outcome};
 use rustix::io::Errno;
 use std::fmt;
@@ -12,32 +12,35 @@ use std::sync::{Mutex, PoisonError};
 
 /// Sends the reply: the bytes that were read (none for other requests), or an error. Dropped unsent,
 /// it makes the request fail with EIO.
-pub(super) type Answer = Box<dyn FnOnce(Result<&[u8], Errno>) + Send>;
+pub(super) type SendReply = Box<dyn FnOnce(Result<&[u8], Errno>) + Send>;
 
 /// What became of the data.
 pub(super) type Data = Result<Vec<u8>, Errno>;
 
 /// One request on its way.
-pub(super) struct InFlight {
+pub(super) struct PendingRequest {
     op: Op,
-    state: Mutex<State>,
+    state: Mutex<PendingState>,
 }
 
-struct State {
-    answer: Option<Answer>,
+struct PendingState {
+    answer: Option<SendReply>,
     done: Option<(Nanos, Outcome)>,
     data: Option<Data>,
 }
 
-impl InFlight {
+impl PendingRequest {
     /// A request whose data is still to be moved.
-    pub(super) fn new(op: Op, answer: Answer) -> Self {
-        Self { op, state: Mutex::new(State { answer: Some(answer), done: None, data: None }) }
+    pub(super) fn new(op: Op, answer: SendReply) -> Self {
+        Self {
+            op,
+            state: Mutex::new(PendingState { answer: Some(answer), done: None, data: None }),
+        }
     }
 
     /// A request without data.
-    pub(super) fn without_data(op: Op, answer: Answer) -> Self {
-        let state = State { answer: Some(answer), done: None, data: Some(Ok(Vec::new())) };
+    pub(super) fn without_data(op: Op, answer: SendReply) -> Self {
+        let state = PendingState { answer: Some(answer), done: None, data: Some(Ok(Vec::new())) };
         Self { op, state: Mutex::new(state) }
     }
 
@@ -51,7 +54,7 @@ impl InFlight {
         self.update(|state| state.data = Some(data), true)
     }
 
-    fn update(&self, change: impl FnOnce(&mut State), held: bool) -> Option<Reply> {
+    fn update(&self, change: impl FnOnce(&mut PendingState), held: bool) -> Option<Reply> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut state);
         let ((due, outcome), data) = (state.done?, state.data.take()?);
@@ -66,16 +69,16 @@ impl InFlight {
     }
 }
 
-impl fmt::Debug for InFlight {
+impl fmt::Debug for PendingRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InFlight").field("op", &self.op).finish_non_exhaustive()
+        f.debug_struct("PendingRequest").field("op", &self.op).finish_non_exhaustive()
     }
 }
 
 /// A reply that only needs to be sent.
 pub(super) struct Reply {
     op: Op,
-    answer: Answer,
+    answer: SendReply,
     due: Nanos,
     result: Data,
     /// The data came after the model was done.
@@ -89,10 +92,10 @@ impl Reply {
     }
 
     /// Hands the reply to the kernel and records how late that was.
-    pub(super) fn send(self, clock: Clock, books: &Books) {
+    pub(super) fn send(self, clock: Clock, recorder: &ServeRecorder) {
         let failed = self.result.is_err();
         (self.answer)(self.result.as_deref().map_err(|errno| *errno));
-        books.replied(self.op, clock.now().saturating_sub(self.due), failed, self.held);
+        recorder.replied(self.op, clock.now().saturating_sub(self.due), failed, self.held);
     }
 }
 
@@ -101,30 +104,30 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    fn flight() -> (InFlight, mpsc::Receiver<Result<Vec<u8>, Errno>>) {
+    fn pending() -> (PendingRequest, mpsc::Receiver<Result<Vec<u8>, Errno>>) {
         let (sender, receiver) = mpsc::channel();
         let answer = move |result: Result<&[u8], Errno>| {
             sender.send(result.map(<[u8]>::to_vec)).unwrap();
         };
-        (InFlight::new(Op::Read, Box::new(answer)), receiver)
+        (PendingRequest::new(Op::Read, Box::new(answer)), receiver)
     }
 
     #[test]
     fn the_reply_waits_for_the_model_and_for_the_data_in_either_order() {
         for data_first in [true, false] {
-            let (flight, received) = flight();
-            let books = Books::new();
+            let (pending, received) = pending();
+            let recorder = ServeRecorder::new();
             let reply = if data_first {
-                assert!(flight.data_done(Ok(vec![7])).is_none());
-                flight.model_done(5, Outcome::Done)
+                assert!(pending.data_done(Ok(vec![7])).is_none());
+                pending.model_done(5, Outcome::Done)
             } else {
-                assert!(flight.model_done(5, Outcome::Done).is_none());
-                flight.data_done(Ok(vec![7]))
+                assert!(pending.model_done(5, Outcome::Done).is_none());
+                pending.data_done(Ok(vec![7]))
             };
             assert!(received.try_recv().is_err(), "sent before it was asked for");
-            reply.unwrap().send(Clock::start(), &books);
+            reply.unwrap().send(Clock::start(), &recorder);
             assert_eq!(received.recv().unwrap(), Ok(vec![7]));
-            let report = books.report();
+            let report = recorder.report();
             assert_eq!((report.reads, report.held_by_backing), (1, u64::from(!data_first)));
         }
     }
@@ -138,21 +141,21 @@ mod tests {
             (Outcome::Gone, Ok(vec![1]), Err(Errno::NODEV)),
             (Outcome::Invalid, Err(Errno::NOSPC), Err(Errno::INVAL)),
         ] {
-            let (flight, received) = flight();
-            assert!(flight.data_done(data).is_none());
-            let books = Books::new();
-            flight.model_done(0, outcome).unwrap().send(Clock::start(), &books);
-            assert_eq!(books.report().errors, u64::from(expected.is_err()));
+            let (pending, received) = pending();
+            assert!(pending.data_done(data).is_none());
+            let recorder = ServeRecorder::new();
+            pending.model_done(0, outcome).unwrap().send(Clock::start(), &recorder);
+            assert_eq!(recorder.report().errors, u64::from(expected.is_err()));
             assert_eq!(received.recv().unwrap(), expected, "{outcome:?}");
         }
     }
 
     #[test]
     fn a_reply_is_given_once() {
-        let (flight, _received) = flight();
-        assert!(flight.data_done(Ok(Vec::new())).is_none());
-        assert!(flight.model_done(0, Outcome::Done).is_some());
-        assert!(flight.model_done(1, Outcome::Done).is_none());
-        assert!(flight.data_done(Ok(Vec::new())).is_none());
+        let (pending, _received) = pending();
+        assert!(pending.data_done(Ok(Vec::new())).is_none());
+        assert!(pending.model_done(0, Outcome::Done).is_some());
+        assert!(pending.model_done(1, Outcome::Done).is_none());
+        assert!(pending.data_done(Ok(Vec::new())).is_none());
     }
 }

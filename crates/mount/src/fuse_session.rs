@@ -1,10 +1,10 @@
 //! The mounted file system and the thread that keeps it going.
 
-use super::clock::go_first;
 use super::error::ServeError;
 use super::fuse::{DriveFile, FILE_NAME};
-use super::lateness::Books;
 use super::mount_point;
+use super::recorder::ServeRecorder;
+use super::thread_priority::raise_priority;
 use drivescope_machine::roots::open_to_read;
 use fuser::{Config, MountOption, Session, SessionACL, SessionUnmounter};
 use rustix::io::Errno;
@@ -20,9 +20,9 @@ const LISTENERS: usize = 2;
 /// How long the threads may take to end once nobody uses the mount.
 const GLANCE: Duration = Duration::from_millis(500);
 
-/// A mount; it ends with [`Mounted::unmount`].
+/// A mount; it ends with [`FuseSession::unmount`].
 #[derive(Debug)]
-pub(super) struct Mounted {
+pub(super) struct FuseSession {
     mount_point: PathBuf,
     /// Number of the FUSE connection.
     connection: u32,
@@ -30,7 +30,7 @@ pub(super) struct Mounted {
     session: JoinHandle<io::Result<()>>,
 }
 
-impl Mounted {
+impl FuseSession {
     /// Mounts; the mount table shows it as `source`.
     pub(super) fn mount(
         file_system: DriveFile,
@@ -52,7 +52,7 @@ impl Mounted {
         let session = std::thread::Builder::new()
             .name("sim-fuse".into())
             .spawn(move || {
-                go_first();
+                raise_priority();
                 session.run()
             })
             .map_err(ServeError::Thread)?;
@@ -75,7 +75,7 @@ impl Mounted {
     }
 
     /// Unmounts, with force if programs do not let go of the file within `patience`.
-    pub(super) fn unmount(mut self, patience: Duration, books: &Books) {
+    pub(super) fn unmount(mut self, patience: Duration, recorder: &ServeRecorder) {
         let start = Instant::now();
         let mut gone = self.session.is_finished() || self.unmounter.unmount().is_ok();
         while !gone && start.elapsed() < patience {
@@ -88,17 +88,18 @@ impl Mounted {
         if !self.ends_by(start + patience, gone) {
             let path = self.mount_point.join(FILE_NAME);
             let path = path.display();
-            books.cut_off(format!("{path} was still open in some program and fails from now on"));
+            recorder
+                .cut_off(format!("{path} was still open in some program and fails from now on"));
             mount_point::abort(&self.mount_point, self.connection);
             if !self.ends_by(Instant::now() + patience, true) {
-                books.cut_off(format!("the FUSE connection of {path} ends with its last user"));
+                recorder.cut_off(format!("the FUSE connection of {path} ends with its last user"));
                 return;
             }
         }
         if let Ok(Err(error)) = self.session.join()
             && !is_end(&error)
         {
-            books.trouble(format!("FUSE ended with an error: {error}; mount the drive again"));
+            recorder.trouble(format!("FUSE ended with an error: {error}; mount the drive again"));
         }
     }
 
