@@ -5,7 +5,7 @@ use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, tool};
 use super::is_privileged;
 use crate::support::{Scratch, few_or_all, noise, wait_for};
 use drivescope_drive::journal::{
-    self, Disk, Identity, Journal, JournalError, Settings, StateFolder,
+    self, Disk, Identity, Journal, JournalError, JournalSettings, StateFolder,
 };
 use drivescope_machine::Roots;
 use rustix::process::Signal;
@@ -83,7 +83,8 @@ fn begin(
     window_bytes: usize,
     run: u64,
 ) -> Result<Journal<StateFolder>, JournalError> {
-    let settings = Settings { run_id: format!("kill{run}"), window_bytes: window_bytes as u64 };
+    let settings =
+        JournalSettings { run_id: format!("kill{run}"), window_bytes: window_bytes as u64 };
     journal::begin(&Roots::host(), folder, node.trim_start_matches("/dev/"), disk, settings)
 }
 
@@ -119,7 +120,7 @@ fn the_process_that_is_killed() {
         journal.write_at(&mut disk, at * 512, &data, &mut |_| {}).unwrap();
         match round % 100 {
             30 | 60 => disk.sync().unwrap(),
-            99 => journal.give_back(&mut disk, &mut |_| {}).unwrap(),
+            99 => journal.roll_back(&mut disk, &mut |_| {}).unwrap(),
             _ => {}
         }
     }

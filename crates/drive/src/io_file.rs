@@ -1,6 +1,6 @@
 //! Open files and devices, as the I/O engines use them.
 
-use crate::direct;
+use crate::direct_io;
 use crate::error::DriveError;
 use crate::gate::RawDisk;
 use drivescope_machine::roots::{Roots, open_to_read, split_dev};
@@ -32,7 +32,7 @@ impl IoFile {
         let path = PathBuf::from(&disk.device().path);
         let fd = disk.descriptor().map_err(|e| DriveError::from_io("claim", &path, e))?;
         let size_bytes = disk.device().size_bytes;
-        let Some(align_bytes) = direct::proven_alignment(fd.as_fd(), size_bytes) else {
+        let Some(align_bytes) = direct_io::proven_alignment(fd.as_fd(), size_bytes) else {
             return Err(DriveError::NoDirect { path });
         };
         let mode = IoMode::Direct;
@@ -81,7 +81,7 @@ impl IoFile {
         match open_with(flags | OFlags::DIRECT) {
             Ok(fd) => {
                 let size_bytes = size_of(&fd, path)?;
-                let proven = direct::proven_alignment_anywhere(fd.as_fd(), size_bytes);
+                let proven = direct_io::proven_alignment_anywhere(fd.as_fd(), size_bytes);
                 if let Some(align_bytes) = proven {
                     let path = path.to_path_buf();
                     return Ok(Self {
@@ -131,7 +131,7 @@ impl IoFile {
     /// Whether requests may block the one who sends them, so that io_uring hands each to a thread of the
     /// kernel; `false` through the page cache, where it depends on what is in memory.
     pub fn may_block(&self) -> bool {
-        self.mode == IoMode::Direct && direct::may_block(self.as_fd(), self.align_bytes)
+        self.mode == IoMode::Direct && direct_io::may_block(self.as_fd(), self.align_bytes)
     }
     /// Whether a thread of the kernel serves each request, instead of a drive that answers by interrupt:
     /// requests may block, or this is a loop device, or a file on one.
@@ -158,18 +158,18 @@ impl IoFile {
         rustix::fs::fdatasync(&self.fd).map_err(|e| DriveError::from_errno("flush", &self.path, e))
     }
 
-    /// Drops this file's clean pages from the page cache; [`crate::cache::resident_share`] proves it.
+    /// Drops this file's clean pages from the page cache; [`crate::page_cache::resident_share`] proves it.
     pub fn evict(&self) -> Result<(), DriveError> {
         if self.writable {
             self.sync()?;
         }
-        crate::cache::evict(self.as_fd())
+        crate::page_cache::evict(self.as_fd())
             .map_err(|e| DriveError::from_errno("evict from memory", &self.path, e))
     }
 
     /// Share of the file that is in the page cache now, when the kernel tells.
     pub fn resident_share(&self) -> Option<f64> {
-        crate::cache::resident_share(self.as_fd(), self.size_bytes)
+        crate::page_cache::resident_share(self.as_fd(), self.size_bytes)
     }
 }
 

@@ -9,8 +9,7 @@
     expect(clippy::disallowed_methods, reason = "tests make and damage files of their own")
 )]
 
-pub mod cache;
-pub mod direct;
+pub mod direct_io;
 pub mod document_file;
 pub mod error;
 pub mod gate;
@@ -18,6 +17,7 @@ mod holes;
 pub mod io_file;
 pub mod journal;
 pub mod own_folder;
+pub mod page_cache;
 pub mod simulated;
 pub mod target;
 

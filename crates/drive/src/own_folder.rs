@@ -6,17 +6,17 @@
 //! manifest, so that what a killed run left behind is told from a run in progress, whatever its
 //! process id.
 
-mod room;
+mod free_space;
 mod syscalls;
 
-pub(crate) use room::no_room;
-pub use room::room;
+pub(crate) use free_space::no_room;
+pub use free_space::room;
 
 use crate::error::DriveError;
 use crate::io_file::IoFile;
 use drivescope_machine::roots::open_to_read;
 use drivescope_model::units::Bytes;
-use room::check_room;
+use free_space::check_room;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -290,7 +290,7 @@ fn make_locked(path: &Path) -> Result<(OwnedFd, OwnedFd), Errno> {
 }
 
 /// A folder that is ours by its owner and its manifest.
-enum Found {
+enum LeftoverFolder {
     Alive,
     /// Killed between making the folder and its manifest.
     Empty,
@@ -302,7 +302,7 @@ enum Found {
     },
 }
 
-fn examine(path: &Path) -> Result<Found, String> {
+fn examine(path: &Path) -> Result<LeftoverFolder, String> {
     let say = |errno: Errno| errno.to_string();
     let dir = open_folder(path).map_err(say)?;
     let found = rustix::fs::fstat(&dir).map_err(say)?;
@@ -316,22 +316,24 @@ fn examine(path: &Path) -> Result<Found, String> {
     }
     let manifest = match syscalls::open_file(dir.as_fd(), MANIFEST, OFlags::RDWR) {
         Ok(manifest) => manifest,
-        Err(Errno::NOENT) => return Ok(Found::Empty),
+        Err(Errno::NOENT) => return Ok(LeftoverFolder::Empty),
         Err(errno) => return Err(say(errno)),
     };
     if lock(manifest.as_fd()) == Err(Errno::WOULDBLOCK) {
-        return Ok(Found::Alive);
+        return Ok(LeftoverFolder::Alive);
     }
     let files = parse_manifest(manifest.as_fd())?;
-    Ok(Found::Dead { dir, lock: manifest, files })
+    Ok(LeftoverFolder::Dead { dir, lock: manifest, files })
 }
 
 /// Removes the folder of a dead run; `Ok(false)` if the run is alive.
 fn remove_if_dead(path: &Path) -> Result<bool, String> {
     match examine(path)? {
-        Found::Alive => return Ok(false),
-        Found::Empty => syscalls::remove_folder(path).map_err(|errno| errno.to_string())?,
-        Found::Dead { dir, lock, files } => {
+        LeftoverFolder::Alive => return Ok(false),
+        LeftoverFolder::Empty => {
+            syscalls::remove_folder(path).map_err(|errno| errno.to_string())?
+        }
+        LeftoverFolder::Dead { dir, lock, files } => {
             // All or nothing: without its manifest the folder would be nobody's.
             refuse_foreign(path, &files)?;
             empty_listed(dir.as_fd(), &files);
@@ -346,9 +348,9 @@ fn remove_if_dead(path: &Path) -> Result<bool, String> {
 /// Whether the folder is one of a dead run with nothing else in it; `Ok(false)` if the run is alive.
 fn is_dead(path: &Path) -> Result<bool, String> {
     let files = match examine(path)? {
-        Found::Alive => return Ok(false),
-        Found::Empty => Vec::new(),
-        Found::Dead { files, .. } => files,
+        LeftoverFolder::Alive => return Ok(false),
+        LeftoverFolder::Empty => Vec::new(),
+        LeftoverFolder::Dead { files, .. } => files,
     };
     refuse_foreign(path, &files).map(|()| true)
 }

@@ -2,7 +2,7 @@
 //! output as soon as the test is over.
 
 use crate::output;
-use drivescope_drive::journal::{Stage, Step};
+use drivescope_drive::journal::{RollbackStage, RollbackStep};
 use drivescope_model::event::Event;
 use drivescope_model::units::Secs;
 use drivescope_report::text;
@@ -77,11 +77,11 @@ impl RestoreBar {
     }
 
     /// Writing is the first half, verifying the second.
-    pub fn show(&self, step: Step) {
+    pub fn show(&self, step: RollbackStep) {
         let half = (step.done_bytes * STEPS / 2).checked_div(step.total_bytes).unwrap_or(0);
         let (name, before) = match step.stage {
-            Stage::Writing => ("restoring", 0),
-            Stage::Verifying => ("verifying", STEPS / 2),
+            RollbackStage::Writing => ("restoring", 0),
+            RollbackStage::Verifying => ("verifying", STEPS / 2),
         };
         self.0.set_prefix(name);
         self.0.set_position(before + half);
@@ -95,9 +95,9 @@ impl RestoreBar {
 }
 
 /// What a signal is answered with: the drive would be left half restored.
-pub fn restore_remaining(step: Step, elapsed_s: f64) -> String {
+pub fn restore_remaining(step: RollbackStep, elapsed_s: f64) -> String {
     let total = step.total_bytes as f64 * 2.0;
-    let before = if step.stage == Stage::Verifying { step.total_bytes } else { 0 };
+    let before = if step.stage == RollbackStage::Verifying { step.total_bytes } else { 0 };
     let done = (before + step.done_bytes) as f64;
     let left_s = elapsed_s * (total - done) / done.max(1.0);
     format!("restoring the drive must finish first; about {} s left", left_s.ceil())
@@ -212,10 +212,14 @@ mod tests {
 
     #[test]
     fn what_remains_follows_from_what_is_done() {
-        let step = |stage, done_bytes| Step { stage, done_bytes, total_bytes: 100 };
+        let step = |stage, done_bytes| RollbackStep { stage, done_bytes, total_bytes: 100 };
         // Half of the writing took 5 s: the other half and the reading take 15 s more.
-        assert!(restore_remaining(step(Stage::Writing, 50), 5.0).contains("about 15 s left"));
-        assert!(restore_remaining(step(Stage::Verifying, 100), 20.0).contains("about 0 s left"));
-        assert!(!restore_remaining(step(Stage::Writing, 0), 0.0).contains("NaN"));
+        assert!(
+            restore_remaining(step(RollbackStage::Writing, 50), 5.0).contains("about 15 s left")
+        );
+        assert!(
+            restore_remaining(step(RollbackStage::Verifying, 100), 20.0).contains("about 0 s left")
+        );
+        assert!(!restore_remaining(step(RollbackStage::Writing, 0), 0.0).contains("NaN"));
     }
 }

@@ -4,7 +4,7 @@ use super::Session;
 use crate::error::BenchError;
 use crate::io_device::IoDevice;
 use drivescope_drive::gate::RawDisk;
-use drivescope_drive::journal::{JournalError, Originals, Stage, Step};
+use drivescope_drive::journal::{BeforeImages, JournalError, RollbackStage, RollbackStep};
 use drivescope_model::event::Event;
 use drivescope_model::units::Bytes;
 use std::ops::Range;
@@ -19,9 +19,9 @@ pub struct RestoreJournal<'a> {
     /// Raised while the program must not end before everything is back.
     held: Arc<AtomicBool>,
     /// Hears how far putting back is.
-    told: Box<dyn FnMut(Step) + 'a>,
+    told: Box<dyn FnMut(RollbackStep) + 'a>,
     /// What is saved, once something was.
-    originals: Option<Originals>,
+    originals: Option<BeforeImages>,
     /// Why something is not back, or a journal is left that is not needed.
     lost: Option<String>,
 }
@@ -33,7 +33,7 @@ impl<'a> RestoreJournal<'a> {
         folder: PathBuf,
         run_id: String,
         held: Arc<AtomicBool>,
-        told: impl FnMut(Step) + 'a,
+        told: impl FnMut(RollbackStep) + 'a,
     ) -> Self {
         let told = Box::new(told);
         Self { folder, run_id, held, told, originals: None, lost: None }
@@ -44,9 +44,9 @@ impl<'a> RestoreJournal<'a> {
         &mut self,
         disk: &RawDisk,
         area_bytes: u64,
-    ) -> Result<&mut Originals, JournalError> {
+    ) -> Result<&mut BeforeImages, JournalError> {
         if self.originals.is_none() {
-            let begun = Originals::begin(disk, &self.folder, &self.run_id, area_bytes)?;
+            let begun = BeforeImages::begin(disk, &self.folder, &self.run_id, area_bytes)?;
             self.originals = Some(begun);
         }
         Ok(self.originals.as_mut().expect("it was just begun"))
@@ -105,10 +105,10 @@ impl Session<'_> {
 }
 
 /// What a bar says meanwhile.
-fn words(step: Step) -> String {
+fn words(step: RollbackStep) -> String {
     let what = match step.stage {
-        Stage::Writing => "putting contents back",
-        Stage::Verifying => "verifying contents",
+        RollbackStage::Writing => "putting contents back",
+        RollbackStage::Verifying => "verifying contents",
     };
     format!("{what}, {} of {}", Bytes(step.done_bytes), Bytes(step.total_bytes))
 }

@@ -6,7 +6,7 @@ use super::checks::{Use, unknown, uses};
 use super::family::Family;
 use super::kernel::{Access, Kernel};
 use super::{RawDisk, reasons};
-use crate::cache::evict;
+use crate::page_cache::evict;
 use drivescope_machine::roots::Roots;
 use drivescope_model::gate::Check;
 use rustix::fd::AsFd;

@@ -175,7 +175,7 @@ impl RawDisk {
 
     /// Begins a test that writes at this level. Engines may then write within the claimed range at
     /// `same-bytes` and `destroy`; at `restore` nowhere, until the journal has the originals of an area
-    /// ([`crate::journal::Originals::protect`]); at `read` nowhere at all. Errors: a level above the
+    /// ([`crate::journal::BeforeImages::protect`]); at `read` nowhere at all. Errors: a level above the
     /// claimed one; another medium lies in the drive; somebody uses the device by now, since no claim of a loop
     /// device keeps others from its file.
     pub fn begin(&self, level: WriteLevel) -> Result<(), WriteError> {

@@ -1,15 +1,15 @@
 //! From journals to the drives of this machine, and back.
 
-use super::claimed::Claimed;
-use super::concerned::{attached, shares_bytes};
+use super::affected::{attached, shares_bytes};
+use super::claimed_disk::ClaimedDisk;
 use super::familiar::stranger;
-use super::give_back::Step;
-use super::place::check_place;
+use super::journal_folder::check_folder;
 use super::recover::{Recovered, cannot_open, damage, discard_if_settled, nameless, recover};
-use super::scan::{Contents, scan};
+use super::rollback::RollbackStep;
+use super::scan::{JournalContents, scan};
 use super::storage::{StateFolder, is_made};
-use super::writer::{Journal, Settings};
-use super::{Disk, Extent, Folder, Identity, JournalError};
+use super::writer::{Journal, JournalSettings};
+use super::{ByteRange, Disk, Folder, Identity, JournalError};
 use crate::error::DriveError;
 use crate::gate::{self, RawDisk};
 use drivescope_machine::roots::Roots;
@@ -40,7 +40,7 @@ pub struct OpenJournal {
 
 /// What lies in a folder of journals.
 #[derive(Debug, Default)]
-pub struct Listed {
+pub struct JournalList {
     /// Journals whose drive may not have its original contents.
     pub open: Vec<OpenJournal>,
     /// Files that only a cut in the making or removing of a journal has left; [`restore`] removes them.
@@ -51,16 +51,16 @@ pub struct Listed {
 
 /// Everything in a folder, which need not be there. What cannot be looked at does not hide the others.
 /// Errors: the folder itself cannot be read.
-pub fn list(folder: &Path) -> Result<Listed, JournalError> {
+pub fn list(folder: &Path) -> Result<JournalList, JournalError> {
     let path = folder.display().to_string();
-    let mut listed = Listed::default();
+    let mut listed = JournalList::default();
     let Some(mut folder) = find(folder)? else { return Ok(listed) };
     let names = folder.names().map_err(|e| JournalError::of_file("list", path, e))?;
     for name in names {
         match look(&folder, &name) {
-            Ok(Entry::Open(journal)) => listed.open.push(*journal),
-            Ok(Entry::Settled) => listed.leftovers.push(folder.path(&name)),
-            Ok(Entry::Gone) => {}
+            Ok(FolderEntry::Open(journal)) => listed.open.push(*journal),
+            Ok(FolderEntry::Settled) => listed.leftovers.push(folder.path(&name)),
+            Ok(FolderEntry::Gone) => {}
             Err(error) => listed.unknown.push(error),
         }
     }
@@ -68,7 +68,7 @@ pub fn list(folder: &Path) -> Result<Listed, JournalError> {
 }
 
 /// A file in a folder of journals.
-enum Entry {
+enum FolderEntry {
     Open(Box<OpenJournal>),
     Settled,
     /// It has just been removed.
@@ -79,7 +79,7 @@ fn find(folder: &Path) -> Result<Option<StateFolder>, JournalError> {
     StateFolder::find(folder).map_err(|error| cannot_use(folder, error))
 }
 
-fn look(folder: &StateFolder, name: &str) -> Result<Entry, JournalError> {
+fn look(folder: &StateFolder, name: &str) -> Result<FolderEntry, JournalError> {
     let path = folder.path(name);
     let text = path.display().to_string();
     let unknown = |error: io::Error| match error.kind() {
@@ -88,7 +88,7 @@ fn look(folder: &StateFolder, name: &str) -> Result<Entry, JournalError> {
     };
     let (mut file, is_running) = match folder.look(name) {
         Ok(opened) => opened,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entry::Gone),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FolderEntry::Gone),
         Err(error) => return Err(unknown(error)),
     };
     let contents = scan(&mut file, is_made(name)).map_err(unknown)?;
@@ -102,12 +102,14 @@ fn look(folder: &StateFolder, name: &str) -> Result<Entry, JournalError> {
         damage,
         is_running,
     };
-    Ok(Entry::Open(Box::new(match contents {
-        Contents::NeverUsed { .. } | Contents::Done => return Ok(Entry::Settled),
-        Contents::Nameless { records, required } => {
+    Ok(FolderEntry::Open(Box::new(match contents {
+        JournalContents::NeverUsed { .. } | JournalContents::Done => {
+            return Ok(FolderEntry::Settled);
+        }
+        JournalContents::Nameless { records, required } => {
             nobody(records, Some(nameless(records, required.as_ref())))
         }
-        Contents::Open(originals) => OpenJournal {
+        JournalContents::Open(originals) => OpenJournal {
             run_id: originals.header.run_id.clone(),
             made_at_unix_s: originals.header.made_at_unix_s,
             bytes: originals.bytes(),
@@ -148,9 +150,9 @@ pub fn begin(
     folder: &Path,
     target: &str,
     disk: &dyn Disk,
-    settings: Settings,
+    settings: JournalSettings,
 ) -> Result<Journal<StateFolder>, JournalError> {
-    check_place(roots, folder, target)?;
+    check_folder(roots, folder, target)?;
     check_names(roots, target)?;
     refuse_open(roots, &stack_of_name(roots, target), folder)?;
     let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, error))?;
@@ -191,7 +193,7 @@ fn cannot_use(folder: &Path, error: DriveError) -> JournalError {
 pub fn restore(
     roots: &Roots,
     path: &Path,
-    on: &mut dyn FnMut(Step),
+    on: &mut dyn FnMut(RollbackStep),
 ) -> Result<Recovered, JournalError> {
     let text = path.display().to_string();
     let no_journal =
@@ -209,7 +211,7 @@ pub fn restore(
     if let Some(settled) = discard_if_settled(&mut folder, name)? {
         return Ok(settled);
     }
-    let Entry::Open(journal) = look(&folder, name)? else {
+    let FolderEntry::Open(journal) = look(&folder, name)? else {
         return Err(no_journal("it has just been removed"));
     };
     let Some(drive) = journal.drive else {
@@ -227,10 +229,10 @@ pub(crate) fn restore_claimed(
     folder: &mut StateFolder,
     name: &str,
     disk: &RawDisk,
-    on: &mut dyn FnMut(Step),
+    on: &mut dyn FnMut(RollbackStep),
 ) -> Result<Recovered, JournalError> {
     let identity = identity_of(roots, disk)?;
-    let mut claimed = Claimed { disk, identity: &identity };
+    let mut claimed = ClaimedDisk { disk, identity: &identity };
     if let Some(extent) = strange(folder, name, &mut claimed)? {
         let (device, path) = (disk.device().path.clone(), folder.path(name).display().to_string());
         return Err(JournalError::Stranger { device, path, extent });
@@ -242,14 +244,14 @@ pub(crate) fn restore_claimed(
 fn strange(
     folder: &StateFolder,
     name: &str,
-    disk: &mut Claimed<'_>,
-) -> Result<Option<Extent>, JournalError> {
+    disk: &mut ClaimedDisk<'_>,
+) -> Result<Option<ByteRange>, JournalError> {
     let path = folder.path(name).display().to_string();
     let (mut file, _) = folder.look(name).map_err(|error| cannot_open(&path, error))?;
     let contents = scan(&mut file, is_made(name))
         .map_err(|error| JournalError::of_file("read", path.as_str(), error))?;
     Ok(match contents {
-        Contents::Open(it) if it.header.drive.difference(disk.identity).is_none() => {
+        JournalContents::Open(it) if it.header.drive.difference(disk.identity).is_none() => {
             stranger(disk, &mut file, &it.saved)
         }
         _ => None,

@@ -15,7 +15,7 @@ pub enum JournalError {
         /// The drive.
         drive: String,
         /// Where.
-        extent: super::Extent,
+        extent: super::ByteRange,
         /// What the kernel said.
         source: io::Error,
     },
@@ -27,7 +27,7 @@ pub enum JournalError {
         /// The drive.
         drive: String,
         /// Where.
-        extent: super::Extent,
+        extent: super::ByteRange,
         /// What the kernel said.
         source: io::Error,
     },
@@ -79,7 +79,7 @@ pub enum JournalError {
         /// The drive.
         drive: String,
         /// What was asked for.
-        extent: super::Extent,
+        extent: super::ByteRange,
         /// Its size.
         size_bytes: u64,
     },
@@ -170,7 +170,7 @@ pub enum JournalError {
         /// The journal.
         path: String,
         /// The first such bytes.
-        extent: super::Extent,
+        extent: super::ByteRange,
     },
     /// Somebody uses the drive, or it cannot be written; nothing was written.
     #[error(

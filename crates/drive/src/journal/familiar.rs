@@ -1,10 +1,10 @@
 //! Whether a drive has anything of the run whose originals a journal keeps: two drives may tell the same names, as
 //! cheap sticks and whatever lies in some docks do.
 
-use super::extent::Extent;
+use super::byte_range::ByteRange;
 use super::scan::Saved;
 use super::storage::JournalFile;
-use super::{Disk, buffer::Aligned};
+use super::{Disk, aligned_buffer::AlignedBuffer};
 
 /// The unit that carries a stamp of test data.
 const SECTOR: usize = 512;
@@ -28,9 +28,9 @@ pub(super) fn stranger(
     disk: &mut dyn Disk,
     file: &mut impl JournalFile,
     saved: &[Saved],
-) -> Option<Extent> {
+) -> Option<ByteRange> {
     let largest = saved.iter().map(|saved| saved.extent.len).max().unwrap_or(0) as usize;
-    let (mut original, mut present) = (Aligned::new(largest), Aligned::new(largest));
+    let (mut original, mut present) = (AlignedBuffer::new(largest), AlignedBuffer::new(largest));
     let mut first = None;
     for saved in saved {
         let len = saved.extent.len as usize;
@@ -50,7 +50,7 @@ pub(super) fn stranger(
             }
             let is_alike = sector.iter().all(|byte| *byte == sector[0]);
             if is_known && !is_alike && sector != original && first.is_none() {
-                first = Some(Extent::new(offset, SECTOR as u64));
+                first = Some(ByteRange::new(offset, SECTOR as u64));
             }
             offset += SECTOR as u64;
         }

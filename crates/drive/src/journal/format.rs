@@ -1,8 +1,7 @@
 //! The bytes of a journal; see the module above for the layout.
 
-use super::extent::Extent;
+use super::byte_range::ByteRange;
 use super::identity::Identity;
-use super::mark::{Mark, RANGES_MAX};
 use serde::{Deserialize, Serialize};
 
 /// Everything begins at a multiple of this; nothing smaller is ever written.
@@ -33,7 +32,6 @@ const HEADER_MAGIC: &[u8; 8] = b"DSJRNL01";
 const RECORD_MAGIC: &[u8; 8] = b"DSRECORD";
 const COMMIT_MAGIC: &[u8; 8] = b"DSCOMMIT";
 const DONE_MAGIC: &[u8; 8] = b"DSALLBAK";
-const MARK_MAGIC: &[u8; 8] = b"DSAMOUNT";
 
 /// Tells the blocks of one journal from those of any other.
 pub(super) type Id = [u8; 16];
@@ -71,7 +69,7 @@ pub(super) struct Head {
 
 /// What a block is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Block {
+pub(super) enum JournalBlock {
     /// The beginning of a record.
     Record(Id, Head),
     /// Names saved ranges: number of the first, then (LBA, bytes) of each.
@@ -113,10 +111,10 @@ impl Header {
     }
 
     /// The bytes that a record is about; `None` if they lie beyond every drive.
-    pub(super) fn extent(&self, lba: u64, data_bytes: u32) -> Option<Extent> {
+    pub(super) fn extent(&self, lba: u64, data_bytes: u32) -> Option<ByteRange> {
         let offset = lba.checked_mul(u64::from(self.sector_bytes))?;
         let end = offset.checked_add(u64::from(data_bytes))?;
-        (end <= self.drive.size_bytes).then(|| Extent::new(offset, u64::from(data_bytes)))
+        (end <= self.drive.size_bytes).then(|| ByteRange::new(offset, u64::from(data_bytes)))
     }
 }
 
@@ -158,37 +156,8 @@ pub(super) fn done(id: &Id) -> Vec<u8> {
     block
 }
 
-/// A block that says how much the journal must hold.
-pub(super) fn mark(id: &Id, mark: &Mark) -> Vec<u8> {
-    let mut block = started(MARK_MAGIC, id);
-    block[24..32].copy_from_slice(&mark.records.to_le_bytes());
-    block[32..36].copy_from_slice(&mark.ranges_count.to_le_bytes());
-    for (entry, range) in block[40..].chunks_exact_mut(16).zip(&mark.ranges) {
-        entry[..8].copy_from_slice(&range.offset.to_le_bytes());
-        entry[8..].copy_from_slice(&range.len.to_le_bytes());
-    }
-    seal(&mut block);
-    block
-}
-
-/// Reads such a block; `None` if it is none, or not whole.
-pub(super) fn parse_mark(block: &[u8]) -> Option<(Id, Mark)> {
-    if &block[..8] != MARK_MAGIC || !is_sealed(block) {
-        return None;
-    }
-    let ranges_count = u32_at(block, 32);
-    let entries = block[40..].chunks_exact(16).take(RANGES_MAX.min(ranges_count as usize));
-    let ranges = entries.map(|entry| {
-        let (offset, len) = (u64_at(entry, 0), u64_at(entry, 8));
-        offset.checked_add(len).map(|_| Extent::new(offset, len))
-    });
-    let ranges = ranges.collect::<Option<_>>()?;
-    let mark = Mark { records: u64_at(block, 24), ranges, ranges_count };
-    Some((block[8..24].try_into().ok()?, mark))
-}
-
 /// What a block of 4096 bytes is; `None` if it is none of these, or not whole.
-pub(super) fn parse(block: &[u8]) -> Option<Block> {
+pub(super) fn parse(block: &[u8]) -> Option<JournalBlock> {
     let id: Id = block[8..24].try_into().ok()?;
     match <&[u8; 8]>::try_from(&block[..8]).ok()? {
         RECORD_MAGIC => {
@@ -199,22 +168,23 @@ pub(super) fn parse(block: &[u8]) -> Option<Block> {
                 data_crc: u32_at(block, 44),
             };
             let fits = (1..=DATA_MAX).contains(&u64::from(head.data_bytes));
-            (is_sealed(&block[..HEAD_BYTES]) && fits).then_some(Block::Record(id, head))
+            (is_sealed(&block[..HEAD_BYTES]) && fits).then_some(JournalBlock::Record(id, head))
         }
         COMMIT_MAGIC => {
             let count = u32_at(block, 32) as usize;
             (is_sealed(block) && count <= COMMIT_MAX).then(|| {
                 let entries = block[40..].chunks_exact(16).take(count);
                 let records = entries.map(|e| (u64_at(e, 0), u32_at(e, 8))).collect();
-                Block::Commit(id, u64_at(block, 24), records)
+                JournalBlock::Commit(id, u64_at(block, 24), records)
             })
         }
-        DONE_MAGIC => is_sealed(block).then_some(Block::Done(id)),
+        DONE_MAGIC => is_sealed(block).then_some(JournalBlock::Done(id)),
         _ => None,
     }
 }
 
-fn started(magic: &[u8; 8], id: &Id) -> Vec<u8> {
+/// An empty block that begins so.
+pub(super) fn started(magic: &[u8; 8], id: &Id) -> Vec<u8> {
     let mut block = vec![0; BLOCK_BYTES];
     block[..8].copy_from_slice(magic);
     block[8..24].copy_from_slice(id);
@@ -222,26 +192,30 @@ fn started(magic: &[u8; 8], id: &Id) -> Vec<u8> {
 }
 
 /// The last four bytes become the CRC of all before.
-fn seal(bytes: &mut [u8]) {
+pub(super) fn seal(bytes: &mut [u8]) {
     let (body, crc) = bytes.split_at_mut(bytes.len() - 4);
     crc.copy_from_slice(&crc32c::crc32c(body).to_le_bytes());
 }
 
-fn is_sealed(bytes: &[u8]) -> bool {
+/// Whether they are.
+pub(super) fn is_sealed(bytes: &[u8]) -> bool {
     let (body, crc) = bytes.split_at(bytes.len() - 4);
     crc == crc32c::crc32c(body).to_le_bytes()
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+/// The little-endian number there.
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+/// The little-endian number there.
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::watermark::{MARK_MAGIC, Watermark};
     use super::*;
     use proptest::prelude::*;
 
@@ -294,8 +268,8 @@ mod tests {
 
     #[test]
     fn ranges_beyond_the_drive_are_no_ranges() {
-        assert_eq!(header().extent(2, 1024), Some(Extent::new(1024, 1024)));
-        assert_eq!(header().extent((1 << 21) - 1, 512), Some(Extent::new((1 << 30) - 512, 512)));
+        assert_eq!(header().extent(2, 1024), Some(ByteRange::new(1024, 1024)));
+        assert_eq!(header().extent((1 << 21) - 1, 512), Some(ByteRange::new((1 << 30) - 512, 512)));
         assert_eq!(header().extent(1 << 21, 512), None);
         assert_eq!(header().extent(u64::MAX / 2, 512), None);
     }
@@ -305,12 +279,12 @@ mod tests {
         let head = Head { number: 3, lba: 77, data_bytes: 512, data_crc: 9 };
         let mut record = vec![1; BLOCK_BYTES];
         finish_record(&mut record, &ID, &head);
-        assert_eq!(parse(&record), Some(Block::Record(ID, head)));
+        assert_eq!(parse(&record), Some(JournalBlock::Record(ID, head)));
         let ranges: Vec<(u64, u32)> = (0..COMMIT_MAX as u64).map(|i| (i, 512)).collect();
         let block = commit(&ID, 5, &ranges);
         assert_eq!(block.len(), BLOCK_BYTES);
-        assert_eq!(parse(&block), Some(Block::Commit(ID, 5, ranges)));
-        assert_eq!(parse(&done(&ID)), Some(Block::Done(ID)));
+        assert_eq!(parse(&block), Some(JournalBlock::Commit(ID, 5, ranges)));
+        assert_eq!(parse(&done(&ID)), Some(JournalBlock::Done(ID)));
         assert_eq!(parse(&[0; BLOCK_BYTES]), None);
     }
 
@@ -321,13 +295,13 @@ mod tests {
             let head = Head { number: 3, lba: 77, data_bytes: 512, data_crc: 9 };
             finish_record(&mut record, &ID, &head);
             let header = header().encode().unwrap()[..HEADER_BYTES].to_vec();
-            let mark = mark(&ID, &Mark::default());
+            let mark = Watermark::default().encode(&ID);
             let mut bytes = [record, commit(&ID, 5, &[(1, 2)]), done(&ID), header, mark][kind].clone();
             let at = if kind == 0 { at % HEAD_BYTES } else { at };
             bytes[at] ^= 1 << bit;
             match kind {
                 3 => prop_assert_eq!(Header::decode(&bytes), None),
-                4 => prop_assert_eq!(parse_mark(&bytes), None),
+                4 => prop_assert_eq!(Watermark::decode(&bytes), None),
                 _ => prop_assert_eq!(parse(&bytes), None),
             }
         }
@@ -338,7 +312,7 @@ mod tests {
             if let Some(magic) = [RECORD_MAGIC, COMMIT_MAGIC, DONE_MAGIC, MARK_MAGIC].get(kind) {
                 bytes[..8].copy_from_slice(*magic);
             }
-            let _ = (parse(&bytes), parse_mark(&bytes));
+            let _ = (parse(&bytes), Watermark::decode(&bytes));
             let _ = Header::decode(&bytes);
         }
     }

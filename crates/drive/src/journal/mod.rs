@@ -5,7 +5,7 @@
 //! 1. [`Journal::protect`] reads the originals of a range, appends them to a file of its own with a *commit*
 //!    that names them, and syncs. Then it notes in a *mark* how much was saved, and syncs again. Only when
 //!    both syncs succeeded may the caller write to that range.
-//! 2. [`Journal::give_back`] writes the originals back, syncs the drive, drops caches, reads all of it
+//! 2. [`Journal::roll_back`] writes the originals back, syncs the drive, drops caches, reads all of it
 //!    again and compares. Then it appends *done*, syncs, removes the file and syncs its folder.
 //!
 //! A failure at any point leaves the file: the journal stays *open*, and every other command refuses the
@@ -36,40 +36,40 @@
 //! A file has another name until its header and marks are durable. One that has its name and no header is
 //! damaged, however short it is.
 
+mod affected;
+mod aligned_buffer;
 mod attached;
-mod buffer;
-mod claimed;
-mod concerned;
+mod before_images;
+mod byte_range;
+mod claimed_disk;
 mod error;
-mod extent;
 mod familiar;
 mod format;
-mod give_back;
 mod identity;
-mod mark;
-mod originals;
-mod place;
+mod journal_folder;
 mod port;
 mod recover;
+mod rollback;
 mod scan;
 mod storage;
+mod watermark;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-pub use attached::{Listed, OpenJournal, begin, check_names, list, refuse_open, restore};
+pub use attached::{JournalList, OpenJournal, begin, check_names, list, refuse_open, restore};
+pub use before_images::{BeforeImages, file_bytes};
+pub use byte_range::ByteRange;
 pub use drivescope_machine::backing_file::BackingFile;
 pub use error::JournalError;
-pub use extent::Extent;
 pub use familiar::is_test_data;
-pub use give_back::{Stage, Step};
 pub use identity::Identity;
-pub use originals::{Originals, file_bytes};
-pub use place::{check_place, check_room, check_writable, state_folder};
+pub use journal_folder::{check_folder, check_room, check_writable, state_folder};
 pub use recover::{Recovered, recover};
+pub use rollback::{RollbackStage, RollbackStep};
 pub use storage::{Folder, JournalFile, StateFolder};
-pub use writer::{Journal, Settings, WINDOW_BYTES};
+pub use writer::{Journal, JournalSettings, WINDOW_BYTES};
 
 #[cfg(test)]
 pub(crate) use attached::restore_claimed;

@@ -1,11 +1,11 @@
 //! Finishing what a run could not: originals go back to the drive, whatever happened.
 
-use super::extent::listed;
+use super::byte_range::listed;
 use super::format::{self, Id};
-use super::give_back::{Step, give_back, not_restored};
-use super::mark::Mark;
-use super::scan::{Contents, Originals, scan};
+use super::rollback::{RollbackStep, not_restored, roll_back};
+use super::scan::{JournalContents, SavedOriginals, scan};
 use super::storage::{Folder, JournalFile, is_made};
+use super::watermark::Watermark;
 use super::{Disk, JournalError};
 use std::io;
 
@@ -35,19 +35,21 @@ pub fn recover<F: Folder>(
     folder: &mut F,
     name: &str,
     disk: &mut dyn Disk,
-    on: &mut dyn FnMut(Step),
+    on: &mut dyn FnMut(RollbackStep),
 ) -> Result<Recovered, JournalError> {
     let path = folder.path(name).display().to_string();
     let mut file = folder.open(name).map_err(|error| cannot_open(&path, error))?;
     let contents = scan(&mut file, is_made(name))
         .map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
     let originals = match contents {
-        Contents::NeverUsed { .. } | Contents::Done => return settle(folder, name, &contents),
-        Contents::Nameless { records, required } => {
+        JournalContents::NeverUsed { .. } | JournalContents::Done => {
+            return settle(folder, name, &contents);
+        }
+        JournalContents::Nameless { records, required } => {
             let what = nameless(records, required.as_ref());
             return Err(JournalError::Damaged { path, what });
         }
-        Contents::Open(originals) => originals,
+        JournalContents::Open(originals) => originals,
     };
     if let Some(what) = originals.header.drive.difference(disk.identity()) {
         return Err(JournalError::WrongDrive { path, what });
@@ -56,7 +58,7 @@ pub fn recover<F: Folder>(
         let device = originals.header.drive.to_string();
         return Err(JournalError::NotFree { device, why });
     }
-    let refused = give_back(disk, &mut file, &originals.saved, on).map_err(|why| {
+    let refused = roll_back(disk, &mut file, &originals.saved, on).map_err(|why| {
         let drive = originals.header.drive.to_string();
         JournalError::Taken { drive, why }
     })?;
@@ -86,7 +88,9 @@ pub(super) fn discard_if_settled<F: Folder>(
     let contents = scan(&mut file, is_made(name))
         .map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
     match contents {
-        Contents::NeverUsed { .. } | Contents::Done => settle(folder, name, &contents).map(Some),
+        JournalContents::NeverUsed { .. } | JournalContents::Done => {
+            settle(folder, name, &contents).map(Some)
+        }
         _ => Ok(None),
     }
 }
@@ -95,10 +99,10 @@ pub(super) fn discard_if_settled<F: Folder>(
 fn settle<F: Folder>(
     folder: &mut F,
     name: &str,
-    contents: &Contents,
+    contents: &JournalContents,
 ) -> Result<Recovered, JournalError> {
     remove(folder, name)?;
-    let is_counted = !matches!(contents, Contents::NeverUsed { is_counted: false });
+    let is_counted = !matches!(contents, JournalContents::NeverUsed { is_counted: false });
     Ok(Recovered::NothingToDo { is_counted })
 }
 
@@ -140,7 +144,7 @@ pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
 }
 
 /// What is wrong with a journal without a header.
-pub(super) fn nameless(records: usize, required: Option<&Mark>) -> String {
+pub(super) fn nameless(records: usize, required: Option<&Watermark>) -> String {
     let held = required.map_or(String::new(), |mark| format!("; it held {}", mark.told()));
     format!(
         "its header is gone, so nobody can tell to which drive its {records} whole records belong{held}"
@@ -148,7 +152,7 @@ pub(super) fn nameless(records: usize, required: Option<&Mark>) -> String {
 }
 
 /// What of a journal is lost, and what is not.
-pub(super) fn damage(originals: &Originals) -> String {
+pub(super) fn damage(originals: &SavedOriginals) -> String {
     let mut parts = Vec::new();
     if !originals.lost.is_empty() {
         parts.push(format!("the originals of {} are lost", listed(&originals.lost)));

@@ -1,11 +1,12 @@
 //! Reading a journal, also one that is torn or damaged.
 
-use super::extent::{Extent, Extents};
+use super::byte_range::{ByteRange, ByteRangeSet};
 use super::format::{
-    self, APART_BYTES, BLOCK_BYTES, Block, HEAD_BYTES, HEADER_BYTES, HEADERS_BYTES, Header, Id,
+    self, APART_BYTES, BLOCK_BYTES, HEAD_BYTES, HEADER_BYTES, HEADERS_BYTES, Header, Id,
+    JournalBlock,
 };
-use super::mark::{Mark, Marks};
 use super::storage::JournalFile;
+use super::watermark::{Watermark, Watermarks};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -13,7 +14,7 @@ use std::io;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Saved {
     /// The bytes of the drive.
-    pub extent: Extent,
+    pub extent: ByteRange,
     /// Where their originals are in the journal.
     pub data_at: u64,
     /// Their CRC-32C.
@@ -22,7 +23,7 @@ pub(super) struct Saved {
 
 /// What a journal holds.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Contents {
+pub(super) enum JournalContents {
     /// Nothing was ever committed, as far as it tells: the drive was not written.
     NeverUsed {
         /// Whether a lost end would show.
@@ -31,25 +32,25 @@ pub(super) enum Contents {
     /// Everything was given back, and verified.
     Done,
     /// The drive may have been written.
-    Open(Box<Originals>),
+    Open(Box<SavedOriginals>),
     /// Neither copy of the header tells for which drive it is.
     Nameless {
         /// Records that are whole.
         records: usize,
         /// What must have been in it, if that is known.
-        required: Option<Mark>,
+        required: Option<Watermark>,
     },
 }
 
 /// What an open journal holds.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Originals {
+pub(super) struct SavedOriginals {
     /// Whose.
     pub header: Header,
     /// Records that are whole, in the order in which they were saved.
     pub saved: Vec<Saved>,
     /// Ranges that were saved and whose record is damaged.
-    pub lost: Vec<Extent>,
+    pub lost: Vec<ByteRange>,
     /// Records that are lost, and not all of their ranges are known any more.
     pub unknown: u64,
     /// Nothing tells how many records there must be.
@@ -58,7 +59,7 @@ pub(super) struct Originals {
     pub end: u64,
 }
 
-impl Originals {
+impl SavedOriginals {
     /// Bytes that can be restored.
     pub(super) fn bytes(&self) -> u64 {
         self.saved.iter().map(|saved| saved.extent.len).sum()
@@ -72,18 +73,18 @@ impl Originals {
 
 /// Everything found by walking through the blocks.
 #[derive(Default)]
-struct Found {
+struct ScannedRecords {
     whole: BTreeMap<u64, (u64, u32, u64, u32)>,
     broken: BTreeMap<u64, (u64, u32)>,
     committed: BTreeMap<u64, (u64, u32)>,
     done: bool,
 }
 
-impl Found {
+impl ScannedRecords {
     /// What had to be there by the commits: in version 1 they were synced alone, after their records.
-    fn committed(&self) -> Mark {
+    fn committed(&self) -> Watermark {
         let last = self.committed.last_key_value();
-        Mark::of_unknown_ranges(last.map_or(0, |(number, _)| number + 1))
+        Watermark::of_unknown_ranges(last.map_or(0, |(number, _)| number + 1))
     }
 
     /// Ranges of those of the first `records` that are not whole, by number.
@@ -97,34 +98,39 @@ impl Found {
 
 /// Reads a journal. `is_made` is whether it had its name, and so whole headers and marks. A block that
 /// cannot be read counts as damaged. Errors: its length is unknown.
-pub(super) fn scan(file: &mut impl JournalFile, is_made: bool) -> io::Result<Contents> {
+pub(super) fn scan(file: &mut impl JournalFile, is_made: bool) -> io::Result<JournalContents> {
     let size = file.size_bytes()?;
     let header = (0..2).find_map(|copy| read_header(file, copy * HEADER_BYTES as u64));
-    let marks = Marks::read(file, header.as_ref().map(|header| header.id));
+    let marks = Watermarks::read(file, header.as_ref().map(|header| header.id));
     let id = header.as_ref().map(|header| header.id).or(marks.as_ref().map(|marks| marks.id));
     let found = walk(file, size, id);
     // Whose block it is must be known: what it saved may have blocks of other journals in it.
     if found.done && id.is_some() {
-        return Ok(Contents::Done);
+        return Ok(JournalContents::Done);
     }
     if !is_made && found.whole.is_empty() {
-        return Ok(Contents::NeverUsed { is_counted: true });
+        return Ok(JournalContents::NeverUsed { is_counted: true });
     }
     let required = marks.map(|marks| marks.required);
     let Some(header) = header else {
-        return Ok(Contents::Nameless { records: found.whole.len(), required });
+        return Ok(JournalContents::Nameless { records: found.whole.len(), required });
     };
     let required = if header.has_marks() { required } else { Some(found.committed()) };
     if found.whole.is_empty() && required.as_ref().is_some_and(|mark| mark.records == 0) {
-        return Ok(Contents::NeverUsed { is_counted: header.has_marks() });
+        return Ok(JournalContents::NeverUsed { is_counted: header.has_marks() });
     }
-    Ok(Contents::Open(Box::new(weigh(header, found, required, size))))
+    Ok(JournalContents::Open(Box::new(weigh(header, found, required, size))))
 }
 
 /// Tells apart what can be restored, what is lost, and what was never needed.
-fn weigh(header: Header, found: Found, required: Option<Mark>, size: u64) -> Originals {
+fn weigh(
+    header: Header,
+    found: ScannedRecords,
+    required: Option<Watermark>,
+    size: u64,
+) -> SavedOriginals {
     let (mut saved, mut unknown) = (Vec::new(), 0);
-    let (mut known, mut lost) = (Extents::default(), Extents::default());
+    let (mut known, mut lost) = (ByteRangeSet::default(), ByteRangeSet::default());
     for (lba, data_bytes, data_at, crc) in found.whole.values().copied() {
         match header.extent(lba, data_bytes) {
             Some(extent) => {
@@ -152,7 +158,7 @@ fn weigh(header: Header, found: Found, required: Option<Mark>, size: u64) -> Ori
         unknown += required.records - (whole + damaged.len()) as u64;
     }
     let end = size.next_multiple_of(BLOCK_BYTES as u64) + APART_BYTES;
-    Originals { header, saved, lost: lost.ranges(), unknown, is_uncounted, end }
+    SavedOriginals { header, saved, lost: lost.ranges(), unknown, is_uncounted, end }
 }
 
 /// Whether a file begins as a journal does.
@@ -165,8 +171,8 @@ fn read_header(file: &mut impl JournalFile, at: u64) -> Option<Header> {
     file.read_at(at, &mut copy).ok().and_then(|()| Header::decode(&copy))
 }
 
-fn walk(file: &mut impl JournalFile, size: u64, id: Option<Id>) -> Found {
-    let mut found = Found::default();
+fn walk(file: &mut impl JournalFile, size: u64, id: Option<Id>) -> ScannedRecords {
+    let mut found = ScannedRecords::default();
     let mut at = HEADERS_BYTES;
     let mut block = vec![0; BLOCK_BYTES];
     while at + BLOCK_BYTES as u64 <= size {
@@ -181,7 +187,7 @@ fn step(
     at: u64,
     block: &mut [u8],
     id: Option<Id>,
-    found: &mut Found,
+    found: &mut ScannedRecords,
 ) -> u64 {
     const NEXT: u64 = BLOCK_BYTES as u64;
     let is_read = file.read_at(at, block).is_ok();
@@ -189,12 +195,13 @@ fn step(
     else {
         return NEXT;
     };
-    let (Block::Record(its, _) | Block::Commit(its, ..) | Block::Done(its)) = &parsed;
+    let (JournalBlock::Record(its, _) | JournalBlock::Commit(its, ..) | JournalBlock::Done(its)) =
+        &parsed;
     if id.is_some_and(|id| id != *its) {
         return NEXT; // what the disk held before, or a copy of another journal
     }
     match parsed {
-        Block::Record(_, head) => {
+        JournalBlock::Record(_, head) => {
             let data_at = at + HEAD_BYTES as u64;
             let range = (head.lba, head.data_bytes);
             let mut data = vec![0; head.data_bytes as usize];
@@ -209,12 +216,12 @@ fn step(
             format::record_bytes(u64::from(head.data_bytes))
         }
         // Every record takes a block at least: a number beyond the file is none that was written.
-        Block::Commit(_, first, ranges) => {
+        JournalBlock::Commit(_, first, ranges) => {
             let numbers = (first..).take_while(|number| *number < at / NEXT);
             found.committed.extend(numbers.zip(ranges));
             NEXT
         }
-        Block::Done(_) => {
+        JournalBlock::Done(_) => {
             found.done = true;
             NEXT
         }

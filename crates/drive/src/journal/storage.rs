@@ -1,6 +1,6 @@
 //! Where journals lie: a folder of files that are locked while somebody works with them.
 
-use super::place::is_open_to_others;
+use super::journal_folder::is_open_to_others;
 use crate::error::DriveError;
 use drivescope_machine::roots::open_to_read;
 use rustix::fd::{AsFd, OwnedFd};

@@ -1,16 +1,16 @@
 //! Saving originals before a drive is written.
 
-use super::buffer::Aligned;
-use super::extent::{Extent, Extents};
+use super::aligned_buffer::AlignedBuffer;
+use super::byte_range::{ByteRange, ByteRangeSet};
 use super::format::{
     self, APART_BYTES, BLOCK_BYTES, COMMIT_MAX, COMMITTED_AT, DATA_MAX, FIRST_RECORD, HEAD_BYTES,
     Head, Header, INTENDED_AT,
 };
-use super::give_back::{Step, give_back, not_restored};
-use super::mark::{self, Mark};
 use super::recover::remove_done;
+use super::rollback::{RollbackStep, not_restored, roll_back};
 use super::scan::Saved;
 use super::storage::{ENDING, Folder, JournalFile, unfinished};
+use super::watermark::{self, Watermark};
 use super::{Disk, Identity, JournalError};
 use std::io::{self, Read};
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub(super) const COMMITTED_BYTES: u64 = BLOCK_BYTES as u64 + APART_BYTES;
 
 /// How a journal is made.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct JournalSettings {
     /// The run it belongs to; part of the file's name.
     pub run_id: String,
     /// Most bytes that the file takes.
@@ -36,19 +36,19 @@ pub struct Settings {
 pub struct Journal<F: Folder> {
     folder: F,
     drive: Identity,
-    settings: Settings,
+    settings: JournalSettings,
     windows: u64,
-    window: Option<Window<F::File>>,
+    window: Option<JournalWindow<F::File>>,
 }
 
 /// One file.
 #[derive(Debug)]
-struct Window<T> {
+struct JournalWindow<T> {
     name: String,
     file: T,
     header: Header,
     saved: Vec<Saved>,
-    held: Extents,
+    held: ByteRangeSet,
     next: u64,
     /// Where the next block goes.
     end: u64,
@@ -58,7 +58,7 @@ struct Window<T> {
 
 impl<F: Folder> Journal<F> {
     /// A journal for `disk`. Nothing is made before something is saved.
-    pub(super) fn new(folder: F, disk: &dyn Disk, settings: Settings) -> Self {
+    pub(super) fn new(folder: F, disk: &dyn Disk, settings: JournalSettings) -> Self {
         Self { folder, drive: disk.identity().clone(), settings, windows: 0, window: None }
     }
 
@@ -73,10 +73,10 @@ impl<F: Folder> Journal<F> {
         &mut self,
         disk: &mut dyn Disk,
         ranges: &[Range<u64>],
-        on: &mut dyn FnMut(Step),
+        on: &mut dyn FnMut(RollbackStep),
     ) -> Result<(), JournalError> {
         self.check_drive(disk)?;
-        let mut wanted = Extents::default();
+        let mut wanted = ByteRangeSet::default();
         for range in ranges {
             wanted.insert(self.widened(disk, range)?);
         }
@@ -87,7 +87,7 @@ impl<F: Folder> Journal<F> {
         }
         let (space, used) = (self.space_for(&missing), self.used());
         if used > 0 && used + space > self.settings.window_bytes {
-            self.give_back(disk, on)?;
+            self.roll_back(disk, on)?;
             missing = self.missing(&wanted);
         }
         let needed = FIRST_RECORD + self.space_for(&missing);
@@ -113,7 +113,7 @@ impl<F: Folder> Journal<F> {
 
     /// Whether every byte of a range may be written now.
     pub fn is_protected(&self, range: &Range<u64>) -> bool {
-        let extent = Extent::new(range.start, range.end.saturating_sub(range.start));
+        let extent = ByteRange::new(range.start, range.end.saturating_sub(range.start));
         self.window.as_ref().is_some_and(|w| !w.failed && w.held.contains(extent))
     }
 
@@ -123,47 +123,47 @@ impl<F: Folder> Journal<F> {
         disk: &mut dyn Disk,
         offset: u64,
         bytes: &[u8],
-        on: &mut dyn FnMut(Step),
+        on: &mut dyn FnMut(RollbackStep),
     ) -> Result<(), JournalError> {
         let range = offset..offset + bytes.len() as u64;
         self.protect(disk, std::slice::from_ref(&range), on)?;
         disk.write_at(offset, bytes).map_err(|source| JournalError::Unwritable {
             drive: self.drive.to_string(),
-            extent: Extent::new(offset, bytes.len() as u64),
+            extent: ByteRange::new(offset, bytes.len() as u64),
             source,
         })
     }
 
     /// Writes all originals back, verifies them, and removes the file. Afterwards nothing is protected.
-    pub fn give_back(
+    pub fn roll_back(
         &mut self,
         disk: &mut dyn Disk,
-        on: &mut dyn FnMut(Step),
+        on: &mut dyn FnMut(RollbackStep),
     ) -> Result<(), JournalError> {
         self.check_drive(disk)?;
         let Some(mut window) = self.window.take() else { return Ok(()) };
         let path = self.folder.path(&window.name).display().to_string();
         let drive = self.drive.to_string();
-        let failed = match give_back(disk, &mut window.file, &window.saved, on) {
+        let failed = match roll_back(disk, &mut window.file, &window.saved, on) {
             Err(why) => JournalError::Taken { drive, why },
             Ok(refused) if !refused.is_empty() => not_restored(drive, path, &refused, ""),
             Ok(_) => {
-                let Window { file, name, header, end, .. } = window;
+                let JournalWindow { file, name, header, end, .. } = window;
                 return remove_done(&mut self.folder, file, &name, &header.id, end);
             }
         };
         // It stays, so that another attempt can be made.
-        self.window = Some(Window { failed: true, ..window });
+        self.window = Some(JournalWindow { failed: true, ..window });
         Err(failed)
     }
 
-    /// [`Journal::give_back`] at the end of a run.
+    /// [`Journal::roll_back`] at the end of a run.
     pub fn finish(
         mut self,
         disk: &mut dyn Disk,
-        on: &mut dyn FnMut(Step),
+        on: &mut dyn FnMut(RollbackStep),
     ) -> Result<(), JournalError> {
-        self.give_back(disk, on)
+        self.roll_back(disk, on)
     }
 
     fn check_drive(&self, disk: &dyn Disk) -> Result<(), JournalError> {
@@ -187,10 +187,10 @@ impl<F: Folder> Journal<F> {
         self.folder.path(name).display().to_string()
     }
 
-    fn widened(&self, disk: &dyn Disk, range: &Range<u64>) -> Result<Extent, JournalError> {
+    fn widened(&self, disk: &dyn Disk, range: &Range<u64>) -> Result<ByteRange, JournalError> {
         let size_bytes = self.drive.size_bytes;
         if range.start >= range.end || range.end > size_bytes {
-            let extent = Extent::new(range.start, range.end.saturating_sub(range.start));
+            let extent = ByteRange::new(range.start, range.end.saturating_sub(range.start));
             let drive = self.drive.to_string();
             return Err(JournalError::Outside { drive, extent, size_bytes });
         }
@@ -199,12 +199,12 @@ impl<F: Folder> Journal<F> {
         let shift = self.drive.start_bytes % unit;
         let start = ((range.start + shift) / unit * unit).saturating_sub(shift);
         let end = ((range.end + shift).div_ceil(unit) * unit - shift).min(size_bytes);
-        Ok(Extent::new(start, end - start))
+        Ok(ByteRange::new(start, end - start))
     }
 
     /// The parts that are not saved yet.
-    fn missing(&self, wanted: &[Extent]) -> Vec<Extent> {
-        let nothing = Extents::default();
+    fn missing(&self, wanted: &[ByteRange]) -> Vec<ByteRange> {
+        let nothing = ByteRangeSet::default();
         let held = self.window.as_ref().map_or(&nothing, |window| &window.held);
         wanted.iter().flat_map(|extent| held.gaps(*extent)).collect()
     }
@@ -215,7 +215,7 @@ impl<F: Folder> Journal<F> {
     }
 
     /// Bytes of the file that these ranges take, with commits, and the last block.
-    fn space_for(&self, extents: &[Extent]) -> u64 {
+    fn space_for(&self, extents: &[ByteRange]) -> u64 {
         let records: u64 = pieces(extents).map(|piece| format::record_bytes(piece.len)).sum();
         let commits = pieces(extents).count().div_ceil(COMMIT_MAX) as u64;
         records + commits * COMMITTED_BYTES + BLOCK_BYTES as u64
@@ -241,7 +241,7 @@ impl<F: Folder> Journal<F> {
             .create(&making, self.settings.window_bytes)
             .map_err(|source| fail("make", source))?;
         // It gets its name when header and marks are durable: without them it is damaged from then on.
-        let written = mark::write_first(&mut file, &header.id)
+        let written = watermark::write_first(&mut file, &header.id)
             .and_then(|()| file.write_at(0, &bytes))
             .and_then(|()| file.sync())
             .and_then(|()| self.folder.rename(&making, &name))
@@ -252,12 +252,12 @@ impl<F: Folder> Journal<F> {
             return Err(fail("write", source));
         }
         self.windows += 1;
-        self.window = Some(Window {
+        self.window = Some(JournalWindow {
             name,
             file,
             header,
             saved: Vec::new(),
-            held: Extents::default(),
+            held: ByteRangeSet::default(),
             next: 0,
             end: FIRST_RECORD,
             failed: false,
@@ -265,11 +265,11 @@ impl<F: Folder> Journal<F> {
         Ok(())
     }
 
-    fn save(&mut self, disk: &mut dyn Disk, missing: &[Extent]) -> Result<(), JournalError> {
+    fn save(&mut self, disk: &mut dyn Disk, missing: &[ByteRange]) -> Result<(), JournalError> {
         let (path, drive) = (self.path(), self.drive.to_string());
         self.check_fit()?;
         let window = self.window.as_mut().expect("the caller began one");
-        let pieces: Vec<Extent> = pieces(missing).collect();
+        let pieces: Vec<ByteRange> = pieces(missing).collect();
         for batch in pieces.chunks(COMMIT_MAX) {
             window.save(disk, batch, &path, &drive).inspect_err(|_| window.failed = true)?;
         }
@@ -277,14 +277,14 @@ impl<F: Folder> Journal<F> {
     }
 }
 
-impl<T: JournalFile> Window<T> {
+impl<T: JournalFile> JournalWindow<T> {
     /// Appends records and their commit, syncs, marks them as saved, syncs. Until both are durable nothing is
     /// written to the drive. What comes next may tear neither. The other mark, synced with the records, tells
     /// of them if the last one is torn or lost.
     fn save(
         &mut self,
         disk: &mut dyn Disk,
-        batch: &[Extent],
+        batch: &[ByteRange],
         path: &str,
         drive: &str,
     ) -> Result<(), JournalError> {
@@ -294,7 +294,7 @@ impl<T: JournalFile> Window<T> {
             held.insert(*extent);
         }
         let (first, id) = (self.next, self.header.id);
-        let mark = Mark::new(first + batch.len() as u64, &held).encode(&id);
+        let mark = Watermark::new(first + batch.len() as u64, &held).encode(&id);
         self.file.write_at(INTENDED_AT, &mark).map_err(|source| fail("write", source))?;
         let mut saved = self.append_records(disk, batch, path, drive)?;
         let sector = u64::from(self.header.sector_bytes);
@@ -315,14 +315,14 @@ impl<T: JournalFile> Window<T> {
     fn append_records(
         &mut self,
         disk: &mut dyn Disk,
-        batch: &[Extent],
+        batch: &[ByteRange],
         path: &str,
         drive: &str,
     ) -> Result<Vec<Saved>, JournalError> {
         let sector = u64::from(self.header.sector_bytes);
         let mut saved = Vec::with_capacity(batch.len());
         let largest = batch.iter().map(|extent| extent.len).max().unwrap_or(0);
-        let mut original = Aligned::new(largest as usize);
+        let mut original = AlignedBuffer::new(largest as usize);
         let mut record = Vec::new();
         for &extent in batch {
             let data = &mut original[..extent.len as usize];
@@ -357,11 +357,11 @@ impl<T: JournalFile> Window<T> {
 }
 
 /// Ranges cut into what one record takes.
-fn pieces(extents: &[Extent]) -> impl Iterator<Item = Extent> + '_ {
+fn pieces(extents: &[ByteRange]) -> impl Iterator<Item = ByteRange> + '_ {
     extents.iter().flat_map(|extent| {
         (0..extent.len.div_ceil(DATA_MAX)).map(move |index| {
             let done = index * DATA_MAX;
-            Extent::new(extent.offset + done, DATA_MAX.min(extent.len - done))
+            ByteRange::new(extent.offset + done, DATA_MAX.min(extent.len - done))
         })
     })
 }

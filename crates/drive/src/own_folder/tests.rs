@@ -156,7 +156,7 @@ fn what_a_run_removes_first_is_room_for_it() {
 #[test]
 fn a_smaller_size_is_only_advised_where_it_helps() {
     let say = |free: u64, wanted| {
-        room::too_full(Path::new("/mnt"), (free, 1_074_000_000), wanted).to_string()
+        free_space::too_full(Path::new("/mnt"), (free, 1_074_000_000), wanted).to_string()
     };
     let above = say(1_500_000_000, Some(Bytes(4_000_000_000)));
     assert!(

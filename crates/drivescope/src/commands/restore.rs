@@ -4,7 +4,7 @@ use crate::arguments::RestoreArguments;
 use crate::exit::{Code, Failure};
 use crate::signals::RunSignals;
 use crate::{output, progress};
-use drivescope_drive::journal::{self, Identity, Listed, OpenJournal, Recovered};
+use drivescope_drive::journal::{self, Identity, JournalList, OpenJournal, Recovered};
 use drivescope_machine::Roots;
 use drivescope_model::units::Bytes;
 use drivescope_report::clean;
@@ -74,7 +74,7 @@ fn named(roots: &Roots, path: &Path) -> Result<(Vec<PathBuf>, Code), Failure> {
 }
 
 /// Says what could not be looked at. The others are restored all the same.
-fn complained(listed: &Listed) -> Code {
+fn complained(listed: &JournalList) -> Code {
     for error in &listed.unknown {
         output::complain(&error.to_string());
     }

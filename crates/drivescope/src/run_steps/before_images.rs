@@ -27,7 +27,7 @@ pub fn check(runs: &[PlannedRun]) -> Result<(), Failure> {
         let Some(restores) = restores(&run.plan) else { continue };
         let folder = Path::new(&restores.journal);
         if let Some(name) = run.target.stack().names.first() {
-            journal::check_place(&roots, folder, name)?;
+            journal::check_folder(&roots, folder, name)?;
             journal::check_names(&roots, name)?;
         }
         journal::check_writable(folder)?;
@@ -71,7 +71,7 @@ pub fn journal<'s>(
 ) -> Option<RestoreJournal<'s>> {
     let folder = PathBuf::from(&restores(plan)?.journal);
     let mut begun: Option<Instant> = None;
-    let told = move |step: journal::Step| {
+    let told = move |step: journal::RollbackStep| {
         let begin = *begun.get_or_insert_with(Instant::now);
         if signals.was_signalled_again() {
             output::remark(&restore_remaining(step, begin.elapsed().as_secs_f64()));

@@ -3,7 +3,7 @@
 use super::machine::{MODEL, Machine, SERIAL, SIZE, refused};
 use crate::gate::RawDisk;
 use crate::gate::give_back::claim_with;
-use crate::journal::{JournalError, Originals, Recovered, StateFolder, restore_claimed};
+use crate::journal::{BeforeImages, JournalError, Recovered, StateFolder, restore_claimed};
 use drivescope_model::WriteLevel;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -32,9 +32,9 @@ fn claimed(machine: &Machine) -> RawDisk {
     machine.claim(report, &[&phrase]).unwrap_or_else(|refusal| panic!("{refusal}"))
 }
 
-fn begin(machine: &Machine, disk: &RawDisk) -> Result<(Originals, PathBuf), JournalError> {
+fn begin(machine: &Machine, disk: &RawDisk) -> Result<(BeforeImages, PathBuf), JournalError> {
     let folder = machine.fake.path("state/journals");
-    Ok((Originals::begin(disk, &folder, "run1", AREA.end - AREA.start)?, folder))
+    Ok((BeforeImages::begin(disk, &folder, "run1", AREA.end - AREA.start)?, folder))
 }
 
 /// A run that is killed after its first write.

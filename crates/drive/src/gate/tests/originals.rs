@@ -3,7 +3,7 @@
 use super::kinds::KINDS;
 use super::machine::{Machine, SERIAL, SIZE};
 use crate::gate::{RawDisk, WriteError};
-use crate::journal::{JournalError, Originals, file_bytes, list};
+use crate::journal::{BeforeImages, JournalError, file_bytes, list};
 use drivescope_model::WriteLevel;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -27,8 +27,8 @@ fn contents(machine: &Machine) -> Vec<u8> {
     std::fs::read(machine.image("sdb")).unwrap()
 }
 
-fn begin(disk: &RawDisk, folder: &std::path::Path) -> Result<Originals, JournalError> {
-    Originals::begin(disk, folder, "run1", AREA.end - AREA.start)
+fn begin(disk: &RawDisk, folder: &std::path::Path) -> Result<BeforeImages, JournalError> {
+    BeforeImages::begin(disk, folder, "run1", AREA.end - AREA.start)
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_device_that_changed_is_not_written_and_nothing_is_saved_of_it() {
 fn a_journal_on_the_claimed_drive_or_too_small_for_the_area_is_refused() {
     let (machine, folder) = machine();
     let disk = claimed(&machine, WriteLevel::Restore);
-    let mut small = Originals::begin(&disk, &folder, "run1", 1 << 20).unwrap();
+    let mut small = BeforeImages::begin(&disk, &folder, "run1", 1 << 20).unwrap();
     let error = small.protect(&disk, AREA, &|| false, &mut |_| {}).unwrap_err();
     assert!(matches!(error, JournalError::TooLarge { .. }), "{error}");
     assert!(!disk.allows(512, AREA.start));

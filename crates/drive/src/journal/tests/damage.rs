@@ -2,15 +2,15 @@
 
 use super::world::{DISK, Faults, Left, UNIT, World, recover_all};
 use crate::journal::format::{self, FIRST_RECORD};
-use crate::journal::scan::{Contents, scan};
-use crate::journal::{Folder, Journal, JournalError, Recovered, Settings, recover};
+use crate::journal::scan::{JournalContents, scan};
+use crate::journal::{Folder, Journal, JournalError, JournalSettings, Recovered, recover};
 
 /// A drive with patterns on it, and the open journal of a run that died.
 pub fn dead_run() -> (World, String, Vec<u8>) {
     let world = World::new(Faults::default());
     let original = world.durable();
     let mut disk = world.disk();
-    let settings = Settings { run_id: "run".into(), window_bytes: 1 << 20 };
+    let settings = JournalSettings { run_id: "run".into(), window_bytes: 1 << 20 };
     let mut journal = Journal::new(world.folder(), &disk, settings);
     for at in [3u64, 9, 20, 41] {
         let pattern = vec![at as u8; 2 * UNIT];
@@ -75,10 +75,10 @@ fn any_damaged_block_costs_at_most_its_own_range_and_is_told() {
     assert_eq!(told, 4 * (3 + 2));
 }
 
-pub fn lost_ranges(world: &World, name: &str) -> Vec<crate::journal::Extent> {
+pub fn lost_ranges(world: &World, name: &str) -> Vec<crate::journal::ByteRange> {
     let mut file = world.folder().open(name).unwrap();
     match scan(&mut file, true).unwrap() {
-        Contents::Open(originals) => originals.lost,
+        JournalContents::Open(originals) => originals.lost,
         other => panic!("{other:?}"),
     }
 }
@@ -115,14 +115,14 @@ fn a_record_and_its_commit_lost_together_are_noticed_by_what_comes_after() {
 fn what_may_be_written_is_committed_so_that_later_damage_is_told() {
     let world = World::new(Faults::default());
     let mut disk = world.disk();
-    let settings = Settings { run_id: "run".into(), window_bytes: 1 << 20 };
+    let settings = JournalSettings { run_id: "run".into(), window_bytes: 1 << 20 };
     let mut journal = Journal::new(world.folder(), &disk, settings);
     let range = 0..UNIT as u64;
     journal.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap();
     world.power_cycle(Left::Nothing, 0);
     let name = "run-0.journal";
     world.damage(name, |bytes| bytes[FIRST_RECORD as usize..][..2 * UNIT].fill(0));
-    assert_eq!(lost_ranges(&world, name), [crate::journal::Extent::new(0, UNIT as u64)]);
+    assert_eq!(lost_ranges(&world, name), [crate::journal::ByteRange::new(0, UNIT as u64)]);
     assert!(recover_all(&world).is_err());
 }
 
@@ -173,7 +173,7 @@ fn a_tail_that_was_never_synced_is_nothing_to_worry_about() {
     for n in 1.. {
         let (world, _, original) = dead_run();
         let mut disk = world.disk();
-        let settings = Settings { run_id: "other".into(), window_bytes: 1 << 20 };
+        let settings = JournalSettings { run_id: "other".into(), window_bytes: 1 << 20 };
         let mut journal = Journal::new(world.folder(), &disk, settings);
         world.cut_at(Some(n));
         let _ = journal.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {});

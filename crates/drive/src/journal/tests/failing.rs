@@ -2,12 +2,12 @@
 
 use super::world::{Below, DISK, Faults, Left, SECTOR, UNIT, Units, World, recover_all};
 use crate::error::ErrorKind;
-use crate::journal::{Disk, Folder, Journal, JournalError, Settings};
+use crate::journal::{Disk, Folder, Journal, JournalError, JournalSettings};
 
 const WINDOW: u64 = 1 << 20;
 
 fn journal(world: &World) -> Journal<super::world::SimFolder> {
-    let settings = Settings { run_id: "run".into(), window_bytes: WINDOW };
+    let settings = JournalSettings { run_id: "run".into(), window_bytes: WINDOW };
     Journal::new(world.folder(), &world.disk(), settings)
 }
 
@@ -64,7 +64,7 @@ fn a_bad_sector_costs_only_itself_and_keeps_the_journal_open() {
     journal.write_at(&mut disk, 0, &vec![1; 8 * UNIT], &mut |_| {}).unwrap();
     journal.write_at(&mut disk, units(20, 1).start, &[2; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { bad_byte: Some(units(3, 1).start + 77), ..Faults::default() });
-    let error = journal.give_back(&mut disk, &mut |_| {}).unwrap_err();
+    let error = journal.roll_back(&mut disk, &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Device);
     let error = error.to_string();
     assert!(error.contains("bytes 12288 to 16383 (writing failed: bad sector)"), "{error}");
@@ -174,7 +174,7 @@ fn what_cannot_be_saved_is_not_written() {
             writer.protect(&mut disk, std::slice::from_ref(&range), &mut |_| {}).unwrap_err();
         assert!(matches!(error, JournalError::Outside { .. }), "{error}");
     }
-    let settings = Settings { run_id: "small".into(), window_bytes: 10 * UNIT as u64 };
+    let settings = JournalSettings { run_id: "small".into(), window_bytes: 10 * UNIT as u64 };
     let mut small = Journal::new(world.folder(), &disk, settings);
     let error = small.write_at(&mut disk, 0, &vec![1; 8 * UNIT], &mut |_| {}).unwrap_err();
     assert!(matches!(error, JournalError::TooLarge { .. }), "{error}");
@@ -190,7 +190,7 @@ fn more_ranges_than_a_commit_names_are_saved_in_several() {
     let mut writer = Journal::new(
         world.folder(),
         &disk,
-        Settings { run_id: "many".into(), window_bytes: 64 << 20 },
+        JournalSettings { run_id: "many".into(), window_bytes: 64 << 20 },
     );
     let ranges: Vec<_> = (0..600).step_by(2).map(|unit| units(unit, 1)).collect();
     assert!(ranges.len() > crate::journal::format::COMMIT_MAX);
@@ -223,7 +223,7 @@ fn a_write_protects_the_physical_sectors_that_it_may_tear() {
 
 #[test]
 fn progress_reaches_the_end_of_both_stages() {
-    use crate::journal::Stage;
+    use crate::journal::RollbackStage;
     let world = World::new(Faults::default());
     let mut disk = world.disk();
     let mut writer = journal(&world);
@@ -232,7 +232,7 @@ fn progress_reaches_the_end_of_both_stages() {
     }
     let mut steps = Vec::new();
     writer.finish(&mut disk, &mut |step| steps.push(step)).unwrap();
-    for stage in [Stage::Writing, Stage::Verifying] {
+    for stage in [RollbackStage::Writing, RollbackStage::Verifying] {
         let done = steps.iter().filter(|s| s.stage == stage).map(|s| s.done_bytes / UNIT as u64);
         assert_eq!(done.collect::<Vec<_>>(), [1, 2, 3], "{stage:?}");
     }

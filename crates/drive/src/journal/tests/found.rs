@@ -2,15 +2,15 @@
 
 use super::world::{Faults, UNIT, World, identity};
 use crate::journal::storage::{Folder, JournalFile, StateFolder};
-use crate::journal::{Identity, Journal, JournalError, Settings};
+use crate::journal::{Identity, Journal, JournalError, JournalSettings};
 use crate::journal::{list, refuse_open, restore};
 use drivescope_machine::roots::fake::Fake;
 use drivescope_machine::stack::stack_of_name;
 
 const GIB: u64 = 1 << 30;
 
-fn settings(run_id: &str) -> Settings {
-    Settings { run_id: run_id.into(), window_bytes: 1 << 20 }
+fn settings(run_id: &str) -> JournalSettings {
+    JournalSettings { run_id: run_id.into(), window_bytes: 1 << 20 }
 }
 
 /// An open journal of a drive with this identity, in a real folder.

@@ -3,7 +3,7 @@
 
 use super::crash::{SEED, loss_at, run};
 use super::world::{Below, Faults, Left, SECTOR, Synced, UNIT, World, recover_all};
-use crate::journal::{Folder, Journal, JournalError, Settings};
+use crate::journal::{Folder, Journal, JournalError, JournalSettings};
 
 /// So many steps after it the loss of a sync is looked for: until the next sync of the same file, and
 /// beyond the next writes to the drive.
@@ -47,7 +47,7 @@ fn every_sync_that_is_missing_alone_is_noticed_or_has_another_behind_it() {
 fn protected(lies: Option<Synced>) -> (World, Journal<super::world::SimFolder>) {
     let begin = |faults| {
         let world = World::new(faults);
-        let settings = Settings { run_id: "run".into(), window_bytes: 1 << 20 };
+        let settings = JournalSettings { run_id: "run".into(), window_bytes: 1 << 20 };
         let mut journal = Journal::new(world.folder(), &world.disk(), settings);
         let range = 0..UNIT as u64;
         journal.write_at(&mut world.disk(), range.start, &[1; UNIT], &mut |_| {}).unwrap();

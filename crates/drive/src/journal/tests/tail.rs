@@ -7,7 +7,7 @@ use super::world::{Faults, Left, SECTOR, UNIT, World, recover_all};
 use crate::journal::format::{
     APART_BYTES, COMMITTED_AT, FIRST_RECORD, HEADER_BYTES, HEADERS_BYTES, INTENDED_AT,
 };
-use crate::journal::{Extent, Folder, JournalError};
+use crate::journal::{ByteRange, Folder, JournalError};
 
 /// How an end gets lost.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +123,7 @@ fn either_mark_alone_tells_that_the_end_is_gone() {
         world.damage(&name, |bytes| bytes[mark as usize + 30] ^= 1);
         lose(&world, &name, second, Lost::Off);
         let expected = [(9, 2), (20, 2), (41, 2)]
-            .map(|(at, count): (u64, u64)| Extent::new(at * UNIT as u64, count * UNIT as u64));
+            .map(|(at, count): (u64, u64)| ByteRange::new(at * UNIT as u64, count * UNIT as u64));
         assert_eq!(lost_ranges(&world, &name), expected, "without the mark at {mark}");
         assert!(is_told(&world, &name, &original, "with one mark"));
     }
@@ -139,11 +139,11 @@ fn either_mark_alone_tells_that_the_end_is_gone() {
 /// More ranges than a mark names: the others are counted.
 #[test]
 fn ranges_that_no_mark_has_room_for_are_counted() {
-    use super::super::{Disk, Journal, Settings};
+    use super::super::{Disk, Journal, JournalSettings};
     use super::world::Below;
     let world = World::of_size(800 * UNIT, Below::default(), Faults::default());
     let mut disk = world.disk();
-    let settings = Settings { run_id: "many".into(), window_bytes: 64 << 20 };
+    let settings = JournalSettings { run_id: "many".into(), window_bytes: 64 << 20 };
     let mut journal = Journal::new(world.folder(), &disk, settings);
     let unit = |number: u64| number * UNIT as u64..(number + 1) * UNIT as u64;
     let ranges: Vec<_> = (0..800).step_by(2).map(unit).collect();

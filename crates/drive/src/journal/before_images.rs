@@ -2,11 +2,11 @@
 //! when the test is over.
 
 use super::attached::{begin, identity_of};
-use super::claimed::Claimed;
+use super::claimed_disk::ClaimedDisk;
 use super::format::{COMMIT_MAX, DATA_MAX, FIRST_RECORD, record_bytes};
-use super::give_back::Step;
+use super::rollback::RollbackStep;
 use super::storage::StateFolder;
-use super::writer::{COMMITTED_BYTES, Journal, Settings};
+use super::writer::{COMMITTED_BYTES, Journal, JournalSettings};
 use super::{Identity, JournalError};
 use crate::gate::{self, RawDisk};
 use std::ops::Range;
@@ -29,12 +29,12 @@ pub fn file_bytes(area_bytes: u64) -> u64 {
 
 /// What was saved of one claimed device, and what its engines may therefore write.
 #[derive(Debug)]
-pub struct Originals {
+pub struct BeforeImages {
     journal: Journal<StateFolder>,
     identity: Identity,
 }
 
-impl Originals {
+impl BeforeImages {
     /// Begins a journal in `folder` for a claimed device; nothing is made before something is saved.
     /// `area_bytes` is the largest area that will be saved at once.
     ///
@@ -48,15 +48,15 @@ impl Originals {
         let name = &disk.device().name;
         let identity = identity_of(disk.roots(), disk)?;
         let settings =
-            Settings { run_id: run_id.to_string(), window_bytes: file_bytes(area_bytes) };
-        let claimed = Claimed { disk, identity: &identity };
+            JournalSettings { run_id: run_id.to_string(), window_bytes: file_bytes(area_bytes) };
+        let claimed = ClaimedDisk { disk, identity: &identity };
         let journal = begin(disk.roots(), folder, name, &claimed, settings)?;
         Ok(Self { journal, identity })
     }
 
     /// Saves the originals of `area`, durably, and then opens it to the engines. `stopped` is asked now
     /// and then; whether the area is open is the answer. What was saved goes back by
-    /// [`Originals::put_back`] in either case.
+    /// [`BeforeImages::put_back`] in either case.
     ///
     /// Errors: the device is not the claimed one any more, or see [`JournalError`]. Then nothing was
     /// opened.
@@ -65,11 +65,11 @@ impl Originals {
         disk: &RawDisk,
         area: Range<u64>,
         stopped: &dyn Fn() -> bool,
-        on: &mut dyn FnMut(Step),
+        on: &mut dyn FnMut(RollbackStep),
     ) -> Result<bool, JournalError> {
         disk.look().map_err(|error| JournalError::Changed { why: error.to_string() })?;
         gate::settle(disk).map_err(|why| JournalError::Changed { why })?;
-        let mut claimed = Claimed { disk, identity: &self.identity };
+        let mut claimed = ClaimedDisk { disk, identity: &self.identity };
         for start in (area.start..area.end).step_by(PIECE as usize) {
             if stopped() {
                 return Ok(false);
@@ -94,13 +94,13 @@ impl Originals {
     pub fn put_back(
         &mut self,
         disk: &RawDisk,
-        on: &mut dyn FnMut(Step),
+        on: &mut dyn FnMut(RollbackStep),
     ) -> Result<(), JournalError> {
         disk.open(0..0);
         if let Some(why) = self.journal.is_open().then(|| gate::shown_use_of(disk)).flatten() {
             return Err(JournalError::NotFree { device: disk.device().path.clone(), why });
         }
-        self.journal.give_back(&mut Claimed { disk, identity: &self.identity }, on)
+        self.journal.roll_back(&mut ClaimedDisk { disk, identity: &self.identity }, on)
     }
 }
 

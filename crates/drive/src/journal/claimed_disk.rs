@@ -5,12 +5,12 @@ use crate::gate::{self, RawDisk, WriteError};
 use std::io;
 
 /// A claimed device as the journal sees it. The gate opens devices for writing past the page cache only.
-pub(super) struct Claimed<'d> {
+pub(super) struct ClaimedDisk<'d> {
     pub(super) disk: &'d RawDisk,
     pub(super) identity: &'d Identity,
 }
 
-impl Disk for Claimed<'_> {
+impl Disk for ClaimedDisk<'_> {
     fn identity(&self) -> &Identity {
         self.identity
     }

@@ -5,14 +5,14 @@ use std::fmt;
 
 /// A range of bytes on a drive or partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Extent {
+pub struct ByteRange {
     /// First byte.
     pub offset: u64,
     /// Number of bytes.
     pub len: u64,
 }
 
-impl Extent {
+impl ByteRange {
     /// `len` bytes from `offset`.
     pub fn new(offset: u64, len: u64) -> Self {
         Self { offset, len }
@@ -24,16 +24,16 @@ impl Extent {
     }
 }
 
-impl fmt::Display for Extent {
+impl fmt::Display for ByteRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "bytes {} to {}", self.offset, self.end().saturating_sub(1))
     }
 }
 
 /// The first few of several ranges, and how many more there are.
-pub(super) fn listed(extents: &[Extent]) -> String {
+pub(super) fn listed(extents: &[ByteRange]) -> String {
     const SHOWN: usize = 8;
-    let mut parts: Vec<String> = extents.iter().take(SHOWN).map(Extent::to_string).collect();
+    let mut parts: Vec<String> = extents.iter().take(SHOWN).map(ByteRange::to_string).collect();
     if extents.len() > SHOWN {
         parts.push(format!("and {} more ranges", extents.len() - SHOWN));
     }
@@ -42,11 +42,11 @@ pub(super) fn listed(extents: &[Extent]) -> String {
 
 /// A set of bytes, kept as ranges that neither overlap nor touch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Extents(BTreeMap<u64, u64>);
+pub(super) struct ByteRangeSet(BTreeMap<u64, u64>);
 
-impl Extents {
+impl ByteRangeSet {
     /// Adds a range.
-    pub(super) fn insert(&mut self, extent: Extent) {
+    pub(super) fn insert(&mut self, extent: ByteRange) {
         let (mut start, mut end) = (extent.offset, extent.end());
         let touching: Vec<u64> = self
             .0
@@ -67,29 +67,29 @@ impl Extents {
     }
 
     /// Its ranges, in order.
-    pub(super) fn ranges(&self) -> Vec<Extent> {
-        self.0.iter().map(|(start, end)| Extent::new(*start, end - start)).collect()
+    pub(super) fn ranges(&self) -> Vec<ByteRange> {
+        self.0.iter().map(|(start, end)| ByteRange::new(*start, end - start)).collect()
     }
 
     /// Whether every byte of a range is in it.
-    pub(super) fn contains(&self, extent: Extent) -> bool {
+    pub(super) fn contains(&self, extent: ByteRange) -> bool {
         let before = self.0.range(..=extent.offset).next_back();
         extent.len == 0 || before.is_some_and(|(_, end)| *end >= extent.end())
     }
 
     /// The parts of a range that are not in it, in order.
-    pub(super) fn gaps(&self, extent: Extent) -> Vec<Extent> {
+    pub(super) fn gaps(&self, extent: ByteRange) -> Vec<ByteRange> {
         let mut gaps = Vec::new();
         let mut at = extent.offset;
         let first = self.0.range(..=at).next_back().map_or(at, |(start, _)| *start);
         for (&start, &end) in self.0.range(first..extent.end()) {
             if start > at {
-                gaps.push(Extent::new(at, start - at));
+                gaps.push(ByteRange::new(at, start - at));
             }
             at = at.max(end);
         }
         if at < extent.end() {
-            gaps.push(Extent::new(at, extent.end() - at));
+            gaps.push(ByteRange::new(at, extent.end() - at));
         }
         gaps
     }
@@ -106,14 +106,14 @@ mod tests {
             parts in prop::collection::vec((0u64..60, 0u64..12), 0..12),
             asked in (0u64..60, 0u64..20),
         ) {
-            let mut set = Extents::default();
+            let mut set = ByteRangeSet::default();
             let mut bytes = [false; 100];
             for (offset, len) in parts {
-                set.insert(Extent::new(offset, len));
+                set.insert(ByteRange::new(offset, len));
                 bytes[offset as usize..(offset + len) as usize].fill(true);
             }
-            let asked = Extent::new(asked.0, asked.1);
-            let inside = |e: Extent| e.offset as usize..e.end() as usize;
+            let asked = ByteRange::new(asked.0, asked.1);
+            let inside = |e: ByteRange| e.offset as usize..e.end() as usize;
             prop_assert_eq!(set.contains(asked), bytes[inside(asked)].iter().all(|b| *b));
             let mut filled = bytes;
             for gap in set.gaps(asked) {
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn a_range_is_told_by_its_first_and_last_byte() {
-        assert_eq!(Extent::new(4096, 512).to_string(), "bytes 4096 to 4607");
-        let many: Vec<Extent> = (0..10).map(|i| Extent::new(i * 10, 5)).collect();
+        assert_eq!(ByteRange::new(4096, 512).to_string(), "bytes 4096 to 4607");
+        let many: Vec<ByteRange> = (0..10).map(|i| ByteRange::new(i * 10, 5)).collect();
         assert!(listed(&many).ends_with("and 2 more ranges"));
     }
 }

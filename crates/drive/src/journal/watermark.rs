@@ -4,28 +4,29 @@
 //! is written and synced after them. So the second is right unless it is being written, and then the first
 //! is: its records are durable. Whoever loses one block and the end of the file as well still finds the other.
 
-use super::extent::{Extent, Extents, listed};
+use super::byte_range::{ByteRange, ByteRangeSet, listed};
 use super::format::{self, BLOCK_BYTES, COMMITTED_AT, INTENDED_AT, Id};
 use super::storage::JournalFile;
 use std::io;
 
+pub(super) const MARK_MAGIC: &[u8; 8] = b"DSAMOUNT";
 /// Most ranges that a mark can name.
 pub(super) const RANGES_MAX: usize = (BLOCK_BYTES - 44) / 16;
 
 /// How much was saved up to some moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct Watermark {
     /// Number of records.
     pub records: u64,
     /// Their bytes on the drive, in order; no more than [`RANGES_MAX`].
-    pub ranges: Vec<Extent>,
+    pub ranges: Vec<ByteRange>,
     /// How many ranges they are.
     pub ranges_count: u32,
 }
 
-impl Mark {
+impl Watermark {
     /// Of so many records, which hold `held`.
-    pub(super) fn new(records: u64, held: &Extents) -> Self {
+    pub(super) fn new(records: u64, held: &ByteRangeSet) -> Self {
         let mut ranges = held.ranges();
         let ranges_count = u32::try_from(ranges.len()).unwrap_or(u32::MAX);
         ranges.truncate(RANGES_MAX);
@@ -44,7 +45,31 @@ impl Mark {
 
     /// The block.
     pub(super) fn encode(&self, id: &Id) -> Vec<u8> {
-        format::mark(id, self)
+        let mut block = format::started(MARK_MAGIC, id);
+        block[24..32].copy_from_slice(&self.records.to_le_bytes());
+        block[32..36].copy_from_slice(&self.ranges_count.to_le_bytes());
+        for (entry, range) in block[40..].chunks_exact_mut(16).zip(&self.ranges) {
+            entry[..8].copy_from_slice(&range.offset.to_le_bytes());
+            entry[8..].copy_from_slice(&range.len.to_le_bytes());
+        }
+        format::seal(&mut block);
+        block
+    }
+
+    /// Reads such a block; `None` if it is none, or not whole.
+    pub(super) fn decode(block: &[u8]) -> Option<(Id, Self)> {
+        if &block[..8] != MARK_MAGIC || !format::is_sealed(block) {
+            return None;
+        }
+        let ranges_count = format::u32_at(block, 32);
+        let entries = block[40..].chunks_exact(16).take(RANGES_MAX.min(ranges_count as usize));
+        let ranges = entries.map(|entry| {
+            let (offset, len) = (format::u64_at(entry, 0), format::u64_at(entry, 8));
+            offset.checked_add(len).map(|_| ByteRange::new(offset, len))
+        });
+        let ranges = ranges.collect::<Option<_>>()?;
+        let mark = Self { records: format::u64_at(block, 24), ranges, ranges_count };
+        Some((block[8..24].try_into().ok()?, mark))
     }
 
     /// What was saved, in words.
@@ -56,20 +81,20 @@ impl Mark {
 
 /// What a journal says that it must hold.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct Watermarks {
     /// The journal of which these are.
     pub id: Id,
     /// What has to be there.
-    pub required: Mark,
+    pub required: Watermark,
 }
 
-impl Marks {
+impl Watermarks {
     /// Reads those of the journal `id`, or of any; `None` if neither is whole.
     pub(super) fn read(file: &mut impl JournalFile, id: Option<Id>) -> Option<Self> {
         let mut block = vec![0; BLOCK_BYTES];
         [COMMITTED_AT, INTENDED_AT].into_iter().find_map(|at| {
             file.read_at(at, &mut block).ok()?;
-            let (its, required) = format::parse_mark(&block)?;
+            let (its, required) = Watermark::decode(&block)?;
             id.is_none_or(|id| id == its).then_some(Self { id: its, required })
         })
     }
@@ -77,7 +102,7 @@ impl Marks {
 
 /// Both marks of a journal that holds nothing yet.
 pub(super) fn write_first(file: &mut impl JournalFile, id: &Id) -> io::Result<()> {
-    let block = Mark::default().encode(id);
+    let block = Watermark::default().encode(id);
     file.write_at(INTENDED_AT, &block).and_then(|()| file.write_at(COMMITTED_AT, &block))
 }
 
@@ -90,14 +115,14 @@ mod tests {
     #[test]
     fn a_mark_reads_back_and_says_when_it_names_only_some() {
         for count in [0, 1, RANGES_MAX, RANGES_MAX + 1] {
-            let mut held = Extents::default();
+            let mut held = ByteRangeSet::default();
             for number in 0..count as u64 {
-                held.insert(Extent::new(number * 8192, 4096));
+                held.insert(ByteRange::new(number * 8192, 4096));
             }
-            let mark = Mark::new(7, &held);
+            let mark = Watermark::new(7, &held);
             let block = mark.encode(&ID);
             assert_eq!(block.len(), BLOCK_BYTES);
-            assert_eq!(format::parse_mark(&block), Some((ID, mark.clone())));
+            assert_eq!(Watermark::decode(&block), Some((ID, mark.clone())));
             assert_eq!(mark.is_complete(), count <= RANGES_MAX);
             assert_eq!(mark.told().ends_with(", and others"), count > RANGES_MAX);
         }

@@ -1,7 +1,7 @@
 //! Writing originals back, and making sure that they are there.
 
-use super::buffer::Aligned;
-use super::extent::{Extent, Extents};
+use super::aligned_buffer::AlignedBuffer;
+use super::byte_range::{ByteRange, ByteRangeSet};
 use super::format::BLOCK_BYTES;
 use super::scan::Saved;
 use super::storage::JournalFile;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// What a restore does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum RollbackStage {
     /// Originals go to the drive.
     Writing,
     /// They are read from the drive and compared.
@@ -19,9 +19,9 @@ pub enum Stage {
 
 /// How far a restore is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct RollbackStep {
     /// What it does.
-    pub stage: Stage,
+    pub stage: RollbackStage,
     /// Bytes of this stage that are done.
     pub done_bytes: u64,
     /// Bytes of this stage.
@@ -30,8 +30,8 @@ pub struct Step {
 
 /// A range that did not go back, and why.
 #[derive(Debug)]
-pub(super) struct Refused {
-    pub(super) extent: Extent,
+pub(super) struct RefusedRange {
+    pub(super) extent: ByteRange,
     pub(super) why: String,
     /// The journal's disk failed, not the drive.
     pub(super) is_journals: bool,
@@ -41,74 +41,74 @@ pub(super) struct Refused {
 /// does not keep the others from going back. An empty answer: all of it is on the medium.
 ///
 /// Errors: somebody has come to use the drive, and nothing more was written.
-pub(super) fn give_back(
+pub(super) fn roll_back(
     disk: &mut dyn Disk,
     file: &mut impl JournalFile,
     saved: &[Saved],
-    on: &mut dyn FnMut(Step),
-) -> Result<Vec<Refused>, String> {
-    let mut work = Work::new(saved);
+    on: &mut dyn FnMut(RollbackStep),
+) -> Result<Vec<RefusedRange>, String> {
+    let mut rollback = Rollback::new(saved);
     for saved in saved {
         disk.still_free()?;
-        match work.original(file, saved) {
-            Ok(()) => work.write(disk, saved.extent),
-            Err(why) => work.refuse(saved.extent, why, true),
+        match rollback.original(file, saved) {
+            Ok(()) => rollback.write(disk, saved.extent),
+            Err(why) => rollback.refuse(saved.extent, why, true),
         }
-        work.step(Stage::Writing, saved, on);
+        rollback.step(RollbackStage::Writing, saved, on);
     }
-    let whole = saved.first().map_or(Extent::new(0, 0), |first| first.extent);
+    let whole = saved.first().map_or(ByteRange::new(0, 0), |first| first.extent);
     for flushed in [disk.sync(), disk.drop_cache()] {
         if let Err(error) = flushed {
             let why = format!("the drive could not be flushed: {error}");
-            work.refuse(whole, why, false);
+            rollback.refuse(whole, why, false);
         }
     }
-    work.done_bytes = 0;
+    rollback.done_bytes = 0;
     for saved in saved {
-        let original = work.original(file, saved);
+        let original = rollback.original(file, saved);
         let is_journals = original.is_err();
-        if let Err(why) = original.and_then(|()| work.compare(disk, saved)) {
+        if let Err(why) = original.and_then(|()| rollback.compare(disk, saved)) {
             // A range whose write failed has been told already.
-            if !work.refused.iter().any(|refused| overlap(refused.extent, saved.extent)) {
-                work.refuse(saved.extent, why, is_journals);
+            if !rollback.refused.iter().any(|refused| overlap(refused.extent, saved.extent)) {
+                rollback.refuse(saved.extent, why, is_journals);
             }
         }
-        work.step(Stage::Verifying, saved, on);
+        rollback.step(RollbackStage::Verifying, saved, on);
     }
-    Ok(work.refused)
+    Ok(rollback.refused)
 }
 
-fn overlap(one: Extent, other: Extent) -> bool {
+fn overlap(one: ByteRange, other: ByteRange) -> bool {
     one.offset < other.end() && other.offset < one.end()
 }
 
-struct Work {
-    original: Aligned,
-    present: Aligned,
-    refused: Vec<Refused>,
+struct Rollback {
+    original: AlignedBuffer,
+    present: AlignedBuffer,
+    refused: Vec<RefusedRange>,
     done_bytes: u64,
     total_bytes: u64,
 }
 
-impl Work {
+impl Rollback {
     fn new(saved: &[Saved]) -> Self {
         let largest = saved.iter().map(|saved| saved.extent.len).max().unwrap_or(0) as usize;
         Self {
-            original: Aligned::new(largest),
-            present: Aligned::new(largest),
+            original: AlignedBuffer::new(largest),
+            present: AlignedBuffer::new(largest),
             refused: Vec::new(),
             done_bytes: 0,
             total_bytes: saved.iter().map(|saved| saved.extent.len).sum(),
         }
     }
 
-    fn refuse(&mut self, extent: Extent, why: String, is_journals: bool) {
-        self.refused.push(Refused { extent, why, is_journals });
+    fn refuse(&mut self, extent: ByteRange, why: String, is_journals: bool) {
+        self.refused.push(RefusedRange { extent, why, is_journals });
     }
 
-    fn step(&mut self, stage: Stage, saved: &Saved, on: &mut dyn FnMut(Step)) {
+    fn step(&mut self, stage: RollbackStage, saved: &Saved, on: &mut dyn FnMut(RollbackStep)) {
         self.done_bytes += saved.extent.len;
-        on(Step { stage, done_bytes: self.done_bytes, total_bytes: self.total_bytes });
+        on(RollbackStep { stage, done_bytes: self.done_bytes, total_bytes: self.total_bytes });
     }
 
     /// Reads a record again: what was whole when the journal was opened may not be any more.
@@ -123,7 +123,7 @@ impl Work {
 
     /// Writes a record; where the drive refuses it, block by block, so that one bad block costs only
     /// itself.
-    fn write(&mut self, disk: &mut dyn Disk, extent: Extent) {
+    fn write(&mut self, disk: &mut dyn Disk, extent: ByteRange) {
         if disk.write_at(extent.offset, &self.original[..extent.len as usize]).is_ok() {
             return;
         }
@@ -131,9 +131,9 @@ impl Work {
         for (index, block) in data.chunks(BLOCK_BYTES).enumerate() {
             let offset = extent.offset + (index * BLOCK_BYTES) as u64;
             if let Err(error) = disk.write_at(offset, block) {
-                let extent = Extent::new(offset, block.len() as u64);
+                let extent = ByteRange::new(offset, block.len() as u64);
                 let why = format!("writing failed: {error}");
-                self.refused.push(Refused { extent, why, is_journals: false });
+                self.refused.push(RefusedRange { extent, why, is_journals: false });
             }
         }
     }
@@ -153,7 +153,7 @@ impl Work {
 pub(super) fn not_restored(
     drive: String,
     path: String,
-    refused: &[Refused],
+    refused: &[RefusedRange],
     besides: &str,
 ) -> JournalError {
     let what = told(refused) + besides;
@@ -164,9 +164,9 @@ pub(super) fn not_restored(
 }
 
 /// What failed, in one line: ranges that touch and failed for one reason are one.
-fn told(refused: &[Refused]) -> String {
+fn told(refused: &[RefusedRange]) -> String {
     const SHOWN: usize = 4;
-    let mut by_reason: BTreeMap<&str, Extents> = BTreeMap::new();
+    let mut by_reason: BTreeMap<&str, ByteRangeSet> = BTreeMap::new();
     for refused in refused {
         by_reason.entry(&refused.why).or_default().insert(refused.extent);
     }
@@ -186,14 +186,14 @@ fn told(refused: &[Refused]) -> String {
 mod tests {
     use super::*;
 
-    fn refused(first: u64, blocks: u64, why: &str) -> Refused {
-        let extent = Extent::new(first * 4096, blocks * 4096);
-        Refused { extent, why: why.to_string(), is_journals: false }
+    fn refused(first: u64, blocks: u64, why: &str) -> RefusedRange {
+        let extent = ByteRange::new(first * 4096, blocks * 4096);
+        RefusedRange { extent, why: why.to_string(), is_journals: false }
     }
 
     #[test]
     fn ranges_that_touch_and_failed_for_one_reason_are_told_as_one() {
-        let mut all: Vec<Refused> =
+        let mut all: Vec<RefusedRange> =
             (0..16384).map(|block| refused(block, 1, "read-only")).collect();
         assert_eq!(told(&all), "bytes 0 to 67108863 (read-only)");
         all.push(refused(16384, 1, "bad sector"));

@@ -4,13 +4,13 @@ use super::format::BLOCK_BYTES;
 use std::ops::{Deref, DerefMut};
 
 /// Bytes that begin at a multiple of 4096.
-pub(super) struct Aligned {
+pub(super) struct AlignedBuffer {
     bytes: Vec<u8>,
     start: usize,
     len: usize,
 }
 
-impl Aligned {
+impl AlignedBuffer {
     /// `len` zeros.
     pub(super) fn new(len: usize) -> Self {
         let bytes = vec![0; len + BLOCK_BYTES];
@@ -20,7 +20,7 @@ impl Aligned {
     }
 }
 
-impl Deref for Aligned {
+impl Deref for AlignedBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -28,7 +28,7 @@ impl Deref for Aligned {
     }
 }
 
-impl DerefMut for Aligned {
+impl DerefMut for AlignedBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + self.len]
     }
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn memory_is_aligned_and_all_there() {
         for len in [0, 1, 4096, 1 << 20] {
-            let mut aligned = Aligned::new(len);
+            let mut aligned = AlignedBuffer::new(len);
             assert_eq!(aligned.len(), len);
             assert_eq!(aligned.as_ptr().align_offset(BLOCK_BYTES), 0);
             aligned.fill(7);
