@@ -1,7 +1,7 @@
 //! The gate's opinion: every check with what was seen, and the command that shows a refusal.
 
+use super::plan::level_words;
 use crate::terminal::{Paragraph, Role, Style, clean, shorten};
-use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, GateRecord, Outcome};
 
 /// Widths of the columns with outcomes and names.
@@ -11,11 +11,10 @@ const NAME: usize = 16;
 /// `gate at level destroy: refused by 2 of 21 checks`, then the refusals, then the rest.
 pub fn gate(record: &GateRecord, style: Style) -> String {
     let refusals = record.refusals().count();
-    let level = format!("gate at level {} ({}): ", record.level.name(), meaning(record.level));
+    let level = format!("gate at level {} ({}): ", record.level.name(), level_words(record.level));
     let of_all = format!("of {} checks", record.checks.len());
     let (role, text) = match refusals {
         0 => (Role::Good, format!("would open, none {of_all} refused")),
-        1 => (Role::Bad, format!("refused by 1 {of_all}")),
         n => (Role::Bad, format!("refused by {n} {of_all}")),
     };
     let mut out = Paragraph::new().lead(Role::Title, &level).text(role, &text).lines(2, style);
@@ -48,20 +47,10 @@ fn line(check: &Check, style: Style) -> String {
     out
 }
 
-/// A level in a few words.
-fn meaning(level: WriteLevel) -> &'static str {
-    match level {
-        WriteLevel::Read => "reads only",
-        WriteLevel::OwnFiles => "its own files",
-        WriteLevel::SameBytes => "contents stay the same",
-        WriteLevel::Restore => "contents are restored",
-        WriteLevel::Destroy => "contents are LOST",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use drivescope_model::WriteLevel;
 
     fn check(name: &str, outcome: Outcome, evidence: &str, command: &str) -> Check {
         Check {
@@ -90,7 +79,7 @@ mod tests {
         };
         let plain = Style { colour: false };
         insta::assert_snapshot!(gate(&record, plain), @r"
-        gate at level destroy (contents are LOST): refused by 1 of 3 checks
+        gate at level destroy (EVERYTHING IS LOST): refused by 1 of 3 checks
         refused  mounts          dm-0 (vg-data) on sdb1 is mounted on /srv/data and in
                                  many other places (ext4)
                                  $ findmnt --source /dev/dm-0

@@ -7,7 +7,7 @@ use crate::workloads::workload;
 use drivescope_model::number::{MISSING, whole};
 use drivescope_model::plan::PlannedTest;
 use drivescope_model::target::{TargetInfo, TargetKind};
-use drivescope_model::{Bytes, Plan, Secs, WriteLevel};
+use drivescope_model::{Bytes, Cost, Plan, Secs, WriteLevel};
 
 /// `5 tests · about 70 s · writes up to 1.07 GB to its own folder, then removes it · your files are
 /// not touched`.
@@ -107,41 +107,43 @@ fn costs(plan: &Plan, style: Style) -> String {
     );
     let heads = ["time", "reads", "writes", "may write"].map(TextCell::dim);
     table.row([vec![TextCell::title("test")], heads.to_vec()].concat());
-    let costs = |cost: drivescope_model::Cost, is_bound: bool, is_up_to: bool, is_guess: bool| {
-        let up_to = |is_so: bool| if is_so { "up to " } else { "" };
-        let about = if is_guess && cost.read_bytes > 0 { "about " } else { "" };
-        [
-            TextCell::plain(format!("{}{}", up_to(is_bound), Secs(cost.seconds))),
-            TextCell::plain(format!("{about}{}", amount(cost.read_bytes))),
-            TextCell::plain(format!("{}{}", up_to(is_up_to), amount(cost.written_bytes))),
-        ]
-    };
     for test in &plan.tests {
         let mut row = vec![TextCell::plain(test.test.name())];
         if test.skip.is_some() {
             row.push(TextCell::dim("skipped"));
         } else {
-            row.extend(costs(test.cost, test.at_most.is_some(), is_up_to(test), is_guess(test)));
-            row.push(TextCell::plain(words(test.writes)));
+            row.extend(cost_cells(&[test], test.cost));
+            row.push(TextCell::plain(level_words(test.writes)));
         }
         table.row(row);
     }
     if plan.active().count() > 1 {
         let mut row = vec![TextCell::title("total")];
-        let is_bound = plan.active().any(|test| test.at_most.is_some());
-        let (is_up_to, is_guess) = (plan.active().any(is_up_to), plan.active().any(is_guess));
-        row.extend(costs(plan.cost(), is_bound, is_up_to, is_guess));
+        row.extend(cost_cells(&plan.active().collect::<Vec<_>>(), plan.cost()));
         table.row(row);
     }
     table.render(style)
+}
+
+/// Time, reads and writes of some tests, whose cost together this is.
+fn cost_cells(tests: &[&PlannedTest], cost: Cost) -> [TextCell; 3] {
+    let any = |is_so: fn(&PlannedTest) -> bool| tests.iter().any(|test| is_so(test));
+    let up_to = |is_so: bool| if is_so { "up to " } else { "" };
+    let about = if any(is_guess) && cost.read_bytes > 0 { "about " } else { "" };
+    let (seconds, written) = (Secs(cost.seconds), amount(cost.written_bytes));
+    [
+        TextCell::plain(format!("{}{seconds}", up_to(any(|test| test.at_most.is_some())))),
+        TextCell::plain(format!("{about}{}", amount(cost.read_bytes))),
+        TextCell::plain(format!("{}{written}", up_to(any(is_up_to)))),
+    ]
 }
 
 fn amount(bytes: u64) -> String {
     if bytes == 0 { MISSING.to_string() } else { Bytes(bytes).to_string() }
 }
 
-/// The write level in the table.
-fn words(level: WriteLevel) -> &'static str {
+/// What a write level leaves on the target.
+pub(super) fn level_words(level: WriteLevel) -> &'static str {
     match level {
         WriteLevel::Read => "nothing",
         WriteLevel::OwnFiles => "its own files",
