@@ -182,7 +182,7 @@ fn start(bytes: u64) -> String {
 /// What a drive is; a composite one names its parts.
 fn kind(drive: &Drive) -> String {
     if drive.kind == DriveKind::Composite && !drive.backing.is_empty() {
-        return format!("built on {}", drive.backing.join(", "));
+        return format!("composed of {}", drive.backing.join(", "));
     }
     kind_name(drive.kind).to_string()
 }
@@ -197,7 +197,7 @@ fn kind_name(kind: DriveKind) -> &'static str {
         DriveKind::Virtual => "virtual disk (its host chooses the hardware)",
         DriveKind::Loop => "loop device",
         DriveKind::Memory => "memory, not a drive",
-        DriveKind::Composite => "built on other devices",
+        DriveKind::Composite => "composed of other devices",
         DriveKind::Simulated => "simulated drive",
         DriveKind::Unknown => "unknown kind of drive",
     }

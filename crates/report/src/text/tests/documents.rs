@@ -71,7 +71,7 @@ fn an_array_is_shown_as_what_it_is_made_of() {
     };
     let target = directory("/srv", "ext4", &["dm-0", "md0", "sda1", "sda", "sdb1", "sdb"]);
     let head = text::header("0.1.0", &plan(), &target, Some(&md), PLAIN);
-    assert!(head.contains("ext4, dm-0 of md0, built on sda1, sdb1, 8.00 TB, md"), "{head}");
+    assert!(head.contains("ext4, dm-0 of md0, composed of sda1, sdb1, 8.00 TB, md"), "{head}");
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn drives_with_partitions_and_things_that_are_no_drives() {
         claims to rotate · 512 B sectors
         health unknown: smartctl is not installed
 
-    md0  built on sda1, sdb1 · 3.00 TB
+    md0  composed of sda1, sdb1 · 3.00 TB
         512 B sectors
         xfs
 
