@@ -1,6 +1,6 @@
 //! The checks of the house that read the sources: what they found, for people.
 
-use crate::circles::circles;
+use crate::circles::{circles, files_in_circles};
 use crate::source::{Source, load, of_workspace};
 use crate::type_names::types_of_one_name;
 use crate::unused::unused;
@@ -63,14 +63,16 @@ pub fn print_figures(folder: &str) -> Result<(), String> {
             figures.tests += if is_test(source) { source.lines } else { 0 };
         }
     }
-    let circles = circles(&sources);
-    println!("| crate | files | lines | in files of tests | circles |\n|---|---|---|---|---|");
+    let in_circles = files_in_circles(&sources);
+    println!(
+        "| crate | files | lines | in files of tests | files in circles |\n|---|---|---|---|---|"
+    );
     for (name, CrateCount { files, lines, tests }) in crates {
-        let all = circles.values().map(Vec::len).sum();
-        let circles = circles.get(name).map_or(all, Vec::len);
+        let circles = in_circles.get(name).copied().unwrap_or(in_circles.values().sum());
         println!("| {name} | {files} | {lines} | {tests} | {circles} |");
     }
-    println!("\nnames that several types have: {}", types_of_one_name(&sources).len());
+    println!("\ncircles between files: {}", circles(&sources).values().flatten().count());
+    println!("names that several types have: {}", types_of_one_name(&sources).len());
     println!("pub items that nothing outside their module uses: {}", unused(&sources).len());
     Ok(())
 }
