@@ -17,9 +17,9 @@ pub fn findings_markdown() -> String {
         "{GENERATED}\
 # Findings
 
-A finding is something drivescope noticed that changes how its numbers are to be read. The list is
-closed and numbered: an id never changes its meaning and is never used again. Each finding in a run
-document carries the evidence that was seen, the cause, a remedy, and the metrics it is about.
+A finding is something drivescope noticed that affects how its numbers are read. The list is closed: an
+id never changes its meaning and is never reused. Each finding in a run document has its evidence, the
+cause, a remedy, and the metrics it concerns.
 
 ## Severities
 
@@ -34,16 +34,16 @@ document carries the evidence that was seen, the cause, a remedy, and the metric
         "
 ## Invalid metrics
 
-A metric is invalid when a finding shows that the number cannot be the drive's: a cache answered, or
-the target is not on a drive at all. The number stays in the document, so that the finding can be
+A metric is invalid when a finding shows that the number does not describe the drive: a cache answered,
+or the target is not on a drive at all. The number stays in the document, so that the finding can be
 checked, but
 
 - `valid` is `false`, and `invalid_because` lists the findings;
-- tables print it dim and with `!`, and a line below says which finding did it;
-- no verdict counts it, and no comparison.
+- tables print it dim and with `!`, and a line below names the finding;
+- no verdict and no comparison counts it.
 
-A warning leaves its metrics valid: the number is true for the path that was measured, and the
-finding says what else is part of that path.
+A warning leaves its metrics valid: the number is true for the path that was measured, and the finding
+says what else is on that path.
 
 ## All findings
 
@@ -79,16 +79,16 @@ finding says what else is part of that path.
 fn meaning(severity: Severity) -> &'static str {
     match severity {
         Severity::Problem => {
-            "The drive or its data is faulty. It suits no use until the cause is found, and the \
+            "The drive or its data is faulty. Do not use the drive until the cause is found. The \
              program exits with 1 or 4."
         }
         Severity::Invalid => {
-            "The metrics it names are not the drive's. They are marked everywhere and count for no \
-             verdict."
+            "The metrics it names do not describe the drive. They are marked everywhere, and no \
+             verdict counts them."
         }
         Severity::Warning => {
-            "The metrics it names are true, but something besides the drive is part of them. \
-             Verdicts that rest on them say so."
+            "The metrics it names are true but include something besides the drive. Verdicts that \
+             use them say so."
         }
         Severity::Note => "Good to know; nothing is wrong with the numbers.",
     }
@@ -115,20 +115,19 @@ pub fn verdicts_markdown() -> String {
         "{GENERATED}\
 # Verdicts
 
-A verdict says how well a drive suits a use, in zero to three points. Each use has rules; a rule
-holds one metric against three thresholds, and **the use has the least points of its rules**: a
-drive is as good for a use as its weakest side. There is no overall score.
+A verdict rates how well a drive suits a use, with zero to three points. Each use has rules. A rule
+compares one metric with three thresholds, and **the lowest rule decides**: a drive is only as good for a
+use as its weakest side. There is no overall score.
 
 - The deciding rule is printed with its value and its threshold, so that it can be disputed.
-- Invalid metrics ([findings.md](findings.md)) are left out, and the reason says so.
-- A use is not judged while a metric marked *needed* is missing or invalid; the reason names the
-  test to run. The one exception: when a known rule already comes to no points, nothing that is
-  still unknown can change the verdict.
-- A warning about the deciding metric is named beside the verdict.
-- Requests that failed, or data that came back wrong, rule out every use.
+- Invalid metrics ([findings.md](findings.md)) are ignored, and the reason says so.
+- A use is not judged while a metric marked *needed* is missing or invalid; the reason names the test to
+  run. One exception: when a known rule already gives no points, nothing still unknown can change that.
+- Warnings about the deciding metric are named beside the verdict.
+- Failed requests and wrong data rule out every use.
 - A target in memory is never judged: there is no drive.
 
-Where several metrics can answer a rule, the first that was measured and is valid counts.
+Where several metrics can answer a rule, the first valid one counts.
 "
     );
     for use_case in USE_CASES {
