@@ -10,7 +10,7 @@ const ALLOWED: [(&str, Uses); 15] = [
     ("drivescope-sim", Uses::Only(&["model"])),
     ("drivescope-machine", Uses::Only(&["model"])),
     ("drivescope-drive", Uses::Only(&["model", "sim", "machine"])),
-    ("drivescope-mount", Uses::Only(&["model", "sim", "machine", "drive"])),
+    ("drivescope-mount", Uses::Only(&["model", "sim", "machine"])),
     ("drivescope-trace", Uses::Only(&["model", "machine"])),
     ("drivescope-sql", Uses::Only(&["model"])),
     ("drivescope-bench", Uses::Only(&["model", "stats", "machine", "drive", "trace", "sql"])),

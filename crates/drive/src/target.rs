@@ -14,9 +14,9 @@ use crate::simulated::SimulatedDrive;
 use crate::simulated::spec::{PREFIX, Spec, SpecError};
 use drivescope_machine::counters::{self, DeviceCounters};
 use drivescope_machine::filesystem::{FsClass, compression, copies_on_write, file_system_of};
+use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::list::is_zfs_volume;
 use drivescope_machine::roots::{Roots, read_text};
-use drivescope_machine::stack::{Stack, stack_of_data, system_disks};
 use drivescope_model::document::GateCheck;
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::target::{FileSystem, TargetInfo, TargetKind};
@@ -67,7 +67,8 @@ impl Target {
         let real = std::fs::canonicalize(path).map_err(fail)?;
         let meta = std::fs::metadata(&real).map_err(fail)?;
         let kind = kind_of(path, meta.file_type())?;
-        let stack = stack_of_data(roots, &real);
+        let graph = BlockGraph::read(roots);
+        let stack = graph.stack_of_data(&real);
         let file_system = match kind {
             TargetKind::Block | TargetKind::Simulated => None,
             _ => Some(file_system_of(roots, &real)?),
@@ -79,11 +80,11 @@ impl Target {
             size_bytes: size_of(&real, kind, file_system.as_ref())?,
             file_system,
             stack: stack.names.clone(),
-            system_disk: !shared_with_system(roots, &stack).is_empty(),
+            system_disk: !shared_with_system(&graph, &stack).is_empty(),
             io_mode: None,
             io_align_bytes: 0,
         };
-        let drive = bottom::drive_below(roots, &stack).or_else(|| served_drive(&stack, &real));
+        let drive = bottom::drive_below(&graph, &stack).or_else(|| served_drive(&stack, &real));
         let layer_system = stack.layer.as_ref().and_then(|layer| file_system_of(roots, layer).ok());
         let identity = match kind {
             TargetKind::Block => (meta.rdev(), 0),
@@ -94,7 +95,7 @@ impl Target {
             path: real,
             identity,
             drive,
-            tops: bottom::tops(roots, &stack),
+            tops: bottom::tops(&graph, &stack),
             stack,
             layer_system,
             roots: roots.clone(),
@@ -289,7 +290,7 @@ impl Target {
         if !self.info.system_disk {
             return Vec::new();
         }
-        shared_with_system(&self.roots, &self.stack)
+        shared_with_system(&BlockGraph::read(&self.roots), &self.stack)
     }
 
     /// The part of a file, or of a loop device's file, that was never written and lies on no drive: reading
@@ -358,8 +359,8 @@ fn served_drive(stack: &Stack, file: &Path) -> Option<Drive> {
 }
 
 /// The drives of a stack on which the running system lies, too.
-fn shared_with_system(roots: &Roots, stack: &Stack) -> Vec<String> {
-    let system = system_disks(roots);
+fn shared_with_system(graph: &BlockGraph, stack: &Stack) -> Vec<String> {
+    let system = graph.system_disks();
     stack.whole_disks.iter().filter(|disk| system.contains(disk)).cloned().collect()
 }
 

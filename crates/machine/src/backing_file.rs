@@ -1,36 +1,13 @@
 //! Which file a loop device shows. Its name is not enough: another file may have taken it.
 
-use crate::roots::{Roots, open_to_read, read_text, read_u64, split_dev};
-use rustix::fs::OFlags;
-use rustix::ioctl::{Getter, Opcode, ioctl};
+use crate::loop_status::LoopStatus;
+use crate::roots::{Roots, read_text, read_u64};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
-
-/// `include/uapi/linux/loop.h` of the kernel.
-const LOOP_GET_STATUS64: Opcode = 0x4C05;
-
-/// `struct loop_info64` of the same header.
-#[repr(C)]
-#[expect(missing_docs, reason = "the fields are those of linux/loop.h")]
-pub struct LoopInfo64 {
-    pub device: u64,
-    pub inode: u64,
-    pub rdevice: u64,
-    pub offset: u64,
-    pub size_limit: u64,
-    pub number: u32,
-    pub encrypt_type: u32,
-    pub encrypt_key_size: u32,
-    pub flags: u32,
-    pub file_name: [u8; 64],
-    pub crypt_name: [u8; 64],
-    pub encrypt_key: [u8; 32],
-    pub init: [u64; 2],
-}
 
 /// A file as the kernel knows it, whatever its name is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,8 +31,8 @@ impl BackingFile {
         let dir = roots.block_dir(name)?;
         let path = read_text(dir.join("loop/backing_file"))?;
         let named = fs::metadata(Path::new(&path)).ok();
-        let (device, inode) = Kernels::of(roots, name)
-            .map(|kernels| kernels.file)
+        let (device, inode) = LoopStatus::of(roots, name)
+            .map(|status| status.file)
             .or_else(|| named.as_ref().map(|found| (found.dev(), found.ino())))?;
         let is_it = |found: &Metadata| (found.dev(), found.ino()) == (device, inode);
         Some(Self {
@@ -94,43 +71,6 @@ impl BackingFile {
     /// The bytes of the file that a loop device of this size shows.
     pub fn bytes(&self, size_bytes: u64) -> Range<u64> {
         self.offset_bytes..self.offset_bytes.saturating_add(size_bytes)
-    }
-}
-
-/// The block device that a loop device lies straight on, by its number or, where the loop device cannot be asked,
-/// by the name of its file.
-pub fn lower_device(roots: &Roots, name: &str) -> Option<String> {
-    let path = read_text(roots.block_dir(name)?.join("loop/backing_file"))?;
-    match Kernels::of(roots, name) {
-        // Its name may be another file's by now, or one on a server that never answers.
-        Some(told) => told.block_device.and_then(|number| roots.block_name(number)),
-        None => roots.block_of_node(Path::new(&path)),
-    }
-}
-
-/// What is behind a loop device, as it tells whoever may open it.
-pub struct Kernels {
-    /// `st_dev` and `st_ino` of its file.
-    pub file: (u64, u64),
-    /// Number of the block device, when it lies straight on one.
-    pub block_device: Option<(u32, u32)>,
-}
-
-impl Kernels {
-    /// Of the loop device with this kernel name; `None` where its node is missing or may not be opened.
-    #[expect(clippy::disallowed_methods, reason = "LOOP_GET_STATUS64 only asks")]
-    pub fn of(roots: &Roots, name: &str) -> Option<Self> {
-        let device = open_to_read(&roots.node(name), OFlags::empty()).ok()?;
-        let number = split_dev(rustix::fs::fstat(&device).ok()?.st_rdev);
-        if roots.block_number(name) != Some(number) {
-            return None;
-        }
-        // SAFETY: LOOP_GET_STATUS64 fills one `loop_info64`, whose layout LoopInfo64 has; other devices
-        // refuse it.
-        let info =
-            unsafe { ioctl(&device, Getter::<LOOP_GET_STATUS64, LoopInfo64>::new()) }.ok()?;
-        let block_device = (info.rdevice != 0).then(|| split_dev(info.rdevice));
-        Some(Self { file: (info.device, info.inode), block_device })
     }
 }
 
@@ -217,11 +157,5 @@ mod tests {
         assert!(!first.may_be_same_file(&second));
         fake.disk("virtual/block/ram0", (1, 0), 1 << 20);
         assert_eq!(BackingFile::of(&fake.roots, "ram0"), None);
-    }
-
-    #[test]
-    fn the_structure_has_the_kernels_layout() {
-        assert_eq!(size_of::<LoopInfo64>(), 232);
-        assert_eq!(std::mem::offset_of!(LoopInfo64, flags), 52);
     }
 }

@@ -6,17 +6,30 @@
     expect(clippy::disallowed_methods, reason = "tests make the files that are looked at")
 )]
 
+pub mod ata;
+#[cfg(any(test, feature = "testing"))]
+pub mod ata_image;
 pub mod backing_file;
+pub mod block_device;
 pub mod counters;
 pub mod error;
+pub mod exports;
 pub mod filesystem;
+pub mod graph;
 pub mod host;
+pub mod identity;
 pub mod limits;
 pub mod list;
+pub mod loop_status;
 pub mod mounts;
+pub mod open_handles;
+mod overlay;
+pub mod processes;
 pub mod processors;
 pub mod roots;
 pub mod served;
-pub mod stack;
+pub mod udev;
+pub mod uses;
 
+pub use graph::BlockGraph;
 pub use roots::Roots;

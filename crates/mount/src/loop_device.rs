@@ -6,7 +6,7 @@ use super::error::ServeError;
 use super::held_device::HeldDevice;
 use super::isolated_thread::run_isolated;
 use super::users;
-use drivescope_machine::backing_file::{Kernels, LoopInfo64};
+use drivescope_machine::loop_status::{LoopInfo64, LoopStatus};
 use drivescope_machine::roots::{Roots, open_to_read};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -185,7 +185,7 @@ fn backing_file(number: u32) -> Option<PathBuf> {
 
 /// The numbers of its file system and of itself, as the device tells them.
 fn file_numbers(number: u32) -> Option<(u64, u64)> {
-    Kernels::of(&Roots::host(), &format!("loop{number}")).map(|kernels| kernels.file)
+    LoopStatus::of(&Roots::host(), &format!("loop{number}")).map(|status| status.file)
 }
 
 fn node(number: u32) -> PathBuf {

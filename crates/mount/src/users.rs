@@ -1,47 +1,41 @@
 //! Who uses a served drive, and saving what they still have in memory before they lose it.
 
-use drivescope_drive::gate::{mounts_on, uses_of};
-use drivescope_machine::roots::{Roots, file_name, list_dir, open_to_read, read_text};
+use drivescope_machine::graph::BlockGraph;
+use drivescope_machine::open_handles::{OpenHandles, Sought};
+use drivescope_machine::processes::describe_process;
+use drivescope_machine::roots::{Roots, file_name, open_to_read};
+use drivescope_machine::uses::{all_uses, mount_points};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 /// Who uses the served file: programs that have it open.
 pub(super) fn of_file(roots: &Roots, file: &Path) -> Vec<String> {
-    openers(roots, |open| open == file, file)
+    openers(roots, &|open| open == file, file)
 }
 
 /// Who uses the block device or a partition of it: file systems, swap areas, devices built on it, and
 /// programs that have it open.
 pub(super) fn of_device(roots: &Roots, node: &Path) -> Vec<String> {
     let Some(name) = file_name(node) else { return Vec::new() };
-    let mut users = uses_of(roots, &name);
+    let mut users = all_uses(&BlockGraph::read(roots), &name);
     let partition = format!("{}p", node.display());
     let is_ours = |open: &Path| {
         open == node || open.to_str().is_some_and(|open| open.starts_with(&partition))
     };
-    users.extend(openers(roots, is_ours, node));
+    users.extend(openers(roots, &is_ours, node));
     users
 }
 
 /// `fio (process 812) has /dev/loop5 open`, for every other program whose descriptors may be looked at.
-fn openers(roots: &Roots, is_it: impl Fn(&Path) -> bool, what: &Path) -> Vec<String> {
-    let own = fs::read_link(roots.proc.join("self")).ok().and_then(|link| file_name(&link));
-    let is_process = |name: &String| name.bytes().all(|b| b.is_ascii_digit());
-    let others = list_dir(&roots.proc).into_iter().filter(is_process);
-    let mut found = BTreeSet::new();
-    for process in others.filter(|process| Some(process) != own.as_ref()) {
-        let dir = roots.proc.join(&process);
-        let open = list_dir(&dir.join("fd"));
-        if open.iter().any(|fd| fs::read_link(dir.join("fd").join(fd)).is_ok_and(|to| is_it(&to))) {
-            let program = read_text(dir.join("comm"));
-            let program = program.as_deref().unwrap_or("a program");
-            found.insert(format!("{program} (process {process}) has {} open", what.display()));
-        }
-    }
-    found.into_iter().collect()
+fn openers(roots: &Roots, is_it: &dyn Fn(&Path) -> bool, what: &Path) -> Vec<String> {
+    let handles = OpenHandles::scan(roots, Sought::Paths(is_it)).found.into_iter();
+    let programs: BTreeSet<String> = handles
+        .map(|open| describe_process(roots, &open.process))
+        .map(|program| format!("{program} has {} open", what.display()))
+        .collect();
+    programs.into_iter().collect()
 }
 
 /// Writes to the drive what file systems on it and the kernel's cache of the device still have in
@@ -55,7 +49,7 @@ pub(super) fn save(roots: &Roots, node: &Path) -> Vec<String> {
             lost.push(format!("what {} had in memory could not be saved: {errno}", what.display()));
         }
     };
-    for place in mounts_on(roots, &name) {
+    for place in mount_points(&BlockGraph::read(roots), &name) {
         note(&place, open(&place).and_then(rustix::fs::syncfs));
     }
     note(node, open(node).and_then(rustix::fs::fsync));

@@ -4,7 +4,7 @@ use super::Session;
 use crate::clock;
 use crate::error::BenchError;
 use crate::io_device::IoDevice;
-use drivescope_drive::gate::{Looks, RawDisk, WriteError};
+use drivescope_drive::gate::{RawDisk, Rechecks, WriteError};
 use drivescope_model::plan::WriteLevel;
 use std::cell::{Cell, RefCell};
 
@@ -38,9 +38,9 @@ impl Session<'_> {
     }
 
     /// The checks since the device was claimed; none where it is only read.
-    pub fn looks(&self) -> Option<Looks> {
+    pub fn looks(&self) -> Option<Rechecks> {
         let of_device = self.storage.device.as_ref().and_then(IoDevice::claim);
-        of_device.or(self.storage.claim.as_ref()).map(RawDisk::looks)
+        of_device.or(self.storage.claim.as_ref()).map(RawDisk::rechecks)
     }
 
     /// Ends the test if it may not go on.

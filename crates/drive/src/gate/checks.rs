@@ -1,25 +1,7 @@
 //! Making entries of the gate's record.
 
+use drivescope_machine::uses::{DeviceUse, shortened};
 use drivescope_model::gate::{Check, Outcome};
-
-/// No refusal lists more uses of a kind; the rest is counted.
-const USES_MAX: usize = 8;
-
-/// One use of the device: what was seen, and the command that shows it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Use {
-    /// What was seen.
-    pub evidence: String,
-    /// The command.
-    pub command: String,
-}
-
-impl Use {
-    /// A use seen as `evidence` that `command` shows.
-    pub fn new(evidence: impl Into<String>, command: impl Into<String>) -> Self {
-        Self { evidence: evidence.into(), command: command.into() }
-    }
-}
 
 /// A check that found nothing against writing.
 pub(crate) fn ok(name: &str, evidence: impl Into<String>) -> Check {
@@ -37,22 +19,28 @@ pub(crate) fn refused(name: &str, evidence: impl Into<String>, command: &str) ->
 }
 
 /// A refusal for each use, or one entry that says that there is none.
-pub(crate) fn uses(name: &str, mut found: Vec<Use>, none: impl Into<String>) -> Vec<Check> {
+pub(crate) fn uses(name: &str, found: Vec<DeviceUse>, none: impl Into<String>) -> Vec<Check> {
     if found.is_empty() {
         return vec![ok(name, none)];
     }
-    found.sort();
-    found.dedup();
-    let more = found.len().saturating_sub(USES_MAX);
-    let mut checks: Vec<Check> = found
-        .iter()
-        .take(USES_MAX)
-        .map(|found| refused(name, &found.evidence, &found.command))
+    let found = shortened(found).into_iter();
+    found.map(|found| refused(name, found.evidence, &found.command)).collect()
+}
+
+/// Every reason of a refusal, in one line.
+pub(crate) fn reasons(checks: &[Check]) -> Option<String> {
+    let refused: Vec<&Check> =
+        checks.iter().filter(|check| check.outcome == Outcome::Refused).collect();
+    // The claim only says that there is a use where another check tells which.
+    let is_told = refused.iter().any(|check| check.name != "claim");
+    let told = refused.into_iter().filter(|check| !(is_told && check.name == "claim"));
+    let parts: Vec<String> = told
+        .map(|check| match &check.command {
+            Some(command) => format!("{} ({command})", check.evidence),
+            None => check.evidence.clone(),
+        })
         .collect();
-    if let (Some(last), 1..) = (checks.last_mut(), more) {
-        last.evidence.push_str(&format!("; and {more} more of the kind"));
-    }
-    checks
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn entry(
@@ -71,13 +59,11 @@ mod tests {
 
     #[test]
     fn each_use_refuses_once_and_many_are_counted() {
-        let found: Vec<Use> =
-            (0..12).map(|i| Use::new(format!("u{:02}", i / 2 * 2), "c")).collect();
-        let checks = uses("mounts", found, "none");
-        assert_eq!(checks.len(), 6);
-        let found = (0..11).map(|i| Use::new(format!("u{i:02}"), "c")).collect();
-        let checks = uses("mounts", found, "none");
-        assert_eq!(checks.len(), USES_MAX);
+        let found = (0..12).map(|i| DeviceUse::new(format!("u{:02}", i / 2 * 2), "c"));
+        assert_eq!(uses("mounts", found.collect(), "none").len(), 6);
+        let found = (0..11).map(|i| DeviceUse::new(format!("u{i:02}"), "c"));
+        let checks = uses("mounts", found.collect(), "none");
+        assert_eq!(checks.len(), 8);
         assert_eq!(checks[7].evidence, "u07; and 3 more of the kind");
         assert_eq!(uses("mounts", Vec::new(), "none"), [ok("mounts", "none")]);
     }

@@ -1,7 +1,7 @@
 //! What a person must say before contents are put at risk: something that differs for every drive.
 
 use super::checks::{ok, refused};
-use super::contents::{self, Contents};
+use super::contents::{self, DeviceContents};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity};
 use std::path::Path;
@@ -26,7 +26,7 @@ impl Confirmation {
         Self { phrases: phrases.to_vec(), was_typed: false }
     }
 
-    /// What a person typed who was asked for [`super::Report::missing_phrase`].
+    /// What a person typed who was asked for [`super::Examination::missing_phrase`].
     pub fn typed(phrase: &str) -> Self {
         Self { phrases: vec![phrase.to_string()], was_typed: true }
     }
@@ -46,10 +46,10 @@ impl Confirmation {
 ///
 /// `destroy` always needs it; `restore` where there is something to lose; `same-bytes` never. A
 /// confirmation for another device refuses in any case: then the user means something else.
-pub(crate) fn check(
+pub(super) fn check(
     level: WriteLevel,
     device: &DeviceIdentity,
-    contents: &Contents,
+    contents: &DeviceContents,
     confirmation: &Confirmation,
 ) -> Vec<Check> {
     let is_named = confirmation.names(device);

@@ -2,9 +2,8 @@
 //! sample of it is blank.
 
 use super::checks::{ok, refused, unknown};
-use super::family::partitions;
+use drivescope_machine::graph::BlockGraph;
 use drivescope_machine::list::signatures;
-use drivescope_machine::roots::{Roots, read_u64};
 use drivescope_model::gate::Check;
 use std::fs::File;
 use std::io;
@@ -23,7 +22,7 @@ const TAIL_BYTES: u64 = 1 << 20;
 
 /// What was found on a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Contents {
+pub(super) struct DeviceContents {
     /// `sda1: ext4 at byte 1080`, one for each signature.
     pub signatures: Vec<String>,
     /// What could not be read, so that nothing is known of it.
@@ -34,7 +33,7 @@ pub(crate) struct Contents {
     pub pieces: u64,
 }
 
-impl Contents {
+impl DeviceContents {
     /// Whether nothing would be lost as far as anyone can see without reading everything.
     pub fn is_blank(&self) -> bool {
         self.signatures.is_empty() && self.unread.is_none() && self.data_at.is_none()
@@ -43,8 +42,13 @@ impl Contents {
 
 /// Looks at the device `name` of `size_bytes` through `source`. Reads less than 1 MiB for each
 /// partition and 7 MiB for the sample.
-pub(crate) fn look(roots: &Roots, name: &str, source: &File, size_bytes: u64) -> Contents {
-    let mut contents = Contents::default();
+pub(super) fn look(
+    graph: &BlockGraph,
+    name: &str,
+    source: &File,
+    size_bytes: u64,
+) -> DeviceContents {
+    let mut contents = DeviceContents::default();
     let mut part = |name: &str, start: u64, size: u64| {
         let look = signatures::all(source, start, size);
         let found = look.found.iter().map(|s| format!("{name}: {} at byte {}", s.kind, s.at));
@@ -53,7 +57,7 @@ pub(crate) fn look(roots: &Roots, name: &str, source: &File, size_bytes: u64) ->
             contents.unread = Some(format!("{name} cannot be read at byte {at}: {why}"));
         }
     };
-    for (name, start, size) in parts(roots, name, size_bytes) {
+    for (name, start, size) in parts(graph, name, size_bytes) {
         part(&name, start, size);
     }
     match sample(source, size_bytes) {
@@ -66,15 +70,13 @@ pub(crate) fn look(roots: &Roots, name: &str, source: &File, size_bytes: u64) ->
 }
 
 /// The device `name` of `size_bytes` and its partitions: kernel name, first byte and bytes of each.
-pub(crate) fn parts(roots: &Roots, name: &str, size_bytes: u64) -> Vec<(String, u64, u64)> {
+pub(super) fn parts(graph: &BlockGraph, name: &str, size_bytes: u64) -> Vec<(String, u64, u64)> {
     let part = |name: String| {
-        let dir = roots.block_dir(&name)?;
-        let bytes = |attr: &str| read_u64(dir.join(attr)).and_then(|n| n.checked_mul(512));
-        let start = bytes("start").filter(|start| *start < size_bytes)?;
-        let size = bytes("size")?.min(size_bytes - start);
-        Some((name, start, size))
+        let span = graph.span(&name);
+        let (start, size) = (span.start, span.end - span.start);
+        (start < size_bytes).then(|| (name, start, size.min(size_bytes - start)))
     };
-    let within = partitions(roots, name).into_iter().filter_map(part);
+    let within = graph.partitions(name).into_iter().filter_map(part);
     std::iter::once((name.to_string(), 0, size_bytes)).chain(within).collect()
 }
 
@@ -113,7 +115,7 @@ fn spread(size_bytes: u64, pieces: u64) -> impl Iterator<Item = u64> {
 
 /// The checks `signatures` and `blankness`: they refuse where contents are in danger and nobody
 /// `consents` to lose them.
-pub(crate) fn check(contents: &Contents, node: &Path, consents: bool) -> Vec<Check> {
+pub(super) fn check(contents: &DeviceContents, node: &Path, consents: bool) -> Vec<Check> {
     let node = node.display();
     let wipefs = format!("wipefs --no-act {node}; lsblk --fs {node}");
     let list = contents.signatures.join("; ");
@@ -157,8 +159,8 @@ mod tests {
         file
     }
 
-    fn contents(size: u64, parts: &[(u64, &[u8])]) -> Contents {
-        look(&Fake::new().roots, "sda", &image(size, parts), size)
+    fn contents(size: u64, parts: &[(u64, &[u8])]) -> DeviceContents {
+        look(&BlockGraph::read(&Fake::new().roots), "sda", &image(size, parts), size)
     }
 
     #[test]
@@ -194,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_not_blank() {
-        let found = look(&Fake::new().roots, "sda", &image(4096, &[]), 8192);
+        let found = look(&BlockGraph::read(&Fake::new().roots), "sda", &image(4096, &[]), 8192);
         assert!(!found.is_blank());
         let refuses = |consents| {
             let checks = check(&found, Path::new("/dev/sda"), consents);

@@ -1,13 +1,15 @@
 //! One pass over everything the gate looks at, in the order of the record.
 
 use super::checks::{ok, refused};
-use super::contents::{self, Contents};
-use super::family::Family;
-use super::identity;
-use super::kernel::{Access, Facts, Kernel, Place};
-use super::twins::Twin;
-use super::{Request, answer, flush, hidden, places, pools, processes, siblings, twins, users};
+use super::contents::{self, DeviceContents};
+use super::exclusive_claim::ExclusiveClaim;
+use super::kernel_calls::{Access, DescriptorFacts, DeviceNode, KernelCalls};
+use super::{
+    GateRequest, aliases, device_identity, flush, identify_check, other_programs, pools,
+    protected_paths, rest_of_drive, sibling_partitions, use_checks,
+};
 use crate::error::DEVICE_RULES;
+use drivescope_machine::graph::{BlockGraph, Footprint};
 use drivescope_machine::roots::{Roots, read_text};
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity, Outcome};
@@ -25,43 +27,31 @@ const SECTOR_BYTES_MAX: u32 = 4096;
 
 /// What one pass found.
 #[derive(Debug, Default)]
-pub(crate) struct Inspection {
+pub(super) struct Inspection {
     /// All checks but those that depend on a confirmation.
     pub checks: Vec<Check>,
     /// The device, if it could be opened.
     pub device: Option<DeviceIdentity>,
     /// What is on it.
-    pub contents: Contents,
+    pub contents: DeviceContents,
     /// The claim, if it was given.
-    pub held: Option<Held>,
+    pub claim: Option<ExclusiveClaim>,
 }
 
 /// What a device is looked at for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(super) enum Purpose {
     /// A test is to write to it.
     Test,
     /// Its own contents are to go back to it: what it carries is not looked at.
-    GiveBack,
-}
-
-/// Descriptors that keep a device claimed.
-#[derive(Debug)]
-pub(crate) struct Held {
-    /// The exclusive one.
-    pub device: File,
-    /// The one with the advisory lock, when that is on another node: the disk of a partition. Nobody
-    /// asks it anything; it must only stay open.
-    pub _lock: Option<File>,
-    /// Other devices with the same bytes.
-    pub twins: Vec<Twin>,
+    Restore,
 }
 
 /// Looks at the device of a request through a claim of this kind.
-pub(crate) fn inspect(
-    kernel: &dyn Kernel,
+pub(super) fn inspect(
+    kernel: &dyn KernelCalls,
     roots: &Roots,
-    request: &Request,
+    request: &GateRequest,
     access: Access,
     purpose: Purpose,
 ) -> Inspection {
@@ -77,47 +67,48 @@ pub(crate) fn inspect(
         found.checks.push(check);
         return found;
     }
-    let Some(mut device) = identity::identify(roots, &place, &facts) else {
+    let Some(mut device) = device_identity::read(roots, &place, &facts) else {
         let number = format!("{}:{}", facts.number.0, facts.number.1);
         let evidence = format!("the kernel does not describe device {number} in /sys");
         found.checks.push(refused("identity", evidence, &format!("ls /sys/dev/block/{number}")));
         return found;
     };
-    let answer = answer::ask(kernel, roots, &reader, &mut device);
-    let family = Family::of(roots, &device.name);
+    let answer = identify_check::check(kernel, roots, &reader, &mut device);
+    let graph = &BlockGraph::read(roots);
+    let footprint = graph.footprint(&device.name);
     found.checks.push(ok("path", format!("{} is {}", request.path.display(), device.path)));
-    found.checks.push(identity::check(roots, &device));
+    found.checks.push(device_identity::check(roots, &device));
     found.checks.push(answer);
-    found.checks.push(writable(roots, &family, &device, &facts));
+    found.checks.push(writable(graph, &footprint, &device, &facts));
     found.checks.push(range(request, &device));
-    let mut uses = users::check(roots, &family);
-    let labelled = pools::members(roots, &device.name, &reader, facts.size_bytes);
-    uses.extend(pools::check(roots, &family, &labelled));
+    let labelled = pools::members(graph, &device.name, &reader, facts.size_bytes);
+    let uses = use_checks::check(graph, &footprint, &labelled);
     let is_explained = uses.iter().any(|check| check.outcome == Outcome::Refused);
     // Before the target is claimed: a claimed partition makes its disk busy.
-    found.checks.extend(hidden::check(kernel, roots, &family, request.level));
-    let (checks, mut twins) = twins::claim(kernel, roots, &family, &[]);
+    found.checks.extend(rest_of_drive::check(kernel, graph, &footprint, request.level));
+    let (checks, mut claimed) = aliases::claim(kernel, graph, &footprint, &[]);
     found.checks.extend(checks);
     if access != Access::WriteExclusive {
         // Two looks at once at devices that share bytes must not wait for each other.
-        twins.clear();
+        claimed.clear();
     }
     let held = take(kernel, &mut found.checks, &place, &facts, access, is_explained);
     if let Some(device_file) = held {
-        found.held = lock(kernel, roots, &mut found.checks, &family, device_file)
-            .map(|held| Held { twins, ..held });
+        found.claim = lock(kernel, roots, &mut found.checks, &footprint, device_file)
+            .map(|claim| ExclusiveClaim { aliases: claimed, ..claim });
     }
     // A program may write until it lets go.
-    let others = processes::check(roots, &family);
-    if access == Access::WriteExclusive && found.held.is_some() {
-        found.checks.extend(flush::check(kernel, roots, &family));
+    let others = other_programs::check(roots, &footprint);
+    if access == Access::WriteExclusive && found.claim.is_some() {
+        found.checks.extend(flush::check(kernel, roots, &footprint));
     }
     found.checks.extend(uses);
     found.checks.extend(others);
-    found.checks.push(siblings::check(roots, &family));
+    found.checks.push(sibling_partitions::check(graph, &footprint));
     if purpose == Purpose::Test {
-        found.checks.extend(places::check(roots, &family, request.level, &request.own));
-        found.contents = contents::look(roots, &device.name, &reader, facts.size_bytes);
+        let own = &request.own;
+        found.checks.extend(protected_paths::check(graph, &footprint, request.level, own));
+        found.contents = contents::look(graph, &device.name, &reader, facts.size_bytes);
     }
     found.checks.push(same_place(kernel, request, &place));
     found.device = Some(device);
@@ -137,10 +128,10 @@ fn without_procfs(roots: &Roots) -> Option<Check> {
 
 /// Finds the node and opens it for reading, or says why not.
 fn open(
-    kernel: &dyn Kernel,
+    kernel: &dyn KernelCalls,
     roots: &Roots,
-    request: &Request,
-) -> Result<(Place, File, Facts), Box<Check>> {
+    request: &GateRequest,
+) -> Result<(DeviceNode, File, DescriptorFacts), Box<Check>> {
     let refuse = |errno, command: &str| {
         let evidence = cannot_open(&request.path, errno);
         Box::new(refused("path", evidence, &format!("{command} {}", request.path.display())))
@@ -186,17 +177,21 @@ fn cannot_open(path: &Path, errno: Errno) -> String {
 }
 
 /// The check `writable`: size, write protection, medium.
-fn writable(roots: &Roots, family: &Family, device: &DeviceIdentity, facts: &Facts) -> Check {
+fn writable(
+    graph: &BlockGraph,
+    footprint: &Footprint,
+    device: &DeviceIdentity,
+    facts: &DescriptorFacts,
+) -> Check {
     let path = &device.path;
     let command = format!("lsblk --output NAME,RO,SIZE {path}");
     let is_protected = |name: &String| {
-        let dir = roots.block_dir(name);
-        dir.is_some_and(|dir| read_text(dir.join("ro")).as_deref() == Some("1"))
+        graph.dir(name).is_some_and(|dir| read_text(dir.join("ro")).as_deref() == Some("1"))
     };
     if facts.size_bytes == 0 {
         return refused("writable", format!("{path} has no size; insert a medium"), &command);
     }
-    if facts.read_only || family.below.iter().any(is_protected) {
+    if facts.read_only || footprint.below.iter().any(is_protected) {
         let evidence =
             format!("{path} is read-only; look for a switch, or blockdev --setrw {path}");
         return refused("writable", evidence, &command);
@@ -212,7 +207,7 @@ fn writable(roots: &Roots, family: &Family, device: &DeviceIdentity, facts: &Fac
 }
 
 /// The check `range`.
-fn range(request: &Request, device: &DeviceIdentity) -> Check {
+fn range(request: &GateRequest, device: &DeviceIdentity) -> Check {
     let size = device.size_bytes;
     let range = request.range.clone().unwrap_or(0..size);
     let sector = u64::from(device.logical_sector_bytes.max(1));
@@ -228,10 +223,10 @@ fn range(request: &Request, device: &DeviceIdentity) -> Check {
 
 /// The check `claim`: the kernel gives it to one at a time, also against users that are not visible.
 fn take(
-    kernel: &dyn Kernel,
+    kernel: &dyn KernelCalls,
     checks: &mut Vec<Check>,
-    place: &Place,
-    facts: &Facts,
+    place: &DeviceNode,
+    facts: &DescriptorFacts,
     access: Access,
     is_explained: bool,
 ) -> Option<File> {
@@ -279,30 +274,30 @@ fn take(
 /// The check `lock`: on the whole disk, as programs that follow systemd's BLOCK_DEVICE_LOCKING take
 /// it; udev then leaves the device alone.
 fn lock(
-    kernel: &dyn Kernel,
+    kernel: &dyn KernelCalls,
     roots: &Roots,
     checks: &mut Vec<Check>,
-    family: &Family,
+    footprint: &Footprint,
     device: File,
-) -> Option<Held> {
-    let disk = family.disk.as_deref().unwrap_or(&family.target);
+) -> Option<ExclusiveClaim> {
+    let disk = footprint.disk.as_deref().unwrap_or(&footprint.target);
     let node = roots.node(disk);
     let on_disk = kernel.open(&node, Access::Read).and_then(|file| {
         let is_disk = Some(kernel.facts(&file)?.number) == roots.block_number(disk);
         if is_disk { Ok(file) } else { Err(Errno::NODEV) }
     });
-    let on_disk = match (&family.disk, on_disk) {
+    let on_disk = match (&footprint.disk, on_disk) {
         // The lock is of a node: one that somebody made elsewhere has another.
         (None, Ok(usual)) => Ok(Some(usual).filter(|usual| !is_same_node(usual, &device))),
         (None, Err(_)) => Ok(None),
         (Some(_), of_disk) => of_disk.map(Some),
     };
     let locked = on_disk.and_then(|other| {
-        if family.disk.is_none() {
+        if footprint.disk.is_none() {
             kernel.lock(&device)?;
         }
         other.as_ref().map_or(Ok(()), |other| kernel.lock(other))?;
-        Ok(Held { device, _lock: other, twins: Vec::new() })
+        Ok(ExclusiveClaim { device, _lock: other, aliases: Vec::new() })
     });
     let command = format!("lslocks; fuser -v {}", node.display());
     let (check, held) = match locked {
@@ -325,7 +320,7 @@ fn is_same_node(one: &File, other: &File) -> bool {
 }
 
 /// The check `same device`: the path still leads where it led when the look began.
-fn same_place(kernel: &dyn Kernel, request: &Request, place: &Place) -> Check {
+fn same_place(kernel: &dyn KernelCalls, request: &GateRequest, place: &DeviceNode) -> Check {
     match kernel.resolve(&request.path) {
         Ok(now) if now == *place => ok("same device", "the path still leads to it"),
         _ => {
@@ -336,12 +331,12 @@ fn same_place(kernel: &dyn Kernel, request: &Request, place: &Place) -> Check {
 }
 
 /// The check `as shown`: the claimed device is the one that the user saw in the report.
-pub(crate) fn is_as_shown(
+pub(super) fn is_as_shown(
     shown: Option<&DeviceIdentity>,
     claimed: Option<&DeviceIdentity>,
 ) -> Check {
     let difference = match (shown, claimed) {
-        (Some(shown), Some(claimed)) => identity::difference(shown, claimed),
+        (Some(shown), Some(claimed)) => device_identity::difference(shown, claimed),
         _ => Some("it could not be opened twice".to_string()),
     };
     match difference {

@@ -4,56 +4,52 @@
 //! [`claim`] opens it for writing, looks at everything again through the claim it then holds, and
 //! gives a [`RawDisk`] or a [`Refusal`]. docs/safety.md explains each check, and what none can see.
 
-mod answer;
+mod aliases;
 mod checks;
 mod confirm;
 mod contents;
-mod exports;
-mod family;
+mod device_identity;
+mod exclusive_claim;
 mod flush;
-mod give_back;
-mod hidden;
-mod identify;
-mod identity;
-mod in_use;
+mod identify_check;
+mod identify_command;
 mod inspect;
-mod kernel;
-mod meanwhile;
+mod kernel_calls;
+mod other_programs;
 mod overlap;
-mod places;
 mod pools;
-mod processes;
+mod protected_paths;
 mod raw_disk;
-mod reach;
-mod shared_bytes;
-mod siblings;
-mod twins;
-mod users;
+mod recheck;
+mod recheck_log;
+mod rest_of_drive;
+mod restore_claim;
+mod sibling_partitions;
+mod use_checks;
 
 pub use confirm::Confirmation;
-pub use meanwhile::Looks;
 pub use overlap::{Overlap, common_disk, overlap};
-pub use places::OwnPlaces;
+pub use protected_paths::OwnPaths;
 pub use raw_disk::{RawDisk, WriteError};
+pub use recheck_log::Rechecks;
 
-pub(crate) use family::{Family, partitions};
-pub(crate) use flush::{forget, settle};
-pub(crate) use give_back::{claim_to_give_back, reason_against, reasons, shown_use_of};
-pub use in_use::{mounts_on, uses_of};
+pub(crate) use checks::reasons;
+pub(crate) use recheck::{drop_caches, flush_others, reason_against_restore, visible_use_of};
+pub(crate) use restore_claim::claim_to_restore;
 
-use contents::Contents;
+use contents::DeviceContents;
 use drivescope_machine::roots::Roots;
 use drivescope_model::WriteLevel;
 use drivescope_model::gate::{Check, DeviceIdentity, GateRecord};
 use inspect::{Inspection, Purpose};
-use kernel::{Access, Host, Kernel};
+use kernel_calls::{Access, HostKernel, KernelCalls};
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
 /// What is asked of the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct GateRequest {
     /// The device as the user named it.
     pub path: PathBuf,
     /// How it is to be written.
@@ -61,17 +57,17 @@ pub struct Request {
     /// Bytes that may be written; `None` for all.
     pub range: Option<Range<u64>>,
     /// What must not lie on it.
-    pub own: OwnPlaces,
+    pub own: OwnPaths,
 }
 
 /// What [`examine`] found out. It is shown to the user, and [`claim`] gives a handle only for the very
 /// device it describes.
 #[derive(Debug)]
-pub struct Report {
-    request: Request,
+pub struct Examination {
+    request: GateRequest,
     device: Option<DeviceIdentity>,
     checks: Vec<Check>,
-    contents: Contents,
+    contents: DeviceContents,
 }
 
 /// Why the gate does not give a handle.
@@ -81,7 +77,7 @@ pub struct Refusal {
     pub record: Box<GateRecord>,
 }
 
-impl Report {
+impl Examination {
     /// The record as it stands with this confirmation.
     pub fn record(&self, confirmation: &Confirmation) -> GateRecord {
         record(&self.request, self.device.clone(), &self.checks, &self.contents, confirmation)
@@ -120,8 +116,8 @@ impl std::error::Error for Refusal {}
 
 /// Looks at a device. It is opened read-only, with the kernel's exclusive claim and the advisory lock
 /// for as long as the look takes, and nothing is changed.
-pub fn examine(roots: &Roots, request: Request) -> Report {
-    examine_with(&Host, roots, request)
+pub fn examine(roots: &Roots, request: GateRequest) -> Examination {
+    examine_with(&HostKernel, roots, request)
 }
 
 /// Claims the device of a report for writing, until the handle is dropped.
@@ -130,47 +126,47 @@ pub fn examine(roots: &Roots, request: Request) -> Report {
 /// made again through the claim, and the device must still be the one that the report describes.
 pub fn claim(
     roots: &Roots,
-    report: Report,
+    examination: Examination,
     confirmation: &Confirmation,
 ) -> Result<RawDisk, Refusal> {
-    claim_with(Box::new(Host), roots, report, confirmation)
+    claim_with(Box::new(HostKernel), roots, examination, confirmation)
 }
 
-fn examine_with(kernel: &dyn Kernel, roots: &Roots, request: Request) -> Report {
+fn examine_with(kernel: &dyn KernelCalls, roots: &Roots, request: GateRequest) -> Examination {
     let Inspection { checks, device, contents, .. } =
         inspect::inspect(kernel, roots, &request, Access::ReadExclusive, Purpose::Test);
-    Report { request, device, checks, contents }
+    Examination { request, device, checks, contents }
 }
 
 fn claim_with(
-    kernel: Box<dyn Kernel>,
+    kernel: Box<dyn KernelCalls>,
     roots: &Roots,
-    report: Report,
+    examination: Examination,
     confirmation: &Confirmation,
 ) -> Result<RawDisk, Refusal> {
-    let seen = report.record(confirmation);
+    let seen = examination.record(confirmation);
     if !seen.is_allowed() {
         return Err(Refusal { record: Box::new(seen) });
     }
-    let Report { request, device: shown, .. } = report;
-    let Inspection { mut checks, device, contents, held } =
+    let Examination { request, device: shown, .. } = examination;
+    let Inspection { mut checks, device, contents, claim } =
         inspect::inspect(&*kernel, roots, &request, Access::WriteExclusive, Purpose::Test);
     checks.push(inspect::is_as_shown(shown.as_ref(), device.as_ref()));
     let record = record(&request, device.clone(), &checks, &contents, confirmation);
-    match (held, device) {
-        (Some(held), Some(device)) if record.is_allowed() => {
+    match (claim, device) {
+        (Some(claim), Some(device)) if record.is_allowed() => {
             let range = request.range.clone().unwrap_or(0..device.size_bytes);
-            Ok(RawDisk::new(kernel, roots.clone(), held, request, range, device, record))
+            Ok(RawDisk::new(kernel, roots.clone(), claim, request, range, device, record))
         }
         _ => Err(Refusal { record: Box::new(record) }),
     }
 }
 
 fn record(
-    request: &Request,
+    request: &GateRequest,
     device: Option<DeviceIdentity>,
     checks: &[Check],
-    contents: &Contents,
+    contents: &DeviceContents,
     confirmation: &Confirmation,
 ) -> GateRecord {
     let mut checks = checks.to_vec();

@@ -1,8 +1,7 @@
 //! Two targets of one call that share bytes: the second could not be claimed beside the first, or would be
 //! measured twice.
 
-use super::family::Family;
-use super::shared_bytes::{disk_of, range, same_file, span};
+use drivescope_machine::graph::{BlockGraph, Footprint};
 use drivescope_machine::roots::Roots;
 
 /// How two block devices share bytes.
@@ -16,36 +15,37 @@ pub struct Overlap {
 
 /// How the block devices with these kernel names share bytes; `None` when they do not.
 pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
-    let [first, second] = [one, other].map(|name| Family::of(roots, name));
-    let of = |family: &Family, name: &str| {
-        if family.disk.as_deref() == Some(name) {
-            return Some(format!("{} is a partition of {name}", family.target));
+    let graph = BlockGraph::read(roots);
+    let [first, second] = [one, other].map(|name| graph.footprint(name));
+    let of = |footprint: &Footprint, name: &str| {
+        if footprint.disk.as_deref() == Some(name) {
+            return Some(format!("{} is a partition of {name}", footprint.target));
         }
-        let lower = family.above.get(name)?;
-        Some(match *lower == family.target {
+        let lower = footprint.above.get(name)?;
+        Some(match *lower == footprint.target {
             true => format!("{name} is built on {lower}"),
             false => {
-                format!("{name} is built on {lower}, which shares bytes with {}", family.target)
+                format!("{name} is built on {lower}, which shares bytes with {}", footprint.target)
             }
         })
     };
-    let share_file = same_file(roots, one, &span(roots, one)).contains(other);
+    let shares_file = graph.share_file(one, other);
     let shares = || {
         let words = || format!("{one} and {other} are the same drive, or lie on the same bytes");
         (first.has(other) || second.has(one)).then(words)
     };
-    let how = match share_file {
+    let how = match shares_file.is_some() {
         true => Some(format!("{one} and {other} are loop devices over the same bytes of a file")),
         false => of(&first, other).or_else(|| of(&second, one)).or_else(shares),
     };
-    let is_same = share_file && range(roots, one) == range(roots, other);
-    Some(Overlap { how: how?, is_same })
+    Some(Overlap { how: how?, is_same: shares_file == Some(true) })
 }
 
 /// The disk of which both are partitions: its advisory lock goes with either, so they cannot be claimed together.
 pub fn common_disk(roots: &Roots, one: &str, other: &str) -> Option<String> {
-    let disk = disk_of(roots, one);
-    (disk != one && other != disk && disk == disk_of(roots, other)).then_some(disk)
+    let graph = BlockGraph::read(roots);
+    let disk = graph.disk_of(one);
+    (disk != one && other != disk && disk == graph.disk_of(other)).then_some(disk)
 }
 
 #[cfg(test)]

@@ -3,12 +3,10 @@
 //! The kernel shows no holders for them. What udev found is not there in a container, so the labels on the
 //! device are read too; the list of imported pools is the same everywhere.
 
-use super::checks::{Use, uses};
 use super::contents::parts;
-use super::family::{Family, pool_of};
+use drivescope_machine::graph::BlockGraph;
 use drivescope_machine::list::signatures::zfs_labels;
-use drivescope_machine::roots::{Roots, list_dir};
-use drivescope_model::gate::Check;
+use drivescope_machine::uses::PoolMember;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -18,41 +16,22 @@ const DESCRIPTION: (u64, usize) = (16 * 1024, 112 * 1024);
 /// Of a pair of an nvlist whose value is a string.
 const STRING: usize = 9;
 
-/// A device that says to belong to a pool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Member {
-    /// Kernel name.
-    pub device: String,
-    /// Name of the pool.
-    pub pool: String,
-}
-
 /// What the labels on the device `name` of `size_bytes` and on its partitions say, read through `source`.
-pub(crate) fn members(roots: &Roots, name: &str, source: &File, size_bytes: u64) -> Vec<Member> {
+pub(super) fn members(
+    graph: &BlockGraph,
+    name: &str,
+    source: &File,
+    size_bytes: u64,
+) -> Vec<PoolMember> {
     let member = |(device, start, size)| {
         let pool = zfs_labels(size).into_iter().find_map(|label| {
             let mut bytes = vec![0; DESCRIPTION.1];
             source.read_exact_at(&mut bytes, start + label + DESCRIPTION.0).ok()?;
             pool_name(&bytes)
         })?;
-        Some(Member { device, pool })
+        Some(PoolMember { device, pool })
     };
-    parts(roots, name, size_bytes).into_iter().filter_map(member).collect()
-}
-
-/// The check `pools`. A pool that is not imported shows as a signature only.
-pub(crate) fn check(roots: &Roots, family: &Family, labelled: &[Member]) -> Vec<Check> {
-    let imported = list_dir(&roots.proc.join("spl/kstat/zfs"));
-    let by_udev = family
-        .members()
-        .filter_map(|name| pool_of(roots, name).map(|pool| Member { device: name.clone(), pool }));
-    let all = by_udev.chain(labelled.iter().cloned());
-    let found =
-        all.filter(|member| imported.contains(&member.pool)).map(|Member { device, pool }| {
-            let evidence = format!("{device} belongs to the imported ZFS pool {pool}");
-            Use::new(evidence, format!("zpool status -L {pool}"))
-        });
-    uses("pools", found.collect(), "no imported ZFS pool known to have it")
+    parts(graph, name, size_bytes).into_iter().filter_map(member).collect()
 }
 
 /// The string `name` of an nvlist in XDR (OpenZFS, `module/nvpair/nvpair.c`): four bytes of encoding, version and

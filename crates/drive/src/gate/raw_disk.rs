@@ -1,18 +1,15 @@
 //! The handle that writes to a device.
 
-use super::Request;
-use super::answer;
-use super::give_back::use_of;
-use super::identity;
-use super::inspect::Held;
-use super::kernel::Kernel;
-use super::meanwhile::Seen;
-use super::twins::Twin;
+use super::GateRequest;
+use super::exclusive_claim::{AliasClaim, ExclusiveClaim};
+use super::kernel_calls::KernelCalls;
+use super::recheck_log::RecheckLog;
 use drivescope_machine::roots::Roots;
 use drivescope_model::WriteLevel;
-use drivescope_model::gate::{DeviceIdentity, GateRecord, Outcome};
+use drivescope_model::gate::{DeviceIdentity, GateRecord};
 use rustix::fd::OwnedFd;
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -20,23 +17,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A claimed device. It cannot be copied, is only made by [`super::claim`], and keeps the kernel's
-/// exclusive claim and the advisory lock until it is dropped.
+/// exclusive claim and the advisory lock until it is dropped. It knows nothing of checks: those that are made again
+/// while it is held stand above it, in `recheck.rs`.
 pub struct RawDisk {
-    kernel: Box<dyn Kernel>,
+    kernel: Box<dyn KernelCalls>,
     roots: Roots,
-    held: Held,
+    claim: ExclusiveClaim,
     /// Other devices with the same bytes, which are claimed with it.
-    twins: Mutex<Vec<Twin>>,
-    request: Request,
+    aliases: Mutex<Vec<AliasClaim>>,
+    request: GateRequest,
     range: Range<u64>,
     device: DeviceIdentity,
     record: GateRecord,
     /// Where engines may write now.
     open: Opened,
-    /// What the look right before the first write found.
-    last_look: OnceLock<Option<String>>,
-    /// What the last look in the middle of a test saw of the machine.
-    seen: Seen,
+    /// What the check right before the first write found.
+    before_first_write: OnceLock<Option<String>>,
+    /// What the last check in the middle of a test saw of the machine.
+    recheck_log: RecheckLog,
 }
 
 /// A range of bytes that engines may write: none at first.
@@ -135,17 +133,28 @@ pub enum WriteError {
 
 impl RawDisk {
     pub(super) fn new(
-        kernel: Box<dyn Kernel>,
+        kernel: Box<dyn KernelCalls>,
         roots: Roots,
-        mut held: Held,
-        request: Request,
+        mut claim: ExclusiveClaim,
+        request: GateRequest,
         range: Range<u64>,
         device: DeviceIdentity,
         record: GateRecord,
     ) -> Self {
-        let (open, last_look, seen) = (Opened::default(), OnceLock::new(), Seen::default());
-        let twins = Mutex::new(std::mem::take(&mut held.twins));
-        Self { kernel, roots, held, twins, request, range, device, record, open, last_look, seen }
+        let aliases = Mutex::new(std::mem::take(&mut claim.aliases));
+        Self {
+            kernel,
+            roots,
+            claim,
+            aliases,
+            request,
+            range,
+            device,
+            record,
+            open: Opened::default(),
+            before_first_write: OnceLock::new(),
+            recheck_log: RecheckLog::default(),
+        }
     }
 
     /// What it was claimed for.
@@ -173,45 +182,37 @@ impl RawDisk {
         &self.roots
     }
 
-    /// Begins a test that writes at this level. Engines may then write within the claimed range at
-    /// `same-bytes` and `destroy`; at `restore` nowhere, until the journal has the originals of an area
-    /// ([`crate::journal::BeforeImages::protect`]); at `read` nowhere at all. Errors: a level above the
-    /// claimed one; another medium lies in the drive; somebody uses the device by now, since no claim of a loop
-    /// device keeps others from its file.
-    pub fn begin(&self, level: WriteLevel) -> Result<(), WriteError> {
-        self.permit_level(level.max(WriteLevel::SameBytes))?;
-        self.open.set(0..0);
-        if level >= WriteLevel::SameBytes {
-            self.same_medium()?;
-            let used = use_of(self);
-            self.seen.count(true, used.is_some());
-            if let Some(why) = used {
-                return Err(WriteError::InUse { why });
-            }
-        }
-        self.open.set(match level {
-            WriteLevel::SameBytes | WriteLevel::Destroy => self.range.clone(),
-            _ => 0..0,
-        });
-        Ok(())
+    /// What was asked of the gate.
+    pub(super) fn request(&self) -> &GateRequest {
+        &self.request
     }
 
     /// Who is asked about it.
-    pub(super) fn kernel(&self) -> &dyn Kernel {
+    pub(super) fn kernel(&self) -> &dyn KernelCalls {
         &*self.kernel
     }
 
+    /// The claimed descriptor.
+    pub(super) fn file(&self) -> &File {
+        &self.claim.device
+    }
+
     /// Other devices with the same bytes, which are claimed with it.
-    pub(super) fn twins(&self) -> MutexGuard<'_, Vec<Twin>> {
-        self.twins.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn aliases(&self) -> MutexGuard<'_, Vec<AliasClaim>> {
+        self.aliases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was seen of the machine when it was looked at last.
-    pub(super) fn seen(&self) -> &Seen {
-        &self.seen
+    /// What the check right before the first write found.
+    pub(super) fn before_first_write(&self) -> &OnceLock<Option<String>> {
+        &self.before_first_write
     }
 
-    /// Lets engines write there and nowhere else. Only the journal calls it.
+    /// What repeated checks saw.
+    pub(super) fn recheck_log(&self) -> &RecheckLog {
+        &self.recheck_log
+    }
+
+    /// Lets engines write there and nowhere else. Only the journal calls it, and the start of a test.
     pub(crate) fn open(&self, area: Range<u64>) {
         self.open.set(area);
     }
@@ -222,45 +223,16 @@ impl RawDisk {
         self.open.contains(length, offset)
     }
 
-    /// A look at any time: an error if the device is not the claimed one any more.
-    pub(crate) fn look(&self) -> Result<(), WriteError> {
-        self.look_again().map_or(Ok(()), |why| Err(WriteError::Changed { why }))
-    }
-
-    /// The look right before the first write: an error if the device is not the claimed one any more.
-    pub fn ready(&self) -> Result<(), WriteError> {
-        match self.last_look.get_or_init(|| self.look_again()) {
-            None => Ok(()),
-            Some(why) => Err(WriteError::Changed { why: why.clone() }),
-        }
-    }
-
     /// A second descriptor of the same open device, for the engine behind [`crate::IoFile`].
     pub(crate) fn descriptor(&self) -> io::Result<OwnedFd> {
-        Ok(self.held.device.try_clone()?.into())
+        Ok(self.claim.device.try_clone()?.into())
     }
 
     /// Fills `bytes` from the device. As for every transfer past the page cache, offset, length and
     /// memory must be aligned to sectors; memory aligned to a page always is.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<(), WriteError> {
-        let result = self.held.device.read_exact_at(bytes, offset);
+        let result = self.claim.device.read_exact_at(bytes, offset);
         result.map_err(|source| self.failed("read", offset, source))
-    }
-
-    /// Writes `bytes`, aligned as for [`RawDisk::read_at`]. `level` is what the caller does:
-    /// [`WriteLevel::SameBytes`] when these are the bytes that are there.
-    ///
-    /// Refused without touching the device: a level above the claimed one, bytes outside the claimed
-    /// range, at [`WriteLevel::Restore`] bytes whose originals are in no journal, and everything when the
-    /// look before the first write finds another device.
-    pub fn write_at(&self, level: WriteLevel, bytes: &[u8], offset: u64) -> Result<(), WriteError> {
-        self.permit_level(level)?;
-        self.permit(bytes.len(), offset)?;
-        if level == WriteLevel::Restore && !self.allows(bytes.len() as u64, offset) {
-            return Err(WriteError::Unsaved { offset, length: bytes.len() });
-        }
-        self.ready()?;
-        self.put(bytes, offset)
     }
 
     /// Writes originals back. The device was found to be the claimed one before they were saved, and the
@@ -271,18 +243,20 @@ impl RawDisk {
         self.put(bytes, offset)
     }
 
-    fn put(&self, bytes: &[u8], offset: u64) -> Result<(), WriteError> {
+    /// Writes what was permitted, unless another medium lies in the drive.
+    pub(super) fn put(&self, bytes: &[u8], offset: u64) -> Result<(), WriteError> {
         self.same_medium()?;
-        let result = self.held.device.write_all_at(bytes, offset);
+        let result = self.claim.device.write_all_at(bytes, offset);
         result.map_err(|source| self.failed("write to", offset, source))
     }
 
     /// Waits until everything written is on the device (`fdatasync`).
     pub fn sync(&self) -> Result<(), WriteError> {
-        self.held.device.sync_data().map_err(|source| self.failed("flush", 0, source))
+        self.claim.device.sync_data().map_err(|source| self.failed("flush", 0, source))
     }
 
-    fn permit_level(&self, level: WriteLevel) -> Result<(), WriteError> {
+    /// Whether it was claimed for this level.
+    pub(super) fn permit_level(&self, level: WriteLevel) -> Result<(), WriteError> {
         let granted = self.request.level;
         match level < WriteLevel::SameBytes || level > granted {
             true => Err(WriteError::Level { asked: level.name(), granted: granted.name() }),
@@ -291,7 +265,7 @@ impl RawDisk {
     }
 
     /// Whether these are whole sectors within the claimed range.
-    fn permit(&self, length: usize, offset: u64) -> Result<(), WriteError> {
+    pub(super) fn permit(&self, length: usize, offset: u64) -> Result<(), WriteError> {
         let sector = self.device.logical_sector_bytes.max(1);
         let Range { start, end } = self.range;
         let last = u64::try_from(length).ok().and_then(|length| offset.checked_add(length));
@@ -306,38 +280,12 @@ impl RawDisk {
     /// An error if another medium lies in the drive than the claimed one. A reader of cards stays the same device,
     /// and an open descriptor then leads to the next card: the kernel only counts the change.
     pub fn same_medium(&self) -> Result<(), WriteError> {
-        let now = self.kernel.facts(&self.held.device);
+        let now = self.kernel.facts(&self.claim.device);
         // What fails here is told by the request that follows.
         if now.is_err() || now.is_ok_and(|now| now.disk_sequence == self.device.disk_sequence) {
             return Ok(());
         }
         Err(WriteError::OtherMedium { path: self.device.path.clone() })
-    }
-
-    /// In which way the device is not the claimed one any more: the path, the descriptor and sysfs
-    /// must all still tell the same.
-    fn look_again(&self) -> Option<String> {
-        let path = self.request.path.display();
-        let place = match self.kernel.resolve(&self.request.path) {
-            Ok(place) => place,
-            Err(errno) => return Some(format!("{path} is gone: {}", io::Error::from(errno))),
-        };
-        let facts = match self.kernel.facts(&self.held.device) {
-            Ok(facts) => facts,
-            Err(errno) => return Some(format!("{path} fails: {}", io::Error::from(errno))),
-        };
-        if place.number != facts.number {
-            return Some(format!("{path} leads to another device now"));
-        }
-        match identity::identify(&self.roots, &place, &facts) {
-            None => Some(format!("the kernel does not know {path} any more")),
-            Some(mut now) => {
-                let answer = answer::ask(&*self.kernel, &self.roots, &self.held.device, &mut now);
-                let checks = [identity::check(&self.roots, &now), answer];
-                let refused = checks.into_iter().find(|check| check.outcome == Outcome::Refused);
-                identity::difference(&self.device, &now).or(refused.map(|check| check.evidence))
-            }
-        }
     }
 
     fn failed(&self, what: &'static str, offset: u64, source: io::Error) -> WriteError {
@@ -351,7 +299,7 @@ impl fmt::Debug for RawDisk {
             .field("device", &self.device)
             .field("level", &self.request.level)
             .field("range", &self.range)
-            .field("held", &self.held)
+            .field("claim", &self.claim)
             .finish_non_exhaustive()
     }
 }

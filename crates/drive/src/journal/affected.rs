@@ -1,21 +1,20 @@
 //! Which targets an open journal concerns: the drive whose contents it has, and all that shares bytes with it.
 
 use super::Identity;
-use crate::gate::{Family, partitions};
-use drivescope_machine::roots::{Roots, list_dir, read_text};
-use drivescope_machine::stack::Stack;
+use drivescope_machine::graph::{BlockGraph, Footprint, Stack};
+use drivescope_machine::roots::{Roots, read_text};
 
 /// Every block device of this machine that can be opened, and who it is.
 pub(super) fn attached(roots: &Roots) -> Vec<(String, Identity)> {
+    let graph = BlockGraph::read(roots);
     let mut found = Vec::new();
-    for disk in list_dir(&roots.sys.join("block")) {
-        let Some(dir) = roots.block_dir(&disk) else { continue };
+    for disk in graph.disks() {
+        let Some(dir) = graph.dir(disk) else { continue };
         // A single path of a multipath NVMe drive, which nobody can open.
         if read_text(dir.join("hidden")).as_deref() == Some("1") {
             continue;
         }
-        let parts = partitions(roots, &disk);
-        let names = std::iter::once(disk).chain(parts);
+        let names = std::iter::once(disk.to_string()).chain(graph.partitions(disk));
         found.extend(names.filter_map(|name| Some((name.clone(), Identity::of(roots, &name)?))));
     }
     found
@@ -28,18 +27,19 @@ pub(super) fn shares_bytes(roots: &Roots, stack: &Stack, drive: &Identity) -> bo
     if below.any(|other| drive.may_be_same_drive(&other) || drive.shares_file_with(&other)) {
         return true;
     }
-    let target = stack.names.first().map(|name| Family::of(roots, name));
+    let graph = BlockGraph::read(roots);
+    let target = stack.names.first().map(|name| graph.footprint(name));
     let is_drive = |(_, other): &(String, Identity)| drive.may_be_same_drive(other);
     attached(roots).into_iter().filter(is_drive).any(|(name, _)| {
-        let family = Family::of(roots, &name);
-        let lies_on_it = stack.names.iter().any(|below| family.has(below));
-        lies_on_it || target.as_ref().is_some_and(|target| lies_on(&family, target))
+        let footprint = graph.footprint(&name);
+        let lies_on_it = stack.names.iter().any(|below| footprint.has(below));
+        lies_on_it || target.as_ref().is_some_and(|target| lies_on(&footprint, target))
     })
 }
 
-/// Whether the device of a family lies on a target, other than with its file: writing a file system's own
+/// Whether a device lies on a target, other than with its file: writing a file system's own
 /// files does not change the file of a loop device on it.
-fn lies_on(family: &Family, target: &Family) -> bool {
-    let shares = |name: &String| target.same.contains(name) || target.twins.contains(name);
-    target.has(&family.target) && family.below.iter().any(shares)
+fn lies_on(device: &Footprint, target: &Footprint) -> bool {
+    let shares = |name: &String| target.own.contains(name) || target.aliases.contains(name);
+    target.has(&device.target) && device.below.iter().any(shares)
 }

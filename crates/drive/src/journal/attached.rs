@@ -12,8 +12,8 @@ use super::writer::{Journal, JournalSettings};
 use super::{ByteRange, Disk, Folder, Identity, JournalError};
 use crate::error::DriveError;
 use crate::gate::{self, RawDisk};
+use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::roots::Roots;
-use drivescope_machine::stack::{Stack, stack_of_name};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -154,7 +154,7 @@ pub fn begin(
 ) -> Result<Journal<StateFolder>, JournalError> {
     check_folder(roots, folder, target)?;
     check_names(roots, target)?;
-    refuse_open(roots, &stack_of_name(roots, target), folder)?;
+    refuse_open(roots, &BlockGraph::read(roots).stack_of_device(target), folder)?;
     let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, error))?;
     Ok(Journal::new(made, disk, settings))
 }
@@ -164,7 +164,9 @@ pub fn begin(
 /// which nobody knows again after a boot, unless it is memory, which is gone by then.
 pub fn check_names(roots: &Roots, target: &str) -> Result<(), JournalError> {
     let Some(own) = Identity::of(roots, target) else { return Ok(()) };
-    if own.has_only_a_number() && stack_of_name(roots, target).memory_backed.is_none() {
+    if own.has_only_a_number()
+        && BlockGraph::read(roots).stack_of_device(target).memory_backed.is_none()
+    {
         return Err(JournalError::OnlyNumbered { device: target.to_string() });
     }
     let is_double = |(name, other): &(String, Identity)| {
@@ -261,7 +263,7 @@ fn strange(
 /// Claims the device with this kernel name to write its originals back.
 fn claim(roots: &Roots, name: &str) -> Result<RawDisk, JournalError> {
     let node = roots.node(name);
-    gate::claim_to_give_back(roots, node.clone()).map_err(|refusal| JournalError::NotFree {
+    gate::claim_to_restore(roots, node.clone()).map_err(|refusal| JournalError::NotFree {
         device: node.display().to_string(),
         why: gate::reasons(&refusal.record.checks).unwrap_or_default(),
     })

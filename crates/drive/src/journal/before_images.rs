@@ -67,8 +67,8 @@ impl BeforeImages {
         stopped: &dyn Fn() -> bool,
         on: &mut dyn FnMut(RollbackStep),
     ) -> Result<bool, JournalError> {
-        disk.look().map_err(|error| JournalError::Changed { why: error.to_string() })?;
-        gate::settle(disk).map_err(|why| JournalError::Changed { why })?;
+        disk.check_unchanged().map_err(|error| JournalError::Changed { why: error.to_string() })?;
+        gate::flush_others(disk).map_err(|why| JournalError::Changed { why })?;
         let mut claimed = ClaimedDisk { disk, identity: &self.identity };
         for start in (area.start..area.end).step_by(PIECE as usize) {
             if stopped() {
@@ -97,7 +97,7 @@ impl BeforeImages {
         on: &mut dyn FnMut(RollbackStep),
     ) -> Result<(), JournalError> {
         disk.open(0..0);
-        if let Some(why) = self.journal.is_open().then(|| gate::shown_use_of(disk)).flatten() {
+        if let Some(why) = self.journal.is_open().then(|| gate::visible_use_of(disk)).flatten() {
             return Err(JournalError::NotFree { device: disk.device().path.clone(), why });
         }
         self.journal.roll_back(&mut ClaimedDisk { disk, identity: &self.identity }, on)

@@ -24,7 +24,7 @@ impl Disk for ClaimedDisk<'_> {
     }
 
     fn ready(&mut self) -> Result<(), String> {
-        gate::reason_against(self.disk).map_or(Ok(()), Err)
+        gate::reason_against_restore(self.disk).map_or(Ok(()), Err)
     }
 
     fn still_free(&mut self) -> Result<(), String> {
@@ -49,7 +49,7 @@ impl Disk for ClaimedDisk<'_> {
 
     fn drop_cache(&mut self) -> io::Result<()> {
         // Our own reads come from the drive; those of others may not.
-        gate::forget(self.disk);
+        gate::drop_caches(self.disk);
         Ok(())
     }
 }

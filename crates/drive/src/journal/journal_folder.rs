@@ -1,11 +1,10 @@
 //! Where a journal may lie: on this machine, durable, and not on the drive it protects.
 
 use super::JournalError;
-use crate::gate::Family;
 use drivescope_machine::filesystem::FsClass;
+use drivescope_machine::graph::BlockGraph;
 use drivescope_machine::mounts::{Mount, mount_of, mounts};
 use drivescope_machine::roots::{Roots, split_dev};
-use drivescope_machine::stack::stack_of_path;
 use rustix::fs::Access;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -59,7 +58,8 @@ fn folder_of(state: Option<OsString>, home: Option<OsString>) -> Result<PathBuf,
 pub fn check_folder(roots: &Roots, folder: &Path, target: &str) -> Result<(), JournalError> {
     let here = existing(folder);
     let bad = |why: String| JournalError::BadPlace { folder: folder.to_path_buf(), why };
-    let stack = stack_of_path(roots, here);
+    let graph = BlockGraph::read(roots);
+    let stack = graph.stack_of_path(here);
     if let Some(evidence) = stack.memory_backed {
         return Err(bad(format!("{evidence}, which a power cut empties")));
     }
@@ -69,8 +69,8 @@ pub fn check_folder(roots: &Roots, folder: &Path, target: &str) -> Result<(), Jo
     if let Some(why) = stack.unsynced {
         return Err(bad(why));
     }
-    let family = Family::of(roots, target);
-    let is_written = |name: &String| family.on_same_drives().any(|written| written == name);
+    let footprint = graph.footprint(target);
+    let is_written = |name: &String| footprint.on_same_drives().any(|written| written == name);
     match stack.names.into_iter().find(is_written) {
         Some(disk) => Err(JournalError::SameDisk { folder: folder.to_path_buf(), disk }),
         None => Ok(()),

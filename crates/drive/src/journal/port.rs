@@ -1,7 +1,7 @@
 //! Where a drive is attached, by which one without names of its own is known again.
 
-use drivescope_machine::list::udev::{self, Udev};
 use drivescope_machine::roots::{Roots, read_text, read_u64};
+use drivescope_machine::udev::{self, Udev};
 
 /// Where devices are that the kernel makes up; they are told apart by a number.
 pub(super) const MADE_UP: &str = "devices/virtual/block/";

@@ -3,17 +3,17 @@
 use super::Target;
 use crate::simulated::spec::name_served;
 use drivescope_machine::counters::{self, DeviceCounters};
-use drivescope_machine::list::{ListOptions, drive_named, network_below, same_drive_as};
-use drivescope_machine::roots::{Roots, read_text};
-use drivescope_machine::stack::{Stack, stack_of_name};
+use drivescope_machine::graph::{BlockGraph, Stack};
+use drivescope_machine::list::{ListOptions, drive_named, network_below};
+use drivescope_machine::roots::read_text;
 use drivescope_model::drive::Drive;
 use drivescope_model::target::TargetKind;
 
 /// The drive below: the one disk that there is. Of several, the device that is made of them all, which has neither the
 /// link nor the rotation of one of them; none where a file system itself spreads over them.
-pub(super) fn drive_below(roots: &Roots, stack: &Stack) -> Option<Drive> {
+pub(super) fn drive_below(graph: &BlockGraph, stack: &Stack) -> Option<Drive> {
     let described = |name: &str| {
-        let mut drive = drive_named(roots, name, &ListOptions { smart: true })?;
+        let mut drive = drive_named(graph.roots(), name, &ListOptions { smart: true })?;
         name_served(&mut drive);
         Some(drive)
     };
@@ -21,33 +21,33 @@ pub(super) fn drive_below(roots: &Roots, stack: &Stack) -> Option<Drive> {
     if others.is_empty() {
         return described(first);
     }
-    let paths = same_drive_as(roots, first);
+    let paths = graph.other_paths_to(first);
     if others.iter().all(|other| paths.contains(other)) {
         // One drive on several paths, which together carry more than one of them.
         return described(first).map(|drive| Drive { link: None, ..drive });
     }
-    described(made_of_all(roots, stack)?)
+    described(made_of_all(graph, stack)?)
 }
 
 /// The devices of a stack that lie below no other of it.
-pub(super) fn tops(roots: &Roots, stack: &Stack) -> Vec<String> {
+pub(super) fn tops(graph: &BlockGraph, stack: &Stack) -> Vec<String> {
     let below: Vec<String> = stack
         .names
         .iter()
-        .flat_map(|name| stack_of_name(roots, name).names.into_iter().skip(1))
+        .flat_map(|name| graph.stack_of_device(name).names.into_iter().skip(1))
         .collect();
     stack.names.iter().filter(|name| !below.contains(name)).cloned().collect()
 }
 
 /// The lowest device of a stack that has all its disks below it.
-fn made_of_all<'s>(roots: &Roots, stack: &'s Stack) -> Option<&'s str> {
+fn made_of_all<'s>(graph: &BlockGraph, stack: &'s Stack) -> Option<&'s str> {
     let sorted = |disks: &[String]| {
         let mut disks = disks.to_vec();
         disks.sort();
         disks
     };
     let all = sorted(&stack.whole_disks);
-    let has_all = |name: &&String| sorted(&stack_of_name(roots, name).whole_disks) == all;
+    let has_all = |name: &&String| sorted(&graph.stack_of_device(name).whole_disks) == all;
     stack.names.iter().rev().find(has_all).map(String::as_str)
 }
 

@@ -5,7 +5,7 @@ use super::prompt::Terminal;
 use super::write_permission::WritePermission;
 use crate::exit::{Code, Failure};
 use crate::output;
-use drivescope_drive::gate::{self, Confirmation, OwnPlaces, RawDisk, Report, Request};
+use drivescope_drive::gate::{self, Confirmation, Examination, GateRequest, OwnPaths, RawDisk};
 use drivescope_drive::{Target, journal};
 use drivescope_machine::Roots;
 use drivescope_model::gate::GateRecord;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub fn claim_all(
     runs: &mut [PlannedRun],
     permission: &WritePermission,
-    own: &OwnPlaces,
+    own: &OwnPaths,
     terminal: Option<&Terminal>,
 ) -> Result<(), Failure> {
     runs.iter().try_for_each(|run| permission.check_plan(&run.plan))?;
@@ -38,9 +38,9 @@ pub fn claim_all(
 }
 
 /// Looks at a device that is to be written. Nothing is opened for writing, and nothing stays open.
-fn look(target: &Target, permission: &WritePermission, own: &OwnPlaces) -> Report {
+fn look(target: &Target, permission: &WritePermission, own: &OwnPaths) -> Examination {
     let path = PathBuf::from(&target.info().path);
-    let request = Request { path, level: permission.level, range: None, own: own.clone() };
+    let request = GateRequest { path, level: permission.level, range: None, own: own.clone() };
     gate::examine(&Roots::host(), request)
 }
 
@@ -51,7 +51,7 @@ fn look(target: &Target, permission: &WritePermission, own: &OwnPlaces) -> Repor
 fn confirm(
     plan: &Plan,
     target: &Target,
-    report: &Report,
+    report: &Examination,
     permission: &WritePermission,
     terminal: Option<&Terminal>,
 ) -> Result<Confirmation, Failure> {
@@ -76,7 +76,11 @@ fn confirm(
 }
 
 /// Claims a device for writing, or refuses with every reason.
-fn claim(target: &Target, report: Report, confirmation: &Confirmation) -> Result<RawDisk, Failure> {
+fn claim(
+    target: &Target,
+    report: Examination,
+    confirmation: &Confirmation,
+) -> Result<RawDisk, Failure> {
     gate::claim(&Roots::host(), report, confirmation).map_err(|refusal| {
         let path = &target.info().path;
         for reason in refusal.to_string().lines() {
@@ -92,6 +96,6 @@ fn claim(target: &Target, report: Report, confirmation: &Confirmation) -> Result
 }
 
 /// What the program keeps and must not overwrite.
-pub fn own_places(store: Option<PathBuf>) -> OwnPlaces {
-    OwnPlaces { store, journal: journal::state_folder().ok() }
+pub fn own_places(store: Option<PathBuf>) -> OwnPaths {
+    OwnPaths { store, journal: journal::state_folder().ok() }
 }

@@ -7,7 +7,7 @@ use super::write_permission::WritePermission;
 use crate::exit::{Code, Failure};
 use crate::output;
 use drivescope_drive::Target;
-use drivescope_drive::gate::{self, Confirmation, OwnPlaces, Report, Request};
+use drivescope_drive::gate::{self, Confirmation, Examination, GateRequest, OwnPaths};
 use drivescope_machine::Roots;
 use drivescope_model::gate::GateRecord;
 use drivescope_model::plan::WriteLevel;
@@ -78,7 +78,7 @@ fn print_plans(
 fn opinion(
     target: &Target,
     permission: Option<&WritePermission>,
-    own: &OwnPlaces,
+    own: &OwnPaths,
 ) -> Option<GateRecord> {
     if target.info().kind != TargetKind::Block {
         return None;
@@ -88,8 +88,8 @@ fn opinion(
         None => (WriteLevel::SameBytes, &[][..]),
     };
     let path = PathBuf::from(&target.info().path);
-    let request = Request { path, level, range: None, own: own.clone() };
-    let report: Report = gate::examine(&Roots::host(), request);
+    let request = GateRequest { path, level, range: None, own: own.clone() };
+    let report: Examination = gate::examine(&Roots::host(), request);
     Some(report.record(&Confirmation::given(serials)))
 }
 

@@ -2,7 +2,7 @@
 
 use super::save::{RunSaver, SaveOutcome};
 use drivescope_bench::session::Session;
-use drivescope_drive::gate::Looks;
+use drivescope_drive::gate::Rechecks;
 use drivescope_model::document::{GateCheck, Run, TestResult, TestStatus};
 use drivescope_model::findings::Finding;
 use drivescope_model::gate::{Check, GateRecord, Outcome};
@@ -121,8 +121,8 @@ fn checks(record: &GateRecord) -> Vec<GateCheck> {
 }
 
 /// The looks at a claimed device as the run document keeps them.
-fn looks(made: &Looks) -> GateCheck {
-    let Looks { made, whole, last, refused } = made;
+fn looks(made: &Rechecks) -> GateCheck {
+    let Rechecks { made, whole, last, refused } = made;
     let found = if *refused { "in use by others" } else { "no other user" };
     let evidence = format!(
         "{made} checks while it could be written, {whole} of them of all processes; the last {:.1} s after the \

@@ -1,20 +1,20 @@
 //! What a disk or partition holds: by its mount, by udev, or by its own signatures.
 
-use super::device::Device;
+use super::mounted_on::MountedOn;
 use super::signatures;
-use super::usage::Usage;
+use crate::block_device::BlockDevice;
 use std::fs::File;
 
 /// Type of the content in the names of blkid (`ext4`, `crypto_LUKS`, `LVM2_member`, `swap`), or
 /// `GPT partition table`, `MBR partition table`; `None` for nothing that is known.
 ///
 /// The device is read only where udev is not at work and the user may read it, and not if it does not answer.
-pub fn content(device: &Device, usage: &Usage, answers: bool) -> Option<String> {
+pub fn content(device: &BlockDevice, mounted_on: &MountedOn, answers: bool) -> Option<String> {
     let read = || answers.then(|| by_signature(device)).flatten();
-    usage.content(&device.name).or_else(|| by_udev(device)).or_else(read)
+    mounted_on.content(&device.name).or_else(|| by_udev(device)).or_else(read)
 }
 
-fn by_udev(device: &Device) -> Option<String> {
+fn by_udev(device: &BlockDevice) -> Option<String> {
     if let Some(known) = device.udev.get("ID_FS_TYPE") {
         return Some(known.to_string());
     }
@@ -25,7 +25,7 @@ fn by_udev(device: &Device) -> Option<String> {
     }
 }
 
-fn by_signature(device: &Device) -> Option<String> {
+fn by_signature(device: &BlockDevice) -> Option<String> {
     // A suspended device-mapper device does not answer before it is resumed, and a medium that can
     // be taken out may have to be started first.
     let suspended = device.attr("dm/suspended").as_deref() == Some("1");
@@ -40,6 +40,7 @@ fn by_signature(device: &Device) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::BlockGraph;
     use crate::roots::fake::Fake;
 
     /// A disk whose node is a file with the signature of swap.
@@ -53,7 +54,8 @@ mod tests {
     }
 
     fn content_of(fake: &Fake) -> Option<String> {
-        content(&Device::open(&fake.roots, "sda").unwrap(), &Usage::of(&fake.roots), true)
+        let mounted_on = MountedOn::of(&BlockGraph::read(&fake.roots));
+        content(&BlockDevice::open(&fake.roots, "sda").unwrap(), &mounted_on, true)
     }
 
     #[test]

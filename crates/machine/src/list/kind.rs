@@ -1,7 +1,7 @@
 //! What kind of device a kernel name stands for, and how it is attached.
 
-use super::device::{Device, numbered};
-use super::identity::Identity;
+use crate::block_device::{BlockDevice, numbered};
+use crate::identity::ReportedIdentity;
 use crate::roots::read_text;
 use drivescope_model::drive::DriveKind;
 
@@ -26,7 +26,7 @@ const VIRTUAL_MODELS: [&str; 14] = [
 /// How the device is attached: `sata`, `sas`, `nvme`, `usb`, `virtio`, `mmc`, `loop`, `memory` and,
 /// rarer, `nvme-tcp`, `iscsi`, `fc`, `ufs`, `hyperv`, `xen`, `nvdimm`, `network`, `dm`, `md`,
 /// `bcache`, `zvol`, `scsi`, `unknown`.
-pub fn transport(device: &Device) -> String {
+pub fn transport(device: &BlockDevice) -> String {
     if let Some(known) = by_name(&device.name) {
         return known.to_string();
     }
@@ -43,7 +43,7 @@ pub fn is_network(transport: &str) -> bool {
 }
 
 /// Kind of the device.
-pub fn kind(device: &Device, transport: &str, identity: &Identity) -> DriveKind {
+pub fn kind(device: &BlockDevice, transport: &str, identity: &ReportedIdentity) -> DriveKind {
     let name = device.name.as_str();
     match transport {
         "loop" => DriveKind::Loop,
@@ -62,7 +62,7 @@ pub fn kind(device: &Device, transport: &str, identity: &Identity) -> DriveKind 
 
 /// Hard disk or SSD. What the drive says of its rotation comes first. The kernel assumes rotation
 /// for disks that say nothing, which is wrong for most USB sticks and card readers.
-fn disk_kind(device: &Device, transport: &str, identity: &Identity) -> DriveKind {
+fn disk_kind(device: &BlockDevice, transport: &str, identity: &ReportedIdentity) -> DriveKind {
     let rotates = device.attr("queue/rotational").as_deref() == Some("1");
     let removable = device.attr("removable").as_deref() == Some("1");
     match identity.rpm {
@@ -99,7 +99,7 @@ fn by_name(name: &str) -> Option<&'static str> {
 }
 
 /// Transports that the place in the device tree tells.
-fn by_place(device: &Device) -> &'static str {
+fn by_place(device: &BlockDevice) -> &'static str {
     let below = |is_it: &dyn Fn(&str) -> bool| device.ancestor(is_it).is_some();
     if device.attr("device/model").as_deref() == Some("scsi_debug") {
         "memory"
@@ -122,7 +122,7 @@ fn by_place(device: &Device) -> &'static str {
 }
 
 /// Transports that the driver of the SCSI host tells.
-fn by_driver(device: &Device) -> &'static str {
+fn by_driver(device: &BlockDevice) -> &'static str {
     let host = device.ancestor(|name| numbered(name, "host").is_some());
     let driver = host
         .and_then(|dir| read_text(dir.join("scsi_host").join(dir.file_name()?).join("proc_name")));
@@ -137,7 +137,7 @@ fn by_driver(device: &Device) -> &'static str {
 }
 
 /// Transport of the controller of an NVMe namespace: `pcie`, `tcp`, `rdma`, `fc`, `loop`.
-fn nvme_fabric(device: &Device) -> Option<String> {
+fn nvme_fabric(device: &BlockDevice) -> Option<String> {
     device.attr("device/transport").or_else(|| {
         // Behind a subsystem with several paths: of its first controller.
         read_text(super::link::nvme_controller(device)?.join("transport"))
@@ -150,9 +150,9 @@ mod tests {
     use crate::roots::fake::Fake;
 
     fn kind_of(fake: &Fake, name: &str) -> (String, DriveKind) {
-        let device = Device::open(&fake.roots, name).unwrap();
+        let device = BlockDevice::open(&fake.roots, name).unwrap();
         let transport = transport(&device);
-        let identity = Identity::of(&device);
+        let identity = ReportedIdentity::of(&device);
         let kind = kind(&device, &transport, &identity);
         (transport, kind)
     }

@@ -3,9 +3,9 @@
 //! `payload_mb_s` is what remains of the line rate after line coding (8b/10b, 64b/66b-like codes,
 //! FLIT framing): no drive can be faster, whatever its protocol costs on top.
 
-use super::ata;
-use super::device::{Device, numbered};
-use super::identity::Identity;
+use crate::ata;
+use crate::block_device::{BlockDevice, numbered};
+use crate::identity::ReportedIdentity;
 use crate::roots::{list_dir, read_text};
 use drivescope_model::drive::Link;
 use std::fs;
@@ -13,11 +13,9 @@ use std::path::{Path, PathBuf};
 
 mod usb;
 
-pub use usb::usb_device;
-
 /// The link of a drive; `None` where there is none to speak of (virtual, loop, memory cards) or the
 /// kernel does not tell.
-pub fn link(device: &Device, transport: &str, identity: &Identity) -> Option<Link> {
+pub fn link(device: &BlockDevice, transport: &str, identity: &ReportedIdentity) -> Option<Link> {
     match transport {
         "sata" => sata(device, identity).or_else(|| sas(device, "SATA")),
         "sas" => sas(device, "SAS"),
@@ -28,7 +26,7 @@ pub fn link(device: &Device, transport: &str, identity: &Identity) -> Option<Lin
 }
 
 /// SATA: `sata_spd` of the link is `1.5 Gbps`, `3.0 Gbps`, `6.0 Gbps` or `<unknown>`.
-fn sata(device: &Device, identity: &Identity) -> Option<Link> {
+fn sata(device: &BlockDevice, identity: &ReportedIdentity) -> Option<Link> {
     let place = ata::place(device)?;
     let speed = |attr: &str| sata_generation(&read_text(place.link.join(attr))?);
     let now = speed("sata_spd")?;
@@ -66,7 +64,7 @@ fn sata_name(generation: u32) -> String {
 }
 
 /// A drive on a SAS adapter: the phys of the port that leads to its end device.
-fn sas(device: &Device, protocol: &str) -> Option<Link> {
+fn sas(device: &BlockDevice, protocol: &str) -> Option<Link> {
     let end = device.ancestor(|name| name.starts_with("end_device-"))?;
     let port = end.parent()?;
     let rates: Vec<f64> = list_dir(port)
@@ -138,7 +136,7 @@ impl Lanes {
     }
 }
 
-fn pci(device: &Device) -> Option<Link> {
+fn pci(device: &BlockDevice) -> Option<Link> {
     let controller = nvme_controller(device)?;
     let card = controller.ancestors().find(|dir| is_pci_function(dir))?;
     let now = Lanes::of(card, "current")?;
@@ -156,7 +154,7 @@ fn pci(device: &Device) -> Option<Link> {
 
 /// Directory of the controller of an NVMe namespace, links resolved. A subsystem that is open to
 /// several controllers holds its namespaces itself, and links to the controllers.
-pub fn nvme_controller(device: &Device) -> Option<PathBuf> {
+pub fn nvme_controller(device: &BlockDevice) -> Option<PathBuf> {
     let is_controller = |name: &str| numbered(name, "nvme").is_some();
     if let Some(direct) = device.ancestor(is_controller) {
         return Some(direct.to_path_buf());
@@ -179,12 +177,12 @@ fn is_pci_function(dir: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::ata_image::{text_of, words};
+    use crate::ata_image::{text_of, words};
     use crate::roots::fake::Fake;
 
     fn link_of(fake: &Fake, name: &str, transport: &str) -> Option<Link> {
-        let device = Device::open(&fake.roots, name).unwrap();
-        link(&device, transport, &Identity::of(&device))
+        let device = BlockDevice::open(&fake.roots, name).unwrap();
+        link(&device, transport, &ReportedIdentity::of(&device))
     }
 
     /// A SATA disk on port 3: speeds of the link, generations the drive can (bits).

@@ -1,32 +1,26 @@
 //! Every drive of the machine, from sysfs, the mount table, udev and smartctl.
 
-pub mod ata;
-#[cfg(any(test, feature = "testing"))]
-pub mod ata_image;
 mod content;
-mod device;
-mod identity;
-mod in_time;
 mod kind;
 mod link;
+mod mounted_on;
 mod partitions;
 pub mod signatures;
 mod smart;
 mod smart_report;
 mod temperature;
-pub mod udev;
-mod usage;
+mod time_limit;
 
-use crate::mounts::{mount_at, mounts};
-use crate::roots::{Roots, file_name, list_dir};
+use crate::block_device::{self, Below, BlockDevice};
+use crate::graph::BlockGraph;
+use crate::identity::ReportedIdentity;
+use crate::mounts::{Mount, mount_at};
+use crate::roots::{Roots, list_dir};
 use crate::served::served_model;
-use crate::stack::{Below, below};
-pub use device::Device;
 use drivescope_model::drive::{Drive, DriveKind, Health, Zoned};
-use identity::Identity;
+use mounted_on::MountedOn;
 use smart_report::Report;
 use std::path::Path;
-use usage::Usage;
 
 /// What to look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +42,8 @@ impl Default for ListOptions {
 pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
     let mut names = list_dir(&roots.sys.join("block"));
     names.sort_by_key(|name| natural(name));
-    names.retain(|name| Device::open(roots, name).is_some_and(|device| !is_left_out(&device)));
-    let mut drives = in_time::described(roots, names, in_time::PATIENCE);
+    names.retain(|name| BlockDevice::open(roots, name).is_some_and(|device| !is_left_out(&device)));
+    let mut drives = time_limit::described(roots, names, time_limit::PATIENCE);
     if opts.smart {
         // One slow drive must not add its time to that of the others.
         std::thread::scope(|scope| {
@@ -66,12 +60,12 @@ pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
 
 /// The drive with this kernel name; `None` for partitions and for names that do not exist.
 pub fn drive_named(roots: &Roots, name: &str, opts: &ListOptions) -> Option<Drive> {
-    let device = Device::open(roots, name)?;
-    if device.dir.join("partition").exists() {
+    let device = BlockDevice::open(roots, name)?;
+    if block_device::disk_of_partition(&device.dir).is_some() {
         return None;
     }
     let names = vec![device.name.clone()];
-    let mut described = in_time::described(roots, names, in_time::PATIENCE).pop()?;
+    let mut described = time_limit::described(roots, names, time_limit::PATIENCE).pop()?;
     if opts.smart && described.answers {
         add_smart(&mut described.drive, &roots.node(&device.name));
     }
@@ -80,31 +74,26 @@ pub fn drive_named(roots: &Roots, name: &str, opts: &ListOptions) -> Option<Driv
 
 /// Who a disk is and its size, as the kernel and udev tell. It is not opened: one that fails, or whose server has
 /// gone, would hold up whoever only looks for another.
-pub fn told_by_kernel(roots: &Roots, disk: &str) -> Option<(Identity, u64)> {
-    let device = Device::open(roots, disk)?;
-    let identity = Identity::of(&device);
-    let model = identity.model.or_else(|| served_on(&device));
-    Some((Identity { model, ..identity }, device.size_bytes()))
+pub fn told_by_kernel(roots: &Roots, disk: &str) -> Option<(ReportedIdentity, u64)> {
+    let device = BlockDevice::open(roots, disk)?;
+    let identity = ReportedIdentity::of(&device);
+    let model = identity.model.or_else(|| served_on(&crate::mounts::mounts(roots), &device));
+    Some((ReportedIdentity { model, ..identity }, device.size_bytes()))
 }
 
 /// Model, serial number and world-wide name of the device with this kernel name; those of its disk
 /// for a partition.
 pub fn names_of(roots: &Roots, name: &str) -> [Option<String>; 3] {
-    let Some(device) = Device::open(roots, name) else { return [None, None, None] };
-    let disk = match below(&device.dir) {
-        Below::Devices(names) if device.dir.join("partition").exists() => {
-            names.first().and_then(|disk| Device::open(roots, disk))
-        }
-        _ => None,
-    };
-    let device = disk.unwrap_or(device);
-    let Identity { model, serial, wwn, .. } = Identity::of(&device);
+    let Some(device) = BlockDevice::open(roots, name) else { return [None, None, None] };
+    let disk = block_device::disk_of_partition(&device.dir);
+    let device = disk.and_then(|disk| BlockDevice::open(roots, &disk)).unwrap_or(device);
+    let ReportedIdentity { model, serial, wwn, .. } = ReportedIdentity::of(&device);
     [model.or_else(|| device.attr("dm/name")), serial, wwn]
 }
 
 /// The network over which a device of this kernel name is reached; `None` for partitions too.
 pub fn network_below(roots: &Roots, name: &str) -> Option<String> {
-    let device = Device::open(roots, name)?;
+    let device = BlockDevice::open(roots, name)?;
     let is_whole = !device.dir.join("partition").exists();
     let transport = kind::transport(&device);
     (is_whole && kind::is_network(&transport)).then_some(transport)
@@ -112,66 +101,45 @@ pub fn network_below(roots: &Roots, name: &str) -> Option<String> {
 
 /// Whether a kernel name is that of a volume of ZFS.
 pub fn is_zfs_volume(name: &str) -> bool {
-    device::numbered(name, "zd").is_some()
+    block_device::numbered(name, "zd").is_some()
 }
 
 /// Whether a device is attached over USB.
-pub fn is_on_usb(device: &Device) -> bool {
-    link::usb_device(device).is_some()
-}
-
-/// Other disks that report to be the same drive, as one LUN on two paths is: equal identifiers, or
-/// where a disk has none, equal model, serial number and size.
-pub fn same_drive_as(roots: &Roots, disk: &str) -> Vec<String> {
-    let Some(ours) = Device::open(roots, disk) else { return Vec::new() };
-    let identifier = |device: &Device| device.attr("device/wwid").or_else(|| device.attr("wwid"));
-    let full = |device: &Device| {
-        let Identity { model, serial, .. } = Identity::of(device);
-        Some((model, serial?, device.size_bytes()))
-    };
-    let is_twin = |other: &Device| match (identifier(&ours), identifier(other)) {
-        (Some(one), Some(two)) => one == two,
-        _ => full(&ours).is_some_and(|one| full(other) == Some(one)),
-    };
-    let others = list_dir(&roots.sys.join("block")).into_iter().filter(|name| *name != ours.name);
-    let is_other = |device: &Device| is_twin(device) && !identity::is_side_area(device);
-    others.filter(|name| Device::open(roots, name).is_some_and(|d| is_other(&d))).collect()
-}
-
-/// The main area of an eMMC of which this is another one: what boots the machine lies in those.
-pub fn main_area(roots: &Roots, name: &str) -> Option<String> {
-    let device = Device::open(roots, name).filter(identity::is_side_area)?;
-    let digits = device.name.strip_prefix("mmcblk")?.find(|c: char| !c.is_ascii_digit())?;
-    let main = &device.name[.."mmcblk".len() + digits];
-    roots.block_dir(main).map(|_| main.to_string())
+pub fn is_on_usb(device: &BlockDevice) -> bool {
+    device.usb_device().is_some()
 }
 
 /// The drive's temperature now, from a sensor of the kernel; cheap enough to ask during a run.
 pub fn temperature_of(roots: &Roots, name: &str) -> Option<f64> {
-    temperature::temperature_c(&Device::open(roots, name)?)
+    temperature::temperature_c(&BlockDevice::open(roots, name)?)
 }
 
 /// The temperature from which on the drive calls itself too hot, where it tells.
 pub fn warning_temperature_of(roots: &Roots, name: &str) -> Option<f64> {
-    temperature::warning_c(&Device::open(roots, name)?)
+    temperature::warning_c(&BlockDevice::open(roots, name)?)
 }
 
-fn is_left_out(device: &Device) -> bool {
+fn is_left_out(device: &BlockDevice) -> bool {
     let virtual_and_empty =
         device.size_bytes() == 0 && device.ancestors().any(|dir| dir.ends_with("devices/virtual"));
-    let unused_loop = device.name.starts_with("loop") && below(&device.dir) == Below::Nothing;
+    let unused_loop = device.name.starts_with("loop") && device.below() == Below::Nothing;
     let hidden = device.attr("hidden").as_deref() == Some("1");
-    virtual_and_empty || unused_loop || hidden || identity::is_side_area(device)
+    virtual_and_empty || unused_loop || hidden || device.is_side_area()
 }
 
 /// All but the health; without what the drive itself must answer, unless it `answers`.
-fn describe(device: &Device, usage: &Usage, answers: bool) -> Drive {
-    let identity = Identity::of(device);
+fn describe(
+    graph: &BlockGraph,
+    device: &BlockDevice,
+    mounted_on: &MountedOn,
+    answers: bool,
+) -> Drive {
+    let identity = ReportedIdentity::of(device);
     let transport = kind::transport(device);
     let kind = kind::kind(device, &transport, &identity);
-    let served = served_on(device);
+    let served = served_on(graph.mounts(), device);
     let kind = if served.is_some() { DriveKind::Simulated } else { kind };
-    let partitions = partitions::partitions(device, usage, answers);
+    let partitions = partitions::partitions(device, mounted_on, answers);
     let flag = |attr: &str| device.attr(attr).as_deref() == Some("1");
     let sector = |attr: &str| device.number_attr(attr).unwrap_or(512);
     Drive {
@@ -197,12 +165,12 @@ fn describe(device: &Device, usage: &Usage, answers: bool) -> Drive {
         temperature_c: answers.then(|| temperature::temperature_c(device)).flatten(),
         health: Health { note: Some("health was not asked for".to_string()), ..Health::default() },
         content: match partitions.is_empty() {
-            true => content::content(device, usage, answers),
+            true => content::content(device, mounted_on, answers),
             false => None,
         },
-        mounts: usage.places(&device.name),
+        mounts: mounted_on.places(&device.name),
         partitions,
-        backing: match below(&device.dir) {
+        backing: match device.below() {
             Below::Devices(names) => names,
             Below::File(file) => vec![file.to_string_lossy().into_owned()],
             Below::Nothing => Vec::new(),
@@ -215,10 +183,9 @@ fn describe(device: &Device, usage: &Usage, answers: bool) -> Drive {
 }
 
 /// Name of the model that `sim mount` shows as this loop device.
-fn served_on(device: &Device) -> Option<String> {
-    let Below::File(file) = below(&device.dir) else { return None };
-    let table = mounts(device.roots);
-    served_model(mount_at(&table, &file)?).map(str::to_string)
+fn served_on(table: &[Mount], device: &BlockDevice) -> Option<String> {
+    let Below::File(file) = device.below() else { return None };
+    served_model(mount_at(table, &file)?).map(str::to_string)
 }
 
 /// Health, and what smartctl knows better than the kernel. Names and numbers stay as the kernel
@@ -240,7 +207,7 @@ fn apply(drive: &mut Drive, report: Report) {
 }
 
 /// The zones of the whole disk, as the kernel writes to them.
-fn queue_zoned(device: &Device) -> Option<Zoned> {
+fn queue_zoned(device: &BlockDevice) -> Option<Zoned> {
     let told = device.attr("queue/zoned")?;
     [Zoned::HostAware, Zoned::HostManaged].into_iter().find(|zoned| zoned.name() == told)
 }
@@ -248,10 +215,9 @@ fn queue_zoned(device: &Device) -> Option<Zoned> {
 /// The zones that whoever writes to this block device has to keep to: devices made of others may hide those
 /// below. Of a partition, its disk's.
 pub fn zoned_of(roots: &Roots, name: &str) -> Option<Zoned> {
-    let device = Device::open(roots, name)?;
-    let disk = device.dir.join("partition").exists().then(|| device.dir.parent()).flatten();
-    match disk.and_then(file_name) {
-        Some(disk) => queue_zoned(&Device::open(roots, &disk)?),
+    let device = BlockDevice::open(roots, name)?;
+    match block_device::disk_of_partition(&device.dir) {
+        Some(disk) => queue_zoned(&BlockDevice::open(roots, &disk)?),
         None => queue_zoned(&device),
     }
 }

@@ -1,24 +1,29 @@
 //! The partitions of a disk.
 
 use super::content::content;
-use super::device::Device;
-use super::usage::Usage;
+use super::mounted_on::MountedOn;
+use crate::block_device::BlockDevice;
 use crate::roots::list_dir;
 use drivescope_model::drive::Partition;
 
 /// Partitions of a disk in order of their start.
-pub fn partitions(disk: &Device, usage: &Usage, answers: bool) -> Vec<Partition> {
+pub fn partitions(disk: &BlockDevice, mounted_on: &MountedOn, answers: bool) -> Vec<Partition> {
     let mut found: Vec<Partition> = list_dir(&disk.dir)
         .iter()
         .filter(|name| disk.dir.join(name).join("partition").exists())
-        .filter_map(|name| Device::open(disk.roots, name))
-        .map(|part| partition(disk, &part, usage, answers))
+        .filter_map(|name| BlockDevice::open(disk.roots, name))
+        .map(|part| partition(disk, &part, mounted_on, answers))
         .collect();
     found.sort_by_key(|part| part.start_bytes);
     found
 }
 
-fn partition(disk: &Device, part: &Device, usage: &Usage, answers: bool) -> Partition {
+fn partition(
+    disk: &BlockDevice,
+    part: &BlockDevice,
+    mounted_on: &MountedOn,
+    answers: bool,
+) -> Partition {
     // sysfs counts 512-byte sectors whatever the sector of the drive.
     let start_bytes = part.number_attr::<u64>("start").unwrap_or(0).saturating_mul(512);
     let behind = misaligned_bytes(
@@ -32,8 +37,8 @@ fn partition(disk: &Device, part: &Device, usage: &Usage, answers: bool) -> Part
         start_bytes,
         size_bytes: part.size_bytes(),
         misaligned_bytes: 0,
-        content: content(part, usage, answers),
-        mounts: usage.places(&part.name),
+        content: content(part, mounted_on, answers),
+        mounts: mounted_on.places(&part.name),
     };
     if found.is_extended() { found } else { Partition { misaligned_bytes: behind, ..found } }
 }
@@ -50,6 +55,7 @@ fn misaligned_bytes(start_bytes: u64, physical_bytes: u64, alignment_offset: u64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::BlockGraph;
     use crate::roots::fake::Fake;
     use proptest::prelude::*;
 
@@ -77,8 +83,8 @@ mod tests {
         fake.partition("nvme0n1", 2, (259, 2), 63, 2048);
         fake.mounts(&["1 0 259:1 / / rw - ext4 /dev/nvme0n1p1 rw"]);
         fake.file("run/udev/data/b259:2", "E:ID_FS_TYPE=swap\n");
-        let disk = Device::open(&fake.roots, "nvme0n1").unwrap();
-        let found = partitions(&disk, &Usage::of(&fake.roots), true);
+        let disk = BlockDevice::open(&fake.roots, "nvme0n1").unwrap();
+        let found = partitions(&disk, &MountedOn::of(&BlockGraph::read(&fake.roots)), true);
         let [first, second] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((first.name.as_str(), first.start_bytes), ("nvme0n1p2", 63 * 512));
         assert_eq!((first.size_bytes, first.misaligned_bytes), (1 << 20, 3584));
@@ -97,8 +103,8 @@ mod tests {
         fake.partition("sda", 2, (8, 2), 501_758, 2);
         fake.partition("sda", 5, (8, 5), 501_760, 1_000_000);
         fake.partition("sda", 6, (8, 6), 1_501_761, 8192);
-        let disk = Device::open(&fake.roots, "sda").unwrap();
-        let found = partitions(&disk, &Usage::default(), true);
+        let disk = BlockDevice::open(&fake.roots, "sda").unwrap();
+        let found = partitions(&disk, &MountedOn::default(), true);
         let behind: Vec<u64> = found.iter().map(|part| part.misaligned_bytes).collect();
         assert_eq!(behind, [0, 0, 512], "{found:?}");
         assert_eq!(found.iter().filter(|part| part.is_extended()).count(), 1);
@@ -110,8 +116,8 @@ mod tests {
         fake.disk("pci0000:00/block/sda", (8, 0), 1 << 30);
         fake.partition("sda", 1, (8, 1), 2048, 2048);
         fake.attrs("sda", &[("alignment_offset", "-1")]);
-        let disk = Device::open(&fake.roots, "sda").unwrap();
-        assert_eq!(partitions(&disk, &Usage::default(), true)[0].misaligned_bytes, 0);
+        let disk = BlockDevice::open(&fake.roots, "sda").unwrap();
+        assert_eq!(partitions(&disk, &MountedOn::default(), true)[0].misaligned_bytes, 0);
     }
 
     proptest! {

@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(virtio, "smartctl: /dev/vda: Unable to detect device type");
         let denied = with("Smartctl open device: /dev/sda failed: Permission denied");
         assert!(denied.contains("sudo"), "{denied}");
-        let asleep = with("Device is in STANDBY mode, exit(2)");
+        let asleep = with("BlockDevice is in STANDBY mode, exit(2)");
         assert!(asleep.contains("sleeps"), "{asleep}");
         assert_eq!(with(r"two\nlines"), "smartctl: two lines");
         let two = br#"{"smartctl":{"messages":[{"string":"a","severity":"information"},{"string":"b","severity":"error"}]}}"#;

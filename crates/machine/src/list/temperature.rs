@@ -1,7 +1,7 @@
 //! The temperature of a drive, from the kernel's drivers drivetemp and nvme.
 
-use super::device::{Device, numbered};
 use super::link::nvme_controller;
+use crate::block_device::{BlockDevice, numbered};
 use crate::roots::{list_dir, read_number};
 
 /// What a sensor in a drive can mean, in degrees; others are errors of a drive's firmware.
@@ -9,17 +9,17 @@ const SENSIBLE_C: std::ops::RangeInclusive<f64> = -60.0..=150.0;
 
 /// Reading of the first sensor of the drive's hwmon device; of an NVMe drive this is the composite
 /// temperature.
-pub fn temperature_c(device: &Device) -> Option<f64> {
+pub fn temperature_c(device: &BlockDevice) -> Option<f64> {
     reading_c(device, "temp1_input")
 }
 
 /// The temperature from which on the drive calls itself too hot: WCTEMP of NVMe, the recommended maximum of
 /// drivetemp. `None` where the drive does not say.
-pub fn warning_c(device: &Device) -> Option<f64> {
+pub fn warning_c(device: &BlockDevice) -> Option<f64> {
     reading_c(device, "temp1_max").filter(|&celsius| celsius > 0.0)
 }
 
-fn reading_c(device: &Device, file: &str) -> Option<f64> {
+fn reading_c(device: &BlockDevice, file: &str) -> Option<f64> {
     let near = device.dir.join("device");
     let mut places = vec![near.join("hwmon"), near];
     if let Some(controller) = nvme_controller(device) {
@@ -48,11 +48,12 @@ mod tests {
             fake.disk(&format!("{card}/nvme/nvme0/nvme0n1"), (259, 0), 1 << 30);
             fake.link(&format!("sys/devices/{card}/nvme/nvme0/device"), "../..");
             let celsius =
-                |fake: &Fake| temperature_c(&Device::open(&fake.roots, "nvme0n1").unwrap());
+                |fake: &Fake| temperature_c(&BlockDevice::open(&fake.roots, "nvme0n1").unwrap());
             assert_eq!(celsius(&fake), None);
             fake.file(&format!("sys/devices/{card}/{place}/temp1_input"), "38850\n");
             assert_eq!(celsius(&fake), Some(38.85), "{place}");
-            let warning = |fake: &Fake| warning_c(&Device::open(&fake.roots, "nvme0n1").unwrap());
+            let warning =
+                |fake: &Fake| warning_c(&BlockDevice::open(&fake.roots, "nvme0n1").unwrap());
             assert_eq!(warning(&fake), None);
             fake.file(&format!("sys/devices/{card}/{place}/temp1_max"), "83850\n");
             assert_eq!(warning(&fake), Some(83.85), "{place}");
@@ -68,7 +69,7 @@ mod tests {
             [("31000", Some(31.0)), ("-5000", Some(-5.0)), ("-273150", None), ("hot", None)]
         {
             fake.file(sensor, reading);
-            let found = temperature_c(&Device::open(&fake.roots, "sda").unwrap());
+            let found = temperature_c(&BlockDevice::open(&fake.roots, "sda").unwrap());
             assert_eq!(found, expected, "{reading}");
         }
     }

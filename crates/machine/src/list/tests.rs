@@ -1,6 +1,7 @@
 //! Whole machines, from their files to the list.
 
 use super::*;
+use crate::ata_image;
 use crate::roots::fake::Fake;
 use drivescope_model::drive::Link;
 
@@ -285,7 +286,7 @@ fn the_active_scheduler_is_the_one_in_brackets() {
 fn this_machines_root_drive_is_in_the_list() {
     let roots = Roots::host();
     let all = drives(&roots, &WITHOUT_SMART);
-    for disk in crate::stack::stack_of_path(&roots, Path::new("/")).whole_disks {
+    for disk in BlockGraph::read(&roots).stack_of_path(Path::new("/")).whole_disks {
         let drive = all.iter().find(|drive| drive.name == disk);
         let drive = drive.unwrap_or_else(|| panic!("{disk} holds / and is not in {all:?}"));
         assert!(drive.capacity_bytes > 0 && drive.logical_sector_bytes >= 512, "{drive:?}");

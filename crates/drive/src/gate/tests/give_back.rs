@@ -3,9 +3,9 @@
 use super::kinds::KINDS;
 use super::machine::{Machine, PART, SIZE, refused};
 use super::use_table::all;
-use crate::gate::give_back::claim_with;
-use crate::gate::kernel::Access;
-use crate::gate::{RawDisk, Refusal, reason_against, reasons};
+use crate::gate::kernel_calls::Access;
+use crate::gate::restore_claim::claim_with;
+use crate::gate::{RawDisk, Refusal, reason_against_restore, reasons};
 use drivescope_model::WriteLevel;
 use rustix::io::Errno;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn what_the_drive_carries_is_its_own() {
     machine.write("sdb", 1024 + 56, b"\x53\xEF");
     machine.write("sdb", 40 << 20, &[7; 1 << 20]);
     let disk = claim(&machine).unwrap();
-    assert_eq!(reason_against(&disk), None);
+    assert_eq!(reason_against_restore(&disk), None);
     // Beside the running system too: the run that saved them was refused or had no reason to be.
     let mut machine = Machine::new();
     machine.target = "sda2";
@@ -52,10 +52,10 @@ fn what_the_drive_carries_is_its_own() {
 fn a_use_that_comes_after_the_claim_keeps_originals_away() {
     let machine = Machine::new();
     let disk = claim(&machine).unwrap();
-    assert_eq!(reason_against(&disk), None);
+    assert_eq!(reason_against_restore(&disk), None);
     machine.upper("loop5", (7, 5), &[], &[("loop/backing_file", "/dev/sdb")]);
     machine.mounts(&["2 1 7:5 / /mnt rw - ext4 /dev/loop5 rw"]);
-    let why = reason_against(&disk).unwrap();
+    let why = reason_against_restore(&disk).unwrap();
     assert!(why.contains("loop5 on sdb is mounted on /mnt"), "{why}");
     let machine = Machine::new();
     machine.fake.attrs("sdb", &[("device/wwid", "naa.1")]);
@@ -63,20 +63,20 @@ fn a_use_that_comes_after_the_claim_keeps_originals_away() {
     let disk = claim(&machine).unwrap();
     // What was there is claimed too, and nobody else is given it: that counts for nothing.
     machine.change("sdk", |node| node.exclusive = Some(Errno::BUSY));
-    assert_eq!(reason_against(&disk), None);
+    assert_eq!(reason_against_restore(&disk), None);
     // What comes is claimed as soon as it is seen, if nobody was faster.
     machine.upper("sdm", (8, 192), &[], &[("device/wwid", "naa.1")]);
-    assert_eq!(reason_against(&disk), None);
+    assert_eq!(reason_against_restore(&disk), None);
     machine.change("sdm", |node| node.exclusive = Some(Errno::BUSY));
-    assert_eq!(reason_against(&disk), None);
+    assert_eq!(reason_against_restore(&disk), None);
     machine.upper("sdl", (8, 176), &[], &[("device/wwid", "naa.1")]);
     machine.change("sdl", |node| node.exclusive = Some(Errno::BUSY));
-    let why = reason_against(&disk).unwrap();
+    let why = reason_against_restore(&disk).unwrap();
     assert!(why.contains("sdl, which reports to be the same drive as sdb is in use"), "{why}");
     let machine = Machine::new();
     let disk = claim(&machine).unwrap();
     machine.change("sdb", |node| node.facts.size_bytes /= 2);
-    let why = reason_against(&disk).unwrap();
+    let why = reason_against_restore(&disk).unwrap();
     assert!(why.contains("size"), "{why}");
 }
 
@@ -128,7 +128,7 @@ fn what_is_given_to_others_in_the_middle_of_a_test_is_seen() {
     disk.begin(WriteLevel::SameBytes).unwrap();
     disk.still_free().unwrap();
     disk.still_free().unwrap();
-    let looks = disk.looks();
+    let looks = disk.rechecks();
     assert_eq!((looks.made, looks.whole, looks.refused), (3, 2, false), "{looks:?}");
     let namespace = "sys/kernel/config/nvmet/subsystems/nqn.1/namespaces/1";
     machine.fake.file(&format!("{namespace}/device_path"), "/dev/sdb");
@@ -137,7 +137,7 @@ fn what_is_given_to_others_in_the_middle_of_a_test_is_seen() {
     machine.fake.file(&format!("{namespace}/enable"), "1");
     let why = disk.still_free().unwrap_err().to_string();
     assert!(why.contains("sdb is given to others by the kernel's NVMe target"), "{why}");
-    assert!(disk.looks().refused);
+    assert!(disk.rechecks().refused);
     machine.fake.file(&format!("{namespace}/enable"), "0");
     disk.still_free().unwrap();
     let place = "sys/bus/xen-backend/devices/vbd-1-51712/physical_device";

@@ -1,10 +1,10 @@
 //! A machine with the running system on `sda` and a blank disk, `sdb` unless another kind is asked for.
 
 use super::kinds::{Kind, SDB};
-use crate::gate::answer::Way;
-use crate::gate::kernel::{Access, Facts, Kernel, Place};
+use crate::gate::identify_command::IdentifyCommand;
+use crate::gate::kernel_calls::{Access, DescriptorFacts, DeviceNode, KernelCalls};
 use crate::gate::{
-    Confirmation, OwnPlaces, RawDisk, Refusal, Report, Request, claim_with, examine_with,
+    Confirmation, Examination, GateRequest, OwnPaths, RawDisk, Refusal, claim_with, examine_with,
 };
 use drivescope_machine::roots::fake::Fake;
 use drivescope_model::WriteLevel;
@@ -32,7 +32,7 @@ pub const LEVELS: [WriteLevel; 3] =
 /// What the kernel answers about one node.
 #[derive(Debug, Clone)]
 pub struct Node {
-    pub facts: Facts,
+    pub facts: DescriptorFacts,
     /// Where its bytes are.
     pub image: PathBuf,
     /// Where those are that an exclusive open leads to, if elsewhere.
@@ -78,8 +78,8 @@ impl FakeKernel {
     }
 }
 
-impl Kernel for Arc<FakeKernel> {
-    fn resolve(&self, path: &Path) -> Result<Place, Errno> {
+impl KernelCalls for Arc<FakeKernel> {
+    fn resolve(&self, path: &Path) -> Result<DeviceNode, Errno> {
         let mut links = self.links.lock().unwrap();
         let node = match links.get_mut(path) {
             Some(ways) if ways.len() > 1 => ways.remove(0),
@@ -87,7 +87,7 @@ impl Kernel for Arc<FakeKernel> {
             None => path.to_path_buf(),
         };
         let number = self.node(&node)?.facts.number;
-        Ok(Place { node, number })
+        Ok(DeviceNode { node, number })
     }
 
     fn open(&self, node: &Path, access: Access) -> Result<File, Errno> {
@@ -112,11 +112,11 @@ impl Kernel for Arc<FakeKernel> {
         }
     }
 
-    fn facts(&self, file: &File) -> Result<Facts, Errno> {
+    fn facts(&self, file: &File) -> Result<DescriptorFacts, Errno> {
         self.by_file(file).map(|node| node.facts).ok_or(Errno::NODEV)
     }
 
-    fn ask(&self, file: &File, _way: Way) -> Result<Vec<u8>, Errno> {
+    fn identify(&self, file: &File, _: IdentifyCommand) -> Result<Vec<u8>, Errno> {
         self.by_file(file).map_or(Err(Errno::NODEV), |node| node.answer)
     }
 
@@ -138,7 +138,7 @@ impl Kernel for Arc<FakeKernel> {
 pub struct Machine {
     pub fake: Fake,
     pub kernel: Arc<FakeKernel>,
-    pub own: OwnPlaces,
+    pub own: OwnPaths,
     images: Mutex<HashMap<String, File>>,
     /// What is asked for.
     pub target: &'static str,
@@ -156,7 +156,7 @@ impl Machine {
         let mut machine = Self {
             fake: Fake::new(),
             kernel: Arc::default(),
-            own: OwnPlaces::default(),
+            own: OwnPaths::default(),
             images: Mutex::default(),
             target: kind.disk,
             kind,
@@ -202,7 +202,7 @@ impl Machine {
     /// `/proc/swaps`, `/proc/fs` and `/proc/spl` know nothing of containers.
     pub fn in_container(self) -> Self {
         let proc = self.fake.roots.proc.clone();
-        for process in super::super::users::processes(&self.fake.roots) {
+        for process in drivescope_machine::processes::processes(&self.fake.roots) {
             std::fs::remove_dir_all(proc.join(process)).unwrap();
         }
         let _ = std::fs::remove_dir_all(&self.fake.roots.run);
@@ -282,7 +282,7 @@ impl Machine {
         let image = PathBuf::from(format!("/proc/self/fd/{}", memory.as_raw_fd()));
         let inode = memory.metadata().unwrap().ino();
         self.images.lock().unwrap().insert(name.to_string(), memory);
-        let facts = Facts {
+        let facts = DescriptorFacts {
             number,
             size_bytes: size,
             logical_sector_bytes: 512,
@@ -318,7 +318,7 @@ impl Machine {
 
     /// Lets `sdb` say of itself that it is this drive.
     pub fn answers(&self, model: &str, serial: &str) {
-        let page = drivescope_machine::list::ata_image::bytes(model, serial);
+        let page = drivescope_machine::ata_image::bytes(model, serial);
         self.change("sdb", |node| node.answer = Ok(page.clone()));
     }
 
@@ -353,12 +353,12 @@ impl Machine {
         images[name].set_len(size).unwrap();
     }
 
-    pub fn request(&self, level: WriteLevel) -> Request {
+    pub fn request(&self, level: WriteLevel) -> GateRequest {
         let path = PathBuf::from("/dev").join(self.target);
-        Request { path, level, range: None, own: self.own.clone() }
+        GateRequest { path, level, range: None, own: self.own.clone() }
     }
 
-    pub fn report(&self, level: WriteLevel) -> Report {
+    pub fn report(&self, level: WriteLevel) -> Examination {
         examine_with(&self.kernel, &self.fake.roots, self.request(level))
     }
 
@@ -374,7 +374,7 @@ impl Machine {
         report.record(&Confirmation::given(&phrase.into_iter().collect::<Vec<_>>()))
     }
 
-    pub fn claim(&self, report: Report, given: &[&str]) -> Result<RawDisk, Refusal> {
+    pub fn claim(&self, report: Examination, given: &[&str]) -> Result<RawDisk, Refusal> {
         let given: Vec<String> = given.iter().map(|text| text.to_string()).collect();
         let kernel = Box::new(Arc::clone(&self.kernel));
         claim_with(kernel, &self.fake.roots, report, &Confirmation::given(&given))

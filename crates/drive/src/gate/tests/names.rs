@@ -2,7 +2,7 @@
 
 use super::machine::{MODEL, Machine, SERIAL, SIZE, refused};
 use crate::gate::RawDisk;
-use crate::gate::give_back::claim_with;
+use crate::gate::restore_claim::claim_with;
 use crate::journal::{BeforeImages, JournalError, Recovered, StateFolder, restore_claimed};
 use drivescope_model::WriteLevel;
 use std::ops::Range;

@@ -1,7 +1,9 @@
 //! Labels of ZFS, as OpenZFS describes them, and what is read of them.
 
-use crate::gate::pools::{Member, members};
+use crate::gate::pools::members;
+use drivescope_machine::graph::BlockGraph;
 use drivescope_machine::roots::fake::Fake;
+use drivescope_machine::uses::PoolMember;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::process::Command;
@@ -57,8 +59,8 @@ fn device(parts: &[(u64, &[u8])]) -> File {
     file
 }
 
-fn member(device: &str, pool: &str) -> Member {
-    Member { device: device.to_string(), pool: pool.to_string() }
+fn member(device: &str, pool: &str) -> PoolMember {
+    PoolMember { device: device.to_string(), pool: pool.to_string() }
 }
 
 #[test]
@@ -68,11 +70,18 @@ fn each_label_tells_the_pool_on_the_device_and_on_its_partitions() {
     fake.partition("sda", 1, (8, 1), 2048, (32 << 20) / 512);
     for at in [0, LABEL, SIZE - 2 * LABEL, SIZE - LABEL] {
         let file = device(&[(at, &label("tank"))]);
-        assert_eq!(members(&fake.roots, "sda", &file, SIZE), [member("sda", "tank")], "{at}");
+        assert_eq!(
+            members(&BlockGraph::read(&fake.roots), "sda", &file, SIZE),
+            [member("sda", "tank")],
+            "{at}"
+        );
     }
     let file = device(&[((1 << 20) + LABEL, &label("my pool-1"))]);
-    assert_eq!(members(&fake.roots, "sda", &file, SIZE), [member("sda1", "my pool-1")]);
-    assert!(members(&fake.roots, "sda", &device(&[]), SIZE).is_empty());
+    assert_eq!(
+        members(&BlockGraph::read(&fake.roots), "sda", &file, SIZE),
+        [member("sda1", "my pool-1")]
+    );
+    assert!(members(&BlockGraph::read(&fake.roots), "sda", &device(&[]), SIZE).is_empty());
 }
 
 #[test]
@@ -84,13 +93,16 @@ fn damaged_labels_tell_nothing_and_do_no_harm() {
             let mut damaged = whole.clone();
             damaged[at] = wrong;
             damaged.truncate(200 << 10);
-            members(&fake.roots, "sda", &device(&[(0, &damaged)]), SIZE);
+            members(&BlockGraph::read(&fake.roots), "sda", &device(&[(0, &damaged)]), SIZE);
         }
     }
     let mut cut = whole.clone();
     cut[(16 << 10) + 12..].fill(0);
-    assert!(members(&fake.roots, "sda", &device(&[(0, &cut)]), SIZE).is_empty());
-    assert!(members(&fake.roots, "sda", &device(&[]), 1000).is_empty(), "too small for a label");
+    assert!(members(&BlockGraph::read(&fake.roots), "sda", &device(&[(0, &cut)]), SIZE).is_empty());
+    assert!(
+        members(&BlockGraph::read(&fake.roots), "sda", &device(&[]), 1000).is_empty(),
+        "too small for a label"
+    );
 }
 
 /// The labels of these tests are what another program takes for labels too.

@@ -1,6 +1,6 @@
 //! The gate on a real loop device: what the kernel does with the claim. Needs root; says so loudly.
 
-use crate::gate::{Confirmation, OwnPlaces, RawDisk, Refusal, Request, claim, examine};
+use crate::gate::{Confirmation, GateRequest, OwnPaths, RawDisk, Refusal, claim, examine};
 use drivescope_machine::roots::Roots;
 use drivescope_model::WriteLevel;
 use std::fs::File;
@@ -47,8 +47,13 @@ impl Loop {
         attached.ok().map(|node| Self { node, image })
     }
 
-    fn request(&self, level: WriteLevel) -> Request {
-        Request { path: PathBuf::from(&self.node), level, range: None, own: OwnPlaces::default() }
+    fn request(&self, level: WriteLevel) -> GateRequest {
+        GateRequest {
+            path: PathBuf::from(&self.node),
+            level,
+            range: None,
+            own: OwnPaths::default(),
+        }
     }
 
     fn claim(&self, level: WriteLevel) -> Result<RawDisk, Refusal> {
@@ -111,7 +116,7 @@ fn a_swapped_link_is_seen_before_the_first_write() {
         std::os::unix::fs::symlink(&device.node, &link).unwrap();
     };
     let look = || {
-        let request = Request { path: link.clone(), ..one.request(WriteLevel::SameBytes) };
+        let request = GateRequest { path: link.clone(), ..one.request(WriteLevel::SameBytes) };
         examine(&Roots::host(), request)
     };
     point_to(&one);

@@ -4,8 +4,9 @@ use super::world::{Faults, UNIT, World, identity};
 use crate::journal::storage::{Folder, JournalFile, StateFolder};
 use crate::journal::{Identity, Journal, JournalError, JournalSettings};
 use crate::journal::{list, refuse_open, restore};
+use drivescope_machine::graph::{BlockGraph, Stack};
+use drivescope_machine::roots::Roots;
 use drivescope_machine::roots::fake::Fake;
-use drivescope_machine::stack::stack_of_name;
 
 const GIB: u64 = 1 << 30;
 
@@ -34,6 +35,10 @@ fn machine() -> Fake {
         fake.file(&format!("sys/devices/{place}/serial"), serial);
     }
     fake
+}
+
+fn stack_of_name(roots: &Roots, name: &str) -> Stack {
+    BlockGraph::read(roots).stack_of_device(name)
 }
 
 #[test]

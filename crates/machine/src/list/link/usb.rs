@@ -1,6 +1,6 @@
 //! The link of a USB drive.
 
-use super::Device;
+use crate::block_device::BlockDevice;
 use crate::roots::read_text;
 use drivescope_model::drive::Link;
 use std::fs;
@@ -11,29 +11,13 @@ const BOS: u8 = 0x0F;
 const CAPABILITY: u8 = 0x10;
 const CAPABILITY_SUPERSPEED: u8 = 0x03;
 
-/// Directory of the USB device that a disk is behind.
-pub fn usb_device<'a>(device: &'a Device) -> Option<&'a Path> {
-    interface(device)?.parent()
-}
-
-/// Directory of the interface, `2-1.4:1.0`.
-fn interface<'a>(device: &'a Device) -> Option<&'a Path> {
-    device.ancestor(|name| {
-        let Some((place, interface)) = name.split_once(':') else { return false };
-        let is = |text: &str, extra: &str| {
-            !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || extra.contains(c))
-        };
-        place.contains('-') && is(place, "-.") && interface.contains('.') && is(interface, ".")
-    })
-}
-
 /// The link by the speed the device was enumerated at, with the driver's protocol.
-pub(super) fn usb(device: &Device) -> Option<Link> {
-    let usb = usb_device(device)?;
+pub(super) fn usb(device: &BlockDevice) -> Option<Link> {
+    let usb = device.usb_device()?;
     let speed = read_text(usb.join("speed"))?;
     let lanes = read_text(usb.join("rx_lanes"));
     let (rate, payload_mb_s) = rate_and_payload(&speed, lanes.as_deref())?;
-    let driver = fs::canonicalize(interface(device)?.join("driver")).ok();
+    let driver = fs::canonicalize(device.usb_interface()?.join("driver")).ok();
     let protocol = match driver.as_deref().and_then(|d| d.file_name()?.to_str()) {
         Some("uas") => " (UAS)",
         Some("usb-storage") => " (BOT)",
@@ -112,7 +96,7 @@ mod tests {
     }
 
     fn link(fake: &Fake) -> Option<Link> {
-        usb(&Device::open(&fake.roots, "sdb").unwrap())
+        usb(&BlockDevice::open(&fake.roots, "sdb").unwrap())
     }
 
     #[test]
@@ -153,10 +137,10 @@ mod tests {
     #[test]
     fn the_device_above_the_interface_is_the_drives() {
         let fake = disk("5000", "uas");
-        let device = Device::open(&fake.roots, "sdb").unwrap();
-        assert!(usb_device(&device).unwrap().ends_with("usb2/2-1/2-1.4"));
+        let device = BlockDevice::open(&fake.roots, "sdb").unwrap();
+        assert!(device.usb_device().unwrap().ends_with("usb2/2-1/2-1.4"));
         fake.scsi_disk("pci0000:00/host0/0:0:0:0/block/sda", (8, 0), 1 << 30);
-        assert_eq!(usb_device(&Device::open(&fake.roots, "sda").unwrap()), None);
+        assert_eq!(BlockDevice::open(&fake.roots, "sda").unwrap().usb_device(), None);
     }
 
     proptest! {

@@ -1,0 +1,86 @@
+//! Other devices with the target's bytes: the kernel gives each away on its own, so each is claimed too.
+
+use super::checks::uses;
+use super::exclusive_claim::AliasClaim;
+use super::kernel_calls::{Access, KernelCalls};
+use crate::error::DEVICE_RULES;
+use drivescope_machine::graph::{BlockGraph, Footprint};
+use drivescope_machine::roots::Roots;
+use drivescope_machine::uses::DeviceUse;
+use drivescope_model::gate::Check;
+use rustix::io::Errno;
+
+/// How often a busy one is asked for; udev, and another look like this one, have each for a moment.
+const ATTEMPTS: u32 = 5;
+
+/// The check `same bytes`, and the claims it was given: one for each of them that is not `held` already. It finds
+/// uses that nothing shows, such as the log of a mounted XFS, or a mount outside a container. Nothing where there
+/// is no such device.
+///
+/// A disk of which only some partitions are concerned is asked for by these: others may use the rest of it.
+pub(super) fn claim(
+    kernel: &dyn KernelCalls,
+    graph: &BlockGraph,
+    footprint: &Footprint,
+    held: &[AliasClaim],
+) -> (Vec<Check>, Vec<AliasClaim>) {
+    let roots = graph.roots();
+    let is_whole = |name: &String| !footprint.is_shared_in_part(name);
+    let whole: Vec<&String> = footprint.aliases.iter().filter(|name| is_whole(name)).collect();
+    // The claim of a disk is one of its partitions too.
+    let is_within = |name: &String| {
+        let disk = graph.disk_of(name);
+        disk != *name && whole.contains(&&disk)
+    };
+    let is_held = |name: &String| held.iter().any(|alias| alias.name == *name);
+    let asked: Vec<&String> =
+        whole.iter().copied().filter(|name| !is_within(name) && !is_held(name)).collect();
+    if asked.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let (mut found, mut claimed) = (Vec::new(), Vec::new());
+    for name in &asked {
+        match ask(kernel, roots, name) {
+            Ok(claim) => claimed.extend(claim),
+            Err(why) => {
+                let node = roots.node(name);
+                let evidence = format!("{} {why}", footprint.describe(name));
+                let show = format!("lsblk --fs {0}; sudo fuser -v {0}", node.display());
+                found.push(DeviceUse::new(evidence, show));
+            }
+        }
+    }
+    let names: Vec<&str> = asked.iter().map(|name| name.as_str()).collect();
+    let none = format!("the kernel gives {} too", names.join(", "));
+    (uses("same bytes", found, none), claimed)
+}
+
+/// The claim of a device, none where it has no drive behind it and is used by nobody; or why it is not given, as
+/// far as that is known.
+fn ask(kernel: &dyn KernelCalls, roots: &Roots, name: &str) -> Result<Option<AliasClaim>, String> {
+    let node = roots.node(name);
+    let mut errno = Errno::BUSY;
+    for attempt in 0..ATTEMPTS {
+        if attempt > 0 {
+            kernel.wait();
+        }
+        let opened = kernel.open(&node, Access::ReadExclusive).and_then(|file| {
+            let is_it = Some(kernel.facts(&file)?.number) == roots.block_number(name);
+            if is_it { Ok(file) } else { Err(Errno::NODEV) }
+        });
+        match opened {
+            Ok(file) => return Ok(Some(AliasClaim { name: name.to_string(), _claim: file })),
+            Err(Errno::NXIO | Errno::NOMEDIUM) => return Ok(None),
+            Err(Errno::BUSY) => {}
+            Err(other) => {
+                errno = other;
+                break;
+            }
+        }
+    }
+    Err(match errno {
+        Errno::BUSY => "is in use, says the kernel".to_string(),
+        Errno::PERM => format!("cannot be claimed: {DEVICE_RULES}"),
+        errno => format!("cannot be claimed: {}", std::io::Error::from(errno)),
+    })
+}

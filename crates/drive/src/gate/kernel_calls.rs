@@ -1,0 +1,185 @@
+//! What the gate asks the kernel about a device node. Tests answer for machines that are not here.
+
+use super::identify_command::{self, IdentifyCommand};
+use drivescope_machine::roots::split_dev;
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
+use std::fs::File;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// `include/uapi/linux/fs.h` of the kernel: size in bytes, read-only flag, number of the attachment.
+const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
+const BLKROGET: Opcode = opcode::none(0x12, 94);
+const BLKGETDISKSEQ: Opcode = opcode::read::<u64>(0x12, 128);
+
+/// udev holds a shared lock while it looks at a device: a moment, after which it is free.
+const LOCK_ATTEMPTS: u32 = 20;
+/// Between two attempts of any kind.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Where a path leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DeviceNode {
+    /// The node, links resolved.
+    pub node: PathBuf,
+    /// Major and minor number.
+    pub number: (u32, u32),
+}
+
+/// How a node is opened. Every way closes on `exec` and refuses a link as the last component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Reading through the page cache, beside others.
+    Read,
+    /// Reading, with the kernel's exclusive claim.
+    ReadExclusive,
+    /// Writing past the page cache, with the exclusive claim.
+    WriteExclusive,
+}
+
+/// What an open descriptor reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DescriptorFacts {
+    /// Major and minor number of the device that is really open.
+    pub number: (u32, u32),
+    /// Size.
+    pub size_bytes: u64,
+    /// Logical sector.
+    pub logical_sector_bytes: u32,
+    /// Physical sector.
+    pub physical_sector_bytes: u32,
+    /// Whether the kernel refuses writes.
+    pub read_only: bool,
+    /// Number of this attachment; `None` before Linux 5.15.
+    pub disk_sequence: Option<u64>,
+}
+
+/// The questions.
+pub(super) trait KernelCalls: Send + Sync {
+    /// Follows a path. `NOTBLK` when it is no block device.
+    fn resolve(&self, path: &Path) -> Result<DeviceNode, Errno>;
+    /// Opens a node.
+    fn open(&self, node: &Path, access: Access) -> Result<File, Errno>;
+    /// Asks an open descriptor.
+    fn facts(&self, file: &File) -> Result<DescriptorFacts, Errno>;
+    /// Asks the drive behind an open descriptor who it is: what it answers, as it is.
+    fn identify(&self, file: &File, command: IdentifyCommand) -> Result<Vec<u8>, Errno>;
+    /// Waits a moment for something to pass.
+    fn wait(&self);
+    /// Takes the exclusive advisory lock; `WOULDBLOCK` when somebody else keeps one.
+    fn lock(&self, file: &File) -> Result<(), Errno>;
+}
+
+/// The kernel of this machine.
+#[derive(Debug)]
+pub(super) struct HostKernel;
+
+impl KernelCalls for HostKernel {
+    fn resolve(&self, path: &Path) -> Result<DeviceNode, Errno> {
+        let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+        let node = std::fs::canonicalize(path).map_err(errno)?;
+        let meta = std::fs::symlink_metadata(&node).map_err(errno)?;
+        if !meta.file_type().is_block_device() {
+            return Err(Errno::NOTBLK);
+        }
+        Ok(DeviceNode { node, number: split_dev(meta.rdev()) })
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a block device, for the gate alone; for writing after all checks"
+    )]
+    fn open(&self, node: &Path, access: Access) -> Result<File, Errno> {
+        let how = match access {
+            Access::Read => OFlags::RDONLY,
+            Access::ReadExclusive => OFlags::RDONLY | OFlags::EXCL,
+            Access::WriteExclusive => OFlags::RDWR | OFlags::EXCL | OFlags::DIRECT,
+        };
+        let flags = how | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY;
+        rustix::fs::open(node, flags, Mode::empty()).map(File::from)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "BLKGETSIZE64, BLKROGET and BLKGETDISKSEQ only ask"
+    )]
+    fn facts(&self, file: &File) -> Result<DescriptorFacts, Errno> {
+        let stat = rustix::fs::fstat(file)?;
+        if !FileType::from_raw_mode(stat.st_mode).is_block_device() {
+            return Err(Errno::NOTBLK);
+        }
+        let number = split_dev(stat.st_rdev);
+        // SAFETY: the descriptor is a block device, and each number belongs to the type it fills.
+        let (size, read_only, sequence) = unsafe {
+            (
+                ioctl(file, Getter::<BLKGETSIZE64, u64>::new())?,
+                ioctl(file, Getter::<BLKROGET, libc::c_int>::new())?,
+                ioctl(file, Getter::<BLKGETDISKSEQ, u64>::new()),
+            )
+        };
+        Ok(DescriptorFacts {
+            number,
+            size_bytes: size,
+            logical_sector_bytes: rustix::fs::ioctl_blksszget(file)?,
+            physical_sector_bytes: rustix::fs::ioctl_blkpbszget(file)?,
+            read_only: read_only != 0,
+            disk_sequence: sequence.ok(),
+        })
+    }
+
+    fn identify(&self, file: &File, command: IdentifyCommand) -> Result<Vec<u8>, Errno> {
+        identify_command::ask(file, command)
+    }
+
+    fn wait(&self) {
+        std::thread::sleep(PAUSE);
+    }
+
+    fn lock(&self, file: &File) -> Result<(), Errno> {
+        let mut result = Err(Errno::WOULDBLOCK);
+        for attempt in 0..LOCK_ATTEMPTS {
+            if attempt > 0 {
+                self.wait();
+            }
+            result = rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
+            if result != Err(Errno::WOULDBLOCK) {
+                break;
+            }
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_block_device_is_refused_before_it_is_opened() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(HostKernel.resolve(file.path()), Err(Errno::NOTBLK));
+        assert_eq!(HostKernel.resolve(Path::new("/dev/null")), Err(Errno::NOTBLK));
+        assert_eq!(HostKernel.resolve(Path::new("/nonexistent")), Err(Errno::NOENT));
+    }
+
+    #[test]
+    fn a_link_put_in_place_of_a_node_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("sda");
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        assert_eq!(HostKernel.open(&link, Access::Read).unwrap_err(), Errno::LOOP);
+    }
+
+    #[test]
+    fn a_lock_that_another_descriptor_holds_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (one, two) = (file.reopen().unwrap(), file.reopen().unwrap());
+        HostKernel.lock(&one).unwrap();
+        assert_eq!(HostKernel.lock(&two), Err(Errno::WOULDBLOCK));
+        drop(one);
+        HostKernel.lock(&two).unwrap();
+    }
+}

@@ -1,0 +1,58 @@
+//! The checks of who uses a device or anything built on it.
+
+use super::checks::uses;
+use drivescope_machine::graph::{BlockGraph, Footprint};
+use drivescope_machine::processes::{MountTables, hides_processes};
+use drivescope_machine::uses::{self as found, PoolMember};
+use drivescope_model::gate::{Check, Outcome};
+
+/// Every check of this file, in the order of the record. `labelled` is what the target's own labels say of pools, if
+/// they were read.
+pub(super) fn check(
+    graph: &BlockGraph,
+    footprint: &Footprint,
+    labelled: &[PoolMember],
+) -> Vec<Check> {
+    let mut checks = mounts(graph, footprint);
+    let node = graph.roots().node(&footprint.target);
+    let nothing_built = format!("nothing is built on it (lsblk {})", node.display());
+    for (name, found, none) in [
+        ("file systems", found::file_systems(graph, footprint), "the kernel has none on it open"),
+        ("swap", found::swap_areas(graph, footprint), "no swap area in use"),
+        ("holders", found::holders(graph, footprint), &nothing_built),
+        (
+            "loop devices",
+            found::loop_devices(graph, footprint),
+            "no loop device has its file on it",
+        ),
+        (
+            "pools",
+            found::pools(graph, footprint, labelled),
+            "no imported ZFS pool known to have it",
+        ),
+    ] {
+        checks.extend(uses(name, found, none));
+    }
+    checks
+}
+
+fn mounts(graph: &BlockGraph, footprint: &Footprint) -> Vec<Check> {
+    let tables = MountTables::read(graph.roots());
+    let none = format!("none in {} mount namespaces", tables.read.len());
+    let mut checks = uses("mounts", found::mounts(graph, footprint, &tables), none);
+    let hidden = match tables.hidden {
+        0 if hides_processes(graph.roots()) => Some("those of other users".to_string()),
+        0 => None,
+        count => Some(format!("{count} processes")),
+    };
+    if let (Some(hidden), [check]) = (hidden, checks.as_mut_slice())
+        && check.outcome == Outcome::Ok
+    {
+        check.outcome = Outcome::Unknown;
+        check
+            .evidence
+            .push_str(&format!("; {hidden} do not show theirs: the kernel's claim decides"));
+        check.command = Some("sudo cat /proc/*/mountinfo".to_string());
+    }
+    checks
+}

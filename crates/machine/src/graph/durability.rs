@@ -1,0 +1,22 @@
+//! Whether what was synced to a file system is on its disk.
+
+use crate::mounts::Mount;
+
+/// Why nothing is durable there after a sync, if so: the file system was told not to wait for its disk, or for its
+/// server.
+pub(super) fn lost_syncs(mount: &Mount) -> Option<String> {
+    const OPTIONS: [(&str, &str); 7] = [
+        ("volatile", ""),
+        ("fsync", "volatile"),
+        ("nobarrier", ""),
+        ("barrier", "0"),
+        ("fsync_mode", "nobarrier"),
+        ("nostrictsync", ""),
+        ("journal_flush_disabled", ""),
+    ];
+    let is_set = |(key, value): &&(&str, &str)| mount.option(key).as_deref() == Some(*value);
+    let (key, value) = OPTIONS.iter().find(is_set)?;
+    let option = if value.is_empty() { key.to_string() } else { format!("{key}={value}") };
+    let point = mount.mount_point.display();
+    Some(format!("{point} is mounted with {option}, so a power cut may take what was synced"))
+}

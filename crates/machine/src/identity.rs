@@ -1,0 +1,5 @@
+//! Who a drive is.
+
+mod reported;
+
+pub use reported::ReportedIdentity;
