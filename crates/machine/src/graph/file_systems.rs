@@ -66,9 +66,9 @@ impl BlockGraph {
         }
     }
 
-    /// Kernel names of the devices of the file system that has this file, without what lies below them. It is looked for
-    /// in our own mount table and in that of the first process, because the kernel gives paths of the host to a
-    /// container too.
+    /// Kernel names of the devices of the file system that has this file, without what lies below them. It is looked
+    /// for in our own mount table and in that of the first process, because the kernel gives paths of the host to
+    /// a container too.
     pub fn devices_of_file(&self, file: &Path) -> Vec<String> {
         let tables = [&self.mounts, &self.mounts_of_init];
         let holding = tables.into_iter().filter_map(|table| mount_at(table, file));
