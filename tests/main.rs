@@ -31,8 +31,6 @@ mod run_directory;
 mod run_file;
 /// `schema`, and run documents held against it.
 mod schema;
-/// `sim reproduce` beside the tests of the program that repeat the same methods.
-mod sim_instruments;
 /// `sim reproduce`: published cells beside those of the models.
 mod sim_reproduce;
 /// `sim:` targets: links, bridges, faults, fills, and mistakes in models.

@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// Name of the one test file in a directory target.
 const DATA_FILE: &str = "data";
+/// Name of one more file, which holds nothing at first.
+const NEW_FILE: &str = "new";
 
 /// Opens the target, or makes the test file in the session's own folder and fills it, the first time.
 pub fn open(session: &mut Session<'_>) -> Result<(), BenchError> {
@@ -66,20 +68,25 @@ fn unique_id() -> String {
 
 /// The test file twice: through the page cache, as an ordinary program opens it, and in its effective
 /// mode. On a simulated drive it is a file of `size`, whole MiB, on a fresh drive of the same
-/// kind.
+/// kind. A `new` file is another one, which has its space and holds nothing.
 pub fn buffered_and_direct(
     session: &mut Session<'_>,
     size: Bytes,
+    new: bool,
 ) -> Result<(IoDevice, IoDevice), BenchError> {
     let size = test_file::rounded(size);
     if let Some(file) = session.target.simulated_file(size.0, session.now_ns()) {
-        return simulated_file(session, Arc::new(file?), size);
+        return simulated_file(session, Arc::new(file?), size, new);
     }
     let missing = || BenchError::Unsuitable("needs a directory".to_string());
-    let folder = session.storage.folder.as_ref().ok_or_else(missing)?;
+    let folder = session.storage.folder.as_mut().ok_or_else(missing)?;
+    let name = if new { NEW_FILE } else { DATA_FILE };
+    if new {
+        folder.create_file(name, size)?;
+    }
     // Such a program calls pread and pwrite, whatever the engine of other tests.
-    let buffered = IoDevice::new(folder.open_file_buffered(DATA_FILE)?, Engine::Threads);
-    let direct = IoDevice::new(folder.open_file(DATA_FILE)?, Engine::Threads);
+    let buffered = IoDevice::new(folder.open_file_buffered(name)?, Engine::Threads);
+    let direct = IoDevice::new(folder.open_file(name)?, Engine::Threads);
     Ok((buffered, direct))
 }
 
@@ -87,9 +94,12 @@ fn simulated_file(
     session: &mut Session<'_>,
     file: Arc<SimulatedDrive>,
     size: Bytes,
+    new: bool,
 ) -> Result<(IoDevice, IoDevice), BenchError> {
     session.storage.simulated = Some(Arc::clone(&file));
     let direct = IoDevice::simulated(Arc::clone(&file), IoMode::Direct);
-    test_file::fill(session, &direct, size)?;
+    if !new {
+        test_file::fill(session, &direct, size)?;
+    }
     Ok((IoDevice::simulated(file, IoMode::Buffered), direct))
 }

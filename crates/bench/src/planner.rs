@@ -55,10 +55,12 @@ pub fn draft(
         TargetKind::Directory => file_size(&suite, target, size_asked)?,
         _ => Bytes(0),
     };
-    let span_bytes = match (info.kind, suite.span.0) {
-        (TargetKind::Directory, _) => own_bytes.0,
-        (_, 0) => info.size_bytes,
-        (_, span) => span.min(info.size_bytes),
+    let span_bytes = match info.kind {
+        TargetKind::Directory => own_bytes.0,
+        _ => {
+            let part = suite.part(info.size_bytes);
+            part.end - part.start
+        }
     };
     let typical = match target.memory_backed() {
         Some(_) => ExpectedSpeed::MEMORY,

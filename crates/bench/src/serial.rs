@@ -21,6 +21,8 @@ pub struct SerialLoop<'c> {
     pub sync: bool,
     /// Flush once at the end; timed apart.
     pub final_sync: bool,
+    /// What the program does before each request, as time on its processor.
+    pub think_ns: u64,
     /// Measured time.
     pub time_ns: u64,
     /// Requests at most.
@@ -64,6 +66,10 @@ impl SerialLoop<'_> {
         let deadline = now.saturating_add(self.time_ns);
         while now < deadline && recorder.requests < self.ops_max {
             let (op, offset) = self.offsets.draw();
+            if self.think_ns > 0 {
+                think(queue, now + self.think_ns, &mut done)?;
+                now = queue.now();
+            }
             if op == IoOp::Write {
                 self.payload.of_write(recorder.requests).fill(queue.buffer(0), offset);
                 now = queue.now();
@@ -99,6 +105,14 @@ impl SerialLoop<'_> {
     }
 }
 
+/// Lets time pass with nothing under way.
+fn think<Q: IoQueue>(queue: &mut Q, until: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
+    while queue.now() < until {
+        queue.wait_until(until, done)?;
+    }
+    Ok(())
+}
+
 /// Sends one request and waits for it; whether it went well.
 fn one<Q: IoQueue>(
     queue: &mut Q,
@@ -131,6 +145,7 @@ mod tests {
             payload: Payload::new(1, 1),
             sync,
             final_sync: true,
+            think_ns: 0,
             time_ns: 1_000_000_000,
             ops_max: 100,
             control,
@@ -139,6 +154,15 @@ mod tests {
 
     fn service(request: &IoRequest, _: u64) -> Result<u64, i32> {
         Ok(if request.op == IoOp::Sync { 8_000_000 } else { 1_000_000 })
+    }
+
+    #[test]
+    fn what_a_program_thinks_takes_time_and_is_no_latency() {
+        let control = Control::default();
+        let thinking = SerialLoop { think_ns: 3_000_000, ..plan(false, &control) };
+        let outcome = thinking.run(&mut VirtualQueue::new(2, 1, service));
+        assert_eq!(outcome.recorder.elapsed_ns(), 400_000_000);
+        assert!(outcome.recorder.latencies.max().abs_diff(1_000_000) < 10_000);
     }
 
     #[test]

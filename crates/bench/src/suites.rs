@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The suites that come with the program, by name.
-const BUILT_IN: [(&str, &str); 11] = [
+const BUILT_IN: [(&str, &str); 21] = [
     ("quick", include_str!("../suites/quick.toml")),
     ("standard", include_str!("../suites/standard.toml")),
     ("full", include_str!("../suites/full.toml")),
@@ -19,9 +19,19 @@ const BUILT_IN: [(&str, &str); 11] = [
     ("crystaldiskmark-peak", include_str!("../suites/crystaldiskmark-peak.toml")),
     ("crystaldiskmark-peak-nvme", include_str!("../suites/crystaldiskmark-peak-nvme.toml")),
     ("crystaldiskmark-realworld", include_str!("../suites/crystaldiskmark-realworld.toml")),
+    ("as-ssd", include_str!("../suites/as-ssd.toml")),
     ("gnome-disks", include_str!("../suites/gnome-disks.toml")),
+    ("gnome-disks-first-2tb", include_str!("../suites/gnome-disks-first-2tb.toml")),
+    ("gnome-disks-last-2tb", include_str!("../suites/gnome-disks-last-2tb.toml")),
+    ("gnome-disks-first-256mb", include_str!("../suites/gnome-disks-first-256mb.toml")),
+    ("gnome-disks-last-256mb", include_str!("../suites/gnome-disks-last-256mb.toml")),
     ("zcav", include_str!("../suites/zcav.toml")),
+    ("diskinfo", include_str!("../suites/diskinfo.toml")),
     ("phybs", include_str!("../suites/phybs.toml")),
+    ("phybs-read", include_str!("../suites/phybs-read.toml")),
+    ("dd", include_str!("../suites/dd.toml")),
+    ("random-writes", include_str!("../suites/random-writes.toml")),
+    ("techhabit", include_str!("../suites/techhabit.toml")),
 ];
 
 /// Longest file of a suite: a thousand times what all options take, and far below what memory holds.
@@ -256,6 +266,10 @@ fn check_general(suite: &Suite) -> Result<(), String> {
     ensure((1..=ROUNDS_MAX).contains(&suite.rounds), || {
         format!("rounds must lie between 1 and {ROUNDS_MAX}")
     })?;
+    let from_start = suite.tests.iter().find(|t| matches!(t, TestKind::Fill | TestKind::Verify));
+    if let (Some(test), Some(_)) = (from_start, suite.offset) {
+        return Err(format!("{test} begins at the start of the target; leave offset out"));
+    }
     ensure(suite.size.0 >= SIZE_MIN && (suite.span.0 == 0 || suite.span.0 >= SIZE_MIN), || {
         "a size must be at least 1 MiB".to_string()
     })

@@ -270,13 +270,13 @@ pub enum SimCommand {
     ///
     /// Ctrl-C unmounts and prints how late replies were. While a file system is mounted or a program has the
     /// drive open, serving continues; Ctrl-C again saves what can be saved, disconnects the users, and exits
-    /// with code 130. Code 4: the backing file or the model failed. fake=, fault=page-cache and partition= exist
-    /// in virtual time only.
+    /// with code 130. Code 4: the backing file or the model failed. fake=, fault=page-cache, partition= and
+    /// host= exist in virtual time only.
     Mount(MountArguments),
     /// Compare the models with published results for their drives.
     ///
-    /// Repeats the published methods on the models in virtual time, and compares the results with 348 published
-    /// ones. Exit code 1 if a result differs for no documented reason.
+    /// Runs the suites that repeat the published methods on the models, in virtual time, and holds the results
+    /// against 348 published cells. Exit code 1 if a cell fails for which the table has no reason.
     Reproduce(ReproduceArguments),
 }
 

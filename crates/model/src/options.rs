@@ -4,6 +4,7 @@
 mod align;
 mod fill;
 mod latency;
+mod part;
 mod surface;
 mod tiny_writes;
 mod transfer;
@@ -12,6 +13,7 @@ mod verify;
 pub use align::{AlignMethod, AlignOptions};
 pub use fill::{FillMode, FillOptions};
 pub use latency::{Arrivals, LatencyOptions, Rate};
+pub use part::{NamedStart, PartStart};
 pub use surface::{SurfaceOptions, SurfacePreset, SurfaceWrite};
 pub use tiny_writes::TinyWritesOptions;
 pub use transfer::{Preset, TransferOptions};
@@ -96,9 +98,13 @@ pub struct Suite {
     /// Requested size of the test file in a directory; `plan.own_bytes` is the size it got.
     #[serde(default = "default_size")]
     pub size: Bytes,
-    /// How much of a file or device is used, from its start; 0 means all of it.
+    /// How much of a file or device is used; 0 means all of it.
     #[serde(default)]
     pub span: Bytes,
+    /// Where that part begins: a number of bytes, or `end`; `null`: at the start. Positions in results
+    /// count from there.
+    #[serde(default)]
+    pub offset: Option<PartStart>,
     /// Options of `transfer`.
     #[serde(default)]
     pub transfer: TransferOptions,

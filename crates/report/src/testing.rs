@@ -303,6 +303,7 @@ pub fn plan() -> Plan {
             pause: Secs(0.0),
             size: Bytes::gib(1),
             span: Bytes(0),
+            offset: None,
             transfer: TransferOptions::default(),
             latency: LatencyOptions::default(),
             surface: SurfaceOptions::default(),

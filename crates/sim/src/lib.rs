@@ -13,7 +13,6 @@ pub mod library;
 pub mod link;
 mod numbers;
 mod param_problem;
-pub mod reproduce;
 mod reservations;
 mod sequential;
 mod slab;

@@ -9,8 +9,9 @@ use drivescope_model::drive::{Drive, DriveKind, Health, Link, Partition, Zoned};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::options::{
-    AlignMethod, AlignOptions, Arrivals, LatencyOptions, Preset, Rate, Suite, SurfaceOptions,
-    SurfacePreset, SurfaceWrite, TestKind, TinyWritesOptions, TransferOptions,
+    AlignMethod, AlignOptions, Arrivals, LatencyOptions, NamedStart, PartStart, Preset, Rate,
+    Suite, SurfaceOptions, SurfacePreset, SurfaceWrite, TestKind, TinyWritesOptions,
+    TransferOptions,
 };
 use drivescope_model::options::{FillMode, FillOptions, VerifyMode, VerifyOptions, VerifyPhase};
 use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, Restores, WriteLevel};
@@ -163,6 +164,19 @@ fn host() -> Host {
     }
 }
 
+fn tiny_writes() -> TinyWritesOptions {
+    TinyWritesOptions {
+        cells: vec!["seq512_write".to_string()],
+        new_file: true,
+        size: Bytes(1_000_000),
+        write: Bytes(17),
+        stream_block: Bytes(1_024),
+        writes: 5_000,
+        thinktime: Secs(0.01),
+        time: Secs(3.5),
+    }
+}
+
 fn suite() -> Suite {
     Suite {
         name: "standard".into(),
@@ -172,6 +186,7 @@ fn suite() -> Suite {
         pause: Secs(0.1),
         size: Bytes::gib(2),
         span: Bytes::gib(3),
+        offset: Some(PartStart::Named(NamedStart::End)),
         transfer: TransferOptions {
             preset: Some(Preset::PeakNvme),
             shapes: vec!["rnd4k_q4t1".parse().unwrap()],
@@ -179,6 +194,7 @@ fn suite() -> Suite {
             cells: vec!["rnd4k_q1t1.write".parse().unwrap()],
             time: Secs(1.5),
             ramp: Secs(0.3),
+            io_size: Bytes::gib(1),
             area: Bytes::mib(32),
         },
         latency: LatencyOptions {
@@ -201,13 +217,7 @@ fn suite() -> Suite {
             write_samples: 11,
             write_sample: Bytes::mib(20),
         },
-        tiny_writes: TinyWritesOptions {
-            size: Bytes(1_000_000),
-            write: Bytes(17),
-            stream_block: Bytes(1_024),
-            writes: 5_000,
-            time: Secs(3.5),
-        },
+        tiny_writes: tiny_writes(),
         align: AlignOptions {
             method: AlignMethod::Phybs,
             time: Secs(2.5),

@@ -48,17 +48,30 @@ impl Session<'_> {
     /// The part of `device` that tests work on.
     pub fn span(&self, device: &IoDevice) -> Range<u64> {
         let len = self.span_bytes(device);
-        let start = self.target.part_start_bytes(len);
+        let start = match self.plan.suite.offset {
+            None => self.target.part_start_bytes(len),
+            Some(_) => self.part_start_bytes(device),
+        };
         start..start + len
+    }
+
+    /// Where the suite says that the part begins; 0 where it does not.
+    pub fn part_start_bytes(&self, device: &IoDevice) -> u64 {
+        match self.target.info().kind {
+            TargetKind::Directory => 0,
+            _ => self.plan.suite.part(device.size_bytes()).start,
+        }
     }
 
     /// How much of `device` tests work on; those of the whole surface begin at its start.
     pub fn span_bytes(&self, device: &IoDevice) -> u64 {
         let size = device.size_bytes();
-        match (self.target.info().kind, self.plan.suite.span.0) {
-            (TargetKind::Directory, _) => size.min(self.plan.own_bytes.0),
-            (_, 0) => size,
-            (_, span) => size.min(span),
+        match self.target.info().kind {
+            TargetKind::Directory => size.min(self.plan.own_bytes.0),
+            _ => {
+                let part = self.plan.suite.part(size);
+                part.end - part.start
+            }
         }
     }
 

@@ -95,6 +95,9 @@ fn absurd_values_are_refused() {
         "fill.share_pct=0",
         "verify.cache=1GiB",
         "tiny-writes.write=0",
+        "tiny-writes.cells=['seq512']",
+        "tiny-writes.thinktime=2s",
+        "offset=behind",
         "tests=[]",
         "transfer.nonsense=1",
         "nonsense",
@@ -154,4 +157,22 @@ fn a_users_suite_hides_a_built_in_one() {
     let path = folder.join("quick.toml");
     assert_eq!(find(path.to_str().unwrap(), None).unwrap().summary, "mine");
     assert!(find("./missing.toml", None).unwrap_err().to_string().contains("missing.toml"));
+}
+
+#[test]
+fn what_begins_at_the_start_takes_no_part_elsewhere() {
+    for (test, works) in [("surface", true), ("align", true), ("fill", false), ("verify", false)] {
+        let (tests, settings) = (vec![test.to_string()], vec!["offset=end".to_string()]);
+        let overrides = Overrides { tests, settings, ..Overrides::default() };
+        let adapted = adapt(find("quick", None).unwrap(), &overrides);
+        assert_eq!(adapted.is_ok(), works, "{test}");
+    }
+}
+
+#[test]
+fn cells_of_the_command_line_stand_instead_of_those_of_the_suite() {
+    let cells = vec!["rnd4k_q1t1.read".to_string()];
+    let overrides = Overrides { cells, ..Overrides::default() };
+    let suite = adapt(find("as-ssd", None).unwrap(), &overrides).unwrap();
+    assert_eq!(suite.transfer.cells, ["rnd4k_q1t1.read".parse().unwrap()]);
 }

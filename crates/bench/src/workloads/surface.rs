@@ -301,6 +301,8 @@ fn scan(
     let rounds = session.plan.suite.rounds;
     session.emit(Event::PhaseStarted { label: format!("surface {cell}"), round, rounds });
     let control = Control::default();
+    let start = part_start(session);
+    let places = on_target(places, start);
     let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, counters) = session.watched(session.device(), spec, &control, task)?;
@@ -330,7 +332,29 @@ fn scan(
         kept.own_metrics = true;
     }
     let end = session.keep(kept, record);
-    Ok((timed, end))
+    Ok((within_part(timed, start), end))
+}
+
+/// Where the part that is looked at begins on the target.
+fn part_start(session: &Session<'_>) -> u64 {
+    session.part_start_bytes(session.device())
+}
+
+/// Places of the part as such of the target.
+fn on_target(mut places: Vec<ScanRegion>, start: u64) -> Vec<ScanRegion> {
+    for place in &mut places {
+        place.offset += start;
+        place.lead_in_from += start;
+    }
+    places
+}
+
+/// The other way round: results count from the start of the part.
+fn within_part(mut timed: Vec<TimedRegion>, start: u64) -> Vec<TimedRegion> {
+    for timed in &mut timed {
+        timed.offset -= start;
+    }
+    timed
 }
 
 /// Access time by distance from the access before.

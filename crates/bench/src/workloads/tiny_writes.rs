@@ -5,6 +5,7 @@
 //! page cache, which is empty at the start of each round (except where the cell is called warm).
 
 mod drive_comparison;
+mod patterns;
 
 use crate::control::Control;
 use crate::error::BenchError;
@@ -31,85 +32,16 @@ use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{Suite, TestKind, TinyWritesOptions};
 use drivescope_model::plan::{Cost, Engine, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
-use drivescope_model::units::Bytes;
+use drivescope_model::units::{Bytes, Secs};
+use patterns::{IoPath, Pattern, WARMING, check_cells, chosen};
 use std::ops::Range;
 
 /// Calls of `write` through the page cache per second, of one thread.
 const CACHED_IOPS: f64 = 2e6;
 /// The unit in which the drive itself does a tiny write: a page of the file system.
 const DRIVE_BLOCK: u32 = 4096;
-
-/// Through which path a pattern goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum IoPath {
-    /// The page cache, empty at first.
-    Cold,
-    /// The page cache with what the stream of writes just left there, and nothing past it.
-    Warm,
-    /// Direct I/O: the drive itself.
-    Direct,
-}
-
-/// One pattern of access.
-#[derive(Debug, Clone, Copy)]
-struct Pattern {
-    cell: &'static str,
-    mix: Mix,
-    order: Order,
-    path: IoPath,
-    /// Flush after every write.
-    sync: bool,
-    /// The cell that shows the same done by the drive itself.
-    drive: Option<&'static str>,
-}
-
-/// In the order they run; each `drive` cell is one of them.
-const PATTERNS: [Pattern; 8] = [
-    pattern("rnd16_buffered", Mix::WRITE, Order::Rnd, IoPath::Cold, false, Some("rnd4k_direct")),
-    pattern("rnd16_sync", Mix::WRITE, Order::Rnd, IoPath::Cold, true, Some("rnd4k_direct_sync")),
-    pattern("rnd4k_direct", Mix::WRITE, Order::Rnd, IoPath::Direct, false, None),
-    pattern("rnd4k_direct_sync", Mix::WRITE, Order::Rnd, IoPath::Direct, true, None),
-    pattern(WARMING, Mix::WRITE, Order::Seq, IoPath::Cold, false, Some("seq_direct_write")),
-    pattern(
-        "seq512_read_warm",
-        Mix::READ,
-        Order::Seq,
-        IoPath::Warm,
-        false,
-        Some("seq_direct_read"),
-    ),
-    pattern(
-        "seq512_read_cold",
-        Mix::READ,
-        Order::Seq,
-        IoPath::Cold,
-        false,
-        Some("seq_direct_read"),
-    ),
-    pattern("seq_direct_write", Mix::WRITE, Order::Seq, IoPath::Direct, false, None),
-];
-
-/// The cell whose bytes the warm reads read.
-const WARMING: &str = "seq512_write";
-
-/// The drive's own sequential reads, apart because a file target has only reads.
-const SEQ_DIRECT_READ: Pattern =
-    pattern("seq_direct_read", Mix::READ, Order::Seq, IoPath::Direct, false, None);
-
-const fn pattern(
-    cell: &'static str,
-    mix: Mix,
-    order: Order,
-    path: IoPath,
-    sync: bool,
-    drive: Option<&'static str>,
-) -> Pattern {
-    Pattern { cell, mix, order, path, sync, drive }
-}
-
-fn patterns() -> impl Iterator<Item = Pattern> {
-    PATTERNS.into_iter().chain([SEQ_DIRECT_READ])
-}
+/// Longest work of a program on one request.
+const THINKTIME_MAX: Secs = Secs(1.0);
 
 /// See [`crate::workloads::WORKLOADS`].
 pub struct TinyWritesWorkload;
@@ -138,6 +70,10 @@ impl Workload for TinyWritesWorkload {
     fn check(&self, suite: &Suite) -> Result<(), String> {
         let options = &suite.tiny_writes;
         check_time(options.time)?;
+        check_cells(&options.cells)?;
+        ensure(options.thinktime.0 <= THINKTIME_MAX.0, || {
+            format!("tiny-writes.thinktime must be at most {THINKTIME_MAX}")
+        })?;
         let small = |bytes: Bytes| (1..=1 << 20).contains(&bytes.0);
         ensure(small(options.write) && small(options.stream_block) && options.writes > 0, || {
             "tiny-writes.write and stream_block must lie between 1 byte and 1 MiB".to_string()
@@ -166,7 +102,7 @@ impl Workload for TinyWritesWorkload {
         let options = &context.suite.tiny_writes;
         let mut test = context.planned(self.kind());
         let rounds = f64::from(context.suite.rounds);
-        let phases = patterns().count() as f64;
+        let phases = chosen(options).count() as f64;
         // Flushing random pages costs about one random write each.
         let flush = f64::from(options.writes) / (context.typical.iops * context.typical.queue_gain);
         let stream = context.typical.mb_s * 1e6 * options.time.0 * rounds;
@@ -180,11 +116,11 @@ impl Workload for TinyWritesWorkload {
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         let suite = &session.plan.suite;
-        let size = suite.tiny_writes.size;
-        let (buffered, direct) = open_target::buffered_and_direct(session, size)?;
+        let TinyWritesOptions { size, new_file, .. } = suite.tiny_writes;
+        let (buffered, direct) = open_target::buffered_and_direct(session, size, new_file)?;
         let span = 0..buffered.size_bytes().min(size.0);
         for round in 1..=suite.rounds {
-            for pattern in patterns() {
+            for pattern in chosen(&suite.tiny_writes) {
                 session.pause(suite.pause)?;
                 let device = if pattern.path == IoPath::Direct { &direct } else { &buffered };
                 run_pattern(session, device, pattern, round, span.clone(), record)?;
@@ -214,7 +150,7 @@ fn round_bytes(context: &PlanContext<'_>) -> u64 {
         let page = if cached && pattern.order == Order::Rnd { DRIVE_BLOCK } else { 0 };
         requests.saturating_mul(u64::from(block) + u64::from(page))
     };
-    patterns().filter(|pattern| pattern.mix.writes()).map(of).fold(0, u64::saturating_add)
+    chosen(options).filter(|pattern| pattern.mix.writes()).map(of).fold(0, u64::saturating_add)
 }
 
 fn run_pattern(
@@ -256,6 +192,7 @@ fn run_pattern(
         payload: Payload::new(session.plan.seed, pass),
         sync: pattern.sync,
         final_sync: false,
+        think_ns: options.thinktime.nanos(),
         time_ns: options.time.nanos(),
         ops_max,
         control: &control,
@@ -322,6 +259,7 @@ fn flush(
         payload: Payload::new(session.plan.seed, 0),
         sync: false,
         final_sync: true,
+        think_ns: 0,
         time_ns: 0,
         ops_max: 0,
         control: &control,

@@ -88,6 +88,9 @@ impl Workload for TransferWorkload {
         })?;
         let options = &mut suite.transfer;
         options.time = overrides.time.unwrap_or(options.time);
+        if !overrides.cells.is_empty() {
+            options.cells.clear();
+        }
         for text in &overrides.cells {
             if text.contains('.') {
                 options.cells.push(text.parse().map_err(|error: UnitError| error.to_string())?);
@@ -234,17 +237,30 @@ fn condense(omitted: Vec<String>) -> Vec<String> {
     lines.into_iter().map(|(reason, cells)| format!("{}: {reason}", cells.join(", "))).collect()
 }
 
+/// Bytes that end a round, if they do.
+fn io_size(options: &TransferOptions) -> Option<u64> {
+    (options.io_size.0 > 0).then_some(options.io_size.0)
+}
+
 fn cell_cost(cell: &Cell, context: &PlanContext<'_>) -> Cost {
     let options = &context.suite.transfer;
     let rounds = f64::from(context.suite.rounds);
     let seconds = (options.time.0 + options.ramp.0 + context.suite.pause.0) * rounds;
     let Shape { order, block, depth, threads } = cell.shape;
     let rate = context.typical.rate(order == Order::Rnd, block.0, depth * threads);
-    let bytes = rate * (options.time.0 + options.ramp.0) * rounds;
+    let mut bytes = rate * (options.time.0 + options.ramp.0) * rounds;
+    let mut seconds = seconds;
+    if let Some(most) = io_size(options) {
+        bytes = bytes.min(most as f64 * rounds);
+        seconds = seconds.min(bytes / rate + context.suite.pause.0 * rounds);
+    }
     let reads = f64::from(cell.mix.read_percent()) / 100.0;
     let written_bytes = match context.fastest.filter(|_| cell.mix.writes()) {
-        Some(fastest) => round_volume::round_bytes(cell, options, fastest)
-            .saturating_mul(context.suite.rounds.into()),
+        Some(fastest) => {
+            let round = round_volume::round_bytes(cell, options, fastest);
+            let round = round.min(io_size(options).unwrap_or(u64::MAX));
+            round.saturating_mul(context.suite.rounds.into())
+        }
         None => (bytes * (1.0 - reads)) as u64,
     };
     Cost { seconds, read_bytes: (bytes * reads) as u64, written_bytes }
@@ -268,6 +284,10 @@ fn run_cell(
             session.check_room_to_overwrite(round_volume::round_bytes(cell, options, fastest))?;
         }
     }
+    if let Some(bytes) = io_size(options) {
+        let requests = bytes / cell.shape.block.0 / u64::from(cell.shape.threads);
+        load.ops_max = load.ops_max.min(requests.max(1));
+    }
     let device = session.device();
     if !device.is_direct() {
         load.ramp.0 = 0.0;
@@ -289,8 +309,9 @@ fn run_cell(
 mod tests {
     use super::*;
     use crate::planner;
-    use crate::testing::{run_target, suite_of};
+    use crate::testing::{plan_of, run_on, run_target, suite_of};
     use drivescope_model::plan::Engine;
+    use drivescope_model::units::Secs;
 
     #[test]
     fn cells_run_reads_first_then_writes_then_mixes() {
@@ -311,6 +332,20 @@ mod tests {
                 "rnd4k_q1t1.mix70"
             ]
         );
+    }
+
+    #[test]
+    fn a_round_ends_with_its_bytes_where_they_are_bounded() {
+        let mut suite = suite_of(TestKind::Transfer);
+        (suite.rounds, suite.span) = (1, Bytes::gib(1));
+        suite.transfer.cells = vec!["seq16m_q1t1.write".parse().unwrap()];
+        (suite.transfer.io_size, suite.transfer.ramp) = (Bytes::gib(1), Secs(0.0));
+        suite.transfer.time = Secs(3_600.0);
+        let planned = plan_of(&run_target("sim:wd40efrx"), suite.clone());
+        assert!(planned.cost.seconds < 20.0 && planned.cost.written_bytes == 1 << 30);
+        let result = run_on("sim:wd40efrx", suite, 1, false);
+        // 1 GiB at 180 MB/s
+        assert!((5.0..7.0).contains(&result.elapsed_s), "{}", result.elapsed_s);
     }
 
     #[test]

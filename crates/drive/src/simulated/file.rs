@@ -23,7 +23,7 @@ pub enum FileProblem {
     File(#[from] FileError),
 }
 
-/// One file on a drive that holds nothing else, below the page cache of a host with Linux's defaults. Its
+/// One file on a drive that holds nothing else, below the page cache of a host. Its
 /// addresses are those of a drive: from 0 to the file's size.
 struct FileOnDrive {
     cache: PageCache<ExtentFileSystem<Counted>>,
@@ -35,11 +35,13 @@ struct FileOnDrive {
 
 impl SimulatedDrive {
     /// A new file of `size_bytes`, its space reserved and nothing written, on a `drive` whose file system has
-    /// given the share `taken` (0 to 1) of the drive to one large file before; its time begins at `now`.
+    /// given the share `taken` (0 to 1) of the drive to one large file before; its time begins at `now`. The page
+    /// cache is that of `host`.
     ///
     /// Errors: no file system or no such file fits on the drive.
     pub fn with_file(
         drive: AnyDrive,
+        host: &HostParams,
         taken: f64,
         size_bytes: u64,
         now: Nanos,
@@ -50,7 +52,7 @@ impl SimulatedDrive {
         take_space(system.files_mut(), (capacity as f64 * taken) as u64)?;
         let file = system.create(ROOT)?;
         system.will_write(file, 0, size_bytes)?;
-        let cache = PageCache::new(&HostParams::default(), system)?;
+        let cache = PageCache::new(host, system)?;
         let served = FileOnDrive { cache, file, size_bytes, refused: Vec::new() };
         Ok(Self::serving(Box::new(served), now))
     }

@@ -6,11 +6,13 @@
 mod counted;
 pub mod faults;
 pub mod file;
+mod hosts;
 pub mod model_file;
 mod page_cache;
 mod partitions;
 mod real_time;
 pub mod spec;
+mod spindle;
 
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::target::IoMode;

@@ -11,9 +11,12 @@ use drivescope_sim::host::{HostParams, PAGE_BYTES, PageCache, RawDevice};
 impl SimulatedDrive {
     /// A drive at time 0 behind a page cache that nothing passes by and no eviction empties.
     ///
-    /// Errors: none with the host's defaults.
-    pub(super) fn behind_page_cache(drive: AnyDrive) -> Result<Self, ParamProblem> {
-        let cache = PageCache::new(&HostParams::default(), RawDevice(Counted::new(drive)))?;
+    /// Errors: a parameter of the host that cannot be.
+    pub(super) fn behind_page_cache(
+        drive: AnyDrive,
+        host: &HostParams,
+    ) -> Result<Self, ParamProblem> {
+        let cache = PageCache::new(host, RawDevice(Counted::new(drive)))?;
         Ok(Self::serving(Box::new(cache), 0))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::spec::{Spec, SpecError};
 use drivescope_sim::device::Device;
+use drivescope_sim::host::HostParams;
 
 impl Spec {
     /// The drive, powered on, to be served in real time.
@@ -28,6 +29,12 @@ impl Spec {
                 "a served drive takes a real partition table; leave it out and use sfdisk on the drive",
             );
         }
+        if self.host != HostParams::default() {
+            return refuse(
+                "host= works in virtual time only",
+                "a served drive has this machine above it; leave it out",
+            );
+        }
         Ok(Box::new(self.build_drive(&self.start)?))
     }
 }
@@ -42,6 +49,7 @@ mod tests {
             ("fake=wrap:1GiB", "fake= works in virtual time only"),
             ("fault=page-cache", "own page cache"),
             ("partition=63,2048", "sfdisk"),
+            ("host=laptop-2015", "this machine above it"),
         ] {
             let spec = Spec::parse(&format!("wd40efrx?{option}")).unwrap();
             let error = spec.build_for_real_time().err().unwrap().to_string();

@@ -2,12 +2,13 @@
 
 use super::faults::{self, PathFaults};
 use super::model_file::{name_and_options, placed, text_of};
-use super::{AnyDrive, SimulatedDrive, partitions};
+use super::{AnyDrive, SimulatedDrive, hosts, partitions, spindle};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::shortened::{shortened, shortened_path};
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
 use drivescope_sim::fraud::{Fake, Fraud};
+use drivescope_sim::host::HostParams;
 use drivescope_sim::library::{BUILT_IN, Kind, Model, Planted, Start};
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -84,6 +85,8 @@ pub struct Spec {
     pub partitions: Vec<u64>,
     /// How much less than announced it holds, if so.
     pub fake: Option<Fake>,
+    /// The computer above it.
+    pub host: HostParams,
 }
 
 /// The model called `name`.
@@ -125,7 +128,8 @@ impl Spec {
         let start = Start { seed: 1, fill, ..Start::default() };
         let (text, path) = (placed(text, name), PathFaults::default());
         let (notes, partitions) = (Vec::new(), Vec::new());
-        let mut spec = Self { text, model, start, path, notes, partitions, fake: None };
+        let (fake, host) = (None, HostParams::default());
+        let mut spec = Self { text, model, start, path, notes, partitions, fake, host };
         let mut given = Vec::new();
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
@@ -170,9 +174,11 @@ impl Spec {
                 self.partitions = partitions::starts(value, self.model.capacity_bytes())?;
             }
             "fake" => self.fake = Some(parse_fake(value, &self.model)?),
+            "host" => self.host = hosts::named(value).map_err(SpecError::Wrong)?,
+            "rpm" => spindle::turn_at(&mut self.model, value).map_err(SpecError::Wrong)?,
             _ => {
                 return wrong(format!(
-                    "'{}' is not seed, fill, fault, partition or fake",
+                    "'{}' is not seed, fill, fault, partition, fake, host or rpm",
                     shortened(key)
                 ));
             }
@@ -210,7 +216,7 @@ impl Spec {
     pub fn build(&self) -> Result<SimulatedDrive, SpecError> {
         let drive = self.build_drive(&self.start)?;
         match self.path.page_cache {
-            true => SimulatedDrive::behind_page_cache(drive)
+            true => SimulatedDrive::behind_page_cache(drive, &self.host)
                 .map_err(|problem| SpecError::Wrong(problem.to_string())),
             false => {
                 let mut drive = SimulatedDrive::new(drive);
@@ -232,7 +238,7 @@ impl Spec {
         // Making a file system discards all that was on the drive (mke2fs does so by default).
         let drive = self.build_drive(&Start { fill: 0.0, ..self.start })?;
         let taken = if self.model.kind == Kind::Hdd { self.start.fill } else { 0.0 };
-        SimulatedDrive::with_file(drive, taken, size_bytes, now_ns)
+        SimulatedDrive::with_file(drive, &self.host, taken, size_bytes, now_ns)
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
     }
 
@@ -460,7 +466,13 @@ mod tests {
             ("sim:wd20ears?fault=", "fault= names none; wd20ears can have flush-lies"),
             ("sim:wd20ears?fault=gone,", "fault= names none"),
             ("sim:WD20EARS", "did you mean 'wd20ears'"),
-            ("sim:wd20ears?speed=9", "seed, fill, fault, partition or fake"),
+            ("sim:wd20ears?speed=9", "seed, fill, fault, partition, fake, host or rpm"),
+            (
+                "sim:wd20ears?host=laptop-2014",
+                "no host 'laptop-2014' (did you mean 'laptop-2015'?)",
+            ),
+            ("sim:wd20ears?rpm=fast", "rpm=fast is not a speed such as 7200"),
+            ("sim:pm871b-128?rpm=7200", "pm871b-128 does not turn"),
             ("sim:wd20ears?fault=throttled", "a hard disk does not throttle"),
             ("sim:kioxia-bg4-128?fault=flush-lies,first-come", "can have flush-lies, slow-region"),
             ("sim:wd20ears?fake=bent:32GiB", "wrap:SIZE or cut:SIZE"),

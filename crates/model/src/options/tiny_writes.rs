@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TinyWritesOptions {
+    /// Only these cells, such as `seq512_write`; all if it names none.
+    pub cells: Vec<String>,
+    /// Whether the file is new: its space is reserved, and nothing is written to it before the test.
+    pub new_file: bool,
     /// How much of the test file is written into.
     pub size: Bytes,
     /// Bytes of one small random write.
@@ -16,6 +20,8 @@ pub struct TinyWritesOptions {
     pub stream_block: Bytes,
     /// Most small writes of one round, so that flushing them stays bounded.
     pub writes: u32,
+    /// What the program does before each request, as time on its processor.
+    pub thinktime: Secs,
     /// Measured time of one round of one pattern.
     pub time: Secs,
 }
@@ -23,10 +29,13 @@ pub struct TinyWritesOptions {
 impl Default for TinyWritesOptions {
     fn default() -> Self {
         Self {
+            cells: Vec::new(),
+            new_file: false,
             size: Bytes(512_000_000),
             write: Bytes(16),
             stream_block: Bytes(512),
             writes: 100_000,
+            thinktime: Secs(0.0),
             time: Secs(5.0),
         }
     }

@@ -56,6 +56,8 @@ pub struct TransferOptions {
     pub time: Secs,
     /// Load before the measured time, not counted.
     pub ramp: Secs,
+    /// Most bytes that a round of a cell moves; 0 means that only the time ends it.
+    pub io_size: Bytes,
     /// How much of a block device, in its middle, the writing cells use at the level `restore`.
     pub area: Bytes,
 }
@@ -69,6 +71,7 @@ impl Default for TransferOptions {
             cells: Vec::new(),
             time: Secs(5.0),
             ramp: Secs(0.25),
+            io_size: Bytes(0),
             area: Bytes::mib(256),
         }
     }

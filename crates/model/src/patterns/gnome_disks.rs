@@ -58,12 +58,6 @@ impl MersenneTwister {
     }
 }
 
-/// Samples unless told otherwise.
-pub const SAMPLES: u32 = 100;
-/// Bytes of a sample unless told otherwise.
-pub const SAMPLE_BYTES: u64 = 10 << 20;
-/// Accesses unless told otherwise.
-pub const ACCESSES: u32 = 1000;
 /// Bytes of an access; places are rounded down to multiples of it.
 pub const PAGE: u64 = 4096;
 
@@ -84,6 +78,11 @@ pub fn samples(size: u64, count: u32, sample_bytes: u64) -> Vec<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As GNOME Disks has them unless told otherwise.
+    const SAMPLES: u32 = 100;
+    const SAMPLE_BYTES: u64 = 10 << 20;
+    const ACCESSES: u32 = 1000;
 
     /// Reference outputs of the authors' mt19937ar for its default seed, and of NumPy's
     /// `RandomState(42)`, which seeds in the same way.

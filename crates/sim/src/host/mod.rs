@@ -19,7 +19,6 @@ pub mod files;
 mod flushing;
 pub mod fs_params;
 pub mod groups;
-pub mod instruments;
 pub mod page_cache;
 mod pages;
 pub mod params;

@@ -6,7 +6,7 @@
 //! that neither a single pause nor a drive that became slower meanwhile makes a slow place.
 
 use super::rates::Profile;
-use super::{PAGE, RequestShape};
+use super::{PAGE, RequestShape, on_target, part_start, within_part};
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::offsets::{derive_seed, shuffle};
@@ -124,7 +124,7 @@ pub(super) fn look_at_rates(
         })
         .collect();
     let slowness = |slow: &SlowSpot| slow.elsewhere / slow.here.max(f64::MIN_POSITIVE);
-    notice(record, "surface.read", &stretches, slowness, |slow| {
+    notice(record, ("surface.read", part_start(session)), &stretches, slowness, |slow| {
         format!("reads at {} MB/s", three_digits(slow.here))
             + &format!(", its neighbours at {} MB/s", three_digits(slow.elsewhere))
     });
@@ -211,24 +211,24 @@ pub(super) fn look_at_accesses(
         }
     }
     let slowness = |slow: &SlowSpot| slow.here / slow.elsewhere.max(f64::MIN_POSITIVE);
-    notice(record, "surface.access", &slow, slowness, |slow| {
+    notice(record, ("surface.access", part_start(session)), &slow, slowness, |slow| {
         format!("random reads take {} ms", three_digits(slow.here))
             + &format!(", elsewhere {} ms", three_digits(slow.elsewhere))
     });
     session.check_stop()
 }
 
-/// F040, its evidence the slowest of all stretches.
+/// F040, its evidence the slowest of all stretches of a part that begins at `at`.
 fn notice(
     record: &mut TestRecord,
-    about: &str,
+    (about, at): (&str, u64),
     slow: &[SlowSpot],
     slowness: impl Fn(&SlowSpot) -> f64,
     what: impl Fn(&SlowSpot) -> String,
 ) {
     let slowest = slow.iter().max_by(|a, b| slowness(a).total_cmp(&slowness(b)));
     let Some(slowest) = slowest else { return };
-    let Range { start, end } = slowest.bytes;
+    let Range { start, end } = slowest.bytes.start + at..slowest.bytes.end + at;
     let factor = slowness(slowest);
     let mut evidence = format!(
         "between bytes {start} and {end} ({} to {}) {}: {} times as slow",
@@ -256,12 +256,14 @@ fn scan_again(
     RequestShape { chunk, depth }: RequestShape,
 ) -> Result<Vec<TimedRegion>, BenchError> {
     let control = Control::default();
+    let start = part_start(session);
+    let places = on_target(places, start);
     let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, _) = session.watched(session.device(), spec, &control, task)?;
     match worker.output.queue_error {
         Some(source) => Err(BenchError::of_queue(source)),
-        None => Ok(worker.output.timed),
+        None => Ok(within_part(worker.output.timed, start)),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Where `surface` reads, and what it makes of it.
 
 use super::*;
+use crate::testing::{points, run_on, suite_of, value};
+use drivescope_model::options::{NamedStart, PartStart};
 
 fn options(preset: SurfacePreset) -> SurfaceOptions {
     SurfaceOptions { preset, samples: 100, ..SurfaceOptions::default() }
@@ -94,4 +96,26 @@ fn distances_are_from_the_access_before() {
     let mut accesses = AccessScatter::default();
     accesses.add(&[timed(0, Some(1)), timed(50, Some(2_000_000)), timed(25, None)], 100);
     assert_eq!((accesses.distance, accesses.ms), (vec![0.5], vec![2.0]));
+}
+
+#[test]
+fn a_part_at_the_end_is_as_slow_as_the_end_of_the_whole() {
+    let suite = || {
+        let mut suite = suite_of(TestKind::Surface);
+        (suite.rounds, suite.surface.accesses) = (1, 100);
+        suite
+    };
+    let part = |offset: PartStart| {
+        let suite = Suite { span: Bytes::gib(8), offset: Some(offset), ..suite() };
+        let result = run_on("sim:wd40efrx", suite, 1, false);
+        let x: Vec<f64> =
+            points(&result, "surface.read.mb_s").into_iter().map(|(x, _)| x).collect();
+        assert!(x.iter().all(|x| (0.0..8.0 * 1_073_741_824.0).contains(x)), "{x:?}");
+        value(&result, "surface.read.mean_mb_s").unwrap()
+    };
+    let whole = run_on("sim:wd40efrx", suite(), 1, false);
+    let of_whole = |key: &str| value(&whole, &format!("surface.read.{key}_mb_s")).unwrap();
+    let (first, last) = (part(PartStart::At(Bytes(0))), part(PartStart::Named(NamedStart::End)));
+    assert!((first / of_whole("max") - 1.0).abs() < 0.02, "{first} {}", of_whole("max"));
+    assert!((last / of_whole("min") - 1.0).abs() < 0.02, "{last} {}", of_whole("min"));
 }

@@ -4,7 +4,7 @@
 //! GNOME Disks come out a tenth to a half below the rate of the medium. Our own stretches are longer, and written
 //! in two parts with a flush each, which tell that onset; where they do, the rates are without it.
 
-use super::{PAGE, SAMPLE_DEPTH, places};
+use super::{PAGE, SAMPLE_DEPTH, on_target, part_start, places, within_part};
 use crate::control::Control;
 use crate::error::{BenchError, describe};
 use crate::payload::Payload;
@@ -112,7 +112,8 @@ pub(super) fn pass(
     let is_fresh = session.writes() == WriteLevel::Destroy;
     let fresh = is_fresh.then(|| Payload::new(session.plan.seed, pass));
     let control = Control::default();
-    let places = targets(session, size, round);
+    let start = part_start(session);
+    let places = on_target(targets(session, size, round), start);
     let in_parts = options.preset == SurfacePreset::Sampled;
     let task = Rewrite { places, chunk, depth, in_parts, fresh, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
@@ -144,5 +145,9 @@ pub(super) fn pass(
     let end = session.keep(kept, record);
     let without_onset = |t: TimedRegion| TimedRegion { ns: t.steady_ns.or(t.ns), ..t };
     let timed = outcome.timed.into_iter().map(without_onset).collect();
-    Ok(WritePass { timed, onset_ms: outcome.fixed_overhead_ns.map(|ns| ns / 1e6), end })
+    Ok(WritePass {
+        timed: within_part(timed, start),
+        onset_ms: outcome.fixed_overhead_ns.map(|ns| ns / 1e6),
+        end,
+    })
 }

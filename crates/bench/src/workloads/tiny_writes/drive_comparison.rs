@@ -1,6 +1,7 @@
 //! What a program sees beside what the drive itself does.
 
-use super::{DRIVE_BLOCK, IoPath, Pattern, patterns};
+use super::DRIVE_BLOCK;
+use super::patterns::{IoPath, Pattern, patterns};
 use crate::round::Round;
 use crate::test_record::TestRecord;
 use drivescope_drive::Target;

@@ -1,4 +1,5 @@
 use super::drive_comparison::{CounterSource, cache_share_pct, cold_in_memory};
+use super::patterns::patterns;
 use super::*;
 use crate::round::Round;
 use crate::testing::{run_on, suite_of, value};
@@ -90,4 +91,22 @@ fn a_stream_is_bound_by_its_calls_or_by_the_drive() {
     assert_eq!(stream_requests(true, 100, &options, most), 1_000_000);
     assert_eq!(stream_requests(true, 4_000, &options, most), 75_000);
     assert_eq!(stream_requests(false, 512, &options, most), 15_000);
+}
+
+#[test]
+fn only_the_cells_that_are_asked_for_run_on_a_file_that_may_be_new() {
+    let iops = |new_file: bool| {
+        let mut suite = suite_of(TestKind::TinyWrites);
+        suite.rounds = 1;
+        suite.tiny_writes.cells = vec!["seq512_write".to_string()];
+        (suite.tiny_writes.new_file, suite.tiny_writes.size) = (new_file, Bytes::mib(16));
+        let result = run_on("sim:wd40efrx?fill=0", suite, 1, false);
+        let cells = result.metrics.iter().map(|metric| metric.key.split('.').nth(1).unwrap());
+        assert!(cells.collect::<Vec<&str>>().iter().all(|cell| *cell == "seq512_write"));
+        value(&result, "tiny-writes.seq512_write.iops").unwrap()
+    };
+    // Of an old file, each page is read before a part of it is written.
+    assert!(iops(true) > 20.0 * iops(false), "{} {}", iops(true), iops(false));
+    assert!(check_cells(&["seq512_wrote".to_string()]).unwrap_err().contains("'seq512_write'"));
+    assert!(check_cells(&["rnd16_sync".to_string(), "rnd16_sync".to_string()]).is_err());
 }

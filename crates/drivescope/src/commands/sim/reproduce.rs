@@ -1,4 +1,16 @@
 //! `sim reproduce`: the models against published measurements of their drives.
+//!
+//! [`table`] has the published cells, [`formula`] says which metrics of which runs answer one, [`simulated_run`] does
+//! these runs, and [`judge`] holds the figures against the cells, each by its [`comparison`].
+
+mod comparison;
+mod formula;
+mod judge;
+mod simulated_run;
+mod table;
+
+#[cfg(test)]
+mod tests;
 
 use crate::arguments::ReproduceArguments;
 use crate::exit::{Code, Failure};
@@ -6,16 +18,17 @@ use crate::output;
 use drivescope_model::nearest::nearest;
 use drivescope_model::reproduction::{CellResult, Reproduction};
 use drivescope_report::text;
-use drivescope_sim::reproduce::{self, Cell, Job, Measured};
+use formula::{ModelRun, RunFigures};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
+use table::PublishedCell;
 
 /// Does what was asked.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<Code, Failure> {
-    let all = reproduce::cells().map_err(|error| Failure::usage(error.to_string()))?;
+    let all = table::cells().map_err(Failure::usage)?;
     let cells = chosen(all, arguments)?;
-    let measured = run_all(reproduce::jobs(&cells));
+    let measured = run_all(jobs(&cells));
     let result = Reproduction::new(cells.iter().map(|cell| cell.result(&measured)).collect());
     if arguments.json {
         let json = serde_json::to_string_pretty(&result).expect("plain data can be written");
@@ -28,7 +41,10 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Code, Failure> {
 }
 
 /// The cells asked for, in the table's order.
-fn chosen(all: Vec<Cell>, arguments: &ReproduceArguments) -> Result<Vec<Cell>, Failure> {
+fn chosen(
+    all: Vec<PublishedCell>,
+    arguments: &ReproduceArguments,
+) -> Result<Vec<PublishedCell>, Failure> {
     for id in &arguments.cell {
         if !all.iter().any(|cell| cell.id == *id) {
             return Err(unknown("cell", id, all.iter().map(|cell| cell.id.as_str())));
@@ -42,21 +58,26 @@ fn chosen(all: Vec<Cell>, arguments: &ReproduceArguments) -> Result<Vec<Cell>, F
             return Err(unknown("drive", name, names));
         }
     }
-    let wanted = |cell: &Cell| {
+    let wanted = |cell: &PublishedCell| {
         let by_id = arguments.cell.is_empty() || arguments.cell.contains(&cell.id);
         let by_drive =
             arguments.drive.is_empty() || arguments.drive.iter().any(|name| is_about(cell, name));
         by_id && by_drive
     };
-    let cells: Vec<Cell> = all.into_iter().filter(wanted).collect();
+    let cells: Vec<PublishedCell> = all.into_iter().filter(wanted).collect();
     if cells.is_empty() {
         return Err(Failure::usage("no such cell for that drive"));
     }
     Ok(cells)
 }
 
+/// What must be run for these cells, each job once.
+fn jobs(cells: &[PublishedCell]) -> BTreeSet<ModelRun> {
+    cells.iter().flat_map(PublishedCell::jobs).collect()
+}
+
 /// Whether a cell's figure is one of the drive or model called `name`.
-fn is_about(cell: &Cell, name: &str) -> bool {
+fn is_about(cell: &PublishedCell, name: &str) -> bool {
     cell.drive == name || cell.own_models().any(|model| model == name)
 }
 
@@ -70,7 +91,7 @@ fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> 
 const WHOLE: &str = "no thread panics while it holds the lock";
 
 /// Runs the jobs on all processors; each is independent of the others.
-fn run_all(jobs: BTreeSet<Job>) -> Measured {
+fn run_all(jobs: BTreeSet<ModelRun>) -> RunFigures {
     let bar = ProgressBar::with_draw_target(Some(jobs.len() as u64), ProgressDrawTarget::hidden());
     if output::is_watched() {
         let style = ProgressStyle::with_template("{pos}/{len} {bar:20} {wide_msg}");
@@ -79,15 +100,15 @@ fn run_all(jobs: BTreeSet<Job>) -> Measured {
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
     let waiting = Mutex::new(jobs);
-    let measured = Mutex::new(Measured::new());
+    let measured = Mutex::new(RunFigures::new());
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
                     let next = waiting.lock().expect(WHOLE).pop_first();
                     let Some(job) = next else { return };
-                    bar.set_message(format!("{} {}", job.drive, job.method));
-                    let figures = job.run();
+                    bar.set_message(format!("{} {}", job.model, job.run));
+                    let figures = job.figures();
                     measured.lock().expect(WHOLE).insert(job, figures);
                     bar.inc(1);
                 }

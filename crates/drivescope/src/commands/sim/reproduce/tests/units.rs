@@ -1,41 +1,35 @@
 //! Every unit of the table, in which a figure in bytes and seconds is printed.
 
-use super::table::parse;
-use super::*;
+use super::super::formula::{MetricValues, ModelRun, RunFigures};
+use super::super::table::{cells, parse};
 use std::collections::BTreeSet;
 
 /// What a figure of this value is in a cell of this unit.
 fn printed(unit: &str, figure: f64) -> f64 {
-    let line = format!("a\t000\tred\tfill\t-\trate\t=\t1\t{unit}\t5\tSEED\tL1\tone:rate\t\t");
-    let job = Job { drive: "one".into(), method: "fill".into() };
-    let figures = Figures::from([("rate".to_string(), figure)]);
+    let line = format!("a\t000\tred\tfill\t-\trate\t=\t1\t{unit}\t5\tSEED\tL1\tone/fill:rate\t\t");
+    let job = ModelRun { model: "one".into(), run: "fill".into() };
+    let figures = MetricValues::from([("rate".to_string(), figure)]);
     let cells = parse(&line).unwrap();
-    cells[0].result(&Measured::from([(job, Ok(figures))])).simulated.unwrap()
+    cells[0].result(&RunFigures::from([(job, Ok(figures))])).simulated.unwrap()
 }
 
 /// Unit, a figure in bytes, seconds or per second, and the same in that unit.
-const UNITS: [(&str, f64, f64); 19] = [
+const UNITS: [(&str, f64, f64); 14] = [
     ("x", 62.3, 62.3),
     ("s", 19.5, 19.5),
     ("1/s", 1680.0, 1680.0),
     ("B", 4096.0, 4096.0),
     ("B/s", 99_742_833.0, 99_742_833.0),
     ("1/min", 5400.0, 5400.0),
-    ("inch", 3.5, 3.5),
-    ("count", 2_930_277_168.0, 2_930_277_168.0),
     ("us", 0.000_144, 144.0),
     ("ms", 19.503, 19_503.0),
     ("min", 1200.0, 20.0),
     // phybs prints 134217728 bytes in 19.503 s so
     ("KiB/s", 6_881_901.656_155_46, 6_720.607_086_089_31),
-    ("MB", 32e6, 32.0),
-    ("MiB", 1_500_301_426_688.0, 1_430_798.937_5),
     ("MB/s", 181.4e6, 181.4),
     ("GB", 128e9, 128.0),
     ("TB", 1_000_204_886_016.0, 1.000_204_886_016),
     ("GB/s", 1.7e9, 1.7),
-    // eight bits a byte: what a line carries, coding included
-    ("Gb/s", 375e6, 3.0),
 ];
 
 #[test]

@@ -1,0 +1,102 @@
+//! The patterns of access, and which of them run.
+
+use crate::option_checks::repeated;
+use drivescope_model::cell::{Mix, Order};
+use drivescope_model::nearest::nearest;
+use drivescope_model::options::TinyWritesOptions;
+
+/// Through which path a pattern goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IoPath {
+    /// The page cache, empty at first.
+    Cold,
+    /// The page cache with what the stream of writes just left there, and nothing past it.
+    Warm,
+    /// Direct I/O: the drive itself.
+    Direct,
+}
+
+/// One pattern of access.
+#[derive(Debug, Clone, Copy)]
+pub struct Pattern {
+    /// Name in metric keys.
+    pub cell: &'static str,
+    /// Reads or writes.
+    pub mix: Mix,
+    /// Where requests go.
+    pub order: Order,
+    /// How they go there.
+    pub path: IoPath,
+    /// Flush after every write.
+    pub sync: bool,
+    /// The cell that shows the same done by the drive itself.
+    pub drive: Option<&'static str>,
+}
+
+/// In the order they run; each `drive` cell is one of them.
+const PATTERNS: [Pattern; 8] = [
+    pattern("rnd16_buffered", Mix::WRITE, Order::Rnd, IoPath::Cold, false, Some("rnd4k_direct")),
+    pattern("rnd16_sync", Mix::WRITE, Order::Rnd, IoPath::Cold, true, Some("rnd4k_direct_sync")),
+    pattern("rnd4k_direct", Mix::WRITE, Order::Rnd, IoPath::Direct, false, None),
+    pattern("rnd4k_direct_sync", Mix::WRITE, Order::Rnd, IoPath::Direct, true, None),
+    pattern(WARMING, Mix::WRITE, Order::Seq, IoPath::Cold, false, Some("seq_direct_write")),
+    pattern(
+        "seq512_read_warm",
+        Mix::READ,
+        Order::Seq,
+        IoPath::Warm,
+        false,
+        Some("seq_direct_read"),
+    ),
+    pattern(
+        "seq512_read_cold",
+        Mix::READ,
+        Order::Seq,
+        IoPath::Cold,
+        false,
+        Some("seq_direct_read"),
+    ),
+    pattern("seq_direct_write", Mix::WRITE, Order::Seq, IoPath::Direct, false, None),
+];
+
+/// The cell whose bytes the warm reads read.
+pub const WARMING: &str = "seq512_write";
+
+/// The drive's own sequential reads, apart because a file target has only reads.
+const SEQ_DIRECT_READ: Pattern =
+    pattern("seq_direct_read", Mix::READ, Order::Seq, IoPath::Direct, false, None);
+
+const fn pattern(
+    cell: &'static str,
+    mix: Mix,
+    order: Order,
+    path: IoPath,
+    sync: bool,
+    drive: Option<&'static str>,
+) -> Pattern {
+    Pattern { cell, mix, order, path, sync, drive }
+}
+
+/// All patterns.
+pub fn patterns() -> impl Iterator<Item = Pattern> {
+    PATTERNS.into_iter().chain([SEQ_DIRECT_READ])
+}
+
+/// Those that the options ask for.
+pub fn chosen(options: &TinyWritesOptions) -> impl Iterator<Item = Pattern> {
+    let is_chosen = |cell| options.cells.is_empty() || options.cells.iter().any(|c| c == cell);
+    patterns().filter(move |pattern| is_chosen(pattern.cell))
+}
+
+/// The names of cells that a user gave.
+pub fn check_cells(cells: &[String]) -> Result<(), String> {
+    let known = || patterns().map(|pattern| pattern.cell);
+    if let Some(cell) = cells.iter().find(|cell| known().all(|known| known != *cell)) {
+        let hint = nearest(cell, known()).map(|near| format!(" (did you mean '{near}'?)"));
+        return Err(format!("tiny-writes has no cell '{cell}'{}", hint.unwrap_or_default()));
+    }
+    match repeated(cells) {
+        Some(cell) => Err(format!("tiny-writes names the cell {cell} twice")),
+        None => Ok(()),
+    }
+}

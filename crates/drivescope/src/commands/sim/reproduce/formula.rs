@@ -1,0 +1,117 @@
+//! The figures of runs, and the formulas by which cells ask for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+/// What a run gives: metrics by their key, in bytes, seconds, and per second.
+pub type MetricValues = BTreeMap<String, f64>;
+
+/// What all jobs gave, or why one could not be done.
+pub type RunFigures = BTreeMap<ModelRun, Result<MetricValues, String>>;
+
+/// One run on one model.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ModelRun {
+    /// Name of the model.
+    pub model: String,
+    /// Which of `runs.tsv`.
+    pub run: String,
+}
+
+/// How several figures become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Combined {
+    Mean,
+    Smallest,
+    Largest,
+}
+
+/// A metric of a run.
+#[derive(Debug, Clone, PartialEq)]
+struct Term {
+    job: ModelRun,
+    key: String,
+    /// Not the figure itself: this many by it.
+    count: Option<f64>,
+}
+
+/// Figures of models, as a cell asks for them: `MODEL/RUN:METRIC …`, the mean of several unless `min` or `max` stands
+/// before them. `COUNT/MODEL/RUN:METRIC` is the time that so many take at a rate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Formula {
+    combined: Combined,
+    terms: Vec<Term>,
+}
+
+impl FromStr for Formula {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (mut combined, mut terms) = (Combined::Mean, Vec::new());
+        for word in text.split_whitespace() {
+            match word {
+                "mean" => combined = Combined::Mean,
+                "min" => combined = Combined::Smallest,
+                "max" => combined = Combined::Largest,
+                _ => terms.push(word.parse()?),
+            }
+        }
+        if terms.is_empty() {
+            return Err(format!("'{text}' names no figure"));
+        }
+        Ok(Self { combined, terms })
+    }
+}
+
+impl FromStr for Term {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let wrong = || format!("'{word}' is not MODEL/RUN:METRIC or COUNT/MODEL/RUN:METRIC");
+        let (run, key) = word.split_once(':').ok_or_else(wrong)?;
+        let (count, model, run) = match *run.split('/').collect::<Vec<&str>>() {
+            [model, run] => (None, model, run),
+            [count, model, run] => (Some(count.parse().map_err(|_| wrong())?), model, run),
+            _ => return Err(wrong()),
+        };
+        let job = ModelRun { model: model.to_string(), run: run.to_string() };
+        Ok(Self { job, key: key.to_string(), count })
+    }
+}
+
+impl Term {
+    fn value(&self, measured: &RunFigures) -> Result<f64, String> {
+        let ModelRun { model, run } = &self.job;
+        let figures = measured.get(&self.job).ok_or(format!("{run} was not run on {model}"))?;
+        let figures = figures.as_ref().map_err(Clone::clone)?;
+        let value = figures.get(&self.key);
+        let value = *value.ok_or(format!("{run} gives no {} of {model}", self.key))?;
+        Ok(self.count.map_or(value, |count| count / value))
+    }
+}
+
+impl Formula {
+    /// What must be run for it.
+    pub fn jobs(&self) -> BTreeSet<ModelRun> {
+        self.terms.iter().map(|term| term.job.clone()).collect()
+    }
+
+    /// The models it asks, each once, in the order named.
+    pub fn models(&self) -> Vec<&str> {
+        let mut models: Vec<&str> = self.terms.iter().map(|term| term.job.model.as_str()).collect();
+        models.dedup();
+        models
+    }
+
+    /// Its value, in bytes, seconds, or per second. Errors: which job failed, or which figure it does not give.
+    pub fn value(&self, measured: &RunFigures) -> Result<f64, String> {
+        let values: Result<Vec<f64>, String> =
+            self.terms.iter().map(|term| term.value(measured)).collect();
+        let values = values?;
+        Ok(match self.combined {
+            Combined::Mean => values.iter().sum::<f64>() / values.len() as f64,
+            Combined::Smallest => values.iter().copied().fold(f64::INFINITY, f64::min),
+            Combined::Largest => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! Does a simulated figure agree with a published one.
+
+use super::formula::RunFigures;
+use super::table::PublishedCell;
+use drivescope_model::reproduction::CellResult;
+
+/// How many bytes, seconds or per second one of such a unit is.
+pub(super) fn scale(unit: &str) -> Result<f64, String> {
+    Ok(match unit {
+        "x" | "s" | "1/s" | "B" | "bytes" | "B/s" | "1/min" => 1.0,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "min" => 60.0,
+        "KiB/s" => 1024.0,
+        "MB/s" => 1e6,
+        "GB" | "GB/s" => 1e9,
+        "TB" => 1e12,
+        other => return Err(format!("'{other}' is no unit of a figure")),
+    })
+}
+
+impl PublishedCell {
+    /// What the models give for this cell, in its unit.
+    fn simulated(&self, measured: &RunFigures) -> Result<Option<f64>, String> {
+        let Some(formula) = &self.measured else { return Ok(None) };
+        let mut value = formula.value(measured)? / scale(&self.unit)?;
+        if let Some(versus) = &self.versus {
+            value /= versus.value(measured)?;
+        }
+        Ok(Some(value))
+    }
+
+    /// The cell beside what the models gave.
+    #[must_use]
+    pub fn result(&self, measured: &RunFigures) -> CellResult {
+        let (simulated, trouble) = match self.simulated(measured) {
+            Ok(simulated) => (simulated, None),
+            Err(trouble) => (None, Some(trouble)),
+        };
+        let judged = simulated.map(|value| self.op.judge(value, self.tolerance_pct));
+        // a run that broke is a failure, not a missing instrument
+        let pass = judged.map(|(_, pass)| pass).or(trouble.is_some().then_some(false));
+        let reason = trouble.or_else(|| self.reason.clone());
+        CellResult {
+            id: self.id.clone(),
+            seed: self.seed.clone(),
+            drive: self.drive.clone(),
+            models: self.models(),
+            method: self.method.clone(),
+            condition: self.condition.clone(),
+            metric: self.metric.clone(),
+            unit: self.unit.clone(),
+            op: self.sign.clone(),
+            published: self.op.published(),
+            simulated,
+            difference_pct: judged.map(|(difference, _)| difference),
+            tolerance_pct: self.tolerance_pct,
+            reason: reason.filter(|_| pass != Some(true)),
+            pass,
+        }
+    }
+
+    /// The models it asks for, each once.
+    fn models(&self) -> Vec<String> {
+        let formulas = self.measured.iter().chain(&self.versus);
+        let mut models: Vec<String> = Vec::new();
+        for model in formulas.flat_map(|formula| formula.models()) {
+            if !models.iter().any(|known| known == model) {
+                models.push(model.to_string());
+            }
+        }
+        models
+    }
+}
