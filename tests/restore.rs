@@ -59,7 +59,7 @@ fn what_a_cut_left_before_anything_was_saved_is_removed() {
     fs::write(folder.join("torn.journal.new"), vec![0; 5000]).unwrap();
     fs::write(folder.join("notes.txt"), "not a journal").unwrap();
     let ended = scratch.drivescope(&["restore"]).code(0);
-    assert!(ended.stdout.contains("nothing to get back"), "{ended}");
+    assert!(ended.stdout.contains("nothing to restore from"), "{ended}");
     assert_eq!(names(&folder), ["notes.txt"]);
 }
 
@@ -99,8 +99,8 @@ fn a_journal_of_the_first_version_is_never_called_whole() {
     header.extend(crc32c(&header).to_le_bytes());
     fs::write(folder.join("r-0.journal"), header.repeat(2)).unwrap();
     let ended = scratch.drivescope(&["restore"]).code(0);
-    assert!(ended.stdout.contains("nothing to get back"), "{ended}");
-    assert!(ended.stderr.contains("whether it had lost its end cannot be known"), "{ended}");
+    assert!(ended.stdout.contains("nothing to restore from"), "{ended}");
+    assert!(ended.stderr.contains("cannot tell whether its end is missing"), "{ended}");
     assert_eq!(names(&folder), [""; 0]);
 }
 
@@ -117,7 +117,7 @@ fn what_cannot_be_looked_at_is_told_and_does_not_hold_up_the_others() {
     {
         assert!(ended.stderr.contains(words), "{words}: {ended}");
     }
-    assert!(ended.stdout.contains("nothing to get back"), "{ended}");
+    assert!(ended.stdout.contains("nothing to restore from"), "{ended}");
     assert_eq!(names(&folder), ["0.journal", "1.journal"]);
     let again = scratch.drivescope(&["restore"]).code(4);
     assert!(!again.stdout.contains("nothing to restore"), "{again}");

@@ -264,7 +264,7 @@ fn what_is_no_run_is_not_imported() {
     assert!(message.contains("runs.json") && message.contains("UTF-8"), "{message}");
     // It has no end.
     let message = scratch.drivescope(&["import", "/dev/zero", "--store", &other]).refused(2);
-    assert!(message.contains("cannot read /dev/zero: it is not JSON"), "{message}");
+    assert!(message.contains("cannot read /dev/zero: it is not UTF-8 JSON"), "{message}");
 }
 
 /// A Python program that holds the store until it is killed.

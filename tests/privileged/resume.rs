@@ -113,7 +113,7 @@ fn a_verify_stopped_behind_a_fill_goes_on_without_the_fill() {
     kill_after_a_checkpoint(&scratch, running, "of the write phase");
     let resume = ["--test=fill,verify", "--json", "--resume", &destroy];
     let ended = scratch.run(&device.node, &[&resume]).code(0);
-    assert!(ended.stderr.contains("not done again: fill"), "{ended}");
+    assert!(ended.stderr.contains("not repeated: fill"), "{ended}");
     let run = ended.json();
     assert_eq!(statuses(&run), [("verify", "done")]);
     for key in ["read.intact_bytes", "capacity.real_bytes"] {
@@ -133,7 +133,7 @@ fn a_verify_that_was_written_over_is_not_resumed() {
     let transfer = ["--test=transfer", "--cells=rnd4k_q32t1.write", "--json", &destroy];
     scratch.run(&device.node, &[TINY, &transfer]).code(0);
     let message = scratch.run(&device.node, &[&["--test=verify", "--resume", &destroy]]).refused(2);
-    assert!(message.contains("no other test wrote over since"), "{message}");
+    assert!(message.contains("not overwritten since"), "{message}");
 }
 
 /// What the stopped run had not been asked to write is neither written nor missed.

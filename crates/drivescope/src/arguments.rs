@@ -146,8 +146,7 @@ pub struct RunArguments {
     /// Resume the last interrupted fill or verify (full mode) of this device.
     #[arg(long, conflicts_with_all = ["seed", "clean"])]
     pub resume: bool,
-    /// Remove what killed runs left in the targets (default: this directory) and exit; with --dry-run, only
-    /// list it.
+    /// Remove what killed runs left in the targets (default: this directory) and exit; a dry run only lists it.
     #[arg(long, conflicts_with = "json")]
     pub clean: bool,
     /// How block devices may be written.

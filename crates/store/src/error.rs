@@ -42,7 +42,7 @@ pub enum StoreError {
     },
     /// Another process held the store for longer than the time allowed.
     #[error(
-        "another process locked the store {} for {waited_s} s; try again when it has ended, or name another file with --store FILE",
+        "the store {} was locked by another process for {waited_s} s; try again when it has ended, or name another file with --store FILE",
         path.display()
     )]
     Locked {
