@@ -1,7 +1,5 @@
 //! Numbers as people read them: three significant digits, thousands separated, units apart.
 
-use crate::document::Metric;
-
 /// Digits that a measurement of a drive carries; rounds rarely agree on more.
 const DIGITS: i32 = 3;
 /// From here on a number is written with an exponent, so that no column grows without end.
@@ -37,16 +35,6 @@ pub fn with_half_width(value: f64, half: f64) -> (String, String) {
         decimals.min(DIGITS - 1 - exponent(half, DIGITS))
     };
     (fixed(value, decimals), fixed(half, half_decimals))
-}
-
-/// Half width of a metric's 95 % interval: the larger distance of its two ends from the median. None
-/// with a single round, which says nothing about the spread. What only arithmetic left is none at all.
-pub fn half_width(metric: &Metric) -> Option<f64> {
-    /// Share of the value below which a half width is rounding of the computation.
-    const ROUNDING: f64 = 1e-9;
-    let half = (metric.high - metric.value).max(metric.value - metric.low);
-    let half = if half < metric.value.abs() * ROUNDING { 0.0 } else { half };
-    (metric.rounds.len() >= 2 && half.is_finite() && half >= 0.0).then_some(half)
 }
 
 /// A latency given in microseconds, in the unit that suits it: `84.0 µs`, `13.1 ms`, `1.20 s`.
@@ -177,22 +165,6 @@ mod tests {
             let (text, half_text) = with_half_width(value, half);
             assert_eq!((text.as_str(), half_text.as_str()), texts);
         }
-    }
-
-    #[test]
-    fn an_interval_needs_two_rounds_and_takes_the_longer_arm() {
-        let metric = |rounds: &[f64]| Metric {
-            key: "a.b.iops".to_string(),
-            value: 100.0,
-            unit: "1/s".to_string(),
-            low: rounds.iter().copied().fold(f64::MAX, f64::min),
-            high: rounds.iter().copied().fold(f64::MIN, f64::max),
-            rounds: rounds.to_vec(),
-            valid: true,
-            invalid_because: Vec::new(),
-        };
-        assert_eq!(half_width(&metric(&[100.0])), None);
-        assert_eq!(half_width(&metric(&[100.0, 90.0, 104.0])), Some(10.0));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub use width::{WIDTH, clean, width};
 pub use wrap::wrap;
 
 pub(crate) use block_chart::{CHART_COLUMNS, block_chart};
-pub(crate) use figures::{Figure, cells, find, headed, value};
+pub(crate) use figures::{Figure, cells, find, half_width, headed, value};
 pub(crate) use paragraph::{DOT, Paragraph};
 pub(crate) use style::Role;
 pub(crate) use table::{Column, TextCell, TextTable};

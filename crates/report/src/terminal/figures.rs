@@ -3,7 +3,7 @@
 use crate::terminal::style::Role;
 use crate::terminal::table::TextCell;
 use crate::terminal::width::width;
-use drivescope_model::number::{MISSING, half_width, latency_us, rounded, with_half_width};
+use drivescope_model::number::{MISSING, latency_us, rounded, with_half_width};
 use drivescope_model::{Metric, TestResult};
 
 /// The cells of a test in the order of its metrics: `rnd4k_q1t1.read`, `span100`, …
@@ -36,6 +36,16 @@ pub(crate) fn find<'a>(result: &'a TestResult, cell: &str, quantity: &str) -> Op
 /// Its value.
 pub(crate) fn value(result: &TestResult, cell: &str, quantity: &str) -> Option<f64> {
     find(result, cell, quantity).map(|metric| metric.value)
+}
+
+/// Half width of a metric's 95 % interval: the larger distance of its two ends from the median. None
+/// with a single round, which says nothing about the spread. What only arithmetic left is none at all.
+pub(crate) fn half_width(metric: &Metric) -> Option<f64> {
+    /// Share of the value below which a half width is rounding of the computation.
+    const ROUNDING: f64 = 1e-9;
+    let half = (metric.high - metric.value).max(metric.value - metric.low);
+    let half = if half < metric.value.abs() * ROUNDING { 0.0 } else { half };
+    (metric.rounds.len() >= 2 && half.is_finite() && half >= 0.0).then_some(half)
 }
 
 /// What a field of a column of figures holds.
@@ -142,6 +152,12 @@ mod tests {
     use super::*;
     use crate::testing::{metric, result};
     use drivescope_model::TestKind;
+
+    #[test]
+    fn an_interval_needs_two_rounds_and_takes_the_longer_arm() {
+        assert_eq!(half_width(&metric("a.b.iops", &[100.0])), None);
+        assert_eq!(half_width(&metric("a.b.iops", &[100.0, 90.0, 104.0])), Some(10.0));
+    }
 
     #[test]
     fn cells_and_quantities_are_found_by_whole_names() {

@@ -1,9 +1,9 @@
 //! What stands around a test's table: failed requests, marks, intervals, limiters.
 
-use crate::terminal::{DOT, Paragraph, Role, Style};
+use crate::terminal::{DOT, Paragraph, Role, Style, half_width};
 use crate::workloads::workload;
 use drivescope_model::document::Limiter;
-use drivescope_model::number::{half_width, whole};
+use drivescope_model::number::whole;
 use drivescope_model::{FindingId, PhaseRecord, TestResult, TestStatus};
 
 /// Most phases named one by one; beyond, `--verbose` shows them all.
