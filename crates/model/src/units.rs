@@ -5,6 +5,7 @@
 //! Output is decimal (`MB` = 10^6 bytes), as drives and links are sold; binary only through
 //! [`Bytes::binary`], which names its unit `MiB`.
 
+use crate::number::rounded;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
@@ -69,7 +70,7 @@ impl fmt::Display for Bytes {
         let value = self.0 as f64;
         for (unit, name) in [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")] {
             if value >= unit {
-                return write!(f, "{} {name}", three_digits(value / unit));
+                return write!(f, "{} {name}", rounded(value / unit));
             }
         }
         write!(f, "{} B", self.0)

@@ -5,7 +5,8 @@ use crate::exit::{Code, Failure};
 use crate::output;
 use crate::store_access::{no_runs_in, open_existing, store_words, with_store_words};
 use drivescope_model::document::TestStatus;
-use drivescope_model::units::{Bytes, three_digits};
+use drivescope_model::number::{latency_us, rounded};
+use drivescope_model::units::Bytes;
 use drivescope_report::clean;
 use drivescope_report::text::{self, RunRow};
 use drivescope_store::{Filter, RunSummary};
@@ -38,10 +39,10 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
 fn row(summary: &RunSummary) -> RunRow {
     let mut headline = Vec::new();
     if let Some(rate) = summary.seq_read_mb_s {
-        headline.push(format!("{rate:.0} MB/s"));
+        headline.push(format!("{} MB/s", rounded(rate)));
     }
     if let Some(rate) = summary.rnd4k_q1t1_read_iops {
-        headline.push(format!("{rate:.0} IOPS"));
+        headline.push(format!("{} IOPS", rounded(rate)));
     }
     if headline.is_empty() {
         headline.extend(first_figure(summary));
@@ -78,9 +79,9 @@ fn first_figure(summary: &RunSummary) -> Option<String> {
     let value = summary.headline_value?;
     let figure = match (summary.headline_unit.as_deref()?, quantity) {
         ("bytes", _) => Bytes(value as u64).to_string(),
-        (_, "iops") => format!("{} IOPS", three_digits(value)),
-        ("us", _) => format!("{} µs", three_digits(value)),
-        (unit, _) => format!("{} {unit}", three_digits(value)),
+        (_, "iops") => format!("{} IOPS", rounded(value)),
+        ("us", _) => latency_us(value),
+        (unit, _) => format!("{} {unit}", rounded(value)),
     };
     Some(format!("{cell} {figure}"))
 }
