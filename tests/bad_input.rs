@@ -302,7 +302,7 @@ fn messages_name_cause_and_remedy() {
         @"no suite 'quik' (did you mean 'quick'?); drivescope suites lists them");
     insta::assert_snapshot!(say(&["target", "--set=latency.time"], 2),
         @"--set latency.time: write it like latency.time=2s");
-    insta::assert_snapshot!(say(&["target", "--test=surface"], 2), @"no test of this suite can run on SCRATCH/target: surface needs a block device or a large file; a fresh file shows only its own place");
+    insta::assert_snapshot!(say(&["target", "--test=surface"], 2), @"no test of this suite can run on SCRATCH/target: surface needs a block device or a large file: a new file covers only a small part of the drive");
 }
 
 #[test]

@@ -342,5 +342,5 @@ fn a_program_that_is_stopped_for_a_while_blames_no_drive() {
         assert!(!found.contains(&id), "{id}: {}", finding(&run, id));
     }
     let evidence = text(&finding(&run, "F034")["evidence"]);
-    assert!(evidence.contains("drivescope itself stood still"), "{evidence}");
+    assert!(evidence.contains("drivescope itself was paused"), "{evidence}");
 }

@@ -122,7 +122,7 @@ fn a_test_that_must_write_is_refused_on_a_file() {
         &["--test=transfer", "--cells=rnd4k_q1t1.write,rnd4k_q1t1.mix70"],
     ] {
         let message = scratch.run(&file, &[options]).refused(2);
-        assert!(message.contains("an existing file is never written"), "{message}");
+        assert!(message.contains("existing files are never written"), "{message}");
     }
 }
 

@@ -278,7 +278,10 @@ fn healthy_nvme_flash_raises_nothing_that_is_not_so() {
 fn the_quick_suite_notices_heat_and_a_queue_that_is_not_used() {
     let hot = measure("sim:corsair-mp510-240?fault=throttled", &[]);
     let evidence = text(&named(&hot, "throttled").expect("it is hot")["evidence"]);
-    assert!(evidence.contains("80 °C at its end; the drive warns from 80 °C"), "{evidence}");
+    assert!(
+        evidence.contains("80 °C at the end; the drive's warning level is 80 °C"),
+        "{evidence}"
+    );
     let first_come = measure("sim:wd40efrx?fault=first-come", &[]);
     for name in ["no-queue-gain", "cache-full"] {
         assert!(named(&first_come, name).is_some(), "{name}: {:?}", findings(&first_come));

@@ -187,7 +187,7 @@ fn a_stopped_fill_goes_on_where_it_was_and_only_there() {
         let call = ["--test=fill", "--json", &destroy];
         let run = scratch.run(&device.node, &[&call, &options, &[wrong]]).code(2).json();
         let reason = text(&test_of(&run, "fill")["reason"]);
-        assert!(reason.contains("does not hold what seed"), "{reason}");
+        assert!(reason.contains("does not hold the data of seed"), "{reason}");
     }
     assert!(fs::read(&image).unwrap() == bytes, "a refused continuation wrote");
     let call = ["--test=fill", "--json", &destroy];
@@ -225,8 +225,11 @@ fn a_verify_goes_on_reading_behind_a_bad_sector_but_not_writing() {
     };
     for (phase, seed) in [("write", "--seed=7"), ("write", "--seed=8"), ("read", "--seed=8")] {
         let reason = text(&go_on(phase, seed, 2)["reason"]).to_string();
-        let reads = phase == "read" && reason.contains("the stamps of seed 8 are not here");
-        assert!(reads || reason.contains("does not hold what seed"), "{phase} {seed}: {reason}");
+        let reads = phase == "read" && reason.contains("no data of seed 8 found");
+        assert!(
+            reads || reason.contains("does not hold the data of seed"),
+            "{phase} {seed}: {reason}"
+        );
     }
     let read = go_on("read", "--seed=7", 0);
     let intact = array(&read["metrics"]).iter().find(|m| m["key"] == "verify.read.intact_bytes");
@@ -252,8 +255,7 @@ fn a_read_without_its_seed_accuses_nobody() {
     for seed in [&["--seed=2"][..], &["--store", &elsewhere]] {
         let run = scratch.run(&device.node, &[&verify, &read, seed]).code(2).json();
         assert!(
-            text(&test_of(&run, "verify")["reason"])
-                .contains("name the seed of the run that wrote")
+            text(&test_of(&run, "verify")["reason"]).contains("use the seed of the run that wrote")
         );
         assert!(!findings(&run).contains(&"F031"), "{:?}", findings(&run));
     }

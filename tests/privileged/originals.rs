@@ -193,7 +193,7 @@ fn a_signal_while_contents_are_put_back_gives_130_and_the_run_is_complete() {
     let options = ["--set=transfer.area=240MiB", "--test=transfer", &level];
     let mut program =
         OnTerminal::start_with(scratch.run_call(&device.node, &[WRITES, &options]), 80);
-    program.wait_for("putting contents back");
+    program.wait_for("restoring contents");
     program.press(CTRL_C);
     let ended = program.end().code(130);
     assert!(ended.stdout.contains("must finish first"), "{ended}");

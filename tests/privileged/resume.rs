@@ -252,7 +252,7 @@ fn only_what_was_ended_on_this_device_is_resumed() {
     let before = std::fs::read(&image).unwrap();
     let ended = scratch.run(&device.node, &[resume, &["--json", &destroy]]).code(2);
     let reason = text(&test_of(&ended.json(), "fill")["reason"]).to_string();
-    assert!(reason.contains("does not hold what seed"), "{reason}");
+    assert!(reason.contains("does not hold the data of seed"), "{reason}");
     assert!(std::fs::read(&image).unwrap() == before, "a refused continuation wrote");
     // The seed belongs to the stopped run.
     let message = scratch.run(&device.node, &[resume, &["--seed=3", &destroy]]).refused(2);

@@ -16,11 +16,13 @@ pub(crate) fn evict(
 ) -> Result<(), BenchError> {
     device.evict()?;
     let test = record.test();
-    let refused = "O_DIRECT was refused by a real transfer".to_string();
+    let refused = "a real transfer refused O_DIRECT".to_string();
     record.notice(Finding::new(FindingId::DirectRefused, refused).about(test.name()));
     if let Some(share) = device.resident_share().filter(|&share| share > RESIDENT_MAX) {
-        let evidence =
-            format!("{cell}: {:.0} % of the file stayed in memory after eviction", share * 100.0);
+        let evidence = format!(
+            "{cell}: {:.0} % of the file stayed in the page cache after eviction",
+            share * 100.0
+        );
         record.notice(Finding::new(FindingId::PageCache, evidence).about(format!("{test}.{cell}")));
     }
     Ok(())

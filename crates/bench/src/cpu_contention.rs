@@ -27,7 +27,7 @@ pub(crate) fn is_cpu_bound(round: &Round) -> bool {
 pub(crate) fn cpu_bound(round: &Round) -> Option<Finding> {
     (is_cpu_bound(round) && !round.cached_on_purpose()).then(|| {
         let share = busiest_share(round) * 100.0;
-        let evidence = format!("{}: one thread used {share:.0} % of a core", round.cell);
+        let evidence = format!("{}: one thread used {share:.0} % of a CPU", round.cell);
         Finding::new(FindingId::CpuBound, evidence).weighing(share)
     })
 }
@@ -67,10 +67,10 @@ pub(crate) fn held_by_others(round: &Round) -> Option<Finding> {
     }
     // Only what there was of it: a part of nothing explains nothing.
     let parts = [
-        (waited * 100.0, "a measuring thread waited for a core for {} % of the round"),
-        (others, "other programs used {} % of all cores"),
-        (stolen * 100.0, "the hypervisor took {} % of all cores"),
-        (still * 100.0, "drivescope itself stood still for {} % of the round"),
+        (waited * 100.0, "CPU busy: timing unreliable for {} % of the round"),
+        (others, "other programs used {} % of all CPUs"),
+        (stolen * 100.0, "the hypervisor took {} % of all CPUs"),
+        (still * 100.0, "drivescope itself was paused for {} % of the round"),
     ];
     let said = parts.iter().filter(|(pct, _)| *pct >= 1.0);
     let said: Vec<String> =
@@ -119,7 +119,7 @@ mod tests {
         (starved.top, starved.cores) = (busy(300), taken(97, 85));
         assert!(others_set_the_pace(&starved));
         let evidence = held_by_others(&starved).unwrap().evidence;
-        assert!(evidence.ends_with("other programs used 97 % of all cores"), "{evidence}");
+        assert!(evidence.ends_with("other programs used 97 % of all CPUs"), "{evidence}");
         starved.top = busy(600);
         assert!(!others_set_the_pace(&starved), "the device was busy");
         assert_eq!(held_by_others(&starved), None);

@@ -39,7 +39,7 @@ pub(crate) fn sample(session: &Session<'_>) -> Result<Option<String>, BenchError
     let (outcome, _) = session.watched(device, spec, &control, SampleBlocks { offsets })?;
     let blank = outcome.output.filter(|blank| blank * ONE_IN > PLACES);
     Ok(blank.map(|blank| {
-        format!("{blank} of {PLACES} places looked at hold nothing: every byte is 00, or FF")
+        format!("{blank} of {PLACES} sampled blocks are empty: every byte is 00, or FF")
     }))
 }
 
@@ -49,7 +49,7 @@ fn never_written(drive: &SimulatedDrive) -> Option<String> {
     let nothing = all.saturating_sub(live);
     let percent = nothing as f64 * 100.0 / all.max(1) as f64;
     (nothing > all / u64::from(ONE_IN))
-        .then(|| format!("{percent:.0} % of the drive hold nothing: never written, or erased"))
+        .then(|| format!("{percent:.0} % of the drive is empty: never written, or erased"))
 }
 
 /// Adds what was seen to the figures of reads.

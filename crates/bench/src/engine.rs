@@ -20,7 +20,7 @@ pub fn choose(asked: Option<Engine>) -> Result<EngineChoice, String> {
             None => Ok(EngineChoice { engine: Engine::Uring, reason: None }),
             Some(reason) => Err(format!("{reason}; use --engine threads")),
         },
-        Some(Engine::Sim) => Err("the sim engine belongs to sim: targets".to_string()),
+        Some(Engine::Sim) => Err("the sim engine is for sim: targets only".to_string()),
         None => Ok(match uring::refusal() {
             None => EngineChoice { engine: Engine::Uring, reason: None },
             reason => EngineChoice { engine: Engine::Threads, reason },

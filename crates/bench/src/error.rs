@@ -71,41 +71,38 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
     let place = format!("{what} at byte {} ({})", failure.offset, Bytes(failure.offset));
     let why = match failure.errno {
         0 if failure.write => no_space(),
-        0 => "was cut short: the file or device ends there now; something made it smaller"
+        0 => "was cut short: the file or device now ends there; something shrank it"
             .to_string(),
-        libc::EIO => "failed: I/O error; the kernel log (dmesg) says more".to_string(),
+        libc::EIO => "failed: I/O error; see the kernel log (dmesg)".to_string(),
         libc::ENOSPC => no_space(),
-        libc::EDQUOT => "failed: a disk quota leaves no more space; free some of what it counts, or use a smaller --size"
+        libc::EDQUOT => "failed: the disk quota is exhausted; delete files that count towards it, or use a smaller --size"
             .to_string(),
         libc::EINVAL => {
-            "failed: the device does not take requests of this size or place; use multiples of \
-                         its sectors"
+            "failed: the device rejects requests of this size or offset; use multiples of its sector size"
                 .to_string()
         }
         libc::ENODEV | libc::ENXIO => "failed: the device is gone; check its cable".to_string(),
         // What the block layer says of a medium (BLK_STS_MEDIUM, BLK_STS_TARGET) and of a way there.
         libc::ENODATA | libc::EREMOTEIO => {
-            "failed: the drive has a bad place there, or refused the request; the kernel log (dmesg) and \
-             smartctl -a say more"
+            "failed: bad sector, or the drive rejected the request; see the kernel log (dmesg) and smartctl -a"
                 .to_string()
         }
         libc::ETIMEDOUT | libc::ENOLINK => {
-            "failed: the drive did not answer; check its cable and power, the kernel log (dmesg) says more"
+            "failed: the drive did not respond; check its cable and power, and see the kernel log (dmesg)"
                 .to_string()
         }
-        libc::ECANCELED => "failed: the kernel could not start a thread for it; let more of them run (ulimit -u, \
-                            pids.max of a container) or use --engine threads"
+        libc::ECANCELED => "failed: the kernel could not start a thread for it; raise the limit (ulimit -u, pids.max of \
+         a container) or use --engine threads"
             .to_string(),
         errno if is_want_of_the_host(errno) => {
             let why = io::Error::from_raw_os_error(errno);
-            format!("failed for want of resources of this machine: {why}; end other programs and run again")
+            format!("failed because this machine ran out of resources: {why}; close other programs and run again")
         }
-        libc::EROFS => "failed: the file system became read-only, as after an error of its drive; the kernel \
-                        log (dmesg) says more"
+        libc::EROFS => "failed: the file system became read-only, perhaps after a drive error; see the kernel log (dmesg)"
             .to_string(),
         errno => {
             let why = io::Error::from_raw_os_error(errno);
-            format!("failed: {why}; the kernel log (dmesg) may say more")
+            format!("failed: {why}; see the kernel log (dmesg)")
         }
     };
     match count {
@@ -122,8 +119,7 @@ pub fn is_want_of_the_host(errno: i32) -> bool {
 
 /// Where a file system is full, and so it is where a write of several pages found room for some of them.
 fn no_space() -> String {
-    "failed: no space is left: the file system is full, or the device became smaller; free some space or use \
-     a smaller --size"
+    "failed: no space left: the file system is full, or the device shrank; free some space or use a smaller --size"
         .to_string()
 }
 
@@ -136,8 +132,10 @@ impl From<JournalError> for BenchError {
 /// The limit behind an error, where there is one.
 fn limit_of(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
-        Some(libc::EMFILE | libc::ENFILE) => " (ulimit -n lets more files be open)",
-        Some(libc::EAGAIN) => " (ulimit -u, or pids.max of a container, lets more threads run)",
+        Some(libc::EMFILE | libc::ENFILE) => " (raise the limit of open files: ulimit -n)",
+        Some(libc::EAGAIN) => {
+            " (raise the limit of threads: ulimit -u, or pids.max of a container)"
+        }
         _ => "",
     }
 }

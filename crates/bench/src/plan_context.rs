@@ -7,8 +7,8 @@ use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::{TargetInfo, TargetKind};
 
 /// Why no workload writes to zones of the host.
-pub(crate) const HOST_MANAGED: &str = "its zones are host-managed and refuse writes out of order: run tests that only \
-                                       read, or name a directory on a file system for zones (f2fs, btrfs)";
+pub(crate) const HOST_MANAGED: &str = "its zones are host-managed and reject out-of-order writes: run read-only tests, or name a directory \
+ on a zoned file system (f2fs, btrfs)";
 
 /// What a plan is made from.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +57,7 @@ impl PlanContext<'_> {
     /// Why a test that overwrites the whole target cannot run on this one.
     pub(crate) fn overwrite_refusal(&self) -> Option<&'static str> {
         match self.target.kind {
-            TargetKind::Directory => Some("writes a whole drive; a directory holds part of one"),
+            TargetKind::Directory => Some("writes a whole drive; a directory is only part of one"),
             _ => self.write_refusal(WriteLevel::Destroy),
         }
     }
@@ -66,7 +66,7 @@ impl PlanContext<'_> {
     pub(crate) fn write_refusal(&self, level: WriteLevel) -> Option<&'static str> {
         match self.target.kind {
             TargetKind::Directory | TargetKind::Simulated => None,
-            TargetKind::File => Some("an existing file is never written"),
+            TargetKind::File => Some("existing files are never written"),
             TargetKind::Block if self.zoned == Some(Zoned::HostManaged) => Some(HOST_MANAGED),
             TargetKind::Block if self.allowed >= level => None,
             TargetKind::Block if level == WriteLevel::SameBytes => {

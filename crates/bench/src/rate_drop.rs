@@ -79,11 +79,11 @@ pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> DropCause {
     if rotates || is_mechanical(rounds) {
         full()
     } else if rounds.iter().any(|round| !writes(round) && drop_of(round).is_some()) {
-        throttled("reads of this test fell as well")
+        throttled("reads of this test slowed as well")
     } else if reads_slowed(rounds) {
         throttled("later reads of this test are slower than the first")
     } else if !fallen.iter().all(|(round, drop)| is_flat(&round.rates_mb_s()[drop.at_index..])) {
-        throttled("and it went on to fall")
+        throttled("and it kept falling")
     } else {
         full()
     }
@@ -95,8 +95,9 @@ pub fn too_hot(round: &Round, warning_c: Option<f64>) -> Option<Finding> {
     let (celsius, warning_c) = round.temperature_c.zip(warning_c)?;
     (celsius >= warning_c).then(|| {
         let cell = &round.cell;
-        let evidence =
-            format!("{cell}: {celsius:.0} °C at its end; the drive warns from {warning_c:.0} °C");
+        let evidence = format!(
+            "{cell}: {celsius:.0} °C at the end; the drive's warning level is {warning_c:.0} °C"
+        );
         Finding::new(FindingId::Throttled, evidence)
     })
 }

@@ -150,13 +150,13 @@ fn read(path: &Path) -> Result<Suite, SuiteError> {
     let file = std::fs::File::open(path).map_err(unreadable)?;
     file.take(FILE_MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > FILE_MAX_BYTES {
-        return Err(unreadable(std::io::Error::other("it is too long to be one")));
+        return Err(unreadable(std::io::Error::other("it is too long for a suite")));
     }
     let name = path.display().to_string();
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
-        broken(&name, &before, "not UTF-8; write the file in that encoding".to_string())
+        broken(&name, &before, "not UTF-8; save the file in that encoding".to_string())
     })?;
     parse(&name, &text)
 }
@@ -240,7 +240,7 @@ fn set(suite: Suite, settings: &[String]) -> Result<Suite, SuiteError> {
             inner = entry.as_table_mut().ok_or_else(|| absurd("it has no options"))?;
         }
         if inner.get(last).is_some_and(|known| known.is_table()) && !value.is_table() {
-            return Err(absurd("it has options of its own; write it like latency.time=2s"));
+            return Err(absurd("it is a group of options; write it like latency.time=2s"));
         }
         inner.insert(last.to_string(), value);
         let checked = table.clone().try_into::<Suite>();
@@ -264,7 +264,7 @@ fn check_general(suite: &Suite) -> Result<(), String> {
         return Err(format!("it names the test {test} twice"));
     }
     ensure((1..=ROUNDS_MAX).contains(&suite.rounds), || {
-        format!("rounds must lie between 1 and {ROUNDS_MAX}")
+        format!("rounds must be between 1 and {ROUNDS_MAX}")
     })?;
     let from_start = suite.tests.iter().find(|t| matches!(t, TestKind::Fill | TestKind::Verify));
     if let (Some(test), Some(_)) = (from_start, suite.offset) {

@@ -9,9 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use drivescope_model::document::{Distribution, Limiter, Metric, Series, TestResult, TestStatus};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::metrics::{OfRounds, PERCENTILES, quantity_of};
+use drivescope_model::number::rounded;
 use drivescope_model::options::TestKind;
 use drivescope_model::resume::ResumePoint;
-use drivescope_model::units::three_digits;
 use drivescope_stats::interval::Interval;
 use drivescope_stats::lasting_drop::LastingDrop;
 use drivescope_stats::{interval, summary};
@@ -282,8 +282,8 @@ impl TestRecord {
         let Some(first) = seen.first().filter(|_| seen.len() * 2 > drops.len()) else { return };
         let evidence = format!(
             "{cell}: from {} to {} MB/s within a round (-{:.0} %), in {} of {} rounds",
-            three_digits(first.before),
-            three_digits(first.after),
+            rounded(first.before),
+            rounded(first.after),
             first.share * 100.0,
             seen.len(),
             drops.len()
@@ -309,8 +309,8 @@ impl TestRecord {
         let (Some(low), Some(high)) = (summary::min(rates), summary::max(rates)) else { return };
         let median = summary::median(rates).unwrap_or(0.0);
         if median > 0.0 && (high - low) / median > SPREAD_MAX {
-            let [from, to] = [low, high].map(three_digits);
-            let evidence = format!("{cell}: rounds between {from} and {to} {unit}");
+            let [from, to] = [low, high].map(rounded);
+            let evidence = format!("{cell}: rounds range from {from} to {to} {unit}");
             let about = format!("{}.{cell}", self.test);
             let finding = Finding::new(FindingId::Unstable, evidence).about(about);
             self.notice(finding.weighing((high - low) / median));
@@ -343,7 +343,7 @@ fn spread_before(drops: &[&LastingDrop]) -> f64 {
 }
 
 fn few_rounds(rounds: usize) -> String {
-    format!("{rounds} of the {ROUNDS_MIN} rounds a figure needs")
+    format!("{rounds} of the {ROUNDS_MIN} rounds that a result needs")
 }
 
 fn metric(key: String, rounds: Vec<f64>) -> Metric {

@@ -16,8 +16,9 @@ use drivescope_machine::counters::DeviceCounters;
 use drivescope_machine::limits::IoLimits;
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::number::{rounded, whole};
 use drivescope_model::options::TestKind;
-use drivescope_model::units::{Bytes, three_digits};
+use drivescope_model::units::Bytes;
 
 /// Clocks and counters of two devices agree to this; beyond it a rate is above its ceiling.
 const CEILING_SLACK: f64 = 1.02;
@@ -128,8 +129,14 @@ fn above_ceiling(round: &Round, environment: &Environment) -> Option<Finding> {
     if let Some(link) = environment.link_mb_s {
         // PCIe and USB 3 carry reads and writes side by side, SATA one or the other.
         let one_way = rate * if environment.duplex { busier_way(round) } else { 1.0 };
-        let evidence =
-            || format!("{}: {one_way:.0} MB/s over a link of {link:.0} MB/s", round.cell);
+        let evidence = || {
+            format!(
+                "{}: {} MB/s over a link of {} MB/s",
+                round.cell,
+                rounded(one_way),
+                rounded(link)
+            )
+        };
         return (one_way > link * CEILING_SLACK)
             .then(|| Finding::new(FindingId::AboveLink, evidence()).weighing(one_way));
     }
@@ -139,8 +146,15 @@ fn above_ceiling(round: &Round, environment: &Environment) -> Option<Finding> {
         return None;
     }
     let memory = ceiling(environment.memory_copy_mb_s.max((environment.memory_copy_again)()));
-    let of = if cores == 1 { "a core".to_string() } else { format!("{cores} cores") };
-    let evidence = || format!("{}: {rate:.0} MB/s; {of} can copy {memory:.0} MB/s", round.cell);
+    let of = if cores == 1 { "one CPU".to_string() } else { format!("{cores} CPUs") };
+    let evidence = || {
+        format!(
+            "{}: {} MB/s, but {of} can copy only {} MB/s",
+            round.cell,
+            rounded(rate),
+            rounded(memory)
+        )
+    };
     (rate > memory * CEILING_SLACK)
         .then(|| Finding::new(FindingId::AboveMemory, evidence()).weighing(rate))
 }
@@ -173,13 +187,14 @@ fn above_rotation(round: &Round, environment: &Environment) -> Option<Finding> {
     let whole = load.span.end - load.span.start >= environment.capacity_bytes / 2;
     let rpm = rev_per_s * 60.0;
     if load.mix.read_percent() == 100 && whole && iops > 2.0 * rev_per_s {
-        let evidence = format!("{}: {iops:.0} reads/s at {rpm:.0} rpm", round.cell);
+        let evidence = format!("{}: {} reads/s at {rpm:.0} rpm", round.cell, rounded(iops));
         return found(FindingId::AboveRotation, evidence, iops);
     }
     if load.mix.read_percent() == 0 && iops > rev_per_s {
         let evidence = format!(
-            "{}: {iops:.0} writes/s is more than {rpm:.0} rpm allows ({rev_per_s:.0}/s)",
-            round.cell
+            "{}: {} writes/s is more than {rpm:.0} rpm allows ({rev_per_s:.0}/s)",
+            round.cell,
+            rounded(iops)
         );
         return found(FindingId::WriteCached, evidence, iops);
     }
@@ -200,7 +215,7 @@ fn bytes_missing(round: &Round, environment: &Environment) -> Option<Finding> {
     if let Some(share) = environment.loop_cached_share.filter(|&share| share > LOOP_CACHED_MAX) {
         let share = share * 100.0;
         let evidence =
-            format!("{}: {share:.0} % of the loop device's file lies in memory", round.cell);
+            format!("{}: {share:.0} % of the loop device's file is cached in memory", round.cell);
         return found(FindingId::PageCache, evidence, share);
     }
     if let Some(below) = round.below_loop {
@@ -262,7 +277,8 @@ fn other_io(round: &Round, environment: &Environment) -> Option<Finding> {
     let share = others / ours.max(1.0);
     (share > OTHER_SHARE && others > OTHER_MIN_BYTES).then(|| {
         let others = Bytes(others as u64);
-        let evidence = format!("{}: {others} more on the drive than drivescope moved", round.cell);
+        let evidence =
+            format!("{}: the drive moved {others} more than drivescope asked for", round.cell);
         Finding::new(FindingId::OtherIo, evidence).weighing(share)
     })
 }
@@ -287,14 +303,14 @@ fn rate_missed(round: &Round) -> Option<Finding> {
     (share > LATE_SHARE_MAX && undone > LATE_MIN).then(|| {
         let [due, done] = [recorder.due, recorder.ops].map(|n| n as f64 / round.measured.elapsed_s());
         let evidence = format!(
-            "{}: {undone} of {} due requests were undone at the end ({:.0} %): {}/s fell due at an asked \
-             rate of {}/s, {}/s were done",
+            "{}: {} of {} requests ({:.0} %) were late at the end: target {}/s, due {}/s, completed {}/s",
             round.cell,
-            recorder.due,
+            whole(undone),
+            whole(recorder.due),
             share * 100.0,
-            three_digits(due),
-            three_digits(rate),
-            three_digits(done),
+            rounded(rate),
+            rounded(due),
+            rounded(done),
         );
         Finding::new(FindingId::RateMissed, evidence).weighing(share)
     })

@@ -62,12 +62,11 @@ pub fn refusal() -> Option<String> {
         Ok(()) => None,
         Err(error) => Some(match error.raw_os_error() {
             Some(libc::EINVAL) => {
-                "io_uring cannot wait for a limited time here (Linux 5.11 can)".to_string()
+                "io_uring cannot wait with a timeout on this kernel (Linux 5.11 can)".to_string()
             }
             Some(libc::ENOSYS) => "this kernel has no io_uring".to_string(),
             Some(libc::EPERM | libc::EACCES) => {
-                "io_uring is forbidden here (container profile or kernel.io_uring_disabled)"
-                    .to_string()
+                "io_uring is disabled (container profile or kernel.io_uring_disabled)".to_string()
             }
             _ => format!("io_uring does not start: {error}"),
         }),

@@ -68,14 +68,17 @@ fn heat_is_told_by_reads_and_by_a_fall_that_goes_on() {
     }
     let ever_slower = |passed: f64| 6_000.0 * (-2.5 * passed).exp();
     let found = cause(&[round(WRITE, 1, ever_slower)], WRITE, false);
-    assert_eq!((found.id, found.sign.as_str()), (FindingId::Throttled, "and it went on to fall"));
+    assert_eq!((found.id, found.sign.as_str()), (FindingId::Throttled, "and it kept falling"));
 }
 
 #[test]
 fn a_drive_that_calls_itself_too_hot_is_believed() {
     let at = |temperature_c| Round { temperature_c, ..round(READ, 1, |_| 8_000.0) };
     let found = too_hot(&at(Some(81.4)), Some(80.0)).unwrap();
-    assert_eq!(found.evidence, "seq1m_q8t1.read: 81 °C at its end; the drive warns from 80 °C");
+    assert_eq!(
+        found.evidence,
+        "seq1m_q8t1.read: 81 °C at the end; the drive's warning level is 80 °C"
+    );
     assert_eq!(too_hot(&at(Some(79.9)), Some(80.0)), None);
     assert_eq!(too_hot(&at(Some(99.0)), None), None, "what is hot, the drive must say");
     assert_eq!(too_hot(&at(None), Some(80.0)), None);

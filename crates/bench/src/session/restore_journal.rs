@@ -92,7 +92,7 @@ impl Session<'_> {
         let Err(error) = back else { return end };
         *lost = Some(match &error {
             JournalError::Remains { .. } => error.to_string(),
-            _ => format!("the target does not have its contents back: {error}"),
+            _ => format!("the target's contents are not restored: {error}"),
         });
         let before = end.err().map(|error| error.to_string());
         Err(BenchError::Journal { error, before: before.unwrap_or_default() })
@@ -107,7 +107,7 @@ impl Session<'_> {
 /// What a bar says meanwhile.
 fn words(step: RollbackStep) -> String {
     let what = match step.stage {
-        RollbackStage::Writing => "putting contents back",
+        RollbackStage::Writing => "restoring contents",
         RollbackStage::Verifying => "verifying contents",
     };
     format!("{what}, {} of {}", Bytes(step.done_bytes), Bytes(step.total_bytes))

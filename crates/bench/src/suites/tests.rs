@@ -42,7 +42,7 @@ fn what_never_ends_is_no_suite() {
     let error = find("/dev/zero", None).unwrap_err().to_string();
     assert_eq!(
         error,
-        "cannot read the suite /dev/zero: it is too long to be one; name a TOML file, or one that drivescope \
+        "cannot read the suite /dev/zero: it is too long for a suite; name a TOML file, or one that drivescope \
          suites lists"
     );
 }

@@ -124,7 +124,7 @@ fn a_finding_of_several_cells_has_the_worst_as_evidence_and_keeps_all() {
     let result = record.finish(3);
     let [finding] = result.findings.as_slice() else { panic!("{:?}", result.findings) };
     assert_eq!(finding.id, FindingId::Unstable);
-    assert_eq!(finding.evidence, "rnd4k_q1t1.write: rounds between 40.0 and 90.0 requests/s");
+    assert_eq!(finding.evidence, "rnd4k_q1t1.write: rounds range from 40.0 to 90.0 requests/s");
     assert_eq!(finding.observations.len(), 2);
     assert_eq!(finding.metrics.len(), 2);
 }

@@ -52,12 +52,12 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     if let Some(name) =
         info.stack.iter().find(|name| name.starts_with("dm-") || name.starts_with("md"))
     {
-        notice(FindingId::SharedDrive, format!("the data pass through {name}"));
+        notice(FindingId::SharedDrive, format!("data passes through {name}"));
     }
     if let Some(name) = target.loop_device() {
         let what = match &target.stack().served_model {
             Some(model) => format!("the simulated drive {model}, served in real time"),
-            None => "a file shown as a disk".to_string(),
+            None => "a file presented as a disk".to_string(),
         };
         notice(FindingId::VirtualDrive, format!("{name} is {what}"));
     }
@@ -66,7 +66,7 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     }
     let networks = target.networks();
     if !networks.is_empty() {
-        notice(FindingId::NetworkDrive, format!("the data pass through {}", networks.join(", ")));
+        notice(FindingId::NetworkDrive, format!("data passes through {}", networks.join(", ")));
     }
     if let Some(drive) = target.drive() {
         of_drive(drive, &mut notice);
@@ -92,12 +92,12 @@ fn system_disk(disks: &[String], stack: &[String], loop_device: Option<&str>) ->
         (Some(name), _) => format!("the file of {name}"),
         (None, above) => above.join(" on "),
     };
-    format!("{disks_text} {verb} the running system, and {what} lies there")
+    format!("{disks_text} {verb} the running system, and {what} is on it")
 }
 
 fn of_drive(drive: &Drive, notice: &mut impl FnMut(FindingId, String)) {
     let what = match drive.kind {
-        DriveKind::Virtual => Some("a disk of a virtual machine"),
+        DriveKind::Virtual => Some("a virtual machine's disk"),
         DriveKind::Composite => Some("made of other devices"),
         _ => None,
     };
@@ -121,8 +121,10 @@ fn of_disk(
     }
     let used = |name: &str| stack.iter().any(|s| s == name);
     for part in disk.partitions.iter().filter(|p| p.misaligned_bytes != 0 && used(&p.name)) {
-        let evidence =
-            format!("{} begins {} bytes past a physical sector", part.name, part.misaligned_bytes);
+        let evidence = format!(
+            "{} starts {} bytes past a physical sector boundary",
+            part.name, part.misaligned_bytes
+        );
         notice(FindingId::Misaligned, evidence);
     }
 }

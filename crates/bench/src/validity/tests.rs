@@ -288,14 +288,14 @@ fn an_open_loop_that_falls_behind_is_overload() {
     open.measured.recorder.due = 100;
     assert_eq!(ids(&open, &environment()), [FindingId::RateMissed]);
     let evidence = of_round(&open, &environment()).remove(0).evidence;
-    let words = "10 of 100 due requests were undone at the end (10 %): 100/s fell due at an asked \
-                 rate of 100/s, 90.0/s were done";
+    let words =
+        "10 of 100 requests (10 %) were late at the end: target 100/s, due 100/s, completed 90.0/s";
     assert!(evidence.ends_with(words), "{evidence}");
     // Those that had been due before are done as well, but they are not among these 100.
     open.measured.recorder.overdue = 40;
     let evidence = of_round(&open, &environment()).remove(0).evidence;
-    let words = "50 of 100 due requests were undone at the end (50 %): 100/s fell due at an asked \
-                 rate of 100/s, 90.0/s were done";
+    let words =
+        "50 of 100 requests (50 %) were late at the end: target 100/s, due 100/s, completed 90.0/s";
     assert!(evidence.ends_with(words), "{evidence}");
     // Others held the processors, and the drive waited for requests.
     let mut held = open.clone();
@@ -391,7 +391,7 @@ fn others_that_hold_the_processors_are_named() {
     held.cores = Some(busy);
     assert_eq!(ids(&held, &environment()), [FindingId::BusyProcessors]);
     let evidence = of_round(&held, &environment()).remove(0).evidence;
-    assert!(evidence.contains("40 %") && evidence.contains("95 % of all cores"), "{evidence}");
+    assert!(evidence.contains("40 %") && evidence.contains("95 % of all CPUs"), "{evidence}");
     assert_eq!(limiter(&held, &environment()), Limiter::Drive, "the device was busy for longer");
     held.top.as_mut().unwrap().busy_ms = 300;
     assert_eq!(limiter(&held, &environment()), Limiter::OtherPrograms);
@@ -402,7 +402,7 @@ fn others_that_hold_the_processors_are_named() {
     stolen.cores = Some(CoresTaken { others_ns: 0, steal_ns: SECOND / 2, ..busy });
     assert_eq!(ids(&stolen, &environment()), [FindingId::BusyProcessors]);
     let evidence = of_round(&stolen, &environment()).remove(0).evidence;
-    assert_eq!(evidence, "rnd4k_q1t1.read: the hypervisor took 25 % of all cores");
+    assert_eq!(evidence, "rnd4k_q1t1.read: the hypervisor took 25 % of all CPUs");
 }
 
 #[test]
@@ -424,10 +424,7 @@ fn a_program_that_was_stopped_blames_no_drive() {
     assert_eq!(drop_of(&stopped), None);
     assert_eq!(limiter(&stopped, &environment()), Limiter::OtherPrograms);
     let evidence = of_round(&stopped, &environment()).remove(0).evidence;
-    assert!(
-        evidence.ends_with("drivescope itself stood still for 72 % of the round"),
-        "{evidence}"
-    );
+    assert!(evidence.ends_with("drivescope itself was paused for 72 % of the round"), "{evidence}");
 }
 
 #[test]
@@ -479,5 +476,5 @@ fn only_the_drive_is_blamed_for_its_own_failures() {
         assert_eq!(finding.is_some(), blamed, "{errno} {write} {kind:?}");
     }
     assert!(error(0, true).to_string().contains("no space is left"));
-    assert!(error(0, false).to_string().contains("something made it smaller"));
+    assert!(error(0, false).to_string().contains("something shrank it"));
 }

@@ -5,7 +5,8 @@ use super::Environment;
 use crate::round::Round;
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
-use drivescope_model::units::{Bytes, three_digits};
+use drivescope_model::number::rounded;
+use drivescope_model::units::Bytes;
 
 /// The cache assumed in a drive that does not tell: hard disks and SATA SSDs have up to this.
 const DRIVE_CACHE_BYTES: u64 = 256 << 20;
@@ -48,7 +49,7 @@ pub fn short_stroke(cell: &str, environment: &Environment) -> Option<Finding> {
     let (span, drive) = (environment.whole_bytes, environment.capacity_bytes);
     let share = span as f64 / drive.max(1) as f64;
     (share < SHORT_STROKE_SHARE).then(|| {
-        let percent = three_digits(share * 100.0);
+        let percent = rounded(share * 100.0);
         let evidence = format!(
             "{cell}: random requests within {} of a rotating drive of {} ({percent} %)",
             Bytes(span),

@@ -46,7 +46,7 @@ pub(crate) fn check(
         StampsNeeded::All | StampsNeeded::AllOfPass => 0,
         StampsNeeded::Any(size) => size,
     };
-    session.emit(Event::Preparing { what: "looking at what was written before".into() });
+    session.emit(Event::Preparing { what: "checking what was written before".into() });
     let needs_all = !matches!(need, StampsNeeded::Any(_));
     let mut strange = None;
     for span in spans(from).chain(spans(everything)) {
@@ -69,8 +69,8 @@ pub(crate) fn check(
         return Err(no_stamps(seed));
     }
     Err(BenchError::Unsuitable(format!(
-        "cannot continue at byte {from}: byte {at} does not hold what seed {seed} writes there; name \
-         device, position and seed of the stopped run, or begin anew"
+        "cannot resume at byte {from}: byte {at} does not hold the data of seed {seed}; check \
+         device, position and seed of the stopped run, or start over"
     )))
 }
 
@@ -99,8 +99,8 @@ pub(crate) fn unless_too_late(end: Result<(), BenchError>) -> Result<(), BenchEr
 /// Nothing that was read back was written with this seed.
 pub(crate) fn no_stamps(seed: u64) -> BenchError {
     BenchError::Unsuitable(format!(
-        "the stamps of seed {seed} are not here: name the seed of the run that wrote (`drivescope show \
-         RUN --json` has it), or write first, without verify.phase=read"
+        "no data of seed {seed} found: use the seed of the run that wrote (see `drivescope show RUN \
+         --json`), or write first, without verify.phase=read"
     ))
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn written_bytes(timed: &[TimedRegion]) -> u64 {
 /// Waits until the drive has everything that was written, and says how long that took, s: what its cache, or a
 /// host's below it, still holds of a stream is not written yet.
 pub(crate) fn flush(session: &Session<'_>) -> Result<f64, BenchError> {
-    session.emit(Event::Preparing { what: "flushing what caches still hold".into() });
+    session.emit(Event::Preparing { what: "flushing caches".into() });
     let start_ns = session.now_ns();
     session.device().sync()?;
     Ok((session.now_ns() - start_ns) as f64 / 1e9)

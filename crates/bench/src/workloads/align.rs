@@ -58,7 +58,7 @@ impl Workload for AlignWorkload {
         let (min, max) = (options.min.0, options.max.0);
         let good = |bytes: u64| bytes.is_power_of_two() && (512..=PASS_BLOCK_MAX).contains(&bytes);
         ensure(good(min) && good(max) && min <= max, || {
-            "align.min and align.max must be powers of two, 512 bytes to 16 MiB, in this order"
+            "align.min and align.max must be powers of two from 512 bytes to 16 MiB, and min at most max"
                 .to_string()
         })?;
         ensure(options.total.0 >= max && options.total.0.is_multiple_of(max), || {
@@ -79,8 +79,9 @@ impl Workload for AlignWorkload {
         }
         let unit = u64::from(context.target.io_align_bytes);
         if options.method == AlignMethod::Phybs && options.max.0 < unit {
-            let reason =
-                format!("moves multiples of {unit} bytes; use --set align.max={unit} or more");
+            let reason = format!(
+                "direct I/O here needs multiples of {unit} bytes; use --set align.max={unit} or more"
+            );
             return context.skipped(self.kind(), reason);
         }
         let needed = match options.method {
@@ -105,7 +106,7 @@ impl Workload for AlignWorkload {
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
         let device = session.device();
         if !device.is_direct() {
-            let why = "needs direct I/O: the page cache aligns every write itself";
+            let why = "needs direct I/O: the page cache aligns every write";
             return Err(BenchError::Unsuitable(why.to_string()));
         }
         // What earlier tests left in the drive's cache is not to be written between our writes.

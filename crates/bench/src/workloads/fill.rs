@@ -53,20 +53,20 @@ impl Workload for FillWorkload {
         check_request(options.chunk, "fill.chunk")?;
         let in_flight = options.chunk.0 * u64::from(options.depth);
         ensure(options.depth > 0 && in_flight <= REQUEST_MAX, || {
-            "fill.chunk × fill.depth must lie above 0 and up to 1 GiB".to_string()
+            "fill.chunk × fill.depth must be above 0 and at most 1 GiB".to_string()
         })?;
         ensure((PLACES_MIN..=SAMPLES_MAX).contains(&options.places), || {
             format!(
-                "fill.places must lie between {PLACES_MIN} and {SAMPLES_MAX}: fewer are no curve"
+                "fill.places must be between {PLACES_MIN} and {SAMPLES_MAX}: fewer make no curve"
             )
         })?;
         ensure(options.share_pct > 0.0 && options.share_pct <= 100.0, || {
-            "fill.share_pct must lie above 0 and up to 100".to_string()
+            "fill.share_pct must be above 0 and at most 100".to_string()
         })?;
         // In the other mode they would say nothing, and something else would be written.
         let is_sampled = options.mode == FillMode::Sampled;
         ensure(!is_sampled || options.from.0 == 0, || {
-            "fill.from needs fill.mode=full: samples have no beginning".to_string()
+            "fill.from needs fill.mode=full: samples have no start position".to_string()
         })?;
         ensure(is_sampled || options.burst.is_none_or(|burst| burst.0 == 0), || {
             "fill.burst needs fill.mode=sampled: a full fill is one burst".to_string()
@@ -81,14 +81,16 @@ impl Workload for FillWorkload {
         let (size, unit) = (context.span_bytes / PAGE * PAGE, context.target.io_align_bytes.max(1));
         if !options.chunk.0.is_multiple_of(unit.into()) {
             let better = Bytes(options.chunk.0.next_multiple_of(unit.into())).short();
-            let reason = format!("moves multiples of {unit} bytes; use --set fill.chunk={better}");
+            let reason = format!(
+                "direct I/O here needs multiples of {unit} bytes; use --set fill.chunk={better}"
+            );
             return context.skipped(self.kind(), reason);
         }
         let disk = disk_of(context.drive, context.target);
         let mut test = context.planned(self.kind());
         let written = match options.mode {
             FillMode::Full if options.from.0 >= size => {
-                let reason = format!("fill.from lies behind the end, {size} bytes");
+                let reason = format!("fill.from is beyond the end, {size} bytes");
                 return context.skipped(self.kind(), reason);
             }
             FillMode::Full => size - options.from.0,
@@ -117,7 +119,7 @@ impl Workload for FillWorkload {
         if size < whole / PAGE * PAGE {
             let (part, whole) = (Bytes(size), Bytes(whole));
             record.remark(format!(
-                "a fill of more than the first {part} of {whole}: rates and times are theirs"
+                "fills only the first {part} of {whole}: rates and times are for that part"
             ));
         }
         let fill = FillRun {
@@ -138,7 +140,7 @@ impl Workload for FillWorkload {
 fn early_end(burst: u64, size: u64) -> String {
     let (share, burst) = (burst as f64 * 100.0 / size as f64, Bytes(burst));
     format!(
-        "begins with {burst} in one go, {share:.0} % of the target, and less where the rate falls for good before"
+        "starts with {burst} without a pause, {share:.0} % of the target; less if the rate drops for good before"
     )
 }
 
@@ -146,8 +148,7 @@ fn early_end(burst: u64, size: u64) -> String {
 fn sampling(context: &PlanContext<'_>, size: u64, disk: Option<u64>) -> Result<Sampling, String> {
     match context.drive.and_then(|drive| drive.zoned) {
         Some(zoned) => Err(format!(
-            "cannot sample a shingled disk ({} zones): its cache takes the samples, and a full fill leaves \
-             it; use --set fill.mode=full",
+            "cannot sample a shingled disk ({} zones): its cache absorbs the samples; use --set fill.mode=full",
             zoned.name()
         )),
         None => Sampling::new(&context.suite.fill, size, disk),

@@ -73,7 +73,7 @@ impl Workload for LatencyWorkload {
         let options = &context.suite.latency;
         let block = options.block.0;
         if options.spans_pct.is_empty() && !has_own_rate(options) {
-            let reason = "names neither spans nor rates in requests per second";
+            let reason = "has no spans and no rates in requests per second";
             return context.skipped(self.kind(), reason);
         }
         if context.span_bytes < block * BLOCKS_MIN {
@@ -99,7 +99,8 @@ impl Workload for LatencyWorkload {
         let align = u64::from(session.device().align_bytes());
         if !options.block.0.is_multiple_of(align) {
             let why = format!(
-                "direct I/O here moves multiples of {align} bytes and latency.block is {}; use --set latency.block={}",
+                "direct I/O here needs multiples of {align} bytes, but latency.block is {}; use \
+                 --set latency.block={}",
                 options.block.0,
                 options.block.0.next_multiple_of(align)
             );
@@ -120,7 +121,7 @@ impl Workload for LatencyWorkload {
             }
             for rate in options.rates.iter().filter(|rate| matches!(rate, Rate::Share { .. })) {
                 let cell = rate_cell(options.arrivals, *rate);
-                record.remark(format!("{cell}: no span whose rate it is a share of"));
+                record.remark(format!("{cell}: a percentage needs a span to refer to"));
             }
         }
         for round in 1..=suite.rounds {
@@ -143,7 +144,7 @@ impl Workload for LatencyWorkload {
 fn check_spans(spans_pct: &[f64]) -> Result<(), String> {
     ensure(spans_pct.len() <= SPANS_MAX, too_many)?;
     ensure(spans_pct.iter().all(|p| *p > 0.0 && *p <= 100.0), || {
-        "latency.spans_pct must lie above 0 and up to 100".to_string()
+        "latency.spans_pct must be above 0 and at most 100".to_string()
     })?;
     match repeated(spans_pct) {
         Some(percent) => Err(format!("latency.spans_pct names {percent} twice")),
@@ -165,8 +166,8 @@ fn check_rates(rates: &[Rate]) -> Result<(), String> {
         Rate::Share { percent } => percent > 0.0 && percent <= PERCENT_MAX,
     };
     ensure(rates.iter().all(good), || {
-        let range = format!("up to {IOPS_MAX} per second or {PERCENT_MAX} percent");
-        format!("latency.rates must lie above 0 and {range}")
+        let range = format!("at most {IOPS_MAX} per second or {PERCENT_MAX} percent");
+        format!("latency.rates must be above 0 and {range}")
     })
 }
 

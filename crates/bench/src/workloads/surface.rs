@@ -67,7 +67,7 @@ impl Workload for SurfaceWorkload {
             [(options.samples, "samples"), (options.write_samples, "write_samples")]
         {
             ensure((2..=SAMPLES_MAX).contains(&count), || {
-                format!("surface.{what} must lie between 2 and {SAMPLES_MAX}")
+                format!("surface.{what} must be between 2 and {SAMPLES_MAX}")
             })?;
         }
         ensure(options.accesses <= SAMPLES_MAX, || {
@@ -85,7 +85,7 @@ impl Workload for SurfaceWorkload {
         let size = context.span_bytes;
         if context.target.kind == TargetKind::Directory {
             return skip(
-                "needs a block device or a large file; a fresh file shows only its own place"
+                "needs a block device or a large file: a new file covers only a small part of the drive"
                     .into(),
             );
         }
@@ -210,8 +210,7 @@ fn check_units(options: &SurfaceOptions, unit: u64) -> Result<(), BenchError> {
     match sizes.iter().find(|(_, size)| !size.0.is_multiple_of(unit)) {
         None => Ok(()),
         Some((name, size)) => Err(BenchError::Unsuitable(format!(
-            "direct I/O here moves multiples of {unit} bytes and surface.{name} is {}; use --set \
-             surface.{name}={}",
+            "direct I/O here needs multiples of {unit} bytes, but surface.{name} is {}; use --set surface.{name}={}",
             size.0,
             size.0.next_multiple_of(unit)
         ))),

@@ -29,6 +29,7 @@ use drive_comparison::{CounterSource, compare_with_drive};
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::number::rounded;
 use drivescope_model::options::{Suite, TestKind, TinyWritesOptions};
 use drivescope_model::plan::{Cost, Engine, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
@@ -76,11 +77,11 @@ impl Workload for TinyWritesWorkload {
         })?;
         let small = |bytes: Bytes| (1..=1 << 20).contains(&bytes.0);
         ensure(small(options.write) && small(options.stream_block) && options.writes > 0, || {
-            "tiny-writes.write and stream_block must lie between 1 byte and 1 MiB".to_string()
+            "tiny-writes.write and stream_block must be between 1 byte and 1 MiB".to_string()
         })?;
         let largest = options.write.0.max(options.stream_block.0).max(4096);
         ensure(options.size.0 >= largest * 16, || {
-            "tiny-writes.size must hold 16 of its largest blocks, and 64 KiB".to_string()
+            "tiny-writes.size must hold 16 of the largest blocks and at least 64 KiB".to_string()
         })
     }
 
@@ -282,10 +283,12 @@ fn flush_lies(session: &Session<'_>, pattern: Pattern, iops: f64) -> Option<Find
     let allowed = 2.0 * rpm / 60.0;
     (pattern.sync && iops > allowed).then(|| {
         let evidence = format!(
-            "{}: {iops:.0} writes/s, each flushed, are more than {rpm:.0} rpm allow ({allowed:.0}/s)",
-            pattern.cell
+            "{}: {} writes/s, each flushed, is more than {rpm:.0} rpm allows ({allowed:.0}/s)",
+            pattern.cell,
+            rounded(iops)
         );
-        Finding::new(FindingId::WriteCached, evidence).about(format!("tiny-writes.{}", pattern.cell))
+        Finding::new(FindingId::WriteCached, evidence)
+            .about(format!("tiny-writes.{}", pattern.cell))
     })
 }
 

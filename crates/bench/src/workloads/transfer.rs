@@ -84,7 +84,7 @@ impl Workload for TransferWorkload {
     fn apply(&self, overrides: &Overrides, suite: &mut Suite) -> Result<(), String> {
         let is_run = suite.tests.contains(&self.kind());
         ensure(is_run || overrides.cells.is_empty(), || {
-            "--cells narrows the test transfer, which is not among the tests".to_string()
+            "--cells selects cells of transfer, which is not among the tests".to_string()
         })?;
         let options = &mut suite.transfer;
         options.time = overrides.time.unwrap_or(options.time);
@@ -112,7 +112,7 @@ impl Workload for TransferWorkload {
         if all.is_empty() {
             return context.skipped(
                 self.kind(),
-                "names no cells: name some with --cells or --set transfer.preset",
+                "has no cells: add some with --cells or --set transfer.preset",
             );
         }
         let restores = restore_area::of(context, options.area);
@@ -189,7 +189,7 @@ impl Workload for TransferWorkload {
             if cell.shape.block.0.is_multiple_of(u64::from(align)) {
                 active.push(cell);
             } else {
-                record.remark(format!("{cell}: direct I/O here moves multiples of {align} bytes"));
+                record.remark(format!("{cell}: direct I/O here needs multiples of {align} bytes"));
             }
         }
         if active.is_empty() {
@@ -355,7 +355,7 @@ mod tests {
         let target = run_target("sim:wd40efrx");
         let plan = planner::plan(suite, 1, Engine::Sim, &target, false, WriteLevel::Read);
         let message = plan.unwrap_err().to_string();
-        assert!(message.contains("sim:wd40efrx: transfer names no cells: "), "{message}");
+        assert!(message.contains("sim:wd40efrx: transfer has no cells: "), "{message}");
     }
 
     #[test]

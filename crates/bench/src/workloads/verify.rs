@@ -74,15 +74,16 @@ impl Workload for VerifyWorkload {
         let options = &suite.verify;
         if options.mode == VerifyMode::Quick {
             ensure(options.phase == VerifyPhase::Write, || {
-                "verify.phase=read needs verify.mode=full: the quick mode writes".to_string()
+                "verify.phase=read needs verify.mode=full: the quick mode always writes".to_string()
             })?;
             ensure(options.from.0 == 0, || {
-                "verify.from needs verify.mode=full: the quick mode begins anew".to_string()
+                "verify.from needs verify.mode=full: the quick mode always starts from scratch"
+                    .to_string()
             })?;
         }
         let whole = check_request(options.cache, "verify.cache").is_ok();
         ensure(whole && options.cache.0 <= CACHE_MAX, || {
-            "verify.cache must be whole sectors of 512 bytes, at most 512 MiB".to_string()
+            "verify.cache must be a multiple of 512 bytes, at most 512 MiB".to_string()
         })
     }
 
@@ -107,7 +108,7 @@ impl Workload for VerifyWorkload {
                 cost
             }
             VerifyMode::Full if options.from.0 >= size => {
-                return skip(format!("verify.from lies behind the end, {size} bytes"));
+                return skip(format!("verify.from is beyond the end, {size} bytes"));
             }
             VerifyMode::Full
                 if context.target.kind == TargetKind::Simulated && size > SIMULATED_MAX.0 =>
@@ -137,9 +138,7 @@ impl Workload for VerifyWorkload {
         let (size, whole) = (session.span_bytes(device) / align * align, device.size_bytes());
         if size < whole / align * align {
             let (part, whole) = (Bytes(size), Bytes(whole));
-            record.remark(format!(
-            "capacity: only the first {part} of {whole} were looked at, and nothing is said of what lies behind"
-        ));
+            record.remark(format!("capacity: only the first {part} of {whole} was tested"));
         }
         match session.plan.suite.verify.mode {
             VerifyMode::Quick => run_quick(session, record, size),
@@ -160,7 +159,7 @@ fn quick_cost(context: &PlanContext<'_>) -> (Cost, String) {
     // Half of what is assumed of random reads: large disks behind bridges are so slow.
     let reads = 2.0 * QUICK_READS / context.typical.iops;
     let honest = Secs(usual as f64 / rate + reads);
-    let words = format!("{} and {honest}, unless the drive cheats behind a cache", Bytes(usual));
+    let words = format!("{} and {honest}, unless the drive is a fake with a cache", Bytes(usual));
     let seconds = most as f64 / rate + reads;
     (Cost { seconds, read_bytes: QUICK_READS as u64 * block, written_bytes: most }, words)
 }

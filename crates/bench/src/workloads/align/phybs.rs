@@ -104,20 +104,19 @@ fn run_rounds(
 /// Why passes of this kind show no sector, whatever their times: `None` where they do.
 fn blind_to_sectors(options: &AlignOptions) -> Option<String> {
     if !options.mix.writes() {
-        let why = "reads hide it, as drives read whole sectors ahead; use --set align.mix=write";
+        let why = "reads hide it because drives read ahead; use --set align.mix=write";
         return Some(why.to_string());
     }
     if options.max.0 < BLOCK_MIN {
         let (max, enough) = (options.max.binary(), Bytes(BLOCK_MIN).short());
         return Some(format!(
-            "blocks of up to {max} fit into no sector larger than that; use --set align.max={enough}"
+            "blocks of up to {max} show no larger sector; use --set align.max={enough}"
         ));
     }
     (options.total.0 < TOTAL_MIN).then(|| {
         let (total, enough) = (options.total.binary(), Bytes(TOTAL_MIN).short());
         format!(
-            "passes of {total} are too few bytes for the drive's cache, which may hold them; \
-             use --set align.total={enough} or more"
+            "passes of {total} may fit in the drive's cache; use --set align.total={enough} or more"
         )
     })
 }
@@ -167,7 +166,7 @@ fn judge(all: &[TimedPass], sector: u64) -> Vec<BlockSizeResult> {
 
 /// What a pass without others of its size shows.
 fn alone(pass: &TimedPass) -> BlockSizeResult {
-    let why = "passes at one offset each have none to be compared with; use a larger align.max";
+    let why = "passes with one offset each cannot be compared; use a larger align.max";
     let boundaries = Boundaries::Hidden(why.to_string());
     let (times, split) = (Vec::new(), OffsetGroups::default());
     BlockSizeResult {

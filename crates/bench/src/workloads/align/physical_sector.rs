@@ -85,7 +85,7 @@ pub fn judge(times: &[OffsetTimes], block: u64, step: u64) -> BlockSizeResult {
         match resolution(times, &points) {
             resolution if resolution <= HIDDEN_SHARE => Boundaries::Alike { resolution },
             _ => Boundaries::Hidden(format!(
-                "the times of {} writes spread so widely that even half as much again would not show",
+                "the times of {} writes vary so much that a difference of half would not show",
                 Bytes(block).binary()
             )),
         }
@@ -109,7 +109,7 @@ pub fn interpret(split: &OffsetGroups, block: u64, step: u64) -> Boundaries {
         None => {
             let list: Vec<String> = split.fast.iter().map(u64::to_string).collect();
             Boundaries::Hidden(format!(
-                "accesses of {} are fast at the offsets {}, which no sector explains",
+                "accesses of {} are fast at offsets {}, which no sector size explains",
                 Bytes(block).binary(),
                 list.join(", ")
             ))

@@ -153,7 +153,7 @@ fn partitions_are_judged_by_the_sector_that_was_found() {
         assert_eq!(metric(&result, &format!("{name}.misaligned_bytes")).value, behind);
     }
     let finding = result.findings.iter().find(|f| f.id == FindingId::Misaligned).unwrap();
-    assert!(finding.evidence.contains("wd20ears1 begins at sector 63"), "{}", finding.evidence);
+    assert!(finding.evidence.contains("wd20ears1 starts at sector 63"), "{}", finding.evidence);
     assert!(!finding.evidence.contains("wd20ears2"), "{}", finding.evidence);
     let result = run("sim:hds722020ala330?partition=63", 5, &[]);
     assert!(!has(&result, FindingId::Misaligned), "512-byte sectors are never missed");
@@ -286,7 +286,7 @@ fn a_hidden_cost_is_no_small_sector() {
         );
         let finding = result.findings.iter().find(|f| f.id == FindingId::Misaligned).unwrap();
         assert!(
-            finding.evidence.contains("1 begins at sector 63, 3584 bytes"),
+            finding.evidence.contains("1 starts at sector 63, 3584 bytes"),
             "{}",
             finding.evidence
         );

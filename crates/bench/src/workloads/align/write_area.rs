@@ -135,8 +135,7 @@ impl WriteArea {
         let Accessed { ns, recorder, lost, queue_error } = worker.output;
         if let Some(at) = lost {
             let evidence = format!(
-                "a write of the bytes that were there failed at byte {at}, the second attempt too: the {block} \
-                 bytes from there on may hold something else now"
+                "writing the same bytes back failed twice at byte {at}: the {block} bytes from there may have changed"
             );
             record.notice(Finding::new(FindingId::DataMismatch, evidence).about("align"));
         }

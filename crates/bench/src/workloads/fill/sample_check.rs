@@ -3,6 +3,7 @@
 //! at the rate of the place before, from which it is still emptied. A sample that lies partly in a cache changes
 //! its pace on the way.
 
+use drivescope_model::number::rounded;
 use drivescope_stats::outliers::local_outliers;
 use drivescope_stats::summary::median;
 
@@ -27,7 +28,7 @@ const DRIFT_MOST: f64 = 0.1;
 
 /// Without rotation the samples need a burst before them.
 pub(super) const NO_BURST: &str =
-    "without a burst before them, samples of flash show its fast cache: leave fill.burst out";
+    "without a burst first, samples of flash show its fast cache: omit fill.burst";
 
 /// Why samples do not show the medium of a disk; `rates` in order of position over `part` of it, 0–1.
 pub(super) fn of_disk(rates: &[f64], part: f64) -> Option<String> {
@@ -36,8 +37,10 @@ pub(super) fn of_disk(rates: &[f64], part: f64) -> Option<String> {
     let last = median(&rates[rates.len() - quarter..])?;
     if last > first * (1.0 - FALL_MIN * part) {
         return Some(format!(
-            "{first:.0} MB/s in the first quarter and {last:.0} in the last: a disk becomes slower \
-             inwards, so a cache answered, or it is no disk"
+            "{} MB/s in the first quarter and {} in the last: disks slow down inwards, so a cache \
+             answered, or this is not a disk",
+            rounded(first),
+            rounded(last)
         ));
     }
     let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
@@ -53,7 +56,7 @@ pub(super) fn of_disk(rates: &[f64], part: f64) -> Option<String> {
 /// Why samples, positions and rates in the order of the visits, show the place before them.
 pub(super) fn of_visits(visits: &[(u64, f64)]) -> Option<String> {
     (followed_share(visits)? > FOLLOWED_MAX).then(|| {
-        "samples take after the place visited before them: the write cache is larger than the lead-in"
+        "each sample resembles the one before it: the write cache is larger than the lead-in"
             .to_string()
     })
 }
@@ -66,8 +69,8 @@ pub(super) fn of_halves(drifts: &[Option<f64>]) -> Option<String> {
     (odd as f64 > drifts.len() as f64 * DRIFT_MOST).then(|| {
         let (count, percent) = (drifts.len(), DRIFT_SHARE * 100.0);
         format!(
-            "{odd} of {count} samples change their pace by more than {percent:.0} % on the way, or keep none: a \
-             cache took parts of them, or heads differ by as much"
+            "{odd} of {count} samples change rate by more than {percent:.0} %, or have no steady \
+             rate: a cache absorbed part of them, or the heads differ"
         )
     })
 }

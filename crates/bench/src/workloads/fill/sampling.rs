@@ -109,16 +109,14 @@ impl Sampling {
             let needed = (u64::from(PLACES_MIN) + warm_up) * 2 * shortest;
             let whole = Bytes((needed as f64 / options.share_pct * 100.0) as u64);
             return Err(format!(
-                "cannot sample {}: at fill.share_pct={} it takes {whole}, or chance decides; use --set \
-                 fill.mode=full",
+                "cannot sample {}: fill.share_pct={} needs at least {whole}; use --set fill.mode=full",
                 Bytes(size),
                 options.share_pct
             ));
         }
         if let Some(capacity) = disk.filter(|capacity| size < capacity / PART_MIN) {
             return Err(format!(
-                "cannot sample {} of a disk of {}: so small a part does not tell zones from a cache; use \
-                 --set fill.mode=full",
+                "cannot sample {} of a disk of {}: too small to tell zones from a cache; use --set fill.mode=full",
                 Bytes(size),
                 Bytes(capacity)
             ));

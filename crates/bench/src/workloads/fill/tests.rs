@@ -136,8 +136,8 @@ fn cache_bytes(params: &SsdParams) -> f64 {
 fn the_plan_of_a_burst_tells_its_share() {
     let mut suite = suite_of(TestKind::Fill);
     for (asked, told) in [
-        (None, "60.0 GB in one go, 25 % of the target"),
-        (Some(Bytes(24 << 30)), "25.8 GB in one go, 11 % of the target"),
+        (None, "60.0 GB without a pause, 25 % of the target"),
+        (Some(Bytes(24 << 30)), "25.8 GB without a pause, 11 % of the target"),
     ] {
         suite.fill.burst = asked;
         let planned = plan_of(&run_target("sim:corsair-mp510-240"), suite.clone());

@@ -15,7 +15,8 @@ use crate::scan::{Scan, ScanRegion, TimedRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
-use drivescope_model::units::{Bytes, three_digits};
+use drivescope_model::number::rounded;
+use drivescope_model::units::Bytes;
 use drivescope_stats::summary;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -125,8 +126,8 @@ pub(super) fn look_at_rates(
         .collect();
     let slowness = |slow: &SlowSpot| slow.elsewhere / slow.here.max(f64::MIN_POSITIVE);
     notice(record, ("surface.read", part_start(session)), &stretches, slowness, |slow| {
-        format!("reads at {} MB/s", three_digits(slow.here))
-            + &format!(", its neighbours at {} MB/s", three_digits(slow.elsewhere))
+        format!("reads at {} MB/s", rounded(slow.here))
+            + &format!(", its neighbours at {} MB/s", rounded(slow.elsewhere))
     });
     session.check_stop()
 }
@@ -212,8 +213,8 @@ pub(super) fn look_at_accesses(
     }
     let slowness = |slow: &SlowSpot| slow.here / slow.elsewhere.max(f64::MIN_POSITIVE);
     notice(record, ("surface.access", part_start(session)), &slow, slowness, |slow| {
-        format!("random reads take {} ms", three_digits(slow.here))
-            + &format!(", elsewhere {} ms", three_digits(slow.elsewhere))
+        format!("random reads take {} ms", rounded(slow.here))
+            + &format!(", elsewhere {} ms", rounded(slow.elsewhere))
     });
     session.check_stop()
 }
@@ -235,7 +236,7 @@ fn notice(
         Bytes(start),
         Bytes(end),
         what(slowest),
-        three_digits(factor),
+        rounded(factor),
     );
     match slow.len() - 1 {
         0 => {}

@@ -128,8 +128,7 @@ pub(super) fn pass(
     }
     if let Some(Range { start, end }) = outcome.lost {
         let evidence = format!(
-            "a write of the bytes that were there failed, the second attempt too: some bytes from {start} to \
-             {end} may hold something else now"
+            "writing the same bytes back failed twice: some bytes from {start} to {end} may have changed"
         );
         record.notice(Finding::new(FindingId::DataMismatch, evidence).about("surface"));
     }

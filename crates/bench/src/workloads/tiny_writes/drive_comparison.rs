@@ -7,6 +7,7 @@ use crate::test_record::TestRecord;
 use drivescope_drive::Target;
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::number::rounded;
 use drivescope_stats::summary;
 use std::ops::Range;
 
@@ -67,11 +68,13 @@ pub(super) fn compare_with_drive(
         let unflushed = pattern.mix.writes() && !pattern.sync && has_drive;
         if unflushed && share.map_or(seen.0 > drive.0, |share| share > 0.0) {
             let kept = share.map_or(String::new(), |share| {
-                format!("; {share:.0} % were not yet on it at the end")
+                format!("; {share:.0} % not on the drive at the end")
             });
             let evidence = format!(
-                "{}: a program sees {:.0} writes/s, the drive does {:.0}{kept}",
-                pattern.cell, seen.0, drive.0
+                "{}: buffered {} writes/s, drive {} writes/s{kept}",
+                pattern.cell,
+                rounded(seen.0),
+                rounded(drive.0)
             );
             let about = format!("tiny-writes.{}", pattern.cell);
             record.notice(Finding::new(FindingId::Unflushed, evidence).about(about));
@@ -93,10 +96,11 @@ pub(super) fn cold_in_memory(
     let share_pct = share_pct.filter(|&share| share > COLD_CACHED_MAX_PCT);
     let evidence = match (share_pct, counted) {
         (_, CounterSource::BelowLoop) => {
-            "the page cache below the loop device, which nothing evicts, had it".to_string()
+            "answered from the page cache below the loop device, which cannot be evicted"
+                .to_string()
         }
         (share, _) => {
-            format!("memory answered {:.0} % although its pages were evicted before", share?)
+            format!("{:.0} % came from memory although the page cache had been evicted", share?)
         }
     };
     is_cold.then(|| {

@@ -7,6 +7,7 @@ use crate::test_record::TestRecord;
 use drivescope_model::cell::Order;
 use drivescope_model::drive::DriveKind;
 use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::number::rounded;
 use drivescope_stats::summary;
 
 /// A disk that chooses among 16 or more requests gains a half and more; below this it takes them as they come.
@@ -34,10 +35,10 @@ pub(super) fn no_gain(record: &TestRecord) -> Option<Finding> {
     let gain = deep.iops / alone.iops;
     (gain < GAIN_MIN && deep.block == alone.block).then(|| {
         let evidence = format!(
-            "{}: {:.0} reads/s, {} with one at a time: {gain:.2} times as many",
+            "{}: {} reads/s against {} at queue depth 1, {gain:.2} times as many",
             deep.cell,
-            deep.iops,
-            alone.iops.round()
+            rounded(deep.iops),
+            rounded(alone.iops)
         );
         Finding::new(FindingId::NoQueueGain, evidence).about(format!("transfer.{}", deep.cell))
     })

@@ -49,7 +49,7 @@ pub(super) fn cost(restores: &Restores, context: &PlanContext<'_>) -> Cost {
 /// Says of these cells that they hold for the area.
 pub(super) fn confess(record: &mut TestRecord, area: &Range<u64>, cells: &[String]) {
     let evidence = format!(
-        "writes only in {} from byte {} ({}) on, put back afterwards",
+        "writes only {} from byte {} ({}), restored afterwards",
         Bytes(area.end - area.start),
         area.start,
         Bytes(area.start)

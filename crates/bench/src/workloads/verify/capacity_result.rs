@@ -67,7 +67,7 @@ pub(super) fn quick(record: &mut TestRecord, probed: &Probed, looked: &Sampled) 
         let why = if probed.failed.is_some() {
             "too many requests failed"
         } else {
-            "it would have written too much"
+            "it reached the limit of written data"
         };
         record.remark(format!("the search for the real size: {why}"));
     }
@@ -79,10 +79,10 @@ fn lost(record: &mut TestRecord, probed: &Probed, looked: &Sampled) {
     record.metric("capacity.written_bytes", vec![looked.written as f64]);
     let evidence = if probed.keeps_behind {
         let first = probed.real * looked.block_bytes;
-        format!("blocks from byte {first} on lost what was written, and others behind came back")
+        format!("blocks from byte {first} lost their data, but later blocks read back intact")
     } else {
         record.metric("capacity.silent_bytes", vec![0.0]);
-        format!("blocks lost what was written; {}", silence(0))
+        format!("blocks lost their data; {}", silence(0))
     };
     record.notice(Finding::new(FindingId::DataMismatch, evidence).about("verify"));
 }
@@ -93,7 +93,7 @@ fn where_failed(failed: &FailedBlocks, looked: &Sampled, honest: bool) -> String
     let (first, last) = (byte(failed.first), byte(failed.last + 1) - 1);
     let behind = match failed.silent_from.map(byte) {
         Some(silent) => format!("; {}", silence(silent)),
-        None if honest => "; blocks behind came back".to_string(),
+        None if honest => "; later blocks read back intact".to_string(),
         None => String::new(),
     };
     format!("; failed blocks lie between bytes {first} and {last}{behind}")
@@ -101,7 +101,7 @@ fn where_failed(failed: &FailedBlocks, looked: &Sampled, honest: bool) -> String
 
 /// Nothing good lies behind some byte.
 fn silence(from: u64) -> String {
-    let what = if from == 0 { "nothing".into() } else { format!("nothing behind byte {from}") };
+    let what = if from == 0 { "nothing".into() } else { format!("nothing after byte {from}") };
     format!("{what} could be read back: a fake or a broken drive")
 }
 
@@ -139,7 +139,8 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Don
         let bad = Bytes(outcome.tally.wrong());
         let why = match (pattern, silent) {
             (Some(_), _) => {
-                ": the drive keeps no more, or the run that wrote ended there; a run that also writes tells"
+                ": either the drive stores no more, or the run that wrote stopped there; a run that \
+                 also writes can tell"
                     .to_string()
             }
             (None, Some(from)) => format!("; {}", silence(from)),
@@ -178,7 +179,7 @@ fn unreadable_part(record: &mut TestRecord, outcome: &ReadBackOutcome, silent: O
     let offset = first_unreadable.unwrap_or(failure.offset);
     let mut evidence = describe(&IoFailure { offset, ..*failure }, *count);
     match unreadable_end {
-        None => evidence += "; all of it came when it was read again",
+        None => evidence += "; a second read succeeded",
         Some(end) => {
             let bytes = Bytes(unreadable);
             evidence +=
@@ -186,7 +187,7 @@ fn unreadable_part(record: &mut TestRecord, outcome: &ReadBackOutcome, silent: O
         }
     }
     if outcome.is_coarse {
-        evidence += "; of long stretches only the ends were looked at sector by sector";
+        evidence += "; in long unreadable ranges only the ends were tested sector by sector";
     }
     if let Some(from) = silent {
         evidence += &format!("; {}", silence(from));
@@ -237,11 +238,11 @@ fn accuse(record: &mut TestRecord, announced: u64, real: u64, module: Option<u64
     record.metric("fake.module_bytes", vec![module.unwrap_or(0) as f64]);
     let how = match module {
         Some(module) => format!("addresses repeat after {module} bytes"),
-        None => "what is written behind is lost".to_string(),
+        None => "data written after that is lost".to_string(),
     };
     let (announced_text, real_text) = (Bytes(announced), Bytes(real));
     let evidence = format!(
-        "announces {announced_text} ({announced} bytes), keeps {real_text} ({real} bytes); {how}"
+        "announces {announced_text} ({announced} bytes), stores {real_text} ({real} bytes); {how}"
     );
     record.notice(Finding::new(FindingId::FakeCapacity, evidence).about("verify"));
 }

@@ -86,7 +86,7 @@ fn quick_does_not_call_a_failing_drive_fake() {
             let (_, places) = evidence.split_once("lie between bytes ").expect(evidence);
             let numbers = places.split(|c: char| !c.is_ascii_digit());
             let places: Vec<f64> = numbers.filter_map(|n| n.parse().ok()).take(2).collect();
-            assert!(evidence.ends_with("blocks behind came back"), "{evidence}");
+            assert!(evidence.ends_with("later blocks read back intact"), "{evidence}");
             let region = announced / 2.0 - 8192.0..announced * 0.501 + 8192.0;
             assert!(places.iter().all(|at| region.contains(at)), "{target} {places:?}");
         }
@@ -157,7 +157,7 @@ fn a_full_run_is_continued() {
     done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
     let mut suite = full(Bytes::mib(96));
     suite.verify.from = Bytes::mib(32);
-    refused(&run_on("sim:pm871b-128", suite.clone(), 7, false), "does not hold what seed 7");
+    refused(&run_on("sim:pm871b-128", suite.clone(), 7, false), "does not hold the data of seed 7");
     let result = run_at(&drive, suite, 7, false);
     let value = |key: &str| value(done(&result), key).unwrap() as u64;
     assert_eq!(value("verify.write.written_bytes"), 64 << 20);
@@ -174,7 +174,10 @@ fn a_full_run_does_not_go_on_behind_what_an_earlier_one_wrote() {
     done(&run_at(&drive, full(Bytes::mib(32)), 7, false));
     let mut suite = full(Bytes::mib(96));
     suite.verify.from = Bytes::mib(64);
-    refused(&run_at(&drive, suite.clone(), 7, false), "byte 33554432 does not hold what seed 7");
+    refused(
+        &run_at(&drive, suite.clone(), 7, false),
+        "byte 33554432 does not hold the data of seed 7",
+    );
     suite.verify.from = Bytes::mib(32);
     let went_on = run_at(&drive, suite, 7, false);
     assert_eq!(value(done(&went_on), "verify.read.intact_bytes"), Some((96 << 20) as f64));
@@ -220,16 +223,10 @@ fn a_read_accuses_nobody_without_the_stamps_of_its_seed() {
     {
         let is_fake = drive.contains("fake");
         let drive = run_target(drive);
-        refused(
-            &run_at(&drive, reading(full(size)), 7, false),
-            "the stamps of seed 7 are not here",
-        );
+        refused(&run_at(&drive, reading(full(size)), 7, false), "no data of seed 7 found");
         let written = run_at(&drive, full(size), 7, false);
         assert_eq!(accused(done(&written)), is_fake);
-        refused(
-            &run_at(&drive, reading(full(size)), 8, false),
-            "the stamps of seed 8 are not here",
-        );
+        refused(&run_at(&drive, reading(full(size)), 8, false), "no data of seed 8 found");
         let read = run_at(&drive, reading(full(size)), 7, false);
         let intact = |result| value(done(result), "verify.read.intact_bytes");
         assert_eq!(intact(&read), intact(&written));
@@ -247,7 +244,7 @@ fn a_read_behind_half_a_write_is_no_accusation() {
     assert!(value(&read, "verify.capacity.real_bytes").is_none());
     let [finding] = &read.findings[..] else { panic!("{:?}", read.findings) };
     assert_eq!(finding.id, FindingId::DataMismatch);
-    assert!(finding.evidence.contains("or the run that wrote ended there"), "{finding:?}");
+    assert!(finding.evidence.contains("or the run that wrote stopped there"), "{finding:?}");
 }
 
 /// Caches that answer for the end of the drive, smaller and larger than what is pushed out of them.
