@@ -75,7 +75,8 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
             .to_string(),
         libc::EIO => "failed: I/O error; see the kernel log (dmesg)".to_string(),
         libc::ENOSPC => no_space(),
-        libc::EDQUOT => "failed: the disk quota is exhausted; delete files that count towards it, or use a smaller --size"
+        libc::EDQUOT => "failed: the disk quota is exhausted; delete files that count towards it, or use a smaller \
+                         --size"
             .to_string(),
         libc::EINVAL => {
             "failed: the device rejects requests of this size or offset; use multiples of its sector size"
@@ -91,14 +92,15 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
             "failed: the drive did not respond; check its cable and power, and see the kernel log (dmesg)"
                 .to_string()
         }
-        libc::ECANCELED => "failed: the kernel could not start a thread for it; raise the limit (ulimit -u, pids.max of \
-         a container) or use --engine threads"
+        libc::ECANCELED => "failed: the kernel could not start a thread for it; raise the limit (ulimit -u, pids.max \
+                            of a container) or use --engine threads"
             .to_string(),
         errno if is_want_of_the_host(errno) => {
             let why = io::Error::from_raw_os_error(errno);
             format!("failed because this machine ran out of resources: {why}; close other programs and run again")
         }
-        libc::EROFS => "failed: the file system became read-only, perhaps after a drive error; see the kernel log (dmesg)"
+        libc::EROFS => "failed: the file system became read-only, perhaps after a drive error; see the kernel log \
+                        (dmesg)"
             .to_string(),
         errno => {
             let why = io::Error::from_raw_os_error(errno);

@@ -7,8 +7,8 @@ use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::{TargetInfo, TargetKind};
 
 /// Why no workload writes to zones of the host.
-pub(crate) const HOST_MANAGED: &str = "its zones are host-managed and reject out-of-order writes: run read-only tests, or name a directory \
- on a zoned file system (f2fs, btrfs)";
+pub(crate) const HOST_MANAGED: &str = "its zones are host-managed and reject out-of-order writes: run read-only \
+                                       tests, or name a directory on a zoned file system (f2fs, btrfs)";
 
 /// What a plan is made from.
 #[derive(Debug, Clone, Copy)]

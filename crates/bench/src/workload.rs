@@ -7,6 +7,7 @@ use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::options::{Suite, TestKind};
 use drivescope_model::plan::PlannedTest;
+use drivescope_model::units::Secs;
 
 /// A test: one question asked of a target. Each stands in [`crate::workloads::WORKLOADS`].
 pub trait Workload: Sync {
@@ -40,4 +41,9 @@ pub trait Workload: Sync {
 
     /// Measures.
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError>;
+}
+
+/// How to shorten a workload whose cells each take a set time per round.
+pub(crate) fn shorten_rounds(rounds: u32, time: Secs) -> String {
+    format!("{rounds} rounds of {time} per cell: use a shorter --time or fewer --rounds")
 }

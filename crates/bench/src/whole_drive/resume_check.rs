@@ -69,8 +69,8 @@ pub(crate) fn check(
         return Err(no_stamps(seed));
     }
     Err(BenchError::Unsuitable(format!(
-        "cannot resume at byte {from}: byte {at} does not hold the data of seed {seed}; check \
-         device, position and seed of the stopped run, or start over"
+        "cannot resume at byte {from}: byte {at} does not hold the data of seed {seed}; check device, position and \
+         seed of the stopped run, or start over"
     )))
 }
 
@@ -99,8 +99,8 @@ pub(crate) fn unless_too_late(end: Result<(), BenchError>) -> Result<(), BenchEr
 /// Nothing that was read back was written with this seed.
 pub(crate) fn no_stamps(seed: u64) -> BenchError {
     BenchError::Unsuitable(format!(
-        "no data of seed {seed} found: use the seed of the run that wrote (see `drivescope show RUN \
-         --json`), or write first, without verify.phase=read"
+        "no data of seed {seed} found: use the seed of the run that wrote (see `drivescope show RUN --json`), or \
+         write first, without verify.phase=read"
     ))
 }
 

@@ -32,7 +32,7 @@ const PHYBS_STRIDE: u64 = 4;
 /// passes that matter take a hundred times longer.
 const CACHE_GAIN: f64 = 5.0;
 
-/// See [`crate::workloads::WORKLOADS`].
+/// The test `align`.
 pub struct AlignWorkload;
 
 impl Workload for AlignWorkload {

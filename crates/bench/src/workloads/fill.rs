@@ -28,7 +28,7 @@ const BURST_PART: u64 = 4;
 /// The end of a device need not be a multiple of its direct I/O unit; whole pages are.
 const PAGE: u64 = 4096;
 
-/// See [`crate::workloads::WORKLOADS`].
+/// The test `fill`.
 pub struct FillWorkload;
 
 impl Workload for FillWorkload {

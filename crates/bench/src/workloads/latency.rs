@@ -9,7 +9,7 @@ use crate::phase::LoopMode;
 use crate::plan_context::PlanContext;
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use crate::workload::Workload;
+use crate::workload::{Workload, shorten_rounds};
 use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::options::{Arrivals, LatencyOptions, Rate, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest};
@@ -28,7 +28,7 @@ const PERCENT_MAX: f64 = 10_000.0;
 /// An open loop below this rate would not see one request in a round.
 const RATE_MIN: f64 = 1.0;
 
-/// See [`crate::workloads::WORKLOADS`].
+/// The test `latency`.
 pub struct LatencyWorkload;
 
 impl Workload for LatencyWorkload {
@@ -45,11 +45,7 @@ impl Workload for LatencyWorkload {
     }
 
     fn how_to_shorten(&self, suite: &Suite) -> String {
-        let time = suite.latency.time;
-        format!(
-            "{} rounds of {time} per cell: use a shorter --time or fewer --rounds",
-            suite.rounds
-        )
+        shorten_rounds(suite.rounds, suite.latency.time)
     }
 
     fn check(&self, suite: &Suite) -> Result<(), String> {
@@ -99,8 +95,8 @@ impl Workload for LatencyWorkload {
         let align = u64::from(session.device().align_bytes());
         if !options.block.0.is_multiple_of(align) {
             let why = format!(
-                "direct I/O here needs multiples of {align} bytes, but latency.block is {}; use \
-                 --set latency.block={}",
+                "direct I/O here needs multiples of {align} bytes, but latency.block is {}; use --set \
+                 latency.block={}",
                 options.block.0,
                 options.block.0.next_multiple_of(align)
             );

@@ -33,7 +33,7 @@ const PAGE: u64 = gnome_disks::PAGE;
 /// Requests in flight within one of our samples: enough to keep a drive's read-ahead busy.
 const SAMPLE_DEPTH: u32 = 4;
 
-/// See [`crate::workloads::WORKLOADS`].
+/// The test `surface`.
 pub struct SurfaceWorkload;
 
 impl Workload for SurfaceWorkload {

@@ -24,7 +24,7 @@ use crate::round::Cache;
 use crate::serial::{SerialLoop, SerialOutcome};
 use crate::session::Session;
 use crate::test_record::TestRecord;
-use crate::workload::Workload;
+use crate::workload::{Workload, shorten_rounds};
 use drive_comparison::{CounterSource, compare_with_drive};
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::event::Event;
@@ -44,7 +44,7 @@ const DRIVE_BLOCK: u32 = 4096;
 /// Longest work of a program on one request.
 const THINKTIME_MAX: Secs = Secs(1.0);
 
-/// See [`crate::workloads::WORKLOADS`].
+/// The test `tiny-writes`.
 pub struct TinyWritesWorkload;
 
 impl Workload for TinyWritesWorkload {
@@ -61,11 +61,7 @@ impl Workload for TinyWritesWorkload {
     }
 
     fn how_to_shorten(&self, suite: &Suite) -> String {
-        let time = suite.tiny_writes.time;
-        format!(
-            "{} rounds of {time} per cell: use a shorter --time or fewer --rounds",
-            suite.rounds
-        )
+        shorten_rounds(suite.rounds, suite.tiny_writes.time)
     }
 
     fn check(&self, suite: &Suite) -> Result<(), String> {

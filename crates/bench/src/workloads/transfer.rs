@@ -14,7 +14,7 @@ use crate::plan_context::PlanContext;
 use crate::session::Session;
 use crate::test_file;
 use crate::test_record::TestRecord;
-use crate::workload::Workload;
+use crate::workload::{Workload, shorten_rounds};
 use drivescope_model::cell::{Cell, Mix, Order, Shape};
 use drivescope_model::options::{Suite, TestKind, TransferOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
@@ -47,7 +47,7 @@ fn cells(options: &TransferOptions) -> Vec<Cell> {
     cells
 }
 
-/// See [`crate::workloads::WORKLOADS`].
+/// The test `transfer`.
 pub struct TransferWorkload;
 
 impl Workload for TransferWorkload {
@@ -65,11 +65,7 @@ impl Workload for TransferWorkload {
     }
 
     fn how_to_shorten(&self, suite: &Suite) -> String {
-        let time = suite.transfer.time;
-        format!(
-            "{} rounds of {time} per cell: use a shorter --time or fewer --rounds",
-            suite.rounds
-        )
+        shorten_rounds(suite.rounds, suite.transfer.time)
     }
 
     fn check(&self, suite: &Suite) -> Result<(), String> {

@@ -49,7 +49,7 @@ const FULL_PASS: u64 = 1 << 32;
 /// Single reads of a quick run on an honest drive: landmarks and samples.
 const QUICK_READS: f64 = 12_000.0;
 
-/// See [`crate::workloads::WORKLOADS`].
+/// The test `verify`.
 pub struct VerifyWorkload;
 
 impl Workload for VerifyWorkload {

@@ -69,8 +69,8 @@ pub fn report(session: &Session<'_>, record: &mut TestRecord, seen: &[BlockSizeR
 }
 
 /// Said where flash costs so much per write that one read more of a page would not show.
-const HIDDEN_BY_FLASH: &str = "physical sector: no offset is slower, but a synced write takes so long here that one more flash \
- page read would not show";
+const HIDDEN_BY_FLASH: &str = "physical sector: no offset is slower, but a synced write takes so long here that one \
+                               more flash page read would not show";
 
 /// Whether the drive is known to be flash.
 fn is_flash(drive: &Drive) -> bool {
@@ -125,8 +125,8 @@ pub fn origin(target: &Target, sector: u64) -> Option<u64> {
 fn notice_unknown_place(record: &mut TestRecord, sector: u64, shift: u64) {
     if shift > 0 {
         let evidence = format!(
-            "sectors of {sector} bytes are shifted by {shift} bytes from the target's start; a layer \
-             below is misaligned"
+            "sectors of {sector} bytes are shifted by {shift} bytes from the target's start; a layer below is \
+             misaligned"
         );
         record.notice(Finding::new(FindingId::Misaligned, evidence).about("align"));
     }

@@ -30,8 +30,8 @@ const BURST_PIECE_MIN: u64 = 16 << 20;
 const BURST_LEG: usize = 64;
 /// Said of samples of a disk to which the length of requests matters: without a write cache or a queue, with a
 /// small cache, or behind a slow link.
-const NO_ZONES: &str = "zones: this disk handles short requests at a different rate than a full fill, so samples do not \
- show them; try --set fill.mode=full";
+const NO_ZONES: &str = "zones: this disk handles short requests at a different rate than a full fill, so samples do \
+                        not show them; try --set fill.mode=full";
 
 /// One fill of one target.
 pub(super) struct FillRun<'s> {

@@ -37,8 +37,8 @@ pub(super) fn of_disk(rates: &[f64], part: f64) -> Option<String> {
     let last = median(&rates[rates.len() - quarter..])?;
     if last > first * (1.0 - FALL_MIN * part) {
         return Some(format!(
-            "{} MB/s in the first quarter and {} in the last: disks slow down inwards, so a cache \
-             answered, or this is not a disk",
+            "{} MB/s in the first quarter and {} in the last: disks slow down inwards, so a cache answered, or this \
+             is not a disk",
             rounded(first),
             rounded(last)
         ));
@@ -69,8 +69,8 @@ pub(super) fn of_halves(drifts: &[Option<f64>]) -> Option<String> {
     (odd as f64 > drifts.len() as f64 * DRIFT_MOST).then(|| {
         let (count, percent) = (drifts.len(), DRIFT_SHARE * 100.0);
         format!(
-            "{odd} of {count} samples change rate by more than {percent:.0} %, or have no steady \
-             rate: a cache absorbed part of them, or the heads differ"
+            "{odd} of {count} samples change rate by more than {percent:.0} %, or have no steady rate: a cache \
+             absorbed part of them, or the heads differ"
         )
     })
 }

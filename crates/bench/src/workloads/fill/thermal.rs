@@ -23,8 +23,8 @@ fn evidence(celsius: Option<f64>, warning_c: Option<f64>) -> Option<String> {
     let (celsius, warning_c) = celsius.zip(warning_c)?;
     (celsius >= warning_c - BAND_C).then(|| {
         format!(
-            "the rate dropped with the drive at {celsius:.0} °C (its warning level is {warning_c:.0} \
-             °C): heat may have slowed it, not a full cache"
+            "the rate dropped with the drive at {celsius:.0} °C (its warning level is {warning_c:.0} °C): heat may \
+             have slowed it, not a full cache"
         )
     })
 }

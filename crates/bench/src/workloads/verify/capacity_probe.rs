@@ -206,8 +206,8 @@ impl<B: Blocks> CapacityProbe<'_, B> {
 
     /// Makes a cache forget what was written before.
     ///
-    /// In the order in which [`CapacityProbe::find_cache`] writes: a cache that holds most of these blocks and drops what
-    /// came first then misses each of them. In another order it would take nearly all in place, and keep the
+    /// In the order in which [`CapacityProbe::find_cache`] writes: a cache that holds most of these blocks and drops
+    /// what came first then misses each of them. In another order it would take nearly all in place, and keep the
     /// samples.
     fn overwhelm_cache(&mut self) -> Result<(), Stopped> {
         let (first, count) = self.overwhelm;

@@ -139,8 +139,8 @@ pub(super) fn full(record: &mut TestRecord, outcome: &ReadBackOutcome, done: Don
         let bad = Bytes(outcome.tally.wrong());
         let why = match (pattern, silent) {
             (Some(_), _) => {
-                ": either the drive stores no more, or the run that wrote stopped there; a run that \
-                 also writes can tell"
+                ": either the drive stores no more, or the run that wrote stopped there; a run that also writes can \
+                 tell"
                     .to_string()
             }
             (None, Some(from)) => format!("; {}", silence(from)),
