@@ -19,6 +19,8 @@ mod writing_calls;
 mod test_layout;
 #[cfg(test)]
 mod tidy;
+#[cfg(test)]
+mod workload_files;
 
 use std::process::ExitCode;
 

@@ -52,7 +52,7 @@ pub fn memory_copy_mb_s() -> f64 {
 }
 
 /// The whole measuring loop per request, on a target that answers at once.
-pub fn null_loop_ns() -> f64 {
+fn null_loop_ns() -> f64 {
     let control = Control::default();
     let measure = || {
         let mut queue =

@@ -35,7 +35,7 @@ pub(crate) fn cpu_bound(round: &Round) -> Option<Finding> {
 /// Share of the round in which a measuring thread waited for a core because of others. It cannot wait
 /// longer for them than they ran; what is more is waiting for the load's own threads, which are no
 /// others.
-pub(crate) fn waited_share(round: &Round) -> Option<f64> {
+fn waited_share(round: &Round) -> Option<f64> {
     let cpu_cost = &round.measured.cpu_cost;
     let wait_ns = cpu_cost.wait_ns?;
     let others_did_it = round.cores.is_none_or(|cores| cores.others_ns >= wait_ns);

@@ -49,7 +49,7 @@ impl Schedule {
 
     /// Nanoseconds after the beginning at which the next request is intended.
     #[inline]
-    pub fn peek_ns(&self) -> u64 {
+    fn peek_ns(&self) -> u64 {
         self.next_ns as u64
     }
 }

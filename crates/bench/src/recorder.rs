@@ -12,7 +12,7 @@ const DIGITS: u8 = 3;
 const INTERVALS_MAX: usize = 20_000;
 
 /// An empty histogram of latencies in nanoseconds.
-pub fn latency_histogram() -> Histogram<u64> {
+fn latency_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LATENCY_MAX_NS, DIGITS).expect("constant bounds are valid")
 }
 

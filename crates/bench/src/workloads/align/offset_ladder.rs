@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Each write has a stretch of this length to itself, so that no sector is written twice and found in the
 /// drive's memory.
-pub const STRETCH: u64 = 32 << 10;
+const STRETCH: u64 = 32 << 10;
 /// Writes stay within so much of the target: far enough apart, and near enough that seeks are short.
 pub const SPAN_MAX: u64 = 128 << 20;
 

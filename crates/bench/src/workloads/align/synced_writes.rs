@@ -20,7 +20,7 @@ const SMALL: u64 = 4 << 10;
 /// Largest unit looked for: a page of flash.
 const LARGE: u64 = 16 << 10;
 /// Writes at each offset between two looks at the times.
-pub const BATCH: usize = 8;
+const BATCH: usize = 8;
 /// Looks before the times are believed.
 const LOOKS_MIN: usize = 2;
 /// So many looks are one lot: of a disk without difference they show extra times of a third. Only where
