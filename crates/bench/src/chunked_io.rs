@@ -11,18 +11,18 @@ use std::io;
 #[derive(Debug)]
 pub enum ChunkData<'d> {
     /// What is there is read and forgotten.
-    Read,
+    ReadDiscard,
     /// What is there is read into this memory, which is as long as the stretch; empty where no data move.
-    Keep(&'d mut [u8]),
+    ReadInto(&'d mut [u8]),
     /// Fresh data are written.
-    Fresh(Payload),
+    WriteFresh(Payload),
     /// This is written, as long as the stretch; empty where no data move.
-    Kept(&'d [u8]),
+    WriteFrom(&'d [u8]),
 }
 
 impl ChunkData<'_> {
     fn writes(&self) -> bool {
-        matches!(self, Self::Fresh(_) | Self::Kept(_))
+        matches!(self, Self::WriteFresh(_) | Self::WriteFrom(_))
     }
 }
 
@@ -76,7 +76,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
         &mut self,
         offset: u64,
         len: u64,
-        mut cargo: ChunkData<'_>,
+        mut data: ChunkData<'_>,
         mut recorded: Option<(&mut Recorder, Option<&mut SteadyRate>)>,
     ) -> io::Result<Result<(), IoFailure>> {
         let (mut next, end) = (offset, offset + len);
@@ -89,7 +89,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
             while in_flight < self.depth && next < end && !stops {
                 let slot = self.free.pop().expect("one slot more than the depth");
                 let len = self.chunk.min(end - next) as u32;
-                let request = self.request(&cargo, offset, next, len, slot);
+                let request = self.request(&data, offset, next, len, slot);
                 self.sent[usize::from(slot)] = (now, request);
                 self.queue.submit(request);
                 next += u64::from(len);
@@ -108,7 +108,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
                 self.free.push(completion.slot);
                 if completion.result == request.len as i32 {
                     self.moved += u64::from(request.len);
-                    if let ChunkData::Keep(memory) = &mut cargo {
+                    if let ChunkData::ReadInto(memory) = &mut data {
                         keep(memory, self.queue.buffer(completion.slot), request, offset);
                     }
                     if let Some((recorder, pace)) = &mut recorded {
@@ -140,18 +140,18 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
     /// The next request; a write's data are made here, while the others fly.
     fn request(
         &mut self,
-        cargo: &ChunkData<'_>,
+        data: &ChunkData<'_>,
         start: u64,
         offset: u64,
         len: u32,
         slot: u16,
     ) -> IoRequest {
-        let op = if cargo.writes() { IoOp::Write } else { IoOp::Read };
+        let op = if data.writes() { IoOp::Write } else { IoOp::Read };
         let buffer = self.queue.buffer(slot);
         let here = buffer.len().min(len as usize);
-        match cargo {
-            ChunkData::Fresh(data) => data.fill(&mut buffer[..here], offset),
-            ChunkData::Kept(bytes) if here > 0 => {
+        match data {
+            ChunkData::WriteFresh(data) => data.fill(&mut buffer[..here], offset),
+            ChunkData::WriteFrom(bytes) if here > 0 => {
                 let from = (offset - start) as usize;
                 buffer[..here].copy_from_slice(&bytes[from..from + here]);
             }

@@ -36,7 +36,7 @@ pub(crate) fn sample(session: &Session<'_>) -> Result<Option<String>, BenchError
     let offsets = Offsets::new(Order::Rnd, span, BLOCK_BYTES.into(), Mix::READ, 0.0, seed);
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: BLOCK_BYTES, dsync: false };
     let control = Control::default();
-    let (outcome, _) = session.watched(device, spec, &control, SampleBlocks { offsets })?;
+    let (outcome, _) = session.run_task(device, spec, &control, SampleBlocks { offsets })?;
     let blank = outcome.output.filter(|blank| blank * ONE_IN > PLACES);
     Ok(blank.map(|blank| {
         format!("{blank} of {PLACES} sampled blocks are empty: every byte is 00, or FF")

@@ -102,13 +102,13 @@ impl Rewrite<'_> {
         outcome: &mut Rewritten,
         stretches: &mut Vec<StretchParts>,
     ) -> io::Result<()> {
-        let mut mover = ChunkedIo::new(queue, self.chunk, self.depth, self.control);
+        let mut chunked = ChunkedIo::new(queue, self.chunk, self.depth, self.control);
         let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0) as usize;
-        let keeps = self.fresh.is_none() && mover.moves_data();
+        let keeps = self.fresh.is_none() && chunked.moves_data();
         let mut memory = vec![0; if keeps { longest } else { 0 }];
         for (index, place) in self.places.iter().enumerate() {
             let lens = self.parts(index, place.len);
-            let visited = self.visit(&mut mover, *place, &lens, &mut memory, outcome)?;
+            let visited = self.visit(&mut chunked, *place, &lens, &mut memory, outcome)?;
             let parts_ns = visited.as_ref().ok().and_then(Option::as_deref);
             if let (Some(&[a, b]), &[a_len, b_len]) = (parts_ns, &lens[..]) {
                 stretches.push(StretchParts { first: (a_len, a), second: (b_len, b) });
@@ -133,7 +133,7 @@ impl Rewrite<'_> {
                 break;
             }
         }
-        mover.publisher.publish(&outcome.recorder);
+        chunked.publisher.publish(&outcome.recorder);
         Ok(())
     }
 
@@ -151,7 +151,7 @@ impl Rewrite<'_> {
     /// stop was asked for meanwhile. A place that cannot be read is not written.
     fn visit<Q: IoQueue>(
         &self,
-        mover: &mut ChunkedIo<'_, Q>,
+        chunked: &mut ChunkedIo<'_, Q>,
         place: ScanRegion,
         parts: &[u64],
         memory: &mut [u8],
@@ -163,52 +163,52 @@ impl Rewrite<'_> {
         while read < len {
             let piece = PIECE.min(len - read);
             let (from, to) = (here.min(read as usize), here.min((read + piece) as usize));
-            let keep = ChunkData::Keep(&mut memory[from..to]);
-            if let Err(failure) = mover.go(offset + read, piece, keep, None)? {
+            let keep = ChunkData::ReadInto(&mut memory[from..to]);
+            if let Err(failure) = chunked.go(offset + read, piece, keep, None)? {
                 return Ok(Err(failure));
             }
-            outcome.read_bytes += mover.stopped_at.map_or(piece, |at| at - (offset + read));
+            outcome.read_bytes += chunked.stopped_at.map_or(piece, |at| at - (offset + read));
             read += piece;
             if self.control.stopped() {
                 return Ok(Ok(None));
             }
         }
-        if let Err(failure) = mover.go(lead_in_from, lead_in_len, ChunkData::Read, None)? {
+        if let Err(failure) = chunked.go(lead_in_from, lead_in_len, ChunkData::ReadDiscard, None)? {
             return Ok(Err(failure));
         }
-        outcome.read_bytes += mover.stopped_at.map_or(lead_in_len, |at| at - lead_in_from);
+        outcome.read_bytes += chunked.stopped_at.map_or(lead_in_len, |at| at - lead_in_from);
         let kept = &memory[..here];
         outcome.blank += usize::from(is_blank(kept));
-        let cargo = |from: u64, to: u64| {
+        let data = |from: u64, to: u64| {
             let (from, to) = (here.min(from as usize), here.min(to as usize));
-            self.fresh.map_or(ChunkData::Kept(&kept[from..to]), ChunkData::Fresh)
+            self.fresh.map_or(ChunkData::WriteFrom(&kept[from..to]), ChunkData::WriteFresh)
         };
         let mut done = Ok(());
         let (mut times, mut at) = (Vec::with_capacity(parts.len()), 0);
         for &part in parts {
-            let start = mover.queue.now();
+            let start = chunked.queue.now();
             // What was read meanwhile is no silence of the drive.
             outcome.recorder.last_ns = start;
             let recorded = Some((&mut outcome.recorder, None));
-            done = mover.go(offset + at, part, cargo(at, at + part), recorded)?;
-            outcome.written_bytes += mover.stopped_at.map_or(part, |end| end - (offset + at));
-            if mover.stopped_at.is_some() {
+            done = chunked.go(offset + at, part, data(at, at + part), recorded)?;
+            outcome.written_bytes += chunked.stopped_at.map_or(part, |end| end - (offset + at));
+            if chunked.stopped_at.is_some() {
                 return Ok(Ok(None));
             }
             if done.is_ok() {
-                done = mover.sync()?;
+                done = chunked.sync()?;
             }
             if done.is_err() {
                 break;
             }
-            times.push(mover.queue.now() - start);
+            times.push(chunked.queue.now() - start);
             at += part;
         }
         if done.is_err() && self.fresh.is_none() {
             // What the drive may have lost is still in memory: one more attempt, whoever waits.
-            mover.to_its_end = true;
-            let again = mover.go(offset, len, cargo(0, len), None)?;
-            let flushed = mover.sync()?;
+            chunked.to_its_end = true;
+            let again = chunked.go(offset, len, data(0, len), None)?;
+            let flushed = chunked.sync()?;
             outcome.lost = again.and(flushed).is_err().then_some(offset..offset + len);
         }
         Ok(done.map(|()| Some(times)))

@@ -27,6 +27,19 @@ pub struct ScanRegion {
     pub lead_in_len: u64,
 }
 
+impl ScanRegion {
+    /// Without a lead-in.
+    pub fn new(offset: u64, len: u64) -> Self {
+        Self { offset, len, lead_in_from: offset, lead_in_len: 0 }
+    }
+
+    /// `from..to` in pieces; the last may be shorter.
+    pub fn pieces(from: u64, to: u64, piece: u64) -> Vec<Self> {
+        let starts = (from..to).step_by(piece as usize);
+        starts.map(|offset| Self::new(offset, piece.min(to - offset))).collect()
+    }
+}
+
 /// What came of one place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimedRegion {
@@ -98,27 +111,27 @@ impl IoTask for Scan<'_> {
 
 impl Scan<'_> {
     fn visit_all<Q: IoQueue>(&self, queue: &mut Q, outcome: &mut ScanOutcome) -> io::Result<()> {
-        let mut mover = ChunkedIo::new(queue, self.chunk, self.depth, self.control);
-        let cargo = || self.data.map_or(ChunkData::Read, ChunkData::Fresh);
+        let mut chunked = ChunkedIo::new(queue, self.chunk, self.depth, self.control);
+        let data = || self.data.map_or(ChunkData::ReadDiscard, ChunkData::WriteFresh);
         let longest = self.places.iter().map(|place| place.len).max().unwrap_or(0);
         let mut pace = SteadyRate::of(longest.div_ceil(u64::from(self.chunk)) as usize);
         for (index, place) in self.places.iter().enumerate() {
             let ScanRegion { offset, len, lead_in_from, lead_in_len } = *place;
-            let (mut failure, before) = (None, mover.moved);
+            let (mut failure, before) = (None, chunked.moved);
             pace.restart();
             if lead_in_len > 0 {
-                failure = mover.go(lead_in_from, lead_in_len, cargo(), None)?.err();
+                failure = chunked.go(lead_in_from, lead_in_len, data(), None)?.err();
             }
-            let start = mover.queue.now();
+            let start = chunked.queue.now();
             // The lead-in is not recorded, and no silence of the drive.
             outcome.recorder.last_ns = start;
-            if failure.is_none() && mover.stopped_at.is_none() {
+            if failure.is_none() && chunked.stopped_at.is_none() {
                 let recorded = Some((&mut outcome.recorder, Some(&mut pace)));
-                failure = mover.go(offset, len, cargo(), recorded)?.err();
+                failure = chunked.go(offset, len, data(), recorded)?.err();
             }
-            let now = mover.queue.now();
-            if let Some(at) = mover.stopped_at {
-                outcome.asked_bytes += mover.moved - before;
+            let now = chunked.queue.now();
+            if let Some(at) = chunked.stopped_at {
+                outcome.asked_bytes += chunked.moved - before;
                 outcome.timed.extend(self.part_of(place, at, now - start));
                 break;
             }
@@ -138,12 +151,12 @@ impl Scan<'_> {
             if let Some(ns) = ns {
                 self.control.done(index, ns);
             }
-            if mover.publisher.tick(now, &outcome.recorder) {
+            if chunked.publisher.tick(now, &outcome.recorder) {
                 break;
             }
         }
-        outcome.moved_bytes = mover.moved;
-        mover.publisher.publish(&outcome.recorder);
+        outcome.moved_bytes = chunked.moved;
+        chunked.publisher.publish(&outcome.recorder);
         Ok(())
     }
 
@@ -166,7 +179,7 @@ mod tests {
     use crate::testing::VirtualQueue;
 
     fn place(offset: u64, len: u64) -> ScanRegion {
-        ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 0 }
+        ScanRegion::new(offset, len)
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl<'a> Session<'a> {
     }
 
     /// The part of a block device that the test in progress writes and puts back.
-    pub fn area(&self) -> Option<Range<u64>> {
+    pub fn restore_area(&self) -> Option<Range<u64>> {
         let restores = self.test.restores.as_ref()?;
         Some(restores.from_bytes..restores.from_bytes + restores.area_bytes)
     }

@@ -40,7 +40,7 @@ pub fn fill(session: &Session<'_>, device: &IoDevice, size: Bytes) -> Result<(),
         load.ops_max = (end - at) / BLOCK;
         let control = Control::default();
         let mut progress = Progress::new(session, &control);
-        let measured = phase::run(device, &load, &control, || progress.look())?;
+        let measured = phase::run(device, &load, &control, || progress.report())?;
         if let Some(failure) = measured.recorder.first_error {
             return Err(BenchError::Request { failure, count: measured.recorder.errors });
         }
@@ -69,7 +69,7 @@ pub fn verify_sample(
     };
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: VERIFY_BYTES, dsync: false };
     let control = Control::default();
-    let (outcome, _) = session.watched(device, spec, &control, task)?;
+    let (outcome, _) = session.run_task(device, spec, &control, task)?;
     match outcome.output {
         Ok(SampleOutcome::Intact) => Ok(()),
         Ok(SampleOutcome::Differs(offset)) => Err(BenchError::Mismatch { offset }),

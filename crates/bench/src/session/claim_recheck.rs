@@ -20,7 +20,7 @@ pub(super) struct ClaimRecheck {
 
 impl Session<'_> {
     /// Whether the test may go on writing, as far as the last check tells.
-    pub(super) fn may_go_on(&self) -> bool {
+    pub(super) fn claim_holds(&self) -> bool {
         if self.storage.recheck.refused.borrow().is_some() {
             return false;
         }
@@ -45,7 +45,7 @@ impl Session<'_> {
 
     /// Ends the test if it may not go on.
     pub(super) fn check_claim(&self) -> Result<(), BenchError> {
-        self.may_go_on();
+        self.claim_holds();
         let refused = self.storage.recheck.refused.borrow_mut().take();
         refused.map_or(Ok(()), |why| {
             // Whoever asks once more gets the same answer.

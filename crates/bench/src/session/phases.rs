@@ -58,7 +58,7 @@ impl Session<'_> {
         let control = Control::default();
         let device = self.device();
         let mut progress = Progress::new(self, &control);
-        let measured = phase::run(device, load, &control, || progress.look())?;
+        let measured = phase::run(device, load, &control, || progress.report())?;
         let mut kept = counters.end(self, measured, cell, round);
         let recorder = &kept.measured.recorder;
         let bytes = |requests: u64| requests as f64 * load.shape.block.0 as f64;
@@ -66,11 +66,11 @@ impl Session<'_> {
         // Of a request that failed nobody knows how much was moved.
         kept.asked = (recorder.errors == 0).then_some(asked);
         kept.load = Some(load.clone());
-        self.keep(kept, record)
+        self.add_round(kept, record)
     }
 
     /// Keeps a round with its findings; errors and stops end the test.
-    pub fn keep(&self, mut round: Round, record: &mut TestRecord) -> Result<(), BenchError> {
+    pub fn add_round(&self, mut round: Round, record: &mut TestRecord) -> Result<(), BenchError> {
         let environment = self.environment(record.test());
         round.limiter = validity::limiter(&round, &environment);
         for finding in validity::of_round(&round, &environment) {
@@ -117,18 +117,18 @@ impl Session<'_> {
     }
 
     /// Runs one task on `device`, watched; returns its output and the frame of a [`Round`].
-    pub fn watched<T: IoTask>(
+    pub fn run_task<T: IoTask>(
         &self,
         device: &IoDevice,
         spec: QueueSpec,
         control: &Control,
         task: T,
     ) -> Result<(WorkerOutcome<T::Output>, PhaseCounters), BenchError> {
-        self.watched_by(device, spec, control, task, || ())
+        self.run_task_with(device, spec, control, task, || ())
     }
 
     /// The same, and calls `also` now and then, from the thread that only waits.
-    pub fn watched_by<T: IoTask>(
+    pub fn run_task_with<T: IoTask>(
         &self,
         device: &IoDevice,
         spec: QueueSpec,
@@ -140,7 +140,7 @@ impl Session<'_> {
         let counters = PhaseCounters::begin(self);
         let mut progress = Progress::new(self, control);
         let look = || {
-            progress.look();
+            progress.report();
             also();
         };
         let mut outcomes = device.run(spec, vec![task], look)?;

@@ -21,8 +21,8 @@ impl<'s> Progress<'s> {
     }
 
     /// To be called every now and then.
-    pub fn look(&mut self) {
-        if self.session.stopped() || !self.session.may_go_on() {
+    pub fn report(&mut self) {
+        if self.session.stopped() || !self.session.claim_holds() {
             self.control.stop();
         }
         let now = self.session.now_ns();

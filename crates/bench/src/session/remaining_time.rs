@@ -56,7 +56,7 @@ impl RemainingTime {
 
 impl Session<'_> {
     /// From now on the test moves these stretches of the target, one after the other, each in order; then it ends.
-    pub fn works_on(&self, passes: impl IntoIterator<Item = Range<u64>>) {
+    pub fn expect_transfers(&self, passes: impl IntoIterator<Item = Range<u64>>) {
         // Bridges say "disk" of flash, too, but not how fast it turns.
         let drive = self.target.drive().filter(|drive| drive.rpm > Some(1));
         let begun_ns = self.now_ns();

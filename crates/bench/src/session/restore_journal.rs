@@ -56,7 +56,7 @@ impl<'a> RestoreJournal<'a> {
 impl Session<'_> {
     /// Saves the originals of `area` and opens it to the engines, until the end of the test puts them
     /// back. Errors: a stop was asked for, the journal or the device failed; then nothing is opened.
-    pub fn protect(&mut self, area: Range<u64>) -> Result<(), BenchError> {
+    pub fn save_before_images(&mut self, area: Range<u64>) -> Result<(), BenchError> {
         let what = format!("saving {} of contents", Bytes(area.end - area.start));
         self.emit(Event::Preparing { what });
         let Session { restore_journal, storage, stop, .. } = self;
@@ -77,7 +77,10 @@ impl Session<'_> {
 
     /// Puts everything back that the test saved, however it ended, and verifies it. That something is
     /// not back weighs more than how the test ended.
-    pub(crate) fn put_back(&mut self, end: Result<(), BenchError>) -> Result<(), BenchError> {
+    pub(crate) fn restore_before_images(
+        &mut self,
+        end: Result<(), BenchError>,
+    ) -> Result<(), BenchError> {
         let Session { restore_journal, storage, events, .. } = self;
         let disk = storage.device.as_ref().and_then(IoDevice::claim);
         let (Some(journal), Some(disk)) = (restore_journal.as_mut(), disk) else { return end };

@@ -140,7 +140,7 @@ pub(crate) struct ReadBackOutcome {
     pub failed: (u64, Option<IoFailure>),
     /// What failed and was not read again yet.
     unsettled: Vec<Range<u64>>,
-    strays: MisdirectedWrites,
+    misdirected: MisdirectedWrites,
     /// Some unreadable stretches were not looked at sector by sector, but counted whole.
     pub is_coarse: bool,
     /// The queue itself failed.
@@ -156,7 +156,7 @@ impl ReadBackOutcome {
             recorder: Recorder::new(EXPECTED_NS),
             failed: (0, None),
             unsettled: Vec::new(),
-            strays: MisdirectedWrites::default(),
+            misdirected: MisdirectedWrites::default(),
             is_coarse: false,
             queue_error: None,
         }
@@ -221,7 +221,7 @@ impl ReadBack<'_> {
         retry_reads::settle(self, queue, outcome, &mut publisher, stopping)?;
         if !stopping {
             let overwritten = outcome.tally.overwritten;
-            outcome.tally.repeats = outcome.strays.any_at_home(self, queue, overwritten)?;
+            outcome.tally.repeats = outcome.misdirected.any_at_home(self, queue, overwritten)?;
         }
         // Nothing is in flight: everything that was asked for has been looked at.
         outcome.reached = next;
@@ -247,7 +247,7 @@ impl ReadBack<'_> {
     }
 
     fn sort(&self, data: &[u8], offset: u64, outcome: &mut ReadBackOutcome) {
-        let ReadBackOutcome { tally, strays, .. } = outcome;
+        let ReadBackOutcome { tally, misdirected, .. } = outcome;
         let (sectors, _) = data.as_chunks::<SECTOR>();
         for (sector, at) in sectors.iter().zip((offset..).step_by(SECTOR)) {
             let held = self.data.held(sector, at);
@@ -258,7 +258,7 @@ impl ReadBack<'_> {
             tally.newest_pass = tally.newest_pass.max(Some(pass));
             let is_stale = !self.any_pass && pass != self.data.pass();
             if let (SectorContents::Other { offset: origin, .. }, false) = (held, is_stale) {
-                strays.note(at, origin, self.span.end);
+                misdirected.note(at, origin, self.span.end);
             }
             tally.add(if is_stale { SectorContents::Lost } else { held }, at);
         }

@@ -42,11 +42,6 @@ pub(crate) struct WrittenSum {
     pub bytes: u64,
 }
 
-/// A place without a lead-in.
-pub(crate) fn stretch(offset: u64, len: u64) -> ScanRegion {
-    ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 0 }
-}
-
 /// What a test has to say of the stretches written by now.
 pub(crate) type SoFar<'f> = &'f dyn Fn(&[TimedRegion]) -> TestRecord;
 
@@ -111,7 +106,7 @@ pub(crate) fn write_kept(
     let mut kept = counters.end(session, measured, cell, 1);
     kept.asked = failures.is_empty().then_some((0.0, asked as f64));
     kept.own_metrics = true;
-    let end = session.keep(kept, record);
+    let end = session.add_round(kept, record);
     Ok(Written { timed, bytes: moved, end })
 }
 
@@ -144,7 +139,7 @@ fn stepped(
     let task = Scan { places, chunk, depth, data: Some(data), control: &control };
     // One request is made while the others fly.
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, counters) = session.watched_by(session.device(), spec, &control, task, keep)?;
+    let (worker, counters) = session.run_task_with(session.device(), spec, &control, task, keep)?;
     let ScanOutcome {
         timed,
         recorder,

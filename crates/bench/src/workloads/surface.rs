@@ -173,8 +173,8 @@ impl Workload for SurfaceWorkload {
         accesses.report(record);
         result?;
         let visited = places(options, size, session.plan.seed, 1);
-        slow_spots::look_at_rates(session, record, &rates::medians(&rates), &visited, order)?;
-        slow_spots::look_at_accesses(session, record, &accessed, size)
+        slow_spots::find_by_rate(session, record, &rates::medians(&rates), &visited, order)?;
+        slow_spots::find_by_access_time(session, record, &accessed, size)
     }
 }
 
@@ -227,7 +227,7 @@ fn places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> Vec<Sca
                 let offset = i * sample;
                 // The end of a device need not be a multiple of its direct I/O unit; whole pages are.
                 let len = sample.min((size - offset) / PAGE * PAGE);
-                ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 0 }
+                ScanRegion::new(offset, len)
             };
             (0..blocks).map(block).filter(|place| place.len > 0).collect()
         }
@@ -283,7 +283,7 @@ fn access_places(options: &SurfaceOptions, size: u64, seed: u64, round: u32) -> 
     offsets
         .into_iter()
         .filter(|offset| offset + block <= size)
-        .map(|offset| ScanRegion { offset, len: block, lead_in_from: offset, lead_in_len: 0 })
+        .map(|offset| ScanRegion::new(offset, block))
         .collect()
 }
 
@@ -304,7 +304,7 @@ fn scan(
     let places = on_target(places, start);
     let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, counters) = session.watched(session.device(), spec, &control, task)?;
+    let (worker, counters) = session.run_task(session.device(), spec, &control, task)?;
     let ScanOutcome { timed, recorder, asked_bytes, failures, queue_error, .. } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::of_queue(source));
@@ -330,7 +330,7 @@ fn scan(
     } else {
         kept.own_metrics = true;
     }
-    let end = session.keep(kept, record);
+    let end = session.add_round(kept, record);
     Ok((within_part(timed, start), end))
 }
 

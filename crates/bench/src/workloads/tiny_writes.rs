@@ -122,7 +122,7 @@ impl Workload for TinyWritesWorkload {
                 let device = if pattern.path == IoPath::Direct { &direct } else { &buffered };
                 run_pattern(session, device, pattern, round, span.clone(), record)?;
                 if pattern.mix.writes() {
-                    session.give_back_replaced()?;
+                    session.free_replaced_blocks()?;
                 }
             }
         }
@@ -197,7 +197,7 @@ fn run_pattern(
     // Where direct I/O is refused, a write to "the drive" is done when it has arrived there.
     let dsync = pattern.path == IoPath::Direct && !device.is_direct();
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync };
-    let (worker, counters) = session.watched(device, spec, &control, task)?;
+    let (worker, counters) = session.run_task(device, spec, &control, task)?;
     let SerialOutcome { recorder, queue_error, .. } = worker.output;
     if let Some(source) = queue_error {
         return Err(BenchError::of_engine(Engine::Threads, source));
@@ -219,7 +219,7 @@ fn run_pattern(
         kept.extra.push(("flushed_iops", ops / flushed_s.max(1e-9)));
         kept.extra.push(("flushed_mb_s", bytes / flushed_s.max(1e-9) / 1e6));
     }
-    session.keep(kept, record)
+    session.add_round(kept, record)
 }
 
 /// How the page cache takes part in a pattern.

@@ -172,7 +172,7 @@ impl Workload for TransferWorkload {
         let suite = &session.plan.suite;
         let writable = session.may_write(WriteLevel::Restore);
         let device = session.device();
-        let (span, area) = (session.span(device), session.area());
+        let (span, area) = (session.span(device), session.restore_area());
         // Where a cell works: writes that are put back, only in their area.
         let place =
             |cell: &Cell| area.clone().filter(|_| cell.mix.writes()).unwrap_or(span.clone());
@@ -194,8 +194,8 @@ impl Workload for TransferWorkload {
         let writing = active.iter().filter(|cell| cell.mix.writes()).map(Cell::to_string);
         let writing: Vec<String> = writing.collect();
         if let Some(area) = area.clone().filter(|_| !writing.is_empty()) {
-            session.protect(area.clone())?;
-            restore_area::confess(record, &area, &writing);
+            session.save_before_images(area.clone())?;
+            restore_area::notice_confined(record, &area, &writing);
         }
         for round in 1..=suite.rounds {
             for cell in &active {
@@ -296,7 +296,7 @@ fn run_cell(
     session.measure(&load, &name, round, record)?;
     if cell.mix.writes() {
         session.device().sync()?;
-        session.give_back_replaced()?;
+        session.free_replaced_blocks()?;
     }
     Ok(())
 }

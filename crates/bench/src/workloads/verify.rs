@@ -20,7 +20,7 @@ use crate::test_record::TestRecord;
 use crate::whole_drive::read_back::{ReadBack, ReadBackOutcome};
 use crate::whole_drive::resume_check::{self, StampsNeeded};
 use crate::whole_drive::timed_writes::{
-    WriteSettings, WrittenSum, flush, stretch, write, write_kept, written_bytes,
+    WriteSettings, WrittenSum, flush, write, write_kept, written_bytes,
 };
 use crate::workload::Workload;
 use capacity_probe::{usual_landmarks, written_with_pushing_max};
@@ -179,7 +179,7 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
         control: &control,
     };
     let spec = QueueSpec { depth: 1, ahead: 0, block_bytes: CHUNK, dsync: false };
-    let (worker, counters) = session.watched(session.device(), spec, &control, task)?;
+    let (worker, counters) = session.run_task(session.device(), spec, &control, task)?;
     let WorkerOutcome { output: outcome, cpu_cost } = worker;
     if let Some(source) = outcome.queue_error {
         return Err(BenchError::of_queue(source));
@@ -210,7 +210,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     resume_check::check(session, data, from, need)?;
     let start = if wrote { 0 } else { from };
     let written = wrote.then(|| [from..size, 0..push_bytes(session, size)]);
-    session.works_on(written.into_iter().flatten().chain(Some(start..size)));
+    session.expect_transfers(written.into_iter().flatten().chain(Some(start..size)));
     if wrote {
         write_all(session, record, from, size, data)?;
         push_out(session, record, size, data)
@@ -267,7 +267,7 @@ fn write_all(
     size: u64,
     data: Payload,
 ) -> Result<(), BenchError> {
-    let places = pieces(from, size);
+    let places = ScanRegion::pieces(from, size, PIECE);
     let manner = WriteSettings { data, chunk: u64::from(CHUNK), depth: DEPTH };
     let resume = |timed: &[TimedRegion]| resume_writing(session, from + written_bytes(timed), size);
     let so_far = |timed: &[TimedRegion]| {
@@ -314,15 +314,9 @@ fn push_out(
     size: u64,
     data: Payload,
 ) -> Result<(), BenchError> {
-    let places = pieces(0, push_bytes(session, size));
+    let places = ScanRegion::pieces(0, push_bytes(session, size), PIECE);
     let manner = WriteSettings { data, chunk: u64::from(CHUNK), depth: DEPTH };
     write(session, record, "write", places, manner)?.end
-}
-
-/// `from..to` in pieces; the last may be shorter.
-fn pieces(from: u64, to: u64) -> Vec<ScanRegion> {
-    let starts = (from..to).step_by(PIECE as usize);
-    starts.map(|at| stretch(at, PIECE.min(to - at))).collect()
 }
 
 /// `bytes`: of all requests completed, also in a piece that failed and has no time. The rate counts the flush
@@ -368,7 +362,7 @@ fn read_back(
         });
     };
     let (worker, counters) =
-        session.watched_by(session.device(), spec, &control, task, checkpoint)?;
+        session.run_task_with(session.device(), spec, &control, task, checkpoint)?;
     let WorkerOutcome { output: mut outcome, cpu_cost } = worker;
     if let Some(source) = outcome.queue_error.take() {
         return Err(BenchError::of_queue(source));
@@ -403,7 +397,7 @@ fn keep(
     let mut kept = counters.end(session, measured, cell, 1);
     kept.asked = Some(asked);
     kept.own_metrics = true;
-    session.keep(kept, record)
+    session.add_round(kept, record)
 }
 
 #[cfg(test)]

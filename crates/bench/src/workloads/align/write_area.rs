@@ -97,10 +97,10 @@ impl WriteArea {
         let len = (far.end - far.start) / unit * unit;
         let offset = far.start.next_multiple_of(unit);
         let control = Control::default();
-        let places = vec![ScanRegion { offset, len, lead_in_from: offset, lead_in_len: 0 }];
+        let places = vec![ScanRegion::new(offset, len)];
         let scan = Scan { places, chunk: CHUNK, depth: 4, data: None, control: &control };
         let spec = QueueSpec { depth: 4, ahead: 1, block_bytes: CHUNK, dsync: false };
-        let (worker, _) = session.watched(session.device(), spec, &control, scan)?;
+        let (worker, _) = session.run_task(session.device(), spec, &control, scan)?;
         let outcome = worker.output;
         outcome.queue_error.map_or(Ok(()), |source| Err(broken(source)))?;
         match outcome.recorder.first_error {
@@ -131,7 +131,7 @@ impl WriteArea {
             control: &control,
         };
         let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block, dsync: way.synced };
-        let (worker, counters) = session.watched(session.device(), spec, &control, task)?;
+        let (worker, counters) = session.run_task(session.device(), spec, &control, task)?;
         let Accessed { ns, recorder, lost, queue_error } = worker.output;
         if let Some(at) = lost {
             let evidence = format!(
@@ -145,7 +145,7 @@ impl WriteArea {
         let mut kept = counters.end(session, measured, way.cell, way.round);
         kept.asked = Some(if way.op == IoOp::Read { (bytes, 0.0) } else { (0.0, bytes) });
         kept.own_metrics = true;
-        session.keep(kept, record)?;
+        session.add_round(kept, record)?;
         Ok((ns, elapsed_ns))
     }
 
@@ -172,7 +172,7 @@ fn read(session: &Session<'_>, places: &[u64], block: u64) -> Result<Vec<u8>, Be
     let control = Control::default();
     let task = ReadBlocks { places: places.to_vec(), block: block as u32 };
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block as u32, dsync: false };
-    let (worker, _) = session.watched(session.device(), spec, &control, task)?;
+    let (worker, _) = session.run_task(session.device(), spec, &control, task)?;
     let blocks = worker.output.map_err(broken)?;
     blocks.map_err(|failure| BenchError::Request { failure, count: 1 })
 }

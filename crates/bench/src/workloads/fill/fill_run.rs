@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::whole_drive::resume_check::{self, StampsNeeded};
 use crate::whole_drive::timed_writes::{
-    WriteSettings, WrittenSum, flush, stretch, write, write_kept, written_bytes,
+    WriteSettings, WrittenSum, flush, write, write_kept, written_bytes,
 };
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::{FillOptions, TestKind};
@@ -68,13 +68,13 @@ impl FillRun<'_> {
         if self.session.target.simulated().is_none() {
             resume_check::check(self.session, self.manner.data, from, StampsNeeded::All)?;
         }
-        self.session.works_on(Some(from..self.size));
+        self.session.expect_transfers(Some(from..self.size));
         let before = self.before(from);
         let piece = piece_bytes(self.size, self.session.target.simulated().is_some(), chunk);
         let mut sum = WrittenSum::default();
         let mut end = Ok(());
         while end.is_ok() && from + written_bytes(&sum.timed) < self.size {
-            let pieces = pieces(from + written_bytes(&sum.timed), self.size, piece);
+            let pieces = ScanRegion::pieces(from + written_bytes(&sum.timed), self.size, piece);
             let so_far =
                 |new: &[TimedRegion]| self.so_far(from, &before, &[&sum.timed, new].concat());
             let written =
@@ -281,7 +281,7 @@ impl FillRun<'_> {
         let chunk = self.options().chunk.0;
         let piece = (bound / BURST_PIECES).max(BURST_PIECE_MIN).next_multiple_of(chunk);
         let mut end = Ok(());
-        let mut left = pieces(0, bound, piece);
+        let mut left = ScanRegion::pieces(0, bound, piece);
         while end.is_ok() && !left.is_empty() && !self.has_knee(&sum.timed) {
             let leg = left[..left.len().min(BURST_LEG)].to_vec();
             let before = sum.timed.len();
@@ -329,12 +329,6 @@ fn piece_bytes(size: u64, simulated: bool, chunk: u64) -> u64 {
     piece / chunk * chunk
 }
 
-/// `from..to` in pieces; the last may be shorter.
-fn pieces(from: u64, to: u64, piece: u64) -> Vec<ScanRegion> {
-    let starts = (from..to).step_by(piece as usize);
-    starts.map(|offset| stretch(offset, piece.min(to - offset))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -342,7 +336,7 @@ mod tests {
     #[test]
     fn pieces_cover_the_target_once() {
         for (from, to) in [(0, 10_000_000_000), (123 * PAGE, 10_000_000_000 / PAGE * PAGE)] {
-            let pieces = pieces(from, to, piece_bytes(to, false, 1 << 20));
+            let pieces = ScanRegion::pieces(from, to, piece_bytes(to, false, 1 << 20));
             assert_eq!(pieces[0].offset, from);
             assert!(pieces.windows(2).all(|p| p[0].offset + p[0].len == p[1].offset));
             assert_eq!(pieces.last().map(|p| p.offset + p.len), Some(to));

@@ -90,7 +90,7 @@ fn confirmed(
 }
 
 /// Looks for places whose rate is low, and again at those.
-pub(super) fn look_at_rates(
+pub(super) fn find_by_rate(
     session: &Session<'_>,
     record: &mut TestRecord,
     profile: &Profile,
@@ -161,7 +161,7 @@ fn slow_parts(accesses: &[TimedRegion], size: u64) -> Vec<Range<u64>> {
 }
 
 /// Looks for parts whose random accesses take long, and again at those.
-pub(super) fn look_at_accesses(
+pub(super) fn find_by_access_time(
     session: &Session<'_>,
     record: &mut TestRecord,
     accesses: &[TimedRegion],
@@ -182,7 +182,7 @@ pub(super) fn look_at_accesses(
         for _ in 0..ACCESSES_AGAIN {
             let block_no = ((u128::from(random.next_u64()) * blocks) >> 64) as u64;
             let offset = (first + block_no * block).min((size - block) / PAGE * PAGE);
-            places.push(ScanRegion { offset, len: block, lead_in_from: offset, lead_in_len: 0 });
+            places.push(ScanRegion::new(offset, block));
         }
     }
     shuffle(&mut places, seed);
@@ -261,7 +261,7 @@ fn scan_again(
     let places = on_target(places, start);
     let task = Scan { places, chunk, depth, data: None, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, _) = session.watched(session.device(), spec, &control, task)?;
+    let (worker, _) = session.run_task(session.device(), spec, &control, task)?;
     match worker.output.queue_error {
         Some(source) => Err(BenchError::of_queue(source)),
         None => Ok(within_part(worker.output.timed, start)),

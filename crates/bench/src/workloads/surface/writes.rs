@@ -117,7 +117,7 @@ pub(super) fn pass(
     let in_parts = options.preset == SurfacePreset::Sampled;
     let task = Rewrite { places, chunk, depth, in_parts, fresh, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, counters) = session.watched(session.device(), spec, &control, task)?;
+    let (worker, counters) = session.run_task(session.device(), spec, &control, task)?;
     let outcome: Rewritten = worker.output;
     if let Some(source) = outcome.queue_error {
         return Err(BenchError::of_queue(source));
@@ -141,7 +141,7 @@ pub(super) fn pass(
     let complete = outcome.failures.is_empty();
     kept.asked = complete.then_some((outcome.read_bytes as f64, outcome.written_bytes as f64));
     kept.own_metrics = true;
-    let end = session.keep(kept, record);
+    let end = session.add_round(kept, record);
     let without_onset = |t: TimedRegion| TimedRegion { ns: t.steady_ns.or(t.ns), ..t };
     let timed = outcome.timed.into_iter().map(without_onset).collect();
     Ok(WritePass {

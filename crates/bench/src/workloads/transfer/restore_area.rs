@@ -47,7 +47,7 @@ pub(super) fn cost(restores: &Restores, context: &PlanContext<'_>) -> Cost {
 }
 
 /// Says of these cells that they hold for the area.
-pub(super) fn confess(record: &mut TestRecord, area: &Range<u64>, cells: &[String]) {
+pub(super) fn notice_confined(record: &mut TestRecord, area: &Range<u64>, cells: &[String]) {
     let evidence = format!(
         "writes only {} from byte {} ({}), restored afterwards",
         Bytes(area.end - area.start),

@@ -23,13 +23,13 @@ use std::collections::BTreeSet;
 
 /// Samples of the first and of the last attempt of a phase: half of the blocks bad are found by 8 with
 /// 99.6 %, one in a hundred bad by 1024 with 99.9966 %.
-pub const SAMPLES_MIN: u64 = 8;
+const SAMPLES_MIN: u64 = 8;
 /// See [`SAMPLES_MIN`].
 pub const SAMPLES_MAX: u64 = 1024;
 /// Blocks that are looked at after each doubling of what the cache is asked to hide.
 const CACHE_SAMPLES: u64 = 64;
 /// What f3probe writes at most to learn the size of the cache, in bytes; twice this, less one block.
-pub const F3_CACHE_BYTES: u64 = 1 << 30;
+const F3_CACHE_BYTES: u64 = 1 << 30;
 
 /// Passes that tell stamps apart.
 const PASS_CACHE: u64 = 1;
@@ -112,7 +112,7 @@ pub struct Probed {
 /// f3probe's bound on the blocks that are written: 2·C − 1 for a cache of at most C = 1 GiB, one
 /// reference block, and (n + 3)·1024 + (n − 1)·8 samples with n = ⌈log2 of the blocks⌉
 /// (`probe_max_written_blocks` of libprobe.c).
-pub fn written_max(count: u64, block_bytes: u64) -> u64 {
+fn written_max(count: u64, block_bytes: u64) -> u64 {
     let cache = (F3_CACHE_BYTES / block_bytes) * 2 - 1;
     let n = u64::from(count.next_power_of_two().trailing_zeros());
     cache + 1 + (n + 3) * SAMPLES_MAX + n.saturating_sub(1) * SAMPLES_MIN
@@ -164,7 +164,7 @@ pub fn probe<B: Blocks>(blocks: &mut B, cache_bytes: u64, seed: u64) -> Result<P
     probe.find_first_bad()?;
     probe.look_above()?;
     let real = if probe.right <= probe.left + 1 { 0 } else { probe.right };
-    let failed = probe.look_behind_failed(real == count && module.is_none())?;
+    let failed = probe.test_behind_failed(real == count && module.is_none())?;
     let keeps_behind = module.is_none() && probe.keeps_behind(real)?;
     let CapacityProbe { overwhelm, written, cut_short, cache_max, .. } = probe;
     let cache = overwhelm.1;

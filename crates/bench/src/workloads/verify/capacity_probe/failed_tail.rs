@@ -13,7 +13,7 @@ const ROUNDS: u32 = 8;
 impl<B: Blocks> CapacityProbe<'_, B> {
     /// What failed and, on a drive that has lost nothing, from where on everything does. What lies behind the end
     /// of a fake need not be asked.
-    pub(super) fn look_behind_failed(
+    pub(super) fn test_behind_failed(
         &mut self,
         has_lost_nothing: bool,
     ) -> Result<Option<FailedBlocks>, Stopped> {
