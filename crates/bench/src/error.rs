@@ -75,9 +75,10 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
             .to_string(),
         libc::EIO => "failed: I/O error; see the kernel log (dmesg)".to_string(),
         libc::ENOSPC => no_space(),
-        libc::EDQUOT => "failed: the disk quota is exhausted; delete files that count towards it, or use a smaller \
-                         --size"
-            .to_string(),
+        libc::EDQUOT => {
+            "failed: the disk quota leaves no space; delete files that count towards it, or use a smaller --size"
+                .to_string()
+        }
         libc::EINVAL => {
             "failed: the device rejects requests of this size or offset; use multiples of its sector size"
                 .to_string()
@@ -200,7 +201,7 @@ mod tests {
     fn what_the_block_layer_calls_no_data_is_a_bad_place() {
         let of = |errno| describe(&IoFailure { errno, offset: 512, write: false }, 1);
         let bad = of(libc::ENODATA);
-        assert!(bad.contains("bad place") && bad.contains("smartctl"), "{bad}");
+        assert!(bad.contains("bad sector") && bad.contains("smartctl"), "{bad}");
         assert!(!bad.contains("No data available"), "{bad}");
         assert!(of(libc::EDQUOT).contains("quota") && !of(libc::EDQUOT).contains("is full"));
         for errno in 1..134 {

@@ -172,15 +172,15 @@ mod tests {
         assert_eq!(of(&["vda"], &["vda"], None), "vda holds the running system");
         assert_eq!(
             of(&["loop7", "vda"], &["vda"], Some("loop7")),
-            "vda holds the running system, and the file of loop7 lies there"
+            "vda holds the running system, and the file of loop7 is on it"
         );
         assert_eq!(
             of(&["sda3", "sda"], &["sda"], None),
-            "sda holds the running system, and sda3 lies there"
+            "sda holds the running system, and sda3 is on it"
         );
         assert_eq!(
             of(&["md0", "sda1", "sda", "sdb1", "sdb"], &["sda", "sdb"], None),
-            "sda, sdb hold the running system, and md0 on sda1 on sdb1 lies there"
+            "sda, sdb hold the running system, and md0 on sda1 on sdb1 is on it"
         );
     }
 }

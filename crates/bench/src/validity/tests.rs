@@ -475,6 +475,6 @@ fn only_the_drive_is_blamed_for_its_own_failures() {
         let finding = of_error(&error(errno, write), kind);
         assert_eq!(finding.is_some(), blamed, "{errno} {write} {kind:?}");
     }
-    assert!(error(0, true).to_string().contains("no space is left"));
+    assert!(error(0, true).to_string().contains("no space left"));
     assert!(error(0, false).to_string().contains("something shrank it"));
 }

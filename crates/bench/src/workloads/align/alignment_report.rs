@@ -208,7 +208,7 @@ mod tests {
         let mut drive = target.drive().unwrap().clone();
         assert_eq!(drive.physical_sector_bytes, 4096);
         for (behind, expected) in
-            [([0, 512], "2 begins at sector 2048, 512 "), ([3584, 0], "1 begins")]
+            [([0, 512], "2 starts at sector 2048, 512 "), ([3584, 0], "1 starts")]
         {
             for (part, behind) in drive.partitions.iter_mut().zip(behind) {
                 part.misaligned_bytes = behind;

@@ -271,7 +271,7 @@ mod tests {
             Sector::Unknown(why) => why,
             sector => panic!("{sector:?}"),
         };
-        assert!(why(&judge(&only, 512)).contains("at one offset each"));
+        assert!(why(&judge(&only, 512)).contains("with one offset each"));
         let blind = blind_to_sectors(&AlignOptions { total: Bytes(TOTAL_MIN), ..options }).unwrap();
         assert_eq!(why(&hide(judge(&only, 512), &blind)), blind);
         // Beside others they do not count.

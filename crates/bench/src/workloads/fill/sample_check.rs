@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn caches_are_not() {
         let flat: Vec<f64> = (0..128).map(|i| 94.0 + f64::from(i % 3) / 2.0).collect();
-        assert!(of_disk(&flat, 1.0).unwrap().contains("slower inwards"));
+        assert!(of_disk(&flat, 1.0).unwrap().contains("slow down inwards"));
         assert!(of_disk(&flat, 0.25).is_some());
         let stalling: Vec<f64> = disk(1.0)
             .into_iter()
@@ -145,8 +145,8 @@ mod tests {
         };
         assert_eq!(of_halves(&drifts(12)), None);
         let doubt = of_halves(&drifts(13)).unwrap();
-        assert!(doubt.contains("13 of 128 samples change their pace"), "{doubt}");
-        assert!(doubt.contains("or heads differ"), "no proof of a cache: {doubt}");
+        assert!(doubt.contains("13 of 128 samples change rate"), "{doubt}");
+        assert!(doubt.contains("or the heads differ"), "no proof of a cache: {doubt}");
         assert_eq!(of_halves(&[]), None);
     }
 

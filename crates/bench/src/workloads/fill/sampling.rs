@@ -109,7 +109,7 @@ impl Sampling {
             let needed = (u64::from(PLACES_MIN) + warm_up) * 2 * shortest;
             let whole = Bytes((needed as f64 / options.share_pct * 100.0) as u64);
             return Err(format!(
-                "cannot sample {}: fill.share_pct={} needs at least {whole}; use --set fill.mode=full",
+                "cannot sample {}: fill.share_pct={} needs a target of at least {whole}; use --set fill.mode=full",
                 Bytes(size),
                 options.share_pct
             ));
@@ -174,7 +174,7 @@ mod tests {
                 assert!(places.windows(2).all(|p| p[0].offset + p[0].len <= p[1].lead_in_from));
             }
         }
-        for (disk, needed) in [(Some(1_000_000_000), "it takes 114 GB"), (None, "it takes 107 GB")]
+        for (disk, needed) in [(Some(1_000_000_000), "at least 114 GB"), (None, "at least 107 GB")]
         {
             let refused = Sampling::new(&options, 1_000_000_000, disk).unwrap_err();
             assert!(refused.contains("fill.mode=full") && refused.contains(needed), "{refused}");
