@@ -299,7 +299,7 @@ fn a_drive_that_has_nothing_of_the_run_is_not_restored() {
     let other = noise(8 * MIB, 5);
     put(&other);
     let ended = scratch.drivescope(&["restore"]).code(3);
-    assert!(ended.stderr.contains("has nothing of the run"), "{ended}");
+    assert!(ended.stderr.contains("shows no trace of the run"), "{ended}");
     assert!(contents(&device, &image) == other, "{ended}");
     scratch.run(&device.node, &[&["--dry-run"]]).refused(3);
     put(&left);
@@ -350,7 +350,7 @@ fn a_journal_needs_room_on_another_disk() {
     // On the drive itself, and in memory.
     let own = LoopDisk::open(&small.node);
     let error = begin(&folder, &small.node, &own, MIB, 1).unwrap_err().to_string();
-    assert!(error.contains("the drive that is to be written"), "{error}");
+    assert!(error.contains("the drive to be written"), "{error}");
     let memory = Path::new("/dev/shm/drivescope-journals");
     let error = begin(memory, &device.node, &disk, MIB, 1).unwrap_err().to_string();
     assert!(error.contains("power cut") && !memory.exists(), "{error}");

@@ -154,7 +154,7 @@ fn stopped_without_a_journal_disk(end: [&str; 4], words: &[&str], is_changed: bo
 #[test]
 fn contents_that_are_not_back_count_more_than_a_signal() {
     let end = ["xfs_io", "-x", "-c", "shutdown"];
-    let words = ["are only in the journal", "drivescope restore"];
+    let words = ["exist only in the journal", "drivescope restore"];
     stopped_without_a_journal_disk(end, &words, true);
 }
 

@@ -208,13 +208,13 @@ pub fn restore(
     if !super::scan::has_header(&mut folder.look(name).map_err(|e| cannot_open(&text, e))?.0)
         && !super::state_folder().is_ok_and(own)
     {
-        return Err(no_journal("it does not begin like one"));
+        return Err(no_journal("it has no journal header"));
     }
     if let Some(settled) = discard_if_settled(&mut folder, name)? {
         return Ok(settled);
     }
     let FolderEntry::Open(journal) = look(&folder, name)? else {
-        return Err(no_journal("it has just been removed"));
+        return Err(no_journal("it was just removed"));
     };
     let Some(drive) = journal.drive else {
         let what = journal.damage.unwrap_or_default();
@@ -310,5 +310,5 @@ fn difference_of_namesake(drive: &Identity, name: &str, device: &Identity) -> Op
         Some(serial) => device.serial.as_ref() == Some(serial),
         None => device.serial.is_none() && device.is_in_place_of(drive),
     };
-    is_namesake.then(|| format!("{name} is like it, but {what}"))
+    is_namesake.then(|| format!("{name} looks like it, but {what}"))
 }

@@ -8,9 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The drive refused a request while originals were saved; nothing was written to that range.
-    #[error(
-        "cannot read {extent} of {drive} before writing there: {source}; that part is left alone"
-    )]
+    #[error("cannot save {extent} of {drive}: {source}; nothing is written there")]
     Unreadable {
         /// The drive.
         drive: String,
@@ -21,7 +19,7 @@ pub enum JournalError {
     },
     /// A write by way of the journal failed.
     #[error(
-        "cannot write {extent} of {drive}: {source}; drivescope restore brings the original back"
+        "cannot write {extent} of {drive}: {source}; run drivescope restore to restore its contents"
     )]
     Unwritable {
         /// The drive.
@@ -33,7 +31,7 @@ pub enum JournalError {
     },
     /// The file of the journal cannot be used.
     #[error(
-        "cannot {what} the journal {path}: {source}; see to that disk, then run drivescope restore"
+        "cannot {what} the journal {path}: {source}; check that disk, then run drivescope restore"
     )]
     File {
         /// What was tried: `write`, `sync`.
@@ -45,7 +43,7 @@ pub enum JournalError {
     },
     /// It is needed no more, and cannot be removed.
     #[error(
-        "cannot remove the journal {path}: {source}; its drive has everything back, but is refused as long as that file is there: see to that disk, then run drivescope restore"
+        "cannot remove the journal {path}: {source}; its drive is restored, but stays refused while that file exists: check that disk, then run drivescope restore"
     )]
     Remains {
         /// The file.
@@ -68,13 +66,15 @@ pub enum JournalError {
         path: String,
     },
     /// An earlier failure made the journal unfit to save more.
-    #[error("the journal {path} failed before and takes no more; run drivescope restore")]
+    #[error("the journal {path} failed earlier and accepts no more data; run drivescope restore")]
     Failed {
         /// The file.
         path: String,
     },
     /// A range beyond the end.
-    #[error("{extent} are not on {drive}, which has {size_bytes} bytes; name a range within")]
+    #[error(
+        "{extent} lie beyond the end of {drive} ({size_bytes} bytes); choose a range within it"
+    )]
     Outside {
         /// The drive.
         drive: String,
@@ -85,7 +85,7 @@ pub enum JournalError {
     },
     /// More at once than a window holds.
     #[error(
-        "{wanted} bytes at once do not fit into a restore journal of {window} bytes; use a smaller --size"
+        "{wanted} bytes do not fit into a restore journal of {window} bytes; use a smaller --size"
     )]
     TooLarge {
         /// What was asked for.
@@ -95,7 +95,7 @@ pub enum JournalError {
     },
     /// The journal would lie on the drive it is to protect.
     #[error(
-        "the journal's folder {folder} is on {disk}, the drive that is to be written; set XDG_STATE_HOME to a folder on another disk"
+        "the journal folder {folder} is on {disk}, the drive to be written; set XDG_STATE_HOME to a folder on another disk"
     )]
     SameDisk {
         /// The folder.
@@ -142,7 +142,7 @@ pub enum JournalError {
     },
     /// Another device could be taken for the one that is to be written.
     #[error(
-        "{double} tells the same names and size as {device} ({drive}): nobody could tell to which of them the originals in a journal belong; detach {double}"
+        "{double} reports the same names and size as {device} ({drive}), so a journal could not tell them apart; detach {double}"
     )]
     Double {
         /// The one that was to be written.
@@ -154,7 +154,7 @@ pub enum JournalError {
     },
     /// Nothing but the kernel's number tells what it is.
     #[error(
-        "nothing tells what {device} is but its number, which may be another device's after a boot: its contents could not be put back then; write to what it is made of, or with --write same-bytes"
+        "{device} is known only by its number, which may belong to another device after a reboot, so its contents could not be restored; write to what it is made of, or use --write same-bytes"
     )]
     OnlyNumbered {
         /// The device.
@@ -162,7 +162,7 @@ pub enum JournalError {
     },
     /// A drive that tells the right names, and has nothing of the run.
     #[error(
-        "{device} has nothing of the run that {path} is of: {extent} are neither what was saved nor test data, and nowhere else are any; it is another drive that tells the same names, or was written since; attach the one that was written, or remove that file if nothing is missing there"
+        "{device} shows no trace of the run of {path}: {extent} are neither its originals nor test data; it is another drive with the same names, or was overwritten since; attach the right one, or remove that file if no contents are missing"
     )]
     Stranger {
         /// The device.
@@ -174,7 +174,7 @@ pub enum JournalError {
     },
     /// Somebody uses the drive, or it cannot be written; nothing was written.
     #[error(
-        "cannot restore {device}: {why}; nothing was written: see to that, then run drivescope restore"
+        "cannot restore {device}: {why}; nothing was written: resolve that, then run drivescope restore"
     )]
     NotFree {
         /// The device.
@@ -184,7 +184,7 @@ pub enum JournalError {
     },
     /// Somebody came to use the drive while originals went back.
     #[error(
-        "{drive} got only a part of its contents back, since it came into use: {why}; the journal stays: see to that, then run drivescope restore"
+        "{drive} is only partly restored, because it came into use: {why}; the journal stays: resolve that, then run drivescope restore"
     )]
     Taken {
         /// The drive.
@@ -193,14 +193,14 @@ pub enum JournalError {
         why: String,
     },
     /// The run that made it is alive.
-    #[error("{path} is in use by a drivescope that is still running; it restores the drive itself")]
+    #[error("{path} is in use by another drivescope, which restores the drive itself")]
     Running {
         /// The journal.
         path: String,
     },
     /// Made by somebody else.
     #[error(
-        "{path} belongs to another user, who may have made it up; restore as that user, or make it yours with chown"
+        "{path} belongs to another user and may be forged; restore as that user, or take it over with chown"
     )]
     Foreign {
         /// The journal.
@@ -208,7 +208,7 @@ pub enum JournalError {
     },
     /// Something else than a journal.
     #[error(
-        "{path} is no restore journal: {why}; drivescope restore without --journal lists the open ones"
+        "{path} is not a restore journal: {why}; drivescope restore without --journal lists the open ones"
     )]
     NotAJournal {
         /// What was named.
@@ -218,7 +218,7 @@ pub enum JournalError {
     },
     /// Something in the folder of journals that cannot be looked at.
     #[error(
-        "nobody can tell whether {path} is the restore journal of a drive: {why}; see to that file, or move it away if it is none"
+        "cannot tell whether {path} is a restore journal: {why}; check that file, or move it away if it is not one"
     )]
     Unknown {
         /// What lies there.
@@ -227,7 +227,7 @@ pub enum JournalError {
         why: String,
     },
     /// Parts of the journal are gone.
-    #[error("{path} is damaged: {what}; put those parts back from a backup, then remove that file")]
+    #[error("{path} is damaged: {what}; recover those parts from a backup, then remove that file")]
     Damaged {
         /// The journal.
         path: String,
@@ -236,7 +236,7 @@ pub enum JournalError {
     },
     /// The drive did not take its original contents back.
     #[error(
-        "{drive} did not take back {what}; the journal {path} stays: see to the drive, then run drivescope restore again"
+        "{drive} did not take back {what}; the journal {path} stays: check the drive, then run drivescope restore again"
     )]
     NotRestored {
         /// The drive.
@@ -248,7 +248,7 @@ pub enum JournalError {
     },
     /// The disk of the journal did not give the original contents.
     #[error(
-        "the contents of {drive} are only in the journal {path}, which cannot be read: {what}; see to the disk of the journal, then run drivescope restore"
+        "the contents of {drive} exist only in the journal {path}, which cannot be read: {what}; check the disk of the journal, then run drivescope restore"
     )]
     Unread {
         /// The drive.

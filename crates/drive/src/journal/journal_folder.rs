@@ -64,7 +64,7 @@ pub fn check_folder(roots: &Roots, folder: &Path, target: &str) -> Result<(), Jo
         return Err(bad(format!("{evidence}, which a power cut empties")));
     }
     if stack.names.is_empty() && !is_elsewhere(roots, here) {
-        return Err(bad("nobody can tell on which disk it is".to_string()));
+        return Err(bad("its disk is unknown".to_string()));
     }
     if let Some(why) = stack.unsynced {
         return Err(bad(why));
@@ -85,7 +85,7 @@ pub fn check_writable(folder: &Path) -> Result<(), JournalError> {
     let bad = |why: String| Err(JournalError::BadPlace { folder: folder.to_path_buf(), why });
     let Ok(found) = std::fs::metadata(here) else { return Ok(()) };
     if !found.is_dir() {
-        return bad(format!("{shown} is no folder"));
+        return bad(format!("{shown} is not a folder"));
     }
     if here == folder && found.uid() != rustix::process::geteuid().as_raw() {
         return bad("it belongs to another user".to_string());
@@ -95,7 +95,9 @@ pub fn check_writable(folder: &Path) -> Result<(), JournalError> {
     }
     match rustix::fs::access(here, Access::WRITE_OK | Access::EXEC_OK) {
         Ok(()) => Ok(()),
-        Err(errno) => bad(format!("{shown} takes no files: {}", std::io::Error::from(errno))),
+        Err(errno) => {
+            bad(format!("no files can be made in {shown}: {}", std::io::Error::from(errno)))
+        }
     }
 }
 
@@ -235,7 +237,10 @@ mod tests {
         assert_eq!(told(&path("not/there/yet")), Ok(()));
         for name in ["file", "file/drivescope/journals"] {
             let why = told(&path(name)).unwrap_err();
-            assert!(why.contains("file is no folder") && why.contains("XDG_STATE_HOME"), "{why}");
+            assert!(
+                why.contains("file is not a folder") && why.contains("XDG_STATE_HOME"),
+                "{why}"
+            );
         }
     }
 
@@ -297,9 +302,11 @@ mod tests {
 
     #[test]
     fn a_journal_in_memory_or_nowhere_is_refused_and_a_network_is_another_machine() {
-        for (kind, words) in
-            [("tmpfs", Some("power cut")), ("strangefs", Some("nobody can tell")), ("nfs4", None)]
-        {
+        for (kind, words) in [
+            ("tmpfs", Some("power cut")),
+            ("strangefs", Some("its disk is unknown")),
+            ("nfs4", None),
+        ] {
             let (fake, folder) = machine("nowhere", kind);
             let checked = check_folder(&fake.roots, &folder, "sda").map_err(|e| e.to_string());
             match words {

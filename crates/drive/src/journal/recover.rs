@@ -146,9 +146,7 @@ pub(super) fn cannot_open(path: &str, error: io::Error) -> JournalError {
 /// What is wrong with a journal without a header.
 pub(super) fn nameless(records: usize, required: Option<&Watermark>) -> String {
     let held = required.map_or(String::new(), |mark| format!("; it held {}", mark.told()));
-    format!(
-        "its header is gone, so nobody can tell to which drive its {records} whole records belong{held}"
-    )
+    format!("its header is gone, so the drive of its {records} intact records is unknown{held}")
 }
 
 /// What of a journal is lost, and what is not.
@@ -159,12 +157,12 @@ pub(super) fn damage(originals: &SavedOriginals) -> String {
     }
     if originals.unknown > 0 {
         parts.push(format!(
-            "{} records are lost, not all of whose ranges are known",
+            "{} records are lost, some of them with unknown ranges",
             originals.unknown
         ));
     }
     if originals.is_uncounted {
-        parts.push("nothing tells any more how much it held".to_string());
+        parts.push("how much it held is unknown".to_string());
     }
     let count = originals.saved.len();
     parts.push(format!("the other {} bytes in {count} records are restored", originals.bytes()));

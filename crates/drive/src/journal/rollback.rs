@@ -144,7 +144,7 @@ impl Rollback {
             .map_err(|error| format!("reading it back failed: {error}"))?;
         match self.present[..len] == self.original[..len] {
             true => Ok(()),
-            false => Err("something else reads back".to_string()),
+            false => Err("it reads back differently".to_string()),
         }
     }
 }

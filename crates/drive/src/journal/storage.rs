@@ -119,12 +119,12 @@ impl StateFolder {
         let flags = access | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let fd = match open_at(&self.dir, name, flags) {
             Err(Errno::LOOP) => return Err(other("it is a symbolic link")),
-            Err(Errno::ISDIR | Errno::NXIO) => return Err(other("it is no regular file")),
+            Err(Errno::ISDIR | Errno::NXIO) => return Err(other("it is not a regular file")),
             opened => opened?,
         };
         match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
             FileType::RegularFile => Ok(fd),
-            _ => Err(other("it is no regular file")),
+            _ => Err(other("it is not a regular file")),
         }
     }
 

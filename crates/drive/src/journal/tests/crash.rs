@@ -1,4 +1,5 @@
-//! The power fails at every write and sync of the protocol, and again at every one of the restore.
+//! The power fails at every write and sync of the protocol, and again at every one of the restore. What it leaves is
+//! thrown for a few times each time, and in every way in the soak.
 
 use super::world::{
     Below, DISK, Dice, Faults, Left, SECTOR, Synced, UNIT, Units, World, recover_all,
@@ -22,6 +23,27 @@ const CUTS: [(Left, u64); 14] = [
     (Left::Torn, 2),
     (Left::Torn, 3),
 ];
+
+/// How many ways are tried that a cut may leave things.
+#[derive(Debug, Clone, Copy)]
+pub enum Sweep {
+    /// A few, others each time.
+    Sample,
+    /// All of them, which takes a minute.
+    All,
+}
+
+impl Sweep {
+    /// Of all ways those that are tried: `count` of them in a sample, which differs with `step`.
+    pub fn of<T: Copy>(self, all: &[T], count: usize, step: u64) -> Vec<T> {
+        let first = Dice(step).below(all.len() as u64) as usize;
+        let chosen = |n| all[(first + n * (all.len() / count)) % all.len()];
+        match self {
+            Self::Sample => (0..count).map(chosen).collect(),
+            Self::All => all.to_vec(),
+        }
+    }
+}
 
 /// Of the choices of a run.
 pub const SEED: u64 = 99;
@@ -73,14 +95,20 @@ pub fn cut_run(below: Below, faults: Faults, seed: u64, n: u64) -> World {
 
 /// Restores what cuts at a run's n-th step leave; the first time that something is not as it was. When
 /// the run is over before, its owner uses the drive, and that must stay; then no step is left.
-pub fn loss_at(below: Below, faults: Faults, run_seed: u64, n: u64) -> (Option<String>, bool) {
+pub fn loss_at(
+    below: Below,
+    faults: Faults,
+    run_seed: u64,
+    n: u64,
+    sweep: Sweep,
+) -> (Option<String>, bool) {
     let cut = cut_run(below, faults, run_seed, n);
     let is_over = !cut.is_off();
     let expected = match is_over {
         true => cut.use_drive(0xEE),
         false => World::over(below, faults).durable(),
     };
-    for (left, seed) in CUTS {
+    for (left, seed) in sweep.of(&CUTS, 3, n) {
         let world = cut.fork();
         world.power_cycle(left, seed * 1000 + n);
         let restored = recover_all(&world);
@@ -98,9 +126,9 @@ pub fn loss_at(below: Below, faults: Faults, run_seed: u64, n: u64) -> (Option<S
 }
 
 /// Cuts a run everywhere and restores each time; the first time that something is not as it was.
-fn first_loss(below: Below, run_seed: u64) -> Option<String> {
+fn first_loss(below: Below, run_seed: u64, sweep: Sweep) -> Option<String> {
     for n in 1.. {
-        let (loss, is_over) = loss_at(below, Faults::default(), run_seed, n);
+        let (loss, is_over) = loss_at(below, Faults::default(), run_seed, n, sweep);
         if loss.is_some() || is_over {
             return loss;
         }
@@ -109,11 +137,32 @@ fn first_loss(below: Below, run_seed: u64) -> Option<String> {
 }
 
 #[track_caller]
-fn nothing_is_lost(below: Below, seeds: &[u64]) {
-    for seed in seeds {
-        assert_eq!(first_loss(below, *seed), None, "run with seed {seed} over {below:?}");
+fn nothing_is_lost(runs: &[(Below, u64)], sweep: Sweep) {
+    for (below, seed) in runs {
+        assert_eq!(first_loss(*below, *seed, sweep), None, "run with seed {seed} over {below:?}");
     }
 }
+
+const fn over_drive(bytes: usize, shift: usize) -> Below {
+    Below { drive: Units { bytes, shift }, journal: PLAIN.journal }
+}
+
+const fn over_journal(bytes: usize, shift: usize) -> Below {
+    Below { drive: PLAIN.drive, journal: Units { bytes, shift } }
+}
+
+const PLAIN_RUNS: [(Below, u64); 3] = [(PLAIN, SEED), (PLAIN, 5), (PLAIN, 1234)];
+const PARTITION: Below = over_drive(UNIT, 63 * SECTOR % UNIT);
+const PARTITION_RUNS: [(Below, u64); 3] = [(PARTITION, SEED), (PARTITION, 7), (PARTITION, 4321)];
+const LARGE_SECTOR_RUNS: [(Below, u64); 2] =
+    [(over_drive(16 << 10, 0), 8), (over_drive(64 << 10, 63 * SECTOR), 8)];
+const LARGE_UNIT_RUNS: [(Below, u64); 3] =
+    [(over_journal(8 << 10, 0), 9), (over_journal(16 << 10, 0), 9), (over_journal(64 << 10, 0), 9)];
+const SHIFTED_UNIT_RUNS: [(Below, u64); 3] = [
+    (over_journal(UNIT, 63 * SECTOR % UNIT), 10),
+    (over_journal(8 << 10, 63 * SECTOR % (8 << 10)), 10),
+    (over_journal(64 << 10, 63 * SECTOR), 10),
+];
 
 #[test]
 fn an_undisturbed_run_leaves_the_drive_as_it_was_and_fills_several_windows() {
@@ -130,39 +179,52 @@ fn an_undisturbed_run_leaves_the_drive_as_it_was_and_fills_several_windows() {
 
 #[test]
 fn whatever_a_cut_leaves_the_restore_brings_everything_back() {
-    nothing_is_lost(PLAIN, &[SEED, 5, 1234]);
+    nothing_is_lost(&PLAIN_RUNS, Sweep::Sample);
 }
 
 #[test]
 fn a_partition_that_begins_in_the_middle_of_a_physical_sector_comes_back_too() {
-    let drive = Units { bytes: UNIT, shift: 63 * SECTOR % UNIT };
-    nothing_is_lost(Below { drive, ..PLAIN }, &[SEED, 7, 4321]);
+    nothing_is_lost(&PARTITION_RUNS, Sweep::Sample);
 }
 
 #[test]
 fn a_drive_with_large_physical_sectors_comes_back_too() {
-    for (bytes, shift) in [(16 << 10, 0), (64 << 10, 63 * SECTOR)] {
-        nothing_is_lost(Below { drive: Units { bytes, shift }, ..PLAIN }, &[8]);
-    }
+    nothing_is_lost(&LARGE_SECTOR_RUNS, Sweep::Sample);
 }
 
 #[test]
 fn journals_over_large_units_survive_when_one_is_torn() {
-    for bytes in [8 << 10, 16 << 10, 64 << 10] {
-        nothing_is_lost(Below { journal: Units { bytes, shift: 0 }, ..PLAIN }, &[9]);
-    }
+    nothing_is_lost(&LARGE_UNIT_RUNS, Sweep::Sample);
 }
 
 #[test]
 fn journals_that_begin_in_the_middle_of_a_unit_survive_when_one_is_torn() {
-    for bytes in [UNIT, 8 << 10, 64 << 10] {
-        let journal = Units { bytes, shift: 63 * SECTOR % bytes };
-        nothing_is_lost(Below { journal, ..PLAIN }, &[10]);
-    }
+    nothing_is_lost(&SHIFTED_UNIT_RUNS, Sweep::Sample);
+}
+
+#[test]
+#[ignore = "takes a minute: cargo xtask soak"]
+fn every_way_in_which_a_cut_leaves_things_is_survived() {
+    nothing_is_lost(&PLAIN_RUNS, Sweep::All);
+    nothing_is_lost(&PARTITION_RUNS, Sweep::All);
+    nothing_is_lost(&LARGE_SECTOR_RUNS, Sweep::All);
+    nothing_is_lost(&LARGE_UNIT_RUNS, Sweep::All);
+    nothing_is_lost(&SHIFTED_UNIT_RUNS, Sweep::All);
 }
 
 #[test]
 fn a_restore_that_is_cut_anywhere_can_be_repeated() {
+    restores_are_cut(Sweep::Sample, 1000);
+}
+
+#[test]
+#[ignore = "takes half a minute: cargo xtask soak"]
+fn a_restore_of_whatever_a_cut_leaves_can_be_repeated() {
+    restores_are_cut(Sweep::All, 3000);
+}
+
+/// Cuts a run everywhere, and each restore again at every step, `cuts_min` times at least.
+fn restores_are_cut(sweep: Sweep, cuts_min: u64) {
     let bytes = 64 << 10;
     let torn = Units { bytes, shift: 63 * SECTOR % bytes };
     for below in [PLAIN, Below { drive: Units { shift: 512, ..PLAIN.drive }, journal: torn }] {
@@ -173,25 +235,25 @@ fn a_restore_that_is_cut_anywhere_can_be_repeated() {
             if !cut.is_off() {
                 break;
             }
-            for (index, left) in ALL.into_iter().enumerate() {
+            for (left, seed) in sweep.of(&ALL, 2, n) {
                 let before = cut.fork();
-                before.power_cycle(left, (index as u64 + 1) * 1000 + n);
-                cuts += cut_again(&before, &original, n * 7 + index as u64);
+                before.power_cycle(left, seed * 1000 + n);
+                cuts += cut_again(&before, &original, n * 7 + seed);
             }
         }
-        assert!(cuts > 3000, "only {cuts} cuts");
+        assert!(cuts > cuts_min, "only {cuts} cuts");
     }
 }
 
 /// What a cut may leave, each once.
-const ALL: [Left; 7] = [
-    Left::Nothing,
-    Left::Everything,
-    Left::Prefix,
-    Left::Last,
-    Left::Requests,
-    Left::Subset,
-    Left::Torn,
+const ALL: [(Left, u64); 7] = [
+    (Left::Nothing, 1),
+    (Left::Everything, 2),
+    (Left::Prefix, 3),
+    (Left::Last, 4),
+    (Left::Requests, 5),
+    (Left::Subset, 6),
+    (Left::Torn, 7),
 ];
 
 /// Cuts the restore of what a first cut has left at every step, and repeats it; how many cuts that were.
@@ -204,7 +266,7 @@ fn cut_again(before: &World, original: &[u8], seed: u64) -> u64 {
             assert!(ended.is_ok(), "{ended:?}");
             return second - 1;
         }
-        let again = ALL[(seed + second) as usize % ALL.len()];
+        let (again, _) = ALL[(seed + second) as usize % ALL.len()];
         world.power_cycle(again, seed * 7919 + second);
         recover_all(&world).unwrap();
         recover_all(&world).unwrap();

@@ -95,7 +95,7 @@ fn one_header_is_enough_and_without_any_nothing_is_guessed() {
     let before = world.contents();
     world.damage(&name, |bytes| bytes[..FIRST_RECORD as usize].fill(0));
     let error = recover_all(&world).unwrap_err().to_string();
-    assert!(error.contains("header is gone") && error.contains("4 whole records"), "{error}");
+    assert!(error.contains("header is gone") && error.contains("4 intact records"), "{error}");
     assert!(world.contents() == before, "nobody knows that it is this drive");
     assert_eq!(world.folder().names().unwrap(), [name]);
 }

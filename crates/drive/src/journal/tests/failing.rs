@@ -91,11 +91,11 @@ fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
     journal.write_at(&mut disk, units(5, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { deaf_byte: Some(units(5, 1).start), ..Faults::default() });
     let error = journal.finish(&mut disk, &mut |_| {}).unwrap_err().to_string();
-    assert!(error.contains("something else reads back"), "{error}");
+    assert!(error.contains("it reads back differently"), "{error}");
     assert_eq!(world.folder().names().unwrap().len(), 1);
 }
 
-/// Who reads that must see to the right disk.
+/// Who reads that must check the right disk.
 #[test]
 fn a_journal_that_cannot_be_read_is_no_fault_of_the_drive() {
     let world = World::new(Faults::default());

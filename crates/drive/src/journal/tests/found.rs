@@ -235,7 +235,7 @@ fn another_file_of_the_same_name_is_not_the_drive() {
     assert!(error.to_string().contains("another file that has taken that name"), "{error}");
     let shrunk = Identity { disk_bytes: 2 * GIB, ..Identity::of(&fake.roots, "loop5").unwrap() };
     let error = crate::journal::attached::device_of(&fake.roots, &shrunk, "j").unwrap_err();
-    assert!(error.to_string().contains("loop5 is like it, but its size is"), "{error}");
+    assert!(error.to_string().contains("loop5 looks like it, but its size is"), "{error}");
     // Under its new name it is the drive still.
     add_loop(&fake, 6, &moved, 0, GIB);
     assert_eq!(find().unwrap(), "loop6");

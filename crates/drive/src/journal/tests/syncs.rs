@@ -1,7 +1,7 @@
 //! Each sync of the protocol is left out alone. What must then go wrong shows that it is needed, and that
 //! these tests would notice.
 
-use super::crash::{SEED, loss_at, run};
+use super::crash::{SEED, Sweep, loss_at, run};
 use super::world::{Below, Faults, Left, SECTOR, Synced, UNIT, World, recover_all};
 use crate::journal::{Folder, Journal, JournalError, JournalSettings};
 
@@ -24,7 +24,7 @@ fn every_sync_that_is_missing_alone_is_noticed_or_has_another_behind_it() {
     for (step, what) in syncs {
         let mut noticed = None;
         for n in step + 1..=step + STEPS_AFTER {
-            let (loss, is_over) = loss_at(Below::default(), lying(step), SEED, n);
+            let (loss, is_over) = loss_at(Below::default(), lying(step), SEED, n, Sweep::All);
             noticed = noticed.or(loss);
             if noticed.is_some() || is_over {
                 break;
