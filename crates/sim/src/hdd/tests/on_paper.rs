@@ -200,10 +200,9 @@ fn a_random_access_takes_what_the_seek_curve_and_half_a_turn_give() {
     }
 }
 
-#[test]
-fn the_queue_gains_what_the_least_of_the_positioning_times_gives() {
+fn check_gains_of_the_queue(names: impl Iterator<Item = &'static str>) {
     const COUNT: usize = 100_000;
-    for name in names() {
+    for name in names {
         let (mut params, mut paper) = (model(name), OnPaper::of(name));
         let gains = |params: &HddParams, paper: &OnPaper| {
             let seen = measured(params, 1, 20_000) / measured(params, 32, COUNT);
@@ -216,6 +215,17 @@ fn the_queue_gains_what_the_least_of_the_positioning_times_gives() {
         let (seen, expected) = gains(&params, &paper);
         near(&format!("{name}, never starved"), seen, expected, 0.01);
     }
+}
+
+#[test]
+fn the_queue_gains_what_the_least_of_the_positioning_times_gives() {
+    check_gains_of_the_queue(["wd40efrx", "hds722020ala330"].into_iter());
+}
+
+#[test]
+#[ignore = "takes a minute; cargo xtask soak runs it"]
+fn the_queue_of_each_model_gains_what_the_least_of_the_positioning_times_gives() {
+    check_gains_of_the_queue(names());
 }
 
 #[test]

@@ -111,14 +111,15 @@ fn finish(
     now
 }
 
-/// How many of the changed models were refused, and how many worked.
-fn try_all(name: &str, text: &str) -> (usize, usize) {
+/// Puts every `step`th extreme in place of each number; how many of the changed models were refused, and how many
+/// worked.
+fn try_extremes(name: &str, text: &str, step: usize) -> (usize, usize) {
     let whole = Value::Table(text.parse::<Table>().unwrap());
     let mut paths = Vec::new();
     numbers(&whole, &Path::new(), &mut paths);
     let (mut refused, mut worked) = (0, 0);
-    for path in &paths {
-        for extreme in extremes() {
+    for (number, path) in paths.iter().enumerate() {
+        for extreme in extremes().into_iter().skip(number % step).step_by(step) {
             let what = format!("{name}: {} = {extreme}", path.join("."));
             let mut changed = whole.clone();
             set(&mut changed, path, &extreme);
@@ -139,9 +140,18 @@ fn try_all(name: &str, text: &str) -> (usize, usize) {
 }
 
 #[test]
+fn extreme_numbers_in_every_model_are_refused_or_work() {
+    for &(name, text) in BUILT_IN {
+        let (refused, worked) = try_extremes(name, text, 6);
+        assert!(refused > 30 && worked > 5, "{name}: {refused} refused, {worked} worked");
+    }
+}
+
+#[test]
+#[ignore = "takes a minute; cargo xtask soak runs it"]
 fn every_extreme_number_in_every_model_is_refused_or_works() {
     for &(name, text) in BUILT_IN {
-        let (refused, worked) = try_all(name, text);
+        let (refused, worked) = try_extremes(name, text, 1);
         assert!(refused > 200 && worked > 50, "{name}: {refused} refused, {worked} worked");
     }
 }
