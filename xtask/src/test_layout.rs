@@ -37,7 +37,6 @@ mod tests {
         "crates/machine",
         "crates/model",
         "crates/mount",
-        "crates/sim",
         "crates/store",
     ];
 

@@ -12,7 +12,7 @@ use super::pending_request::{Data, PendingRequest, SendReply};
 use super::real_time_clock::Clock;
 use super::recorder::ServeRecorder;
 use super::workers::Jobs;
-use drivescope_sim::device::{Nanos, Op, Request as ModelRequest};
+use drivescope_sim::device::{Nanos, RequestKind, SimRequest};
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
     INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
@@ -70,10 +70,16 @@ pub(super) struct Owner {
 impl DriveFile {
     /// Hands a request to the model. If the model thread is gone the answer is dropped, which is EIO. Returns
     /// whether the drive was still there when the request came.
-    fn submit(&self, op: Op, offset: u64, len: u64, pending: &Arc<PendingRequest>) -> bool {
+    fn submit(
+        &self,
+        op: RequestKind,
+        offset: u64,
+        len: u64,
+        pending: &Arc<PendingRequest>,
+    ) -> bool {
         let arrival = self.clock.now();
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let request = ModelRequest { id, op, offset, len, fua: false };
+        let request = SimRequest { id, op, offset, len, fua: false };
         let _ = self.model.send(ModelMessage::Submit(Submission {
             arrival,
             request,
@@ -83,7 +89,12 @@ impl DriveFile {
     }
 
     /// The same for the whole sectors around `bytes`.
-    fn submit_around(&self, op: Op, bytes: Range<u64>, pending: &Arc<PendingRequest>) -> bool {
+    fn submit_around(
+        &self,
+        op: RequestKind,
+        bytes: Range<u64>,
+        pending: &Arc<PendingRequest>,
+    ) -> bool {
         let first = bytes.start - bytes.start % self.sector;
         self.submit(op, first, bytes.end.next_multiple_of(self.sector) - first, pending)
     }
@@ -283,13 +294,13 @@ impl Filesystem for DriveFile {
             };
         }
         let pending = Arc::new(PendingRequest::new(
-            Op::Read,
+            RequestKind::Read,
             Box::new(move |result| match result {
                 Ok(bytes) => reply.data(bytes),
                 Err(error) => reply.error(errno(error)),
             }),
         ));
-        self.submit_around(Op::Read, offset..end, &pending);
+        self.submit_around(RequestKind::Read, offset..end, &pending);
         let len = (end - offset) as usize;
         self.move_data(pending, move |backing| backing.read(offset, len));
     }
@@ -316,20 +327,21 @@ impl Filesystem for DriveFile {
         }
         let written = data.len() as u32;
         let pending = Arc::new(PendingRequest::new(
-            Op::Write,
+            RequestKind::Write,
             Box::new(move |result| match result {
                 Ok(_) => reply.written(written),
                 Err(error) => reply.error(errno(error)),
             }),
         ));
-        let there = self.submit_around(Op::Write, offset..offset + fitting, &pending);
+        let there = self.submit_around(RequestKind::Write, offset..offset + fitting, &pending);
         let data = data.to_vec();
         self.change_data(there, pending, move |backing| backing.write(offset, &data));
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        let pending = Arc::new(PendingRequest::without_data(Op::Flush, empty_answer(reply)));
-        self.submit(Op::Flush, 0, 0, &pending);
+        let pending =
+            Arc::new(PendingRequest::without_data(RequestKind::Flush, empty_answer(reply)));
+        self.submit(RequestKind::Flush, 0, 0, &pending);
     }
 
     /// Punching a hole is TRIM; reserving space within the drive is granted, because it has it.
@@ -348,8 +360,8 @@ impl Filesystem for DriveFile {
             PUNCH if !self.trim => reply.error(Errno::EOPNOTSUPP),
             PUNCH if !self.is_whole(offset, length) => reply.error(Errno::EINVAL),
             PUNCH => {
-                let pending = Arc::new(PendingRequest::new(Op::Trim, empty_answer(reply)));
-                let there = self.submit(Op::Trim, offset, length, &pending);
+                let pending = Arc::new(PendingRequest::new(RequestKind::Trim, empty_answer(reply)));
+                let there = self.submit(RequestKind::Trim, offset, length, &pending);
                 self.change_data(there, pending, move |backing| backing.punch(offset, length));
             }
             0 | libc::FALLOC_FL_KEEP_SIZE if offset.saturating_add(length) <= self.capacity => {

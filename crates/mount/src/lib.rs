@@ -46,7 +46,7 @@ pub use report::ServeReport;
 
 use backing_store::BackingStore;
 use drivescope_machine::roots::Roots;
-use drivescope_sim::device::{Device, Nanos};
+use drivescope_sim::device::{Nanos, SimDevice};
 use fuse::{DriveFile, FILE_NAME, Owner};
 use fuse_session::FuseSession;
 use loop_device::{LoopAttributes, LoopDevice};
@@ -112,7 +112,7 @@ impl Server {
     /// # Errors
     /// [`ServeError`], with everything undone.
     pub fn start(
-        device: Box<dyn Device + Send>,
+        device: Box<dyn SimDevice + Send>,
         options: &ServeOptions,
     ) -> Result<Self, ServeError> {
         check_sector(&*device, options.sector_bytes)?;
@@ -159,7 +159,7 @@ impl Server {
 
     /// The file system and the threads behind it, not mounted yet.
     fn prepare(
-        device: Box<dyn Device + Send>,
+        device: Box<dyn SimDevice + Send>,
         options: &ServeOptions,
         backing: &Arc<BackingStore>,
     ) -> Result<(DriveFile, Self), ServeError> {
@@ -322,7 +322,7 @@ impl Drop for Server {
 }
 
 fn start_model(
-    device: Box<dyn Device + Send>,
+    device: Box<dyn SimDevice + Send>,
     clock: Clock,
     recorder: &Arc<ServeRecorder>,
     jobs: Jobs,
@@ -336,7 +336,7 @@ fn start_model(
     Ok((sender, thread))
 }
 
-fn check_sector(device: &dyn Device, sector: u32) -> Result<(), ServeError> {
+fn check_sector(device: &dyn SimDevice, sector: u32) -> Result<(), ServeError> {
     let refuse = |why: String| Err(ServeError::Sector { sector, why });
     let own = device.sector_bytes();
     if !matches!(sector, 512 | 4096) {

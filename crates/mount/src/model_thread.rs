@@ -5,7 +5,7 @@ use super::real_time_clock::Clock;
 use super::recorder::ServeRecorder;
 use super::thread_priority::raise_priority;
 use super::workers::Jobs;
-use drivescope_sim::device::{Completion, Device, Nanos, Request};
+use drivescope_sim::device::{Nanos, SimCompletion, SimDevice, SimRequest};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::num::NonZeroU64;
@@ -40,24 +40,24 @@ pub(super) struct Submission {
     /// When it arrived.
     pub(super) arrival: Nanos,
     /// The request; its id is unique in the server.
-    pub(super) request: Request,
+    pub(super) request: SimRequest,
     /// Where its completion goes.
     pub(super) pending: Arc<PendingRequest>,
 }
 
 /// The model and the requests that are with it.
 pub(super) struct ModelTimeline {
-    device: Box<dyn Device + Send>,
+    device: Box<dyn SimDevice + Send>,
     /// Time up to which the device has been told of; it cannot be told of earlier times.
     reached: Nanos,
     arrived: VecDeque<Submission>,
     accepted: HashMap<u64, Arc<PendingRequest>>,
-    done: Vec<Completion>,
+    done: Vec<SimCompletion>,
     most_accepted: usize,
 }
 
 impl ModelTimeline {
-    pub(super) fn new(device: Box<dyn Device + Send>) -> Self {
+    pub(super) fn new(device: Box<dyn SimDevice + Send>) -> Self {
         Self {
             device,
             reached: 0,
@@ -121,7 +121,7 @@ impl fmt::Debug for ModelTimeline {
 
 /// Keeps the model's time until it is told to stop or nobody can send requests any more.
 pub(super) fn run(
-    device: Box<dyn Device + Send>,
+    device: Box<dyn SimDevice + Send>,
     messages: &Receiver<ModelMessage>,
     clock: Clock,
     recorder: &Arc<ServeRecorder>,
@@ -223,7 +223,7 @@ impl Waiter {
 mod tests {
     use super::super::testing::Fixed;
     use super::*;
-    use drivescope_sim::device::Op;
+    use drivescope_sim::device::RequestKind;
     use std::sync::Mutex;
 
     /// Runs one timeline over arrivals at given times, woken at given times; gives (id, late by).
@@ -234,8 +234,14 @@ mod tests {
         for (id, arrival) in arrivals.iter().enumerate() {
             let order = Arc::clone(&order);
             let answer = Box::new(move |_: Result<&[u8], _>| order.lock().unwrap().push(id as u64));
-            let pending = Arc::new(PendingRequest::without_data(Op::Read, answer));
-            let request = Request { id: id as u64, op: Op::Read, offset: 0, len: 512, fua: false };
+            let pending = Arc::new(PendingRequest::without_data(RequestKind::Read, answer));
+            let request = SimRequest {
+                id: id as u64,
+                op: RequestKind::Read,
+                offset: 0,
+                len: 512,
+                fua: false,
+            };
             timeline.arrive(Submission { arrival: *arrival, request, pending });
         }
         let mut at = Vec::new();

@@ -5,7 +5,7 @@
 
 use super::real_time_clock::Clock;
 use super::recorder::ServeRecorder;
-use drivescope_sim::device::{Nanos, Op, Outcome};
+use drivescope_sim::device::{Nanos, RequestKind, SimOutcome};
 use rustix::io::Errno;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -19,19 +19,19 @@ pub(super) type Data = Result<Vec<u8>, Errno>;
 
 /// One request on its way.
 pub(super) struct PendingRequest {
-    op: Op,
+    op: RequestKind,
     state: Mutex<PendingState>,
 }
 
 struct PendingState {
     answer: Option<SendReply>,
-    done: Option<(Nanos, Outcome)>,
+    done: Option<(Nanos, SimOutcome)>,
     data: Option<Data>,
 }
 
 impl PendingRequest {
     /// A request whose data is still to be moved.
-    pub(super) fn new(op: Op, answer: SendReply) -> Self {
+    pub(super) fn new(op: RequestKind, answer: SendReply) -> Self {
         Self {
             op,
             state: Mutex::new(PendingState { answer: Some(answer), done: None, data: None }),
@@ -39,13 +39,13 @@ impl PendingRequest {
     }
 
     /// A request without data.
-    pub(super) fn without_data(op: Op, answer: SendReply) -> Self {
+    pub(super) fn without_data(op: RequestKind, answer: SendReply) -> Self {
         let state = PendingState { answer: Some(answer), done: None, data: Some(Ok(Vec::new())) };
         Self { op, state: Mutex::new(state) }
     }
 
     /// The model has the request done as of `due`. Gives the reply if the data is there.
-    pub(super) fn model_done(&self, due: Nanos, outcome: Outcome) -> Option<Reply> {
+    pub(super) fn model_done(&self, due: Nanos, outcome: SimOutcome) -> Option<Reply> {
         self.update(|state| state.done = Some((due, outcome)), false)
     }
 
@@ -60,10 +60,10 @@ impl PendingRequest {
         let ((due, outcome), data) = (state.done?, state.data.take()?);
         let answer = state.answer.take()?;
         let result = match outcome {
-            Outcome::Done => data,
-            Outcome::MediaError => Err(Errno::IO),
-            Outcome::Gone => Err(Errno::NODEV),
-            Outcome::Invalid => Err(Errno::INVAL),
+            SimOutcome::Done => data,
+            SimOutcome::MediaError => Err(Errno::IO),
+            SimOutcome::Gone => Err(Errno::NODEV),
+            SimOutcome::Invalid => Err(Errno::INVAL),
         };
         Some(Reply { op: self.op, answer, due, result, held })
     }
@@ -77,7 +77,7 @@ impl fmt::Debug for PendingRequest {
 
 /// A reply that only needs to be sent.
 pub(super) struct Reply {
-    op: Op,
+    op: RequestKind,
     answer: SendReply,
     due: Nanos,
     result: Data,
@@ -109,7 +109,7 @@ mod tests {
         let answer = move |result: Result<&[u8], Errno>| {
             sender.send(result.map(<[u8]>::to_vec)).unwrap();
         };
-        (PendingRequest::new(Op::Read, Box::new(answer)), receiver)
+        (PendingRequest::new(RequestKind::Read, Box::new(answer)), receiver)
     }
 
     #[test]
@@ -119,9 +119,9 @@ mod tests {
             let recorder = ServeRecorder::new();
             let reply = if data_first {
                 assert!(pending.data_done(Ok(vec![7])).is_none());
-                pending.model_done(5, Outcome::Done)
+                pending.model_done(5, SimOutcome::Done)
             } else {
-                assert!(pending.model_done(5, Outcome::Done).is_none());
+                assert!(pending.model_done(5, SimOutcome::Done).is_none());
                 pending.data_done(Ok(vec![7]))
             };
             assert!(received.try_recv().is_err(), "sent before it was asked for");
@@ -135,11 +135,11 @@ mod tests {
     #[test]
     fn outcomes_of_the_model_become_the_errors_a_drive_gives() {
         for (outcome, data, expected) in [
-            (Outcome::Done, Ok(vec![1]), Ok(vec![1])),
-            (Outcome::Done, Err(Errno::NOSPC), Err(Errno::NOSPC)),
-            (Outcome::MediaError, Ok(vec![1]), Err(Errno::IO)),
-            (Outcome::Gone, Ok(vec![1]), Err(Errno::NODEV)),
-            (Outcome::Invalid, Err(Errno::NOSPC), Err(Errno::INVAL)),
+            (SimOutcome::Done, Ok(vec![1]), Ok(vec![1])),
+            (SimOutcome::Done, Err(Errno::NOSPC), Err(Errno::NOSPC)),
+            (SimOutcome::MediaError, Ok(vec![1]), Err(Errno::IO)),
+            (SimOutcome::Gone, Ok(vec![1]), Err(Errno::NODEV)),
+            (SimOutcome::Invalid, Err(Errno::NOSPC), Err(Errno::INVAL)),
         ] {
             let (pending, received) = pending();
             assert!(pending.data_done(data).is_none());
@@ -154,8 +154,8 @@ mod tests {
     fn a_reply_is_given_once() {
         let (pending, _received) = pending();
         assert!(pending.data_done(Ok(Vec::new())).is_none());
-        assert!(pending.model_done(0, Outcome::Done).is_some());
-        assert!(pending.model_done(1, Outcome::Done).is_none());
+        assert!(pending.model_done(0, SimOutcome::Done).is_some());
+        assert!(pending.model_done(1, SimOutcome::Done).is_none());
         assert!(pending.data_done(Ok(Vec::new())).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::path_overhead::PathOverhead;
 use super::report::ServeReport;
-use drivescope_sim::device::{Nanos, Op};
+use drivescope_sim::device::{Nanos, RequestKind};
 use hdrhistogram::Histogram;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,15 +30,15 @@ impl ServeRecorder {
     }
 
     /// One reply was sent, `late` nanoseconds after it was due.
-    pub(super) fn replied(&self, op: Op, late: Nanos, failed: bool, held: bool) {
+    pub(super) fn replied(&self, op: RequestKind, late: Nanos, failed: bool, held: bool) {
         let mut recorded = self.open();
         recorded.lateness.saturating_record(late.max(1));
         let counts = &mut recorded.counts;
         match op {
-            Op::Read => counts.reads += 1,
-            Op::Write => counts.writes += 1,
-            Op::Flush => counts.flushes += 1,
-            Op::Trim => counts.trims += 1,
+            RequestKind::Read => counts.reads += 1,
+            RequestKind::Write => counts.writes += 1,
+            RequestKind::Flush => counts.flushes += 1,
+            RequestKind::Trim => counts.trims += 1,
         }
         counts.errors += u64::from(failed);
         counts.held_by_backing += u64::from(held);
@@ -108,9 +108,9 @@ mod tests {
     fn percentiles_and_counts_are_those_of_what_was_recorded() {
         let recorder = ServeRecorder::new();
         for late_us in 1..=100u64 {
-            recorder.replied(Op::Read, late_us * 1_000, late_us == 7, late_us > 98);
+            recorder.replied(RequestKind::Read, late_us * 1_000, late_us == 7, late_us > 98);
         }
-        recorder.replied(Op::Flush, 0, false, false);
+        recorder.replied(RequestKind::Flush, 0, false, false);
         recorder.in_flight(3);
         recorder.in_flight(2);
         let report = recorder.report();

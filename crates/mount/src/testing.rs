@@ -1,6 +1,8 @@
 //! A device whose truth is plain: each request takes the same time, so many of them side by side.
 
-use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use drivescope_sim::device::{
+    Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,9 +26,9 @@ pub(crate) struct Fixed {
     /// When each of the places for requests is free again.
     free_at: Vec<Nanos>,
     /// Due completions, in order of time.
-    due: VecDeque<Completion>,
+    due: VecDeque<SimCompletion>,
     /// Requests that begin within this range end so.
-    failing: Option<(std::ops::Range<u64>, Outcome)>,
+    failing: Option<(std::ops::Range<u64>, SimOutcome)>,
     seen: Arc<Seen>,
 }
 
@@ -36,7 +38,7 @@ impl Fixed {
         Self { capacity, sector, latency, free_at: vec![0; parallel], due, failing: None, seen }
     }
 
-    pub(crate) fn failing(mut self, range: std::ops::Range<u64>, outcome: Outcome) -> Self {
+    pub(crate) fn failing(mut self, range: std::ops::Range<u64>, outcome: SimOutcome) -> Self {
         self.failing = Some((range, outcome));
         self
     }
@@ -45,19 +47,19 @@ impl Fixed {
         Arc::clone(&self.seen)
     }
 
-    fn outcome(&self, request: &Request) -> Outcome {
+    fn outcome(&self, request: &SimRequest) -> SimOutcome {
         let sector = u64::from(self.sector);
         let aligned = request.offset.is_multiple_of(sector) && request.len.is_multiple_of(sector);
         match (&self.failing, request.op) {
-            (_, Op::Flush) => Outcome::Done,
-            _ if !aligned || request.offset + request.len > self.capacity => Outcome::Invalid,
+            (_, RequestKind::Flush) => SimOutcome::Done,
+            _ if !aligned || request.offset + request.len > self.capacity => SimOutcome::Invalid,
             (Some((range, outcome)), _) if range.contains(&request.offset) => *outcome,
-            _ => Outcome::Done,
+            _ => SimOutcome::Done,
         }
     }
 }
 
-impl Device for Fixed {
+impl SimDevice for Fixed {
     fn capacity_bytes(&self) -> u64 {
         self.capacity
     }
@@ -66,13 +68,13 @@ impl Device for Fixed {
         self.sector
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         let seen = &self.seen;
         let in_flight = seen.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
         seen.most_in_flight.fetch_max(in_flight, Ordering::Relaxed);
-        seen.flushes.fetch_add(usize::from(request.op == Op::Flush), Ordering::Relaxed);
-        seen.trims.fetch_add(usize::from(request.op == Op::Trim), Ordering::Relaxed);
-        let at = if matches!(request.op, Op::Read | Op::Write) {
+        seen.flushes.fetch_add(usize::from(request.op == RequestKind::Flush), Ordering::Relaxed);
+        seen.trims.fetch_add(usize::from(request.op == RequestKind::Trim), Ordering::Relaxed);
+        let at = if matches!(request.op, RequestKind::Read | RequestKind::Write) {
             seen.largest.fetch_max(request.len as usize, Ordering::Relaxed);
             let place = self.free_at.iter_mut().min().expect("at least one request at a time");
             *place = now.max(*place) + self.latency;
@@ -80,7 +82,7 @@ impl Device for Fixed {
         } else {
             now
         };
-        let completion = Completion { id: request.id, at, outcome: self.outcome(&request) };
+        let completion = SimCompletion { id: request.id, at, outcome: self.outcome(&request) };
         let index = self.due.partition_point(|other| other.at <= at);
         self.due.insert(index, completion);
     }
@@ -89,7 +91,7 @@ impl Device for Fixed {
         self.due.front().map(|completion| completion.at)
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         let count = self.due.partition_point(|completion| completion.at <= to);
         self.seen.in_flight.fetch_sub(count, Ordering::Relaxed);
         done.extend(self.due.drain(..count));

@@ -3,9 +3,9 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use drivescope_sim::device::{Completion, Device, Nanos, Op, Request};
-use drivescope_sim::library::{BUILT_IN, Drive, Kind, Model, Start};
-use drivescope_sim::link::Link;
+use drivescope_sim::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimRequest};
+use drivescope_sim::library::{BUILT_IN, Medium, MediumKind, Model, Start};
+use drivescope_sim::link::LinkLayer;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -22,7 +22,7 @@ fn main() {
 /// The names of all hard-disk models.
 fn hard_disks() -> impl Iterator<Item = &'static str> {
     let names = BUILT_IN.iter().map(|(name, _)| *name);
-    names.filter(|name| parsed(name).kind == Kind::Hdd)
+    names.filter(|name| parsed(name).kind == MediumKind::Hdd)
 }
 
 fn parsed(model: &str) -> Model {
@@ -30,25 +30,25 @@ fn parsed(model: &str) -> Model {
     Model::parse(file, text).expect("built-in models are valid")
 }
 
-fn built(model: &str, fill: f64) -> Link<Drive> {
+fn built(model: &str, fill: f64) -> LinkLayer<Medium> {
     let model = parsed(model);
     model.build(&Start { seed: 1, fill, ..Start::default() }).expect("built-in models are valid")
 }
 
 /// A host that has one request under way at any time.
 struct Host {
-    drive: Link<Drive>,
+    drive: LinkLayer<Medium>,
     now: Nanos,
-    done: Vec<Completion>,
+    done: Vec<SimCompletion>,
 }
 
 impl Host {
-    fn new(drive: Link<Drive>) -> Self {
+    fn new(drive: LinkLayer<Medium>) -> Self {
         Self { drive, now: 0, done: Vec::new() }
     }
 
-    fn ask(&mut self, op: Op, offset: u64, len: u64) {
-        let request = Request { id: offset, op, offset, len, fua: false };
+    fn ask(&mut self, op: RequestKind, offset: u64, len: u64) {
+        let request = SimRequest { id: offset, op, offset, len, fua: false };
         self.drive.submit(self.now, request);
         while self.done.is_empty() {
             self.now = self.drive.next_completion().expect("a request is under way");
@@ -58,7 +58,7 @@ impl Host {
     }
 }
 
-fn random(bencher: Bencher<'_, '_>, op: Op, model: &str, fill: f64) {
+fn random(bencher: Bencher<'_, '_>, op: RequestKind, model: &str, fill: f64) {
     let mut host = Host::new(built(model, fill));
     let share = if fill > 0.0 { fill } else { 1.0 };
     let blocks = (host.drive.capacity_bytes() as f64 * share) as u64 / BLOCK;
@@ -70,7 +70,7 @@ fn random(bencher: Bencher<'_, '_>, op: Op, model: &str, fill: f64) {
     });
 }
 
-fn sequential(bencher: Bencher<'_, '_>, op: Op, model: &str, fill: f64) {
+fn sequential(bencher: Bencher<'_, '_>, op: RequestKind, model: &str, fill: f64) {
     let mut host = Host::new(built(model, fill));
     let blocks = host.drive.capacity_bytes() / BLOCK;
     let mut block = 0;
@@ -84,31 +84,31 @@ fn sequential(bencher: Bencher<'_, '_>, op: Op, model: &str, fill: f64) {
 
 #[divan::bench(args = hard_disks())]
 fn hard_disk_random_reads(bencher: Bencher<'_, '_>, model: &str) {
-    random(bencher, Op::Read, model, 0.0);
+    random(bencher, RequestKind::Read, model, 0.0);
 }
 
 #[divan::bench(args = hard_disks())]
 fn hard_disk_sequential_reads(bencher: Bencher<'_, '_>, model: &str) {
-    sequential(bencher, Op::Read, model, 0.0);
+    sequential(bencher, RequestKind::Read, model, 0.0);
 }
 
 #[divan::bench(args = ["samsung-860evo-1tb", "toshiba-xg6-1tb"])]
 fn flash_random_reads(bencher: Bencher<'_, '_>, model: &str) {
-    random(bencher, Op::Read, model, FILL);
+    random(bencher, RequestKind::Read, model, FILL);
 }
 
 #[divan::bench(args = ["samsung-860evo-1tb", "toshiba-xg6-1tb"])]
 fn flash_random_writes(bencher: Bencher<'_, '_>, model: &str) {
-    random(bencher, Op::Write, model, FILL);
+    random(bencher, RequestKind::Write, model, FILL);
 }
 
 /// Whole drives in requests of 1 MiB.
 #[divan::bench(args = [
-    ("wd40efrx", Op::Read), ("wd40efrx", Op::Write), ("usb-16tb", Op::Read), ("usb-16tb", Op::Write),
-    ("samsung-860evo-1tb", Op::Read), ("samsung-860evo-1tb", Op::Write),
+    ("wd40efrx", RequestKind::Read), ("wd40efrx", RequestKind::Write), ("usb-16tb", RequestKind::Read), ("usb-16tb", RequestKind::Write),
+    ("samsung-860evo-1tb", RequestKind::Read), ("samsung-860evo-1tb", RequestKind::Write),
 ], sample_count = 3)]
-fn whole_pass(bencher: Bencher<'_, '_>, (model, op): (&str, Op)) {
-    let fill = if op == Op::Read { 1.0 } else { 0.0 };
+fn whole_pass(bencher: Bencher<'_, '_>, (model, op): (&str, RequestKind)) {
+    let fill = if op == RequestKind::Read { 1.0 } else { 0.0 };
     bencher.with_inputs(|| Host::new(built(model, fill))).bench_local_values(|mut host| {
         for number in 0..host.drive.capacity_bytes() / MIB {
             host.ask(op, number * MIB, MIB);

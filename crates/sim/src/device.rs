@@ -5,7 +5,7 @@ pub type Nanos = u64;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Op {
+pub enum RequestKind {
     /// Reads.
     Read,
     /// Writes; done when the device says so, which with a write cache is before the medium has it.
@@ -18,11 +18,11 @@ pub enum Op {
 
 /// One request. Offsets and lengths are bytes and multiples of the logical sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct SimRequest {
     /// Chosen by the sender; comes back with the completion.
     pub id: u64,
     /// What to do.
-    pub op: Op,
+    pub op: RequestKind,
     /// First byte.
     pub offset: u64,
     /// Number of bytes.
@@ -31,14 +31,14 @@ pub struct Request {
     pub fua: bool,
 }
 
-impl Request {
+impl SimRequest {
     /// Whether a device of `capacity_bytes` can be asked this: whole sectors of `sector_bytes` (a power of
     /// two), at least one, none beyond the end. A flush addresses nothing.
     #[inline]
     pub fn is_valid(&self, capacity_bytes: u64, sector_bytes: u32) -> bool {
         let within_a_sector = u64::from(sector_bytes) - 1;
         let end = self.offset.checked_add(self.len);
-        self.op == Op::Flush
+        self.op == RequestKind::Flush
             || (self.len > 0
                 && (self.offset | self.len) & within_a_sector == 0
                 && end.is_some_and(|end| end <= capacity_bytes))
@@ -47,7 +47,7 @@ impl Request {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SimOutcome {
     /// All of it was done.
     Done,
     /// The medium could not be read or written (EIO).
@@ -60,18 +60,18 @@ pub enum Outcome {
 
 /// One answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Completion {
+pub struct SimCompletion {
     /// The request's id.
     pub id: u64,
     /// When it was done.
     pub at: Nanos,
     /// How.
-    pub outcome: Outcome,
+    pub outcome: SimOutcome,
 }
 
 /// A simulated device or layer. Time never runs backwards: each `now` and `to` is at least as large as
 /// all before it.
-pub trait Device {
+pub trait SimDevice {
     /// Bytes that can be addressed.
     fn capacity_bytes(&self) -> u64;
 
@@ -81,7 +81,7 @@ pub trait Device {
     /// Accepts a request at time `now`. Any number may be outstanding; the device queues what exceeds
     /// its own depth. Work in the background (destaging, cleaning, garbage collection) up to `now` is
     /// done first.
-    fn submit(&mut self, now: Nanos, request: Request);
+    fn submit(&mut self, now: Nanos, request: SimRequest);
 
     /// The next time at which something happens to what is outstanding, if nothing else is submitted: a
     /// lower bound of the next completion. A bare drive gives the completion itself; a layer gives its own
@@ -91,7 +91,7 @@ pub trait Device {
     fn next_completion(&mut self) -> Option<Nanos>;
 
     /// Lets time pass until `to` and appends every completion due by then, in order of time.
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>);
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>);
 
     /// How warm it is; `None` without a sensor.
     fn heat(&self) -> Option<Heat> {
@@ -113,7 +113,7 @@ pub struct Heat {
     pub warning_c: f64,
 }
 
-impl<D: Device + ?Sized> Device for Box<D> {
+impl<D: SimDevice + ?Sized> SimDevice for Box<D> {
     fn heat(&self) -> Option<Heat> {
         (**self).heat()
     }
@@ -130,7 +130,7 @@ impl<D: Device + ?Sized> Device for Box<D> {
         (**self).sector_bytes()
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         (**self).submit(now, request);
     }
 
@@ -138,7 +138,7 @@ impl<D: Device + ?Sized> Device for Box<D> {
         (**self).next_completion()
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         (**self).advance(to, done);
     }
 }
@@ -150,9 +150,12 @@ mod tests {
     #[test]
     fn requests_are_whole_sectors_on_the_device() {
         let valid = |op, offset, len| {
-            Request { id: 1, op, offset, len, fua: false }.is_valid(1 << 20, 4096)
+            SimRequest { id: 1, op, offset, len, fua: false }.is_valid(1 << 20, 4096)
         };
-        assert!(valid(Op::Read, 0, 1 << 20) && valid(Op::Trim, (1 << 20) - 4096, 4096));
+        assert!(
+            valid(RequestKind::Read, 0, 1 << 20)
+                && valid(RequestKind::Trim, (1 << 20) - 4096, 4096)
+        );
         for (offset, len) in [
             (0, 0),
             (512, 4096),
@@ -161,8 +164,8 @@ mod tests {
             (1 << 20, 4096),
             (u64::MAX - 4095, 8192),
         ] {
-            assert!(!valid(Op::Write, offset, len), "{len} from {offset}");
+            assert!(!valid(RequestKind::Write, offset, len), "{len} from {offset}");
         }
-        assert!(valid(Op::Flush, 7, 0));
+        assert!(valid(RequestKind::Flush, 7, 0));
     }
 }

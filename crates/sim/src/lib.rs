@@ -1,12 +1,12 @@
 //! Simulated drives: pure state machines on a virtual clock.
 //!
 //! No I/O, no real time, no global state; everything follows from a model's parameters, a seed and the
-//! requests. Parts are layered: a medium ([`hdd`], [`ssd`]) implements [`device::Device`]; [`link`] and
+//! requests. Parts are layered: a medium ([`hdd`], [`ssd`]) implements [`device::SimDevice`]; [`link`] and
 //! [`host`] wrap a device and are devices themselves.
 
 pub mod device;
 mod event_queue;
-pub mod fraud;
+pub mod fake_capacity;
 pub mod hdd;
 pub mod host;
 pub mod library;

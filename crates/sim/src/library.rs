@@ -11,12 +11,12 @@ mod wrong_value;
 
 pub use built_in::BUILT_IN;
 pub use data_sheet::DataSheet;
-pub use drive::Drive;
+pub use drive::Medium;
 pub use start_state::{Planted, Start};
 
 use crate::hdd::{HardDisk, HddParams};
-pub use crate::link::Identity;
-use crate::link::{Link, LinkKind, LinkParams, NonData};
+pub use crate::link::ModelIdentity;
+use crate::link::{LinkKind, LinkLayer, LinkParams, NonData};
 use crate::ssd::params::PortParams;
 use crate::ssd::{Ssd, SsdParams};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 /// What kind of drive a model describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum MediumKind {
     /// Rotating disk.
     Hdd,
     /// Flash.
@@ -40,9 +40,9 @@ pub struct Model {
     /// One line.
     pub summary: String,
     /// Which of the tables `[hdd]` and `[ssd]` it has.
-    pub kind: Kind,
+    pub kind: MediumKind,
     /// What it says of itself.
-    pub identity: Identity,
+    pub identity: ModelIdentity,
     /// What is printed of it and has no part in how it works.
     #[serde(default, skip_serializing_if = "DataSheet::is_empty")]
     pub data_sheet: DataSheet,
@@ -102,11 +102,11 @@ impl Model {
             broken(at, message)
         })?;
         match (model.kind, &model.hdd, &model.ssd) {
-            (Kind::Hdd, Some(_), None) | (Kind::Ssd, None, Some(_)) => {}
-            (Kind::Hdd, ..) => {
+            (MediumKind::Hdd, Some(_), None) | (MediumKind::Ssd, None, Some(_)) => {}
+            (MediumKind::Hdd, ..) => {
                 return Err(broken(0, "kind hdd needs one table, [hdd]".to_string()));
             }
-            (Kind::Ssd, ..) => {
+            (MediumKind::Ssd, ..) => {
                 return Err(broken(0, "kind ssd needs one table, [ssd]".to_string()));
             }
         }
@@ -166,13 +166,13 @@ impl Model {
     }
 
     /// What the host is told of the drive, through its link.
-    pub fn shown(&self) -> Identity {
+    pub fn shown(&self) -> ModelIdentity {
         self.identity.through(&self.link.bridge)
     }
 
     /// Whether the host takes it for a rotating drive, as Linux does where nothing is said.
     pub fn looks_rotating(&self) -> bool {
-        self.kind == Kind::Hdd || self.link.bridge.hides_rotation
+        self.kind == MediumKind::Hdd || self.link.bridge.hides_rotation
     }
 
     /// Whether a volatile write cache is reported as on; `None` where the host cannot ask.
@@ -194,7 +194,7 @@ impl Model {
     ///
     /// # Errors
     /// Every parameter that cannot be; none in a model that [`Model::parse`] gave.
-    pub fn build(&self, start: &Start) -> Result<Link<Drive>, Vec<String>> {
+    pub fn build(&self, start: &Start) -> Result<LinkLayer<Medium>, Vec<String>> {
         let say = |field: &str, message: &str| format!("{field}: {message}");
         let most_mb_s = self.link.payload_mb_s();
         let drive = match (&self.hdd, &self.ssd) {
@@ -208,7 +208,7 @@ impl Model {
                     disk.begin_anywhere();
                 }
                 disk.set_faults(start_state::hdd_faults(&start.planted, params.capacity_bytes));
-                Drive::Hdd(Box::new(disk))
+                Medium::Hdd(Box::new(disk))
             }
             (_, Some(params)) => {
                 let mut params = params.clone();
@@ -221,11 +221,11 @@ impl Model {
                     drive.precondition(start.fill);
                 }
                 drive.set_faults(start_state::ssd_faults(&start.planted, capacity));
-                Drive::Ssd(Box::new(drive))
+                Medium::Ssd(Box::new(drive))
             }
             _ => return Err(vec!["a model has a table [hdd] or [ssd]".to_string()]),
         };
-        Link::new(&self.link, drive).map_err(|problem| vec![problem.to_string()])
+        LinkLayer::new(&self.link, drive).map_err(|problem| vec![problem.to_string()])
     }
 }
 

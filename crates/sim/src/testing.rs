@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 
 /// Answers each request after a fixed access time and a transfer, on one or several servers.
 #[derive(Debug, Clone)]
@@ -14,9 +14,9 @@ pub(crate) struct TestDrive {
     /// Media rate at an offset.
     pub rate_mb_s: fn(u64) -> f64,
     pub flush_ns: Nanos,
-    pub fails: Option<(u64, Outcome)>,
+    pub fails: Option<(u64, SimOutcome)>,
     /// Everything received: when, and what.
-    pub log: Vec<(Nanos, Request)>,
+    pub log: Vec<(Nanos, SimRequest)>,
     pub bytes_read: u64,
     pub bytes_written: u64,
     /// The most requests outstanding at any time.
@@ -25,7 +25,7 @@ pub(crate) struct TestDrive {
     next_offset: u64,
     now: Nanos,
     due: BTreeSet<(Nanos, u64, u64)>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<SimOutcome>,
 }
 
 impl TestDrive {
@@ -54,8 +54,8 @@ impl TestDrive {
         }
     }
 
-    fn service_ns(&mut self, request: &Request) -> Nanos {
-        if request.op == Op::Flush {
+    fn service_ns(&mut self, request: &SimRequest) -> Nanos {
+        if request.op == RequestKind::Flush {
             return self.flush_ns;
         }
         let rate = (self.rate_mb_s)(request.offset);
@@ -63,20 +63,20 @@ impl TestDrive {
         let access = if request.offset == self.next_offset { 0 } else { self.access_ns };
         self.next_offset = request.offset + request.len;
         match request.op {
-            Op::Read => self.bytes_read += request.len,
-            Op::Write => self.bytes_written += request.len,
-            Op::Flush | Op::Trim => {}
+            RequestKind::Read => self.bytes_read += request.len,
+            RequestKind::Write => self.bytes_written += request.len,
+            RequestKind::Flush | RequestKind::Trim => {}
         }
         access + transfer
     }
 
-    pub(crate) fn requests(&self, op: Op) -> Vec<(u64, u64)> {
+    pub(crate) fn requests(&self, op: RequestKind) -> Vec<(u64, u64)> {
         let of_kind = self.log.iter().filter(|(_, request)| request.op == op);
         of_kind.map(|(_, request)| (request.offset, request.len)).collect()
     }
 }
 
-impl Device for TestDrive {
+impl SimDevice for TestDrive {
     fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
     }
@@ -85,11 +85,11 @@ impl Device for TestDrive {
         self.sector_bytes
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         assert!(now >= self.now, "time ran backwards: {now} after {}", self.now);
         self.now = now;
         let sector = u64::from(self.sector_bytes);
-        assert!(request.op == Op::Flush || request.len > 0, "empty request");
+        assert!(request.op == RequestKind::Flush || request.len > 0, "empty request");
         assert_eq!((request.offset % sector, request.len % sector), (0, 0), "part of a sector");
         assert!(request.offset + request.len <= self.capacity_bytes, "beyond the end: {request:?}");
         self.log.push((now, request));
@@ -100,7 +100,7 @@ impl Device for TestDrive {
             .fails
             .filter(|(at, _)| (request.offset..request.offset + request.len).contains(at));
         self.due.insert((*server, self.outcomes.len() as u64, request.id));
-        self.outcomes.push(hit.map_or(Outcome::Done, |(_, outcome)| outcome));
+        self.outcomes.push(hit.map_or(SimOutcome::Done, |(_, outcome)| outcome));
         self.depth_seen = self.depth_seen.max(self.due.len());
     }
 
@@ -108,19 +108,19 @@ impl Device for TestDrive {
         self.due.first().map(|&(at, ..)| at)
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         assert!(to >= self.now, "time ran backwards: {to} after {}", self.now);
         self.now = to;
         while let Some(&(at, order, id)) = self.due.first().filter(|&&(at, ..)| at <= to) {
             self.due.pop_first();
             let outcome = self.outcomes[order as usize];
-            done.push(Completion { id, at, outcome });
+            done.push(SimCompletion { id, at, outcome });
         }
     }
 }
 
 /// Runs until nothing is outstanding.
-pub(crate) fn run_all<D: Device>(device: &mut D) -> Vec<Completion> {
+pub(crate) fn run_all<D: SimDevice>(device: &mut D) -> Vec<SimCompletion> {
     let mut done = Vec::new();
     while let Some(at) = device.next_completion() {
         device.advance(at, &mut done);
@@ -129,21 +129,21 @@ pub(crate) fn run_all<D: Device>(device: &mut D) -> Vec<Completion> {
 }
 
 /// A closed loop at a queue depth: refills on each completion. All requests and the time of the last.
-pub(crate) fn closed_loop<D: Device>(
+pub(crate) fn closed_loop<D: SimDevice>(
     device: &mut D,
     depth: usize,
-    requests: impl Iterator<Item = Request>,
-) -> (Vec<Completion>, Nanos) {
+    requests: impl Iterator<Item = SimRequest>,
+) -> (Vec<SimCompletion>, Nanos) {
     closed_loop_from(device, 0, depth, requests)
 }
 
 /// The same, beginning at `now`.
-pub(crate) fn closed_loop_from<D: Device>(
+pub(crate) fn closed_loop_from<D: SimDevice>(
     device: &mut D,
     now: Nanos,
     depth: usize,
-    mut requests: impl Iterator<Item = Request>,
-) -> (Vec<Completion>, Nanos) {
+    mut requests: impl Iterator<Item = SimRequest>,
+) -> (Vec<SimCompletion>, Nanos) {
     let mut all = Vec::new();
     let mut done = Vec::new();
     for request in requests.by_ref().take(depth) {
@@ -158,10 +158,10 @@ pub(crate) fn closed_loop_from<D: Device>(
             all.push(completion);
         }
     }
-    let end = all.iter().map(|completion: &Completion| completion.at).max().unwrap_or(now);
+    let end = all.iter().map(|completion: &SimCompletion| completion.at).max().unwrap_or(now);
     (all, end)
 }
 
-pub(crate) fn request(id: u64, op: Op, offset: u64, len: u64) -> Request {
-    Request { id, op, offset, len, fua: false }
+pub(crate) fn request(id: u64, op: RequestKind, offset: u64, len: u64) -> SimRequest {
+    SimRequest { id, op, offset, len, fua: false }
 }

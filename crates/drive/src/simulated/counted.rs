@@ -3,7 +3,9 @@
 
 use super::AnyDrive;
 use drivescope_machine::counters::DeviceCounters;
-use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use drivescope_sim::device::{
+    Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest,
+};
 use std::collections::HashMap;
 
 const MS_NS: Nanos = 1_000_000;
@@ -12,7 +14,7 @@ const MS_NS: Nanos = 1_000_000;
 pub(super) struct Counted {
     drive: AnyDrive,
     /// Kind, length and begin of what is under way, by the request's id.
-    under_way: HashMap<u64, (Op, u64, Nanos)>,
+    under_way: HashMap<u64, (RequestKind, u64, Nanos)>,
     totals: DeviceCounters,
     busy_ns: Nanos,
     read_wait_ns: Nanos,
@@ -56,30 +58,30 @@ impl Counted {
         self.counted_to = self.counted_to.max(now);
     }
 
-    fn completed(&mut self, completion: &Completion) {
+    fn completed(&mut self, completion: &SimCompletion) {
         self.pass(completion.at);
         let Some((op, len, begun)) = self.under_way.remove(&completion.id) else { return };
-        if completion.outcome != Outcome::Done {
+        if completion.outcome != SimOutcome::Done {
             return;
         }
         let totals = &mut self.totals;
         let waited_ns = completion.at - begun;
         match op {
-            Op::Read => {
+            RequestKind::Read => {
                 totals.reads += 1;
                 totals.read_bytes += len;
                 self.read_wait_ns += waited_ns;
             }
-            Op::Write => {
+            RequestKind::Write => {
                 totals.writes += 1;
                 totals.written_bytes += len;
                 self.write_wait_ns += waited_ns;
             }
-            Op::Flush => {
+            RequestKind::Flush => {
                 totals.flushes += 1;
                 self.flush_wait_ns += waited_ns;
             }
-            Op::Trim => {
+            RequestKind::Trim => {
                 totals.discards += 1;
                 totals.discarded_bytes += len;
             }
@@ -87,7 +89,7 @@ impl Counted {
     }
 }
 
-impl Device for Counted {
+impl SimDevice for Counted {
     fn capacity_bytes(&self) -> u64 {
         self.drive.capacity_bytes()
     }
@@ -96,7 +98,7 @@ impl Device for Counted {
         self.drive.sector_bytes()
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         self.pass(now);
         self.under_way.insert(request.id, (request.op, request.len, now));
         self.drive.submit(now, request);
@@ -106,7 +108,7 @@ impl Device for Counted {
         self.drive.next_completion()
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         let before = done.len();
         self.drive.advance(to, done);
         for completion in &done[before..] {
@@ -127,9 +129,9 @@ mod tests {
         let spec = Spec::parse("sim:wd20ears").unwrap();
         let mut drive = Counted::new(spec.build_drive(&Start::default()).unwrap());
         let mut done = Vec::new();
-        let request = |id, op, len| Request { id, op, offset: 1 << 30, len, fua: false };
-        drive.submit(0, request(1, Op::Read, 4096));
-        drive.submit(0, request(2, Op::Write, 8192));
+        let request = |id, op, len| SimRequest { id, op, offset: 1 << 30, len, fua: false };
+        drive.submit(0, request(1, RequestKind::Read, 4096));
+        drive.submit(0, request(2, RequestKind::Write, 8192));
         assert_eq!(drive.counters().read_bytes, 0, "not before it is done");
         while done.len() < 2 {
             let next = drive.next_completion().unwrap();

@@ -1,7 +1,7 @@
 //! `fault=`: what can be wrong with a simulated drive, by name.
 
 use drivescope_model::shortened::shortened;
-use drivescope_sim::library::{Kind, Model, Planted};
+use drivescope_sim::library::{MediumKind, Model, Planted};
 
 /// When the drive of `gone` disappears.
 const GONE_AT_NS: u64 = 20_000_000_000;
@@ -64,8 +64,8 @@ fn possible(model: &Model) -> String {
 /// Why a fault would change nothing.
 fn no_use(model: &Model, name: &str) -> Option<&'static str> {
     match (name, model.kind, &model.hdd) {
-        ("throttled", Kind::Hdd, _) => Some("a hard disk does not throttle"),
-        ("no-read-modify-write" | "first-come", Kind::Ssd, _) => {
+        ("throttled", MediumKind::Hdd, _) => Some("a hard disk does not throttle"),
+        ("no-read-modify-write" | "first-come", MediumKind::Ssd, _) => {
             Some("this is for the mechanics of hard disks")
         }
         ("no-read-modify-write", _, Some(disk))

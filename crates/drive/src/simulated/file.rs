@@ -4,7 +4,9 @@ use super::counted::Counted;
 use super::{AnyDrive, Served, SimulatedDrive};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_sim::ParamProblem;
-use drivescope_sim::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use drivescope_sim::device::{
+    Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest,
+};
 use drivescope_sim::host::{
     ExtentFileSystem, FILE_SPAN, FileError, FileId, Files, FsParams, HostParams, PAGE_BYTES,
     PageCache, ROOT,
@@ -30,7 +32,7 @@ struct FileOnDrive {
     file: FileId,
     size_bytes: u64,
     /// Requests that the file system refused.
-    refused: Vec<Completion>,
+    refused: Vec<SimCompletion>,
 }
 
 impl SimulatedDrive {
@@ -79,20 +81,20 @@ impl FileOnDrive {
     }
 
     /// The request at the file's place, if it lies inside and the file system takes it.
-    fn translated(&mut self, now: Nanos, request: Request) -> Option<Request> {
+    fn translated(&mut self, now: Nanos, request: SimRequest) -> Option<SimRequest> {
         let inside = request.offset.checked_add(request.len).is_some_and(|e| e <= self.size_bytes);
-        let writes = request.op == Op::Write;
+        let writes = request.op == RequestKind::Write;
         let system = self.cache.inner_mut();
         if inside && (!writes || system.will_write(self.file, request.offset, request.len).is_ok())
         {
-            return Some(Request { offset: self.address() + request.offset, ..request });
+            return Some(SimRequest { offset: self.address() + request.offset, ..request });
         }
-        self.refused.push(Completion { id: request.id, at: now, outcome: Outcome::Invalid });
+        self.refused.push(SimCompletion { id: request.id, at: now, outcome: SimOutcome::Invalid });
         None
     }
 }
 
-impl Device for FileOnDrive {
+impl SimDevice for FileOnDrive {
     fn capacity_bytes(&self) -> u64 {
         self.size_bytes
     }
@@ -102,8 +104,8 @@ impl Device for FileOnDrive {
         self.cache.inner().sector_bytes()
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
-        if request.op == Op::Flush {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
+        if request.op == RequestKind::Flush {
             // `fdatasync`, as on a real file.
             self.cache.inner_mut().next_flush_for_data_only();
             self.cache.submit_sync(now, request.id, self.address(), self.size_bytes);
@@ -116,15 +118,15 @@ impl Device for FileOnDrive {
         self.refused.first().map(|refused| refused.at).or_else(|| self.cache.next_completion())
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         done.append(&mut self.refused);
         self.cache.advance(to, done);
     }
 }
 
 impl Served for FileOnDrive {
-    fn submit_direct(&mut self, now: Nanos, request: Request) {
-        if request.op == Op::Flush {
+    fn submit_direct(&mut self, now: Nanos, request: SimRequest) {
+        if request.op == RequestKind::Flush {
             self.submit(now, request);
         } else if let Some(request) = self.translated(now, request) {
             self.cache.submit_direct(now, request);

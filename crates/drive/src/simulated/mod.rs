@@ -16,8 +16,10 @@ mod spindle;
 
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_model::target::IoMode;
-use drivescope_sim::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request};
-use drivescope_sim::fraud::{Contents, Fake};
+use drivescope_sim::device::{
+    Heat, Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest,
+};
+use drivescope_sim::fake_capacity::{DriveContents, FakeCapacity};
 use drivescope_sim::sequential_pass;
 use rustix::io::Errno;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
@@ -43,12 +45,12 @@ pub struct Worker(u32);
 pub type Answer = (u16, i32);
 
 /// A drive of any kind.
-type AnyDrive = Box<dyn Device + Send>;
+type AnyDrive = Box<dyn SimDevice + Send>;
 
 /// What answers the requests: a bare drive, or a file on one behind a host's page cache.
-trait Served: Device + Send {
+trait Served: SimDevice + Send {
     /// Sends a request past the page cache; a bare drive has none.
-    fn submit_direct(&mut self, now: Nanos, request: Request) {
+    fn submit_direct(&mut self, now: Nanos, request: SimRequest) {
         self.submit(now, request);
     }
 
@@ -86,14 +88,14 @@ pub struct SimulatedDrive {
     /// Requests may fail.
     has_faults: bool,
     /// What was written, once somebody wants to read it back.
-    contents: OnceLock<Mutex<Contents>>,
+    contents: OnceLock<Mutex<DriveContents>>,
 }
 
 struct State {
     device: Box<dyn Served>,
     now: Nanos,
     loops: Vec<Option<Loop>>,
-    done: Vec<Completion>,
+    done: Vec<SimCompletion>,
 }
 
 /// One loop: what it waits for, and what has arrived for it.
@@ -133,14 +135,14 @@ impl SimulatedDrive {
 
     /// The same drive with less memory than it announces; it keeps what is written.
     #[must_use]
-    pub fn with_fake(self, fake: Fake) -> Self {
-        let contents = OnceLock::from(Mutex::new(Contents::new(Some(fake))));
+    pub fn with_fake(self, fake: FakeCapacity) -> Self {
+        let contents = OnceLock::from(Mutex::new(DriveContents::new(Some(fake))));
         Self { contents, ..self }
     }
 
     /// From now on, keeps what is written, in this program's memory. Before, only times exist.
     pub fn keep_contents(&self) {
-        self.contents.get_or_init(|| Mutex::new(Contents::new(None)));
+        self.contents.get_or_init(|| Mutex::new(DriveContents::new(None)));
     }
 
     /// Whether what is written can be read back.
@@ -172,7 +174,13 @@ impl SimulatedDrive {
             return None;
         }
         let now = state.now;
-        let end = sequential_pass(&mut *state.device, now, (Op::Write, offset, len), chunk, depth);
+        let end = sequential_pass(
+            &mut *state.device,
+            now,
+            (RequestKind::Write, offset, len),
+            chunk,
+            depth,
+        );
         state.advance(end);
         Some(end - now)
     }
@@ -274,13 +282,13 @@ impl SimulatedDrive {
         let id = u64::from(worker.0) << 16 | u64::from(slot);
         let fua = op == SimOp::WriteThrough;
         let op = match op {
-            SimOp::Read => Op::Read,
-            SimOp::Write | SimOp::WriteThrough => Op::Write,
-            SimOp::Sync => Op::Flush,
+            SimOp::Read => RequestKind::Read,
+            SimOp::Write | SimOp::WriteThrough => RequestKind::Write,
+            SimOp::Sync => RequestKind::Flush,
         };
         let now = state.now;
         let len = u64::from(len);
-        let request = Request { id, op, offset, len, fua };
+        let request = SimRequest { id, op, offset, len, fua };
         match mode {
             IoMode::Direct => state.device.submit_direct(now, request),
             IoMode::Buffered => state.device.submit(now, request),
@@ -339,14 +347,14 @@ impl State {
         for entry in self.loops.iter_mut().flatten().filter(|e| e.waits_until <= Some(to)) {
             entry.waits_until = None;
         }
-        for Completion { id, outcome, .. } in self.done.drain(..) {
+        for SimCompletion { id, outcome, .. } in self.done.drain(..) {
             let slot = (id & 0xffff) as u16;
             let Some(Some(entry)) = self.loops.get_mut((id >> 16) as usize) else { continue };
             let result = match outcome {
-                Outcome::Done => entry.lens[usize::from(slot)] as i32,
-                Outcome::MediaError => -Errno::IO.raw_os_error(),
-                Outcome::Gone => -Errno::NODEV.raw_os_error(),
-                Outcome::Invalid => -Errno::INVAL.raw_os_error(),
+                SimOutcome::Done => entry.lens[usize::from(slot)] as i32,
+                SimOutcome::MediaError => -Errno::IO.raw_os_error(),
+                SimOutcome::Gone => -Errno::NODEV.raw_os_error(),
+                SimOutcome::Invalid => -Errno::INVAL.raw_os_error(),
             };
             entry.arrived.push((slot, result));
             entry.waits_until = None;

@@ -5,7 +5,7 @@ use super::counted::Counted;
 use super::{AnyDrive, Served, SimulatedDrive};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_sim::ParamProblem;
-use drivescope_sim::device::Device;
+use drivescope_sim::device::SimDevice;
 use drivescope_sim::host::{HostParams, PAGE_BYTES, PageCache, RawDevice};
 
 impl SimulatedDrive {

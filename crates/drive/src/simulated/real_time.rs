@@ -1,7 +1,7 @@
 //! Simulated drives for real time: what a served drive can be, and what only exists in virtual time.
 
 use super::spec::{Spec, SpecError};
-use drivescope_sim::device::Device;
+use drivescope_sim::device::SimDevice;
 use drivescope_sim::host::HostParams;
 
 impl Spec {
@@ -9,7 +9,7 @@ impl Spec {
     ///
     /// # Errors
     /// [`SpecError`]: a state that no drive can be in, or one that only exists in virtual time.
-    pub fn build_for_real_time(&self) -> Result<Box<dyn Device + Send>, SpecError> {
+    pub fn build_for_real_time(&self) -> Result<Box<dyn SimDevice + Send>, SpecError> {
         let refuse = |what: &str, why: &str| Err(SpecError::Wrong(format!("{what}: {why}")));
         if self.fake.is_some() {
             return refuse(

@@ -7,9 +7,9 @@ use drivescope_model::drive::{Drive, DriveKind, Health, Link};
 use drivescope_model::shortened::{shortened, shortened_path};
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
-use drivescope_sim::fraud::{Fake, Fraud};
+use drivescope_sim::fake_capacity::{FakeCapacity, FakeKind};
 use drivescope_sim::host::HostParams;
-use drivescope_sim::library::{BUILT_IN, Kind, Model, Planted, Start};
+use drivescope_sim::library::{BUILT_IN, MediumKind, Model, Planted, Start};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -84,7 +84,7 @@ pub struct Spec {
     /// First sectors (of 512 bytes) of the partitions it shows, ascending.
     pub partitions: Vec<u64>,
     /// How much less than announced it holds, if so.
-    pub fake: Option<Fake>,
+    pub fake: Option<FakeCapacity>,
     /// The computer above it.
     pub host: HostParams,
 }
@@ -124,7 +124,7 @@ impl Spec {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let (name, query) = name_and_options(text.strip_prefix(PREFIX).unwrap_or(text));
         let model = model_named(name)?;
-        let fill = if model.kind == Kind::Ssd { SSD_FILL } else { 0.0 };
+        let fill = if model.kind == MediumKind::Ssd { SSD_FILL } else { 0.0 };
         let start = Start { seed: 1, fill, ..Start::default() };
         let (text, path) = (placed(text, name), PathFaults::default());
         let (notes, partitions) = (Vec::new(), Vec::new());
@@ -188,7 +188,7 @@ impl Spec {
 
     fn set_fill(&mut self, fill: f64) {
         self.start.fill = fill;
-        if self.model.kind == Kind::Hdd {
+        if self.model.kind == MediumKind::Hdd {
             let shingled = self.model.hdd.as_ref().is_some_and(|disk| disk.smr.is_some());
             let as_ever = if shingled {
                 "its bands count as written anyway"
@@ -204,7 +204,7 @@ impl Spec {
     /// Where a part of `len` bytes of the drive begins: on a hard disk behind what is taken (`fill=`), in whole
     /// MiB, as far as there is room; else at the start.
     pub fn part_start_bytes(&self, len: u64) -> u64 {
-        if self.model.kind == Kind::Ssd {
+        if self.model.kind == MediumKind::Ssd {
             return 0;
         }
         let capacity = self.model.capacity_bytes();
@@ -237,7 +237,7 @@ impl Spec {
     ) -> Result<SimulatedDrive, SpecError> {
         // Making a file system discards all that was on the drive (mke2fs does so by default).
         let drive = self.build_drive(&Start { fill: 0.0, ..self.start })?;
-        let taken = if self.model.kind == Kind::Hdd { self.start.fill } else { 0.0 };
+        let taken = if self.model.kind == MediumKind::Hdd { self.start.fill } else { 0.0 };
         SimulatedDrive::with_file(drive, &self.host, taken, size_bytes, now_ns)
             .map_err(|problem| SpecError::Wrong(problem.to_string()))
     }
@@ -320,7 +320,7 @@ impl Spec {
 }
 
 /// `wrap:32GiB` or `cut:32GiB`, perhaps with the size of a cache that hides it: `cut:32GiB:8MiB`.
-fn parse_fake(text: &str, model: &Model) -> Result<Fake, SpecError> {
+fn parse_fake(text: &str, model: &Model) -> Result<FakeCapacity, SpecError> {
     let malformed = || {
         let form = "write wrap:SIZE or cut:SIZE, perhaps with :CACHE behind";
         SpecError::Wrong(format!("fake={}: {form}", shortened(text)))
@@ -328,8 +328,8 @@ fn parse_fake(text: &str, model: &Model) -> Result<Fake, SpecError> {
     let (kind, sizes) = text.split_once(':').ok_or_else(malformed)?;
     let (real, cache) = sizes.split_once(':').unwrap_or((sizes, "0"));
     let fraud = match kind {
-        "wrap" => Fraud::Wrap,
-        "cut" => Fraud::Cut,
+        "wrap" => FakeKind::Wrap,
+        "cut" => FakeKind::Cut,
         _ => return Err(malformed()),
     };
     let bytes = |text: &str| text.parse::<Bytes>().map(|bytes| bytes.0).map_err(|_| malformed());
@@ -342,7 +342,7 @@ fn parse_fake(text: &str, model: &Model) -> Result<Fake, SpecError> {
         );
         return Err(SpecError::Wrong(format!("fake={}: the real size {range}", shortened(text))));
     }
-    Ok(Fake { fraud, real_bytes, cache_bytes })
+    Ok(FakeCapacity { fraud, real_bytes, cache_bytes })
 }
 
 #[cfg(test)]
@@ -416,7 +416,8 @@ mod tests {
     #[test]
     fn a_fake_drive_announces_its_models_size() {
         let spec = Spec::parse("sim:wd20ears?fake=cut:32GiB:8MiB").unwrap();
-        let fake = Fake { fraud: Fraud::Cut, real_bytes: 32 << 30, cache_bytes: 8 << 20 };
+        let fake =
+            FakeCapacity { fraud: FakeKind::Cut, real_bytes: 32 << 30, cache_bytes: 8 << 20 };
         assert_eq!(spec.fake, Some(fake));
         let drive = spec.build().unwrap();
         assert!(drive.keeps_contents() && drive.capacity_bytes() == 2_000_398_934_016);

@@ -1,36 +1,37 @@
 //! The shared clock on a device whose truth is known.
 
 use super::*;
-use drivescope_sim::device::Device;
-use drivescope_sim::fraud::Fraud;
+use drivescope_sim::device::SimDevice;
+use drivescope_sim::fake_capacity::FakeKind;
 
 /// Serves one request after the other, 1 ms each; offsets beyond 1 GiB cannot be read.
 #[derive(Default)]
 struct Serial {
     free_at: Nanos,
-    pending: Vec<Completion>,
+    pending: Vec<SimCompletion>,
     served: u64,
 }
 
 const MS: Nanos = 1_000_000;
 
-impl Device for Serial {
+impl SimDevice for Serial {
     fn capacity_bytes(&self) -> u64 {
         1 << 40
     }
     fn sector_bytes(&self) -> u32 {
         512
     }
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         self.free_at = self.free_at.max(now) + MS;
-        let outcome = if request.offset > 1 << 30 { Outcome::MediaError } else { Outcome::Done };
-        self.pending.push(Completion { id: request.id, at: self.free_at, outcome });
+        let outcome =
+            if request.offset > 1 << 30 { SimOutcome::MediaError } else { SimOutcome::Done };
+        self.pending.push(SimCompletion { id: request.id, at: self.free_at, outcome });
         self.served += 1;
     }
     fn next_completion(&mut self) -> Option<Nanos> {
         self.pending.first().map(|completion| completion.at)
     }
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         done.extend(self.pending.extract_if(.., |completion| completion.at <= to));
     }
 }
@@ -126,7 +127,7 @@ fn contents_are_kept_when_asked_for() {
     drive.store(0, &[1; 512]);
     drive.fetch(0, &mut data);
     assert_eq!(data, [1; 512]);
-    let fake = Fake { fraud: Fraud::Wrap, real_bytes: 4096, cache_bytes: 0 };
+    let fake = FakeCapacity { fraud: FakeKind::Wrap, real_bytes: 4096, cache_bytes: 0 };
     let drive = SimulatedDrive::new(Box::new(Serial::default())).with_fake(fake);
     drive.store(4096, &[2; 512]);
     drive.fetch(0, &mut data);

@@ -1,7 +1,7 @@
 //! Drives that fail, backing stores that are full, models that break, users that do not let go.
 
 use super::*;
-use drivescope_sim::device::{Completion, Device, Nanos, Outcome, Request};
+use drivescope_sim::device::{Nanos, SimCompletion, SimDevice, SimOutcome, SimRequest};
 
 #[test]
 fn errors_of_the_model_reach_the_program() {
@@ -9,9 +9,9 @@ fn errors_of_the_model_reach_the_program() {
         return;
     }
     for (outcome, errno) in [
-        (Outcome::MediaError, libc::EIO),
-        (Outcome::Gone, libc::ENODEV),
-        (Outcome::Invalid, libc::EINVAL),
+        (SimOutcome::MediaError, libc::EIO),
+        (SimOutcome::Gone, libc::ENODEV),
+        (SimOutcome::Invalid, libc::EINVAL),
     ] {
         let bad = MIB as u64..2 * MIB as u64;
         let place = Place::new();
@@ -40,7 +40,7 @@ fn a_drive_that_has_gone_keeps_what_it_had() {
     open(server.path()).write_all_at(&had, 0).unwrap();
     server.stop();
     let options = ServeOptions { gone_at: Some(0), ..place.options() };
-    let gone = instant().failing(0..CAPACITY, Outcome::Gone);
+    let gone = instant().failing(0..CAPACITY, SimOutcome::Gone);
     let server = Server::start(Box::new(gone), &options).unwrap();
     let file = open_direct(server.path());
     assert_eq!(errno_of(write_direct(&file, 0, 4096)), libc::ENODEV);
@@ -98,20 +98,20 @@ fn a_full_backing_store_is_enospc_and_told_in_the_report() {
 /// A model with a bug.
 struct Broken;
 
-impl Device for Broken {
+impl SimDevice for Broken {
     fn capacity_bytes(&self) -> u64 {
         CAPACITY
     }
     fn sector_bytes(&self) -> u32 {
         512
     }
-    fn submit(&mut self, _now: Nanos, request: Request) {
+    fn submit(&mut self, _now: Nanos, request: SimRequest) {
         assert!(request.offset < MIB as u64, "the bug");
     }
     fn next_completion(&mut self) -> Option<Nanos> {
         None
     }
-    fn advance(&mut self, _to: Nanos, _done: &mut Vec<Completion>) {}
+    fn advance(&mut self, _to: Nanos, _done: &mut Vec<SimCompletion>) {}
 }
 
 #[test]

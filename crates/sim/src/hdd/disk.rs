@@ -1,7 +1,7 @@
 //! The drive: its parts, and how requests enter and completions leave.
 
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
-use crate::hdd::faults::Faults;
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
+use crate::hdd::faults::HddFaults;
 use crate::hdd::layout::Layout;
 use crate::hdd::mechanism::Mechanism;
 use crate::hdd::params::HddParams;
@@ -34,7 +34,7 @@ pub struct HardDisk {
     pub(super) write_cache: WriteCache,
     pub(super) queue: CommandQueue,
     pub(super) shingles: Option<Shingles>,
-    pub(super) faults: Faults,
+    pub(super) faults: HddFaults,
     pub(super) random: Xoshiro256PlusPlus,
     /// Writes whose data is on its way to the write cache, in order of arrival.
     pub(super) arriving: VecDeque<ArrivingWrite>,
@@ -42,11 +42,11 @@ pub struct HardDisk {
     pub(super) blocked_write: Option<u64>,
     pub(super) flush: Option<PendingFlush>,
     /// Requests that found no free tag, or came after a flush that is still running.
-    pub(super) waiting: VecDeque<(Nanos, Request)>,
+    pub(super) waiting: VecDeque<(Nanos, SimRequest)>,
     /// Earliest time at which the first of `waiting` can enter.
     pub(super) admit_from: Nanos,
     /// Answers in order of time; the first `retired` no longer hold a tag.
-    pub(super) completions: VecDeque<Completion>,
+    pub(super) completions: VecDeque<SimCompletion>,
     pub(super) retired: usize,
     /// When the mechanism's present work ends.
     pub(super) mechanism_free: Nanos,
@@ -167,7 +167,7 @@ impl HardDisk {
                 let band = u64::from(smr.band_mib) * KIB * KIB / physical;
                 Shingles::new(sizes.base / physical, band, smr.map_extents)
             }),
-            faults: Faults::default(),
+            faults: HddFaults::default(),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             arriving: VecDeque::new(),
             blocked_write: None,
@@ -199,7 +199,7 @@ impl HardDisk {
     }
 
     /// Plants faults, or with the default value removes them.
-    pub fn set_faults(&mut self, faults: Faults) {
+    pub fn set_faults(&mut self, faults: HddFaults) {
         self.faults = faults;
     }
 
@@ -273,11 +273,11 @@ impl HardDisk {
 
     /// Answers a request; a drive that has disappeared by then says so instead.
     #[inline]
-    pub(super) fn complete(&mut self, id: u64, at: Nanos, outcome: Outcome) {
-        let mut answer = Completion { id, at, outcome };
+    pub(super) fn complete(&mut self, id: u64, at: Nanos, outcome: SimOutcome) {
+        let mut answer = SimCompletion { id, at, outcome };
         if let Some(gone_at) = self.faults.gone_at.filter(|&gone_at| at >= gone_at) {
             answer.at = gone_at.max(self.last_activity);
-            answer.outcome = Outcome::Gone;
+            answer.outcome = SimOutcome::Gone;
         }
         let mut index = self.completions.len();
         while index > 0 && self.completions[index - 1].at > answer.at {
@@ -295,25 +295,25 @@ impl HardDisk {
     }
 
     /// Takes a request into the drive at `at`.
-    pub(super) fn accept(&mut self, at: Nanos, request: Request) {
+    pub(super) fn accept(&mut self, at: Nanos, request: SimRequest) {
         match request.op {
-            Op::Read => self.accept_read(at, request),
-            Op::Write => self.accept_write(at, request),
-            Op::Flush => self.accept_flush(at, request.id),
-            Op::Trim => self.accept_trim(at, &request),
+            RequestKind::Read => self.accept_read(at, request),
+            RequestKind::Write => self.accept_write(at, request),
+            RequestKind::Flush => self.accept_flush(at, request.id),
+            RequestKind::Trim => self.accept_trim(at, &request),
         }
     }
 
     fn accept_flush(&mut self, at: Nanos, id: u64) {
         let (ready, _) = self.electronics(at, self.overhead_without_data(), 0);
         if self.faults.flush_lies {
-            self.complete(id, ready, Outcome::Done);
+            self.complete(id, ready, SimOutcome::Done);
         } else {
             self.flush = Some(PendingFlush { id, ready });
         }
     }
 
-    fn accept_trim(&mut self, at: Nanos, request: &Request) {
+    fn accept_trim(&mut self, at: Nanos, request: &SimRequest) {
         let (ready, _) = self.electronics(at, self.overhead_without_data(), 0);
         let from = self.medium_byte(request.offset);
         let to = from + request.len;
@@ -327,11 +327,11 @@ impl HardDisk {
                 shingles.trim(first, behind);
             }
         }
-        self.complete(request.id, ready, Outcome::Done);
+        self.complete(request.id, ready, SimOutcome::Done);
     }
 }
 
-impl Device for HardDisk {
+impl SimDevice for HardDisk {
     fn capacity_bytes(&self) -> u64 {
         self.sizes.capacity
     }
@@ -340,13 +340,13 @@ impl Device for HardDisk {
         self.sizes.logical
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         self.run_until(now);
         self.last_activity = now;
         if self.faults.gone(now) {
-            self.complete(request.id, now, Outcome::Gone);
+            self.complete(request.id, now, SimOutcome::Gone);
         } else if !request.is_valid(self.sizes.capacity, self.sizes.logical) {
-            self.complete(request.id, now, Outcome::Invalid);
+            self.complete(request.id, now, SimOutcome::Invalid);
         } else if self.flush.is_some()
             || !self.waiting.is_empty()
             || self.tags() >= self.sizes.depth
@@ -367,7 +367,7 @@ impl Device for HardDisk {
         known.into_iter().chain(step).min()
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         if !self.is_idle() {
             self.run_until(to);
         }

@@ -4,7 +4,7 @@ use crate::device::Nanos;
 
 /// What is wrong with a drive; nothing by default.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Faults {
+pub struct HddFaults {
     /// FLUSH is answered at once and nothing is written.
     pub flush_lies: bool,
     /// Writes of part of a physical sector cost no more than whole ones.
@@ -55,7 +55,7 @@ fn overlaps(offset: u64, len: u64, from: u64, to: u64) -> bool {
     offset < to && from < offset + len
 }
 
-impl Faults {
+impl HddFaults {
     /// What happens to an access to the bytes `from..to` on a medium that turns once in `period`.
     pub fn effect(&self, from: u64, to: u64, period: Nanos) -> Effect {
         let slow = self
@@ -85,10 +85,10 @@ mod tests {
 
     #[test]
     fn only_accesses_that_touch_a_region_suffer() {
-        let faults = Faults {
+        let faults = HddFaults {
             slow_region: Some(SlowRegion { offset: 1000, len: 100, extra_revolutions: 3 }),
             failing_region: Some(FailingRegion { offset: 1090, len: 10, retry_ms: 2.0 }),
-            ..Faults::default()
+            ..HddFaults::default()
         };
         let cases = [
             (0, 1000, 0, false),
@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn a_drive_is_gone_from_its_moment_on() {
-        let faults = Faults { gone_at: Some(5), ..Faults::default() };
+        let faults = HddFaults { gone_at: Some(5), ..HddFaults::default() };
         assert!(!faults.gone(4) && faults.gone(5));
-        assert!(!Faults::default().gone(u64::MAX));
+        assert!(!HddFaults::default().gone(u64::MAX));
     }
 }

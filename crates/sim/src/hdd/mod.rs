@@ -31,7 +31,7 @@ mod writing;
 mod zones;
 
 pub use disk::HardDisk;
-pub use faults::{FailingRegion, Faults, SlowRegion};
+pub use faults::{FailingRegion, HddFaults, SlowRegion};
 pub use nominal::ZoneRate;
 pub use params::HddParams;
 

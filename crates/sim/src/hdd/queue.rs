@@ -1,6 +1,6 @@
 //! The drive's queue of commands that need the medium, and the choice among them.
 
-use crate::device::{Nanos, Request};
+use crate::device::{Nanos, SimRequest};
 use crate::hdd::layout::{DiskLocation, Layout};
 use crate::hdd::mechanism::Mechanism;
 
@@ -8,7 +8,7 @@ use crate::hdd::mechanism::Mechanism;
 #[derive(Debug, Clone, Copy)]
 pub struct QueuedCommand {
     /// The host's request.
-    pub request: Request,
+    pub request: SimRequest,
     /// When it reached the drive.
     pub arrived: Nanos,
     /// When the electronics were done with it.
@@ -28,7 +28,7 @@ pub struct QueuedCommand {
 impl QueuedCommand {
     /// Whether it writes.
     pub fn writes(&self) -> bool {
-        self.request.op == crate::device::Op::Write
+        self.request.op == crate::device::RequestKind::Write
     }
 }
 
@@ -147,11 +147,11 @@ impl CommandQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Op;
+    use crate::device::RequestKind;
     use crate::hdd::tests::{mechanism_of, small_drive};
 
     fn command(mechanism: &Mechanism, id: u64, sector: u64, arrived: Nanos) -> QueuedCommand {
-        let request = Request { id, op: Op::Read, offset: 0, len: 512, fua: false };
+        let request = SimRequest { id, op: RequestKind::Read, offset: 0, len: 512, fua: false };
         let place = mechanism.layout().locate(sector);
         QueuedCommand {
             request,

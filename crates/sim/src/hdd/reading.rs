@@ -1,6 +1,6 @@
 //! Reads: cache hits, read-ahead, and the commands that need the medium.
 
-use crate::device::{Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimOutcome, SimRequest};
 use crate::hdd::disk::HardDisk;
 use crate::hdd::queue::QueuedCommand;
 use crate::hdd::read_cache::Lookup;
@@ -23,13 +23,13 @@ pub struct DiskReadAhead {
 impl HardDisk {
     /// The physical sectors that hold the host's bytes, as first and behind-last.
     #[inline]
-    pub(super) fn sectors_of(&self, request: &Request) -> (u64, u64) {
+    pub(super) fn sectors_of(&self, request: &SimRequest) -> (u64, u64) {
         let from = self.medium_byte(request.offset);
         let physical = self.sizes.physical;
         (from / physical, (from + request.len).div_ceil(physical))
     }
 
-    pub(super) fn accept_read(&mut self, at: Nanos, request: Request) {
+    pub(super) fn accept_read(&mut self, at: Nanos, request: SimRequest) {
         let (from, to) = self.sectors_of(&request);
         let byte = self.medium_byte(request.offset);
         if !request.fua {
@@ -54,17 +54,17 @@ impl HardDisk {
     }
 
     /// Answers a read whose data is in the buffer by `available`.
-    fn answer_from_cache(&mut self, at: Nanos, request: &Request, available: Nanos) {
+    fn answer_from_cache(&mut self, at: Nanos, request: &SimRequest, available: Nanos) {
         let overhead = self.overhead(false, false);
         let (_, sent) = self.electronics(at, overhead, request.len);
-        self.complete(request.id, sent.max(available), Outcome::Done);
+        self.complete(request.id, sent.max(available), SimOutcome::Done);
     }
 
     /// Answers a read that begins in or just behind a segment.
     fn read_from_segment(
         &mut self,
         at: Nanos,
-        request: Request,
+        request: SimRequest,
         (from, to): (u64, u64),
         index: usize,
         end: u64,
@@ -99,7 +99,7 @@ impl HardDisk {
     fn read_from_stream(
         &mut self,
         at: Nanos,
-        request: &Request,
+        request: &SimRequest,
         to: u64,
         ahead: DiskReadAhead,
         continues: bool,
@@ -183,12 +183,12 @@ impl HardDisk {
     pub(super) fn queue_command(
         &mut self,
         at: Nanos,
-        request: Request,
+        request: SimRequest,
         from: u64,
         to: u64,
         segment: Option<usize>,
     ) {
-        let overhead = self.overhead(request.op == Op::Write, true);
+        let overhead = self.overhead(request.op == RequestKind::Write, true);
         let (ready, _) = self.electronics(at, overhead, 0);
         let first = self.shingles.as_ref().map_or(from, |shingles| shingles.first_of(from, to));
         let place = self.mechanism.layout().locate(first);
@@ -219,7 +219,7 @@ impl HardDisk {
         let effect = self.faults.effect(from, to, self.mechanism.rotation().period());
         let end = moved_end + effect.delay;
         self.mechanism_free = end;
-        let outcome = if effect.fails { Outcome::MediaError } else { Outcome::Done };
+        let outcome = if effect.fails { SimOutcome::MediaError } else { SimOutcome::Done };
         let crossed = self.crossed(at, start, end, &command);
         self.complete(command.request.id, crossed, outcome);
         if !command.writes() && !effect.fails {

@@ -1,6 +1,6 @@
 //! What the drive does next, and when: the only place where work for the mechanism begins.
 
-use crate::device::{Nanos, Outcome};
+use crate::device::{Nanos, SimOutcome};
 use crate::hdd::disk::HardDisk;
 
 /// One step of the drive's life.
@@ -164,7 +164,7 @@ impl HardDisk {
             }
             DiskEvent::FlushDone => {
                 if let Some(flush) = self.flush.take() {
-                    self.complete(flush.id, at, Outcome::Done);
+                    self.complete(flush.id, at, SimOutcome::Done);
                     self.admit_from = at;
                 }
             }
@@ -198,7 +198,7 @@ impl HardDisk {
         ids.extend(self.flush.take().map(|flush| flush.id));
         ids.extend(self.waiting.drain(..).map(|(_, request)| request.id));
         for id in ids {
-            self.complete(id, at, Outcome::Gone);
+            self.complete(id, at, SimOutcome::Gone);
         }
         self.write_cache.finish();
         self.write_cache.remove(0, u64::MAX);

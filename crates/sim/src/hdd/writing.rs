@@ -1,6 +1,6 @@
 //! Writes: into the cache, out of the cache onto the medium, and through it.
 
-use crate::device::{Nanos, Outcome, Request};
+use crate::device::{Nanos, SimOutcome, SimRequest};
 use crate::hdd::disk::{ArrivingWrite, HardDisk};
 use crate::hdd::queue::QueuedCommand;
 use rand::RngExt;
@@ -26,7 +26,7 @@ struct DestageStart {
 }
 
 impl HardDisk {
-    pub(super) fn accept_write(&mut self, at: Nanos, request: Request) {
+    pub(super) fn accept_write(&mut self, at: Nanos, request: SimRequest) {
         if request.fua || !self.sizes.write_caching {
             let (from, to) = self.sectors_of(&request);
             self.stop_read_ahead(at);
@@ -67,7 +67,7 @@ impl HardDisk {
         if self.write_cache.fits()
             && let Some(id) = self.blocked_write.take()
         {
-            self.complete(id, at, Outcome::Done);
+            self.complete(id, at, SimOutcome::Done);
         }
     }
 

@@ -1,10 +1,10 @@
 //! What the page cache needs to know of what is under it: where objects (files, or a whole drive) end.
 
-use crate::device::{Completion, Device, Nanos, Request};
+use crate::device::{Nanos, SimCompletion, SimDevice, SimRequest};
 
 /// A device whose addresses belong to objects. Read-ahead stays inside an object and keeps one state for
 /// each.
-pub trait CacheBacking: Device {
+pub trait CacheBacking: SimDevice {
     /// First byte and end of the data of the object that holds an address.
     fn object(&self, offset: u64) -> (u64, u64);
 
@@ -17,7 +17,7 @@ pub trait CacheBacking: Device {
 #[derive(Debug, Clone)]
 pub struct RawDevice<D>(pub D);
 
-impl<D: Device> Device for RawDevice<D> {
+impl<D: SimDevice> SimDevice for RawDevice<D> {
     fn capacity_bytes(&self) -> u64 {
         self.0.capacity_bytes()
     }
@@ -26,7 +26,7 @@ impl<D: Device> Device for RawDevice<D> {
         self.0.sector_bytes()
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         self.0.submit(now, request);
     }
 
@@ -34,12 +34,12 @@ impl<D: Device> Device for RawDevice<D> {
         self.0.next_completion()
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         self.0.advance(to, done);
     }
 }
 
-impl<D: Device> CacheBacking for RawDevice<D> {
+impl<D: SimDevice> CacheBacking for RawDevice<D> {
     fn object(&self, _offset: u64) -> (u64, u64) {
         (0, self.0.capacity_bytes())
     }

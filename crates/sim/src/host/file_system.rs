@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::backing::CacheBacking;
 use super::files::{DirId, FileError, FileId, Files};
 use super::fs_params::{BLOCK_BYTES, FsParams, GROUP_BLOCKS};
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::param_problem::ParamProblem;
 use crate::slab::Slab;
 
@@ -37,8 +37,8 @@ pub struct ExtentFileSystem<D> {
     parts: Slab<u32>,
     commit: Option<Commit>,
     flushes_waiting: VecDeque<u64>,
-    answers: Vec<Completion>,
-    ready: Vec<Completion>,
+    answers: Vec<SimCompletion>,
+    ready: Vec<SimCompletion>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +54,7 @@ enum MetaBlock {
 struct SplitIo {
     id: Option<u64>,
     parts_left: u32,
-    outcome: Outcome,
+    outcome: SimOutcome,
 }
 
 /// A flush, with the journal's commit before it.
@@ -62,7 +62,7 @@ struct SplitIo {
 struct Commit {
     ids: Vec<u64>,
     step: CommitStep,
-    outcome: Outcome,
+    outcome: SimOutcome,
 }
 
 /// What is under way.
@@ -74,7 +74,7 @@ enum CommitStep {
     FlushAfter,
 }
 
-impl<D: Device> ExtentFileSystem<D> {
+impl<D: SimDevice> ExtentFileSystem<D> {
     /// Makes an empty file system on a device.
     ///
     /// # Errors
@@ -212,7 +212,7 @@ impl<D: Device> ExtentFileSystem<D> {
     }
 
     /// The requests to the device for a request to a file: byte offsets and lengths.
-    fn extents_for(&mut self, request: &Request) -> Result<Vec<(u64, u64)>, FileError> {
+    fn extents_for(&mut self, request: &SimRequest) -> Result<Vec<(u64, u64)>, FileError> {
         let file = FileId((request.offset / FILE_SPAN) as u32);
         let (begin, end) = {
             let begin = request.offset % FILE_SPAN;
@@ -220,8 +220,8 @@ impl<D: Device> ExtentFileSystem<D> {
         };
         let (first, last) = (begin / BLOCK_BYTES, end.div_ceil(BLOCK_BYTES));
         match request.op {
-            Op::Write => self.place(file, first, last)?,
-            Op::Read | Op::Flush | Op::Trim => {}
+            RequestKind::Write => self.place(file, first, last)?,
+            RequestKind::Read | RequestKind::Flush | RequestKind::Trim => {}
         }
         let to_bytes = |piece: super::files::FileExtent| {
             let from = (piece.block * BLOCK_BYTES).max(begin);
@@ -231,29 +231,40 @@ impl<D: Device> ExtentFileSystem<D> {
         Ok(self.files.get(file)?.pieces(first, last).map(to_bytes).collect())
     }
 
-    fn submit_to_file(&mut self, now: Nanos, request: &Request) {
+    fn submit_to_file(&mut self, now: Nanos, request: &SimRequest) {
         let extents = match self.extents_for(request) {
             Ok(extents) => extents,
             Err(FileError::Deleted) => Vec::new(),
             Err(_) => {
-                self.ready.push(Completion { id: request.id, at: now, outcome: Outcome::Invalid });
+                self.ready.push(SimCompletion {
+                    id: request.id,
+                    at: now,
+                    outcome: SimOutcome::Invalid,
+                });
                 return;
             }
         };
         if extents.is_empty() {
             // A hole reads as zeros, and what a deleted file still has to write goes nowhere.
-            self.ready.push(Completion { id: request.id, at: now, outcome: Outcome::Done });
+            self.ready.push(SimCompletion { id: request.id, at: now, outcome: SimOutcome::Done });
             return;
         }
         self.send(now, Some(request.id), request.op, &extents, request.fua);
     }
 
-    fn send(&mut self, now: Nanos, id: Option<u64>, op: Op, parts: &[(u64, u64)], fua: bool) {
+    fn send(
+        &mut self,
+        now: Nanos,
+        id: Option<u64>,
+        op: RequestKind,
+        parts: &[(u64, u64)],
+        fua: bool,
+    ) {
         let parts_left = parts.len() as u32;
-        let split = self.requests.insert(SplitIo { id, parts_left, outcome: Outcome::Done });
+        let split = self.requests.insert(SplitIo { id, parts_left, outcome: SimOutcome::Done });
         for &(offset, len) in parts {
             let id = u64::from(self.parts.insert(split));
-            self.inner.submit(now, Request { id, op, offset, len, fua });
+            self.inner.submit(now, SimRequest { id, op, offset, len, fua });
         }
     }
 
@@ -271,11 +282,11 @@ impl<D: Device> ExtentFileSystem<D> {
             self.structure.clear();
         }
         let step = if blocks > 0 { CommitStep::Blocks } else { CommitStep::FlushAfter };
-        self.commit = Some(Commit { ids, step, outcome: Outcome::Done });
+        self.commit = Some(Commit { ids, step, outcome: SimOutcome::Done });
         if blocks > 0 {
             self.write_journal(now, blocks + 1, false);
         } else {
-            self.send(now, None, Op::Flush, &[(0, 0)], false);
+            self.send(now, None, RequestKind::Flush, &[(0, 0)], false);
         }
     }
 
@@ -290,13 +301,13 @@ impl<D: Device> ExtentFileSystem<D> {
             parts.push((at(0), (blocks - before_end) * BLOCK_BYTES));
         }
         self.journal_next = (self.journal_next + blocks) % journal.len;
-        self.send(now, None, Op::Write, &parts, fua);
+        self.send(now, None, RequestKind::Write, &parts, fua);
     }
 
     /// A step of the commit has ended: the next one, or the end.
-    fn commit_goes_on(&mut self, now: Nanos, outcome: Outcome) {
+    fn commit_goes_on(&mut self, now: Nanos, outcome: SimOutcome) {
         let commit = self.commit.as_mut().expect("a step of a commit has ended");
-        if commit.outcome == Outcome::Done {
+        if commit.outcome == SimOutcome::Done {
             commit.outcome = outcome;
         }
         let next = match commit.step {
@@ -309,22 +320,22 @@ impl<D: Device> ExtentFileSystem<D> {
             commit.step = step;
             match step {
                 CommitStep::CommitBlock => self.write_journal(now, 1, self.fua),
-                _ => self.send(now, None, Op::Flush, &[(0, 0)], false),
+                _ => self.send(now, None, RequestKind::Flush, &[(0, 0)], false),
             }
             return;
         }
         if let Some(Commit { ids, outcome, .. }) = self.commit.take() {
-            self.ready.extend(ids.into_iter().map(|id| Completion { id, at: now, outcome }));
+            self.ready.extend(ids.into_iter().map(|id| SimCompletion { id, at: now, outcome }));
         }
         self.begin_commit(now);
     }
 
-    fn answered(&mut self, answer: Completion) {
+    fn answered(&mut self, answer: SimCompletion) {
         let part = u32::try_from(answer.id).expect("ids sent below are part numbers");
         let number = self.parts.remove(part);
         let split = self.requests.get_mut(number);
         split.parts_left -= 1;
-        if split.outcome == Outcome::Done {
+        if split.outcome == SimOutcome::Done {
             split.outcome = answer.outcome;
         }
         if split.parts_left > 0 {
@@ -332,7 +343,7 @@ impl<D: Device> ExtentFileSystem<D> {
         }
         let SplitIo { id, outcome, .. } = self.requests.remove(number);
         match id {
-            Some(id) => self.ready.push(Completion { id, at: answer.at, outcome }),
+            Some(id) => self.ready.push(SimCompletion { id, at: answer.at, outcome }),
             None => self.commit_goes_on(answer.at, outcome),
         }
     }
@@ -359,7 +370,7 @@ fn inode_block(file: FileId) -> MetaBlock {
     MetaBlock::Inode(file.0 / 16)
 }
 
-impl<D: Device> Device for ExtentFileSystem<D> {
+impl<D: SimDevice> SimDevice for ExtentFileSystem<D> {
     fn capacity_bytes(&self) -> u64 {
         FILE_SPAN * FILES_MAX
     }
@@ -368,14 +379,16 @@ impl<D: Device> Device for ExtentFileSystem<D> {
         self.inner.sector_bytes()
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         self.run(now);
         match request.op {
-            Op::Flush => {
+            RequestKind::Flush => {
                 self.flushes_waiting.push_back(request.id);
                 self.begin_commit(now);
             }
-            Op::Read | Op::Write | Op::Trim => self.submit_to_file(now, &request),
+            RequestKind::Read | RequestKind::Write | RequestKind::Trim => {
+                self.submit_to_file(now, &request)
+            }
         }
     }
 
@@ -384,13 +397,13 @@ impl<D: Device> Device for ExtentFileSystem<D> {
         first.or_else(|| self.inner.next_completion())
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         self.run(to);
         done.append(&mut self.ready);
     }
 }
 
-impl<D: Device> CacheBacking for ExtentFileSystem<D> {
+impl<D: SimDevice> CacheBacking for ExtentFileSystem<D> {
     fn object(&self, offset: u64) -> (u64, u64) {
         let file = FileId((offset / FILE_SPAN) as u32);
         let begin = Self::address(file);

@@ -5,7 +5,7 @@ use super::files::{DirId, FileError, FileId, ROOT};
 use super::fs_params::FsParams;
 use super::page_cache::PageCache;
 use super::params::{HostParams, PAGE_BYTES};
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::param_problem::ParamProblem;
 
 /// How a read or write goes.
@@ -26,10 +26,10 @@ pub struct FileTarget<D> {
     syscall_ns: Nanos,
     now: Nanos,
     next_id: u64,
-    done: Vec<Completion>,
+    done: Vec<SimCompletion>,
 }
 
-impl<D: Device> FileTarget<D> {
+impl<D: SimDevice> FileTarget<D> {
     /// Makes an empty file system on a device and mounts it.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl<D: Device> FileTarget<D> {
         mode: Mode,
     ) -> Result<Nanos, FileError> {
         self.cache.inner_mut().will_write(file, at, len)?;
-        self.call(file, Op::Write, at, len, mode)
+        self.call(file, RequestKind::Write, at, len, mode)
     }
 
     /// Reads a range of a file; the time it took. What lies beyond the end is not read.
@@ -122,20 +122,20 @@ impl<D: Device> FileTarget<D> {
     ) -> Result<Nanos, FileError> {
         let size = self.cache.inner().files().size_bytes(file)?;
         let len = size.saturating_sub(at).min(len);
-        self.call(file, Op::Read, at, len, mode)
+        self.call(file, RequestKind::Read, at, len, mode)
     }
 
     fn call(
         &mut self,
         file: FileId,
-        op: Op,
+        op: RequestKind,
         at: u64,
         len: u64,
         mode: Mode,
     ) -> Result<Nanos, FileError> {
         let id = self.take_id();
         let offset = ExtentFileSystem::<D>::address(file) + at;
-        let request = Request { id, op, offset, len, fua: mode == Mode::Sync };
+        let request = SimRequest { id, op, offset, len, fua: mode == Mode::Sync };
         match mode {
             Mode::Direct => self.cache.submit_direct(self.now, request),
             Mode::Buffered | Mode::Sync => self.cache.submit(self.now, request),
@@ -169,7 +169,7 @@ impl<D: Device> FileTarget<D> {
     /// [`FileError::Device`].
     pub fn sync_all(&mut self) -> Result<Nanos, FileError> {
         let id = self.take_id();
-        let request = Request { id, op: Op::Flush, offset: 0, len: 0, fua: false };
+        let request = SimRequest { id, op: RequestKind::Flush, offset: 0, len: 0, fua: false };
         self.cache.submit(self.now, request);
         self.wait(id)
     }
@@ -231,7 +231,7 @@ impl<D: Device> FileTarget<D> {
         };
         self.now = answer.at;
         match answer.outcome {
-            Outcome::Done => Ok(answer.at - began),
+            SimOutcome::Done => Ok(answer.at - began),
             failed => Err(FileError::Device(failed)),
         }
     }

@@ -30,7 +30,7 @@ pub enum FileError {
     TooLarge,
     /// The device answered with an error.
     #[error("the device answered with an error: {0:?}; see the model's faults")]
-    Device(crate::device::Outcome),
+    Device(crate::device::SimOutcome),
 }
 
 /// A file, by number.

@@ -3,7 +3,7 @@
 use super::backing::CacheBacking;
 use super::page_cache::{CacheEvent, CallKind, CallStage, DeviceIo, IoKind, PageCache};
 use super::params::PAGE_BYTES;
-use crate::device::{Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimOutcome, SimRequest};
 
 impl<D: CacheBacking> PageCache<D> {
     pub(super) fn schedule_wake(&mut self, at: Nanos) {
@@ -61,23 +61,23 @@ impl<D: CacheBacking> PageCache<D> {
         let io = self.ios.insert(DeviceIo { kind: IoKind::WriteBack, first, pages, waiters });
         if self.writes_at_device < self.settings.write_requests {
             self.writes_at_device += 1;
-            self.send(at, io, Op::Write);
+            self.send(at, io, RequestKind::Write);
         } else {
             self.write_queue.push_back(io);
         }
     }
 
     /// A write has ended: the next one follows.
-    pub(super) fn written_back(&mut self, at: Nanos, io: &DeviceIo, outcome: Outcome) {
+    pub(super) fn written_back(&mut self, at: Nanos, io: &DeviceIo, outcome: SimOutcome) {
         self.pages.end_writeback(io.first, io.pages);
         self.rate.written(at, io.pages);
-        if outcome != Outcome::Done {
+        if outcome != SimOutcome::Done {
             self.write_error = Some(outcome);
         }
         self.writes_at_device -= 1;
         if let Some(next) = self.write_queue.pop_front() {
             self.writes_at_device += 1;
-            self.send(at, next, Op::Write);
+            self.send(at, next, RequestKind::Write);
         }
         self.write_back(at);
     }
@@ -130,15 +130,16 @@ impl<D: CacheBacking> PageCache<D> {
                         DeviceIo { kind: IoKind::Flush, first: 0, pages: 0, waiters: vec![number] };
                     task.waits += 1;
                     let id = u64::from(self.ios.insert(io));
-                    let request = Request { id, op: Op::Flush, offset: 0, len: 0, fua: false };
+                    let request =
+                        SimRequest { id, op: RequestKind::Flush, offset: 0, len: 0, fua: false };
                     self.inner.submit(at, request);
                     return;
                 }
                 CallStage::Last => {
                     let failed = self.write_error.take();
                     let task = self.tasks.get_mut(number);
-                    if task.outcome == Outcome::Done {
-                        task.outcome = failed.unwrap_or(Outcome::Done);
+                    if task.outcome == SimOutcome::Done {
+                        task.outcome = failed.unwrap_or(SimOutcome::Done);
                     }
                     return self.finish_later(number);
                 }
@@ -147,7 +148,7 @@ impl<D: CacheBacking> PageCache<D> {
     }
 
     /// Dirty pages of the range first, then the request itself; a write drops the pages it made stale.
-    pub(super) fn step_direct(&mut self, at: Nanos, number: u32, op: Op) {
+    pub(super) fn step_direct(&mut self, at: Nanos, number: u32, op: RequestKind) {
         if !self.caught_up(at, number) {
             return;
         }
@@ -156,7 +157,7 @@ impl<D: CacheBacking> PageCache<D> {
             let (offset, len) = (task.offset, task.end - task.offset);
             let sector = u64::from(self.inner.sector_bytes());
             if !offset.is_multiple_of(sector) || !len.is_multiple_of(sector) {
-                return self.fail(number, Outcome::Invalid);
+                return self.fail(number, SimOutcome::Invalid);
             }
             let (first, end) = (offset / PAGE_BYTES, task.end.div_ceil(PAGE_BYTES));
             match task.stage {
@@ -168,8 +169,8 @@ impl<D: CacheBacking> PageCache<D> {
                 CallStage::DataWritten => {
                     task.stage = CallStage::Last;
                     task.waits += 1;
-                    let fua = task.through && op == Op::Write;
-                    if op != Op::Read {
+                    let fua = task.through && op == RequestKind::Write;
+                    if op != RequestKind::Read {
                         self.pages.evict(first, end);
                     }
                     let io = DeviceIo {
@@ -179,12 +180,12 @@ impl<D: CacheBacking> PageCache<D> {
                         waiters: vec![number],
                     };
                     let id = u64::from(self.ios.insert(io));
-                    self.inner.submit(at, Request { id, op, offset, len, fua });
+                    self.inner.submit(at, SimRequest { id, op, offset, len, fua });
                     return;
                 }
                 CallStage::Last => {
                     debug_assert!(matches!(task.kind, CallKind::Direct(_)));
-                    if op != Op::Read {
+                    if op != RequestKind::Read {
                         self.pages.evict(first, end);
                     }
                     return self.finish_later(number);

@@ -10,7 +10,7 @@ use super::pages::PageTable;
 use super::params::{Costs, HostParams, PAGE_BYTES};
 use super::readahead::PageReadAhead;
 use super::writeback::{Thresholds, WriteRate};
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::event_queue::{EventQueue, earlier};
 use crate::param_problem::ParamProblem;
 use crate::slab::Slab;
@@ -36,9 +36,9 @@ pub struct PageCache<D> {
     pub(super) flusher: Flusher,
     pub(super) rate: WriteRate,
     /// A write-back has failed since the last sync, which will say so.
-    pub(super) write_error: Option<Outcome>,
-    answers: Vec<Completion>,
-    pub(super) ready: Vec<Completion>,
+    pub(super) write_error: Option<SimOutcome>,
+    answers: Vec<SimCompletion>,
+    pub(super) ready: Vec<SimCompletion>,
 }
 
 /// Settings, ready for use.
@@ -70,7 +70,7 @@ pub(super) enum CallKind {
     /// Writes what is dirty in the range, then flushes the device.
     Sync,
     /// Passes by the cache.
-    Direct(Op),
+    Direct(RequestKind),
 }
 
 /// One system call under way.
@@ -93,7 +93,7 @@ pub(super) struct SystemCall {
     pub careful: bool,
     /// A write that must be on the medium before it is done.
     pub through: bool,
-    pub outcome: Outcome,
+    pub outcome: SimOutcome,
 }
 
 /// How far a sync or direct task is.
@@ -214,8 +214,8 @@ impl<D: CacheBacking> PageCache<D> {
 
     /// A direct read or write (`O_DIRECT`): dirty pages of the range are written first, a write drops the
     /// cached ones, and the request goes to the device as it is.
-    pub fn submit_direct(&mut self, now: Nanos, request: Request) {
-        if request.op == Op::Flush {
+    pub fn submit_direct(&mut self, now: Nanos, request: SimRequest) {
+        if request.op == RequestKind::Flush {
             return self.submit(now, request);
         }
         self.begin(now, request, CallKind::Direct(request.op), self.costs.direct);
@@ -224,7 +224,7 @@ impl<D: CacheBacking> PageCache<D> {
     /// `fsync` of a range: writes its dirty pages, waits for them, then flushes the device. Fails if any
     /// write-back has failed since the last one.
     pub fn submit_sync(&mut self, now: Nanos, id: u64, offset: u64, len: u64) {
-        let request = Request { id, op: Op::Flush, offset, len, fua: false };
+        let request = SimRequest { id, op: RequestKind::Flush, offset, len, fua: false };
         self.begin(now, request, CallKind::Sync, self.costs.syscall);
     }
 
@@ -232,7 +232,7 @@ impl<D: CacheBacking> PageCache<D> {
         self.pages.dirty_pages() + self.pages.writeback_pages()
     }
 
-    fn begin(&mut self, now: Nanos, request: Request, kind: CallKind, cost: Nanos) {
+    fn begin(&mut self, now: Nanos, request: SimRequest, kind: CallKind, cost: Nanos) {
         self.run(now);
         let end = request.offset.checked_add(request.len);
         let valid = end.is_some_and(|end| end <= self.inner.capacity_bytes());
@@ -248,7 +248,7 @@ impl<D: CacheBacking> PageCache<D> {
             new_dirty: 0,
             careful: false,
             through: request.fua,
-            outcome: if valid { Outcome::Done } else { Outcome::Invalid },
+            outcome: if valid { SimOutcome::Done } else { SimOutcome::Invalid },
         });
         if valid && (kind == CallKind::Sync || request.len > 0) {
             self.step(now, task);
@@ -284,20 +284,20 @@ impl<D: CacheBacking> PageCache<D> {
         self.agenda.at(at, CacheEvent::Finish(number));
     }
 
-    pub(super) fn fail(&mut self, number: u32, outcome: Outcome) {
+    pub(super) fn fail(&mut self, number: u32, outcome: SimOutcome) {
         self.tasks.get_mut(number).outcome = outcome;
         self.finish_later(number);
     }
 
     /// Sends a request for an I/O, cut off at the end of the device.
-    pub(super) fn send(&mut self, at: Nanos, io: u32, op: Op) {
+    pub(super) fn send(&mut self, at: Nanos, io: u32, op: RequestKind) {
         let DeviceIo { first, pages, .. } = *self.ios.get(io);
         let offset = first * PAGE_BYTES;
         let len = (pages * PAGE_BYTES).min(self.inner.capacity_bytes() - offset);
-        self.inner.submit(at, Request { id: u64::from(io), op, offset, len, fua: false });
+        self.inner.submit(at, SimRequest { id: u64::from(io), op, offset, len, fua: false });
     }
 
-    fn answered(&mut self, answer: Completion) {
+    fn answered(&mut self, answer: SimCompletion) {
         let number = u32::try_from(answer.id).expect("ids sent below are I/O numbers");
         let io = self.ios.remove(number);
         match io.kind {
@@ -311,7 +311,7 @@ impl<D: CacheBacking> PageCache<D> {
             if io.kind == IoKind::Fill {
                 task.busy_until = answer.at + self.costs.page_in;
             }
-            if answer.outcome != Outcome::Done {
+            if answer.outcome != SimOutcome::Done {
                 self.task_failed(waiter, io.kind, io.pages, answer.outcome);
             }
             if self.tasks.get(waiter).waits == 0 {
@@ -321,9 +321,9 @@ impl<D: CacheBacking> PageCache<D> {
     }
 
     /// Takes note of a failed I/O in a task that waited for it.
-    fn task_failed(&mut self, waiter: u32, kind: IoKind, pages: u64, outcome: Outcome) {
+    fn task_failed(&mut self, waiter: u32, kind: IoKind, pages: u64, outcome: SimOutcome) {
         let task = self.tasks.get_mut(waiter);
-        if kind == IoKind::Fill && pages > 1 && outcome == Outcome::MediaError {
+        if kind == IoKind::Fill && pages > 1 && outcome == SimOutcome::MediaError {
             task.careful = true;
         } else {
             task.outcome = outcome;
@@ -335,7 +335,7 @@ impl<D: CacheBacking> PageCache<D> {
             CacheEvent::Step(task) => self.step(at, task),
             CacheEvent::Finish(number) => {
                 let SystemCall { id, outcome, .. } = self.tasks.remove(number);
-                self.ready.push(Completion { id, at, outcome });
+                self.ready.push(SimCompletion { id, at, outcome });
             }
             CacheEvent::Wake => self.wake(at),
         }
@@ -366,7 +366,7 @@ impl<D: CacheBacking> PageCache<D> {
     }
 }
 
-impl<D: CacheBacking> Device for PageCache<D> {
+impl<D: CacheBacking> SimDevice for PageCache<D> {
     fn capacity_bytes(&self) -> u64 {
         self.inner.capacity_bytes()
     }
@@ -376,14 +376,16 @@ impl<D: CacheBacking> Device for PageCache<D> {
         1
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         let (kind, cost) = match request.op {
-            Op::Read => (CallKind::Read, self.costs.read),
-            Op::Write => (CallKind::Write, self.costs.write),
-            Op::Flush => return self.submit_sync(now, request.id, 0, self.inner.capacity_bytes()),
-            Op::Trim => {
+            RequestKind::Read => (CallKind::Read, self.costs.read),
+            RequestKind::Write => (CallKind::Write, self.costs.write),
+            RequestKind::Flush => {
+                return self.submit_sync(now, request.id, 0, self.inner.capacity_bytes());
+            }
+            RequestKind::Trim => {
                 self.discard(request.offset, request.len);
-                (CallKind::Direct(Op::Trim), self.costs.syscall)
+                (CallKind::Direct(RequestKind::Trim), self.costs.syscall)
             }
         };
         self.begin(now, request, kind, cost);
@@ -399,7 +401,7 @@ impl<D: CacheBacking> Device for PageCache<D> {
         earlier(self.inner.next_completion(), self.agenda.next())
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         self.run(to);
         done.append(&mut self.ready);
     }

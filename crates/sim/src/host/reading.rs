@@ -4,7 +4,7 @@ use super::backing::CacheBacking;
 use super::page_cache::{CacheEvent, DeviceIo, IoKind, PageCache};
 use super::params::PAGE_BYTES;
 use super::readahead::ReadAheadWindow;
-use crate::device::{Nanos, Op, Outcome};
+use crate::device::{Nanos, RequestKind, SimOutcome};
 
 impl<D: CacheBacking> PageCache<D> {
     pub(super) fn step_read(&mut self, at: Nanos, number: u32) {
@@ -33,7 +33,7 @@ impl<D: CacheBacking> PageCache<D> {
                 }
                 Some(found) => return self.wait_for(number, found.io),
                 None => {
-                    if self.tasks.get(number).outcome != Outcome::Done {
+                    if self.tasks.get(number).outcome != SimOutcome::Done {
                         self.finish_later(number);
                         return;
                     }
@@ -117,7 +117,7 @@ impl<D: CacheBacking> PageCache<D> {
             let io = DeviceIo { kind: IoKind::Fill, first: page, pages: run, waiters: Vec::new() };
             let io = self.ios.insert(io);
             (page..page + run).for_each(|next| self.pages.add_reading(next, io));
-            self.send(at, io, Op::Read);
+            self.send(at, io, RequestKind::Read);
             page += run;
         }
         if let Some(marker) = window.marker().filter(|&marker| marker < end) {
@@ -126,9 +126,9 @@ impl<D: CacheBacking> PageCache<D> {
     }
 
     /// A read has ended.
-    pub(super) fn filled(&mut self, io: &DeviceIo, outcome: Outcome) {
+    pub(super) fn filled(&mut self, io: &DeviceIo, outcome: SimOutcome) {
         for page in io.first..io.first + io.pages {
-            if outcome == Outcome::Done {
+            if outcome == SimOutcome::Done {
                 self.pages.loaded(page);
             } else {
                 self.pages.drop_failed(page);

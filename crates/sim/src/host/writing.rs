@@ -5,7 +5,7 @@ use super::backing::CacheBacking;
 use super::page_cache::{CacheEvent, CallKind, CallStage, PageCache};
 use super::params::PAGE_BYTES;
 use super::readahead::ReadAheadWindow;
-use crate::device::{Nanos, Outcome};
+use crate::device::{Nanos, SimOutcome};
 
 /// Pages a writer makes dirty before it looks at the limits again (Linux: 32 at first).
 const PAGES_BETWEEN_LOOKS: u64 = 32;
@@ -17,7 +17,7 @@ impl<D: CacheBacking> PageCache<D> {
             let (page, begin) = (task.page, task.page * PAGE_BYTES);
             let all_done = begin >= task.end;
             let look = task.new_dirty >= PAGES_BETWEEN_LOOKS || (all_done && task.new_dirty > 0);
-            if task.outcome != Outcome::Done {
+            if task.outcome != SimOutcome::Done {
                 self.finish_later(number);
                 return;
             }

@@ -1,12 +1,12 @@
 //! A drive of any kind, as one type.
 
-use crate::device::{Completion, Device, Heat, Nanos, Request};
+use crate::device::{Heat, Nanos, SimCompletion, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 use crate::ssd::Ssd;
 
 /// A drive of any kind.
 #[derive(Debug, Clone)]
-pub enum Drive {
+pub enum Medium {
     /// Rotating disk.
     Hdd(Box<HardDisk>),
     /// Flash.
@@ -16,13 +16,13 @@ pub enum Drive {
 macro_rules! of_either {
     ($self:ident, $drive:ident => $call:expr) => {
         match $self {
-            Drive::Hdd($drive) => $call,
-            Drive::Ssd($drive) => $call,
+            Medium::Hdd($drive) => $call,
+            Medium::Ssd($drive) => $call,
         }
     };
 }
 
-impl Device for Drive {
+impl SimDevice for Medium {
     fn heat(&self) -> Option<Heat> {
         of_either!(self, drive => drive.heat())
     }
@@ -35,13 +35,13 @@ impl Device for Drive {
     fn sector_bytes(&self) -> u32 {
         of_either!(self, drive => drive.sector_bytes())
     }
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         of_either!(self, drive => drive.submit(now, request));
     }
     fn next_completion(&mut self) -> Option<Nanos> {
         of_either!(self, drive => drive.next_completion())
     }
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         of_either!(self, drive => drive.advance(to, done));
     }
 }

@@ -37,9 +37,9 @@ pub struct Start {
     pub planted: Planted,
 }
 
-pub(super) fn hdd_faults(planted: &Planted, capacity: u64) -> hdd::Faults {
+pub(super) fn hdd_faults(planted: &Planted, capacity: u64) -> hdd::HddFaults {
     let middle = capacity / 2 / 4096 * 4096;
-    hdd::Faults {
+    hdd::HddFaults {
         flush_lies: planted.flush_lies,
         no_read_modify_write: planted.no_read_modify_write,
         fcfs: planted.first_come,
@@ -57,9 +57,9 @@ pub(super) fn hdd_faults(planted: &Planted, capacity: u64) -> hdd::Faults {
     }
 }
 
-pub(super) fn ssd_faults(planted: &Planted, capacity: u64) -> ssd::Faults {
+pub(super) fn ssd_faults(planted: &Planted, capacity: u64) -> ssd::SsdFaults {
     let middle = capacity / 2 / 4096 * 4096;
-    let region = |len: u64, retry_ns: Nanos, unreadable: bool| ssd::FailingRegion {
+    let region = |len: u64, retry_ns: Nanos, unreadable: bool| ssd::RetryRegion {
         offset: middle,
         len,
         retry_ns,
@@ -72,7 +72,7 @@ pub(super) fn ssd_faults(planted: &Planted, capacity: u64) -> ssd::Faults {
     if planted.failing_region {
         failing.push(region(capacity / 1000, 50_000_000, true));
     }
-    ssd::Faults {
+    ssd::SsdFaults {
         flush_lies: planted.flush_lies,
         throttle_forced: planted.throttled.then_some(1.0 / 3.0),
         failing,

@@ -8,7 +8,7 @@ mod ports;
 mod toml_errors;
 
 use super::*;
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::hdd::HardDisk;
 use crate::link::Bridge;
 use crate::sequential_pass;
@@ -62,18 +62,18 @@ fn mistakes_are_named_with_line_and_field() {
 
 /// Mean time in ns of a request and the end of the last, at a queue depth.
 fn closed_loop(
-    device: &mut dyn Device,
+    device: &mut dyn SimDevice,
     depth: u64,
     count: u64,
-    request: impl Fn(u64) -> (Op, u64, u64),
+    request: impl Fn(u64) -> (RequestKind, u64, u64),
 ) -> (f64, Nanos) {
     let mut sent_at = Vec::new();
     let (mut total, mut end, mut done) = (0, 0, Vec::new());
-    let send = |device: &mut dyn Device, sent_at: &mut Vec<Nanos>, at: Nanos| {
+    let send = |device: &mut dyn SimDevice, sent_at: &mut Vec<Nanos>, at: Nanos| {
         let id = sent_at.len() as u64;
         if id < count {
             let (op, offset, len) = request(id);
-            device.submit(at, Request { id, op, offset, len, fua: false });
+            device.submit(at, SimRequest { id, op, offset, len, fua: false });
             sent_at.push(at);
         }
     };
@@ -82,8 +82,8 @@ fn closed_loop(
     }
     while let Some(next) = device.next_completion() {
         device.advance(next, &mut done);
-        for Completion { id, at, outcome } in done.drain(..) {
-            assert_eq!(outcome, Outcome::Done);
+        for SimCompletion { id, at, outcome } in done.drain(..) {
+            assert_eq!(outcome, SimOutcome::Done);
             total += at - sent_at[id as usize];
             end = at;
             send(device, &mut sent_at, at);
@@ -92,22 +92,26 @@ fn closed_loop(
     (total as f64 / count as f64, end)
 }
 
-fn scattered_read(id: u64) -> (Op, u64, u64) {
+fn scattered_read(id: u64) -> (RequestKind, u64, u64) {
     // no fixed stride, with which a platter would be in step
     let mixed = (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (Op::Read, (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) % 250_000 * 4096, 4096)
+    (
+        RequestKind::Read,
+        (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) % 250_000 * 4096,
+        4096,
+    )
 }
 
-fn large_read(id: u64) -> (Op, u64, u64) {
-    (Op::Read, id << 20, 1 << 20)
+fn large_read(id: u64) -> (RequestKind, u64, u64) {
+    (RequestKind::Read, id << 20, 1 << 20)
 }
 
-fn large_write(id: u64) -> (Op, u64, u64) {
-    (Op::Write, id << 20, 1 << 20)
+fn large_write(id: u64) -> (RequestKind, u64, u64) {
+    (RequestKind::Write, id << 20, 1 << 20)
 }
 
 /// The drive of a model without its link, its port as fast as in the link.
-fn bare(model: &Model, start: &Start) -> Drive {
+fn bare(model: &Model, start: &Start) -> Medium {
     let mut wide = model.clone();
     wide.link.bridge = Bridge::default();
     wide.build(start).unwrap().inner().clone()
@@ -118,7 +122,7 @@ fn data_are_paid_once_and_the_link_adds_its_command_times() {
     for &(name, text) in BUILT_IN {
         let model = Model::parse(name, text).unwrap();
         let start = Start { seed: 1, fill: 0.2, ..Start::default() };
-        let both = |depth, count, request: fn(u64) -> (Op, u64, u64)| {
+        let both = |depth, count, request: fn(u64) -> (RequestKind, u64, u64)| {
             let through = closed_loop(&mut model.build(&start).unwrap(), depth, count, request);
             (through, closed_loop(&mut bare(&model, &start), depth, count, request))
         };
@@ -127,7 +131,9 @@ fn data_are_paid_once_and_the_link_adds_its_command_times() {
         let (through, alone) = both(1, 2000, scattered_read);
         let (added, slack) = (through.0 - alone.0, alone.0 * 0.01);
         assert!((added - added_ns).abs() < slack.max(1.0), "{name}: {added} for {added_ns}");
-        for (depth, request) in [(4, large_read as fn(u64) -> (Op, u64, u64)), (4, large_write)] {
+        for (depth, request) in
+            [(4, large_read as fn(u64) -> (RequestKind, u64, u64)), (4, large_write)]
+        {
             let (through, alone) = both(depth, 300, request);
             let off = through.1 as f64 / alone.1 as f64 - 1.0;
             assert!(off.abs() < 0.015, "{name}: {off}");
@@ -255,7 +261,7 @@ fn a_seed_moves_a_disks_start_and_repeats_it() {
 fn a_long_pass_takes_as_long_through_its_link() {
     let text = BUILT_IN.iter().find(|(name, _)| *name == "usb-16tb").unwrap().1;
     let (model, start) = (Model::parse("usb-16tb", text).unwrap(), Start::default());
-    let write = (Op::Write, 0, 256 << 30);
+    let write = (RequestKind::Write, 0, 256 << 30);
     let through = sequential_pass(&mut model.build(&start).unwrap(), 0, write, 1 << 20, 2);
     let alone = sequential_pass(&mut bare(&model, &start), 0, write, 1 << 20, 2);
     let off = through as f64 / alone as f64 - 1.0;
@@ -285,7 +291,7 @@ fn pieces_of_one_zone_take_the_same_time() {
             // the first is shorter by what the empty cache takes in
             let took = [0, 1, 2].map(|number| {
                 let began = now;
-                let write = (Op::Write, from + number * piece, piece);
+                let write = (RequestKind::Write, from + number * piece, piece);
                 now = sequential_pass(&mut drive, began, write, 1 << 20, 4);
                 now - began
             });

@@ -9,7 +9,7 @@ const RPM_MAX: u32 = 0xfffe;
 /// What a drive says of itself, or what is left of that behind a bridge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Identity {
+pub struct ModelIdentity {
     /// Model name, as ATA IDENTIFY, NVMe Identify or SCSI INQUIRY give it.
     pub model: String,
     /// Serial number; empty where it is hidden.
@@ -66,14 +66,14 @@ pub struct Bridge {
     pub hidden_tail_bytes: u64,
 }
 
-impl Identity {
+impl ModelIdentity {
     /// What the host sees of this drive behind a bridge.
     #[must_use]
-    pub fn through(&self, bridge: &Bridge) -> Identity {
+    pub fn through(&self, bridge: &Bridge) -> ModelIdentity {
         let pick = |own: &String, shown: &Option<String>| shown.as_ref().unwrap_or(own).clone();
         let logical = bridge.logical_sector_bytes.unwrap_or(self.reported_logical_sector_bytes);
         let physical = bridge.physical_sector_bytes.unwrap_or(self.reported_physical_sector_bytes);
-        Identity {
+        ModelIdentity {
             model: pick(&self.model, &bridge.model),
             serial: pick(&self.serial, &bridge.serial),
             firmware: pick(&self.firmware, &bridge.firmware),
@@ -119,8 +119,8 @@ impl Identity {
 mod tests {
     use super::*;
 
-    fn drive() -> Identity {
-        Identity {
+    fn drive() -> ModelIdentity {
+        ModelIdentity {
             model: "WDC WD20SPZX-22UA7T0".into(),
             serial: "WD-WX11A0000001".into(),
             firmware: "01.01A01".into(),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_drive_may_lie_about_its_physical_sector_but_must_be_addressable() {
-        let with = |logical, physical| Identity {
+        let with = |logical, physical| ModelIdentity {
             reported_logical_sector_bytes: logical,
             reported_physical_sector_bytes: physical,
             ..drive()

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use super::params::{LinkParams, NonData};
-use crate::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request};
+use crate::device::{Heat, Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::event_queue::earlier;
 use crate::param_problem::ParamProblem;
 use crate::slab::Slab;
 
 /// A drive behind a link.
 #[derive(Debug, Clone)]
-pub struct Link<D> {
+pub struct LinkLayer<D> {
     inner: D,
     rules: Rules,
     requests: Slab<SplitRequest>,
@@ -34,8 +34,8 @@ pub struct Link<D> {
     /// A command that cannot be queued has the link for itself.
     alone: bool,
     controller_free_at: Nanos,
-    answers: Vec<Completion>,
-    ready: Vec<Completion>,
+    answers: Vec<SimCompletion>,
+    ready: Vec<SimCompletion>,
 }
 
 /// The parameters, ready for use.
@@ -57,18 +57,18 @@ struct Rules {
 struct SplitRequest {
     id: u64,
     parts_left: u32,
-    outcome: Outcome,
+    outcome: SimOutcome,
 }
 
 /// One command on the link.
 #[derive(Debug, Clone, Copy)]
 struct LinkCommand {
     request: u32,
-    op: Op,
+    op: RequestKind,
     offset: u64,
     len: u64,
     fua: bool,
-    outcome: Outcome,
+    outcome: SimOutcome,
 }
 
 /// Numbers in order of time: each stage takes the same time for all, so what enters first leaves first.
@@ -86,7 +86,7 @@ fn take(line: &mut DueQueue, at: Nanos) -> Option<u32> {
     line.pop_front().map(|(_, number)| number)
 }
 
-impl<D: Device> Link<D> {
+impl<D: SimDevice> LinkLayer<D> {
     /// Puts a link before a drive.
     ///
     /// # Errors
@@ -142,35 +142,35 @@ impl<D: Device> Link<D> {
     }
 
     /// What the far end of the link says to a command that the drive never sees.
-    fn bridge_answer(&self, op: Op) -> Option<Outcome> {
+    fn bridge_answer(&self, op: RequestKind) -> Option<SimOutcome> {
         match self.non_data(op) {
-            Some(NonData::Ignored) => Some(Outcome::Done),
-            Some(NonData::Refused) => Some(Outcome::Invalid),
+            Some(NonData::Ignored) => Some(SimOutcome::Done),
+            Some(NonData::Refused) => Some(SimOutcome::Invalid),
             _ => None,
         }
     }
 
-    fn non_data(&self, op: Op) -> Option<NonData> {
+    fn non_data(&self, op: RequestKind) -> Option<NonData> {
         match op {
-            Op::Flush => Some(self.rules.flush),
-            Op::Trim => Some(self.rules.trim),
-            Op::Read | Op::Write => None,
+            RequestKind::Flush => Some(self.rules.flush),
+            RequestKind::Trim => Some(self.rules.trim),
+            RequestKind::Read | RequestKind::Write => None,
         }
     }
 
-    fn goes_alone(&self, op: Op) -> bool {
+    fn goes_alone(&self, op: RequestKind) -> bool {
         self.non_data(op) == Some(NonData::Alone)
     }
 
-    fn enqueue_parts(&mut self, request: &Request) {
-        let data = matches!(request.op, Op::Read | Op::Write);
+    fn enqueue_parts(&mut self, request: &SimRequest) {
+        let data = matches!(request.op, RequestKind::Read | RequestKind::Write);
         let part_bytes = if data { self.rules.max_transfer_bytes } else { u64::MAX };
         let parts =
             if data && request.len > part_bytes { request.len.div_ceil(part_bytes) } else { 1 };
         let slot = self.requests.insert(SplitRequest {
             id: request.id,
             parts_left: u32::try_from(parts).unwrap_or(u32::MAX),
-            outcome: Outcome::Done,
+            outcome: SimOutcome::Done,
         });
         let mut offset = request.offset;
         let mut left = request.len;
@@ -182,7 +182,7 @@ impl<D: Device> Link<D> {
                 offset,
                 len,
                 fua: request.fua,
-                outcome: Outcome::Done,
+                outcome: SimOutcome::Done,
             });
             self.waiting.push_back(command);
             offset += len;
@@ -227,12 +227,12 @@ impl<D: Device> Link<D> {
     fn give_to_drive(&mut self, at: Nanos, number: u32) {
         let LinkCommand { op, offset, len, fua, .. } = *self.commands.get(number);
         let id = u64::from(number);
-        self.inner.submit(at, Request { id, op, offset, len, fua });
+        self.inner.submit(at, SimRequest { id, op, offset, len, fua });
         self.with_drive += 1;
         self.drive_due = None;
     }
 
-    fn drive_answered(&mut self, answer: Completion) {
+    fn drive_answered(&mut self, answer: SimCompletion) {
         let number = u32::try_from(answer.id).expect("ids sent to the drive are command numbers");
         self.commands.get_mut(number).outcome = answer.outcome;
         self.with_drive -= 1;
@@ -245,12 +245,12 @@ impl<D: Device> Link<D> {
         self.alone = false;
         let request = self.requests.get_mut(command.request);
         request.parts_left -= 1;
-        if request.outcome == Outcome::Done {
+        if request.outcome == SimOutcome::Done {
             request.outcome = command.outcome;
         }
         if request.parts_left == 0 {
             let SplitRequest { id, outcome, .. } = self.requests.remove(command.request);
-            self.ready.push(Completion { id, at, outcome });
+            self.ready.push(SimCompletion { id, at, outcome });
         }
         self.issue(at);
     }
@@ -284,7 +284,7 @@ impl<D: Device> Link<D> {
                 self.end_command(at, command);
             } else if let Some(request) = take(&mut self.own_answers, at) {
                 let SplitRequest { id, outcome, .. } = self.requests.remove(request);
-                self.ready.push(Completion { id, at, outcome });
+                self.ready.push(SimCompletion { id, at, outcome });
             } else if let Some(command) = take(&mut self.sent, at) {
                 self.give_to_drive(at, command);
             }
@@ -302,7 +302,7 @@ impl<D: Device> Link<D> {
     }
 }
 
-impl<D: Device> Device for Link<D> {
+impl<D: SimDevice> SimDevice for LinkLayer<D> {
     fn heat(&self) -> Option<Heat> {
         self.inner.heat()
     }
@@ -319,10 +319,10 @@ impl<D: Device> Device for Link<D> {
         self.rules.sector_bytes
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         self.run(now);
         if !request.is_valid(self.rules.capacity_bytes, self.rules.sector_bytes) {
-            let outcome = Outcome::Invalid;
+            let outcome = SimOutcome::Invalid;
             let slot =
                 self.requests.insert(SplitRequest { id: request.id, parts_left: 0, outcome });
             self.own_answers.push_back((now + self.rules.command_ns, slot));
@@ -342,7 +342,7 @@ impl<D: Device> Device for Link<D> {
         earlier(self.next_end(), under_way.map(|at| at + status_ns))
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         self.run(to);
         if self.is_idle() {
             // the drive's own work; with a command under way it catches up by itself

@@ -1,6 +1,6 @@
 //! The link between host and drive: SATA, NVMe over PCIe, and USB bridges (bulk-only and UAS).
 //!
-//! [`Link`] wraps a drive and is a device itself. Each command passes these stages, and commands overlap
+//! [`LinkLayer`] wraps a drive and is a device itself. Each command passes these stages, and commands overlap
 //! wherever the protocol lets them:
 //!
 //! ```text
@@ -29,8 +29,8 @@ mod layer;
 pub mod params;
 pub mod table;
 
-pub use identity::{Bridge, Identity};
-pub use layer::Link;
+pub use identity::{Bridge, ModelIdentity};
+pub use layer::LinkLayer;
 pub use params::{LinkKind, LinkParams, NonData};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod document;
 use proptest::prelude::*;
 
 use super::*;
-use crate::device::{Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 use crate::testing::{TestDrive, closed_loop, request, run_all};
 
 const MS: Nanos = 1_000_000;
@@ -19,14 +19,14 @@ fn plain(kind: LinkParams) -> LinkParams {
     LinkParams { command_us: 0.0, latency_us: 0.0, status_us: 0.0, ..kind }
 }
 
-fn scattered(op: Op, count: u64) -> impl Iterator<Item = Request> {
+fn scattered(op: RequestKind, count: u64) -> impl Iterator<Item = SimRequest> {
     (0..count).map(move |i| request(i, op, (i * 7919 % 100_000) * 8192, 4096))
 }
 
 #[test]
 fn bulk_only_serialises() {
-    let mut link = Link::new(&LinkParams::usb3_bulk_only(), parallel(64)).unwrap();
-    let (done, end) = closed_loop(&mut link, 32, scattered(Op::Read, 100));
+    let mut link = LinkLayer::new(&LinkParams::usb3_bulk_only(), parallel(64)).unwrap();
+    let (done, end) = closed_loop(&mut link, 32, scattered(RequestKind::Read, 100));
     assert_eq!(link.inner().depth_seen, 1);
     let ids: Vec<u64> = done.iter().map(|c| c.id).collect();
     assert_eq!(ids, (0..100).collect::<Vec<_>>(), "bulk-only does not reorder");
@@ -36,8 +36,8 @@ fn bulk_only_serialises() {
 #[test]
 fn uas_and_sata_overlap_up_to_their_depth() {
     for (params, depth) in [(LinkParams::usb3_uas(), 30), (LinkParams::sata_6g(), 32)] {
-        let mut link = Link::new(&params, parallel(1000)).unwrap();
-        let (_, end) = closed_loop(&mut link, 128, scattered(Op::Read, 3000));
+        let mut link = LinkLayer::new(&params, parallel(1000)).unwrap();
+        let (_, end) = closed_loop(&mut link, 128, scattered(RequestKind::Read, 3000));
         assert_eq!(link.inner().depth_seen, depth, "{}", params.name);
         let alone = 3000 * MS;
         assert!(end < alone / 15, "{}: {end}", params.name);
@@ -46,15 +46,16 @@ fn uas_and_sata_overlap_up_to_their_depth() {
 
 #[test]
 fn nvme_goes_past_a_thousand() {
-    let mut link = Link::new(&LinkParams::pcie3_x4(), parallel(5000)).unwrap();
-    closed_loop(&mut link, 4096, scattered(Op::Read, 20_000));
+    let mut link = LinkLayer::new(&LinkParams::pcie3_x4(), parallel(5000)).unwrap();
+    closed_loop(&mut link, 4096, scattered(RequestKind::Read, 20_000));
     assert!(link.inner().depth_seen > 4000, "{}", link.inner().depth_seen);
 }
 
 #[test]
 fn the_controller_caps_commands_per_second() {
-    let mut link = Link::new(&LinkParams::usb3_uas(), TestDrive::new(64, 1000, |_| 1e12)).unwrap();
-    let (_, end) = closed_loop(&mut link, 30, scattered(Op::Read, 10_000));
+    let mut link =
+        LinkLayer::new(&LinkParams::usb3_uas(), TestDrive::new(64, 1000, |_| 1e12)).unwrap();
+    let (_, end) = closed_loop(&mut link, 30, scattered(RequestKind::Read, 10_000));
     let per_second = 10_000.0 * 1e9 / end as f64;
     let cap = 1e6 / LinkParams::usb3_uas().command_us;
     assert!((per_second / cap - 1.0).abs() < 0.01, "{per_second} against {cap}");
@@ -63,10 +64,10 @@ fn the_controller_caps_commands_per_second() {
 #[test]
 fn large_requests_are_split_and_end_with_their_last_part() {
     let params = LinkParams { max_transfer_bytes: Some(122_880), ..LinkParams::usb3_bulk_only() };
-    let mut link = Link::new(&params, parallel(4)).unwrap();
-    link.submit(0, request(7, Op::Write, 4096, 1 << 20));
+    let mut link = LinkLayer::new(&params, parallel(4)).unwrap();
+    link.submit(0, request(7, RequestKind::Write, 4096, 1 << 20));
     let done = run_all(&mut link);
-    let parts = link.inner().requests(Op::Write);
+    let parts = link.inner().requests(RequestKind::Write);
     let lens: Vec<u64> = parts.iter().map(|&(_, len)| len).collect();
     assert_eq!(lens, [[122_880; 8].as_slice(), &[65_536]].concat());
     assert!(parts.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0));
@@ -79,8 +80,8 @@ fn large_requests_are_split_and_end_with_their_last_part() {
 fn force_unit_access_reaches_the_drive_with_every_part() {
     let params = LinkParams { max_transfer_bytes: Some(122_880), ..LinkParams::usb3_bulk_only() };
     for fua in [true, false] {
-        let mut link = Link::new(&params, parallel(4)).unwrap();
-        link.submit(0, Request { fua, ..request(7, Op::Write, 4096, 1 << 20) });
+        let mut link = LinkLayer::new(&params, parallel(4)).unwrap();
+        link.submit(0, SimRequest { fua, ..request(7, RequestKind::Write, 4096, 1 << 20) });
         run_all(&mut link);
         assert_eq!(link.inner().log.len(), 9);
         assert!(link.inner().log.iter().all(|(_, part)| part.fua == fua), "{fua}");
@@ -90,8 +91,8 @@ fn force_unit_access_reaches_the_drive_with_every_part() {
 #[test]
 fn a_command_pays_controller_latency_and_status_once() {
     let params = LinkParams::usb3_uas();
-    for op in [Op::Read, Op::Write] {
-        let mut link = Link::new(&params, parallel(1)).unwrap();
+    for op in [RequestKind::Read, RequestKind::Write] {
+        let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
         link.submit(0, request(1, op, 0, 1 << 20));
         let end = run_all(&mut link)[0].at;
         assert_eq!(link.inner().log[0].0, 35_000, "controller and latency");
@@ -102,9 +103,9 @@ fn a_command_pays_controller_latency_and_status_once() {
 #[test]
 fn statuses_of_several_commands_overlap() {
     let params = LinkParams { status_us: 40.0, ..plain(LinkParams::usb3_uas()) };
-    let mut link = Link::new(&params, parallel(64)).unwrap();
+    let mut link = LinkLayer::new(&params, parallel(64)).unwrap();
     for i in 0..8 {
-        link.submit(0, request(i, Op::Read, i * 8192, 4096));
+        link.submit(0, request(i, RequestKind::Read, i * 8192, 4096));
     }
     let ends: Vec<Nanos> = run_all(&mut link).iter().map(|c| c.at).collect();
     assert_eq!(ends, [MS + 40_000; 8]);
@@ -112,34 +113,34 @@ fn statuses_of_several_commands_overlap() {
 
 #[test]
 fn an_impossible_request_is_refused_in_the_time_of_a_command() {
-    let mut link = Link::new(&LinkParams::usb3_uas(), parallel(1)).unwrap();
-    link.submit(MS, request(1, Op::Read, 100, 512));
+    let mut link = LinkLayer::new(&LinkParams::usb3_uas(), parallel(1)).unwrap();
+    link.submit(MS, request(1, RequestKind::Read, 100, 512));
     let done = run_all(&mut link);
-    assert_eq!((done[0].outcome, done[0].at), (Outcome::Invalid, MS + 30_000));
+    assert_eq!((done[0].outcome, done[0].at), (SimOutcome::Invalid, MS + 30_000));
 }
 
 #[test]
 fn a_sata_flush_or_trim_waits_for_queued_commands_and_holds_back_later_ones() {
-    for op in [Op::Flush, Op::Trim] {
+    for op in [RequestKind::Flush, RequestKind::Trim] {
         waits_and_holds_back(op);
     }
 }
 
-fn waits_and_holds_back(alone: Op) {
-    let len = if alone == Op::Trim { 4096 } else { 0 };
+fn waits_and_holds_back(alone: RequestKind) {
+    let len = if alone == RequestKind::Trim { 4096 } else { 0 };
     let order = |params: LinkParams| {
-        let mut link = Link::new(&plain(params), parallel(64)).unwrap();
+        let mut link = LinkLayer::new(&plain(params), parallel(64)).unwrap();
         for i in 0..4 {
-            link.submit(0, request(i, Op::Read, i * 8192, 4096));
+            link.submit(0, request(i, RequestKind::Read, i * 8192, 4096));
         }
         link.submit(0, request(4, alone, 0, len));
-        link.submit(0, request(5, Op::Read, 1 << 20, 4096));
+        link.submit(0, request(5, RequestKind::Read, 1 << 20, 4096));
         run_all(&mut link);
         let log = &link.inner().log;
-        let at = |op: Op, offset: u64| {
+        let at = |op: RequestKind, offset: u64| {
             log.iter().find(|(_, r)| r.op == op && r.offset == offset).expect("sent").0
         };
-        (at(alone, 0), at(Op::Read, 1 << 20))
+        (at(alone, 0), at(RequestKind::Read, 1 << 20))
     };
     let (alone_at, read_at) = order(LinkParams::sata_6g());
     assert!(alone_at >= MS && read_at >= alone_at + MS, "{alone:?}: {alone_at} {read_at}");
@@ -149,11 +150,11 @@ fn waits_and_holds_back(alone: Op) {
 #[test]
 fn flush_can_be_ignored_and_trim_refused() {
     let params = LinkParams { flush: NonData::Ignored, ..LinkParams::usb3_bulk_only() };
-    let mut link = Link::new(&params, parallel(1)).unwrap();
-    link.submit(0, request(1, Op::Flush, 0, 0));
-    link.submit(0, request(2, Op::Trim, 0, 4096));
-    let outcomes: Vec<Outcome> = run_all(&mut link).iter().map(|c| c.outcome).collect();
-    assert_eq!(outcomes, [Outcome::Done, Outcome::Invalid]);
+    let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
+    link.submit(0, request(1, RequestKind::Flush, 0, 0));
+    link.submit(0, request(2, RequestKind::Trim, 0, 4096));
+    let outcomes: Vec<SimOutcome> = run_all(&mut link).iter().map(|c| c.outcome).collect();
+    assert_eq!(outcomes, [SimOutcome::Done, SimOutcome::Invalid]);
     assert!(link.inner().log.is_empty());
 }
 
@@ -161,9 +162,9 @@ fn flush_can_be_ignored_and_trim_refused() {
 fn what_a_bridge_answers_itself_is_a_command_too() {
     let flushed = |params: LinkParams| {
         let params = LinkParams { flush: NonData::Ignored, ..params };
-        let mut link = Link::new(&params, parallel(1)).unwrap();
-        link.submit(0, request(1, Op::Read, 0, 4096));
-        link.submit(0, request(2, Op::Flush, 0, 0));
+        let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
+        link.submit(0, request(1, RequestKind::Read, 0, 4096));
+        link.submit(0, request(2, RequestKind::Flush, 0, 0));
         let done = run_all(&mut link);
         [1, 2].map(|id| done.iter().find(|c| c.id == id).unwrap().at)
     };
@@ -180,13 +181,13 @@ fn what_a_bridge_answers_itself_is_a_command_too() {
 fn errors_of_one_part_fail_the_request() {
     for bad in [0, 1 << 20] {
         let mut drive = parallel(1);
-        drive.fails = Some((bad, Outcome::MediaError));
-        let mut link = Link::new(&plain(LinkParams::usb3_bulk_only()), drive).unwrap();
-        link.submit(0, request(1, Op::Read, 0, 2 << 20));
-        link.submit(0, request(2, Op::Read, 4 << 20, 4096));
+        drive.fails = Some((bad, SimOutcome::MediaError));
+        let mut link = LinkLayer::new(&plain(LinkParams::usb3_bulk_only()), drive).unwrap();
+        link.submit(0, request(1, RequestKind::Read, 0, 2 << 20));
+        link.submit(0, request(2, RequestKind::Read, 4 << 20, 4096));
         let done = run_all(&mut link);
-        let outcomes: Vec<Outcome> = done.iter().map(|c| c.outcome).collect();
-        assert_eq!(outcomes, [Outcome::MediaError, Outcome::Done], "the part at {bad}");
+        let outcomes: Vec<SimOutcome> = done.iter().map(|c| c.outcome).collect();
+        assert_eq!(outcomes, [SimOutcome::MediaError, SimOutcome::Done], "the part at {bad}");
     }
 }
 
@@ -195,20 +196,24 @@ fn bridges_hide_the_tail_and_change_the_sector() {
     let mut params = LinkParams::usb3_uas();
     params.bridge.logical_sector_bytes = Some(4096);
     params.bridge.hidden_tail_bytes = 5000;
-    let mut link = Link::new(&params, parallel(1)).unwrap();
+    let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
     let capacity = (1 << 40) - 8192;
     assert_eq!((link.capacity_bytes(), link.sector_bytes()), (capacity, 4096));
-    link.submit(0, request(1, Op::Read, 512, 512));
-    link.submit(0, request(2, Op::Read, capacity, 4096));
-    link.submit(0, request(3, Op::Read, capacity - 4096, 4096));
+    link.submit(0, request(1, RequestKind::Read, 512, 512));
+    link.submit(0, request(2, RequestKind::Read, capacity, 4096));
+    link.submit(0, request(3, RequestKind::Read, capacity - 4096, 4096));
     let mut outcomes: Vec<_> = run_all(&mut link).iter().map(|c| (c.id, c.outcome)).collect();
     outcomes.sort_by_key(|&(id, _)| id);
-    assert_eq!(outcomes, [(1, Outcome::Invalid), (2, Outcome::Invalid), (3, Outcome::Done)]);
+    assert_eq!(
+        outcomes,
+        [(1, SimOutcome::Invalid), (2, SimOutcome::Invalid), (3, SimOutcome::Done)]
+    );
 
     let mut four_k_native = parallel(1);
     four_k_native.sector_bytes = 4096;
     params.bridge.logical_sector_bytes = Some(512);
-    let problem = Link::new(&params, four_k_native).expect_err("cannot write part of a sector");
+    let problem =
+        LinkLayer::new(&params, four_k_native).expect_err("cannot write part of a sector");
     assert_eq!(problem.field, "bridge.logical_sector_bytes");
 }
 
@@ -217,12 +222,12 @@ proptest! {
     fn the_drive_has_each_command_when_controller_and_latency_say(
         gaps_us in prop::collection::vec(0u64..200, 1..30),
     ) {
-        let mut link = Link::new(&LinkParams::usb3_uas(), TestDrive::new(3, 100_000, |_| 200.0)).unwrap();
+        let mut link = LinkLayer::new(&LinkParams::usb3_uas(), TestDrive::new(3, 100_000, |_| 200.0)).unwrap();
         let (mut now, mut free_at) = (0, 0);
         let mut expected = Vec::new();
         for (id, gap_us) in (0..).zip(gaps_us) {
             now += gap_us * 1000;
-            link.submit(now, request(id, Op::Read, id << 20, 4096));
+            link.submit(now, request(id, RequestKind::Read, id << 20, 4096));
             free_at = now.max(free_at) + 30_000;
             expected.push((free_at + 5_000, id << 20));
         }
@@ -242,14 +247,14 @@ proptest! {
             LinkParams::usb3_bulk_only(),
             LinkParams::usb3_uas(),
         ][which].clone();
-        let mut link = Link::new(&params, TestDrive::new(3, 100_000, |_| 200.0)).unwrap();
+        let mut link = LinkLayer::new(&params, TestDrive::new(3, 100_000, |_| 200.0)).unwrap();
         let mut now = 0;
         let mut sent = 0;
         let mut done = Vec::new();
         for (id, &(place, sectors, write, gap_us)) in list.iter().enumerate() {
             now += gap_us * 1000;
             link.advance(now, &mut done);
-            let op = if write { Op::Write } else { Op::Read };
+            let op = if write { RequestKind::Write } else { RequestKind::Read };
             link.submit(now, request(id as u64, op, place << 20, sectors * 512));
             sent += sectors * 512;
         }

@@ -4,7 +4,7 @@ use super::geometry::Lpn;
 
 /// What a superblock is used for at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BlockState {
+pub(super) enum SuperblockState {
     /// Nothing in it; erased before it is used.
     Free,
     /// Being filled by the host or the collector.
@@ -18,7 +18,7 @@ pub(super) enum BlockState {
 /// One superblock.
 #[derive(Debug, Clone)]
 pub(super) struct Superblock {
-    pub(super) state: BlockState,
+    pub(super) state: SuperblockState,
     /// Written with one bit per cell.
     pub(super) slc: bool,
     /// Units written.
@@ -39,7 +39,7 @@ enum BlockContents {
 impl Default for Superblock {
     fn default() -> Self {
         Self {
-            state: BlockState::Free,
+            state: SuperblockState::Free,
             slc: false,
             filled: 0,
             valid: 0,
@@ -51,7 +51,7 @@ impl Default for Superblock {
 impl Superblock {
     /// Takes the block into use.
     pub(super) fn open(&mut self, slc: bool) {
-        *self = Self { state: BlockState::Open, slc, ..Self::default() };
+        *self = Self { state: SuperblockState::Open, slc, ..Self::default() };
     }
 
     /// Forgets the contents.

@@ -4,7 +4,7 @@ use crate::device::Nanos;
 
 /// A range whose pages are hard to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FailingRegion {
+pub struct RetryRegion {
     /// First byte.
     pub offset: u64,
     /// Number of bytes.
@@ -17,20 +17,20 @@ pub struct FailingRegion {
 
 /// What is wrong with the drive; nothing by default.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Faults {
+pub struct SsdFaults {
     /// Flushes are answered at once, with nothing saved.
     pub flush_lies: bool,
     /// The drive runs at this share of its speed, whatever its temperature.
     pub throttle_forced: Option<f64>,
     /// Ranges that are hard or impossible to read.
-    pub failing: Vec<FailingRegion>,
+    pub failing: Vec<RetryRegion>,
     /// The drive stops answering at this time.
     pub gone_at: Option<Nanos>,
 }
 
-impl Faults {
+impl SsdFaults {
     /// The worst region that a read of `offset..offset + len` touches.
-    pub(super) fn region(&self, offset: u64, len: u64) -> Option<FailingRegion> {
+    pub(super) fn region(&self, offset: u64, len: u64) -> Option<RetryRegion> {
         self.failing
             .iter()
             .filter(|region| offset < region.offset + region.len && region.offset < offset + len)

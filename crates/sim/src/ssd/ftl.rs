@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::blocks::{BlockState, Superblock};
+use super::blocks::{Superblock, SuperblockState};
 use super::geometry::{Geometry, Lpn, Ppn};
 use super::map::Map;
 use super::params::SlcParams;
@@ -122,7 +122,7 @@ impl Ftl {
             self.blocks[block as usize].open(false);
             let len = (units - lpn).min(self.geometry.superblock);
             self.write(block, lpn, len);
-            self.blocks[block as usize].state = BlockState::Sealed;
+            self.blocks[block as usize].state = SuperblockState::Sealed;
             lpn += len;
         }
     }
@@ -140,7 +140,7 @@ impl Ftl {
         let ppn = self.write(block, lpn, units);
         self.counts.host_units += u64::from(units);
         if filled + units == capacity {
-            self.blocks[block as usize].state = BlockState::Sealed;
+            self.blocks[block as usize].state = SuperblockState::Sealed;
             self.host = None;
             if slc {
                 self.slc.seal(block);
@@ -252,7 +252,7 @@ impl Ftl {
         let ordinary = &self.blocks[..self.geometry.ordinary_blocks as usize];
         (0..)
             .zip(ordinary)
-            .filter(|(_, block)| block.state == BlockState::Sealed)
+            .filter(|(_, block)| block.state == SuperblockState::Sealed)
             .filter(|(_, block)| block.valid < self.geometry.superblock)
             .min_by_key(|(_, block)| block.valid)
             .map(|(index, _)| index)
@@ -261,7 +261,7 @@ impl Ftl {
     fn start_victim(&mut self, block: u32) {
         let superblock = f64::from(self.geometry.superblock);
         let entry = &mut self.blocks[block as usize];
-        entry.state = BlockState::Victim;
+        entry.state = SuperblockState::Victim;
         let live = f64::from(entry.valid);
         if entry.slc {
             self.slc.forget(block);
@@ -295,7 +295,7 @@ impl Ftl {
             let to = self.write(target, lpn, units);
             sink.moved(base + victim.cursor, slc, to, units);
             if units == room {
-                self.blocks[target as usize].state = BlockState::Sealed;
+                self.blocks[target as usize].state = SuperblockState::Sealed;
                 self.collector = None;
                 self.note_if_empty(target);
             }
@@ -342,7 +342,7 @@ impl Ftl {
     fn reclaim(&mut self) {
         while let Some(block) = self.emptied.pop() {
             let entry = &self.blocks[block as usize];
-            if entry.state == BlockState::Sealed && entry.valid == 0 {
+            if entry.state == SuperblockState::Sealed && entry.valid == 0 {
                 if entry.slc {
                     self.slc.forget(block);
                 }
@@ -380,7 +380,7 @@ fn invalidate(
         let stop = end.min((block + 1) * geometry.superblock);
         let entry = &mut blocks[block as usize];
         entry.valid -= stop - at;
-        if entry.valid == 0 && entry.state == BlockState::Sealed {
+        if entry.valid == 0 && entry.state == SuperblockState::Sealed {
             emptied.push(block);
         }
         at = stop;
@@ -392,7 +392,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Ftl, Sink};
-    use crate::ssd::blocks::BlockState;
+    use crate::ssd::blocks::SuperblockState;
     use crate::ssd::geometry::{Geometry, Ppn};
     use crate::ssd::params::SlcParams;
     use crate::ssd::testing::small;
@@ -445,13 +445,13 @@ mod tests {
         for (block, &count) in ftl.blocks.iter().zip(&valid) {
             assert_eq!(block.valid, count);
             assert_eq!(
-                block.state == BlockState::Free,
-                block.filled == 0 && block.state != BlockState::Open
+                block.state == SuperblockState::Free,
+                block.filled == 0 && block.state != SuperblockState::Open
             );
         }
         let free = ftl.blocks[..ftl.geometry.ordinary_blocks as usize]
             .iter()
-            .filter(|block| block.state == BlockState::Free)
+            .filter(|block| block.state == SuperblockState::Free)
             .count();
         assert_eq!(free, ftl.free.len());
         assert!(free > 0, "the collector has its reserve");

@@ -35,7 +35,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use self::buffer::Buffer;
-pub use self::faults::{FailingRegion, Faults};
+pub use self::faults::{RetryRegion, SsdFaults};
 use self::flash::{Flash, ns};
 use self::folding_load::FoldingLoad;
 use self::ftl::Ftl;
@@ -46,7 +46,7 @@ use self::port::Port;
 use self::queue_tags::QueueTags;
 use self::read_ahead::FlashReadAhead;
 use self::thermal::Thermal;
-use crate::device::{Completion, Device, Heat, Nanos, Op, Outcome, Request};
+use crate::device::{Heat, Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::param_problem::ParamProblem;
 
 /// A simulated SSD.
@@ -61,7 +61,7 @@ pub struct Ssd {
     read_ahead: FlashReadAhead,
     port: Port,
     thermal: Option<Thermal>,
-    faults: Faults,
+    faults: SsdFaults,
     tags: QueueTags,
     /// The present: the latest time anyone has told.
     now: Nanos,
@@ -124,7 +124,7 @@ impl Ssd {
             read_ahead: FlashReadAhead::new(window as u32, geometry.unit_bytes),
             port: Port::new(params.port.as_ref()),
             thermal: params.thermal.clone().map(Thermal::new),
-            faults: Faults::default(),
+            faults: SsdFaults::default(),
             tags: QueueTags::new(params.controller.queue_depth),
             now: 0,
             firmware_free: 0,
@@ -147,7 +147,7 @@ impl Ssd {
     }
 
     /// Plants faults; they apply to requests submitted from now on.
-    pub fn set_faults(&mut self, faults: Faults) {
+    pub fn set_faults(&mut self, faults: SsdFaults) {
         self.faults = faults;
     }
 
@@ -217,9 +217,9 @@ impl Ssd {
         begin + self.flash.paced(ns(command_us))
     }
 
-    fn complete(&mut self, id: u64, at: Nanos, outcome: Outcome) {
+    fn complete(&mut self, id: u64, at: Nanos, outcome: SimOutcome) {
         let (at, outcome) = match self.faults.gone_at {
-            Some(gone) if at > gone => (gone.max(self.now), Outcome::Gone),
+            Some(gone) if at > gone => (gone.max(self.now), SimOutcome::Gone),
             _ => (at, outcome),
         };
         self.submitted += 1;
@@ -228,7 +228,7 @@ impl Ssd {
     }
 }
 
-impl Device for Ssd {
+impl SimDevice for Ssd {
     /// A drive that is held throttled is as hot as that needs at least.
     fn heat(&self) -> Option<Heat> {
         let thermal = self.thermal.as_ref()?;
@@ -250,21 +250,21 @@ impl Device for Ssd {
         self.params.sector_bytes
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: SimRequest) {
         self.settle(now);
         if self.faults.gone_at.is_some_and(|gone| gone <= self.now) {
-            self.complete(request.id, self.now, Outcome::Gone);
+            self.complete(request.id, self.now, SimOutcome::Gone);
             return;
         }
         if !request.is_valid(self.params.capacity_bytes, self.params.sector_bytes) {
-            self.complete(request.id, self.now, Outcome::Invalid);
+            self.complete(request.id, self.now, SimOutcome::Invalid);
             return;
         }
         let (at, outcome) = match request.op {
-            Op::Read => self.read(&request),
-            Op::Write => (self.write(&request), Outcome::Done),
-            Op::Flush => (self.flush(), Outcome::Done),
-            Op::Trim => (self.trim(&request), Outcome::Done),
+            RequestKind::Read => self.read(&request),
+            RequestKind::Write => (self.write(&request), SimOutcome::Done),
+            RequestKind::Flush => (self.flush(), SimOutcome::Done),
+            RequestKind::Trim => (self.trim(&request), SimOutcome::Done),
         };
         self.tags.release(at);
         self.complete(request.id, at, outcome);
@@ -274,13 +274,13 @@ impl Device for Ssd {
         self.completions.peek().map(|Reverse(next)| next.0)
     }
 
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
         while let Some(&Reverse((at, _, id, code))) = self.completions.peek() {
             if at > to {
                 break;
             }
             self.completions.pop();
-            done.push(Completion { id, at, outcome: outcome_of(code) });
+            done.push(SimCompletion { id, at, outcome: outcome_of(code) });
         }
         if self.completions.is_empty() {
             self.settle(to);
@@ -290,20 +290,20 @@ impl Device for Ssd {
 }
 
 /// Outcomes have no order of their own; in the queue of completions they follow time and number.
-fn code_of(outcome: Outcome) -> u8 {
+fn code_of(outcome: SimOutcome) -> u8 {
     match outcome {
-        Outcome::Done => 0,
-        Outcome::MediaError => 1,
-        Outcome::Gone => 2,
-        Outcome::Invalid => 3,
+        SimOutcome::Done => 0,
+        SimOutcome::MediaError => 1,
+        SimOutcome::Gone => 2,
+        SimOutcome::Invalid => 3,
     }
 }
 
-fn outcome_of(code: u8) -> Outcome {
+fn outcome_of(code: u8) -> SimOutcome {
     match code {
-        0 => Outcome::Done,
-        1 => Outcome::MediaError,
-        2 => Outcome::Gone,
-        _ => Outcome::Invalid,
+        0 => SimOutcome::Done,
+        1 => SimOutcome::MediaError,
+        2 => SimOutcome::Gone,
+        _ => SimOutcome::Invalid,
     }
 }

@@ -3,11 +3,11 @@
 use super::Ssd;
 use super::geometry::Lpn;
 use super::port::PortDirection;
-use crate::device::{Nanos, Outcome, Request};
+use crate::device::{Nanos, SimOutcome, SimRequest};
 
 impl Ssd {
     /// Serves a read; returns when it is done, and how.
-    pub(super) fn read(&mut self, request: &Request) -> (Nanos, Outcome) {
+    pub(super) fn read(&mut self, request: &SimRequest) -> (Nanos, SimOutcome) {
         let ready = self.start(self.params.controller.read_command_us);
         let unit = self.geometry.unit_bytes;
         let (offset, end_byte) = (request.offset, request.offset + request.len);
@@ -38,9 +38,9 @@ impl Ssd {
             self.fetch_ahead(stream, ready);
         }
         match self.faults.region(offset, request.len) {
-            Some(region) if region.unreadable => (done + region.retry_ns, Outcome::MediaError),
-            Some(region) => (done + region.retry_ns, Outcome::Done),
-            None => (done, Outcome::Done),
+            Some(region) if region.unreadable => (done + region.retry_ns, SimOutcome::MediaError),
+            Some(region) => (done + region.retry_ns, SimOutcome::Done),
+            None => (done, SimOutcome::Done),
         }
     }
 

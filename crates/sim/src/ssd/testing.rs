@@ -3,7 +3,7 @@
 use super::params::{
     BufferParams, ControllerParams, FlashParams, MapParams, PortParams, SsdParams, ThermalParams,
 };
-use crate::device::{Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 
 /// 1 GiB on 8 dies, without SLC cache or thermal part.
 pub(super) fn small() -> SsdParams {
@@ -77,12 +77,18 @@ pub(super) fn thermal() -> ThermalParams {
 }
 
 /// A request with nothing special.
-pub(super) fn request(op: Op, offset: u64, len: u64) -> Request {
-    Request { id: 0, op, offset, len, fua: false }
+pub(super) fn request(op: RequestKind, offset: u64, len: u64) -> SimRequest {
+    SimRequest { id: 0, op, offset, len, fua: false }
 }
 
 /// Submits at `now` with nothing outstanding, and returns when it is done.
-pub(super) fn one(drive: &mut impl Device, now: Nanos, op: Op, offset: u64, len: u64) -> Nanos {
+pub(super) fn one(
+    drive: &mut impl SimDevice,
+    now: Nanos,
+    op: RequestKind,
+    offset: u64,
+    len: u64,
+) -> Nanos {
     drive.submit(now, request(op, offset, len));
     let mut done = Vec::new();
     while done.is_empty() {
@@ -90,16 +96,16 @@ pub(super) fn one(drive: &mut impl Device, now: Nanos, op: Op, offset: u64, len:
         drive.advance(next, &mut done);
     }
     assert_eq!(done.len(), 1);
-    assert_eq!(done[0].outcome, Outcome::Done);
+    assert_eq!(done[0].outcome, SimOutcome::Done);
     done[0].at
 }
 
 /// Keeps `depth` requests outstanding until `count` are done; `next` gives offset and length of each.
 /// Returns the time of the last completion.
-pub(super) fn closed_loop<D: Device>(
+pub(super) fn closed_loop<D: SimDevice>(
     drive: &mut D,
     now: Nanos,
-    op: Op,
+    op: RequestKind,
     count: u64,
     depth: u64,
     mut next: impl FnMut(u64) -> (u64, u64),
@@ -108,7 +114,7 @@ pub(super) fn closed_loop<D: Device>(
     let mut send = |drive: &mut D, at: Nanos| {
         if submitted < count {
             let (offset, len) = next(submitted);
-            drive.submit(at, Request { id: submitted, op, offset, len, fua: false });
+            drive.submit(at, SimRequest { id: submitted, op, offset, len, fua: false });
             submitted += 1;
         }
     };

@@ -4,11 +4,11 @@ use super::Ssd;
 use super::flash::ns;
 use super::geometry::Lpn;
 use super::port::PortDirection;
-use crate::device::{Nanos, Request};
+use crate::device::{Nanos, SimRequest};
 
 impl Ssd {
     /// Serves a write; returns when it is acknowledged.
-    pub(super) fn write(&mut self, request: &Request) -> Nanos {
+    pub(super) fn write(&mut self, request: &SimRequest) -> Nanos {
         let ready = self.start(self.params.controller.write_command_us);
         let unit = self.geometry.unit_bytes;
         let (offset, end_byte) = (request.offset, request.offset + request.len);
@@ -58,7 +58,7 @@ impl Ssd {
     fn read_partial_units(
         &mut self,
         ready: Nanos,
-        request: &Request,
+        request: &SimRequest,
         first: Lpn,
         end: Lpn,
     ) -> Nanos {
@@ -105,7 +105,7 @@ impl Ssd {
     }
 
     /// Serves a TRIM; only whole mapping units are forgotten.
-    pub(super) fn trim(&mut self, request: &Request) -> Nanos {
+    pub(super) fn trim(&mut self, request: &SimRequest) -> Nanos {
         let gib = request.len as f64 / f64::from(1 << 30);
         let controller = &self.params.controller;
         let ready = self.start(controller.trim_command_us + gib * controller.trim_us_per_gib);

@@ -1,7 +1,7 @@
 //! Nothing is written to the medium before it is there, and nothing is begun because somebody asked.
 
 use super::small_drive;
-use crate::device::{Completion, Device, Nanos, Op, Request};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, RmwParams, SmrParams};
 use crate::hdd::schedule::DiskEvent;
@@ -54,17 +54,17 @@ impl Watched {
         }
     }
 
-    fn submit(&mut self, now: Nanos, op: Op, offset: u64, len: u64) {
+    fn submit(&mut self, now: Nanos, op: RequestKind, offset: u64, len: u64) {
         self.live(now);
         self.disk.advance(now, &mut Vec::new());
-        if op == Op::Write {
+        if op == RequestKind::Write {
             // 0.1 ms and 300 MB/s, as the small drive has them
             let crossing = 100_000 + len * 3333 / 1000;
             self.interface_free = now.max(self.interface_free) + crossing;
             let from = self.disk.medium_byte(offset);
             self.arrivals.push(Arrival { from, to: from + len, at: self.interface_free });
         }
-        self.disk.submit(now, Request { id: now, op, offset, len, fua: false });
+        self.disk.submit(now, SimRequest { id: now, op, offset, len, fua: false });
     }
 }
 
@@ -96,7 +96,8 @@ fn a_read_takes_its_turn_while_a_write_waits_for_room() {
     let mut params = small_drive();
     params.write_cache.dirty_limit_kib = 256;
     let mut disk = HardDisk::new(&params, 1).unwrap();
-    let write = |id, offset, len| Request { id, op: Op::Write, offset, len, fua: false };
+    let write =
+        |id, offset, len| SimRequest { id, op: RequestKind::Write, offset, len, fua: false };
     for i in 0..63 {
         disk.submit(i * 1000, write(i, i * 30_000_000 / 4096 * 4096, 4 * KIB));
     }
@@ -107,7 +108,8 @@ fn a_read_takes_its_turn_while_a_write_waits_for_room() {
     assert_eq!(done.len(), 63);
     // As a program does that waits for the answer, before another sends its read.
     assert!(disk.next_completion().is_some());
-    let read = Request { id: 100, op: Op::Read, offset: 512 << 20, len: 4 * KIB, fua: false };
+    let read =
+        SimRequest { id: 100, op: RequestKind::Read, offset: 512 << 20, len: 4 * KIB, fua: false };
     disk.submit(21_000_000, read);
     disk.advance(60_000_000, &mut done);
     assert_eq!(done.last().map(|answer| answer.id), Some(100));
@@ -120,7 +122,12 @@ type DestageStart = (u32, u64, u64);
 
 /// What a drive answers to a history in which it is asked for its next answer, and let go on, at `looks` moments
 /// between any two requests.
-fn answers(params: &HddParams, stride: u64, steps: &[DestageStart], looks: u64) -> Vec<Completion> {
+fn answers(
+    params: &HddParams,
+    stride: u64,
+    steps: &[DestageStart],
+    looks: u64,
+) -> Vec<SimCompletion> {
     let mut disk = HardDisk::new(params, 1).unwrap();
     let (mut now, mut done) = (1, Vec::new());
     for (index, &(kind, wait, sectors)) in (0u64..).zip(steps) {
@@ -133,12 +140,12 @@ fn answers(params: &HddParams, stride: u64, steps: &[DestageStart], looks: u64) 
         let place = index * stride * 64 * KIB;
         let len = if sectors % 2 == 0 { 64 * KIB } else { sectors * 512 };
         let op = match kind {
-            1 => Op::Flush,
-            2..=4 => Op::Read,
-            5 => Op::Trim,
-            _ => Op::Write,
+            1 => RequestKind::Flush,
+            2..=4 => RequestKind::Read,
+            5 => RequestKind::Trim,
+            _ => RequestKind::Write,
         };
-        disk.submit(now, Request { id: index, op, offset: place, len, fua: kind == 11 });
+        disk.submit(now, SimRequest { id: index, op, offset: place, len, fua: kind == 11 });
     }
     disk.advance(now + 3_600_000_000_000, &mut done);
     done
@@ -177,12 +184,12 @@ proptest! {
             let place = index as u64 * stride * 64 * KIB;
             let len = if sectors % 2 == 0 { 64 * KIB } else { sectors * 512 };
             match kind {
-                1 => watched.submit(now, Op::Flush, 0, 0),
-                2 => watched.submit(now, Op::Read, place, len),
-                _ => watched.submit(now, Op::Write, place, len),
+                1 => watched.submit(now, RequestKind::Flush, 0, 0),
+                2 => watched.submit(now, RequestKind::Read, place, len),
+                _ => watched.submit(now, RequestKind::Write, place, len),
             }
         }
-        watched.submit(now + 1, Op::Flush, 0, 0);
+        watched.submit(now + 1, RequestKind::Flush, 0, 0);
         watched.live(now + 3_600_000_000_000);
         prop_assert_eq!(watched.disk.dirty_bytes(), 0);
     }

@@ -2,8 +2,8 @@
 
 use super::host::{Host, mean_ms, random};
 use super::small_drive;
-use crate::device::{Device, Nanos, Op};
-use crate::hdd::Faults;
+use crate::device::{Nanos, RequestKind, SimDevice};
+use crate::hdd::HddFaults;
 use crate::hdd::params::{HddParams, SeekParams};
 
 const KIB: u64 = 1024;
@@ -21,7 +21,7 @@ fn a_random_write_through_settles_in_addition() {
     params.write_cache.gap_ms = 0.0;
     let mut host = Host::new(&params);
     let capacity = host.disk.capacity_bytes();
-    let times = host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 20_000));
+    let times = host.run(1, random(RequestKind::Write, 0, capacity, 4 * KIB, 20_000));
     let expected = params.write_overhead_ms
         + host.disk.mean_seek_ms()
         + params.write_settle_ms
@@ -38,7 +38,7 @@ fn skew_slows_a_sequential_pass_by_itself() {
     let mut host = Host::new(&params);
     let zone = host.disk.zones()[0];
     let expected = zone.media_mb_s / 1.1;
-    for op in [Op::Read, Op::Write] {
+    for op in [RequestKind::Read, RequestKind::Write] {
         host.sequential_mb_s(op, 0, 32 << 20, 64 * KIB);
         let rate = host.sequential_mb_s(op, 32 << 20, 64 << 20, 64 * KIB);
         assert!((rate / expected - 1.0).abs() < 0.01, "{op:?}: {rate} against {expected}");
@@ -51,18 +51,18 @@ fn access_times_to_one_sector_repeat_with_the_rotation() {
     let mut params = without_caches();
     params.read_miss_overhead_ms = 0.0;
     let mut host = Host::new(&params);
-    host.one(Op::Read, 0, 512);
+    host.one(RequestKind::Read, 0, 512);
     let phase = host.now % host.disk.revolution_ns();
     for _ in 0..50 {
         host.rest(777_777);
-        host.one(Op::Read, 0, 512);
+        host.one(RequestKind::Read, 0, 512);
         assert_eq!(host.now % host.disk.revolution_ns(), phase);
     }
     // and over a whole turn of arrival times every wait occurs
     let waits: Vec<Nanos> = (0..100)
         .map(|i| {
             host.rest(i * 370_000);
-            host.one(Op::Read, 0, 512)
+            host.one(RequestKind::Read, 0, 512)
         })
         .collect();
     let spread = waits.iter().max().unwrap() - waits.iter().min().unwrap();
@@ -73,9 +73,9 @@ fn access_times_to_one_sector_repeat_with_the_rotation() {
 fn first_come_first_served_gains_nothing_from_a_queue() {
     let rate = |depth: usize, fcfs: bool| {
         let mut host = Host::new(&small_drive());
-        host.disk.set_faults(Faults { fcfs, ..Faults::default() });
+        host.disk.set_faults(HddFaults { fcfs, ..HddFaults::default() });
         let capacity = host.disk.capacity_bytes();
-        host.run(depth, random(Op::Read, 0, capacity, 4 * KIB, 4000));
+        host.run(depth, random(RequestKind::Read, 0, capacity, 4 * KIB, 4000));
         4000.0 / (host.now as f64 / 1e9)
     };
     let single = rate(1, false);
@@ -89,7 +89,7 @@ fn first_come_first_served_gains_nothing_from_a_queue() {
 fn a_depth_beyond_the_drives_waits_outside() {
     let mut host = Host::new(&small_drive());
     let capacity = host.disk.capacity_bytes();
-    let times = host.run(128, random(Op::Read, 0, capacity, 4 * KIB, 3000));
+    let times = host.run(128, random(RequestKind::Read, 0, capacity, 4 * KIB, 3000));
     assert_eq!(times.len(), 3000);
     // Little's law: time = depth / rate
     let rate = 3000.0 / (host.now as f64 / 1e6);
@@ -103,13 +103,13 @@ fn a_cached_write_returns_at_once_and_a_flush_waits_for_the_medium() {
     let params = small_drive();
     let mut host = Host::new(&params);
     let capacity = host.disk.capacity_bytes();
-    let times = host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 16));
+    let times = host.run(1, random(RequestKind::Write, 0, capacity, 4 * KIB, 16));
     assert!(mean_ms(&times) < 0.2, "{}", mean_ms(&times));
     assert_eq!(host.disk.dirty_bytes(), 16 * 4 * KIB);
-    let flush = host.one(Op::Flush, 0, 0) as f64 / 1e6;
+    let flush = host.one(RequestKind::Flush, 0, 0) as f64 / 1e6;
     assert!((16.0 * 3.0..16.0 * 20.0).contains(&flush), "{flush}");
     assert_eq!(host.disk.dirty_bytes(), 0);
-    assert!(host.one(Op::Flush, 0, 0) < 500_000);
+    assert!(host.one(RequestKind::Flush, 0, 0) < 500_000);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn what_passes_the_head_faster_than_the_interface_can_carry_it_waits_for_that() 
     params.write_cache.enabled = false;
     let len = 2 << 20;
     let crossing_ms = len as f64 / 20e3;
-    for op in [Op::Read, Op::Write] {
+    for op in [RequestKind::Read, RequestKind::Write] {
         for depth in [1, 8] {
             let mut host = Host::new(&params);
             let capacity = host.disk.capacity_bytes();
@@ -147,7 +147,7 @@ fn commands_cross_the_interface_one_after_the_other() {
         params.interface_mb_s = mb_s;
         params.write_cache.enabled = false;
         let mut host = Host::new(&params);
-        host.run(8, (0..200).map(|i| (Op::Write, i << 20, 1 << 20)));
+        host.run(8, (0..200).map(|i| (RequestKind::Write, i << 20, 1 << 20)));
         let rate = 200.0 * f64::from(1 << 20) * 1e3 / host.now as f64;
         assert!(rate <= mb_s * 1.001, "{rate} of {mb_s} MB/s");
     }
@@ -156,10 +156,10 @@ fn commands_cross_the_interface_one_after_the_other() {
 #[test]
 fn a_lying_flush_leaves_the_data_in_the_cache() {
     let mut host = Host::new(&small_drive());
-    host.disk.set_faults(Faults { flush_lies: true, ..Faults::default() });
+    host.disk.set_faults(HddFaults { flush_lies: true, ..HddFaults::default() });
     let capacity = host.disk.capacity_bytes();
-    host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 16));
-    assert!(host.one(Op::Flush, 0, 0) < 500_000);
+    host.run(1, random(RequestKind::Write, 0, capacity, 4 * KIB, 16));
+    assert!(host.one(RequestKind::Flush, 0, 0) < 500_000);
     assert_eq!(host.disk.dirty_bytes(), 16 * 4 * KIB);
 }
 
@@ -170,7 +170,7 @@ fn a_drive_with_one_tag_gains_nothing_from_a_queue() {
     let time = |depth: usize| {
         let mut host = Host::new(&params);
         let capacity = host.disk.capacity_bytes();
-        host.run(depth, random(Op::Read, 0, capacity, 4 * KIB, 1000));
+        host.run(depth, random(RequestKind::Read, 0, capacity, 4 * KIB, 1000));
         host.now as f64
     };
     let gain = time(1) / time(8);
@@ -180,27 +180,27 @@ fn a_drive_with_one_tag_gains_nothing_from_a_queue() {
 #[test]
 fn what_is_trimmed_need_not_be_written() {
     let mut host = Host::new(&small_drive());
-    host.run(1, [(Op::Write, 0, 8 * KIB), (Op::Write, 1 << 30, 4 * KIB)]);
-    host.one(Op::Trim, 4 * KIB, 1 << 20);
+    host.run(1, [(RequestKind::Write, 0, 8 * KIB), (RequestKind::Write, 1 << 30, 4 * KIB)]);
+    host.one(RequestKind::Trim, 4 * KIB, 1 << 20);
     assert_eq!(host.disk.dirty_bytes(), 8 * KIB);
-    host.one(Op::Trim, 0, 2 << 30);
+    host.one(RequestKind::Trim, 0, 2 << 30);
     assert_eq!(host.disk.dirty_bytes(), 0);
-    assert!(host.one(Op::Flush, 0, 0) < 500_000);
+    assert!(host.one(RequestKind::Flush, 0, 0) < 500_000);
 }
 
 #[test]
 fn requests_behind_a_flush_wait_for_it() {
     let mut host = Host::new(&small_drive());
     let capacity = host.disk.capacity_bytes();
-    host.run(1, random(Op::Write, 0, capacity, 4 * KIB, 30));
-    let times = host.run(2, [(Op::Flush, 0, 0), (Op::Read, 0, 4 * KIB)]);
+    host.run(1, random(RequestKind::Write, 0, capacity, 4 * KIB, 30));
+    let times = host.run(2, [(RequestKind::Flush, 0, 0), (RequestKind::Read, 0, 4 * KIB)]);
     assert!(times[1] > times[0]);
 }
 
 #[test]
 fn idle_time_empties_the_write_cache() {
     let mut host = Host::new(&small_drive());
-    host.one(Op::Write, 1 << 20, 4 * KIB);
+    host.one(RequestKind::Write, 1 << 20, 4 * KIB);
     host.rest(40_000_000);
     assert!(host.disk.dirty_bytes() > 0);
     host.rest(100_000_000);
@@ -210,26 +210,26 @@ fn idle_time_empties_the_write_cache() {
 #[test]
 fn what_was_just_read_or_written_comes_from_the_buffer() {
     let mut host = Host::new(&small_drive());
-    let first = host.one(Op::Read, 1 << 30, 4 * KIB);
-    let again = host.one(Op::Read, 1 << 30, 4 * KIB);
+    let first = host.one(RequestKind::Read, 1 << 30, 4 * KIB);
+    let again = host.one(RequestKind::Read, 1 << 30, 4 * KIB);
     assert!(first > 1_000_000 && again < 200_000, "{first} {again}");
-    host.one(Op::Write, 2 << 30, 4 * KIB);
-    assert!(host.one(Op::Read, 2 << 30, 4 * KIB) < 200_000);
+    host.one(RequestKind::Write, 2 << 30, 4 * KIB);
+    assert!(host.one(RequestKind::Read, 2 << 30, 4 * KIB) < 200_000);
 }
 
 #[test]
 fn reading_goes_on_while_the_host_thinks() {
     let mut host = Host::new(&small_drive());
-    host.one(Op::Read, 1 << 30, 64 * KIB);
+    host.one(RequestKind::Read, 1 << 30, 64 * KIB);
     host.rest(20_000_000);
-    let next = host.one(Op::Read, (1 << 30) + 64 * KIB, 64 * KIB);
+    let next = host.one(RequestKind::Read, (1 << 30) + 64 * KIB, 64 * KIB);
     assert!(next < 500_000, "{next}");
 }
 
 #[test]
 fn reads_that_skip_forward_ride_on_read_ahead_but_do_not_carry_it_on() {
     let mut host = Host::new(&small_drive());
-    host.run(1, (0..4000).map(|i| (Op::Read, i * 16 * KIB, 4 * KIB)));
+    host.run(1, (0..4000).map(|i| (RequestKind::Read, i * 16 * KIB, 4 * KIB)));
     let rate = 4000.0 * 16.384 / (host.now as f64 / 1e6);
     // 32 commands find their data among the 512 KiB read ahead; the next one comes just too late and waits for
     // a turn of 10 ms
@@ -243,7 +243,7 @@ fn of_a_queue_of_adjoining_reads_none_is_left_behind() {
     let mut host = Host::new(&small_drive());
     let (chunk, file) = (1024 * KIB, 64);
     // Again and again over the same file: at its end the head has to go back.
-    let times = host.run(8, (0..400).map(|i| (Op::Read, i % file * chunk, chunk)));
+    let times = host.run(8, (0..400).map(|i| (RequestKind::Read, i % file * chunk, chunk)));
     let longest = times.iter().max().unwrap();
     // Eight of them, each 10 ms and a crossing, and one seek.
     assert!(*longest < 150_000_000, "{longest} ns");
@@ -252,8 +252,13 @@ fn of_a_queue_of_adjoining_reads_none_is_left_behind() {
 #[test]
 fn a_force_unit_access_write_reaches_the_medium() {
     let mut host = Host::new(&small_drive());
-    let request =
-        crate::device::Request { id: 1, op: Op::Write, offset: 1 << 30, len: 4 * KIB, fua: true };
+    let request = crate::device::SimRequest {
+        id: 1,
+        op: RequestKind::Write,
+        offset: 1 << 30,
+        len: 4 * KIB,
+        fua: true,
+    };
     host.disk.submit(0, request);
     let mut done = Vec::new();
     host.disk.advance(1_000_000, &mut done);
@@ -270,13 +275,18 @@ fn a_drive_with_4096_byte_logical_sectors_needs_no_read_modify_write() {
     params.capacity_bytes = params.capacity_bytes / 4096 * 4096;
     let mut host = Host::new(&params);
     assert_eq!(host.disk.sector_bytes(), 4096);
-    host.one(Op::Write, 4096, 4096);
-    let invalid =
-        crate::device::Request { id: 9, op: Op::Write, offset: 512, len: 4096, fua: false };
+    host.one(RequestKind::Write, 4096, 4096);
+    let invalid = crate::device::SimRequest {
+        id: 9,
+        op: RequestKind::Write,
+        offset: 512,
+        len: 4096,
+        fua: false,
+    };
     host.disk.submit(host.now, invalid);
     let mut done = Vec::new();
     host.disk.advance(host.now, &mut done);
-    assert_eq!(done[0].outcome, crate::device::Outcome::Invalid);
+    assert_eq!(done[0].outcome, crate::device::SimOutcome::Invalid);
 }
 
 #[test]
@@ -285,7 +295,7 @@ fn the_same_seed_gives_the_same_times() {
     params.write_cache.gap_jitter_ms = 0.3;
     let run = |seed: u64| {
         let mut host = Host::with_seed(&params, seed);
-        host.run(4, random(Op::Write, 0, 1 << 30, 4 * KIB, 2000));
+        host.run(4, random(RequestKind::Write, 0, 1 << 30, 4 * KIB, 2000));
         host.now
     };
     assert_eq!(run(1), run(1));

@@ -2,9 +2,9 @@
 
 use super::host::{Host, random};
 use super::{mechanism_of, small_drive};
-use crate::device::{Nanos, Op};
+use crate::device::{Nanos, RequestKind};
 use crate::hdd::params::{HddParams, RmwParams, SmrParams};
-use crate::hdd::{Faults, SlowRegion};
+use crate::hdd::{HddFaults, SlowRegion};
 
 const KIB: u64 = 1024;
 /// A turn of the small drive, ms.
@@ -22,8 +22,8 @@ fn shortest_flush_ms(params: &HddParams, writes: &[(u64, u64)]) -> f64 {
     let flush = |phase: Nanos| {
         let mut host = Host::new(params);
         host.rest(phase * 100_000);
-        host.run(1, writes.iter().map(|&(offset, len)| (Op::Write, offset, len)));
-        host.one(Op::Flush, 0, 0)
+        host.run(1, writes.iter().map(|&(offset, len)| (RequestKind::Write, offset, len)));
+        host.one(RequestKind::Flush, 0, 0)
     };
     (0..100).map(flush).min().unwrap() as f64 / 1e6
 }
@@ -96,7 +96,10 @@ fn the_arm_moves_during_the_pause_of_a_write_through_as_well() {
         params.write_cache.gap_ms = gap_ms;
         // on one track, at all angles: at one of them the sector comes just when the head can write it
         let second = |block: u64| {
-            let writes = [(Op::Write, 0, 4096), (Op::Write, (1000 << 20) + block * 4096, 4096)];
+            let writes = [
+                (RequestKind::Write, 0, 4096),
+                (RequestKind::Write, (1000 << 20) + block * 4096, 4096),
+            ];
             Host::new(&params).run(1, writes)[1]
         };
         let seen = (0..200).map(second).min().unwrap() as f64 / 1e6;
@@ -118,7 +121,10 @@ fn the_read_of_a_partial_write_through_waits_for_the_pause_too() {
         params.write_cache.gap_ms = gap_ms;
         // a whole track and more
         let second = |block: u64| {
-            let writes = [(Op::Write, 0, 4096), (Op::Write, (1000 << 20) + block * 4096, 512)];
+            let writes = [
+                (RequestKind::Write, 0, 4096),
+                (RequestKind::Write, (1000 << 20) + block * 4096, 512),
+            ];
             Host::new(&params).run(1, writes)[1]
         };
         let seen = (0..250).map(second).min().unwrap() as f64 / 1e6;
@@ -138,8 +144,8 @@ fn what_is_too_old_goes_before_what_is_near() {
         let mut params = small_drive();
         params.write_cache.age_limit_ms = age_limit_ms;
         let mut host = Host::new(&params);
-        host.one(Op::Write, far, 4096);
-        for near in random(Op::Write, 0, 64 << 20, 4096, 3000) {
+        host.one(RequestKind::Write, far, 4096);
+        for near in random(RequestKind::Write, 0, 64 << 20, 4096, 3000) {
             host.run(1, [near]);
             if host.disk.write_cache.ascending_from(far).next() != Some((far, far + 4096)) {
                 return host.now as f64 / 1e6;
@@ -161,10 +167,10 @@ fn what_is_too_old_goes_although_its_front_grows() {
     let mut params = small_drive();
     params.write_cache.age_limit_ms = 1000.0;
     let mut host = Host::new(&params);
-    host.one(Op::Write, far, 4096);
-    for (n, near) in (1..).zip(random(Op::Write, 0, 64 << 20, 4096, 3000)) {
+    host.one(RequestKind::Write, far, 4096);
+    for (n, near) in (1..).zip(random(RequestKind::Write, 0, 64 << 20, 4096, 3000)) {
         // each in front of the one before, so that the stretch begins elsewhere every time
-        host.run(1, [near, (Op::Write, far - n * 4096, 4096)]);
+        host.run(1, [near, (RequestKind::Write, far - n * 4096, 4096)]);
         if !host.disk.write_cache.holds(far, far + 4096) {
             break;
         }
@@ -175,18 +181,18 @@ fn what_is_too_old_goes_although_its_front_grows() {
 
 #[test]
 fn destaging_meets_bad_spots_too() {
-    let flush = |faults: Faults, partial: bool| {
+    let flush = |faults: HddFaults, partial: bool| {
         let mut params = with_large_sectors(8);
         params.read_cache.segments = 0;
         let mut host = Host::new(&params);
         host.disk.set_faults(faults);
-        host.run(1, [(Op::Write, 1 << 30, 4096 - u64::from(partial) * 512)]);
-        host.one(Op::Flush, 0, 0)
+        host.run(1, [(RequestKind::Write, 1 << 30, 4096 - u64::from(partial) * 512)]);
+        host.one(RequestKind::Flush, 0, 0)
     };
     let slow = SlowRegion { offset: 1 << 30, len: 1 << 20, extra_revolutions: 3 };
     for partial in [false, true] {
-        let faults = Faults { slow_region: Some(slow), ..Faults::default() };
-        let further = flush(faults, partial) - flush(Faults::default(), partial);
+        let faults = HddFaults { slow_region: Some(slow), ..HddFaults::default() };
+        let further = flush(faults, partial) - flush(HddFaults::default(), partial);
         assert_eq!(further, 30_000_000, "partial: {partial}");
     }
 }
@@ -210,10 +216,10 @@ fn shingled() -> HddParams {
 #[test]
 fn the_arm_moves_during_the_pause_before_an_append() {
     let mut host = Host::new(&shingled());
-    host.one(Op::Write, 1000 << 20, 4096);
+    host.one(RequestKind::Write, 1000 << 20, 4096);
     let ended = host.now;
-    host.one(Op::Read, 3000 << 20, 4096);
-    host.one(Op::Write, 2000 << 20, 4096);
+    host.one(RequestKind::Read, 3000 << 20, 4096);
+    host.one(RequestKind::Write, 2000 << 20, 4096);
     // whole turns later the head is just behind the first append, where the second one goes
     let seen = (host.now - ended) as f64 / 1e6 - 4.0 * TURN_MS;
     assert!((0.0..0.1).contains(&seen), "{seen}");
@@ -222,18 +228,18 @@ fn the_arm_moves_during_the_pause_before_an_append() {
 #[test]
 fn a_stream_into_a_band_waits_for_the_pause_unless_it_continues() {
     let mut host = Host::new(&shingled());
-    host.one(Op::Write, 1000 << 20, 4096);
-    let first = host.one(Op::Write, 2000 << 20, 1 << 20) as f64 / 1e6;
+    host.one(RequestKind::Write, 1000 << 20, 4096);
+    let first = host.one(RequestKind::Write, 2000 << 20, 1 << 20) as f64 / 1e6;
     let media_ms = f64::from(1 << 20) / 100e3;
     assert!((4.0 * TURN_MS + media_ms..8.0 * TURN_MS).contains(&first), "{first}");
-    let next = host.one(Op::Write, 2001 << 20, 1 << 20) as f64 / 1e6;
+    let next = host.one(RequestKind::Write, 2001 << 20, 1 << 20) as f64 / 1e6;
     assert!(next < 4.0 * TURN_MS, "{next}");
 }
 
 #[test]
 fn cleaning_a_band_is_a_write_to_the_medium_with_its_pause() {
     let mut host = Host::new(&shingled());
-    host.one(Op::Write, 1000 << 20, 4096);
+    host.one(RequestKind::Write, 1000 << 20, 4096);
     // the band is read and written back: more than a second and a tenth
     let began = host.now;
     while !host.disk.is_idle() {
@@ -241,7 +247,7 @@ fn cleaning_a_band_is_a_write_to_the_medium_with_its_pause() {
     }
     let cleaned = host.disk.mechanism_free;
     assert!(cleaned > began + 1_000_000_000, "no cleaning");
-    host.one(Op::Write, 2000 << 20, 4096);
+    host.one(RequestKind::Write, 2000 << 20, 4096);
     let since = (host.now - cleaned) as f64 / 1e6;
     assert!((4.0 * TURN_MS..5.5 * TURN_MS).contains(&since), "{since}");
 }

@@ -3,7 +3,7 @@
 
 use super::host::Host;
 use super::{mechanism_of, small_drive};
-use crate::device::{Nanos, Op};
+use crate::device::{Nanos, RequestKind};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, LayoutParams, RmwParams, SeekParams, ZoneEntry, ZoneParams};
 use crate::hdd::zones::sectors_needed;
@@ -20,10 +20,10 @@ fn is_hit(params: &HddParams, before: &[(u64, u64)], offset: u64) -> bool {
         if offset > 1_000_000_000 {
             host.rest(1_000_000_000);
         }
-        host.one(Op::Read, offset, len);
+        host.one(RequestKind::Read, offset, len);
     }
     host.rest(1_000_000_000);
-    host.one(Op::Read, offset, 4 * KIB) <= HIT
+    host.one(RequestKind::Read, offset, 4 * KIB) <= HIT
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn a_drive_with_its_jumper_set_has_room_for_its_last_sector() {
     params.alignment_shift_sectors = 1;
     assert_eq!(sectors_needed(&params), without + 1);
     let mut host = Host::new(&params);
-    host.one(Op::Read, params.capacity_bytes - 512, 512);
-    host.one(Op::Write, params.capacity_bytes - 512, 512);
-    host.one(Op::Flush, 0, 0);
+    host.one(RequestKind::Read, params.capacity_bytes - 512, 512);
+    host.one(RequestKind::Write, params.capacity_bytes - 512, 512);
+    host.one(RequestKind::Flush, 0, 0);
 }
 
 #[test]

@@ -2,18 +2,18 @@
 
 use super::host::{Host, mean_ms, random};
 use super::small_drive;
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
-use crate::hdd::{FailingRegion, Faults, HardDisk, SlowRegion};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
+use crate::hdd::{FailingRegion, HardDisk, HddFaults, SlowRegion};
 
-fn drive(faults: Faults) -> HardDisk {
+fn drive(faults: HddFaults) -> HardDisk {
     let mut disk = HardDisk::new(&small_drive(), 1).unwrap();
     disk.set_faults(faults);
     disk
 }
 
 /// Sends one request and waits for its answer.
-fn ask(disk: &mut HardDisk, now: Nanos, op: Op, offset: u64, len: u64) -> Completion {
-    disk.submit(now, Request { id: 9, op, offset, len, fua: false });
+fn ask(disk: &mut HardDisk, now: Nanos, op: RequestKind, offset: u64, len: u64) -> SimCompletion {
+    disk.submit(now, SimRequest { id: 9, op, offset, len, fua: false });
     let mut done = Vec::new();
     while done.is_empty() {
         let due = disk.next_completion().unwrap();
@@ -26,17 +26,17 @@ fn ask(disk: &mut HardDisk, now: Nanos, op: Op, offset: u64, len: u64) -> Comple
 #[test]
 fn a_failing_region_answers_with_an_error_after_its_retries() {
     let bad = FailingRegion { offset: 1 << 30, len: 8192, retry_ms: 3000.0 };
-    let mut disk = drive(Faults { failing_region: Some(bad), ..Faults::default() });
+    let mut disk = drive(HddFaults { failing_region: Some(bad), ..HddFaults::default() });
     let mut now = 0;
     for (offset, outcome) in [
-        ((1 << 30) - 4096, Outcome::Done),
-        (1 << 30, Outcome::MediaError),
-        ((1 << 30) + 4096, Outcome::MediaError),
-        ((1 << 30) + 8192, Outcome::Done),
+        ((1 << 30) - 4096, SimOutcome::Done),
+        (1 << 30, SimOutcome::MediaError),
+        ((1 << 30) + 4096, SimOutcome::MediaError),
+        ((1 << 30) + 8192, SimOutcome::Done),
     ] {
-        let answer = ask(&mut disk, now, Op::Read, offset, 4096);
+        let answer = ask(&mut disk, now, RequestKind::Read, offset, 4096);
         assert_eq!(answer.outcome, outcome, "{offset}");
-        assert_eq!(answer.at - now > 3_000_000_000, outcome == Outcome::MediaError);
+        assert_eq!(answer.at - now > 3_000_000_000, outcome == SimOutcome::MediaError);
         now = answer.at;
     }
 }
@@ -44,13 +44,13 @@ fn a_failing_region_answers_with_an_error_after_its_retries() {
 #[test]
 fn read_ahead_does_not_step_over_a_failing_region() {
     let bad = FailingRegion { offset: 1 << 20, len: 4096, retry_ms: 100.0 };
-    let mut disk = drive(Faults { failing_region: Some(bad), ..Faults::default() });
+    let mut disk = drive(HddFaults { failing_region: Some(bad), ..HddFaults::default() });
     let mut now = 0;
     let mut failed = Vec::new();
     for offset in (0..2 << 20).step_by(64 << 10) {
-        let answer = ask(&mut disk, now, Op::Read, offset, 64 << 10);
+        let answer = ask(&mut disk, now, RequestKind::Read, offset, 64 << 10);
         now = answer.at;
-        if answer.outcome != Outcome::Done {
+        if answer.outcome != SimOutcome::Done {
             failed.push(offset);
         }
     }
@@ -61,21 +61,21 @@ fn read_ahead_does_not_step_over_a_failing_region() {
 fn a_slow_region_takes_further_revolutions() {
     let len = 100 << 20;
     let slow = SlowRegion { offset: 0, len, extra_revolutions: 4 };
-    let mean = |faults: Faults| {
+    let mean = |faults: HddFaults| {
         let mut host = Host::new(&small_drive());
         host.disk.set_faults(faults);
-        mean_ms(&host.run(1, random(Op::Read, 0, len, 4096, 2000)))
+        mean_ms(&host.run(1, random(RequestKind::Read, 0, len, 4096, 2000)))
     };
-    let extra =
-        mean(Faults { slow_region: Some(slow), ..Faults::default() }) - mean(Faults::default());
+    let extra = mean(HddFaults { slow_region: Some(slow), ..HddFaults::default() })
+        - mean(HddFaults::default());
     assert!((39.0..41.0).contains(&extra), "{extra}");
 }
 
 #[test]
 fn a_drive_that_disappears_answers_everything_with_gone() {
-    let mut disk = drive(Faults { gone_at: Some(20_000_000), ..Faults::default() });
+    let mut disk = drive(HddFaults { gone_at: Some(20_000_000), ..HddFaults::default() });
     for (id, (op, offset, len, _)) in random_mix().into_iter().enumerate() {
-        disk.submit(0, Request { id: id as u64, op, offset, len, fua: false });
+        disk.submit(0, SimRequest { id: id as u64, op, offset, len, fua: false });
     }
     let mut done = Vec::new();
     while let Some(due) = disk.next_completion() {
@@ -84,46 +84,51 @@ fn a_drive_that_disappears_answers_everything_with_gone() {
     assert_eq!(done.len(), random_mix().len());
     assert!(done.windows(2).all(|pair| pair[0].at <= pair[1].at));
     assert!(done.iter().all(|answer| answer.at <= 20_000_000));
-    assert!(done.iter().any(|answer| answer.outcome == Outcome::Gone));
-    assert_eq!(ask(&mut disk, 30_000_000, Op::Read, 0, 4096).outcome, Outcome::Gone);
+    assert!(done.iter().any(|answer| answer.outcome == SimOutcome::Gone));
+    assert_eq!(ask(&mut disk, 30_000_000, RequestKind::Read, 0, 4096).outcome, SimOutcome::Gone);
 }
 
 /// Reads, writes and a flush over the drive; more than it takes at once.
-fn random_mix() -> Vec<(Op, u64, u64, bool)> {
+fn random_mix() -> Vec<(RequestKind, u64, u64, bool)> {
     let mut all: Vec<_> = (0..60u64)
         .map(|i| {
-            (if i % 3 == 0 { Op::Write } else { Op::Read }, i * 50_000_384 / 512 * 512, 4096, false)
+            (
+                if i % 3 == 0 { RequestKind::Write } else { RequestKind::Read },
+                i * 50_000_384 / 512 * 512,
+                4096,
+                false,
+            )
         })
         .collect();
-    all.insert(40, (Op::Flush, 0, 0, false));
+    all.insert(40, (RequestKind::Flush, 0, 0, false));
     all
 }
 
 #[test]
 fn impossible_requests_are_invalid() {
-    let mut disk = drive(Faults::default());
+    let mut disk = drive(HddFaults::default());
     let capacity = disk.capacity_bytes();
     for (offset, len) in
         [(1, 512), (0, 100), (0, 0), (capacity, 512), (capacity - 512, 1024), (u64::MAX - 511, 512)]
     {
         assert_eq!(
-            ask(&mut disk, 0, Op::Read, offset, len).outcome,
-            Outcome::Invalid,
+            ask(&mut disk, 0, RequestKind::Read, offset, len).outcome,
+            SimOutcome::Invalid,
             "{offset} {len}"
         );
     }
-    assert_eq!(ask(&mut disk, 0, Op::Read, capacity - 512, 512).outcome, Outcome::Done);
+    assert_eq!(ask(&mut disk, 0, RequestKind::Read, capacity - 512, 512).outcome, SimOutcome::Done);
 }
 
 #[test]
 fn every_request_is_answered_once_and_in_order_of_time() {
-    let mut disk = drive(Faults::default());
+    let mut disk = drive(HddFaults::default());
     let mix = random_mix();
     let mut done = Vec::new();
     for (id, (op, offset, len, _)) in mix.iter().copied().enumerate() {
         let now = id as u64 * 1_300_000;
         disk.advance(now, &mut done);
-        disk.submit(now, Request { id: id as u64, op, offset, len, fua: id % 7 == 0 });
+        disk.submit(now, SimRequest { id: id as u64, op, offset, len, fua: id % 7 == 0 });
     }
     while let Some(due) = disk.next_completion() {
         disk.advance(due, &mut done);

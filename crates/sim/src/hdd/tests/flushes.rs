@@ -2,7 +2,7 @@
 
 use super::host::random;
 use super::small_drive;
-use crate::device::{Completion, Device, Nanos, Op, Request};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 
 /// Eight reads beside forty cached writes, perhaps with a flush behind them: when each read ends, and the flush.
@@ -12,26 +12,27 @@ fn reads_before(flush: bool) -> (Vec<(u64, Nanos)>, Option<Nanos>) {
     params.write_cache.idle_ms = 5000.0;
     let mut disk = HardDisk::new(&params, 1).unwrap();
     let (mut now, mut done) = (0, Vec::new());
-    let send = |disk: &mut HardDisk, now: Nanos, id: u64, (op, offset, len): (Op, u64, u64)| {
-        disk.submit(now, Request { id, op, offset, len, fua: false });
-    };
-    for write in random(Op::Write, 0, 2_000_000_000, 4096, 40) {
+    let send =
+        |disk: &mut HardDisk, now: Nanos, id: u64, (op, offset, len): (RequestKind, u64, u64)| {
+            disk.submit(now, SimRequest { id, op, offset, len, fua: false });
+        };
+    for write in random(RequestKind::Write, 0, 2_000_000_000, 4096, 40) {
         send(&mut disk, now, 1000, write);
         now = disk.next_completion().unwrap();
         disk.advance(now, &mut done);
     }
     done.clear();
-    for (id, read) in (0..8).zip(random(Op::Read, 2_000_000_000, 4_000_000_000, 4096, 8)) {
+    for (id, read) in (0..8).zip(random(RequestKind::Read, 2_000_000_000, 4_000_000_000, 4096, 8)) {
         send(&mut disk, now, id, read);
     }
     if flush {
-        send(&mut disk, now, 8, (Op::Flush, 0, 0));
+        send(&mut disk, now, 8, (RequestKind::Flush, 0, 0));
     }
     while done.len() < 8 + usize::from(flush) {
         let at = disk.next_completion().unwrap();
         disk.advance(at, &mut done);
     }
-    let ends = |id: u64| done.iter().find(|answer: &&Completion| answer.id == id).map(|a| a.at);
+    let ends = |id: u64| done.iter().find(|answer: &&SimCompletion| answer.id == id).map(|a| a.at);
     ((0..8).map(|id| (id, ends(id).unwrap())).collect(), ends(8))
 }
 

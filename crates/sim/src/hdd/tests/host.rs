@@ -1,6 +1,6 @@
 //! A host that keeps a queue at its depth, and access patterns for it.
 
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::hdd::{HardDisk, HddParams};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -26,12 +26,12 @@ impl Host {
     pub fn run(
         &mut self,
         depth: usize,
-        requests: impl IntoIterator<Item = (Op, u64, u64)>,
+        requests: impl IntoIterator<Item = (RequestKind, u64, u64)>,
     ) -> Vec<Nanos> {
         let mut requests = requests.into_iter();
         let mut started = std::collections::HashMap::new();
         let mut times = Vec::new();
-        let mut done: Vec<Completion> = Vec::new();
+        let mut done: Vec<SimCompletion> = Vec::new();
         let mut more = true;
         loop {
             while more && started.len() < depth {
@@ -42,7 +42,7 @@ impl Host {
                 self.next_id += 1;
                 let id = self.next_id;
                 started.insert(id, self.now);
-                self.disk.submit(self.now, Request { id, op, offset, len, fua: false });
+                self.disk.submit(self.now, SimRequest { id, op, offset, len, fua: false });
             }
             let Some(due) = self.disk.next_completion() else {
                 assert!(started.is_empty() && !more);
@@ -54,7 +54,7 @@ impl Host {
             let next = self.disk.next_completion();
             assert!(!done.is_empty() || next > Some(due), "no progress at {due}");
             for answer in done.drain(..) {
-                assert_eq!(answer.outcome, Outcome::Done);
+                assert_eq!(answer.outcome, SimOutcome::Done);
                 assert_eq!(answer.at, due);
                 times.push(due - started.remove(&answer.id).unwrap());
             }
@@ -62,7 +62,7 @@ impl Host {
     }
 
     /// One request by itself.
-    pub fn one(&mut self, op: Op, offset: u64, len: u64) -> Nanos {
+    pub fn one(&mut self, op: RequestKind, offset: u64, len: u64) -> Nanos {
         self.run(1, [(op, offset, len)])[0]
     }
 
@@ -73,7 +73,7 @@ impl Host {
     }
 
     /// Rate in MB/s of a sequential pass over `len` bytes from `offset`, one request of `chunk` at a time.
-    pub fn sequential_mb_s(&mut self, op: Op, offset: u64, len: u64, chunk: u64) -> f64 {
+    pub fn sequential_mb_s(&mut self, op: RequestKind, offset: u64, len: u64, chunk: u64) -> f64 {
         let began = self.now;
         self.run(1, (0..len / chunk).map(|i| (op, offset + i * chunk, chunk)));
         len as f64 / ((self.now - began) as f64 / 1e9) / 1e6
@@ -81,7 +81,13 @@ impl Host {
 }
 
 /// `count` requests at random places in `from..to`, aligned to their length.
-pub fn random(op: Op, from: u64, to: u64, len: u64, count: usize) -> Vec<(Op, u64, u64)> {
+pub fn random(
+    op: RequestKind,
+    from: u64,
+    to: u64,
+    len: u64,
+    count: usize,
+) -> Vec<(RequestKind, u64, u64)> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(from ^ count as u64);
     (0..count).map(|_| (op, from + rng.random_range(0..(to - from) / len) * len, len)).collect()
 }

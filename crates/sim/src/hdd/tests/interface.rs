@@ -2,7 +2,7 @@
 
 use super::host::random;
 use super::small_drive;
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::hdd::{HardDisk, HddParams};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -18,23 +18,27 @@ pub(super) struct Served {
 }
 
 /// Sends the requests with `depth` under way, each as soon as there is room for it.
-pub(super) fn serve(params: &HddParams, depth: usize, requests: &[(Op, u64, u64)]) -> Vec<Served> {
+pub(super) fn serve(
+    params: &HddParams,
+    depth: usize,
+    requests: &[(RequestKind, u64, u64)],
+) -> Vec<Served> {
     let mut disk = HardDisk::new(params, 1).unwrap();
     let (mut now, mut next, mut served) = (0, 0, Vec::new());
     let mut under_way: HashMap<u64, (Nanos, u64)> = HashMap::new();
-    let mut done: Vec<Completion> = Vec::new();
+    let mut done: Vec<SimCompletion> = Vec::new();
     loop {
         while under_way.len() < depth && next < requests.len() {
             let (op, offset, len) = requests[next];
             under_way.insert(next as u64, (now, len));
-            disk.submit(now, Request { id: next as u64, op, offset, len, fua: false });
+            disk.submit(now, SimRequest { id: next as u64, op, offset, len, fua: false });
             next += 1;
         }
         let Some(due) = disk.next_completion() else { return served };
         now = due;
         disk.advance(due, &mut done);
         for answer in done.drain(..) {
-            assert_eq!(answer.outcome, Outcome::Done);
+            assert_eq!(answer.outcome, SimOutcome::Done);
             let (sent, len) = under_way.remove(&answer.id).unwrap();
             served.push(Served { sent, answered: answer.at, len });
         }
@@ -87,7 +91,7 @@ fn requests() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
     prop::collection::vec((0u8..4, 0u64..8, 1u64..129), 20..120)
 }
 
-fn as_asked(mix: Mix, list: &[(u8, u64, u64)]) -> Vec<(Op, u64, u64)> {
+fn as_asked(mix: Mix, list: &[(u8, u64, u64)]) -> Vec<(RequestKind, u64, u64)> {
     let mut in_order = 1 << 30;
     (0u64..)
         .zip(list)
@@ -102,10 +106,10 @@ fn as_asked(mix: Mix, list: &[(u8, u64, u64)]) -> Vec<(Op, u64, u64)> {
                 }
             };
             let op = match mix {
-                Mix::Reads => Op::Read,
-                Mix::Writes => Op::Write,
-                Mix::Both if sectors % 3 == 0 => Op::Write,
-                Mix::Both => Op::Read,
+                Mix::Reads => RequestKind::Read,
+                Mix::Writes => RequestKind::Write,
+                Mix::Both if sectors % 3 == 0 => RequestKind::Write,
+                Mix::Both => RequestKind::Read,
             };
             (op, offset, len)
         })
@@ -147,8 +151,9 @@ fn hits_and_misses_together_are_no_faster_than_the_interface() {
     params.interface_mb_s = 40.0;
     let len = 512 * KIB;
     // every second request is one that the cache has
-    let misses = random(Op::Read, 1 << 30, 3 << 30, len, 200);
-    let list: Vec<_> = misses.into_iter().flat_map(|miss| [(Op::Read, 0, len), miss]).collect();
+    let misses = random(RequestKind::Read, 1 << 30, 3 << 30, len, 200);
+    let list: Vec<_> =
+        misses.into_iter().flat_map(|miss| [(RequestKind::Read, 0, len), miss]).collect();
     let served = serve(&params, 32, &list);
     let share = highest_share(&served, 40.0);
     assert!((0.8..=1.0).contains(&share), "{share} of the interface's rate");

@@ -3,7 +3,7 @@
 use super::host::{Host, random};
 use super::interface::serve;
 use super::{mechanism_of, small_drive};
-use crate::device::{Device, Nanos, Op, Request};
+use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, RmwParams, SmrParams};
 use crate::hdd::schedule::DiskEvent;
@@ -11,8 +11,8 @@ use crate::hdd::schedule::DiskEvent;
 const KIB: u64 = 1024;
 const MIB: u64 = 1 << 20;
 
-fn request(id: u64, op: Op, offset: u64, len: u64) -> Request {
-    Request { id, op, offset, len, fua: false }
+fn request(id: u64, op: RequestKind, offset: u64, len: u64) -> SimRequest {
+    SimRequest { id, op, offset, len, fua: false }
 }
 
 /// The small drive with nothing that makes it destage but its marks.
@@ -31,7 +31,7 @@ fn destaging_begins_so_long_after_the_last_command() {
         let mut host = Host::new(&params);
         let sent = 3_000_000;
         host.rest(sent);
-        host.one(Op::Write, MIB, 4 * KIB);
+        host.one(RequestKind::Write, MIB, 4 * KIB);
         let begins = sent + (idle_ms * 1e6) as Nanos;
         host.rest(begins - 1000 - host.now);
         assert!(!host.disk.write_cache.is_writing(), "{idle_ms} ms are not over");
@@ -45,10 +45,10 @@ fn destaging_begins_at_the_mark_of_either_limit() {
     // 75 % of 8 MiB, and of 64 stretches
     for (len, stride, before) in [(64 * KIB, 64 * KIB, 95), (4 * KIB, 4 * MIB, 47)] {
         let mut host = Host::new(&patient());
-        host.run(1, (0..before).map(|i| (Op::Write, i * stride, len)));
+        host.run(1, (0..before).map(|i| (RequestKind::Write, i * stride, len)));
         host.rest(1_000_000);
         assert!(!host.disk.write_cache.is_writing(), "below the mark: {before} of {len}");
-        host.one(Op::Write, before * stride, len);
+        host.one(RequestKind::Write, before * stride, len);
         host.rest(1_000_000);
         assert!(host.disk.write_cache.is_writing(), "at the mark");
     }
@@ -61,8 +61,8 @@ fn a_command_that_has_starved_goes_before_all_that_are_nearer() {
         params.read_cache.segments = 0;
         params.queue.starvation_ms = starvation_ms;
         // one far away, known by its length, among many that are near
-        let mut list = random(Op::Read, 0, 8 * MIB, 4 * KIB, 1500);
-        list.insert(3, (Op::Read, 3800 * MIB, 8 * KIB));
+        let mut list = random(RequestKind::Read, 0, 8 * MIB, 4 * KIB, 1500);
+        list.insert(3, (RequestKind::Read, 3800 * MIB, 8 * KIB));
         let served = serve(&params, 8, &list);
         let far = served.iter().find(|one| one.len == 8 * KIB).unwrap();
         let waited = (far.answered - far.sent) as f64 / 1e6;
@@ -76,8 +76,8 @@ fn flush_ms(window: u32) -> f64 {
     let mut params = patient();
     params.write_cache.window = window;
     let mut host = Host::new(&params);
-    host.run(1, random(Op::Write, 0, 1 << 30, 4 * KIB, 40));
-    host.one(Op::Flush, 0, 0) as f64 / 1e6
+    host.run(1, random(RequestKind::Write, 0, 1 << 30, 4 * KIB, 40));
+    host.one(RequestKind::Flush, 0, 0) as f64 / 1e6
 }
 
 #[test]
@@ -92,9 +92,9 @@ fn destaging_goes_on_from_the_head_and_then_from_the_start() {
     params.write_cache.window = 1;
     let mut host = Host::new(&params);
     let (low, high) = (500 * MIB, 1500 * MIB);
-    host.run(1, [(Op::Write, low, 4 * KIB), (Op::Write, high, 4 * KIB)]);
-    host.one(Op::Read, 1000 * MIB, 4 * KIB);
-    host.disk.submit(host.now, request(99, Op::Flush, 0, 0));
+    host.run(1, [(RequestKind::Write, low, 4 * KIB), (RequestKind::Write, high, 4 * KIB)]);
+    host.one(RequestKind::Read, 1000 * MIB, 4 * KIB);
+    host.disk.submit(host.now, request(99, RequestKind::Flush, 0, 0));
     while host.disk.write_cache.under_way().is_empty() {
         host.rest(1000);
     }
@@ -106,9 +106,9 @@ fn one_write_of_destaging_ends_with_the_track() {
     let mut disk = HardDisk::new(&small_drive(), 1).unwrap();
     let layout = mechanism_of(&small_drive());
     for i in 0..64 {
-        disk.submit(i + 1, request(i, Op::Write, 300 * KIB + i * 64 * KIB, 64 * KIB));
+        disk.submit(i + 1, request(i, RequestKind::Write, 300 * KIB + i * 64 * KIB, 64 * KIB));
     }
-    disk.submit(100, request(99, Op::Flush, 0, 0));
+    disk.submit(100, request(99, RequestKind::Flush, 0, 0));
     let mut pieces = 0;
     while let Some((at, event)) = disk.next_event() {
         disk.perform(at, event);
@@ -129,14 +129,14 @@ fn under_pressure_commands_and_destaging_take_turns() {
     params.write_cache.dirty_extents = 16;
     let mut disk = HardDisk::new(&params, 1).unwrap();
     let mut id = 0;
-    let mut send = |disk: &mut HardDisk, list: Vec<(Op, u64, u64)>| {
+    let mut send = |disk: &mut HardDisk, list: Vec<(RequestKind, u64, u64)>| {
         for (op, offset, len) in list {
             id += 1;
             disk.submit(id, request(id, op, offset, len));
         }
     };
-    send(&mut disk, random(Op::Write, 1 << 30, 2 << 30, 4 * KIB, 14));
-    send(&mut disk, random(Op::Read, 2 << 30, 3 << 30, 4 * KIB, 16));
+    send(&mut disk, random(RequestKind::Write, 1 << 30, 2 << 30, 4 * KIB, 14));
+    send(&mut disk, random(RequestKind::Read, 2 << 30, 3 << 30, 4 * KIB, 16));
     let mut order = String::new();
     while let Some((at, event)) = disk.next_event().filter(|_| order.len() < 6) {
         match event {
@@ -154,8 +154,8 @@ fn under_pressure_commands_and_destaging_take_turns() {
 fn what_is_on_its_way_to_the_cache_can_be_read() {
     let mut disk = HardDisk::new(&small_drive(), 1).unwrap();
     // 1 MiB takes 3.5 ms to cross
-    disk.submit(0, request(1, Op::Write, 1 << 30, MIB));
-    disk.submit(1_000_000, request(2, Op::Read, (1 << 30) + 64 * KIB, 4 * KIB));
+    disk.submit(0, request(1, RequestKind::Write, 1 << 30, MIB));
+    disk.submit(1_000_000, request(2, RequestKind::Read, (1 << 30) + 64 * KIB, 4 * KIB));
     let mut done = Vec::new();
     disk.advance(5_000_000, &mut done);
     let ids: Vec<u64> = done.iter().map(|answer| answer.id).collect();
@@ -165,8 +165,11 @@ fn what_is_on_its_way_to_the_cache_can_be_read() {
 #[test]
 fn a_write_through_the_cache_takes_the_place_of_what_is_in_it() {
     let mut host = Host::new(&patient());
-    host.one(Op::Write, 1 << 30, 8 * KIB);
-    host.disk.submit(host.now, Request { fua: true, ..request(99, Op::Write, 1 << 30, 4 * KIB) });
+    host.one(RequestKind::Write, 1 << 30, 8 * KIB);
+    host.disk.submit(
+        host.now,
+        SimRequest { fua: true, ..request(99, RequestKind::Write, 1 << 30, 4 * KIB) },
+    );
     host.rest(100_000_000);
     assert_eq!(host.disk.dirty_bytes(), 4 * KIB);
 }
@@ -174,8 +177,8 @@ fn a_write_through_the_cache_takes_the_place_of_what_is_in_it() {
 #[test]
 fn a_forced_read_comes_from_the_medium() {
     let mut host = Host::new(&small_drive());
-    host.one(Op::Read, 1 << 30, 4 * KIB);
-    let forced = Request { fua: true, ..request(99, Op::Read, 1 << 30, 4 * KIB) };
+    host.one(RequestKind::Read, 1 << 30, 4 * KIB);
+    let forced = SimRequest { fua: true, ..request(99, RequestKind::Read, 1 << 30, 4 * KIB) };
     host.disk.submit(host.now, forced);
     let mut done = Vec::new();
     host.disk.advance(host.now + 1_000_000, &mut done);
@@ -196,7 +199,7 @@ fn cleaning_begins_so_long_after_the_last_command() {
             append_extents: 6,
         });
         let mut host = Host::new(&params);
-        host.one(Op::Write, 1000 * MIB, 4 * KIB);
+        host.one(RequestKind::Write, 1000 * MIB, 4 * KIB);
         let written = host.now;
         // the command was sent at 0
         host.rest((clean_idle_ms * 1e6) as Nanos - 1000 - written);
@@ -211,10 +214,10 @@ fn what_reading_ahead_has_promised_is_read_before_the_head_leaves() {
     // at all angles
     for far in (0..40).map(|n| 3000 * MIB + n * 16 * KIB) {
         let mut host = Host::new(&small_drive());
-        host.one(Op::Read, 0, 64 * KIB);
+        host.one(RequestKind::Read, 0, 64 * KIB);
         // the head comes to this one in 4 ms
-        host.disk.submit(host.now, request(1001, Op::Read, 64 * KIB, 384 * KIB));
-        host.disk.submit(host.now + 1, request(1002, Op::Read, far, 4 * KIB));
+        host.disk.submit(host.now, request(1001, RequestKind::Read, 64 * KIB, 384 * KIB));
+        host.disk.submit(host.now + 1, request(1002, RequestKind::Read, far, 4 * KIB));
         let mut done = Vec::new();
         host.disk.advance(host.now + 1_000_000_000, &mut done);
         let at = |id| done.iter().find(|answer| answer.id == id).unwrap().at;
@@ -227,10 +230,10 @@ fn what_reading_ahead_has_promised_is_read_before_the_head_leaves() {
 #[test]
 fn a_reader_that_goes_on_lets_reading_ahead_go_on_after_an_interruption() {
     let mut host = Host::new(&small_drive());
-    let read = |host: &mut Host, at: u64| host.one(Op::Read, at * 64 * KIB, 64 * KIB);
+    let read = |host: &mut Host, at: u64| host.one(RequestKind::Read, at * 64 * KIB, 64 * KIB);
     read(&mut host, 0);
     host.rest(50_000_000);
-    host.one(Op::Read, 2 << 30, 4 * KIB);
+    host.one(RequestKind::Read, 2 << 30, 4 * KIB);
     // 512 KiB are there; more than half of them is used
     (1..7).for_each(|at| assert!(read(&mut host, at) < 1_000_000, "{at}"));
     host.rest(50_000_000);
@@ -245,8 +248,8 @@ fn the_partial_end_of_a_stream_stays_for_the_rest() {
     // 64 sectors are a stream
     for (len, first) in [(100 * KIB + 512, 100 * KIB + 512), (300 * KIB + 512, 300 * KIB)] {
         let mut host = Host::new(&params);
-        host.one(Op::Write, 0, len);
-        host.disk.submit(host.now, request(99, Op::Flush, 0, 0));
+        host.one(RequestKind::Write, 0, len);
+        host.disk.submit(host.now, request(99, RequestKind::Flush, 0, 0));
         while host.disk.write_cache.under_way().is_empty() {
             host.rest(1000);
         }

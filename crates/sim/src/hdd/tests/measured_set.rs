@@ -1,6 +1,6 @@
 //! A drive that is described as DiskSim's parameter files describe one: Western Digital's published 4 TB set.
 
-use crate::device::{Device, Nanos, Op, Request};
+use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::hdd::HardDisk;
 use crate::hdd::params::{HddParams, SeekParams};
 
@@ -76,9 +76,9 @@ fn set() -> HddParams {
 }
 
 /// One request at `now`: how long it takes.
-fn time(disk: &mut HardDisk, now: &mut Nanos, op: Op, offset: u64, fua: bool) -> Nanos {
+fn time(disk: &mut HardDisk, now: &mut Nanos, op: RequestKind, offset: u64, fua: bool) -> Nanos {
     let begun = *now;
-    disk.submit(begun, Request { id: 1, op, offset, len: 4096, fua });
+    disk.submit(begun, SimRequest { id: 1, op, offset, len: 4096, fua });
     let mut done = Vec::new();
     while done.is_empty() {
         let next = disk.next_completion().unwrap();
@@ -104,8 +104,10 @@ fn the_set_is_entered_whole_and_comes_back() {
 #[test]
 fn commands_cost_what_the_set_says_after_reads_and_after_writes() {
     let (mut disk, mut now) = (HardDisk::new(&set(), 1).unwrap(), 0);
-    let read = |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, Op::Read, 1 << 30, false);
-    let write = |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, Op::Write, 0, false);
+    let read =
+        |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, RequestKind::Read, 1 << 30, false);
+    let write =
+        |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, RequestKind::Write, 0, false);
     read(&mut disk, &mut now);
     assert_eq!(read(&mut disk, &mut now), 162_000 + transfer(), "hit after a read");
     assert_eq!(write(&mut disk, &mut now), 276_000 + transfer(), "write after a read");
@@ -116,7 +118,7 @@ fn commands_cost_what_the_set_says_after_reads_and_after_writes() {
 /// What a miss takes changes by the overhead or by a whole turn more or less, as the platter stands.
 #[test]
 fn misses_and_writes_through_have_their_own_overheads() {
-    let with = |change: fn(&mut HddParams), first: Op, second: Op| {
+    let with = |change: fn(&mut HddParams), first: RequestKind, second: RequestKind| {
         let mut params = set();
         change(&mut params);
         let (mut disk, mut now) = (HardDisk::new(&params, 1).unwrap(), 0);
@@ -125,13 +127,13 @@ fn misses_and_writes_through_have_their_own_overheads() {
         time(&mut disk, &mut now, second, 1 << 40, true)
     };
     type Change = fn(&mut HddParams);
-    let cases: [(Op, Op, Change); 4] = [
-        (Op::Read, Op::Read, |p| p.read_miss_overhead_ms += 20.0),
-        (Op::Write, Op::Read, |p| {
+    let cases: [(RequestKind, RequestKind, Change); 4] = [
+        (RequestKind::Read, RequestKind::Read, |p| p.read_miss_overhead_ms += 20.0),
+        (RequestKind::Write, RequestKind::Read, |p| {
             p.after_write.as_mut().unwrap().read_miss_overhead_ms = Some(20.106);
         }),
-        (Op::Read, Op::Write, |p| p.write_miss_overhead_ms = Some(20.63)),
-        (Op::Write, Op::Write, |p| {
+        (RequestKind::Read, RequestKind::Write, |p| p.write_miss_overhead_ms = Some(20.63)),
+        (RequestKind::Write, RequestKind::Write, |p| {
             p.after_write.as_mut().unwrap().write_miss_overhead_ms = Some(20.23);
         }),
     ];
@@ -169,7 +171,7 @@ fn writes_seek_by_their_own_curve() {
         far_slope_ms: 3.1414e-5,
     };
     let without = HddParams { write_seek: None, ..with.clone() };
-    let added = mean(&with, Op::Write) - mean(&without, Op::Write);
+    let added = mean(&with, RequestKind::Write) - mean(&without, RequestKind::Write);
     assert!((0.3..0.7).contains(&added), "{added} ms");
-    assert_eq!(mean(&with, Op::Read), mean(&without, Op::Read));
+    assert_eq!(mean(&with, RequestKind::Read), mean(&without, RequestKind::Read));
 }

@@ -2,8 +2,8 @@
 
 use super::host::{Host, mean_ms, random};
 use super::phybs::{self, READ, WRITE};
-use crate::device::{Device, Op};
-use crate::hdd::{Faults, HddParams};
+use crate::device::{RequestKind, SimDevice};
+use crate::hdd::{HddFaults, HddParams};
 
 const GB: u64 = 1_000_000_000;
 
@@ -68,14 +68,14 @@ fn an_unknown_field_is_refused() {
 }
 
 /// The published passes of `drive` that a model misses by more than 10 %, without the model's figures.
-fn missed_by(params: &HddParams, drive: &str) -> Vec<(&'static [Op], u64, u64)> {
+fn missed_by(params: &HddParams, drive: &str) -> Vec<(&'static [RequestKind], u64, u64)> {
     let missed = phybs::missed(params, drive, 0.10);
     println!("{drive}: {missed:?}");
     missed.into_iter().map(|(ops, size, offset, _)| (ops, size, offset)).collect()
 }
 
 /// The same of a drive's own model.
-fn missed_passes(name: &str) -> Vec<(&'static [Op], u64, u64)> {
+fn missed_passes(name: &str) -> Vec<(&'static [RequestKind], u64, u64)> {
     missed_by(&model(name), name)
 }
 
@@ -130,7 +130,7 @@ fn every_published_pass_is_checked() {
 #[test]
 fn without_read_modify_write_misalignment_is_free() {
     let mut host = host("wd20ears");
-    host.disk.set_faults(Faults { no_read_modify_write: true, ..Faults::default() });
+    host.disk.set_faults(HddFaults { no_read_modify_write: true, ..HddFaults::default() });
     // two sectors are written where one would do, but none is waited for: 27 without the fault
     let misaligned = phybs::pass(&mut host, WRITE, 4096, 512);
     assert!(misaligned > 1000.0, "{misaligned}");
@@ -149,7 +149,7 @@ fn rates_at_both_ends_are_those_of_the_zones() {
             assert!(
                 zone.offset_bytes <= offset && offset + span <= zone.offset_bytes + zone.len_bytes
             );
-            let rate = host.sequential_mb_s(Op::Write, offset, span, 1 << 20);
+            let rate = host.sequential_mb_s(RequestKind::Write, offset, span, 1 << 20);
             near(&format!("{name} at {offset}"), rate, zone.rate_mb_s, 0.01);
             host.rest(10 * GB);
         }
@@ -173,7 +173,10 @@ fn the_rate_of_a_drive_80_percent_full() {
 
 /// Mean time in ms of random 4 KiB reads in `from..to`.
 fn access_ms(name: &str, from: u64, to: u64) -> f64 {
-    mean_ms(&host(name).run(1, random(Op::Read, from / 4096 * 4096, to / 4096 * 4096, 4096, 4000)))
+    mean_ms(
+        &host(name)
+            .run(1, random(RequestKind::Read, from / 4096 * 4096, to / 4096 * 4096, 4096, 4000)),
+    )
 }
 
 #[test]
@@ -200,7 +203,7 @@ fn an_archive_drive_is_fast_until_its_cache_is_full() {
     let capacity = host.disk.capacity_bytes();
     let rate = |host: &mut Host, count: usize| {
         let begun = host.now;
-        let offsets = random(Op::Write, 0, capacity, 4096, count + begun as usize % 7);
+        let offsets = random(RequestKind::Write, 0, capacity, 4096, count + begun as usize % 7);
         let sent = offsets.len();
         host.run(1, offsets);
         sent as f64 / ((host.now - begun) as f64 / 1e9)
@@ -218,17 +221,17 @@ fn an_archive_drive_is_fast_until_its_cache_is_full() {
 #[test]
 fn trim_frees_an_archive_drives_cache_without_cleaning() {
     let mut host = host("st8000as0002-smr");
-    host.run(1, random(Op::Write, 0, 100 * GB / 4096 * 4096, 4096, 500));
-    host.one(Op::Flush, 0, 0);
+    host.run(1, random(RequestKind::Write, 0, 100 * GB / 4096 * 4096, 4096, 500));
+    host.one(RequestKind::Flush, 0, 0);
     assert_eq!(host.disk.shingle_cache_bytes(), 500 * 4096);
-    host.one(Op::Trim, 0, 200 * GB / 4096 * 4096);
+    host.one(RequestKind::Trim, 0, 200 * GB / 4096 * 4096);
     assert_eq!(host.disk.shingle_cache_bytes(), 0);
 }
 
 #[test]
 fn an_archive_drive_streams_past_its_cache() {
     let mut host = host("st8000as0002-smr");
-    let rate = host.sequential_mb_s(Op::Write, 0, 4 * GB / (1 << 20) * (1 << 20), 1 << 20);
+    let rate = host.sequential_mb_s(RequestKind::Write, 0, 4 * GB / (1 << 20) * (1 << 20), 1 << 20);
     near("stream", rate, 190.0, 0.05);
     assert_eq!(host.disk.shingle_cache_bytes(), 0);
 }

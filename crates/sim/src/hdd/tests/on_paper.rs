@@ -4,7 +4,7 @@
 use super::host::{Host, mean_ms, random};
 use super::models::{FILES, model};
 use super::phybs::{WRITE, pass};
-use crate::device::{Device, Op};
+use crate::device::{RequestKind, SimDevice};
 use crate::hdd::HddParams;
 use drivescope_model::patterns::phybs::PASS_BYTES;
 use rand::{RngExt, SeedableRng};
@@ -176,7 +176,7 @@ impl OnPaper {
 fn measured(params: &HddParams, depth: usize, count: usize) -> f64 {
     let mut host = Host::new(params);
     let capacity = host.disk.capacity_bytes();
-    let times = host.run(depth, random(Op::Read, 0, capacity, BLOCK, count));
+    let times = host.run(depth, random(RequestKind::Read, 0, capacity, BLOCK, count));
     if depth == 1 { mean_ms(&times) } else { host.now as f64 / 1e6 / count as f64 }
 }
 
@@ -238,7 +238,7 @@ fn a_full_pass_takes_capacity_by_mean_rate() {
         // a drive with fewer of the same tracks, request by request
         params.capacity_bytes = 40_000 * MIB;
         let mut small = Host::new(&params);
-        small.run(1, (0..40_000).map(|i| (Op::Read, i * MIB, MIB)));
+        small.run(1, (0..40_000).map(|i| (RequestKind::Read, i * MIB, MIB)));
         let expected = paper.pass_s(params.capacity_bytes);
         near(&format!("{name} in steps"), small.now as f64 / 1e9, expected, 0.003);
     }

@@ -1,18 +1,18 @@
 //! The access pattern of phybs: 128 MiB in requests of one size, four sizes apart, one at a time.
 
 use super::host::Host;
-use crate::device::Op;
+use crate::device::RequestKind;
 use crate::hdd::HddParams;
 use drivescope_model::patterns::phybs::{self, PASS_BYTES};
 
 /// What phybs does to each block: `-r`, `-w`, and `-rw`.
-pub const READ: &[Op] = &[Op::Read];
-pub const WRITE: &[Op] = &[Op::Write];
-pub const BOTH: &[Op] = &[Op::Read, Op::Write];
+pub const READ: &[RequestKind] = &[RequestKind::Read];
+pub const WRITE: &[RequestKind] = &[RequestKind::Write];
+pub const BOTH: &[RequestKind] = &[RequestKind::Read, RequestKind::Write];
 
 /// One pass: blocks of `size`, from `offset` on, in steps of four sizes, `ops` to each. Returns blocks per
 /// second, wall time of the pass as phybs counts it: without a flush.
-pub fn pass(host: &mut Host, ops: &[Op], size: u64, offset: u64) -> f64 {
+pub fn pass(host: &mut Host, ops: &[RequestKind], size: u64, offset: u64) -> f64 {
     let count = PASS_BYTES / size;
     let began = host.now;
     let places = phybs::pass(0, size, offset, PASS_BYTES);
@@ -21,7 +21,7 @@ pub fn pass(host: &mut Host, ops: &[Op], size: u64, offset: u64) -> f64 {
 }
 
 /// One published pass: drive, operations, size, offset, blocks per second.
-pub type Row = (&'static str, &'static [Op], u64, u64, f64);
+pub type Row = (&'static str, &'static [RequestKind], u64, u64, f64);
 
 /// Every published pass, in the order in which it was run; reads and writes of a drive are runs of their own. A
 /// pass was printed as msec, tps and kBps, which are one measurement: the tps here follow from msec, since some
@@ -94,7 +94,7 @@ pub fn missed(
     params: &HddParams,
     drive: &str,
     tolerance: f64,
-) -> Vec<(&'static [Op], u64, u64, f64)> {
+) -> Vec<(&'static [RequestKind], u64, u64, f64)> {
     let (mut missed, mut run) = (Vec::new(), None);
     for &(_, ops, size, offset, published) in PUBLISHED.iter().filter(|row| row.0 == drive) {
         let (_, host) = match run.take() {

@@ -2,14 +2,20 @@
 
 use super::host::Host;
 use super::small_drive;
-use crate::device::{Nanos, Op};
+use crate::device::{Nanos, RequestKind};
 use crate::hdd::HddParams;
 use crate::hdd::params::{LayoutParams, ReadCacheParams, SeekParams, SkewParams, ZoneParams};
 
 const MIB: u64 = 1 << 20;
 
 /// How long a new drive takes for `len` bytes from `from` on in requests of `chunk` bytes, `depth` outstanding.
-fn pass(params: &HddParams, op: Op, (from, len): (u64, u64), chunk: u64, depth: usize) -> Nanos {
+fn pass(
+    params: &HddParams,
+    op: RequestKind,
+    (from, len): (u64, u64),
+    chunk: u64,
+    depth: usize,
+) -> Nanos {
     let mut host = Host::new(params);
     let count = len.div_ceil(chunk);
     host.run(depth, (0..count).map(|i| (op, from + i * chunk, chunk.min(len - i * chunk))));
@@ -20,12 +26,12 @@ fn pass(params: &HddParams, op: Op, (from, len): (u64, u64), chunk: u64, depth: 
 #[test]
 fn what_a_long_read_passed_long_ago_is_not_in_the_buffer() {
     let mut host = Host::new(&small_drive());
-    host.run(1, (0..200).map(|i| (Op::Read, i * MIB, MIB)));
-    assert!(host.one(Op::Read, 200 * MIB - 8192, 4096) < 500_000, "the end of the pass");
+    host.run(1, (0..200).map(|i| (RequestKind::Read, i * MIB, MIB)));
+    assert!(host.one(RequestKind::Read, 200 * MIB - 8192, 4096) < 500_000, "the end of the pass");
     for place in [150, 3, 198] {
-        let time = host.one(Op::Read, place * MIB, 4096);
+        let time = host.one(RequestKind::Read, place * MIB, 4096);
         assert!(time > 500_000, "{place} MiB: {time} ns");
-        host.run(1, (0..100).map(|i| (Op::Read, (200 + i) * MIB, MIB)));
+        host.run(1, (0..100).map(|i| (RequestKind::Read, (200 + i) * MIB, MIB)));
     }
 }
 
@@ -36,7 +42,7 @@ fn a_late_head_switch_costs_a_write_in_pieces_what_it_costs_a_read() {
     params.layout = LayoutParams::Cylinder;
     params.head_switch_ms = 2.5;
     let pass = |op| Host::new(&params).sequential_mb_s(op, 0, 400 * MIB, MIB);
-    let (read, write) = (pass(Op::Read), pass(Op::Write));
+    let (read, write) = (pass(RequestKind::Read), pass(RequestKind::Write));
     // a turn of 10 ms, and behind three of four tracks 2 ms and another turn, behind the fourth 1 ms
     assert!((read - 100.0 / 1.925).abs() < 1.0, "{read} MB/s");
     assert!((write / read - 1.0).abs() < 0.03, "{write} against {read} MB/s");
@@ -47,7 +53,7 @@ fn commands_slower_than_the_medium_limit_a_pass() {
     let mut params = small_drive();
     params.read_hit_overhead_ms = 0.1;
     params.write_overhead_ms = 0.12;
-    for (op, overhead_ms) in [(Op::Read, 0.1), (Op::Write, 0.12)] {
+    for (op, overhead_ms) in [(RequestKind::Read, 0.1), (RequestKind::Write, 0.12)] {
         let len = 400 * MIB;
         let time_ms = pass(&params, op, (0, len), 4096, 1) as f64 / 1e6;
         // 4096 bytes need the overhead and the interface
@@ -59,10 +65,10 @@ fn commands_slower_than_the_medium_limit_a_pass() {
 #[test]
 fn an_interface_slower_than_the_medium_limits_a_pass() {
     for (op, most_mb_s, chunk, depth) in [
-        (Op::Read, 60.0, MIB, 1),
-        (Op::Read, 30.0, 3 * MIB / 2, 32),
-        (Op::Write, 60.0, MIB, 1),
-        (Op::Write, 30.0, 3 * MIB / 2, 32),
+        (RequestKind::Read, 60.0, MIB, 1),
+        (RequestKind::Read, 30.0, 3 * MIB / 2, 32),
+        (RequestKind::Write, 60.0, MIB, 1),
+        (RequestKind::Write, 30.0, 3 * MIB / 2, 32),
     ] {
         let mut params = small_drive();
         params.interface_mb_s = most_mb_s;
@@ -97,7 +103,7 @@ fn a_head_that_runs_before_the_interface_does_not_set_the_pace() {
         ReadCacheParams { segments: 1, segment_kib: 638, adaptive: false, read_ahead_kib: 381 };
     let len = 1 << 31;
     for from in [0, 246 * MIB] {
-        let time = pass(&params, Op::Read, (from, len), 3 * MIB / 2, 32);
+        let time = pass(&params, RequestKind::Read, (from, len), 3 * MIB / 2, 32);
         let rate = len as f64 * 1e3 / time as f64;
         assert!(rate < 150.1, "{from}: {rate} MB/s");
     }
@@ -108,9 +114,9 @@ fn reads_in_a_queue_become_a_stream_as_well() {
     let params = small_drive();
     for (chunk, len) in [(512, 40 * MIB), (4096, 600 * MIB), (16 << 10, 600 * MIB)] {
         // one after the other: at the pace of the medium or of the electronics
-        let alone = pass(&params, Op::Read, (0, len), chunk, 1);
+        let alone = pass(&params, RequestKind::Read, (0, len), chunk, 1);
         for depth in [2, 8, 32] {
-            let queued = pass(&params, Op::Read, (0, len), chunk, depth);
+            let queued = pass(&params, RequestKind::Read, (0, len), chunk, depth);
             let slower = queued as f64 / alone as f64 - 1.0;
             assert!(slower.abs() < 0.01, "{chunk} at depth {depth}, beside depth 1: {slower}");
         }
@@ -122,7 +128,7 @@ fn without_read_ahead_the_head_passes_what_the_electronics_have_not_understood()
     let mut params = small_drive();
     params.read_cache.read_ahead_kib = 0;
     let mut host = Host::new(&params);
-    host.run(2, (0..100).map(|i| (Op::Read, i * 4096, 4096)));
+    host.run(2, (0..100).map(|i| (RequestKind::Read, i * 4096, 4096)));
     // at most the two that are inside at once in a turn of 10 ms
     assert!(host.now > 49 * 10_000_000, "{}", host.now);
 }

@@ -2,9 +2,9 @@
 
 use super::host::Host;
 use super::{mechanism_of, small_drive};
-use crate::device::Op;
+use crate::device::RequestKind;
 use crate::hdd::params::{HddParams, RmwParams, SmrParams, ZoneEntry, ZoneParams};
-use crate::hdd::{Faults, SlowRegion};
+use crate::hdd::{HddFaults, SlowRegion};
 
 const MIB: u64 = 1 << 20;
 const LOG_BYTES: u64 = 64 * MIB;
@@ -43,11 +43,11 @@ fn the_head_moves_between_a_sector_and_its_neighbour_in_the_log() {
     // no wait for the platter is as long
     assert!(move_ns > parts.rotation().period() + 1_000_000, "{move_ns}");
     let mut host = Host::new(&params);
-    host.one(Op::Write, FAR + 4096, 4096);
-    host.one(Op::Flush, 0, 0);
-    host.one(Op::Read, FAR, 4096);
+    host.one(RequestKind::Write, FAR + 4096, 4096);
+    host.one(RequestKind::Flush, 0, 0);
+    host.one(RequestKind::Read, FAR, 4096);
     for offset in [FAR + 4096, FAR + 8192] {
-        let time = host.one(Op::Read, offset, 4096);
+        let time = host.one(RequestKind::Read, offset, 4096);
         assert!(time > move_ns, "{time} of {move_ns} ns at {offset}");
     }
 }
@@ -60,43 +60,43 @@ fn what_is_written_of_a_sector_in_part_is_read_before_it_goes_to_the_log() {
     params.zones = small_drive().zones;
     params.smr.as_mut().unwrap().clean_idle_ms = 1e9;
     // to the log and back; the sector's rest may be at home, or in the log since the last time
-    let flushed = |faults: Faults, offset: u64, enabled: bool| {
+    let flushed = |faults: HddFaults, offset: u64, enabled: bool| {
         let mut params = params.clone();
         params.write_cache.enabled = enabled;
         let mut host = Host::new(&params);
         host.disk.set_faults(faults);
-        host.one(Op::Write, 0, 4096);
-        host.one(Op::Flush, 0, 0);
+        host.one(RequestKind::Write, 0, 4096);
+        host.one(RequestKind::Flush, 0, 0);
         let from = host.now;
-        host.one(Op::Write, FAR + offset, 4096);
-        host.one(Op::Flush, 0, 0);
+        host.one(RequestKind::Write, FAR + offset, 4096);
+        host.one(RequestKind::Flush, 0, 0);
         host.now - from
     };
     for enabled in [true, false] {
-        let whole = flushed(Faults::default(), 0, enabled);
+        let whole = flushed(HddFaults::default(), 0, enabled);
         assert!(whole < 12_000_000, "{whole}");
-        let partial = flushed(Faults::default(), 512, enabled);
+        let partial = flushed(HddFaults::default(), 512, enabled);
         assert!(partial > 28_000_000, "{partial}");
-        let hidden = Faults { no_read_modify_write: true, ..Faults::default() };
+        let hidden = HddFaults { no_read_modify_write: true, ..HddFaults::default() };
         assert!(flushed(hidden, 512, enabled) < 12_000_000);
     }
 }
 
 #[test]
 fn a_stream_into_bands_meets_bad_spots() {
-    let time = |faults: Faults| {
+    let time = |faults: HddFaults| {
         let mut params = shingled();
         params.interface_mb_s = 2000.0;
         let mut host = Host::new(&params);
         host.disk.set_faults(faults);
-        host.run(1, (0..64).map(|i| (Op::Write, FAR + i * MIB, MIB)));
-        host.one(Op::Flush, 0, 0);
+        host.run(1, (0..64).map(|i| (RequestKind::Write, FAR + i * MIB, MIB)));
+        host.one(RequestKind::Flush, 0, 0);
         assert_eq!(host.disk.shingle_cache_bytes(), 0, "all of it went to bands");
         host.now
     };
     let slow = SlowRegion { offset: FAR, len: 64 * MIB, extra_revolutions: 2 };
-    let further = time(Faults { slow_region: Some(slow), ..Faults::default() });
-    let healthy = time(Faults::default());
+    let further = time(HddFaults { slow_region: Some(slow), ..HddFaults::default() });
+    let healthy = time(HddFaults::default());
     // at least as many writes to the medium as tracks, two turns of 10 ms each
     assert!(further > healthy + 15 * 20_000_000, "{further} beside {healthy}");
 }
@@ -110,11 +110,11 @@ fn cleaning_reads_the_log_and_the_band_and_writes_the_band() {
     let move_ns = parts.seek().time(parts.layout().locate(home).cylinder);
     let pass_ns = parts.layout().transfer_time(home, 40 * MIB / 512);
     let mut host = Host::new(&params);
-    host.one(Op::Write, FAR + 4096, 4096);
-    host.one(Op::Flush, 0, 0);
+    host.one(RequestKind::Write, FAR + 4096, 4096);
+    host.one(RequestKind::Flush, 0, 0);
     // the head is at the band, from where it goes to the log and comes back
     let began = host.now + 100_000_000;
-    host.one(Op::Read, FAR, 4096);
+    host.one(RequestKind::Read, FAR, 4096);
     host.rest(10_000_000_000);
     let took = host.disk.mechanism_free - began;
     let least = 2 * (move_ns + pass_ns);
@@ -128,8 +128,8 @@ fn an_append_has_so_many_stretches_and_each_takes_a_turn() {
         let mut params = shingled();
         params.smr.as_mut().unwrap().append_extents = append_extents;
         let mut host = Host::new(&params);
-        host.run(1, (0..12).map(|i| (Op::Write, FAR + i * 8 * MIB, 4096)));
-        host.one(Op::Flush, 0, 0)
+        host.run(1, (0..12).map(|i| (RequestKind::Write, FAR + i * 8 * MIB, 4096)));
+        host.one(RequestKind::Flush, 0, 0)
     };
     for (append_extents, appends) in [(1, 12), (6, 2), (12, 1)] {
         let turns = flushed(append_extents).div_ceil(10_000_000);
@@ -141,18 +141,18 @@ fn an_append_has_so_many_stretches_and_each_takes_a_turn() {
 fn nothing_is_cleaned_where_nothing_is_left_in_the_log() {
     // what a stream has written over, and what was trimmed, part of a band
     let streamed = |host: &mut Host| {
-        host.run(1, (0..8).map(|i| (Op::Write, FAR + i * MIB, MIB)));
-        host.one(Op::Flush, 0, 0);
+        host.run(1, (0..8).map(|i| (RequestKind::Write, FAR + i * MIB, MIB)));
+        host.one(RequestKind::Flush, 0, 0);
     };
     let trimmed = |host: &mut Host| {
-        host.one(Op::Trim, FAR + MIB, 2 * MIB);
+        host.one(RequestKind::Trim, FAR + MIB, 2 * MIB);
     };
     for (what, ends) in
         [("streamed", &streamed as &dyn Fn(&mut Host)), ("trimmed", &trimmed), ("left", &|_| {})]
     {
         let mut host = Host::new(&shingled());
-        host.one(Op::Write, FAR + MIB + 4096, 4096);
-        host.one(Op::Flush, 0, 0);
+        host.one(RequestKind::Write, FAR + MIB + 4096, 4096);
+        host.one(RequestKind::Flush, 0, 0);
         ends(&mut host);
         host.rest(50_000_000);
         let before = host.disk.mechanism_free;

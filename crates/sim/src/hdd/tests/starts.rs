@@ -4,10 +4,10 @@
 use super::host::Host;
 use super::models::model;
 use super::phybs::{READ, WRITE, pass};
-use crate::device::Op;
+use crate::device::RequestKind;
 
 /// Passes of 4 KiB at four offsets after each of twelve starts, blocks per second: least and most of all.
-fn rates(name: &str, ops: &[Op], offsets: &[u64]) -> (f64, f64) {
+fn rates(name: &str, ops: &[RequestKind], offsets: &[u64]) -> (f64, f64) {
     let params = model(name);
     let mut all = Vec::new();
     for seed in 1..=12 {

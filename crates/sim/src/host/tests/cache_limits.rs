@@ -1,6 +1,6 @@
 //! The limits and times that docs/models.md gives the page cache, each against what reaches the drive.
 
-use crate::device::{Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 use crate::host::*;
 use crate::testing::{TestDrive, request, run_all};
 
@@ -27,16 +27,18 @@ fn drive(cache: &Cache) -> &TestDrive {
 }
 
 /// One system call from `now` on; when it returns.
-fn call(cache: &mut Cache, now: Nanos, op: Op, offset: u64, len: u64) -> Nanos {
+fn call(cache: &mut Cache, now: Nanos, op: RequestKind, offset: u64, len: u64) -> Nanos {
     cache.submit(now, request(offset, op, offset, len));
     let done = *run_all(cache).last().expect("it returns");
-    assert_eq!(done.outcome, Outcome::Done);
+    assert_eq!(done.outcome, SimOutcome::Done);
     done.at
 }
 
 /// Writes `range` in order, a MiB at a time.
 fn write(cache: &mut Cache, now: Nanos, range: std::ops::Range<u64>) -> Nanos {
-    range.step_by(MIB as usize).fold(now, |now, offset| call(cache, now, Op::Write, offset, MIB))
+    range
+        .step_by(MIB as usize)
+        .fold(now, |now, offset| call(cache, now, RequestKind::Write, offset, MIB))
 }
 
 /// Single pages far apart.
@@ -61,19 +63,24 @@ fn write_back_begins_above_a_tenth_of_the_memory_and_ends_there() {
     let left = cache.pages_held().1 * PAGE;
     let tenth = 256 * MIB / 10;
     assert!((tenth - REQUEST_MAX..=tenth).contains(&left), "{left} of {tenth} are left");
-    assert!(drive(&cache).requests(Op::Write).iter().all(|&(_, len)| len <= REQUEST_MAX));
+    assert!(drive(&cache).requests(RequestKind::Write).iter().all(|&(_, len)| len <= REQUEST_MAX));
 }
 
 #[test]
 fn pages_are_looked_for_every_five_seconds_and_written_when_thirty_old() {
     let mut cache = over(TestDrive::disk(), &small());
     for (at, offset) in [(0, 0), (3 * S, MIB), (6 * S, 2 * MIB)] {
-        call(&mut cache, at, Op::Write, offset, PAGE);
+        call(&mut cache, at, RequestKind::Write, offset, PAGE);
     }
     // the first look is five seconds after the first page: one at 30 s comes just too soon for that
     for (at, written) in [(34_900 * MS, 0), (35_100 * MS, 2), (39_900 * MS, 2), (40_100 * MS, 3)] {
         cache.advance(at, &mut Vec::new());
-        assert_eq!(drive(&cache).requests(Op::Write).len(), written, "after {} ms", at / MS);
+        assert_eq!(
+            drive(&cache).requests(RequestKind::Write).len(),
+            written,
+            "after {} ms",
+            at / MS
+        );
     }
 }
 
@@ -83,7 +90,7 @@ fn a_writer_comes_to_rest_half_way_between_free_run_and_limit() {
     let mut cache = over(TestDrive::new(1, 5 * MS, |_| 25.0), &small());
     let (mut now, mut shares) = (0, Vec::new());
     for offset in (0..2048 * MIB).step_by(MIB as usize) {
-        now = call(&mut cache, now, Op::Write, offset, MIB);
+        now = call(&mut cache, now, RequestKind::Write, offset, MIB);
         if offset >= 1024 * MIB {
             shares.push(dirty_share(&cache));
         }
@@ -100,7 +107,7 @@ fn many_writers_together_stay_below_the_limit() {
     let send = |cache: &mut Cache, now: Nanos, writer: u64, next: &mut [u64; 8]| {
         let offset = (writer << 32) + next[writer as usize] * MIB;
         next[writer as usize] += 1;
-        cache.submit(now, request(writer, Op::Write, offset, MIB));
+        cache.submit(now, request(writer, RequestKind::Write, offset, MIB));
     };
     (0..8).for_each(|writer| send(&mut cache, 0, writer, &mut next));
     while next.iter().sum::<u64>() < 300 {
@@ -121,10 +128,10 @@ fn so_many_writes_are_at_the_drive_at_once_and_no_more() {
     for sync in [false, true] {
         let mut cache = over(TestDrive::disk(), &small());
         let pages = if sync { 500 } else { 7000 };
-        let now =
-            (0..pages).fold(0, |now, page| call(&mut cache, now, Op::Write, scattered(page), PAGE));
+        let now = (0..pages)
+            .fold(0, |now, page| call(&mut cache, now, RequestKind::Write, scattered(page), PAGE));
         if sync {
-            call(&mut cache, now, Op::Flush, 0, 0);
+            call(&mut cache, now, RequestKind::Flush, 0, 0);
         }
         assert_eq!(drive(&cache).depth_seen, 64, "sync: {sync}");
     }
@@ -138,7 +145,7 @@ fn reading_ahead_goes_on_beside_the_reader() {
     let total = 64 * MIB;
     let end = (0..total)
         .step_by(64 << 10)
-        .fold(0, |now, offset| call(&mut cache, now, Op::Read, offset, 64 << 10));
+        .fold(0, |now, offset| call(&mut cache, now, RequestKind::Read, offset, 64 << 10));
     let drive_ns = total * 10;
     assert!((1.0..1.05).contains(&(end as f64 / drive_ns as f64)), "{end} of {drive_ns}");
 }
@@ -148,8 +155,8 @@ fn a_second_page_in_order_begins_a_stream_and_another_place_does_not() {
     let mut cache = over(TestDrive::disk(), &HostParams::default());
     let mut read = |page: u64| {
         let now = page * S;
-        call(&mut cache, now, Op::Read, page * PAGE, PAGE);
-        drive(&cache).requests(Op::Read).last().map(|&(_, len)| len / PAGE)
+        call(&mut cache, now, RequestKind::Read, page * PAGE, PAGE);
+        drive(&cache).requests(RequestKind::Read).last().map(|&(_, len)| len / PAGE)
     };
     assert_eq!([read(500), read(501)], [Some(1), Some(4)]);
     assert_eq!([read(9000), read(9500)], [Some(1), Some(1)]);
@@ -163,12 +170,12 @@ fn pages_that_were_used_lately_stay_and_the_others_go() {
     let page = |n: u64| (1000 + n) * MIB;
     let mut now = 0;
     for n in 0..256 {
-        now = call(&mut cache, now, Op::Read, page(n), PAGE);
+        now = call(&mut cache, now, RequestKind::Read, page(n), PAGE);
     }
     assert!(cache.is_cached(page(0)) && cache.is_cached(page(255)));
-    now = call(&mut cache, now, Op::Read, page(0), PAGE);
+    now = call(&mut cache, now, RequestKind::Read, page(0), PAGE);
     for n in 256..266 {
-        now = call(&mut cache, now, Op::Read, page(n), PAGE);
+        now = call(&mut cache, now, RequestKind::Read, page(n), PAGE);
     }
     let gone: Vec<u64> = (0..266).filter(|&n| !cache.is_cached(page(n))).collect();
     assert_eq!(gone, (1..11).collect::<Vec<_>>());
@@ -178,7 +185,7 @@ fn pages_that_were_used_lately_stay_and_the_others_go() {
 fn a_direct_write_is_forced_to_the_medium_if_it_was_asked_for() {
     for fua in [false, true] {
         let mut cache = over(TestDrive::disk(), &HostParams::default());
-        cache.submit_direct(0, Request { fua, ..request(1, Op::Write, 0, PAGE) });
+        cache.submit_direct(0, SimRequest { fua, ..request(1, RequestKind::Write, 0, PAGE) });
         run_all(&mut cache);
         assert_eq!(drive(&cache).log[0].1.fua, fua);
     }
@@ -187,8 +194,8 @@ fn a_direct_write_is_forced_to_the_medium_if_it_was_asked_for() {
 #[test]
 fn what_was_read_while_a_direct_write_was_under_way_is_not_kept() {
     let mut cache = over(TestDrive::new(2, 5 * MS, |_| 100.0), &HostParams::default());
-    cache.submit_direct(0, request(1, Op::Write, MIB, 64 * PAGE));
-    cache.submit(MS, request(2, Op::Read, MIB, PAGE));
+    cache.submit_direct(0, request(1, RequestKind::Write, MIB, 64 * PAGE));
+    cache.submit(MS, request(2, RequestKind::Read, MIB, PAGE));
     assert_eq!(run_all(&mut cache).len(), 2);
     let again = cache.is_cached(MIB);
     assert!(!again, "it may hold what was there before");

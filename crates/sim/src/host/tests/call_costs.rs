@@ -1,6 +1,6 @@
 //! What a call costs that needs no drive: the system call, each page, and the copy.
 
-use crate::device::{Device, Nanos, Op};
+use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::host::*;
 use crate::testing::{TestDrive, request, run_all};
 
@@ -17,17 +17,17 @@ fn a_warm_call_takes_its_system_call_its_pages_and_the_copy() {
     let mut cache =
         PageCache::new(&params, RawDevice(TestDrive::disk())).expect("valid parameters");
     let mut now = 0;
-    let mut call = |op: Op, offset: u64, len: u64| -> Nanos {
+    let mut call = |op: RequestKind, offset: u64, len: u64| -> Nanos {
         cache.submit(now, request(1, op, offset, len));
         let began = now;
         now = run_all(&mut cache).last().expect("it returns").at;
         now - began
     };
-    call(Op::Read, 0, 1 << 20);
+    call(RequestKind::Read, 0, 1 << 20);
     // 1024 ns for the 4096 bytes of a page
-    assert_eq!(call(Op::Read, 0, 4096), 3_000 + 500 + 1_024);
-    assert_eq!(call(Op::Read, 0, 1 << 20), 3_000 + 256 * (500 + 1_024));
-    assert_eq!(call(Op::Write, 8192, 4096), 5_000 + 500 + 1_024);
+    assert_eq!(call(RequestKind::Read, 0, 4096), 3_000 + 500 + 1_024);
+    assert_eq!(call(RequestKind::Read, 0, 1 << 20), 3_000 + 256 * (500 + 1_024));
+    assert_eq!(call(RequestKind::Write, 8192, 4096), 5_000 + 500 + 1_024);
     // two pages, of which 1000 and 1000 bytes
-    assert_eq!(call(Op::Read, 4096 - 1000, 2000), 3_000 + 2 * (500 + 250));
+    assert_eq!(call(RequestKind::Read, 4096 - 1000, 2000), 3_000 + 2 * (500 + 250));
 }

@@ -1,6 +1,6 @@
 //! What is dropped from the page cache: pages that lie wholly in the range, as `POSIX_FADV_DONTNEED` has it.
 
-use crate::device::{Device, Op};
+use crate::device::{RequestKind, SimDevice};
 use crate::host::*;
 use crate::testing::{TestDrive, request, run_all};
 
@@ -17,7 +17,7 @@ fn a_page_of_which_the_range_has_only_a_part_stays() {
     ] {
         let drive = RawDevice(TestDrive::disk());
         let mut cache = PageCache::new(&HostParams::default(), drive).expect("valid parameters");
-        cache.submit(0, request(1, Op::Read, 0, 5 * PAGE));
+        cache.submit(0, request(1, RequestKind::Read, 0, 5 * PAGE));
         run_all(&mut cache);
         cache.evict(offset, len);
         let gone: Vec<u64> = (0..5).filter(|page| !cache.is_cached(page * PAGE)).collect();

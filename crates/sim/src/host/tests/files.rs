@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::device::{Device, Nanos, Op};
+use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::host::fs_params::{BLOCK_BYTES, GROUP_BLOCKS};
 use crate::host::*;
-use crate::link::{Link, LinkParams};
+use crate::link::{LinkLayer, LinkParams};
 use crate::testing::TestDrive;
 
 const MS: Nanos = 1_000_000;
@@ -27,11 +27,11 @@ fn disk_of(gib: u64) -> TestDrive {
 }
 
 /// Bytes written to the drive outside the journal.
-fn data_written<D: Device>(target: &FileTarget<D>, drive: &TestDrive) -> u64 {
+fn data_written<D: SimDevice>(target: &FileTarget<D>, drive: &TestDrive) -> u64 {
     let journal = target.cache().inner().files().journal();
     let inside =
         |offset: u64| (journal.start..journal.start + journal.len).contains(&(offset / 4096));
-    let writes = drive.requests(Op::Write);
+    let writes = drive.requests(RequestKind::Write);
     writes.iter().filter(|&&(offset, _)| !inside(offset)).map(|&(_, len)| len).sum()
 }
 
@@ -64,7 +64,7 @@ fn seed_001_dd_runs_at_the_speed_of_system_calls() {
 fn seed_001_tiny_writes_through_the_whole_stack() {
     // A portable disk of 9.2 ms behind a bulk-only bridge, its file of 512 MB written, synced and evicted.
     let slow = TestDrive::new(1, 8_600_000, |_| 105.0);
-    let link = Link::new(&LinkParams::usb3_bulk_only(), slow).unwrap();
+    let link = LinkLayer::new(&LinkParams::usb3_bulk_only(), slow).unwrap();
     let fs = FsParams::default();
     let mut target = FileTarget::new(&HostParams::laptop_2015(), &fs, link).unwrap();
     let file = target.create(ROOT).unwrap();
@@ -83,7 +83,7 @@ fn seed_001_tiny_writes_through_the_whole_stack() {
     let per_second = 1e12 / (target.now() - began) as f64;
     assert!((98.0..119.0).contains(&per_second), "{per_second} writes/s against 107.8");
     let log = &target.device().inner().log[cold_from..];
-    assert!(log.iter().all(|(_, r)| r.op == Op::Read && r.len == 4096));
+    assert!(log.iter().all(|(_, r)| r.op == RequestKind::Read && r.len == 4096));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn direct_reads_go_to_the_extents() {
     target.write(file, 0, 8 * MIB, Mode::Direct).unwrap();
     let (start, _) = target.extents(file).unwrap()[0];
     let took = target.read(file, 3 * MIB, MIB, Mode::Direct).unwrap();
-    assert_eq!(target.device().requests(Op::Read), [(start + 3 * MIB, MIB)]);
+    assert_eq!(target.device().requests(RequestKind::Read), [(start + 3 * MIB, MIB)]);
     assert!(took > 10 * MS);
     assert_eq!(target.cache().pages_held(), (0, 0));
 }
@@ -134,8 +134,17 @@ fn a_sync_writes_data_then_journal_then_flush_then_commit() {
     target.write(file, 0, 64 << 10, Mode::Buffered).unwrap();
     target.sync(file).unwrap();
     let log = &target.device().log;
-    let ops: Vec<Op> = log.iter().map(|(_, r)| r.op).collect();
-    assert_eq!(ops, [Op::Write, Op::Write, Op::Flush, Op::Write, Op::Flush]);
+    let ops: Vec<RequestKind> = log.iter().map(|(_, r)| r.op).collect();
+    assert_eq!(
+        ops,
+        [
+            RequestKind::Write,
+            RequestKind::Write,
+            RequestKind::Flush,
+            RequestKind::Write,
+            RequestKind::Flush
+        ]
+    );
     let (data, _) = target.extents(file).unwrap()[0];
     let journal = target.cache().inner().files().journal().start * 4096;
     assert_eq!((log[0].1.offset, log[1].1.offset), (data, journal));
@@ -145,8 +154,8 @@ fn a_sync_writes_data_then_journal_then_flush_then_commit() {
     let before = target.device().log.len();
     target.write(file, 4096, 4096, Mode::Buffered).unwrap();
     target.sync_data(file).unwrap();
-    let ops: Vec<Op> = target.device().log[before..].iter().map(|(_, r)| r.op).collect();
-    assert_eq!(ops, [Op::Write, Op::Flush], "an overwrite changes only times");
+    let ops: Vec<RequestKind> = target.device().log[before..].iter().map(|(_, r)| r.op).collect();
+    assert_eq!(ops, [RequestKind::Write, RequestKind::Flush], "an overwrite changes only times");
     target.sync(file).unwrap();
     assert_eq!(target.device().log.len(), before + 2 + 4);
 }
@@ -157,9 +166,10 @@ fn with_fua_a_commit_needs_one_flush() {
     let mut target = FileTarget::new(&HostParams::default(), &fs, disk_of(64)).unwrap();
     let file = target.create(ROOT).unwrap();
     target.write(file, 0, 4096, Mode::Sync).unwrap();
-    let seen: Vec<(Op, bool)> = target.device().log.iter().map(|(_, r)| (r.op, r.fua)).collect();
-    let plain = (Op::Write, false);
-    assert_eq!(seen, [plain, plain, (Op::Flush, false), (Op::Write, true)]);
+    let seen: Vec<(RequestKind, bool)> =
+        target.device().log.iter().map(|(_, r)| (r.op, r.fua)).collect();
+    let plain = (RequestKind::Write, false);
+    assert_eq!(seen, [plain, plain, (RequestKind::Flush, false), (RequestKind::Write, true)]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What idle time leaves out of the write rate, and what a used file system has lost and got.
 
-use crate::device::{Device, Nanos, Op, Outcome};
+use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome};
 use crate::host::*;
 use crate::testing::{TestDrive, request, run_all};
 
@@ -8,16 +8,21 @@ const S: Nanos = 1_000_000_000;
 const MIB: u64 = 1 << 20;
 
 /// One system call from `now` on; when it returns.
-fn call(cache: &mut PageCache<RawDevice<TestDrive>>, now: Nanos, op: Op, offset: u64) -> Nanos {
+fn call(
+    cache: &mut PageCache<RawDevice<TestDrive>>,
+    now: Nanos,
+    op: RequestKind,
+    offset: u64,
+) -> Nanos {
     cache.submit(now, request(offset, op, offset, MIB));
     let done = *run_all(cache).last().expect("it returns");
-    assert_eq!(done.outcome, Outcome::Done);
+    assert_eq!(done.outcome, SimOutcome::Done);
     done.at
 }
 
 /// Writes 192 MiB from MiB `from` on; when the last call returns.
 fn burst(cache: &mut PageCache<RawDevice<TestDrive>>, now: Nanos, from: u64) -> Nanos {
-    (from..from + 192).fold(now, |now, n| call(cache, now, Op::Write, n * MIB))
+    (from..from + 192).fold(now, |now, n| call(cache, now, RequestKind::Write, n * MIB))
 }
 
 #[test]
@@ -27,7 +32,7 @@ fn a_writer_after_idle_time_is_held_to_the_rate_of_the_drive_and_not_to_less() {
         let drive = TestDrive::new(1, 5_000_000, |_| 25.0);
         let mut cache = PageCache::new(&params, RawDevice(drive)).expect("valid parameters");
         let written = burst(&mut cache, 0, 0);
-        let began = call(&mut cache, written, Op::Flush, 0) + idle;
+        let began = call(&mut cache, written, RequestKind::Flush, 0) + idle;
         burst(&mut cache, began, 192) - began
     };
     let (at_once, later) = (second_burst(S / 100), second_burst(1000 * S));

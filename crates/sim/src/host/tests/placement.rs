@@ -1,6 +1,6 @@
 //! Where files come to lie, what is held for them, and what a commit writes.
 
-use crate::device::{Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 use crate::host::fs_params::{BLOCK_BYTES, GROUP_BLOCKS};
 use crate::host::*;
 use crate::testing::{TestDrive, request, run_all};
@@ -178,7 +178,7 @@ fn system(journal_bytes: u64) -> System {
     ExtentFileSystem::new(&params, TestDrive::disk()).unwrap()
 }
 
-fn ask(system: &mut System, now: Nanos, request: Request) -> (Nanos, Outcome) {
+fn ask(system: &mut System, now: Nanos, request: SimRequest) -> (Nanos, SimOutcome) {
     system.submit(now, request);
     let answer = *run_all(system).last().expect("an answer");
     (answer.at, answer.outcome)
@@ -187,7 +187,7 @@ fn ask(system: &mut System, now: Nanos, request: Request) -> (Nanos, Outcome) {
 /// Writes to the journal, in blocks from its start, and their number.
 fn journal_writes(system: &System) -> Vec<(u64, u64)> {
     let journal = system.files().journal();
-    let writes = system.inner().requests(Op::Write).into_iter();
+    let writes = system.inner().requests(RequestKind::Write).into_iter();
     let blocks = writes.map(|(offset, len)| (offset / BLOCK_BYTES, len / BLOCK_BYTES));
     let inside =
         blocks.filter(|&(at, _)| (journal.start..journal.start + journal.len).contains(&at));
@@ -202,8 +202,8 @@ fn the_journal_is_a_ring() {
     let mut now = 0;
     for id in 0..400 {
         system.will_write(file, 0, BLOCK_BYTES).unwrap();
-        now = ask(&mut system, now, request(id, Op::Write, address, BLOCK_BYTES)).0;
-        now = ask(&mut system, now, request(id, Op::Flush, 0, 0)).0;
+        now = ask(&mut system, now, request(id, RequestKind::Write, address, BLOCK_BYTES)).0;
+        now = ask(&mut system, now, request(id, RequestKind::Flush, 0, 0)).0;
     }
     let len = system.files().journal().len;
     assert_eq!(len, 256);
@@ -214,7 +214,7 @@ fn the_journal_is_a_ring() {
         assert!(at + blocks <= len, "{at} + {blocks}");
         next = (at + blocks) % len;
     }
-    let data = system.inner().requests(Op::Write).len();
+    let data = system.inner().requests(RequestKind::Write).len();
     assert!(data >= 400 * 3 && system.inner().bytes_written > 400 * 4 * BLOCK_BYTES);
 }
 
@@ -222,18 +222,18 @@ fn the_journal_is_a_ring() {
 fn a_commit_writes_the_blocks_that_have_changed() {
     let mut system = system(MIB);
     let directory = system.make_directory(ROOT, "films").unwrap();
-    let (mut now, _) = ask(&mut system, 0, request(1, Op::Flush, 0, 0));
+    let (mut now, _) = ask(&mut system, 0, request(1, RequestKind::Flush, 0, 0));
     let file = system.create(directory).unwrap();
     let (address, len) = (System::address(file), 4 * MIB);
     system.will_write(file, 0, len).unwrap();
-    now = ask(&mut system, now, request(2, Op::Write, address, len)).0;
-    now = ask(&mut system, now, request(3, Op::Flush, 0, 0)).0;
+    now = ask(&mut system, now, request(2, RequestKind::Write, address, len)).0;
+    now = ask(&mut system, now, request(3, RequestKind::Flush, 0, 0)).0;
     let data_group = system.files().extents(file).unwrap()[0].0 / GROUP_BYTES;
     assert_ne!(data_group, system.files().directory_group(directory));
     system.will_write(file, 0, len).unwrap();
-    now = ask(&mut system, now, request(4, Op::Flush, 0, 0)).0;
+    now = ask(&mut system, now, request(4, RequestKind::Flush, 0, 0)).0;
     system.delete(file).unwrap();
-    ask(&mut system, now, request(5, Op::Flush, 0, 0));
+    ask(&mut system, now, request(5, RequestKind::Flush, 0, 0));
     // each commit: its blocks with the journal's own, then the commit block
     let blocks: Vec<u64> = journal_writes(&system).iter().map(|&(_, blocks)| blocks).collect();
     let made_directory = 2 + 2; // both directories, bitmap and descriptor of its inode
@@ -248,11 +248,11 @@ fn flushes_that_wait_for_a_commit_share_the_next_one() {
     let mut system = system(MIB);
     system.create(ROOT).unwrap();
     for id in 1..=4 {
-        system.submit(0, request(id, Op::Flush, 0, 0));
+        system.submit(0, request(id, RequestKind::Flush, 0, 0));
     }
     assert_eq!(run_all(&mut system).len(), 4);
     // two for the commit of the first, one for all others, which found nothing changed
-    let flushes = system.inner().log.iter().filter(|(_, r)| r.op == Op::Flush).count();
+    let flushes = system.inner().log.iter().filter(|(_, r)| r.op == RequestKind::Flush).count();
     assert_eq!(flushes, 3);
 }
 
@@ -261,13 +261,16 @@ fn a_journal_that_cannot_be_written_fails_the_flush() {
     let mut system = system(MIB);
     system.create(ROOT).unwrap();
     let journal = system.files().journal().start * BLOCK_BYTES;
-    let (now, outcome) = ask(&mut system, 0, request(1, Op::Flush, 0, 0));
-    assert_eq!(outcome, Outcome::Done);
+    let (now, outcome) = ask(&mut system, 0, request(1, RequestKind::Flush, 0, 0));
+    assert_eq!(outcome, SimOutcome::Done);
     let mut drive = TestDrive::disk();
-    drive.fails = Some((journal, Outcome::MediaError));
+    drive.fails = Some((journal, SimOutcome::MediaError));
     let mut failing =
         ExtentFileSystem::new(&FsParams { journal_bytes: MIB, ..FsParams::default() }, drive)
             .unwrap();
     failing.create(ROOT).unwrap();
-    assert_eq!(ask(&mut failing, now, request(1, Op::Flush, 0, 0)).1, Outcome::MediaError);
+    assert_eq!(
+        ask(&mut failing, now, request(1, RequestKind::Flush, 0, 0)).1,
+        SimOutcome::MediaError
+    );
 }

@@ -1,6 +1,6 @@
 //! Every number of every built-in model, one after the other, as no drive has it.
 
-use crate::device::{Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 use crate::library::*;
 use crate::sequential_pass;
 use toml::{Table, Value};
@@ -71,8 +71,15 @@ fn check_work(model: &Model, what: &str) {
         let place = (id * 0x9e37_79b9 % 97) * (bytes / 97);
         let len = [sector, 4096, 65_536, 1 << 20][id as usize % 4].min(bytes) / sector * sector;
         let offset = place.min(bytes - len) / sector * sector;
-        let op = [Op::Write, Op::Read, Op::Read, Op::Write, Op::Flush, Op::Trim][id as usize % 6];
-        drive.submit(now, Request { id, op, offset, len, fua: id % 7 == 3 });
+        let op = [
+            RequestKind::Write,
+            RequestKind::Read,
+            RequestKind::Read,
+            RequestKind::Write,
+            RequestKind::Flush,
+            RequestKind::Trim,
+        ][id as usize % 6];
+        drive.submit(now, SimRequest { id, op, offset, len, fua: id % 7 == 3 });
         // three in flight; every few requests an idle time
         let wanted = if id % 3 == 2 { usize::MAX } else { 0 };
         now = finish(&mut drive, now, wanted, &mut done, what);
@@ -83,9 +90,11 @@ fn check_work(model: &Model, what: &str) {
     }
     finish(&mut drive, now, usize::MAX, &mut done, what);
     assert_eq!(done.len(), 48, "{what}");
-    assert!(done.iter().all(|answer| [Outcome::Done, Outcome::Invalid].contains(&answer.outcome)));
+    assert!(
+        done.iter().all(|answer| [SimOutcome::Done, SimOutcome::Invalid].contains(&answer.outcome))
+    );
     let len = (bytes / 4).min(64 << 20) >> 16 << 16;
-    for (op, from) in [(Op::Read, bytes / 2), (Op::Write, bytes / 2)] {
+    for (op, from) in [(RequestKind::Read, bytes / 2), (RequestKind::Write, bytes / 2)] {
         let from = from >> 16 << 16;
         let end = sequential_pass(&mut drive, now + DAY, (op, from, len), 1 << 16, 2);
         assert!(end > now + DAY && end < now + LONGEST, "{what}: {op:?} until {end}");
@@ -95,10 +104,10 @@ fn check_work(model: &Model, what: &str) {
 
 /// Lets the drive answer, up to `wanted` requests; the time afterwards.
 fn finish(
-    drive: &mut impl Device,
+    drive: &mut impl SimDevice,
     mut now: Nanos,
     wanted: usize,
-    done: &mut Vec<crate::device::Completion>,
+    done: &mut Vec<crate::device::SimCompletion>,
     what: &str,
 ) -> Nanos {
     let before = done.len();

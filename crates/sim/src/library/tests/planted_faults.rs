@@ -1,6 +1,6 @@
 //! Planted faults where and as large as docs/models.md says.
 
-use crate::device::{Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 use crate::library::*;
 
 const BLOCK: u64 = 4096;
@@ -11,10 +11,10 @@ fn model(name: &str) -> Model {
 }
 
 /// The first read of a drive, at `offset`: how long it takes, and how it ends.
-fn read(model: &Model, planted: Planted, offset: u64) -> (Nanos, Outcome) {
+fn read(model: &Model, planted: Planted, offset: u64) -> (Nanos, SimOutcome) {
     let start = Start { seed: 1, fill: 1.0, planted, ..Start::default() };
     let mut drive = model.build(&start).unwrap();
-    drive.submit(0, Request { id: 1, op: Op::Read, offset, len: BLOCK, fua: false });
+    drive.submit(0, SimRequest { id: 1, op: RequestKind::Read, offset, len: BLOCK, fua: false });
     let mut done = Vec::new();
     while done.is_empty() {
         let next = drive.next_completion().unwrap();
@@ -24,7 +24,7 @@ fn read(model: &Model, planted: Planted, offset: u64) -> (Nanos, Outcome) {
 }
 
 /// What a fault adds to a read at `offset`, and how that ends.
-fn added(model: &Model, planted: Planted, offset: u64) -> (Nanos, Outcome) {
+fn added(model: &Model, planted: Planted, offset: u64) -> (Nanos, SimOutcome) {
     let (with, outcome) = read(model, planted, offset);
     (with - read(model, Planted::default(), offset).0, outcome)
 }
@@ -35,10 +35,10 @@ fn bad_regions_lie_in_the_middle_and_cost_what_is_said() {
     let slow = Planted { slow_region: true, ..Planted::default() };
     let failing = Planted { failing_region: true, ..Planted::default() };
     for (name, planted, share, costs, ends) in [
-        ("wd40efrx", slow, 20, two_turns, Outcome::Done),
-        ("wd40efrx", failing, 1000, 2_000_000_000, Outcome::MediaError),
-        ("samsung-870evo-1tb", slow, 20, 1_000_000, Outcome::Done),
-        ("samsung-870evo-1tb", failing, 1000, 50_000_000, Outcome::MediaError),
+        ("wd40efrx", slow, 20, two_turns, SimOutcome::Done),
+        ("wd40efrx", failing, 1000, 2_000_000_000, SimOutcome::MediaError),
+        ("samsung-870evo-1tb", slow, 20, 1_000_000, SimOutcome::Done),
+        ("samsung-870evo-1tb", failing, 1000, 50_000_000, SimOutcome::MediaError),
     ] {
         let model = model(name);
         let capacity = model.capacity_bytes();
@@ -48,7 +48,11 @@ fn bad_regions_lie_in_the_middle_and_cost_what_is_said() {
             assert_eq!(added(&model, planted, inside), (costs, ends), "{name} at {inside}");
         }
         for outside in [0, first - BLOCK, last + BLOCK] {
-            assert_eq!(added(&model, planted, outside), (0, Outcome::Done), "{name} at {outside}");
+            assert_eq!(
+                added(&model, planted, outside),
+                (0, SimOutcome::Done),
+                "{name} at {outside}"
+            );
         }
     }
 }
@@ -69,7 +73,8 @@ fn what_was_never_written_is_read_without_the_flash() {
     let read = |fill: f64| {
         let mut drive = model.build(&Start { seed: 1, fill, ..Start::default() }).unwrap();
         let offset = model.capacity_bytes() / 2 / BLOCK * BLOCK;
-        drive.submit(0, Request { id: 1, op: Op::Read, offset, len: BLOCK, fua: false });
+        drive
+            .submit(0, SimRequest { id: 1, op: RequestKind::Read, offset, len: BLOCK, fua: false });
         while drive.next_completion().is_some_and(|at| at < 1_000_000) {
             let at = drive.next_completion().unwrap();
             let mut done = Vec::new();

@@ -1,6 +1,6 @@
 //! The drive's own port on the link of its model: as fast as that, and no faster.
 
-use crate::device::Op;
+use crate::device::RequestKind;
 use crate::library::{BUILT_IN, LinkParams, Model, Start, port_within};
 use crate::sequential_pass;
 
@@ -23,9 +23,9 @@ fn a_slow_link_holds_a_disk_to_its_payload() {
     let model = |preset: &str| {
         let text = text.replace("\"sata-6g\"", &format!("\"{preset}\""));
         let mut drive = Model::parse(preset, &text).unwrap().build(&Start::default()).unwrap();
-        [Op::Read, Op::Write].map(|op| {
+        [RequestKind::Read, RequestKind::Write].map(|op| {
             // an hour after the other
-            let began = u64::from(op == Op::Write) * 3_600_000_000_000;
+            let began = u64::from(op == RequestKind::Write) * 3_600_000_000_000;
             let end = sequential_pass(&mut drive, began, (op, 0, 4 << 30), 1 << 20, 1);
             (4_u64 << 30) as f64 * 1000.0 / (end - began) as f64
         })

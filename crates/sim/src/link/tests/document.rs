@@ -1,6 +1,6 @@
 //! The typical links are those that docs/models.md lists, and a TRIM is one command however long its range.
 
-use crate::device::{Device, Op};
+use crate::device::{RequestKind, SimDevice};
 use crate::link::*;
 use crate::testing::{TestDrive, request, run_all};
 
@@ -41,9 +41,14 @@ fn every_preset_is_as_documented() {
 #[test]
 fn a_trim_moves_no_data_and_is_not_split() {
     for params in [LinkParams::sata_6g(), LinkParams::pcie3_x4()] {
-        let mut link = Link::new(&params, TestDrive::disk()).unwrap();
-        link.submit(0, request(1, Op::Trim, 1 << 20, 1 << 30));
+        let mut link = LinkLayer::new(&params, TestDrive::disk()).unwrap();
+        link.submit(0, request(1, RequestKind::Trim, 1 << 20, 1 << 30));
         run_all(&mut link);
-        assert_eq!(link.inner().requests(Op::Trim), [(1 << 20, 1 << 30)], "{}", params.name);
+        assert_eq!(
+            link.inner().requests(RequestKind::Trim),
+            [(1 << 20, 1 << 30)],
+            "{}",
+            params.name
+        );
     }
 }

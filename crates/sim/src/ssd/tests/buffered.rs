@@ -1,6 +1,6 @@
 //! How much the write buffer takes in before anybody waits for the flash.
 
-use crate::device::Op;
+use crate::device::RequestKind;
 use crate::ssd::Ssd;
 use crate::ssd::testing::{one, small};
 
@@ -15,7 +15,7 @@ fn the_buffer_holds_as_many_kib_as_it_has() {
         let mut now = 0;
         let taken = (0..10_000).take_while(|&k| {
             let began = now;
-            now = one(&mut ssd, now, Op::Write, k * 4096, 4096);
+            now = one(&mut ssd, now, RequestKind::Write, k * 4096, 4096);
             now - began < 1_000_000
         });
         assert_eq!(taken.count() as u32 * 4, size_kib);

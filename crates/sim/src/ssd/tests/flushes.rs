@@ -1,6 +1,6 @@
 //! What a flush saves: the rest of an unfinished row, once.
 
-use crate::device::{Nanos, Op};
+use crate::device::{Nanos, RequestKind};
 use crate::ssd::Ssd;
 use crate::ssd::testing::{one, small};
 
@@ -16,10 +16,10 @@ fn what_one_flush_has_saved_the_next_does_not_save_again() {
     let mut now = 0;
     let mut write_and_flush = |offset: u64, len: u64| {
         if len > 0 {
-            now = one(&mut ssd, now, Op::Write, offset, len);
+            now = one(&mut ssd, now, RequestKind::Write, offset, len);
         }
         let began = now;
-        now = one(&mut ssd, now, Op::Flush, 0, 0);
+        now = one(&mut ssd, now, RequestKind::Flush, 0, 0);
         now - began
     };
     // a page of each plane of nine dies in turn, of which there are eight; no row is complete

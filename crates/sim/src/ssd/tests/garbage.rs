@@ -1,6 +1,6 @@
 //! Write amplification, and what TRIM does to it.
 
-use crate::device::{Nanos, Op};
+use crate::device::{Nanos, RequestKind};
 use crate::library::{BUILT_IN, Model};
 use crate::ssd::Ssd;
 use crate::ssd::ftl::{Ftl, Sink};
@@ -118,7 +118,9 @@ fn random_writes_to_each_model_are_amplified_as_the_formula_says() {
 fn sequential_writes_are_not_amplified() {
     let mut ssd = Ssd::new(small(), 1).unwrap();
     for pass in 0..3 {
-        closed_loop(&mut ssd, pass * 1_000_000_000_000, Op::Write, 1024, 4, |k| (k << 20, 1 << 20));
+        closed_loop(&mut ssd, pass * 1_000_000_000_000, RequestKind::Write, 1024, 4, |k| {
+            (k << 20, 1 << 20)
+        });
     }
     assert!(ssd.status().write_amplification() < 1.02);
 }
@@ -130,8 +132,9 @@ fn amplification_divides_the_writing_rate_and_trim_restores_it() {
     let mut offsets = Offsets(5);
     let mut random = |ssd: &mut Ssd, now: Nanos, count: u64| {
         let before = ssd.status().moved_bytes;
-        let end =
-            closed_loop(ssd, now, Op::Write, count, 32, |_| (offsets.below(262_144) * 4096, 4096));
+        let end = closed_loop(ssd, now, RequestKind::Write, count, 32, |_| {
+            (offsets.below(262_144) * 4096, 4096)
+        });
         let moved = (ssd.status().moved_bytes - before) as f64 / (count * 4096) as f64;
         (end, count as f64 * 1e9 / (end - now) as f64, 1.0 + moved)
     };
@@ -142,7 +145,7 @@ fn amplification_divides_the_writing_rate_and_trim_restores_it() {
     let share = worn * amplification / programs;
     assert!((0.8..1.0).contains(&share), "{share} of what programs and erases allow");
 
-    let now = one(&mut ssd, now, Op::Trim, 0, 1 << 30);
+    let now = one(&mut ssd, now, RequestKind::Trim, 0, 1 << 30);
     assert_eq!(ssd.status().live_bytes, 0);
     let (_, fresh, amplification) = random(&mut ssd, now + 1_000_000_000, 30_000);
     assert_eq!(amplification, 1.0, "nothing live is left to move");

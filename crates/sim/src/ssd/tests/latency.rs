@@ -1,6 +1,6 @@
 //! Reads, writes and flushes one at a time and many at once.
 
-use crate::device::{Device, Nanos, Op};
+use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::ssd::Ssd;
 use crate::ssd::params::SsdParams;
 use crate::ssd::testing::{Offsets, closed_loop, one, request, small, with_port};
@@ -25,7 +25,7 @@ fn one_read_costs_command_page_read_and_transfers() {
     let row_level = 8 * 32 * 1024;
     for (level, page_us) in [(0, 50), (1, 60), (2, 70)] {
         let start = (level + 1) * MS;
-        let done = one(&mut ssd, start, Op::Read, level * row_level, 4096);
+        let done = one(&mut ssd, start, RequestKind::Read, level * row_level, 4096);
         assert_eq!(done - start, read_ns(page_us));
     }
 }
@@ -35,8 +35,8 @@ fn without_a_port_data_take_no_time() {
     let mut params = small();
     params.port = None;
     let mut ssd = full(params);
-    assert_eq!(one(&mut ssd, MS, Op::Read, 0, 4096) - MS, 10_000 + 50_000 + 5120);
-    assert_eq!(one(&mut ssd, 2 * MS, Op::Write, 0, 4096) - 2 * MS, 8000);
+    assert_eq!(one(&mut ssd, MS, RequestKind::Read, 0, 4096) - MS, 10_000 + 50_000 + 5120);
+    assert_eq!(one(&mut ssd, 2 * MS, RequestKind::Write, 0, 4096) - 2 * MS, 8000);
 }
 
 #[test]
@@ -45,29 +45,32 @@ fn a_map_miss_costs_one_more_flash_read() {
     params.map.cache_mib = 0.0625; // 16 of 256 map pages
     let mut ssd = full(params);
     let (first, again) = (MS, 2 * MS);
-    assert_eq!(one(&mut ssd, first, Op::Read, 0, 4096) - first, read_ns(50) + 30_000 + 5120);
-    assert_eq!(one(&mut ssd, again, Op::Read, 0, 4096) - again, read_ns(50));
+    assert_eq!(
+        one(&mut ssd, first, RequestKind::Read, 0, 4096) - first,
+        read_ns(50) + 30_000 + 5120
+    );
+    assert_eq!(one(&mut ssd, again, RequestKind::Read, 0, 4096) - again, read_ns(50));
 }
 
 #[test]
 fn an_unwritten_address_costs_no_flash_read() {
     let mut ssd = Ssd::new(small(), 1).unwrap();
-    assert_eq!(one(&mut ssd, 0, Op::Read, 1 << 20, 4096), 10_000 + 2048 + 1000);
+    assert_eq!(one(&mut ssd, 0, RequestKind::Read, 1 << 20, 4096), 10_000 + 2048 + 1000);
 }
 
 #[test]
 fn data_still_in_the_buffer_cost_no_flash_read() {
     let mut ssd = full(small());
-    let written = one(&mut ssd, 0, Op::Write, 4096, 4096);
+    let written = one(&mut ssd, 0, RequestKind::Write, 4096, 4096);
     assert_eq!(written, 8000 + 2048 + 1000);
-    let read = one(&mut ssd, written, Op::Read, 4096, 4096) - written;
+    let read = one(&mut ssd, written, RequestKind::Read, 4096, 4096) - written;
     assert_eq!(read, 10_000 + 2048 + 1000);
 }
 
 fn random_read_iops(params: SsdParams, depth: u64) -> f64 {
     let mut ssd = full(params);
     let (mut offsets, count) = (Offsets(7), 20_000);
-    let end = closed_loop(&mut ssd, 0, Op::Read, count, depth, |_| {
+    let end = closed_loop(&mut ssd, 0, RequestKind::Read, count, depth, |_| {
         (offsets.below((1 << 30) / 4096) * 4096, 4096)
     });
     count as f64 * 1e9 / end as f64
@@ -109,33 +112,33 @@ fn the_internal_queue_has_its_depth() {
 #[test]
 fn a_flush_waits_for_the_programs_unless_capacitors_stand_in() {
     let mut ssd = full(small());
-    let written = one(&mut ssd, 0, Op::Write, 0, 4096);
-    let flushed = one(&mut ssd, written, Op::Flush, 0, 0) - written;
+    let written = one(&mut ssd, 0, RequestKind::Write, 0, 4096);
+    let flushed = one(&mut ssd, written, RequestKind::Flush, 0, 0) - written;
     // one stripe over the channel, saved with one bit per cell, then the journal
     assert_eq!(flushed, 8000 + 40_960 + 300_000 + 1_000_000);
-    let clean = one(&mut ssd, 10 * MS, Op::Flush, 0, 0) - 10 * MS;
+    let clean = one(&mut ssd, 10 * MS, RequestKind::Flush, 0, 0) - 10 * MS;
     assert_eq!(clean, 8000, "nothing to save");
 
     let mut params = small();
     params.buffer.power_loss_protection = true;
     let mut ssd = full(params);
-    let written = one(&mut ssd, 0, Op::Write, 0, 4096);
-    assert_eq!(one(&mut ssd, written, Op::Flush, 0, 0) - written, 8000);
+    let written = one(&mut ssd, 0, RequestKind::Write, 0, 4096);
+    assert_eq!(one(&mut ssd, written, RequestKind::Flush, 0, 0) - written, 8000);
 }
 
 #[test]
 fn a_flush_waits_for_a_full_buffer() {
     let mut ssd = full(small());
     // 8 MiB: 85 programs of 96 KiB on 8 dies, after an erase; 4.6 ms have passed before the flush
-    let written = closed_loop(&mut ssd, 0, Op::Write, 64, 1, |k| (k * 131_072, 131_072));
-    let flushed = one(&mut ssd, written, Op::Flush, 0, 0) - written;
+    let written = closed_loop(&mut ssd, 0, RequestKind::Write, 64, 1, |k| (k * 131_072, 131_072));
+    let flushed = one(&mut ssd, written, RequestKind::Flush, 0, 0) - written;
     assert!((12 * MS..20 * MS).contains(&flushed), "{flushed}");
 }
 
 #[test]
 fn forced_unit_access_is_as_safe_as_a_flush() {
     let mut ssd = full(small());
-    let fua = crate::device::Request { fua: true, ..request(Op::Write, 0, 4096) };
+    let fua = crate::device::SimRequest { fua: true, ..request(RequestKind::Write, 0, 4096) };
     ssd.submit(0, fua);
     assert_eq!(ssd.next_completion(), Some(8000 + 3048 + 40_960 + 300_000 + 1_000_000));
 }
@@ -143,10 +146,10 @@ fn forced_unit_access_is_as_safe_as_a_flush() {
 #[test]
 fn a_write_across_units_reads_both_first() {
     let mut ssd = full(small());
-    let aligned = one(&mut ssd, MS, Op::Write, 1 << 20, 4096) - MS;
+    let aligned = one(&mut ssd, MS, RequestKind::Write, 1 << 20, 4096) - MS;
     // both units lie on one die: two page reads, one after the other, and the last transfer
     let start = 20 * MS;
-    let across = one(&mut ssd, start, Op::Write, 512, 4096) - start;
+    let across = one(&mut ssd, start, RequestKind::Write, 512, 4096) - start;
     assert_eq!(aligned, 11_048);
     assert_eq!(across, 8000 + 50_000 + 50_000 + 5120);
     assert_eq!(ssd.status().host_written_bytes, 3 * 4096);
@@ -154,7 +157,7 @@ fn a_write_across_units_reads_both_first() {
     let mut params = small();
     params.buffer.merge_before_ack = false;
     let mut ssd = full(params);
-    assert_eq!(one(&mut ssd, 0, Op::Write, 512, 4096), 11_048);
+    assert_eq!(one(&mut ssd, 0, RequestKind::Write, 512, 4096), 11_048);
 }
 
 #[test]
@@ -167,7 +170,7 @@ fn misaligned_writes_halve_the_sustained_rate() {
         let mut offsets = Offsets(3);
         let span = (1 << 29) / 4096 - 2;
         let count = 30_000;
-        let end = closed_loop(&mut ssd, 0, Op::Write, count, 32, |_| {
+        let end = closed_loop(&mut ssd, 0, RequestKind::Write, count, 32, |_| {
             (offsets.below(span) * 4096 + shift, 4096)
         });
         count as f64 / end as f64
@@ -185,7 +188,9 @@ fn the_same_seed_gives_the_same_times() {
         let mut ssd = Ssd::new(params, seed).unwrap();
         ssd.precondition(1.0);
         let mut offsets = Offsets(7);
-        closed_loop(&mut ssd, 0, Op::Read, 2000, 4, |_| (offsets.below(200_000) * 4096, 4096))
+        closed_loop(&mut ssd, 0, RequestKind::Read, 2000, 4, |_| {
+            (offsets.below(200_000) * 4096, 4096)
+        })
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));

@@ -1,6 +1,6 @@
 //! Port, dies, retries and map: what each costs by itself.
 
-use crate::device::{Device, Nanos, Op, Request};
+use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::ssd::Ssd;
 use crate::ssd::params::{PortParams, SlcParams, SsdParams};
 use crate::ssd::testing::{Offsets, closed_loop, one, request, small};
@@ -22,9 +22,9 @@ fn full(params: SsdParams) -> Ssd {
 const READ_NS: Nanos = 10_000 + 50_000 + 5120 + 2048 + 1000;
 
 /// When two requests sent together are done.
-fn together(ssd: &mut Ssd, now: Nanos, requests: [Request; 2]) -> Nanos {
+fn together(ssd: &mut Ssd, now: Nanos, requests: [SimRequest; 2]) -> Nanos {
     for (id, request) in (0..).zip(requests) {
-        ssd.submit(now, Request { id, ..request });
+        ssd.submit(now, SimRequest { id, ..request });
     }
     let mut done = Vec::new();
     while let Some(at) = ssd.next_completion() {
@@ -40,10 +40,10 @@ fn a_read_interrupts_a_program_for_its_price_or_waits_for_its_end() {
         params.flash.suspend_us = suspend_us;
         let mut ssd = full(params);
         // programs of 1.5 ms on all dies, after the erase of a new superblock (3 ms)
-        let written = one(&mut ssd, 0, Op::Write, 512 * MIB, ROW);
+        let written = one(&mut ssd, 0, RequestKind::Write, 512 * MIB, ROW);
         let begun = 4 * MS;
         assert!(written < begun);
-        let took = one(&mut ssd, begun, Op::Read, 0, 4096) - begun;
+        let took = one(&mut ssd, begun, RequestKind::Read, 0, 4096) - begun;
         match suspend_us {
             Some(_) => assert_eq!(took, READ_NS + further),
             // the data were there by then, so the programs end 4.5 ms and a few transfers after the start
@@ -60,7 +60,8 @@ fn a_port_of_one_direction_carries_reads_and_writes_one_after_the_other() {
             Some(PortParams { read_mb_s: 100.0, write_mb_s: 100.0, command_us: 0.0, full_duplex });
         // what was never written is read without the flash
         let mut ssd = Ssd::new(params, 1).unwrap();
-        let requests = [request(Op::Read, 512 * MIB, MIB), request(Op::Write, 0, MIB)];
+        let requests =
+            [request(RequestKind::Read, 512 * MIB, MIB), request(RequestKind::Write, 0, MIB)];
         together(&mut ssd, 0, requests) as f64 / (MIB as f64 * 10.0)
     };
     let (both, one_by_one) = (end(true), end(false));
@@ -81,10 +82,10 @@ fn a_port_has_a_rate_for_each_direction_and_a_price_for_each_command() {
     });
     for len in [4096, 256 * 1024] {
         let mut ssd = Ssd::new(params.clone(), 1).unwrap();
-        let read = one(&mut ssd, 0, Op::Read, 0, len);
+        let read = one(&mut ssd, 0, RequestKind::Read, 0, len);
         assert_eq!(read, 10_000 + 30_000 + len * 10 / 4, "{len} read");
         let start = 10 * MS;
-        let written = one(&mut ssd, start, Op::Write, 0, len) - start;
+        let written = one(&mut ssd, start, RequestKind::Write, 0, len) - start;
         assert_eq!(written, 8_000 + 30_000 + len * 10, "{len} written");
     }
 }
@@ -96,7 +97,7 @@ fn a_read_of_many_pages_is_one_command_for_the_port() {
         // slower than the flash, so that the pages wait for it
         params.port =
             Some(PortParams { read_mb_s: 200.0, write_mb_s: 200.0, command_us, full_duplex: true });
-        one(&mut full(params), 0, Op::Read, 0, 8 * 32 * 1024)
+        one(&mut full(params), 0, RequestKind::Read, 0, 8 * 32 * 1024)
     };
     assert_eq!(read(30.0) - read(0.0), 30_000);
 }
@@ -109,7 +110,7 @@ fn retries_take_their_time_as_often_as_they_come() {
         params.flash.read_us = vec![50.0; 3];
         let mut ssd = full(params);
         let (mut offsets, count) = (Offsets(7), 20_000);
-        let end = closed_loop(&mut ssd, 0, Op::Read, count, 1, |_| {
+        let end = closed_loop(&mut ssd, 0, RequestKind::Read, count, 1, |_| {
             (offsets.below((1 << 30) / 4096) * 4096, 4096)
         });
         let further_us = (end / count - READ_NS) as f64 / 1e3;
@@ -122,7 +123,7 @@ fn capacitors_save_what_is_forced_as_well() {
     let mut params = small();
     params.buffer.power_loss_protection = true;
     let mut ssd = full(params);
-    ssd.submit(0, Request { fua: true, ..request(Op::Write, 0, 4096) });
+    ssd.submit(0, SimRequest { fua: true, ..request(RequestKind::Write, 0, 4096) });
     assert_eq!(ssd.next_completion(), Some(8_000 + 2048 + 1000));
 }
 
@@ -136,9 +137,9 @@ fn what_is_in_the_slc_cache_is_read_at_its_times() {
         idle_before_fold_ms: 10_000.0,
     });
     let mut ssd = Ssd::new(params, 1).unwrap();
-    let written = one(&mut ssd, 0, Op::Write, 0, MIB);
+    let written = one(&mut ssd, 0, RequestKind::Write, 0, MIB);
     let start = written + SECOND;
-    assert_eq!(one(&mut ssd, start, Op::Read, 0, 4096) - start, READ_NS - 20_000);
+    assert_eq!(one(&mut ssd, start, RequestKind::Read, 0, 4096) - start, READ_NS - 20_000);
 }
 
 #[test]
@@ -152,10 +153,10 @@ fn folding_keeps_the_dies_busy() {
         idle_before_fold_ms: 100.0,
     });
     let mut ssd = Ssd::new(params, 1).unwrap();
-    let now = closed_loop(&mut ssd, 0, Op::Write, 1024, 4, |k| (k * 131_072, 131_072));
+    let now = closed_loop(&mut ssd, 0, RequestKind::Write, 1024, 4, |k| (k * 131_072, 131_072));
     // in the midst of a fold that takes most of a second
     let start = now + 400 * MS;
-    let took = one(&mut ssd, start, Op::Read, 0, 4096) - start;
+    let took = one(&mut ssd, start, RequestKind::Read, 0, 4096) - start;
     assert!(ssd.status().moved_bytes > 0 && took > 2 * READ_NS, "{took}");
 }
 
@@ -166,7 +167,7 @@ fn several_sequential_readers_are_followed() {
     params.controller.command_interval_us = 0.0;
     let per_request = |readers: u64| {
         let mut ssd = full(params.clone());
-        let end = closed_loop(&mut ssd, 0, Op::Read, 400, 1, |k| {
+        let end = closed_loop(&mut ssd, 0, RequestKind::Read, 400, 1, |k| {
             ((k % readers) * 200 * MIB + k / readers * 16_384, 16_384)
         });
         end / 400
@@ -192,17 +193,19 @@ fn a_sequential_reader_finds_as_much_ahead_as_the_window_says() {
         let mut ssd = full(params);
         let mut now = 0;
         for k in 0..4 {
-            now = one(&mut ssd, now, Op::Read, k * 16_384, 16_384) + 200 * MS;
+            now = one(&mut ssd, now, RequestKind::Read, k * 16_384, 16_384) + 200 * MS;
         }
         // all at once: what was fetched is there, the rest needs the flash
         let ahead = 4 * 16_384 + u64::from(read_ahead_kib) * 1024;
-        let take = |ssd: &Ssd, at: u64| one(&mut ssd.clone(), now, Op::Read, at, 4096) - now;
+        let take =
+            |ssd: &Ssd, at: u64| one(&mut ssd.clone(), now, RequestKind::Read, at, 4096) - now;
         assert_eq!(take(&ssd, 4 * 16_384), 10_000 + 2048 + 1000, "the next unit");
         let mut reader = ssd.clone();
-        let all = one(&mut reader, now, Op::Read, 4 * 16_384, ahead - 4 * 16_384) - now;
+        let all = one(&mut reader, now, RequestKind::Read, 4 * 16_384, ahead - 4 * 16_384) - now;
         let port = (ahead - 4 * 16_384) / 2;
         assert!((port + 11_000..port + 12_000).contains(&all), "{read_ahead_kib}: {all}, {port}");
-        let beyond = one(&mut ssd, now, Op::Read, 4 * 16_384, ahead - 4 * 16_384 + 65_536) - now;
+        let beyond =
+            one(&mut ssd, now, RequestKind::Read, 4 * 16_384, ahead - 4 * 16_384 + 65_536) - now;
         assert!(beyond > all + MS, "{beyond} after {all}");
     }
 }
@@ -215,7 +218,7 @@ fn channels_carry_side_by_side() {
         params.flash.dies_per_channel = 8 / channels;
         params.flash.channel_mb_s = 100.0;
         let mut ssd = full(params);
-        let end = closed_loop(&mut ssd, 0, Op::Read, 512, 4, |k| (k * MIB, MIB));
+        let end = closed_loop(&mut ssd, 0, RequestKind::Read, 512, 4, |k| (k * MIB, MIB));
         (512 * MIB) as f64 * 1e3 / end as f64
     };
     for channels in [1, 2, 4] {

@@ -1,9 +1,9 @@
 //! The SLC cache: knee, folding, recovery.
 
-use crate::device::{Device, Nanos, Op};
+use crate::device::{Nanos, RequestKind, SimDevice};
 use crate::ssd::params::{SlcParams, SsdParams};
 use crate::ssd::testing::{closed_loop, one, small};
-use crate::ssd::{Faults, Ssd};
+use crate::ssd::{Ssd, SsdFaults};
 
 const SECOND: Nanos = 1_000_000_000;
 const CHUNK: u64 = 128 * 1024;
@@ -28,8 +28,9 @@ fn knee(ssd: &mut Ssd, now: Nanos, bytes: u64, limit_mb_s: f64) -> (Nanos, Optio
     let step = 4 << 20;
     let (mut at, mut found) = (now, None);
     for k in 0..bytes / step {
-        let end =
-            closed_loop(ssd, at, Op::Write, step / CHUNK, 4, |j| (k * step + j * CHUNK, CHUNK));
+        let end = closed_loop(ssd, at, RequestKind::Write, step / CHUNK, 4, |j| {
+            (k * step + j * CHUNK, CHUNK)
+        });
         let rate = step as f64 * 1000.0 / (end - at) as f64;
         if rate < limit_mb_s && found.is_none() {
             found = Some(k * step);
@@ -69,7 +70,9 @@ fn both_rates_follow_from_the_flash() {
     let mut ssd = Ssd::new(with_cache(0.3, 0.0), 1).unwrap();
     let warm = 64 << 20;
     let rate = |ssd: &mut Ssd, now: Nanos, from: u64, bytes: u64| {
-        let end = closed_loop(ssd, now, Op::Write, bytes / CHUNK, 4, |k| (from + k * CHUNK, CHUNK));
+        let end = closed_loop(ssd, now, RequestKind::Write, bytes / CHUNK, 4, |k| {
+            (from + k * CHUNK, CHUNK)
+        });
         (end, bytes as f64 * 1000.0 / (end - now) as f64)
     };
     let (now, _) = rate(&mut ssd, 0, 0, warm);
@@ -99,7 +102,9 @@ fn idle_time_brings_the_cache_back() {
 fn idle_time_brings_back_a_cache_with_nothing_left_to_fold() {
     let (slc, tlc) = rates();
     let write = |ssd: &mut Ssd, now: Nanos, from: u64, bytes: u64| {
-        let end = closed_loop(ssd, now, Op::Write, bytes / CHUNK, 4, |k| (from + k * CHUNK, CHUNK));
+        let end = closed_loop(ssd, now, RequestKind::Write, bytes / CHUNK, 4, |k| {
+            (from + k * CHUNK, CHUNK)
+        });
         (end, bytes as f64 * 1000.0 / (end - now) as f64)
     };
     for (static_gb, dynamic_gb) in [(0.1, 0.0), (0.0, 0.1), (0.05, 0.05)] {
@@ -107,7 +112,7 @@ fn idle_time_brings_back_a_cache_with_nothing_left_to_fold() {
             let mut ssd = Ssd::new(with_cache(static_gb, dynamic_gb), 1).unwrap();
             let (mut now, _) = write(&mut ssd, 0, 0, 256 << 20);
             if trimmed {
-                now = one(&mut ssd, now, Op::Trim, 0, 1 << 30);
+                now = one(&mut ssd, now, RequestKind::Trim, 0, 1 << 30);
             } else {
                 now = write(&mut ssd, now, 0, 256 << 20).0;
             }
@@ -123,28 +128,28 @@ fn idle_time_brings_back_a_cache_with_nothing_left_to_fold() {
 
 #[test]
 fn a_throttled_drive_folds_more_slowly() {
-    let folded = |faults: Faults| {
+    let folded = |faults: SsdFaults| {
         let mut ssd = Ssd::new(with_cache(0.2, 0.0), 1).unwrap();
-        let now = closed_loop(&mut ssd, 0, Op::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
+        let now = closed_loop(&mut ssd, 0, RequestKind::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
         ssd.set_faults(faults);
         ssd.advance(now + SECOND + SECOND / 4, &mut Vec::new());
         ssd.status().moved_bytes as f64
     };
-    let full = folded(Faults::default());
-    let throttled = folded(Faults { throttle_forced: Some(0.25), ..Faults::default() });
+    let full = folded(SsdFaults::default());
+    let throttled = folded(SsdFaults { throttle_forced: Some(0.25), ..SsdFaults::default() });
     assert!(full > 0.0 && (0.2..0.3).contains(&(throttled / full)), "{throttled} of {full}");
 }
 
 #[test]
 fn folding_leaves_the_data_readable_and_the_addresses_mapped() {
     let mut ssd = Ssd::new(with_cache(0.1, 0.1), 1).unwrap();
-    let now = closed_loop(&mut ssd, 0, Op::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
+    let now = closed_loop(&mut ssd, 0, RequestKind::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
     let live = ssd.status().live_bytes;
     ssd.advance(now + 60 * SECOND, &mut Vec::new());
     assert_eq!(ssd.status().live_bytes, live);
     assert!(ssd.status().moved_bytes > 0);
     let start = now + 61 * SECOND;
-    let read = one(&mut ssd, start, Op::Read, 0, 4096) - start;
+    let read = one(&mut ssd, start, RequestKind::Read, 0, 4096) - start;
     assert_eq!(read, 10_000 + 50_000 + 5120 + 3048, "now an ordinary lower page");
 }
 
@@ -168,7 +173,7 @@ fn the_whole_drive_can_be_written_through_a_dynamic_cache() {
     let mut params = with_cache(0.0, 1.0);
     params.spare_share = 0.1;
     let mut ssd = Ssd::new(params, 1).unwrap();
-    closed_loop(&mut ssd, 0, Op::Write, (1 << 30) / CHUNK, 4, |k| (k * CHUNK, CHUNK));
+    closed_loop(&mut ssd, 0, RequestKind::Write, (1 << 30) / CHUNK, 4, |k| (k * CHUNK, CHUNK));
     assert_eq!(ssd.status().live_bytes, 1 << 30);
     let amplification = ssd.status().write_amplification();
     assert!((1.2..2.2).contains(&amplification), "{amplification}: folded on the way");
@@ -177,7 +182,7 @@ fn the_whole_drive_can_be_written_through_a_dynamic_cache() {
 #[test]
 fn looking_often_does_not_change_what_idle_time_does() {
     let mut ssd = Ssd::new(with_cache(0.1, 0.1), 1).unwrap();
-    let now = closed_loop(&mut ssd, 0, Op::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
+    let now = closed_loop(&mut ssd, 0, RequestKind::Write, 1024, 4, |k| (k * CHUNK, CHUNK));
     let (mut once, mut often) = (ssd.clone(), ssd);
     let end = now + 2 * SECOND;
     once.advance(end, &mut Vec::new());

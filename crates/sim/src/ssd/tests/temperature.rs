@@ -1,6 +1,6 @@
 //! How warm a drive becomes in the long run: its idle power counts beside the work, in J for each 10^9 bytes.
 
-use crate::device::Op;
+use crate::device::RequestKind;
 use crate::sequential_pass;
 use crate::ssd::Ssd;
 use crate::ssd::params::ThermalParams;
@@ -32,7 +32,7 @@ fn reading_warms_a_drive() {
     let mut ssd = Ssd::new(params, 1).unwrap();
     ssd.precondition(1.0);
     let cold = ssd.status().temperature_c.unwrap();
-    sequential_pass(&mut ssd, 0, (Op::Read, 0, 1 << 30), 131_072, 4);
+    sequential_pass(&mut ssd, 0, (RequestKind::Read, 0, 1 << 30), 131_072, 4);
     // 8.6 J in about a second, a quarter of the time constant, and 10 °C for each watt in the long run
     let warm = ssd.status().temperature_c.unwrap();
     assert!((10.0..35.0).contains(&(warm - cold)), "{cold} to {warm} °C");

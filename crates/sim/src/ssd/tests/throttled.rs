@@ -1,9 +1,9 @@
 //! Every time inside a drive that is throttled is longer, that between two commands too; and a write of part of a
 //! mapping unit warms as one of the whole.
 
-use crate::device::{Device, Op};
+use crate::device::{RequestKind, SimDevice};
 use crate::ssd::testing::{closed_loop, one, request, small, thermal};
-use crate::ssd::{Faults, Ssd};
+use crate::ssd::{Ssd, SsdFaults};
 
 #[test]
 fn commands_begin_at_a_third_of_the_rate_at_a_third_of_the_speed() {
@@ -12,8 +12,8 @@ fn commands_begin_at_a_third_of_the_rate_at_a_third_of_the_speed() {
     params.port = None;
     let end = |throttle_forced: Option<f64>| {
         let mut ssd = Ssd::new(params.clone(), 1).unwrap();
-        ssd.set_faults(Faults { throttle_forced, ..Faults::default() });
-        closed_loop(&mut ssd, 0, Op::Read, 30_000, 32, |k| (k * 4096, 512))
+        ssd.set_faults(SsdFaults { throttle_forced, ..SsdFaults::default() });
+        closed_loop(&mut ssd, 0, RequestKind::Read, 30_000, 32, |k| (k * 4096, 512))
     };
     // one each microsecond, and the last takes its ten
     assert_eq!(end(None), 29_999 * 1_000 + 10_000);
@@ -29,9 +29,9 @@ fn a_write_of_part_of_a_unit_warms_as_one_of_the_whole() {
         params.buffer.size_kib = 65_536;
         let mut ssd = Ssd::new(params, 1).unwrap();
         for k in 0..4000 {
-            one(&mut ssd, k * 1_000_000, Op::Write, k * 8192, len);
+            one(&mut ssd, k * 1_000_000, RequestKind::Write, k * 8192, len);
         }
-        ssd.submit(5_000_000_000, request(Op::Flush, 0, 0));
+        ssd.submit(5_000_000_000, request(RequestKind::Flush, 0, 0));
         ssd.status().temperature_c.unwrap()
     };
     let (part, whole, two) = (warmth(512), warmth(4096), warmth(8192));

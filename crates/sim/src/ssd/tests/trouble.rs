@@ -1,13 +1,13 @@
 //! Throttling, planted faults, requests and parameters that cannot be.
 
-use crate::device::{Completion, Device, Nanos, Op, Outcome, Request};
+use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::ssd::params::SsdParams;
 use crate::ssd::testing::{closed_loop, one, request, small, thermal};
-use crate::ssd::{FailingRegion, Faults, Ssd};
+use crate::ssd::{RetryRegion, Ssd, SsdFaults};
 
 const SECOND: Nanos = 1_000_000_000;
 
-fn outcome(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
+fn outcome(ssd: &mut Ssd, now: Nanos, request: SimRequest) -> SimCompletion {
     ssd.submit(now, request);
     let mut done = Vec::new();
     ssd.advance(Nanos::MAX / 2, &mut done);
@@ -22,7 +22,7 @@ fn throttling_appears_and_recovers() {
     let mut ssd = Ssd::new(params, 1).unwrap();
     let rate = |ssd: &mut Ssd, now: Nanos| {
         let count = 1024;
-        let end = closed_loop(ssd, now, Op::Write, count, 4, |k| (k * 131_072, 131_072));
+        let end = closed_loop(ssd, now, RequestKind::Write, count, 4, |k| (k * 131_072, 131_072));
         (end, count as f64 * 131_072.0 / (end - now) as f64)
     };
     let (mut now, _) = rate(&mut ssd, 0);
@@ -42,39 +42,39 @@ fn throttling_appears_and_recovers() {
 
 #[test]
 fn a_forced_throttle_scales_everything() {
-    let time = |faults: Faults| {
+    let time = |faults: SsdFaults| {
         let mut ssd = Ssd::new(small(), 1).unwrap();
         ssd.precondition(1.0);
         ssd.set_faults(faults);
-        one(&mut ssd, 0, Op::Read, 0, 4096)
+        one(&mut ssd, 0, RequestKind::Read, 0, 4096)
     };
-    let slow = time(Faults { throttle_forced: Some(0.25), ..Faults::default() });
-    assert!((slow as f64 / time(Faults::default()) as f64 - 4.0).abs() < 0.001);
+    let slow = time(SsdFaults { throttle_forced: Some(0.25), ..SsdFaults::default() });
+    assert!((slow as f64 / time(SsdFaults::default()) as f64 - 4.0).abs() < 0.001);
 }
 
 #[test]
 fn a_flush_that_lies_costs_nothing() {
     let mut ssd = Ssd::new(small(), 1).unwrap();
-    ssd.set_faults(Faults { flush_lies: true, ..Faults::default() });
-    let now = one(&mut ssd, 0, Op::Write, 0, 1 << 20);
-    assert_eq!(one(&mut ssd, now, Op::Flush, 0, 0) - now, 8000);
+    ssd.set_faults(SsdFaults { flush_lies: true, ..SsdFaults::default() });
+    let now = one(&mut ssd, 0, RequestKind::Write, 0, 1 << 20);
+    assert_eq!(one(&mut ssd, now, RequestKind::Flush, 0, 0) - now, 8000);
 }
 
 #[test]
 fn a_failing_region_is_slow_and_unreadable() {
     let mut ssd = Ssd::new(small(), 1).unwrap();
     ssd.precondition(1.0);
-    let region = FailingRegion { offset: 8192, len: 8192, retry_ns: 50_000_000, unreadable: true };
-    let slow = FailingRegion { offset: 1 << 20, unreadable: false, ..region };
-    ssd.set_faults(Faults { failing: vec![region, slow], ..Faults::default() });
+    let region = RetryRegion { offset: 8192, len: 8192, retry_ns: 50_000_000, unreadable: true };
+    let slow = RetryRegion { offset: 1 << 20, unreadable: false, ..region };
+    ssd.set_faults(SsdFaults { failing: vec![region, slow], ..SsdFaults::default() });
     for (offset, expected, late) in [
-        (4096, Outcome::Done, false),
-        (8192, Outcome::MediaError, true),
-        (1 << 20, Outcome::Done, true),
-        (16_384, Outcome::Done, false),
+        (4096, SimOutcome::Done, false),
+        (8192, SimOutcome::MediaError, true),
+        (1 << 20, SimOutcome::Done, true),
+        (16_384, SimOutcome::Done, false),
     ] {
         let mut fresh = ssd.clone();
-        let done = outcome(&mut fresh, 0, request(Op::Read, offset, 4096));
+        let done = outcome(&mut fresh, 0, request(RequestKind::Read, offset, 4096));
         assert_eq!(done.outcome, expected, "{offset}");
         assert_eq!(done.at > 50_000_000, late, "{offset}");
     }
@@ -85,9 +85,9 @@ fn trim_forgets_whole_units_only_and_takes_its_time() {
     let mut ssd = Ssd::new(small(), 1).unwrap();
     ssd.precondition(1.0);
     let live = ssd.status().live_bytes;
-    let now = one(&mut ssd, 0, Op::Trim, 3584, 8192);
+    let now = one(&mut ssd, 0, RequestKind::Trim, 3584, 8192);
     assert_eq!(ssd.status().live_bytes, live - 4096);
-    let end = one(&mut ssd, now, Op::Trim, 0, 1 << 30);
+    let end = one(&mut ssd, now, RequestKind::Trim, 0, 1 << 30);
     assert_eq!(ssd.status().live_bytes, 0);
     // 50 µs, and 100 for each GiB
     assert_eq!(end - now, 150_000);
@@ -97,24 +97,24 @@ fn trim_forgets_whole_units_only_and_takes_its_time() {
 fn a_drive_that_goes_takes_its_requests_along() {
     let mut ssd = Ssd::new(small(), 1).unwrap();
     ssd.precondition(1.0);
-    ssd.set_faults(Faults { gone_at: Some(30_000), ..Faults::default() });
-    let pending = outcome(&mut ssd.clone(), 0, request(Op::Read, 0, 4096));
-    assert_eq!((pending.at, pending.outcome), (30_000, Outcome::Gone));
-    let later = outcome(&mut ssd, 40_000, request(Op::Read, 0, 4096));
-    assert_eq!((later.at, later.outcome), (40_000, Outcome::Gone));
+    ssd.set_faults(SsdFaults { gone_at: Some(30_000), ..SsdFaults::default() });
+    let pending = outcome(&mut ssd.clone(), 0, request(RequestKind::Read, 0, 4096));
+    assert_eq!((pending.at, pending.outcome), (30_000, SimOutcome::Gone));
+    let later = outcome(&mut ssd, 40_000, request(RequestKind::Read, 0, 4096));
+    assert_eq!((later.at, later.outcome), (40_000, SimOutcome::Gone));
 }
 
 #[test]
 fn impossible_requests_are_refused() {
     for (op, offset, len) in [
-        (Op::Read, 1 << 30, 512),
-        (Op::Write, 100, 512),
-        (Op::Write, 0, 700),
-        (Op::Trim, 0, 0),
-        (Op::Read, u64::MAX - 511, 512),
+        (RequestKind::Read, 1 << 30, 512),
+        (RequestKind::Write, 100, 512),
+        (RequestKind::Write, 0, 700),
+        (RequestKind::Trim, 0, 0),
+        (RequestKind::Read, u64::MAX - 511, 512),
     ] {
         let mut ssd = Ssd::new(small(), 1).unwrap();
-        assert_eq!(outcome(&mut ssd, 5, request(op, offset, len)).outcome, Outcome::Invalid);
+        assert_eq!(outcome(&mut ssd, 5, request(op, offset, len)).outcome, SimOutcome::Invalid);
     }
 }
 
@@ -187,9 +187,11 @@ fn extreme_parameters_are_refused_or_work() {
             ssd.precondition(0.5);
             let chunk = 1 << 16;
             let count = 100.min(ssd.capacity_bytes() / chunk);
-            let end = closed_loop(&mut ssd, 0, Op::Write, count, 4, |k| (k * chunk, chunk));
-            let end = closed_loop(&mut ssd, end, Op::Read, count, 4, |k| (k * chunk, chunk));
-            let flushed = one(&mut ssd, end + SECOND, Op::Flush, 0, 0);
+            let end =
+                closed_loop(&mut ssd, 0, RequestKind::Write, count, 4, |k| (k * chunk, chunk));
+            let end =
+                closed_loop(&mut ssd, end, RequestKind::Read, count, 4, |k| (k * chunk, chunk));
+            let flushed = one(&mut ssd, end + SECOND, RequestKind::Flush, 0, 0);
             assert!(flushed > end, "{changed}");
         });
     }

@@ -13,7 +13,7 @@ const PAGE_BYTES: u64 = 4096;
 
 /// How a drive pretends to be larger than it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fraud {
+pub enum FakeKind {
     /// Addresses are taken modulo the real size: what is written behind it lands on earlier data.
     Wrap,
     /// What is written behind the real size is dropped; zeros are read there.
@@ -22,9 +22,9 @@ pub enum Fraud {
 
 /// A drive that announces more than it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fake {
+pub struct FakeCapacity {
     /// In which way.
-    pub fraud: Fraud,
+    pub fraud: FakeKind,
     /// What is really there; a multiple of [`SECTOR_BYTES`], above 0.
     pub real_bytes: u64,
     /// Memory that answers for the most recently written sectors, wherever they were written, so that a
@@ -34,8 +34,8 @@ pub struct Fake {
 
 /// What is on a drive. Sectors that were never written hold zeros.
 #[derive(Debug, Default)]
-pub struct Contents {
-    fake: Option<Fake>,
+pub struct DriveContents {
+    fake: Option<FakeCapacity>,
     pages: HashMap<u64, Box<[u8; PAGE_BYTES as usize]>>,
     recent: Recent,
 }
@@ -48,9 +48,9 @@ struct Recent {
     order: VecDeque<u64>,
 }
 
-impl Contents {
+impl DriveContents {
     /// An empty drive, honest or not.
-    pub fn new(fake: Option<Fake>) -> Self {
+    pub fn new(fake: Option<FakeCapacity>) -> Self {
         Self { fake, ..Self::default() }
     }
 
@@ -95,8 +95,10 @@ impl Contents {
     fn place(&self, offset: u64) -> Option<u64> {
         match self.fake {
             None => Some(offset),
-            Some(Fake { fraud: Fraud::Wrap, real_bytes, .. }) => Some(offset % real_bytes),
-            Some(Fake { fraud: Fraud::Cut, real_bytes, .. }) => {
+            Some(FakeCapacity { fraud: FakeKind::Wrap, real_bytes, .. }) => {
+                Some(offset % real_bytes)
+            }
+            Some(FakeCapacity { fraud: FakeKind::Cut, real_bytes, .. }) => {
                 (offset < real_bytes).then_some(offset)
             }
         }
@@ -125,11 +127,11 @@ mod tests {
 
     const KIB: u64 = 1024;
 
-    fn fake(fraud: Fraud, cache_bytes: u64) -> Contents {
-        Contents::new(Some(Fake { fraud, real_bytes: 10 * KIB, cache_bytes }))
+    fn fake(fraud: FakeKind, cache_bytes: u64) -> DriveContents {
+        DriveContents::new(Some(FakeCapacity { fraud, real_bytes: 10 * KIB, cache_bytes }))
     }
 
-    fn read(contents: &Contents, offset: u64) -> u8 {
+    fn read(contents: &DriveContents, offset: u64) -> u8 {
         let mut sector = [7; 512];
         contents.read(offset, &mut sector);
         assert!(sector.iter().all(|byte| *byte == sector[0]));
@@ -138,7 +140,7 @@ mod tests {
 
     #[test]
     fn an_honest_drive_returns_what_was_written_and_zeros_elsewhere() {
-        let mut drive = Contents::new(None);
+        let mut drive = DriveContents::new(None);
         // Across the end of a page, and over part of what was there.
         drive.write(3 * KIB, &[1; 4096]);
         drive.write(4 * KIB, &[2; 512]);
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_wrapped_drive_overwrites_its_beginning() {
-        let mut drive = fake(Fraud::Wrap, 0);
+        let mut drive = fake(FakeKind::Wrap, 0);
         drive.write(512, &[1; 512]);
         drive.write(10 * KIB + 512, &[2; 512]);
         assert_eq!([512, 10 * KIB + 512, 20 * KIB + 512].map(|at| read(&drive, at)), [2; 3]);
@@ -158,14 +160,14 @@ mod tests {
 
     #[test]
     fn a_cut_drive_drops_what_lies_behind() {
-        let mut drive = fake(Fraud::Cut, 0);
+        let mut drive = fake(FakeKind::Cut, 0);
         drive.write(9 * KIB, &[3; 2048]);
         assert_eq!([9 * KIB, 9 * KIB + 512, 10 * KIB].map(|at| read(&drive, at)), [3, 3, 0]);
     }
 
     #[test]
     fn a_cache_hides_the_loss_until_it_is_full() {
-        let mut drive = fake(Fraud::Cut, KIB);
+        let mut drive = fake(FakeKind::Cut, KIB);
         drive.write(20 * KIB, &[4; 1024]);
         assert_eq!(read(&drive, 20 * KIB), 4);
         drive.write(30 * KIB, &[5; 512]);
