@@ -7,7 +7,6 @@ pub mod leftovers;
 mod max_duration;
 mod measure;
 pub mod phybs_table;
-pub mod planned_run;
 mod prompt;
 pub mod resume;
 mod run_document;
@@ -20,15 +19,30 @@ use crate::exit::{Code, Failure};
 use crate::signals::RunSignals;
 use crate::store_access::store_words;
 use drivescope_bench::error::BenchError;
+use drivescope_drive::Target;
+use drivescope_drive::gate::RawDisk;
+use drivescope_model::document::TestResult;
+use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
 use drivescope_store::{Store, StoreLocation};
 use measure::{RunOptions, measure};
-use planned_run::PlannedRun;
 use prompt::Terminal;
 use write_permission::WritePermission;
 
 /// What the first signal is answered with.
 const STOPPING: &str = "interrupted: saving partial results; Ctrl-C again quits now";
+
+/// A target with its plan.
+pub struct PlannedRun {
+    /// What is to be run.
+    pub plan: Plan,
+    /// On what.
+    pub target: Target,
+    /// The claim of a block device that the plan may write.
+    pub claim: Option<RawDisk>,
+    /// The result of the interrupted test that the plan continues.
+    pub resumed: Option<TestResult>,
+}
 
 /// Prints the plans, or claims the devices that they write and runs them.
 pub fn carry_out(

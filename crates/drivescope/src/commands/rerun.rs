@@ -3,9 +3,8 @@
 use crate::arguments::RerunArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
-use crate::run_steps::planned_run::PlannedRun;
 use crate::run_steps::write_permission::WritePermission;
-use crate::run_steps::{carry_out, leftovers, targets};
+use crate::run_steps::{PlannedRun, carry_out, leftovers, targets};
 use crate::signals::RunSignals;
 use crate::store_access::get_run;
 use drivescope_bench::overrides::Overrides;

@@ -3,9 +3,8 @@
 
 use crate::arguments::RunArguments;
 use crate::exit::{Code, Failure};
-use crate::run_steps::planned_run::PlannedRun;
 use crate::run_steps::write_permission::WritePermission;
-use crate::run_steps::{carry_out, leftovers, resume, targets};
+use crate::run_steps::{PlannedRun, carry_out, leftovers, resume, targets};
 use crate::signals::RunSignals;
 use drivescope_bench::overrides::Overrides;
 use drivescope_bench::{clock, planner, suites};

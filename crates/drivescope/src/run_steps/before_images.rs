@@ -1,6 +1,6 @@
 //! Where a run keeps the contents that its tests overwrite and put back.
 
-use super::planned_run::PlannedRun;
+use super::PlannedRun;
 use crate::exit::Failure;
 use crate::output;
 use crate::progress::restore_remaining;

@@ -1,6 +1,6 @@
 //! Claiming block devices: from what the gate sees and what the user confirms to devices that may be written.
 
-use super::planned_run::PlannedRun;
+use super::PlannedRun;
 use super::prompt::Terminal;
 use super::write_permission::WritePermission;
 use crate::exit::{Code, Failure};

@@ -1,8 +1,8 @@
 //! `--dry-run`: the plans, and what the gate says about block devices.
 
+use super::PlannedRun;
 use super::before_images;
 use super::claim::own_places;
-use super::planned_run::PlannedRun;
 use super::write_permission::WritePermission;
 use crate::exit::{Code, Failure};
 use crate::output;

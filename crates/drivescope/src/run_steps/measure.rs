@@ -1,8 +1,8 @@
 //! Runs plans: one document per target, kept after every test.
 
+use super::PlannedRun;
 use super::before_images;
 use super::phybs_table::print_tables;
-use super::planned_run::PlannedRun;
 use super::run_document::RunDocument;
 use super::save::SaveOutcome;
 use crate::exit::{Code, Failure, no_thread};

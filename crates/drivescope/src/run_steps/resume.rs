@@ -2,7 +2,7 @@
 //! `run --resume` continues the last interrupted full `fill` or `verify`, and a `verify` that only reads takes the
 //! seed of the last one that wrote.
 
-use super::planned_run::PlannedRun;
+use super::PlannedRun;
 use crate::arguments::OutcomeArguments;
 use crate::exit::Failure;
 use crate::output;
