@@ -245,7 +245,7 @@ fn signals_close_together_are_one() {
     let ended = running.end().code(130);
     assert!(ended.stdout.contains("saved as run"), "{ended}");
     let lines: Vec<&str> = ended.stderr.lines().collect();
-    assert!(lines.len() == 1 && lines[0].contains("drivescope: interrupted; "), "{ended}");
+    assert!(lines.len() == 1 && lines[0].contains("drivescope: interrupted: "), "{ended}");
     assert_eq!(names(scratch.target()), [""; 0]);
     assert_eq!(kept_run(&scratch)["status"], "interrupted");
 }

@@ -197,7 +197,7 @@ fn show_checks_a_file_of_the_users_without_running_it() {
     let name = "./what?.toml";
     scratch.file("what?.toml", &model);
     let shown = scratch.drivescope(&["sim", "show", name]).code(0);
-    assert!(shown.stderr.contains("is a model") && shown.stdout == model, "{}", shown.stderr);
+    assert!(shown.stderr.contains("is a valid model") && shown.stdout == model, "{}", shown.stderr);
     one_cell(&scratch, &format!("sim:{name}?seed=3"));
     scratch.file("what?.toml", model.replacen("heads = 6 ", "heads = 0 ", 1));
     let wrong = scratch.drivescope(&["sim", "show", name]).code(2);

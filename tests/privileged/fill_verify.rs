@@ -261,7 +261,7 @@ fn a_read_without_its_seed_accuses_nobody() {
     }
     for seed in [&["--seed=1"][..], &[]] {
         let ended = scratch.run(&device.node, &[&verify, &read, seed]).code(0);
-        let is_told = ended.stderr.contains("wrote, --seed=1");
+        let is_told = ended.stderr.contains("wrote (--seed=1)");
         assert_eq!(is_told, seed.is_empty(), "the store has the seed: {ended}");
         let run = ended.json();
         assert_eq!((run["plan"]["seed"].as_u64(), statuses(&run)[0].1), (Some(1), "done"));

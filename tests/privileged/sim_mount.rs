@@ -365,7 +365,7 @@ fn a_killed_program_does_not_wait_for_what_the_kernel_has_in_memory() {
     let served = served.interrupt();
     served.wait_for("Ctrl-C again disconnects");
     let served = served.interrupt();
-    served.wait_for("file systems on it write");
+    served.wait_for("file systems are writing");
     end_of_killed(served);
     drop(fs);
     Served::start(&scratch, &[DISK, "drive", "--block"]).interrupt().end().code(0);

@@ -87,8 +87,7 @@ impl ServedDisk {
             let text = std::fs::read_to_string(self.place.path().join(SAID)).unwrap_or_default();
             let name = text.split_whitespace().find(|word| word.starts_with("/dev/loop"));
             // The last of its first lines: then the path has been measured, too.
-            if let Some(name) = name.filter(|_| text.contains("overhead through the block device"))
-            {
+            if let Some(name) = name.filter(|_| text.contains("path through the block device")) {
                 return Ok(PathBuf::from(name));
             }
             if let Ok(Some(status)) = self.server.try_wait() {

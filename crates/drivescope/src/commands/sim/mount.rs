@@ -83,9 +83,7 @@ fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
     let ServeReport { file_path, device_path, .. } = server.report();
     for (path, what) in [(file_path, "file"), (device_path, "block device")] {
         if let Some(path) = path {
-            output::tell(&format!(
-                "overhead through the {what}: {path}, added to the model's time"
-            ));
+            output::tell(&format!("path through the {what}: {path}, added to the model's time"));
         }
     }
     output::note("press Ctrl-C to stop");
