@@ -40,7 +40,7 @@ fn what_is_no_target_is_refused_by_name() {
         ("/dev/null", &["/dev/null", "character device"]),
         ("socket", &["socket", "directories, files and block devices"]),
         ("/proc/cpuinfo", &["/proc/cpuinfo", "without a size"]),
-        ("/proc", &["/proc is no place for files", "a directory on a drive"]),
+        ("/proc", &["/proc cannot hold test files", "a directory on a drive"]),
     ] {
         refuse(&scratch, &[target], 2, parts);
     }

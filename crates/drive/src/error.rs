@@ -80,10 +80,8 @@ pub enum DriveError {
         /// What was to be made or written.
         path: PathBuf,
     },
-    /// A file system of the kernel's own, such as /proc, or another that tells of no space.
-    #[error(
-        "{path} is no place for files: its file system tells of no space at all; name a directory on a drive"
-    )]
+    /// A file system of the kernel's own, such as /proc, or another that reports no space.
+    #[error("{path} cannot hold test files: it reports no free space; name a directory on a drive")]
     NoPlace {
         /// The directory.
         path: PathBuf,
@@ -133,7 +131,7 @@ pub enum DriveError {
     #[error(
         "cannot read the last block of {path} past the page cache: what lies behind it is shorter than the device \
          says (losetup --list shows a loop device's file), it is failing (dmesg says more), or its driver has no \
-         direct I/O; begin anew once that is mended"
+         direct I/O; run again once that is fixed"
     )]
     NoDirect {
         /// Which.

@@ -5,7 +5,7 @@ use drivescope_machine::graph::{BlockGraph, Footprint, Stack};
 use drivescope_machine::roots::{Roots, read_text};
 
 /// Every block device of this machine that can be opened, and who it is.
-pub(super) fn attached(roots: &Roots) -> Vec<(String, Identity)> {
+pub(super) fn attached_devices(roots: &Roots) -> Vec<(String, Identity)> {
     let graph = BlockGraph::read(roots);
     let mut found = Vec::new();
     for disk in graph.disks() {
@@ -30,7 +30,7 @@ pub(super) fn shares_bytes(roots: &Roots, stack: &Stack, drive: &Identity) -> bo
     let graph = BlockGraph::read(roots);
     let target = stack.names.first().map(|name| graph.footprint(name));
     let is_drive = |(_, other): &(String, Identity)| drive.may_be_same_drive(other);
-    attached(roots).into_iter().filter(is_drive).any(|(name, _)| {
+    attached_devices(roots).into_iter().filter(is_drive).any(|(name, _)| {
         let footprint = graph.footprint(&name);
         let lies_on_it = stack.names.iter().any(|below| footprint.has(below));
         lies_on_it || target.as_ref().is_some_and(|target| lies_on(&footprint, target))

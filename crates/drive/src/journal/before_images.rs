@@ -1,9 +1,9 @@
 //! The journal of a claimed device: a test's area is saved before it is opened for writing, and put back
 //! when the test is over.
 
-use super::attached::{begin, identity_of};
 use super::claimed_disk::ClaimedDisk;
 use super::format::{COMMIT_MAX, DATA_MAX, FIRST_RECORD, record_bytes};
+use super::open_journals::{begin, identity_of};
 use super::rollback::RollbackStep;
 use super::storage::StateFolder;
 use super::writer::{COMMITTED_BYTES, Journal, JournalSettings};

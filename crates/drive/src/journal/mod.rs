@@ -38,7 +38,6 @@
 
 mod affected;
 mod aligned_buffer;
-mod attached;
 mod before_images;
 mod byte_range;
 mod claimed_disk;
@@ -47,6 +46,7 @@ mod familiar;
 mod format;
 mod identity;
 mod journal_folder;
+mod open_journals;
 mod port;
 mod recover;
 mod rollback;
@@ -58,7 +58,6 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use attached::{JournalList, OpenJournal, begin, check_names, list, refuse_open, restore};
 pub use before_images::{BeforeImages, file_bytes};
 pub use byte_range::ByteRange;
 pub use drivescope_machine::backing_file::BackingFile;
@@ -66,13 +65,14 @@ pub use error::JournalError;
 pub use familiar::is_test_data;
 pub use identity::Identity;
 pub use journal_folder::{check_folder, check_room, check_writable, state_folder};
+pub use open_journals::{JournalList, OpenJournal, begin, check_names, list, refuse_open, restore};
 pub use recover::{Recovered, recover};
 pub use rollback::{RollbackStage, RollbackStep};
 pub use storage::{Folder, JournalFile, StateFolder};
 pub use writer::{Journal, JournalSettings, WINDOW_BYTES};
 
 #[cfg(test)]
-pub(crate) use attached::restore_claimed;
+pub(crate) use open_journals::restore_claimed;
 
 use std::io;
 

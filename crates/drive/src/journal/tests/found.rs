@@ -117,7 +117,7 @@ fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
 fn a_journal_finds_its_drive_and_its_partition() {
     let fake = machine();
     let of = |name: &str| Identity::of(&fake.roots, name).unwrap();
-    let find = |id: &Identity| crate::journal::attached::device_of(&fake.roots, id, "j");
+    let find = |id: &Identity| crate::journal::open_journals::device_of(&fake.roots, id, "j");
     for name in ["sda", "sdb", "sda1", "sdb1"] {
         assert_eq!(find(&of(name)).unwrap(), name);
     }
@@ -225,7 +225,7 @@ fn another_file_of_the_same_name_is_not_the_drive() {
     std::fs::write(&image, "x").unwrap();
     add_loop(&fake, 5, &image, 0, GIB);
     let drive = Identity::of(&fake.roots, "loop5").unwrap();
-    let find = || crate::journal::attached::device_of(&fake.roots, &drive, "j");
+    let find = || crate::journal::open_journals::device_of(&fake.roots, &drive, "j");
     assert_eq!(find().unwrap(), "loop5");
     let moved = fake.path("moved");
     std::fs::rename(&image, &moved).unwrap();
@@ -234,7 +234,7 @@ fn another_file_of_the_same_name_is_not_the_drive() {
     assert!(matches!(error, JournalError::WrongDrive { .. }), "{error}");
     assert!(error.to_string().contains("another file that has taken that name"), "{error}");
     let shrunk = Identity { disk_bytes: 2 * GIB, ..Identity::of(&fake.roots, "loop5").unwrap() };
-    let error = crate::journal::attached::device_of(&fake.roots, &shrunk, "j").unwrap_err();
+    let error = crate::journal::open_journals::device_of(&fake.roots, &shrunk, "j").unwrap_err();
     assert!(error.to_string().contains("loop5 looks like it, but its size is"), "{error}");
     // Under its new name it is the drive still.
     add_loop(&fake, 6, &moved, 0, GIB);

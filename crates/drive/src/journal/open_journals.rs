@@ -1,6 +1,6 @@
 //! From journals to the drives of this machine, and back.
 
-use super::affected::{attached, shares_bytes};
+use super::affected::{attached_devices, shares_bytes};
 use super::claimed_disk::ClaimedDisk;
 use super::familiar::stranger;
 use super::journal_folder::check_folder;
@@ -172,7 +172,7 @@ pub fn check_names(roots: &Roots, target: &str) -> Result<(), JournalError> {
     let is_double = |(name, other): &(String, Identity)| {
         name != target && own.difference(other).is_none() && !own.shows_same_bytes(other)
     };
-    match attached(roots).into_iter().find(is_double) {
+    match attached_devices(roots).into_iter().find(is_double) {
         None => Ok(()),
         Some((double, _)) => {
             Err(JournalError::Double { device: target.to_string(), drive: own.to_string(), double })
@@ -287,7 +287,7 @@ pub(super) fn device_of(
     drive: &Identity,
     journal: &str,
 ) -> Result<String, JournalError> {
-    let attached = attached(roots);
+    let attached = attached_devices(roots);
     let same = |(_, id): &&(String, Identity)| drive.difference(id).is_none();
     let devices: Vec<&str> = attached.iter().filter(same).map(|(name, _)| name.as_str()).collect();
     let path = journal.to_string();
