@@ -77,19 +77,6 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// A number with three significant digits and no exponent: `1.07`, `10.7`, `107`, `1070`.
-pub fn three_digits(value: f64) -> String {
-    let magnitude = value.abs();
-    let decimals = match magnitude {
-        m if m >= 99.95 => 0,
-        m if m >= 9.995 => 1,
-        m if m >= 0.9995 || m == 0.0 => 2,
-        m if m >= 0.09995 => 3,
-        _ => 4,
-    };
-    format!("{value:.decimals$}")
-}
-
 fn split_number(text: &str) -> Result<(f64, &str), UnitError> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
