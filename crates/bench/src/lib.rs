@@ -1,4 +1,4 @@
-//! HOW drivescope measures: clocks, I/O queues, schedules, recording, validity; one file per test.
+//! HOW drivescope measures: clocks, I/O queues, schedules, recording, validity; one module per workload.
 
 mod buffered;
 pub mod calibrate;

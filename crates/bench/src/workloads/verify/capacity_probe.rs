@@ -42,7 +42,7 @@ const FAILURES_MAX: u64 = 128;
 
 /// What a block that was read holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlockState {
+pub enum ProbedContents {
     /// What was last written to it.
     Own,
     /// What was written to another block in some pass.
@@ -72,7 +72,7 @@ pub trait Blocks {
     /// leaves blocks that are unreadable, which reading will show.
     fn write(&mut self, first: u64, count: u64, pass: u64) -> Result<(), Stopped>;
     /// Reads one block.
-    fn read(&mut self, block: u64) -> Result<BlockState, Stopped>;
+    fn read(&mut self, block: u64) -> Result<ProbedContents, Stopped>;
 }
 
 /// Blocks that could not be read or written.
@@ -241,15 +241,15 @@ impl<B: Blocks> CapacityProbe<'_, B> {
     }
 
     /// Reads a block and remembers whether it is good, and whether it failed.
-    fn look(&mut self, block: u64) -> Result<BlockState, Stopped> {
+    fn look(&mut self, block: u64) -> Result<ProbedContents, Stopped> {
         let found = self.blocks.read(block)?;
         match found {
-            BlockState::Own => self.last_good = self.last_good.max(Some(block)),
-            BlockState::Unreadable => {
+            ProbedContents::Own => self.last_good = self.last_good.max(Some(block)),
+            ProbedContents::Unreadable => {
                 self.failed.insert(block);
                 self.failures_left = self.failures_left.saturating_sub(1);
             }
-            BlockState::Other { .. } | BlockState::Lost => {}
+            ProbedContents::Other { .. } | ProbedContents::Lost => {}
         }
         Ok(found)
     }
@@ -257,7 +257,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
     /// The first of these blocks that lost its data; those that cannot be read have lost nothing yet.
     fn first_bad(&mut self, blocks: &[u64]) -> Result<Option<u64>, Stopped> {
         for &block in blocks {
-            if !matches!(self.look(block)?, BlockState::Own | BlockState::Unreadable) {
+            if !matches!(self.look(block)?, ProbedContents::Own | ProbedContents::Unreadable) {
                 return Ok(Some(block));
             }
             if self.failures_left == 0 {

@@ -1,6 +1,6 @@
 //! The probe on a queue: blocks are requests, stamps are the test data of a salt.
 
-use super::capacity_probe::{BlockState, Blocks, Probed, Stopped, probe};
+use super::capacity_probe::{Blocks, Probed, ProbedContents, Stopped, probe};
 use crate::control::{Control, Publisher};
 use crate::payload::{Payload, SECTOR, SectorContents};
 use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
@@ -172,11 +172,11 @@ impl<Q: IoQueue> Blocks for QueueBlocks<'_, Q> {
         Ok(())
     }
 
-    fn read(&mut self, block: u64) -> Result<BlockState, Stopped> {
+    fn read(&mut self, block: u64) -> Result<ProbedContents, Stopped> {
         let (offset, len) = (block * self.block_bytes(), self.quick.block_bytes);
         self.outcome.read_bytes += u64::from(len);
         if !self.one(IoRequest { op: IoOp::Read, offset, len, slot: 0 })? {
-            return Ok(BlockState::Unreadable);
+            return Ok(ProbedContents::Unreadable);
         }
         let data = Payload::new(self.quick.salt, 0);
         let (sectors, _) = self.queue.buffer(0)[..len as usize].as_chunks::<SECTOR>();
@@ -186,16 +186,16 @@ impl<Q: IoQueue> Blocks for QueueBlocks<'_, Q> {
                 // Blocks are moved as a whole: the distance of a sector is that of its block.
                 SectorContents::Other { offset: from, pass } => {
                     let block = from / u64::from(len);
-                    return Ok(BlockState::Other { block, pass });
+                    return Ok(ProbedContents::Other { block, pass });
                 }
                 // What the drive refused to write it cannot have lost.
                 SectorContents::Changed | SectorContents::Lost if self.refused.has(at) => {
-                    return Ok(BlockState::Unreadable);
+                    return Ok(ProbedContents::Unreadable);
                 }
-                SectorContents::Changed | SectorContents::Lost => return Ok(BlockState::Lost),
+                SectorContents::Changed | SectorContents::Lost => return Ok(ProbedContents::Lost),
             }
         }
-        Ok(BlockState::Own)
+        Ok(ProbedContents::Own)
     }
 }
 

@@ -13,7 +13,7 @@
 //! addresses do not repeat: missing blocks of some drives show whatever they were given last.
 
 use super::{
-    BlockState, Blocks, CapacityProbe, FAILURES_MAX, PASS_CACHE, PASS_LANDMARK, PASS_SHARED,
+    Blocks, CapacityProbe, FAILURES_MAX, PASS_CACHE, PASS_LANDMARK, PASS_SHARED, ProbedContents,
     Stopped,
 };
 
@@ -96,7 +96,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
             if self.failures_left == 0 {
                 return Ok(Some(None));
             }
-            if let BlockState::Other { block, pass: PASS_LANDMARK } = seen
+            if let ProbedContents::Other { block, pass: PASS_LANDMARK } = seen
                 && block < at
             {
                 return self.begin_of(at, at - block).map(Some);
@@ -170,7 +170,7 @@ impl<B: Blocks> CapacityProbe<'_, B> {
         self.write(before, 1, PASS_SHARED)?;
         self.asked.insert(before);
         self.overwhelm_cache()?;
-        Ok(matches!(self.look(at)?, BlockState::Other { block, .. } if block == before))
+        Ok(matches!(self.look(at)?, ProbedContents::Other { block, .. } if block == before))
     }
 
     /// Makes a cache of any size that is looked for forget what was written before, on a drive whose addresses

@@ -3,7 +3,7 @@
 //! Where capacity is missing, nothing is. A drive that lost what lies in the middle, or drops one write in a
 //! hundred, is damaged, and what it announces may all be there.
 
-use super::{BlockState, Blocks, CapacityProbe, PASS_SAMPLE, Stopped};
+use super::{Blocks, CapacityProbe, PASS_SAMPLE, ProbedContents, Stopped};
 
 /// Blocks that are tried.
 const TRIES: u64 = 64;
@@ -27,10 +27,11 @@ impl<B: Blocks> CapacityProbe<'_, B> {
             self.write(run[0], run.len() as u64, PASS_SAMPLE)?;
         }
         self.overwhelm_cache()?;
-        let found: Vec<BlockState> =
+        let found: Vec<ProbedContents> =
             tried.into_iter().map(|block| self.look(block)).collect::<Result<_, _>>()?;
         // What belongs elsewhere came there by repeating addresses, of which the last written looks good.
-        let repeats = found.iter().any(|found| matches!(found, BlockState::Other { .. }));
-        Ok(!repeats && found.iter().filter(|found| **found == BlockState::Own).count() >= KEPT_MIN)
+        let repeats = found.iter().any(|found| matches!(found, ProbedContents::Other { .. }));
+        Ok(!repeats
+            && found.iter().filter(|found| **found == ProbedContents::Own).count() >= KEPT_MIN)
     }
 }

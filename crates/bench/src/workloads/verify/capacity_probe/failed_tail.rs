@@ -3,7 +3,9 @@
 //! If so, they are damage in the middle of a drive. If not, all from some block on may be missing, or broken: a
 //! drive that refuses cannot be told from one that ends.
 
-use super::{BlockState, Blocks, CapacityProbe, FAILURES_MAX, FailedBlocks, PASS_SAMPLE, Stopped};
+use super::{
+    Blocks, CapacityProbe, FAILURES_MAX, FailedBlocks, PASS_SAMPLE, ProbedContents, Stopped,
+};
 
 /// Blocks that are tried behind the failed ones before nothing is said to be good there.
 const TRIES: u64 = 64;
@@ -67,6 +69,6 @@ impl<B: Blocks> CapacityProbe<'_, B> {
     /// Whether a block can be written and read back.
     fn keeps(&mut self, block: u64) -> Result<bool, Stopped> {
         self.write(block, 1, PASS_SAMPLE)?;
-        Ok(self.look(block)? == BlockState::Own)
+        Ok(self.look(block)? == ProbedContents::Own)
     }
 }

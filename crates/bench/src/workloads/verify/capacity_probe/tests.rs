@@ -110,23 +110,23 @@ impl Blocks for Memory {
         }
         Ok(())
     }
-    fn read(&mut self, at: u64) -> Result<BlockState, Stopped> {
+    fn read(&mut self, at: u64) -> Result<ProbedContents, Stopped> {
         let is_refused = self.refused.contains(&at);
         if is_refused || self.failing.contains(&at) && !self.refuses_writes {
             self.failures += 1;
-            return Ok(BlockState::Unreadable);
+            return Ok(ProbedContents::Unreadable);
         }
         if self.recent.contains_key(&at) {
-            return Ok(BlockState::Own);
+            return Ok(ProbedContents::Own);
         }
         let kept = match (self.fraud, self.place(at)) {
             (Fraud::Echo(_), None) => Some(&self.given_last),
             (_, place) => place.and_then(|place| self.kept.get(&place)),
         };
         Ok(match kept {
-            Some(&(block, _)) if block == at => BlockState::Own,
-            Some(&(block, pass)) => BlockState::Other { block, pass },
-            None => BlockState::Lost,
+            Some(&(block, _)) if block == at => ProbedContents::Own,
+            Some(&(block, pass)) => ProbedContents::Other { block, pass },
+            None => ProbedContents::Lost,
         })
     }
 }
@@ -322,8 +322,8 @@ fn a_stop_ends_the_probe() {
             self.0 -= 1;
             if self.0 == 0 { Err(Stopped) } else { Ok(()) }
         }
-        fn read(&mut self, _: u64) -> Result<BlockState, Stopped> {
-            Ok(BlockState::Own)
+        fn read(&mut self, _: u64) -> Result<ProbedContents, Stopped> {
+            Ok(ProbedContents::Own)
         }
     }
     for writes in 1..20 {
