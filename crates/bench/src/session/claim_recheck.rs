@@ -38,7 +38,7 @@ impl Session<'_> {
     }
 
     /// The checks since the device was claimed; none where it is only read.
-    pub fn looks(&self) -> Option<Rechecks> {
+    pub fn rechecks(&self) -> Option<Rechecks> {
         let of_device = self.storage.device.as_ref().and_then(IoDevice::claim);
         of_device.or(self.storage.claim.as_ref()).map(RawDisk::rechecks)
     }

@@ -41,7 +41,7 @@ impl<'s> RunDocument<'s> {
             self.run.target.io_mode = Some(device.mode());
             self.run.target.io_align_bytes = device.align_bytes();
         }
-        if let Some(made) = session.looks() {
+        if let Some(made) = session.rechecks() {
             let look = looks(&made);
             self.run.gate.retain(|check| check.check != look.check);
             self.run.gate.push(look);
