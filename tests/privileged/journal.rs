@@ -5,7 +5,7 @@ use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, tool};
 use super::is_privileged;
 use crate::support::{Scratch, few_or_all, noise, wait_for};
 use drivescope_drive::journal::{
-    self, Disk, Identity, Journal, JournalError, JournalSettings, StateFolder,
+    self, Disk, DriveIdentity, Journal, JournalError, JournalSettings, StateFolder,
 };
 use drivescope_machine::Roots;
 use rustix::process::Signal;
@@ -28,7 +28,7 @@ const MIB: usize = 1 << 20;
 /// A loop device opened without any gate: only for tests, which made it themselves.
 struct LoopDisk {
     file: File,
-    identity: Identity,
+    identity: DriveIdentity,
 }
 
 impl LoopDisk {
@@ -36,13 +36,13 @@ impl LoopDisk {
         let name = node.trim_start_matches("/dev/");
         assert!(name.starts_with("loop"), "{node} is not one of ours");
         let file = fs::OpenOptions::new().read(true).write(true).open(node).expect("it is there");
-        let identity = Identity::of(&Roots::host(), name).expect("it is there");
+        let identity = DriveIdentity::of(&Roots::host(), name).expect("it is there");
         Self { file, identity }
     }
 }
 
 impl Disk for LoopDisk {
-    fn identity(&self) -> &Identity {
+    fn identity(&self) -> &DriveIdentity {
         &self.identity
     }
     fn sector_bytes(&self) -> u32 {

@@ -51,6 +51,14 @@ impl<'a> BlockDevice<'a> {
         below(&self.dir)
     }
 
+    /// The file of a loop device, as the kernel names it.
+    pub fn backing_file(&self) -> Option<PathBuf> {
+        match self.below() {
+            Below::File(file) => Some(file),
+            Below::Devices(_) | Below::Nothing => None,
+        }
+    }
+
     /// Directory of the USB device that it is behind.
     pub fn usb_device(&self) -> Option<&Path> {
         self.usb_interface()?.parent()

@@ -2,7 +2,7 @@
 
 use super::checks::{ok, refused};
 use super::kernel_calls::{DescriptorFacts, DeviceNode};
-use drivescope_machine::list::names_of;
+use drivescope_machine::identity::{Difference, DriveIdentity, names_of};
 use drivescope_machine::roots::{Roots, file_name, list_dir, read_text, read_u64};
 use drivescope_model::gate::{Check, DeviceIdentity};
 use drivescope_model::units::Bytes;
@@ -104,27 +104,28 @@ fn contradiction(roots: &Roots, device: &DeviceIdentity) -> Option<String> {
 
 /// In which way `now` is not the device that `then` was, in words.
 pub(super) fn difference(then: &DeviceIdentity, now: &DeviceIdentity) -> Option<String> {
+    let words = |what: &str, one: &str, two: &str| format!("its {what} was {one} and is {two}");
+    let drives = DriveIdentity::from(then).compare(&DriveIdentity::from(now));
+    if let Some(difference) = drives.difference() {
+        return Some(match difference {
+            Difference::Value { what, own, other } => words(what, own, other),
+            Difference::TakenPlace(words) => words.clone(),
+        });
+    }
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
-    // One that does not answer this time tells nothing.
-    let owns = then.own_serial.as_ref().zip(now.own_serial.as_ref());
-    let own = |value: Option<&String>| value.cloned().unwrap_or_default();
-    let sequence = |device: &DeviceIdentity| device.disk_sequence.map(|n| n.to_string());
+    let sequence = |device: &DeviceIdentity| text(&device.disk_sequence.map(|n| n.to_string()));
+    let sectors = |device: &DeviceIdentity| {
+        format!("{}/{}", device.logical_sector_bytes, device.physical_sector_bytes)
+    };
+    // In the moment between two looks also this stays as it is.
     [
-        ("serial number", text(&then.serial), text(&now.serial)),
-        ("own serial number", own(owns.map(|both| both.0)), own(owns.map(|both| both.1))),
-        ("model", text(&then.model), text(&now.model)),
         ("world-wide name", text(&then.wwn), text(&now.wwn)),
         ("device number", then.number.clone(), now.number.clone()),
-        ("size", then.size_bytes.to_string(), now.size_bytes.to_string()),
         ("name", then.name.clone(), now.name.clone()),
-        ("disk sequence", text(&sequence(then)), text(&sequence(now))),
-        (
-            "sectors",
-            format!("{}/{}", then.logical_sector_bytes, then.physical_sector_bytes),
-            format!("{}/{}", now.logical_sector_bytes, now.physical_sector_bytes),
-        ),
+        ("disk sequence", sequence(then), sequence(now)),
+        ("sectors", sectors(then), sectors(now)),
     ]
     .into_iter()
     .find(|(_, one, two)| one != two)
-    .map(|(what, one, two)| format!("its {what} was {one} and is {two}"))
+    .map(|(what, one, two)| words(what, &one, &two))
 }

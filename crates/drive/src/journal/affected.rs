@@ -1,11 +1,11 @@
 //! Which targets an open journal concerns: the drive whose contents it has, and all that shares bytes with it.
 
-use super::Identity;
+use super::DriveIdentity;
 use drivescope_machine::graph::{BlockGraph, Footprint, Stack};
 use drivescope_machine::roots::{Roots, read_text};
 
 /// Every block device of this machine that can be opened, and who it is.
-pub(super) fn attached_devices(roots: &Roots) -> Vec<(String, Identity)> {
+pub(super) fn attached_devices(roots: &Roots) -> Vec<(String, DriveIdentity)> {
     let graph = BlockGraph::read(roots);
     let mut found = Vec::new();
     for disk in graph.disks() {
@@ -15,21 +15,23 @@ pub(super) fn attached_devices(roots: &Roots) -> Vec<(String, Identity)> {
             continue;
         }
         let names = std::iter::once(disk.to_string()).chain(graph.partitions(disk));
-        found.extend(names.filter_map(|name| Some((name.clone(), Identity::of(roots, &name)?))));
+        found.extend(
+            names.filter_map(|name| Some((name.clone(), DriveIdentity::of(roots, &name)?))),
+        );
     }
     found
 }
 
 /// Whether a target, `stack` being everything below it, may share bytes with this drive: it lies on it, it is
 /// what the drive lies on, or both show the same bytes by way of loop devices. In doubt it does.
-pub(super) fn shares_bytes(roots: &Roots, stack: &Stack, drive: &Identity) -> bool {
-    let mut below = stack.names.iter().filter_map(|name| Identity::of(roots, name));
-    if below.any(|other| drive.may_be_same_drive(&other) || drive.shares_file_with(&other)) {
+pub(super) fn shares_bytes(roots: &Roots, stack: &Stack, drive: &DriveIdentity) -> bool {
+    let mut below = stack.names.iter().filter_map(|name| DriveIdentity::of(roots, name));
+    if below.any(|other| drive.compare(&other).is_possible() || drive.shares_file_with(&other)) {
         return true;
     }
     let graph = BlockGraph::read(roots);
     let target = stack.names.first().map(|name| graph.footprint(name));
-    let is_drive = |(_, other): &(String, Identity)| drive.may_be_same_drive(other);
+    let is_drive = |(_, other): &(String, DriveIdentity)| drive.compare(other).is_possible();
     attached_devices(roots).into_iter().filter(is_drive).any(|(name, _)| {
         let footprint = graph.footprint(&name);
         let lies_on_it = stack.names.iter().any(|below| footprint.has(below));

@@ -7,7 +7,7 @@ use super::open_journals::{begin, identity_of};
 use super::rollback::RollbackStep;
 use super::storage::StateFolder;
 use super::writer::{COMMITTED_BYTES, Journal, JournalSettings};
-use super::{Identity, JournalError};
+use super::{DriveIdentity, JournalError};
 use crate::gate::{self, RawDisk};
 use std::ops::Range;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub fn file_bytes(area_bytes: u64) -> u64 {
 #[derive(Debug)]
 pub struct BeforeImages {
     journal: Journal<StateFolder>,
-    identity: Identity,
+    identity: DriveIdentity,
 }
 
 impl BeforeImages {

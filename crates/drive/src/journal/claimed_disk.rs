@@ -1,17 +1,17 @@
 //! A device that the gate has claimed, as the journal sees it.
 
-use super::{Disk, Identity};
+use super::{Disk, DriveIdentity};
 use crate::gate::{self, RawDisk, WriteError};
 use std::io;
 
 /// A claimed device as the journal sees it. The gate opens devices for writing past the page cache only.
 pub(super) struct ClaimedDisk<'d> {
     pub(super) disk: &'d RawDisk,
-    pub(super) identity: &'d Identity,
+    pub(super) identity: &'d DriveIdentity,
 }
 
 impl Disk for ClaimedDisk<'_> {
-    fn identity(&self) -> &Identity {
+    fn identity(&self) -> &DriveIdentity {
         self.identity
     }
 

@@ -1,7 +1,7 @@
 //! The bytes of a journal; see the module above for the layout.
 
+use super::DriveIdentity;
 use super::byte_range::ByteRange;
-use super::identity::Identity;
 use serde::{Deserialize, Serialize};
 
 /// Everything begins at a multiple of this; nothing smaller is ever written.
@@ -40,7 +40,7 @@ pub(super) type Id = [u8; 16];
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
     /// The drive whose contents are saved.
-    pub drive: Identity,
+    pub drive: DriveIdentity,
     /// Unit of LBAs.
     pub sector_bytes: u32,
     /// The run that made it.
@@ -222,7 +222,7 @@ mod tests {
     const ID: Id = *b"0123456789abcdef";
 
     fn header() -> Header {
-        let drive = Identity {
+        let drive = DriveIdentity {
             model: Some("WDC WD20EARS".into()),
             serial: Some("WD-1".into()),
             own_serial: None,

@@ -44,10 +44,8 @@ mod claimed_disk;
 mod error;
 mod familiar;
 mod format;
-mod identity;
 mod journal_folder;
 mod open_journals;
-mod port;
 mod recover;
 mod rollback;
 mod scan;
@@ -61,9 +59,9 @@ mod tests;
 pub use before_images::{BeforeImages, file_bytes};
 pub use byte_range::ByteRange;
 pub use drivescope_machine::backing_file::BackingFile;
+pub use drivescope_machine::identity::DriveIdentity;
 pub use error::JournalError;
 pub use familiar::is_test_data;
-pub use identity::Identity;
 pub use journal_folder::{check_folder, check_room, check_writable, state_folder};
 pub use open_journals::{JournalList, OpenJournal, begin, check_names, list, refuse_open, restore};
 pub use recover::{Recovered, recover};
@@ -82,7 +80,7 @@ use std::io;
 /// over are aligned to 4096 bytes, as direct I/O asks.
 pub trait Disk {
     /// Who it is, as the open descriptor tells.
-    fn identity(&self) -> &Identity;
+    fn identity(&self) -> &DriveIdentity;
     /// Smallest unit of a request.
     fn sector_bytes(&self) -> u32;
     /// What a torn write can take along with it: the physical sector, if it is known to be more.

@@ -9,10 +9,11 @@ use super::rollback::RollbackStep;
 use super::scan::{JournalContents, scan};
 use super::storage::{StateFolder, is_made};
 use super::writer::{Journal, JournalSettings};
-use super::{ByteRange, Disk, Folder, Identity, JournalError};
+use super::{ByteRange, Disk, DriveIdentity, Folder, JournalError};
 use crate::error::DriveError;
 use crate::gate::{self, RawDisk};
 use drivescope_machine::graph::{BlockGraph, Stack};
+use drivescope_machine::identity::Sameness;
 use drivescope_machine::roots::Roots;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ pub struct OpenJournal {
     /// The file.
     pub path: PathBuf,
     /// Whose originals it holds; absent when the header is damaged.
-    pub drive: Option<Identity>,
+    pub drive: Option<DriveIdentity>,
     /// The run that made it.
     pub run_id: String,
     /// When, in seconds since 1970.
@@ -163,14 +164,16 @@ pub fn begin(
 /// to which of them its originals belong. Other ways to the same bytes are none. And one that has only a number,
 /// which nobody knows again after a boot, unless it is memory, which is gone by then.
 pub fn check_names(roots: &Roots, target: &str) -> Result<(), JournalError> {
-    let Some(own) = Identity::of(roots, target) else { return Ok(()) };
+    let Some(own) = DriveIdentity::of(roots, target) else { return Ok(()) };
     if own.has_only_a_number()
         && BlockGraph::read(roots).stack_of_device(target).memory_backed.is_none()
     {
         return Err(JournalError::OnlyNumbered { device: target.to_string() });
     }
-    let is_double = |(name, other): &(String, Identity)| {
-        name != target && own.difference(other).is_none() && !own.shows_same_bytes(other)
+    let is_double = |(name, other): &(String, DriveIdentity)| {
+        name != target
+            && own.difference(other).is_none()
+            && !matches!(own.compare(other), Sameness::Sure(_))
     };
     match attached_devices(roots).into_iter().find(is_double) {
         None => Ok(()),
@@ -270,25 +273,25 @@ fn claim(roots: &Roots, name: &str) -> Result<RawDisk, JournalError> {
 }
 
 /// Who a claimed device is, by what it told itself as well.
-pub(super) fn identity_of(roots: &Roots, disk: &RawDisk) -> Result<Identity, JournalError> {
+pub(super) fn identity_of(roots: &Roots, disk: &RawDisk) -> Result<DriveIdentity, JournalError> {
     let device = disk.device();
-    let known = Identity::of(roots, &device.name).ok_or_else(|| JournalError::NotFree {
+    let known = DriveIdentity::of(roots, &device.name).ok_or_else(|| JournalError::NotFree {
         device: device.path.clone(),
         why: "the kernel does not describe it any more".to_string(),
     })?;
     let told = device.own_serial.as_ref().or(device.serial.as_ref());
     let own_serial = told.filter(|told| known.serial.as_ref() != Some(told)).cloned();
-    Ok(Identity { own_serial, ..known })
+    Ok(DriveIdentity { own_serial, ..known })
 }
 
 /// Kernel name of the one device that is this drive, or this partition of it.
 pub(super) fn device_of(
     roots: &Roots,
-    drive: &Identity,
+    drive: &DriveIdentity,
     journal: &str,
 ) -> Result<String, JournalError> {
     let attached = attached_devices(roots);
-    let same = |(_, id): &&(String, Identity)| drive.difference(id).is_none();
+    let same = |(_, id): &&(String, DriveIdentity)| drive.difference(id).is_none();
     let devices: Vec<&str> = attached.iter().filter(same).map(|(name, _)| name.as_str()).collect();
     let path = journal.to_string();
     match devices.as_slice() {
@@ -304,7 +307,11 @@ pub(super) fn device_of(
 }
 
 /// In which way a device that says the same name as the drive, or is in its place, is another one.
-fn difference_of_namesake(drive: &Identity, name: &str, device: &Identity) -> Option<String> {
+fn difference_of_namesake(
+    drive: &DriveIdentity,
+    name: &str,
+    device: &DriveIdentity,
+) -> Option<String> {
     let what = drive.drive_difference(device)?;
     let is_namesake = match &drive.serial {
         Some(serial) => device.serial.as_ref() == Some(serial),

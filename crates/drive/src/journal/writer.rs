@@ -11,7 +11,7 @@ use super::rollback::{RollbackStep, not_restored, roll_back};
 use super::scan::Saved;
 use super::storage::{ENDING, Folder, JournalFile, unfinished};
 use super::watermark::{self, Watermark};
-use super::{Disk, Identity, JournalError};
+use super::{Disk, DriveIdentity, JournalError};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,7 +35,7 @@ pub struct JournalSettings {
 #[derive(Debug)]
 pub struct Journal<F: Folder> {
     folder: F,
-    drive: Identity,
+    drive: DriveIdentity,
     settings: JournalSettings,
     windows: u64,
     window: Option<JournalWindow<F::File>>,

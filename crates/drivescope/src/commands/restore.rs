@@ -4,7 +4,7 @@ use crate::arguments::RestoreArguments;
 use crate::exit::{Code, Failure};
 use crate::signals::RunSignals;
 use crate::{output, progress};
-use drivescope_drive::journal::{self, Identity, JournalList, OpenJournal, Recovered};
+use drivescope_drive::journal::{self, DriveIdentity, JournalList, OpenJournal, Recovered};
 use drivescope_machine::Roots;
 use drivescope_model::units::Bytes;
 use drivescope_report::clean;
@@ -65,10 +65,10 @@ fn named(roots: &Roots, path: &Path) -> Result<(Vec<PathBuf>, Code), Failure> {
     let mut listed = journal::list(&journal::state_folder()?)?;
     // One that cannot be looked at may be of this device.
     let code = complained(&listed);
-    let device = Identity::of(roots, &name);
+    let device = DriveIdentity::of(roots, &name);
     listed.open.retain(|journal| {
         let pair = journal.drive.as_ref().zip(device.as_ref());
-        pair.is_some_and(|(drive, device)| drive.is_same_drive(device))
+        pair.is_some_and(|(drive, device)| drive.drive_difference(device).is_none())
     });
     Ok((told(listed.open), code))
 }
@@ -91,7 +91,8 @@ fn told(open: Vec<OpenJournal>) -> Vec<PathBuf> {
 
 /// One line about an open journal.
 fn described(journal: &OpenJournal) -> String {
-    let drive = journal.drive.as_ref().map_or("an unknown drive".to_string(), Identity::to_string);
+    let drive =
+        journal.drive.as_ref().map_or("an unknown drive".to_string(), DriveIdentity::to_string);
     let made = i64::try_from(journal.made_at_unix_s).ok();
     let made = made.and_then(|s| jiff::Timestamp::from_second(s).ok());
     let made = made.map_or(String::new(), |time| {

@@ -10,6 +10,7 @@ use drivescope_bench::overrides::Overrides;
 use drivescope_bench::planner;
 use drivescope_bench::suites;
 use drivescope_drive::Target;
+use drivescope_machine::identity::DriveIdentity;
 use drivescope_model::document::{Run, TestResult, TestStatus};
 use drivescope_model::options::{FillMode, VerifyMode, VerifyPhase};
 use drivescope_model::options::{Suite, TestKind};
@@ -160,9 +161,13 @@ fn is_same_device(run: &Run, target: &Target) -> bool {
     let is_whole = |stack: &[String], drive: Option<&String>| stack.first() == drive;
     let whole_then = is_whole(&then.stack, run.drive.as_ref().map(|drive| &drive.name));
     let whole_now = is_whole(&now.stack, target.drive().map(|drive| &drive.name));
-    let has_serial = target.drive().is_some_and(|drive| drive.serial.is_some());
+    let drives = run.drive.as_ref().zip(target.drive());
+    let is_known = drives.is_some_and(|(then, now)| {
+        let sameness = DriveIdentity::from(then).compare(&DriveIdentity::from(now));
+        now.serial.is_some() && sameness.difference().is_none()
+    });
     then.size_bytes == now.size_bytes
-        && (then.path == now.path || has_serial && whole_then && whole_now)
+        && (then.path == now.path || is_known && whole_then && whole_now)
 }
 
 impl Unfinished {

@@ -72,25 +72,6 @@ pub fn drive_named(roots: &Roots, name: &str, opts: &ListOptions) -> Option<Driv
     Some(described.drive)
 }
 
-/// Who a disk is and its size, as the kernel and udev tell. It is not opened: one that fails, or whose server has
-/// gone, would hold up whoever only looks for another.
-pub fn told_by_kernel(roots: &Roots, disk: &str) -> Option<(ReportedIdentity, u64)> {
-    let device = BlockDevice::open(roots, disk)?;
-    let identity = ReportedIdentity::of(&device);
-    let model = identity.model.or_else(|| served_on(&crate::mounts::mounts(roots), &device));
-    Some((ReportedIdentity { model, ..identity }, device.size_bytes()))
-}
-
-/// Model, serial number and world-wide name of the device with this kernel name; those of its disk
-/// for a partition.
-pub fn names_of(roots: &Roots, name: &str) -> [Option<String>; 3] {
-    let Some(device) = BlockDevice::open(roots, name) else { return [None, None, None] };
-    let disk = block_device::disk_of_partition(&device.dir);
-    let device = disk.and_then(|disk| BlockDevice::open(roots, &disk)).unwrap_or(device);
-    let ReportedIdentity { model, serial, wwn, .. } = ReportedIdentity::of(&device);
-    [model.or_else(|| device.attr("dm/name")), serial, wwn]
-}
-
 /// The network over which a device of this kernel name is reached; `None` for partitions too.
 pub fn network_below(roots: &Roots, name: &str) -> Option<String> {
     let device = BlockDevice::open(roots, name)?;
@@ -184,8 +165,7 @@ fn describe(
 
 /// Name of the model that `sim mount` shows as this loop device.
 fn served_on(table: &[Mount], device: &BlockDevice) -> Option<String> {
-    let Below::File(file) = device.below() else { return None };
-    served_model(mount_at(table, &file)?).map(str::to_string)
+    served_model(mount_at(table, &device.backing_file()?)?).map(str::to_string)
 }
 
 /// Health, and what smartctl knows better than the kernel. Names and numbers stay as the kernel

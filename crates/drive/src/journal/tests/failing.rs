@@ -146,7 +146,7 @@ fn another_drive_is_refused_and_left_alone() {
     assert!(matches!(error, JournalError::WrongDrive { .. }), "{error}");
     drop(writer);
     let before = world.contents();
-    let changes: [fn(&mut crate::journal::Identity); 4] = [
+    let changes: [fn(&mut crate::journal::DriveIdentity); 4] = [
         |id| id.serial = Some("S-2".into()),
         |id| id.model = Some("Other".into()),
         |id| id.disk_bytes += 512,

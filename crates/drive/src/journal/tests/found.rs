@@ -2,7 +2,7 @@
 
 use super::world::{Faults, UNIT, World, identity};
 use crate::journal::storage::{Folder, JournalFile, StateFolder};
-use crate::journal::{Identity, Journal, JournalError, JournalSettings};
+use crate::journal::{DriveIdentity, Journal, JournalError, JournalSettings};
 use crate::journal::{list, refuse_open, restore};
 use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::roots::Roots;
@@ -15,10 +15,10 @@ fn settings(run_id: &str) -> JournalSettings {
 }
 
 /// An open journal of a drive with this identity, in a real folder.
-fn open_journal(folder: &std::path::Path, drive: Identity) -> Journal<StateFolder> {
+fn open_journal(folder: &std::path::Path, drive: DriveIdentity) -> Journal<StateFolder> {
     let world = World::new(Faults::default());
     let mut disk = world.disk();
-    disk.identity = Identity { size_bytes: super::world::DISK as u64, ..drive };
+    disk.identity = DriveIdentity { size_bytes: super::world::DISK as u64, ..drive };
     let mut journal = Journal::new(StateFolder::make(folder).unwrap(), &disk, settings("r1"));
     journal.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     journal
@@ -47,7 +47,7 @@ fn a_drive_with_an_open_journal_is_refused_and_others_are_not() {
     let folder = fake.path("state/journals");
     let sda1 = stack_of_name(&fake.roots, "sda1");
     refuse_open(&fake.roots, &sda1, &folder).unwrap();
-    let journal = open_journal(&folder, Identity { disk_bytes: GIB, ..identity(0) });
+    let journal = open_journal(&folder, DriveIdentity { disk_bytes: GIB, ..identity(0) });
     let error = refuse_open(&fake.roots, &sda1, &folder).unwrap_err();
     assert!(matches!(error, JournalError::Running { .. }), "its run is alive: {error}");
     drop(journal);
@@ -86,7 +86,7 @@ fn open_journals_are_described_and_leftovers_are_not_open() {
 fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
     let fake = machine();
     let folder = fake.path("journals");
-    drop(open_journal(&folder, Identity { disk_bytes: GIB, ..identity(0) }));
+    drop(open_journal(&folder, DriveIdentity { disk_bytes: GIB, ..identity(0) }));
     let other = fake.path("other.journal");
     std::fs::write(&other, "text").unwrap();
     std::os::unix::fs::symlink(&other, folder.join("0.journal")).unwrap();
@@ -116,14 +116,14 @@ fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
 #[test]
 fn a_journal_finds_its_drive_and_its_partition() {
     let fake = machine();
-    let of = |name: &str| Identity::of(&fake.roots, name).unwrap();
-    let find = |id: &Identity| crate::journal::open_journals::device_of(&fake.roots, id, "j");
+    let of = |name: &str| DriveIdentity::of(&fake.roots, name).unwrap();
+    let find = |id: &DriveIdentity| crate::journal::open_journals::device_of(&fake.roots, id, "j");
     for name in ["sda", "sdb", "sda1", "sdb1"] {
         assert_eq!(find(&of(name)).unwrap(), name);
     }
-    let gone = Identity { serial: Some("S-3".into()), ..of("sda") };
+    let gone = DriveIdentity { serial: Some("S-3".into()), ..of("sda") };
     assert!(matches!(find(&gone), Err(JournalError::NotAttached { .. })));
-    let moved = Identity { start_bytes: 4096, ..of("sda1") };
+    let moved = DriveIdentity { start_bytes: 4096, ..of("sda1") };
     assert!(matches!(find(&moved), Err(JournalError::NotAttached { .. })));
     fake.scsi_disk("pci0000:00/host9/0:0:0:0/block/sdc", (8, 32), GIB);
     fake.file("sys/devices/pci0000:00/host9/0:0:0:0/model", "Model");
@@ -158,7 +158,7 @@ fn whatever_shares_bytes_with_a_drive_is_refused_as_the_drive() {
     let (image, folder) = (fake.path("image"), fake.path("journals"));
     std::fs::write(&image, "x").unwrap();
     add_loop(&fake, 5, &image, MIB, 8 * MIB);
-    let drive = Identity::of(&fake.roots, "loop5").unwrap();
+    let drive = DriveIdentity::of(&fake.roots, "loop5").unwrap();
     drop(open_journal(&folder, drive));
     add_loop(&fake, 6, &image, 8 * MIB, MIB);
     add_loop(&fake, 7, &image, 9 * MIB, MIB);
@@ -185,7 +185,7 @@ fn what_a_volume_lies_on_is_refused_as_the_volume() {
     fake.slaves("dm-0", &["sda1"]);
     fake.attrs("dm-0", &[("dm/uuid", "LVM-x")]);
     let folder = fake.path("journals");
-    drop(open_journal(&folder, Identity::of(&fake.roots, "dm-0").unwrap()));
+    drop(open_journal(&folder, DriveIdentity::of(&fake.roots, "dm-0").unwrap()));
     for (name, expected) in
         [("dm-0", true), ("sda1", true), ("sda", true), ("sda2", false), ("sdb", false)]
     {
@@ -224,7 +224,7 @@ fn another_file_of_the_same_name_is_not_the_drive() {
     let image = fake.path("image");
     std::fs::write(&image, "x").unwrap();
     add_loop(&fake, 5, &image, 0, GIB);
-    let drive = Identity::of(&fake.roots, "loop5").unwrap();
+    let drive = DriveIdentity::of(&fake.roots, "loop5").unwrap();
     let find = || crate::journal::open_journals::device_of(&fake.roots, &drive, "j");
     assert_eq!(find().unwrap(), "loop5");
     let moved = fake.path("moved");
@@ -233,7 +233,8 @@ fn another_file_of_the_same_name_is_not_the_drive() {
     let error = find().unwrap_err();
     assert!(matches!(error, JournalError::WrongDrive { .. }), "{error}");
     assert!(error.to_string().contains("another file that has taken that name"), "{error}");
-    let shrunk = Identity { disk_bytes: 2 * GIB, ..Identity::of(&fake.roots, "loop5").unwrap() };
+    let shrunk =
+        DriveIdentity { disk_bytes: 2 * GIB, ..DriveIdentity::of(&fake.roots, "loop5").unwrap() };
     let error = crate::journal::open_journals::device_of(&fake.roots, &shrunk, "j").unwrap_err();
     assert!(error.to_string().contains("loop5 looks like it, but its size is"), "{error}");
     // Under its new name it is the drive still.
@@ -257,7 +258,7 @@ fn what_is_no_journal_is_never_removed() {
 fn a_journal_without_its_drive_stays() {
     let fake = machine();
     let folder = fake.path("journals");
-    drop(open_journal(&folder, Identity { serial: Some("S-9".into()), ..identity(0) }));
+    drop(open_journal(&folder, DriveIdentity { serial: Some("S-9".into()), ..identity(0) }));
     let path = folder.join("r1-0.journal");
     let error = restore(&fake.roots, &path, &mut |_| {}).unwrap_err();
     assert!(matches!(error, JournalError::NotAttached { .. }), "{error}");

@@ -5,7 +5,7 @@
 //! [`Units`] turned into noise, neighbours included.
 
 use super::super::storage::{Folder, JournalFile};
-use super::super::{Disk, Identity};
+use super::super::{Disk, DriveIdentity};
 pub use super::faults::{Below, Faults, Synced};
 use super::medium::Medium;
 pub use super::medium::{Dice, Left, SECTOR, UNIT, Units};
@@ -244,7 +244,8 @@ impl World {
         let state = self.0.borrow();
         let Units { bytes, shift } = state.disk.units;
         let (shift, size) = (shift as u64, state.disk.now.len() as u64);
-        let identity = Identity { size_bytes: size, disk_bytes: size + shift, ..identity(shift) };
+        let identity =
+            DriveIdentity { size_bytes: size, disk_bytes: size + shift, ..identity(shift) };
         SimDisk {
             world: self.clone(),
             identity,
@@ -261,8 +262,8 @@ impl World {
 }
 
 /// The drive of all worlds, or a partition of it.
-pub fn identity(start_bytes: u64) -> Identity {
-    Identity {
+pub fn identity(start_bytes: u64) -> DriveIdentity {
+    DriveIdentity {
         model: Some("Model".into()),
         serial: Some("S-1".into()),
         own_serial: None,
@@ -279,7 +280,7 @@ pub fn identity(start_bytes: u64) -> Identity {
 /// The drive of a [`World`].
 pub struct SimDisk {
     world: World,
-    pub identity: Identity,
+    pub identity: DriveIdentity,
     /// What keeps originals from going back, if anything.
     pub used_by: Option<String>,
     /// At which look somebody has come to use it, if ever.
@@ -288,7 +289,7 @@ pub struct SimDisk {
 }
 
 impl Disk for SimDisk {
-    fn identity(&self) -> &Identity {
+    fn identity(&self) -> &DriveIdentity {
         &self.identity
     }
     fn sector_bytes(&self) -> u32 {

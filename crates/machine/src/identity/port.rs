@@ -1,7 +1,7 @@
 //! Where a drive is attached, by which one without names of its own is known again.
 
-use drivescope_machine::roots::{Roots, read_text, read_u64};
-use drivescope_machine::udev::{self, Udev};
+use crate::roots::{Roots, read_text, read_u64};
+use crate::udev::{self, Udev};
 
 /// Where devices are that the kernel makes up; they are told apart by a number.
 pub(super) const MADE_UP: &str = "devices/virtual/block/";
@@ -88,9 +88,9 @@ fn uncounted(path: &str) -> impl Iterator<Item = (&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Identity;
+    use super::super::DriveIdentity;
     use super::*;
-    use drivescope_machine::roots::fake::Fake;
+    use crate::roots::fake::Fake;
 
     const USB: &str = "devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0";
 
@@ -123,12 +123,12 @@ mod tests {
             let place = format!("usb1/{port}/host{host}/target{host}:0:0/{host}:0:0:0");
             fake.scsi_disk(&format!("{place}/block/sdb"), (8, 16), 1 << 30);
             fake.file(&format!("sys/devices/{place}/model"), "Flash Disk");
-            Identity::of(&fake.roots, "sdb").unwrap()
+            DriveIdentity::of(&fake.roots, "sdb").unwrap()
         };
         let saved = of(6, "1-2");
         assert_eq!(saved.serial, None);
         assert_eq!(saved.difference(&of(7, "1-2")), None);
-        assert!(saved.may_be_same_drive(&of(7, "1-2")), "a run would take it for free");
+        assert!(saved.compare(&of(7, "1-2")).is_possible(), "a run would take it for free");
         assert!(saved.difference(&of(6, "1-3")).unwrap().contains("usb1/1-3"));
     }
 
@@ -145,7 +145,7 @@ mod tests {
             if let Some(uuid) = uuid {
                 fake.attrs(&name, &[("md/uuid", uuid)]);
             }
-            Identity::of(&fake.roots, &name).unwrap()
+            DriveIdentity::of(&fake.roots, &name).unwrap()
         };
         let own = "6c0c6c2f-9e1d-4a3e-8b5a-0123456789ab";
         let told = "E:MD_UUID=6c0c6c2f:9e1d4a3e:8b5a0123:456789ab\n";

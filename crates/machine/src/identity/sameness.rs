@@ -1,0 +1,162 @@
+//! Whether two drives are the same, how sure that is, and from what.
+
+use super::DriveIdentity;
+use std::fmt;
+
+/// How sure it is that two drives are the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sameness {
+    /// They are: no other drive tells this.
+    Sure(Evidence),
+    /// All that they tell agrees, but another one may tell it too: a cheap stick, whatever lies in a dock.
+    Likely(Evidence),
+    /// One of them tells less than the other, or is elsewhere: what a drive tells depends on who asks.
+    Unknown(Difference),
+    /// They are not: both tell something, and it differs.
+    Different(Difference),
+}
+
+impl Sameness {
+    /// What speaks against it, if anything.
+    pub fn difference(&self) -> Option<&Difference> {
+        match self {
+            Self::Sure(_) | Self::Likely(_) => None,
+            Self::Unknown(difference) | Self::Different(difference) => Some(difference),
+        }
+    }
+
+    /// Whether they may be the same: for refusing in doubt.
+    pub fn is_possible(&self) -> bool {
+        !matches!(self, Self::Different(_))
+    }
+}
+
+/// From what two drives are known to be the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// World-wide name.
+    Wwn,
+    /// The same bytes of the same file.
+    File,
+    /// Serial number that the drive itself told.
+    OwnSerial,
+    /// Serial number that the kernel tells.
+    Serial,
+    /// Where they are attached.
+    Place,
+}
+
+/// In which way a drive is another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// Something of it has another value.
+    Value {
+        /// `serial number`.
+        what: &'static str,
+        /// Of this one.
+        own: String,
+        /// Of the other one.
+        other: String,
+    },
+    /// It has the place of the other one, and is not it, in words.
+    TakenPlace(String),
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value { what, own, other } => write!(f, "its {what} is {other}, not {own}"),
+            Self::TakenPlace(words) => f.write_str(words),
+        }
+    }
+}
+
+impl DriveIdentity {
+    /// Whether `other` is the same drive, whichever part of it.
+    ///
+    /// A world-wide name that only one of them tells does not count: bridges hide it. Neither does the drive's own
+    /// serial number: it is asked through a claim only.
+    pub fn compare(&self, other: &Self) -> Sameness {
+        let both_told =
+            |own: &Option<String>, others: &Option<String>| own.is_some() && others.is_some();
+        let value = |what, own: &Option<String>, others: &Option<String>| {
+            let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
+            let difference = Difference::Value { what, own: text(own), other: text(others) };
+            (own != others).then(|| (difference, both_told(own, others)))
+        };
+        let told = |what, own, others| value(what, own, others).filter(|(_, both)| *both);
+        let size = |id: &Self| Some(id.disk_bytes.to_string());
+        let found: Vec<(Difference, bool)> = [
+            value("serial number", &self.serial, &other.serial),
+            told("own serial number", &self.own_serial, &other.own_serial),
+            value("model", &self.model, &other.model),
+            value("size", &size(self), &size(other)),
+            told("world-wide name", &self.wwn, &other.wwn),
+            self.unnamed_place_difference(other),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let is_certain = found.iter().any(|(_, is_certain)| *is_certain);
+        match found.into_iter().next() {
+            Some((difference, _)) if is_certain => Sameness::Different(difference),
+            Some((difference, _)) => Sameness::Unknown(difference),
+            None if self.wwn.is_some() && self.wwn == other.wwn => Sameness::Sure(Evidence::Wwn),
+            None if self.file.is_some() && self.file == other.file => {
+                Sameness::Sure(Evidence::File)
+            }
+            None if both_told(&self.own_serial, &other.own_serial) => {
+                Sameness::Sure(Evidence::OwnSerial)
+            }
+            None if self.serial.is_some() => Sameness::Likely(Evidence::Serial),
+            None => Sameness::Likely(Evidence::Place),
+        }
+    }
+
+    /// In which way `other` is in another place, where that is all they can be known by; and whether that is certain.
+    fn unnamed_place_difference(&self, other: &Self) -> Option<(Difference, bool)> {
+        let is_unnamed = self.serial.is_none() && (self.wwn.is_none() || other.wwn.is_none());
+        let difference = is_unnamed.then(|| self.place_difference(other)).flatten()?;
+        let may_be_there = match self.file.as_ref().zip(other.file.as_ref()) {
+            Some((own, others)) => {
+                own.may_be_same_file(others) && own.offset_bytes == others.offset_bytes
+            }
+            None => self.is_in_place_of(other),
+        };
+        Some((difference, !self.is_named() && !other.is_named() && !may_be_there))
+    }
+
+    /// In which way `other` is in another place: the file of a loop device counts more than its name.
+    fn place_difference(&self, other: &Self) -> Option<Difference> {
+        let has_same_name = self.is_in_place_of(other);
+        let elsewhere = Difference::Value {
+            what: "place",
+            own: self.place.clone(),
+            other: other.place.clone(),
+        };
+        let Some((own, others)) = self.file.as_ref().zip(other.file.as_ref()) else {
+            let attachments = self.attachment.as_ref().zip(other.attachment.as_ref());
+            return match attachments.is_some_and(|(own, others)| own != others) {
+                _ if !has_same_name => Some(elsewhere),
+                true => Some(Difference::TakenPlace(format!(
+                    "its {} is another device that has taken that number",
+                    self.place
+                ))),
+                false => None,
+            };
+        };
+        let is_same = own.is_same_file(others, has_same_name);
+        match is_same && own.offset_bytes == others.offset_bytes {
+            true => None,
+            false if !has_same_name => Some(elsewhere),
+            false if own.may_be_same_file(others) => Some(Difference::TakenPlace(format!(
+                "its {} lies on another device now (if its file system was only attached anew, restart this machine)",
+                self.place
+            ))),
+            false => Some(Difference::TakenPlace(format!(
+                "its {} is another file that has taken that name",
+                self.place
+            ))),
+        }
+    }
+}
