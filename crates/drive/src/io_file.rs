@@ -63,7 +63,7 @@ impl IoFile {
     }
 
     /// Opens an existing file or block device for reading through the page cache.
-    pub fn open_read_buffered(path: &Path) -> Result<Self, DriveError> {
+    pub(crate) fn open_read_buffered(path: &Path) -> Result<Self, DriveError> {
         let fd = open_to_read(path, OFlags::RDONLY)
             .map_err(|e| DriveError::from_errno("read", path, e))?;
         Self::buffered(fd, path, false)

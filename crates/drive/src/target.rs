@@ -159,12 +159,6 @@ impl Target {
         &self.info
     }
 
-    /// Records how the data path turned out to work.
-    pub fn note_mode(&mut self, file: &IoFile) {
-        self.info.io_mode = Some(file.mode());
-        self.info.io_align_bytes = file.align_bytes();
-    }
-
     /// Canonical path.
     pub fn path(&self) -> &Path {
         &self.path

@@ -111,13 +111,13 @@ impl BlockGraph {
     }
 
     /// The part of its file, or of the device it lies straight on, that a loop device shows.
-    pub fn span_below(&self, name: &str) -> Range<u64> {
+    fn span_below(&self, name: &str) -> Range<u64> {
         self.node(name).map_or(0..u64::MAX, Node::span_below)
     }
 
     /// The block device that a loop device lies straight on, by its number or, where the loop device cannot be asked,
     /// by the name of its file.
-    pub fn device_of_loop(&self, name: &str) -> Option<String> {
+    fn device_of_loop(&self, name: &str) -> Option<String> {
         let path = self.node(name)?.backing_file.as_ref()?;
         match self.loop_status(name) {
             // Its name may be another file's by now, or one on a server that never answers.
@@ -127,7 +127,7 @@ impl BlockGraph {
     }
 
     /// The main area of an eMMC of which this is another one: what boots the machine lies in those.
-    pub fn emmc_main_area(&self, name: &str) -> Option<String> {
+    fn emmc_main_area(&self, name: &str) -> Option<String> {
         let device = BlockDevice::open(&self.roots, name).filter(BlockDevice::is_side_area)?;
         let digits = device.name.strip_prefix("mmcblk")?.find(|c: char| !c.is_ascii_digit())?;
         let main = &device.name[.."mmcblk".len() + digits];

@@ -6,7 +6,7 @@ mod reported;
 mod sameness;
 
 pub use reported::ReportedIdentity;
-pub use sameness::{Difference, Evidence, Sameness};
+pub use sameness::{Difference, MatchedBy, Sameness};
 
 use crate::backing_file::BackingFile;
 use crate::block_device::{BlockDevice, disk_of_partition};

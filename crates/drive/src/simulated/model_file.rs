@@ -1,6 +1,6 @@
 //! The text of a model: a built-in one, or a file of the user's.
 
-use super::spec::SpecError;
+use super::spec_error::SpecError;
 use drivescope_machine::roots::open_to_read;
 use drivescope_model::nearest::nearest;
 use drivescope_sim::library::BUILT_IN;

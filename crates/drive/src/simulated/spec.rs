@@ -2,16 +2,15 @@
 
 use super::faults::{self, PathFaults};
 use super::model_file::{name_and_options, placed, text_of};
+pub use super::spec_error::SpecError;
 use super::{AnyDrive, SimulatedDrive, hosts, partitions, spindle};
 use drivescope_model::drive::{Drive, DriveKind, Health, Link};
-use drivescope_model::shortened::{shortened, shortened_path};
+use drivescope_model::shortened::shortened;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
 use drivescope_sim::fake_capacity::{FakeCapacity, FakeKind};
 use drivescope_sim::host::HostParams;
 use drivescope_sim::library::{BUILT_IN, MediumKind, Model, Planted, Start};
-use std::io::ErrorKind;
-use std::path::PathBuf;
 
 /// Beginning of every simulated target.
 pub const PREFIX: &str = "sim:";
@@ -25,48 +24,6 @@ const SSD_FILL: f64 = 1.0;
 
 /// Parts of a drive begin at multiples of this.
 const PART_UNIT: u64 = 1 << 20;
-
-/// Why a simulated target cannot be made, in one line.
-#[derive(Debug, thiserror::Error)]
-pub enum SpecError {
-    /// No such model.
-    #[error("no model '{}'{}; drivescope sim list shows them", shortened(name), hint(.nearest.as_deref()))]
-    UnknownModel {
-        /// What was asked.
-        name: String,
-        /// The closest name, if one is close.
-        nearest: Option<String>,
-    },
-    /// The model's file cannot be read.
-    #[error(
-        "cannot read the model {}: {source}; {}",
-        shortened_path(&path.to_string_lossy()),
-        remedy(.source)
-    )]
-    Unreadable {
-        /// Where.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Anything wrong in the model or in what follows `?`.
-    #[error("{0}")]
-    Wrong(String),
-}
-
-fn remedy(source: &std::io::Error) -> &'static str {
-    match source.kind() {
-        ErrorKind::PermissionDenied => "make it readable for this user",
-        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename => {
-            "check the path, or name a built-in model (drivescope sim list shows them)"
-        }
-        _ => "name another file, or a built-in model (drivescope sim list shows them)",
-    }
-}
-
-fn hint(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
-}
 
 /// A simulated target, taken apart.
 #[derive(Debug, Clone)]

@@ -44,11 +44,6 @@ impl BlockGraph {
         walk.stack
     }
 
-    /// What lies below a mounted file system.
-    pub fn stack_of_mount(&self, mount: &Mount) -> Stack {
-        self.stack_of_all(&self.mounts, [mount], &[])
-    }
-
     /// What lies below an existing path: a block device itself, or what holds a directory or file.
     /// Empty when the path cannot be looked at.
     pub fn stack_of_path(&self, path: &Path) -> Stack {

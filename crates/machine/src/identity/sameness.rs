@@ -7,9 +7,9 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sameness {
     /// They are: no other drive tells this.
-    Sure(Evidence),
+    Sure(MatchedBy),
     /// All that they tell agrees, but another one may tell it too: a cheap stick, whatever lies in a dock.
-    Likely(Evidence),
+    Likely(MatchedBy),
     /// One of them tells less than the other, or is elsewhere: what a drive tells depends on who asks.
     Unknown(Difference),
     /// They are not: both tell something, and it differs.
@@ -33,7 +33,7 @@ impl Sameness {
 
 /// From what two drives are known to be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Evidence {
+pub enum MatchedBy {
     /// World-wide name.
     Wwn,
     /// The same bytes of the same file.
@@ -101,15 +101,15 @@ impl DriveIdentity {
         match found.into_iter().next() {
             Some((difference, _)) if is_certain => Sameness::Different(difference),
             Some((difference, _)) => Sameness::Unknown(difference),
-            None if self.wwn.is_some() && self.wwn == other.wwn => Sameness::Sure(Evidence::Wwn),
+            None if self.wwn.is_some() && self.wwn == other.wwn => Sameness::Sure(MatchedBy::Wwn),
             None if self.file.is_some() && self.file == other.file => {
-                Sameness::Sure(Evidence::File)
+                Sameness::Sure(MatchedBy::File)
             }
             None if both_told(&self.own_serial, &other.own_serial) => {
-                Sameness::Sure(Evidence::OwnSerial)
+                Sameness::Sure(MatchedBy::OwnSerial)
             }
-            None if self.serial.is_some() => Sameness::Likely(Evidence::Serial),
-            None => Sameness::Likely(Evidence::Place),
+            None if self.serial.is_some() => Sameness::Likely(MatchedBy::Serial),
+            None => Sameness::Likely(MatchedBy::Place),
         }
     }
 

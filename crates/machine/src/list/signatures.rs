@@ -1,8 +1,8 @@
 //! Signatures by which file systems, volume managers and partition tables are known.
 
-mod places;
+mod magics;
 
-use places::{GPT, MAGICS, MBR, at_page_ends, copies};
+use magics::{GPT, MAGICS, MBR, at_page_ends, copies};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;

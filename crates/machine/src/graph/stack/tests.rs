@@ -17,7 +17,8 @@ fn stack_of_name(roots: &Roots, name: &str) -> Stack {
 }
 
 fn stack_of_mount(roots: &Roots, mount: &Mount) -> Stack {
-    BlockGraph::read(roots).stack_of_mount(mount)
+    let graph = BlockGraph::read(roots);
+    graph.stack_of_all(&graph.mounts, [mount], &[])
 }
 
 fn stack_of_path(roots: &Roots, path: &Path) -> Stack {

@@ -58,18 +58,18 @@ pub(super) const MAGICS: &[(&str, usize, &[u8])] = &[
 /// Copies and labels elsewhere, by which content is known when its beginning was wiped: type, place
 /// of its magic, magic.
 const COPIES: &[Copy] = &[
-    ("hfsplus", Place::BeforeEnd(1024), b"H+\0"),
-    ("hfsplus", Place::BeforeEnd(1024), b"HX\0"),
-    ("isw_raid_member", Place::BeforeEnd(1024), b"Intel Raid ISM Cfg Sig. "),
-    ("isw_raid_member", Place::BeforeEnd(8192), b"Intel Raid ISM Cfg Sig. "),
-    ("ddf_raid_member", Place::BeforeEnd(512), b"\xDE\x11\xDE\x11"),
-    ("btrfs", Place::At((64 << 20) + 0x40), b"_BHRfS_M"),
+    ("hfsplus", MagicOffset::BeforeEnd(1024), b"H+\0"),
+    ("hfsplus", MagicOffset::BeforeEnd(1024), b"HX\0"),
+    ("isw_raid_member", MagicOffset::BeforeEnd(1024), b"Intel Raid ISM Cfg Sig. "),
+    ("isw_raid_member", MagicOffset::BeforeEnd(8192), b"Intel Raid ISM Cfg Sig. "),
+    ("ddf_raid_member", MagicOffset::BeforeEnd(512), b"\xDE\x11\xDE\x11"),
+    ("btrfs", MagicOffset::At((64 << 20) + 0x40), b"_BHRfS_M"),
     // ext keeps copies of its superblock at the beginning of the second group, whose number of blocks is eight
     // times their size in bytes (`ext2fs/ext2_fs.h`): blocks of 1, 2 and 4 KiB.
-    ("ext", Place::At((8 << 20) + (1 << 10) + 56), b"\x53\xEF"),
-    ("ext", Place::At((32 << 20) + 56), b"\x53\xEF"),
-    ("ext", Place::At((128 << 20) + 56), b"\x53\xEF"),
-    ("VMFS_volume_member", Place::At(1 << 20), b"\x0D\xD0\x01\xC0"),
+    ("ext", MagicOffset::At((8 << 20) + (1 << 10) + 56), b"\x53\xEF"),
+    ("ext", MagicOffset::At((32 << 20) + 56), b"\x53\xEF"),
+    ("ext", MagicOffset::At((128 << 20) + 56), b"\x53\xEF"),
+    ("VMFS_volume_member", MagicOffset::At(1 << 20), b"\x0D\xD0\x01\xC0"),
 ];
 
 /// Where the superblock of UFS begins: on floppies, of UFS1, of UFS2, and behind larger boot blocks
@@ -82,7 +82,7 @@ const UFS: [&[u8]; 4] =
     [b"\x54\x19\x01\x00", b"\x00\x01\x19\x54", b"\x19\x01\x54\x19", b"\x19\x54\x01\x19"];
 
 /// Type, place of its magic, magic.
-pub(super) type Copy = (&'static str, Place, &'static [u8]);
+pub(super) type Copy = (&'static str, MagicOffset, &'static [u8]);
 
 /// The second header of LUKS2 follows the first, which has as many bytes as one of these (LUKS2 On-Disk Format,
 /// 2.1): powers of two from 16 KiB to 4 MiB.
@@ -98,16 +98,16 @@ pub(super) fn at_page_ends() -> impl Iterator<Item = (&'static str, usize, &'sta
 pub(super) fn copies() -> impl Iterator<Item = Copy> {
     let in_sectors = |sector: u64| -> [Copy; 4] {
         [
-            (GPT, Place::BeforeEnd(sector), b"EFI PART"),
-            ("ntfs", Place::BeforeEnd(sector - 3), b"NTFS    "),
-            ("exfat", Place::At(12 * sector + 3), b"EXFAT   "),
-            ("vfat", Place::At(6 * sector + 82), b"FAT32   "),
+            (GPT, MagicOffset::BeforeEnd(sector), b"EFI PART"),
+            ("ntfs", MagicOffset::BeforeEnd(sector - 3), b"NTFS    "),
+            ("exfat", MagicOffset::At(12 * sector + 3), b"EXFAT   "),
+            ("vfat", MagicOffset::At(6 * sector + 82), b"FAT32   "),
         ]
     };
     let luks2 = LUKS2_HEADERS_BYTES
-        .map(|power| -> Copy { ("crypto_LUKS", Place::At(1 << power), b"SKUL\xBA\xBE") });
+        .map(|power| -> Copy { ("crypto_LUKS", MagicOffset::At(1 << power), b"SKUL\xBA\xBE") });
     let ufs = UFS_SUPERBLOCKS.into_iter().flat_map(|superblock| {
-        UFS.map(|magic| -> Copy { ("ufs", Place::At(superblock + UFS_MAGIC_AT), magic) })
+        UFS.map(|magic| -> Copy { ("ufs", MagicOffset::At(superblock + UFS_MAGIC_AT), magic) })
     });
     let in_sectors = SECTORS_BYTES.into_iter().flat_map(in_sectors);
     COPIES.iter().copied().chain(in_sectors).chain(luks2).chain(ufs)
@@ -115,14 +115,14 @@ pub(super) fn copies() -> impl Iterator<Item = Copy> {
 
 /// A place on a device, in bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum MagicOffset {
     /// From the beginning.
     At(u64),
     /// From the end.
     BeforeEnd(u64),
 }
 
-impl Place {
+impl MagicOffset {
     /// In bytes from the beginning of a device of this size; `None` when it is too small.
     pub(super) fn within(self, size_bytes: u64) -> Option<u64> {
         match self {
