@@ -74,7 +74,8 @@ pub fn mount_points(graph: &BlockGraph, name: &str) -> Vec<PathBuf> {
 
 /// Mounts in any of these tables.
 pub fn mounts(graph: &BlockGraph, footprint: &Footprint, tables: &MountTables) -> Vec<DeviceUse> {
-    let mut devices: BTreeMap<((u32, u32), &str, &str), Vec<String>> = BTreeMap::new();
+    // By number, kind and source: bind mounts and namespaces show one file system many times.
+    let mut devices = BTreeMap::new();
     let mut found = Vec::new();
     let mut places = BTreeSet::new();
     for (process, table) in &tables.read {
