@@ -180,8 +180,7 @@ fn run_pattern(
         let taken = ops_max.saturating_mul(block_bytes.max(DRIVE_BLOCK).into());
         session.check_room_to_overwrite(taken)?;
     }
-    let rounds = session.plan.suite.rounds;
-    session.emit(Event::PhaseStarted { label: pattern.cell.to_string(), round, rounds });
+    session.emit(phase_started(session, pattern, round));
     let control = Control::default();
     let task = SerialLoop {
         block_bytes,
@@ -220,6 +219,12 @@ fn run_pattern(
         kept.extra.push(("flushed_mb_s", bytes / flushed_s.max(1e-9) / 1e6));
     }
     session.add_round(kept, record)
+}
+
+/// What listeners hear of before a pattern runs.
+fn phase_started(session: &Session<'_>, pattern: Pattern, round: u32) -> Event {
+    let rounds = session.plan.suite.rounds;
+    Event::PhaseStarted { label: pattern.cell.to_string(), round, rounds }
 }
 
 /// How the page cache takes part in a pattern.
