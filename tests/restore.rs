@@ -113,8 +113,7 @@ fn what_cannot_be_looked_at_is_told_and_does_not_hold_up_the_others() {
     std::os::unix::fs::symlink(&letter, folder.join("0.journal")).unwrap();
     fs::write(folder.join("torn.journal.new"), "").unwrap();
     let ended = scratch.drivescope(&["restore"]).code(4);
-    for words in ["0.journal is the restore journal of a drive: it is a symbolic link", "1.journal"]
-    {
+    for words in ["0.journal is a restore journal: it is a symbolic link", "1.journal"] {
         assert!(ended.stderr.contains(words), "{words}: {ended}");
     }
     assert!(ended.stdout.contains("nothing to restore from"), "{ended}");

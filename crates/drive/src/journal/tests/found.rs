@@ -100,10 +100,7 @@ fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
     let error = refusal("sdb");
     assert_eq!(error.kind(), crate::error::ErrorKind::Refused);
     let error = error.to_string();
-    assert!(
-        error.contains("0.journal is the restore journal") && error.contains("link"),
-        "{error}"
-    );
+    assert!(error.contains("0.journal is a restore journal") && error.contains("link"), "{error}");
     for name in ["0.journal", "1.journal"] {
         let error = restore(&fake.roots, &folder.join(name), &mut |_| {}).unwrap_err();
         assert!(matches!(error, JournalError::NotAJournal { .. }), "{error}");
@@ -213,7 +210,7 @@ fn what_has_only_a_number_takes_no_patterns() {
         let checked = crate::journal::check_names(&fake.roots, name).map_err(|e| e.to_string());
         match ["nbd0", "md5"].contains(&name) {
             false => assert_eq!(checked, Ok(()), "{name}"),
-            true => assert!(checked.unwrap_err().contains("but its number"), "{name}"),
+            true => assert!(checked.unwrap_err().contains("only by its number"), "{name}"),
         }
     }
 }
