@@ -7,7 +7,7 @@ mod docs;
 mod edges;
 mod example;
 mod format;
-mod house;
+mod house_rules;
 mod soak;
 mod source;
 mod type_names;
@@ -47,11 +47,11 @@ fn main() -> ExitCode {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["edges"] => edges::check(),
-        ["circles"] => house::print_circles(),
-        ["names"] => house::print_names(),
-        ["unused"] => house::print_unused(),
-        ["figures"] => house::print_figures("."),
-        ["figures", folder] => house::print_figures(folder),
+        ["circles"] => house_rules::print_circles(),
+        ["names"] => house_rules::print_names(),
+        ["unused"] => house_rules::print_unused(),
+        ["figures"] => house_rules::print_figures("."),
+        ["figures", folder] => house_rules::print_figures(folder),
         ["soak", rest @ ..] => soak::run(rest),
         ["example", input, output] => example::make(input, output),
         ["compare", ..] => compare::run(&args[1..]),
