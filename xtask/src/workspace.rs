@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Folders without sources.
+/// Folders of the root without sources.
 const LEFT_OUT: [&str; 2] = ["target", ".git"];
 
 /// The folder of the workspace.
@@ -45,7 +45,7 @@ fn collect(
         let path: PathBuf = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() && !path.is_symlink() {
-            if !LEFT_OUT.contains(&name.as_str()) {
+            if folder != root || !LEFT_OUT.contains(&name.as_str()) {
                 collect(root, &path, ends, found)?;
             }
         } else if ends.iter().any(|end| name.ends_with(end)) {

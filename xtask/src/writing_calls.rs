@@ -9,7 +9,7 @@ const LINT: &str = "clippy::disallowed_methods";
 
 /// One place: a function, or a whole file.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct WritingPlace {
     function: Option<String>,
     reason: String,
 }
@@ -33,7 +33,7 @@ fn without_tests(text: &str) -> &str {
 }
 
 /// The places of one source, in order.
-fn places(text: &str) -> Result<Vec<Place>, String> {
+fn places(text: &str) -> Result<Vec<WritingPlace>, String> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices(LINT) {
         let (before, after) = (text[..at].trim_end(), &text[at + LINT.len()..]);
@@ -51,7 +51,7 @@ fn places(text: &str) -> Result<Vec<Place>, String> {
                 format!("{LINT} is expected of less or more than a function: \"{reason}\"")
             })?),
         };
-        found.push(Place { function, reason: reason.to_string() });
+        found.push(WritingPlace { function, reason: reason.to_string() });
     }
     Ok(found)
 }
@@ -72,7 +72,7 @@ mod tests {
     fn functions_and_files_are_found_and_tests_are_not() {
         let expect = format!("expect({LINT}, reason = \"it asks\")");
         let wrapped = format!("#[expect(\n    {LINT},\n    reason = \"it asks\"\n)]");
-        let place = |function: Option<&str>| Place {
+        let place = |function: Option<&str>| WritingPlace {
             function: function.map(str::to_string),
             reason: "it asks".to_string(),
         };
