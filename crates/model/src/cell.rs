@@ -14,16 +14,6 @@ pub enum Order {
     Rnd,
 }
 
-/// One direction of transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// From the drive.
-    Read,
-    /// To the drive.
-    Write,
-}
-
 /// The share of reads in a phase, in percent: 100 is `read`, 0 is `write`, others `mix70`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mix(u8);

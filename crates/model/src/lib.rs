@@ -22,7 +22,7 @@ pub mod shortened;
 pub mod target;
 pub mod units;
 
-pub use cell::{Cell, Direction, Mix, Order, Shape};
+pub use cell::{Cell, Mix, Order, Shape};
 pub use document::{Metric, PhaseRecord, Run, Series, TestResult, TestStatus};
 pub use findings::{Finding, FindingId, Severity};
 pub use gate::{Check, DeviceIdentity, GateRecord, Outcome};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Most characters of a value, key or name that a message repeats: enough to find it again.
-pub const QUOTED_MAX_CHARS: usize = 60;
+const QUOTED_MAX_CHARS: usize = 60;
 /// Of these, how many are from its end.
 const END_CHARS: usize = 19;
 /// Longest path that the kernel takes (`PATH_MAX`, with the byte that ends it); longer ones name nothing.

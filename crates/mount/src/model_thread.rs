@@ -69,13 +69,13 @@ impl ModelTimeline {
     }
 
     /// A request arrived; [`ModelTimeline::run_until`] hands it to the model.
-    pub(super) fn arrive(&mut self, submission: Submission) {
+    fn arrive(&mut self, submission: Submission) {
         self.arrived.push_back(submission);
     }
 
     /// Submits what has arrived and takes what is due by `now`, all in the order of time, even when
     /// the thread comes late. Returns when something is due next, which need not end a request.
-    pub(super) fn run_until(&mut self, now: Nanos, reply: &mut impl FnMut(Reply)) -> Option<Nanos> {
+    fn run_until(&mut self, now: Nanos, reply: &mut impl FnMut(Reply)) -> Option<Nanos> {
         loop {
             let due = self.device.next_completion();
             match self.arrived.front() {

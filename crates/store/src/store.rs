@@ -58,16 +58,13 @@ impl Store {
         Self::open_existing_with(location, PATIENCE)
     }
 
-    pub(crate) fn open_with(
-        location: &StoreLocation,
-        patience: Duration,
-    ) -> Result<Self, StoreError> {
+    fn open_with(location: &StoreLocation, patience: Duration) -> Result<Self, StoreError> {
         let path = absolute(location)?;
         let connection = sqlite::create(&path, patience)?;
         Ok(Self { connection, path, patience, exists: true })
     }
 
-    pub(crate) fn open_existing_with(
+    fn open_existing_with(
         location: &StoreLocation,
         patience: Duration,
     ) -> Result<Self, StoreError> {

@@ -23,7 +23,7 @@ const NVME_MODEL: std::ops::Range<usize> = 24..64;
 const ATA_CHECKED: u8 = 0xA5;
 /// Who a drive says it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct IdentifyAnswer {
+struct IdentifyAnswer {
     pub model: Option<String>,
     pub serial: Option<String>,
 }

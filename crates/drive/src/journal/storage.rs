@@ -28,7 +28,7 @@ pub(super) fn is_made(name: &str) -> bool {
 }
 
 /// Whether a file's name is that of a journal, made or not.
-pub(super) fn is_journal(name: &str) -> bool {
+fn is_journal(name: &str) -> bool {
     name.ends_with(ENDING) || name.ends_with(UNFINISHED)
 }
 

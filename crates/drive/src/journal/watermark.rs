@@ -11,7 +11,7 @@ use std::io;
 
 pub(super) const MARK_MAGIC: &[u8; 8] = b"DSAMOUNT";
 /// Most ranges that a mark can name.
-pub(super) const RANGES_MAX: usize = (BLOCK_BYTES - 44) / 16;
+const RANGES_MAX: usize = (BLOCK_BYTES - 44) / 16;
 
 /// How much was saved up to some moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

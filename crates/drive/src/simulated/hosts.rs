@@ -4,11 +4,8 @@ use drivescope_model::nearest::nearest;
 use drivescope_model::shortened::shortened;
 use drivescope_sim::host::HostParams;
 
-/// Makes the parameters of a host.
-type Host = fn() -> HostParams;
-
 /// Every host by its name.
-const HOSTS: [(&str, Host); 2] =
+const HOSTS: [(&str, fn() -> HostParams); 2] =
     [("desktop", HostParams::default), ("laptop-2015", HostParams::laptop_2015)];
 
 /// The host of this name. Errors: there is none; in one line.

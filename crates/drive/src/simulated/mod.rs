@@ -130,13 +130,13 @@ impl SimulatedDrive {
 
     /// The same drive, in which faults are planted.
     #[must_use]
-    pub(crate) fn with_faults(self) -> Self {
+    fn with_faults(self) -> Self {
         Self { has_faults: true, ..self }
     }
 
     /// The same drive with less memory than it announces; it keeps what is written.
     #[must_use]
-    pub(crate) fn with_fake(self, fake: FakeCapacity) -> Self {
+    fn with_fake(self, fake: FakeCapacity) -> Self {
         let contents = OnceLock::from(Mutex::new(DriveContents::new(Some(fake))));
         Self { contents, ..self }
     }

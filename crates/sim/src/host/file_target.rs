@@ -60,11 +60,6 @@ impl<D: SimDevice> FileTarget<D> {
         &self.cache
     }
 
-    /// The file system, for what is done before time begins.
-    pub fn file_system_mut(&mut self) -> &mut ExtentFileSystem<D> {
-        self.cache.inner_mut()
-    }
-
     /// Lets the caller do nothing, or something else, for a time.
     pub fn idle(&mut self, time: Nanos) {
         self.now += time;

@@ -48,7 +48,7 @@ impl Thresholds {
     /// or being written: 1 + ((setpoint − dirty) / (limit − setpoint))³, setpoint midway between free run
     /// and limit; 0 at the limit.
     #[must_use]
-    pub fn position_ratio(&self, dirty_pages: u64) -> f64 {
+    fn position_ratio(&self, dirty_pages: u64) -> f64 {
         let setpoint = self.free_run_pages.midpoint(self.limit_pages) as f64;
         let span = (self.limit_pages as f64 - setpoint).max(1.0);
         let x = (setpoint - dirty_pages as f64) / span;

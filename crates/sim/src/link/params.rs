@@ -57,7 +57,7 @@ impl LinkKind {
 
     /// Whether a bridge stands between host and drive.
     #[must_use]
-    pub fn has_bridge(self) -> bool {
+    fn has_bridge(self) -> bool {
         matches!(self, Self::UsbBulkOnly | Self::UsbUas)
     }
 }

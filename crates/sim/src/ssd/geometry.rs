@@ -11,7 +11,7 @@ use crate::param_problem::ParamProblem;
 
 /// Free superblocks kept in reserve, the open ones of host and collector, the one being collected, and
 /// two more so that there is always something to gain.
-pub(super) const SPARE_BLOCKS_MIN: u64 = 8;
+const SPARE_BLOCKS_MIN: u64 = 8;
 
 /// Superblocks at work, which come on top of the spare share: two or three free ones, and those being filled or
 /// emptied, each by half in the mean. They hold no garbage that waits for collection, as the formula has it of

@@ -91,7 +91,8 @@ pub struct SsdStatus {
 
 impl SsdStatus {
     /// Flash writes for each host write; 1 before anything has been written.
-    pub fn write_amplification(&self) -> f64 {
+    #[cfg(test)]
+    fn write_amplification(&self) -> f64 {
         if self.host_written_bytes == 0 {
             return 1.0;
         }
