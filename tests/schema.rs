@@ -60,8 +60,8 @@ fn repository() -> std::path::PathBuf {
 }
 
 fn read(path: &str) -> Value {
-    let text = std::fs::read_to_string(repository().join(path)).unwrap();
-    serde_json::from_str(&text).unwrap()
+    let text = std::fs::read_to_string(repository().join(path)).expect("the repository has it");
+    serde_json::from_str(&text).expect("it is JSON")
 }
 
 /// Where a document is not what the schema says: of its words those are understood that the schema uses for
