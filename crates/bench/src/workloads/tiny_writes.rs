@@ -198,9 +198,7 @@ fn run_pattern(
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync };
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
     let SerialOutcome { recorder, queue_error, .. } = worker.output;
-    if let Some(source) = queue_error {
-        return Err(BenchError::of_engine(Engine::Threads, source));
-    }
+    queue_error.map_or(Ok(()), |source| Err(BenchError::of_engine(Engine::Threads, source)))?;
     let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
     if let Some(finding) = flush_lies(session, pattern, ops / recorder.elapsed_ns() as f64 * 1e9) {
         record.notice(finding);

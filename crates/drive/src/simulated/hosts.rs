@@ -4,8 +4,11 @@ use drivescope_model::nearest::nearest;
 use drivescope_model::shortened::shortened;
 use drivescope_sim::host::HostParams;
 
+/// Makes the parameters of a host.
+type HostMaker = fn() -> HostParams;
+
 /// Every host by its name.
-const HOSTS: [(&str, fn() -> HostParams); 2] =
+const HOSTS: [(&str, HostMaker); 2] =
     [("desktop", HostParams::default), ("laptop-2015", HostParams::laptop_2015)];
 
 /// The host of this name. Errors: there is none; in one line.
