@@ -94,7 +94,7 @@ fn a_killed_fill_is_resumed_with_one_word_and_has_the_whole_curve() {
 fn a_verify_killed_while_it_reads_is_resumed_and_judges_the_whole_drive() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::blank(2048) else { return };
     let running = scratch.run_call(&device.node, &[VERIFY, &[&destroy]]).start();
-    kill_after_a_checkpoint(&scratch, running, "read phase, all before it intact");
+    kill_after_a_checkpoint(&scratch, running, "read phase, all data before it intact");
     let resume = ["--test=verify", "--json", "--resume", &destroy];
     let run = scratch.run(&device.node, &[&resume]).code(0).json();
     assert_eq!(run["plan"]["suite"]["verify"]["phase"], "read");
@@ -143,7 +143,7 @@ fn a_verify_of_a_part_is_resumed_as_one_of_that_part() {
     let Some(OnLoop { scratch, image, device, destroy }) = OnLoop::blank(2560) else { return };
     let part = ["--size=2GiB", &destroy];
     let running = scratch.run_call(&device.node, &[VERIFY, &part]).start();
-    kill_after_a_checkpoint(&scratch, running, "read phase, all before it intact");
+    kill_after_a_checkpoint(&scratch, running, "read phase, all data before it intact");
     let resume = ["--test=verify", "--json", "--resume", &destroy];
     let message = scratch.run(&device.node, &[&resume, &["--size=2304MiB"]]).refused(2);
     assert!(message.contains("wrote only 2.15 GB"), "{message}");
