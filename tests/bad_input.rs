@@ -226,7 +226,7 @@ fn more_than_fits_is_refused_for_safety() {
     let scratch = Scratch::new();
     let message =
         refuse(&scratch, &["target", "--size=4000T"], 3, &["must keep", "10 %", "--size"]);
-    assert!(message.contains("4398 TB do not fit"), "{message}");
+    assert!(message.contains("4,400 TB do not fit"), "{message}");
     // The plan says so too.
     refuse(&scratch, &["target", "--size=4000T", "--dry-run"], 3, &["do not fit"]);
 }
@@ -284,7 +284,7 @@ fn a_latency_test_without_a_span_says_what_is_missing() {
     let scratch = Scratch::new();
     let share = "--set=latency.rates=[{ percent = 50 }]";
     let none = ["target", "--test=latency", "--set=latency.spans_pct=[]", share];
-    refuse(&scratch, &none, 2, &["neither spans nor rates in requests per second"]);
+    refuse(&scratch, &none, 2, &["no spans and no rates in requests per second"]);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_fill_goes_on_where_it_is_told() {
     assert!((curve["x"][0].as_f64().unwrap() - 399e9).abs() <= 4096.0, "{curve}");
     let more = ["--set=fill.mode=full", "--set=fill.from=1TB"];
     let message = scratch.run("sim:wd4000aaks", &[FILL, &more]).refused(2);
-    assert!(message.contains("behind the end"), "{message}");
+    assert!(message.contains("beyond the end"), "{message}");
 }
 
 /// A shingled disk is computed request by request, which takes long enough to be stopped.

@@ -137,7 +137,7 @@ fn stopped_without_a_journal_disk(end: [&str; 4], words: &[&str], is_changed: bo
         for part in words {
             assert!(reason.contains(part), "'{part}' is missing in {test}: {reason}");
         }
-        let says_so = test == "align" && reason.contains("does not have its contents back");
+        let says_so = test == "align" && reason.contains("the target's contents are not restored");
         assert_eq!(says_so, test == "align" && is_changed, "{reason}");
     }
     assert_eq!(target.is_changed(), is_changed);
@@ -161,7 +161,7 @@ fn contents_that_are_not_back_count_more_than_a_signal() {
 #[test]
 fn a_journal_that_cannot_be_removed_is_not_told_as_contents_that_are_lost() {
     let end = ["mount", "-o", "remount,abort", "--"];
-    let words = ["cannot remove the journal", "everything back", "drivescope restore"];
+    let words = ["cannot remove the journal", "its drive is restored", "drivescope restore"];
     stopped_without_a_journal_disk(end, &words, false);
 }
 

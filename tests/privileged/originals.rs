@@ -134,11 +134,11 @@ fn the_plan_says_what_is_overwritten_and_where_it_lies_meanwhile() {
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     let journals = target.journals();
     for part in [
-        "patterns, then restores",
-        "patterns in 16.8 MB from byte 25165824",
+        "patterns, then restored",
+        "16.8 MB from byte 25,165,824",
         "first saved in",
         journals.to_str().unwrap(),
-        "percentiles too, hold for this area",
+        "write results apply to this area only",
     ] {
         assert!(shown.contains(part), "'{part}' is missing: {shown}");
     }
