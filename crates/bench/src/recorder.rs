@@ -2,6 +2,12 @@
 //! Everything is allocated beforehand.
 
 use hdrhistogram::Histogram;
+use std::ops::Range;
+
+/// Longest healthy silence of a drive.
+pub(crate) const STALL_NS: u64 = 1_000_000_000;
+/// Stalls that are kept one by one, besides those that fit into the expected time.
+const STALLS_SPARE: u64 = 60;
 
 /// Longest latency a histogram can hold: an hour, longer than any driver's time-out. Longer ones are
 /// counted as this.
@@ -61,8 +67,10 @@ pub struct Recorder {
     pub errors: u64,
     /// The first of them.
     pub first_error: Option<IoFailure>,
-    /// Longest time between two completions.
+    /// Longest time between two completions. Of several workers together: 0 where it is no stall.
     pub gap_max_ns: u64,
+    /// The times of more than [`STALL_NS`] without a completion, in their order.
+    stalls: Vec<Range<u64>>,
     /// Beginning of the measured time.
     pub start_ns: u64,
     /// Last completion within the measured time.
@@ -91,6 +99,7 @@ impl Recorder {
     pub fn new(expected_ns: u64) -> Self {
         let interval_ns = (expected_ns / 50).clamp(1_000_000, 100_000_000);
         let intervals = (expected_ns / interval_ns + 2).min(INTERVALS_MAX as u64) as usize;
+        let stalls = (expected_ns / STALL_NS + STALLS_SPARE).min(INTERVALS_MAX as u64) as usize;
         Self {
             latencies: latency_histogram(),
             intervals: vec![RateInterval::default(); intervals],
@@ -104,6 +113,7 @@ impl Recorder {
             errors: 0,
             first_error: None,
             gap_max_ns: 0,
+            stalls: Vec::with_capacity(stalls),
             start_ns: 0,
             last_ns: 0,
             stopped_ns: None,
@@ -130,7 +140,7 @@ impl Recorder {
     pub fn moved(&mut self, now_ns: u64, bytes: u64) {
         self.ops += 1;
         self.bytes += bytes;
-        self.gap_max_ns = self.gap_max_ns.max(now_ns - self.last_ns);
+        self.silent(self.last_ns, now_ns);
         self.last_ns = now_ns;
         let index = ((now_ns - self.start_ns) / self.interval_ns) as usize;
         let index = index.min(self.intervals.len() - 1);
@@ -144,8 +154,7 @@ impl Recorder {
     #[inline]
     pub fn drained(&mut self, now_ns: u64, latency_ns: u64, bytes: u64) {
         self.latencies.saturating_record(latency_ns);
-        let before_ns = self.last_ns.max(self.late.last_ns);
-        self.gap_max_ns = self.gap_max_ns.max(now_ns.saturating_sub(before_ns));
+        self.silent(self.heard_ns(), now_ns);
         if self.late.ops == 0 {
             self.late.first_ns = now_ns;
         }
@@ -153,6 +162,21 @@ impl Recorder {
         self.late.ops += 1;
         self.late.bytes += bytes;
         self.late.last_ns = now_ns;
+    }
+
+    /// Nothing completed from one time to another.
+    #[inline]
+    fn silent(&mut self, from_ns: u64, to_ns: u64) {
+        let gap_ns = to_ns.saturating_sub(from_ns);
+        self.gap_max_ns = self.gap_max_ns.max(gap_ns);
+        if gap_ns > STALL_NS && self.stalls.len() < self.stalls.capacity() {
+            self.stalls.push(from_ns..to_ns);
+        }
+    }
+
+    /// Last completion, within the measured time or after it.
+    fn heard_ns(&self) -> u64 {
+        self.last_ns.max(self.late.last_ns)
     }
 
     /// The measured time is over, or the load is: what comes now was under way.
@@ -213,14 +237,31 @@ impl Recorder {
         self.overdue += other.overdue;
         self.errors += other.errors;
         self.first_error = self.first_error.or(other.first_error);
-        self.gap_max_ns = self.gap_max_ns.min(other.gap_max_ns);
+        self.stalls = common_stalls(self, other);
+        self.gap_max_ns = self.stalls.iter().map(|s| s.end - s.start).max().unwrap_or(0);
         self.start_ns = self.start_ns.min(other.start_ns);
+        self.late.last_ns = self.late.last_ns.max(other.late.last_ns);
         self.parts += other.parts;
         if self.stopped_ns.is_some() || other.stopped_ns.is_some() {
             self.stopped_ns = Some(self.end_ns().max(other.end_ns()));
         }
         self.last_ns = self.last_ns.max(other.last_ns);
     }
+}
+
+/// The stalls of two workers together: a stall of one counts while the other hears nothing either, because it
+/// stalls, has not begun, or has ended.
+fn common_stalls(a: &Recorder, b: &Recorder) -> Vec<Range<u64>> {
+    let silences = |worker: &Recorder| {
+        let before = std::iter::once(0..worker.start_ns);
+        let after = std::iter::once(worker.heard_ns()..u64::MAX);
+        before.chain(worker.stalls.clone()).chain(after).collect::<Vec<_>>()
+    };
+    let (of_a, of_b) = (silences(a), silences(b));
+    let both =
+        of_a.iter().flat_map(|a| of_b.iter().map(move |b| a.start.max(b.start)..a.end.min(b.end)));
+    let is_within = |gap: &Range<u64>| gap.start > 0 && gap.end < u64::MAX;
+    both.filter(|gap| is_within(gap) && gap.end.saturating_sub(gap.start) > STALL_NS).collect()
 }
 
 #[cfg(test)]
@@ -272,6 +313,32 @@ mod tests {
         assert_eq!(a.elapsed_ns(), 300);
         assert_eq!(a.latencies.len(), 2);
         assert_eq!(a.first_error.unwrap().offset, 8192);
+    }
+
+    /// A worker that hears of a completion at each of these tenths of a second.
+    fn worker(completions: &[u64]) -> Recorder {
+        let mut recorder = Recorder::new(10_000_000_000);
+        recorder.start(1_000);
+        completions.iter().for_each(|at| recorder.complete(at * 100_000_000, 1, 4096));
+        recorder
+    }
+
+    #[test]
+    fn a_stall_of_several_workers_is_one_of_all_at_once() {
+        for (workers, gap) in [
+            // Each waits for three seconds, never both.
+            (vec![worker(&[10, 40, 50, 60, 70]), worker(&[10, 20, 30, 40, 70])], 0),
+            // Both wait for 1.5 s of the three of each.
+            (vec![worker(&[10, 40, 50]), worker(&[5, 25, 55, 65])], 15),
+            // Twice; what the third hears divides the longer stall.
+            (vec![worker(&[10, 50, 90]), worker(&[10, 50, 90]), worker(&[10, 38, 50, 75, 90])], 28),
+            // One ended before.
+            (vec![worker(&[10]), worker(&[10, 30, 60])], 30),
+        ] {
+            let mut all = workers[0].clone();
+            workers[1..].iter().for_each(|other| all.merge(other));
+            assert_eq!(all.gap_max_ns, gap * 100_000_000, "{:?}", all.stalls);
+        }
     }
 
     #[test]

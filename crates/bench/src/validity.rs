@@ -11,6 +11,7 @@ pub use working_set::short_stroke;
 use crate::cpu_contention;
 use crate::phase::{Load, LoopMode};
 use crate::rate_drop;
+use crate::recorder::STALL_NS;
 use crate::round::Round;
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_machine::limits::IoLimits;
@@ -34,8 +35,6 @@ const COUNTED_MANY: u64 = 100;
 const COUNTED_MANY_BYTES: f64 = 256e3;
 /// A loop device whose file lies in memory by more than this share is answered by memory.
 const LOOP_CACHED_MAX: f64 = 0.5;
-/// Longest healthy silence of a drive.
-const STALL_NS: u64 = 1_000_000_000;
 /// Open loops that end with more of their requests undone than this share, and more than the few that
 /// are always under way, have missed their rate.
 const LATE_SHARE_MAX: f64 = 0.05;

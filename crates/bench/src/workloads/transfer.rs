@@ -344,6 +344,16 @@ mod tests {
         assert!((5.0..7.0).contains(&result.elapsed_s), "{}", result.elapsed_s);
     }
 
+    /// Each of 512 requests takes three seconds, while the disk completes 160 of them per second.
+    #[test]
+    fn threads_that_wait_for_their_turn_are_no_stall() {
+        let mut suite = suite_of(TestKind::Transfer);
+        suite.transfer.cells = vec!["rnd4k_q32t16.read".parse().unwrap()];
+        suite.transfer.time = Secs(10.0);
+        let findings = run_on("sim:wd40efrx", suite, 1, false).findings;
+        assert_eq!(findings, []);
+    }
+
     #[test]
     fn a_suite_without_cells_is_told_so_in_a_sentence() {
         let mut suite = suite_of(TestKind::Transfer);
