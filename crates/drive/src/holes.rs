@@ -4,21 +4,17 @@
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Unit of `st_blocks`, whatever the file system's blocks.
-const STAT_BLOCK_BYTES: u64 = 512;
 /// Pieces of data looked at: a file of more is fragmented, but written.
 const PIECES_MAX: usize = 4096;
 
-/// Bytes of the file and those of them that hold no data; `None` if it cannot be looked at.
+/// Bytes of the file and those of them that hold no data; `None` if it cannot be looked at. The blocks that a
+/// file takes say nothing: file systems of FUSE and of networks may report none for a file that is full.
 pub(crate) fn size_and_missing(path: &Path) -> Option<(u64, u64)> {
     let file = File::open(path).ok()?;
-    let meta = file.metadata().ok()?;
-    let not_stored = meta.len().saturating_sub(meta.blocks().saturating_mul(STAT_BLOCK_BYTES));
-    let not_written = seek_holes(&file, meta.len()).unwrap_or(0);
-    Some((meta.len(), not_stored.max(not_written)))
+    let size = file.metadata().ok()?.len();
+    Some((size, seek_holes(&file, size)?))
 }
 
 /// What `SEEK_DATA` skips, over the first pieces; `None` where the file system does not tell.
@@ -44,7 +40,7 @@ fn seek_holes(file: &File, size: u64) -> Option<u64> {
 mod tests {
     use super::*;
     use rustix::fs::{FallocateFlags, fallocate};
-    use std::os::unix::fs::FileExt;
+    use std::os::unix::fs::{FileExt, MetadataExt};
 
     const MIB: u64 = 1 << 20;
 
@@ -65,5 +61,14 @@ mod tests {
             assert!(size == 4 * MIB && [0, 2 * MIB].contains(&missing), "{missing} of {size}");
         }
         assert_eq!(size_and_missing(&folder.path().join("none")), None);
+    }
+
+    /// As on FUSE and network file systems; of those that every machine has, sysfs is one.
+    #[test]
+    fn a_file_without_blocks_is_not_therefore_empty() {
+        let path = Path::new("/sys/devices/system/cpu/online");
+        let meta = path.metadata().unwrap();
+        assert!(meta.len() > 0 && meta.blocks() == 0, "{meta:?}");
+        assert_eq!(size_and_missing(path), Some((meta.len(), 0)));
     }
 }

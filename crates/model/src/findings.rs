@@ -218,7 +218,7 @@ findings! {
         cause "The heads hardly move, so an access is mostly rotation. Over the whole drive, access takes up to twice as long."
         remedy "Read the access times as those of a small area; for the whole drive measure the block device, without --size."
     Holes = "F036" "holes" Invalid
-        rule "more than 2 % of a file, or of the file behind a loop device, was never written and has no blocks on a drive"
+        rule "more than 2 % of a file, or of the file behind a loop device, was never written: SEEK_HOLE finds no data there"
         cause "Reading a hole needs no drive: the file system answers with zeros."
         remedy "Fill the file with data first (cp --sparse=never), or measure a directory on the same drive."
     SampledCache = "F037" "sampled-cache" Invalid
