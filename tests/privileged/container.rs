@@ -119,7 +119,7 @@ fn from_a_container_a_mount_that_nothing_shows_is_refused_by_the_claim() {
         return;
     };
     let gate = opinion_within(&scratch, &device.node);
-    refused(&gate, "claim", "something that is not visible here");
+    refused(&gate, "claim", "something not visible here");
     assert_eq!(refusing(&gate), ["claim"], "{gate}");
 }
 
@@ -169,11 +169,11 @@ fn from_a_container_files_in_use_are_told_by_their_file_system() {
     refused(&gate, "file systems", &format!("ext4 on {}", device.name()));
     assert_eq!(refusing(&gate), ["claim", "file systems"], "{gate}");
     let gate = on_host.code(3).json()["gate"].clone();
-    refused(&gate, "swap", &format!("{} has the swap file {swap} on it", device.name()));
+    refused(&gate, "swap", &format!("{} holds the swap file {swap}", device.name()));
     refused(
         &gate,
         "loop devices",
-        &format!("the file of {} lies on {}", upper.name(), device.name()),
+        &format!("the file behind {} is on {}", upper.name(), device.name()),
     );
 }
 
@@ -216,6 +216,6 @@ fn a_device_that_the_rules_of_a_container_deny_is_told_so_to_root() {
         .with_home(&scratch.path("home"))
         .end()
         .refused(2);
-    assert!(message.contains("the device rules of a container (cgroup)"), "{message}");
+    assert!(message.contains("the container's device rules (cgroup)"), "{message}");
     assert!(!message.contains("sudo"), "{message}");
 }

@@ -187,7 +187,7 @@ fn an_overlay_is_said_to_lie_above_the_drive_of_its_upper_layer() {
     let run = scratch.run(&overlay.point, &[TINY, ONE_CELL, &["--json"]]).code(0).json();
     assert!(run["drive"].is_null() && run["target"]["stack"].as_array().unwrap().is_empty());
     let evidence = text(&finding(&run, "F025")["evidence"]).to_string();
-    assert!(evidence.contains("cannot be seen"), "{evidence}");
+    assert!(evidence.contains("not visible from here"), "{evidence}");
 }
 
 /// btrfs takes requests of 512 bytes with O_DIRECT, and answers them from the page cache.

@@ -342,6 +342,6 @@ fn swap_beside_the_target_is_told() {
     tool("swapoff", &[&first]).unwrap();
     let gate = ended.code(0).json()["gate"].clone();
     let siblings = array(&gate["checks"]).iter().find(|check| check["name"] == "siblings");
-    let words = format!("{}p1 is swap in use", device.name());
+    let words = format!("{}p1 is active swap", device.name());
     assert!(text(&siblings.unwrap()["evidence"]).contains(&words), "{gate}");
 }

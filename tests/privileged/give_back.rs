@@ -71,7 +71,7 @@ fn originals_do_not_go_under_swap_or_a_program_that_writes() {
     let message = scratch.drivescope(&["restore"]);
     tool("swapoff", &[&part]).unwrap();
     let message = message.code(3).stderr;
-    assert!(message.contains("is a swap area in use"), "{message}");
+    assert!(message.contains("is active swap"), "{message}");
     scratch.drivescope(&["restore"]).code(0);
 }
 

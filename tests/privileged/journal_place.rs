@@ -64,6 +64,6 @@ fn a_journal_on_a_file_in_memory_of_another_namespace_is_refused() {
     let device = Loop { node: node.trim().to_string() };
     let Some(mount) = Mount::new(&scratch, &device.node, &[]) else { return };
     let message = refused(&target, &mount.point);
-    assert!(message.contains("is not seen from here"), "{message}");
+    assert!(message.contains("not visible from here"), "{message}");
     drop((mount, device, elsewhere));
 }

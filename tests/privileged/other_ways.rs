@@ -119,7 +119,7 @@ fn swap_by_a_node_that_somebody_made_is_told() {
     let ended = scratch.run(&device.node, &[&["--dry-run", "--json", "--write=same-bytes"]]);
     tool("swapoff", &[&other]).unwrap();
     let gate = ended.code(3).json()["gate"].clone();
-    refused(&gate, "swap", &format!("{} is a swap area in use", device.name()));
+    refused(&gate, "swap", &format!("{} is active swap", device.name()));
 }
 
 /// No claim of a loop device keeps others from its file.

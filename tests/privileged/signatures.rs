@@ -14,7 +14,7 @@ fn expect_contents(scratch: &Scratch, device: &Loop, kind: &str, size: u64) {
     opinion(scratch, node, &["--write=same-bytes"], 0);
     let gate = opinion(scratch, node, &["--write=restore"], 3);
     refused(&gate, "signatures", kind);
-    refused(&gate, "confirmation", "needs the device's own name");
+    refused(&gate, "confirmation", "needs confirmation");
     let phrase = format!("{}:{size}", device.name());
     opinion(scratch, node, &["--write", &format!("restore:{phrase}")], 0);
     opinion(scratch, node, &["--destroy", &phrase], 0);

@@ -47,7 +47,7 @@ fn the_right_name_typed_after_the_plan_confirms_and_stays_in_the_record() {
     assert!(fs::read(&image).unwrap() != before, "nothing was written");
     let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     let check = array(&run["gate"]).iter().find(|check| check["check"] == "confirmation").unwrap();
-    let words = format!("{phrase} was typed, which the device reports");
+    let words = format!("{phrase} was typed and matches the device");
     assert_eq!(text(&check["evidence"]), words);
 }
 

@@ -57,7 +57,7 @@ pub enum DriveError {
     },
     /// Writing would leave too little free space.
     #[error(
-        "{path} has {free} free and must keep {floor} (10 %, at least 1 GiB): {wanted} do not fit; {remedy}"
+        "{path} has {free} free and must keep {floor} (10 %, at least 1 GiB): {wanted} does not fit; {remedy}"
     )]
     NoRoom {
         /// The directory.
@@ -73,8 +73,7 @@ pub enum DriveError {
     },
     /// A quota of the user, the group, the project or the subvolume is used up, however much is free.
     #[error(
-        "a disk quota leaves no room for {path}; free some of what it counts, use a smaller --size, or name a directory \
-         elsewhere"
+        "the disk quota leaves no room for {path}; free some space, use a smaller --size, or choose another directory"
     )]
     Quota {
         /// What was to be made or written.
@@ -88,8 +87,7 @@ pub enum DriveError {
     },
     /// A test file could take all memory there is.
     #[error(
-        "{path} is on ramfs, which is memory without a limit: a test file could take all of it from other programs; \
-         name a directory on a drive, or one on tmpfs to measure memory"
+        "{path} is on ramfs, which may take all memory; choose a directory on a drive, or one on tmpfs to measure memory"
     )]
     NoLimit {
         /// The directory.
@@ -107,7 +105,7 @@ pub enum DriveError {
     },
     /// Longer than files may become here.
     #[error(
-        "{path} may not become that long (ulimit -f, or a limit of its file system); use a smaller --size"
+        "{path} would exceed a file size limit (ulimit -f, or the file system's); use a smaller --size"
     )]
     FileLimit {
         /// The file.
@@ -129,9 +127,8 @@ pub enum DriveError {
     Simulated(#[from] crate::simulated::spec::SpecError),
     /// Direct I/O does not work on a claimed device.
     #[error(
-        "cannot read the last block of {path} past the page cache: what lies behind it is shorter than the device \
-         says (losetup --list shows a loop device's file), it is failing (dmesg says more), or its driver has no \
-         direct I/O; run again once that is fixed"
+        "cannot read the last block of {path} with direct I/O: the file behind it is too short (losetup --list), it is \
+         failing (dmesg), or its driver does not support direct I/O"
     )]
     NoDirect {
         /// Which.
@@ -150,7 +147,7 @@ pub enum DriveError {
 }
 
 /// Why a device cannot be opened although its node may be read: EPERM, which not even root gets around.
-pub(crate) const DEVICE_RULES: &str = "the device rules of a container (cgroup) keep this program away from it; \
+pub(crate) const DEVICE_RULES: &str = "the container's device rules (cgroup) deny access; \
                                        run on the host, or give the container the device";
 
 /// What helps where the kernel only says what went wrong.
@@ -158,11 +155,11 @@ fn way_on(source: &io::Error) -> &'static str {
     match source.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOMEDIUM) => "; insert a medium",
         Some(Errno::NXIO | Errno::NODEV) => "; the device is gone: check its cable",
-        Some(Errno::BUSY) => "; another program has it: end that, or unmount it",
+        Some(Errno::BUSY) => "; another program uses it: stop that, or unmount it",
         Some(Errno::NOSPC) => "; free some space, or inodes (df -i)",
         Some(Errno::MFILE | Errno::NFILE) => "; too many files are open (ulimit -n)",
         Some(Errno::NOTCONN | Errno::STALE) => {
-            "; what it is on has ended: unmount it, and mount it again"
+            "; its server has ended: unmount it and mount it again"
         }
         Some(_) => "; the kernel log (dmesg) may say more",
         None => "",

@@ -243,7 +243,7 @@ impl Target {
     /// requests past its own pages from further ones; and no device is below.
     pub fn unproven(&self) -> Option<String> {
         if let Some(volume) = self.stack.names.iter().find(|name| is_zfs_volume(name)) {
-            return Some(format!("{volume} is a volume of ZFS, which has a cache of its own"));
+            return Some(format!("{volume} is a ZFS volume, which has its own cache"));
         }
         let is_far = |fs: &&FileSystem| {
             matches!(FsClass::of(&fs.kind), FsClass::Fuse | FsClass::Network)
@@ -333,7 +333,7 @@ impl Target {
             return vec![check("simulated", "nothing of this machine is read or written".into())];
         }
         let access = match self.info.kind {
-            TargetKind::Directory => "writes only into a folder of its own within it",
+            TargetKind::Directory => "writes only to its own folder inside it",
             _ => "opened read-only; the kernel refuses writes through this handle",
         };
         let (major_minor, inode) = self.identity;

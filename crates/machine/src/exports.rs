@@ -142,7 +142,7 @@ fn xen(roots: &Roots, footprint: &Footprint) -> Vec<ExportOf> {
         let number = |text| u32::from_str_radix(text, 16).ok();
         let device = roots.block_name((number(major)?, number(minor)?))?;
         let what = footprint.describe(&device);
-        is_ours(footprint, &device).then_some(ExportOf { what, by: "back end of Xen", shown })
+        is_ours(footprint, &device).then_some(ExportOf { what, by: "Xen back end", shown })
     };
     list_dir(&all).into_iter().filter_map(of).collect()
 }

@@ -259,7 +259,7 @@ impl ProcessScan<'_> {
             let command = format!("grep {} /proc/{}/maps", mapping.path, self.process);
             let how = match mapping.is_written {
                 true => "mapped into its memory for writing",
-                false => "mapped into its memory, which would keep what it has read",
+                false => "mapped into memory, where it would keep old contents",
             };
             (mapping.is_written || keeps).then(|| self.open(device, how, true, command))
         });

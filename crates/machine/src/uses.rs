@@ -37,7 +37,7 @@ pub fn shortened(mut found: Vec<DeviceUse>) -> Vec<DeviceUse> {
     let more = found.len().saturating_sub(USES_MAX);
     found.truncate(USES_MAX);
     if let (Some(last), 1..) = (found.last_mut(), more) {
-        last.evidence.push_str(&format!("; and {more} more of the kind"));
+        last.evidence.push_str(&format!("; and {more} more like it"));
     }
     found
 }
@@ -184,7 +184,7 @@ pub fn file_systems(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse>
     let all = open_file_systems(graph.roots()).into_iter();
     let found = all.filter(|open| footprint.has(&open.device)).map(|open| {
         let device = footprint.describe(&open.device);
-        let evidence = format!("the kernel has the {} on {device} open", open.kind);
+        let evidence = format!("the kernel has {} on {device} open", open.kind);
         DeviceUse::new(evidence, format!("ls -d {}", open.dir.display()))
     });
     found.collect()
@@ -200,9 +200,9 @@ pub fn swap_areas(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse> {
             found.push(DeviceUse::new(evidence, "swapon --show"));
         }
         let (what, devices) = match graph.roots().block_of_node(area) {
-            Some(device) => ("is a swap area in use".to_string(), vec![device]),
+            Some(device) => ("is active swap".to_string(), vec![device]),
             None => {
-                let what = format!("has the swap file {} on it", area.display());
+                let what = format!("holds the swap file {}", area.display());
                 (what, graph.devices_of_file(area))
             }
         };
@@ -233,7 +233,7 @@ pub fn holders(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse> {
     }
     let exported = exports::of_footprint(graph.roots(), footprint).into_iter();
     found.extend(exported.map(|ExportOf { what, by, shown }| {
-        let evidence = format!("{what} is given to others by the kernel's {by}");
+        let evidence = format!("{what} is exported by the kernel's {by}");
         DeviceUse::new(evidence, format!("cat {}", shown.display()))
     }));
     found
@@ -266,7 +266,7 @@ fn holder_kind(dir: &Path, name: &str) -> (String, String) {
 pub fn loop_devices(graph: &BlockGraph, footprint: &Footprint) -> Vec<DeviceUse> {
     let found = footprint.above.iter().filter_map(|(name, below)| {
         let file = read_text(graph.dir(name)?.join("loop/backing_file"))?;
-        let evidence = format!("the file of {name} lies on {below}: {file}");
+        let evidence = format!("the file behind {name} is on {below}: {file}");
         Some(DeviceUse::new(evidence, format!("losetup --list /dev/{name}")))
     });
     found.collect()
@@ -329,9 +329,6 @@ mod tests {
         };
         assert_eq!(uses(|i| i / 2 * 2, 12).len(), 6);
         let many = uses(|i| i, 11);
-        assert_eq!(
-            (many.len(), many[7].evidence.as_str()),
-            (USES_MAX, "u07; and 3 more of the kind")
-        );
+        assert_eq!((many.len(), many[7].evidence.as_str()), (USES_MAX, "u07; and 3 more like it"));
     }
 }

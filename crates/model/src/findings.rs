@@ -90,8 +90,8 @@ findings! {
         cause "No drive is faster than its link: a cache above the link answered."
         remedy "Measure the block device, or use a --size too large for the caches."
     AboveMemory = "F004" "above-memory" Invalid
-        rule "no link is known, and a rate is more than 2 % above memory speed: what one core copies, times all cores with direct I/O, or times the cores in use without it"
-        cause "Data cannot arrive faster than memory can be written, so the transfer did not happen. With direct I/O devices write memory themselves, several at once in an array, so only all cores together are a safe bound; through the page cache the measuring threads copy. The speed of a core is measured in its own processor time, so other programs do not lower it."
+        rule "no link is known, and a rate is more than 2 % above memory speed: what one CPU copies, times all CPUs with direct I/O, or times the CPUs in use without it"
+        cause "Data cannot arrive faster than memory can be written, so the transfer did not happen. With direct I/O devices write memory themselves, several at once in an array, so only all CPUs together are a safe bound; through the page cache the measuring threads copy. The copying speed of a CPU is measured in CPU time, so other programs do not lower it."
         remedy "Report this target's file system or driver: it answers requests without data."
     Compression = "F005" "compressing-file-system" Warning
         rule "the file system compresses or deduplicates (mount options, or file attributes)"
@@ -110,7 +110,7 @@ findings! {
         cause "A program between the test and the drive may cache or copy."
         remedy "Measure the device below it, or mount it with a kernel driver."
     CpuBound = "F009" "cpu-bound" Warning
-        rule "one thread used 85 % or more of a core during a phase that is not in memory"
+        rule "one thread used 85 % or more of a CPU during a phase that is not in memory"
         cause "The CPU, not the drive, limited the rate."
         remedy "Use more threads (t4 instead of t1), --engine uring, or a faster machine."
     OtherIo = "F010" "other-io" Warning
@@ -210,7 +210,7 @@ findings! {
         cause "Nothing is stored there. Drives that compress, or track erased blocks, write such data faster than real files."
         remedy "Fill the drive first, or write fresh data to a drive without contents: --destroy SERIAL."
     BusyProcessors = "F034" "busy-processors" Warning
-        rule "a measuring thread waited for a core for more than 10 % of a round while other programs used at least as much CPU time; or the hypervisor took more than 10 % of all cores; or other programs left less than a quarter of all cores while the device was idle for half of a round; or drivescope itself did not run for more than 10 % of a round"
+        rule "a measuring thread waited for a CPU for more than 10 % of a round while other programs used at least as much CPU time; or the hypervisor took more than 10 % of all CPUs; or other programs left less than a quarter of all CPUs while the device was idle for half of a round; or drivescope itself did not run for more than 10 % of a round"
         cause "Other programs or other guests of the same machine held the CPU, or something stopped drivescope (a signal, suspend, a container limit). Requests were sent late and completions noticed late, which is not the fault of the drive."
         remedy "Stop other programs (top shows them) and run again; on a virtual machine, measure while the host is idle."
     ShortStroke = "F035" "short-stroke" Warning

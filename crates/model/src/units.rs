@@ -5,7 +5,7 @@
 //! Output is decimal (`MB` = 10^6 bytes), as drives and links are sold; binary only through
 //! [`Bytes::binary`], which names its unit `MiB`.
 
-use crate::number::rounded;
+use crate::number::{rounded, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
@@ -68,6 +68,9 @@ impl Bytes {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = self.0 as f64;
+        if value >= 1e15 {
+            return write!(f, "{} TB", whole((value / 1e12).round() as u64));
+        }
         for (unit, name) in [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")] {
             if value >= unit {
                 return write!(f, "{} {name}", rounded(value / unit));
@@ -322,6 +325,11 @@ mod tests {
     #[test]
     fn printed_forms() {
         assert_eq!(Bytes(4_000_787_030_016).to_string(), "4.00 TB");
+        assert_eq!(
+            Bytes(4_000 << 40).to_string(),
+            "4,398 TB",
+            "no digit of a large number is made up"
+        );
         assert_eq!(Bytes::gib(1).to_string(), "1.07 GB");
         assert_eq!(Bytes::mib(1).binary(), "1 MiB");
         assert_eq!(Secs(0.25).to_string(), "250 ms");

@@ -51,7 +51,7 @@ pub(super) fn claim(
         }
     }
     let names: Vec<&str> = asked.iter().map(|name| name.as_str()).collect();
-    let none = format!("the kernel gives {} too", names.join(", "));
+    let none = format!("also claimed: {}", names.join(", "));
     (uses("same bytes", found, none), claimed)
 }
 
@@ -79,7 +79,7 @@ fn ask(kernel: &dyn KernelCalls, roots: &Roots, name: &str) -> Result<Option<Ali
         }
     }
     Err(match errno {
-        Errno::BUSY => "is in use, says the kernel".to_string(),
+        Errno::BUSY => "is in use according to the kernel".to_string(),
         Errno::PERM => format!("cannot be claimed: {DEVICE_RULES}"),
         errno => format!("cannot be claimed: {}", std::io::Error::from(errno)),
     })

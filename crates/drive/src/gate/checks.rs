@@ -64,7 +64,7 @@ mod tests {
         let found = (0..11).map(|i| DeviceUse::new(format!("u{i:02}"), "c"));
         let checks = uses("mounts", found.collect(), "none");
         assert_eq!(checks.len(), 8);
-        assert_eq!(checks[7].evidence, "u07; and 3 more of the kind");
+        assert_eq!(checks[7].evidence, "u07; and 3 more like it");
         assert_eq!(uses("mounts", Vec::new(), "none"), [ok("mounts", "none")]);
     }
 }

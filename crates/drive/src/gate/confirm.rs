@@ -71,13 +71,13 @@ pub(super) fn check(
     };
     checks.push(if is_named {
         let how = confirmation.how();
-        ok("confirmation", format!("{phrase} was {how}, which the device reports"))
+        ok("confirmation", format!("{phrase} was {how} and matches the device"))
     } else if !confirmation.phrases.is_empty() {
         let (given, how) = (confirmation.phrases.join(", "), confirmation.how());
         let evidence = format!("{given} was {how}, but the device reports {phrase}");
         refused("confirmation", evidence, &command)
     } else if is_needed {
-        let evidence = format!("{} needs the device's own name: {flag}", level.name());
+        let evidence = format!("{} needs confirmation: {flag}", level.name());
         refused("confirmation", evidence, &command)
     } else {
         ok("confirmation", format!("not needed: {}", why_not_needed(level)))
@@ -93,7 +93,7 @@ fn quoted(word: &str) -> String {
 fn why_not_needed(level: WriteLevel) -> &'static str {
     match level {
         WriteLevel::Restore => "there is nothing to lose",
-        _ => "the contents stay as they are",
+        _ => "the contents do not change",
     }
 }
 

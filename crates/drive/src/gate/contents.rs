@@ -124,13 +124,13 @@ pub(super) fn check(contents: &DeviceContents, node: &Path, consents: bool) -> V
         (false, _) => refused("signatures", list, &wipefs),
         (true, Some(unread)) if consents => unknown("signatures", unread, &wipefs),
         (true, Some(unread)) => refused("signatures", unread, &wipefs),
-        (true, None) => ok("signatures", "none at the head and tail of it and its partitions"),
+        (true, None) => ok("signatures", "none at head and tail of the device and its partitions"),
     };
     let pieces =
-        format!("2 MiB at the head, 1 MiB at the tail and {} pieces of 64 KiB", contents.pieces);
+        format!("2 MiB at the head, 1 MiB at the tail and {} samples of 64 KiB", contents.pieces);
     let blankness = match contents.data_at {
         Some(at) => {
-            let evidence = format!("unknown data at byte {at}, so it is not taken for empty");
+            let evidence = format!("unknown data at byte {at}: not treated as empty");
             let command = format!("hexdump -C -s {at} -n 512 {node}");
             if consents {
                 ok("blankness", evidence)

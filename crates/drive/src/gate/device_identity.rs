@@ -91,20 +91,19 @@ fn contradiction(roots: &Roots, device: &DeviceIdentity) -> Option<String> {
     let size = read_u64(dir.join("size"))?.saturating_mul(512);
     if size != device.size_bytes {
         return Some(format!(
-            "its size changes: the descriptor says {} bytes, sysfs {size}; wait until it is ready",
+            "its size is changing: {} bytes when opened, {size} in sysfs; wait until it is ready",
             device.size_bytes
         ));
     }
     let disk = if device.partition_of.is_some() { dir.parent()?.to_path_buf() } else { dir };
     let sequence = read_text(disk.join("diskseq")).and_then(|text| text.parse::<u64>().ok())?;
-    (device.disk_sequence.is_some_and(|ours| ours != sequence)).then(|| {
-        "another medium has taken its place meanwhile; look at drivescope list".to_string()
-    })
+    (device.disk_sequence.is_some_and(|ours| ours != sequence))
+        .then(|| "the medium was changed; see drivescope list".to_string())
 }
 
 /// In which way `now` is not the device that `then` was, in words.
 pub(super) fn difference(then: &DeviceIdentity, now: &DeviceIdentity) -> Option<String> {
-    let words = |what: &str, one: &str, two: &str| format!("its {what} was {one} and is {two}");
+    let words = |what: &str, one: &str, two: &str| format!("its {what} was {one}, now {two}");
     let drives = DriveIdentity::from(then).compare(&DriveIdentity::from(now));
     if let Some(difference) = drives.difference() {
         return Some(match difference {

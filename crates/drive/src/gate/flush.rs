@@ -21,8 +21,7 @@ pub(super) fn check(kernel: &dyn KernelCalls, roots: &Roots, footprint: &Footpri
         match kernel.open(&node, Access::Read) {
             Ok(file) => {
                 if let Err(error) = file.sync_data() {
-                    let evidence =
-                        format!("what was written to {name} before is not on it: {error}");
+                    let evidence = format!("cached writes to {name} cannot be flushed: {error}");
                     failed
                         .push(DeviceUse::new(evidence, format!("dmesg; sync {}", node.display())));
                 }
@@ -36,7 +35,7 @@ pub(super) fn check(kernel: &dyn KernelCalls, roots: &Roots, footprint: &Footpri
         let evidence = format!("{} cannot be opened from here", closed.join(", "));
         return vec![unknown("flushed", evidence, "sync")];
     }
-    uses("flushed", failed, "what was written to it before is on it")
+    uses("flushed", failed, "cached writes are flushed")
 }
 
 /// Devices whose memory may hold bytes of the target: those that share them, and what it is built of.

@@ -82,7 +82,7 @@ pub(super) fn check(
     let node = roots.node(&disk);
     let show = format!("smartctl -i {node}; udevadm info {node}", node = node.display());
     let Some(command) = command_for(roots, &disk) else {
-        let evidence = "only NVMe and ATA drives are asked; what the kernel tells decides";
+        let evidence = "only NVMe and ATA drives can be asked; the kernel's answer decides";
         return unknown("answer", evidence, &show);
     };
     let answer = match kernel.identify(file, command) {
@@ -97,8 +97,7 @@ pub(super) fn check(
 
 fn no_answer(why: Option<Errno>, show: &str) -> Check {
     let why = why.map(|errno| format!(" ({})", std::io::Error::from(errno))).unwrap_or_default();
-    let evidence =
-        format!("the drive does not answer IDENTIFY{why}; what the kernel tells decides");
+    let evidence = format!("the drive does not answer IDENTIFY{why}; the kernel's answer decides");
     unknown("answer", evidence, show)
 }
 
@@ -110,8 +109,7 @@ fn judge(
 ) -> Check {
     let said = |one: &Option<String>| one.clone().unwrap_or_else(|| "nothing".to_string());
     let IdentifyAnswer { model, serial } = answer;
-    let evidence =
-        format!("the drive itself says model {}, serial {}", said(&model), said(&serial));
+    let evidence = format!("the drive reports model {}, serial {}", said(&model), said(&serial));
     let serials_differ = differs(&device.serial, &serial, |a, b| a == b);
     // SCSI cuts models, and names of vendors may stand before them.
     let models_differ = differs(&device.model, &model, |a, b| a.contains(b) || b.contains(a));
@@ -123,12 +121,12 @@ fn judge(
     match command {
         _ if !serials_differ && !models_differ => ok("answer", evidence),
         IdentifyCommand::Bridge => {
-            let bridge = "its bridge tells the kernel names of its own";
+            let bridge = "its bridge reports other names to the kernel";
             ok("answer", format!("{evidence}; {bridge}"))
         }
         IdentifyCommand::Nvme | IdentifyCommand::Ata => {
             let told = format!("model {}, serial {}", said(&device.model), said(&device.serial));
-            refused("answer", format!("{evidence}, but the kernel says {told}"), show)
+            refused("answer", format!("{evidence}, but the kernel reports {told}"), show)
         }
     }
 }

@@ -120,7 +120,7 @@ fn without_procfs(roots: &Roots) -> Option<Check> {
     let table = roots.proc.join("self/mountinfo");
     let why = std::fs::File::open(&table).err()?;
     let evidence = format!(
-        "{} cannot be read ({why}), so nothing tells who uses the device; mount -t proc proc /proc",
+        "cannot read {} ({why}) to see who uses the device; run mount -t proc proc /proc",
         table.display()
     );
     Some(refused("mounts", evidence, "ls /proc/self"))
@@ -146,7 +146,7 @@ fn open(
     // Reading a suspended device would hang.
     if dir.is_some_and(|dir| read_text(dir.join("dm/suspended")).as_deref() == Some("1")) {
         let node = place.node.display();
-        let evidence = format!("{node} is suspended; dmsetup resume {node}");
+        let evidence = format!("{node} is suspended; run dmsetup resume {node}");
         return Err(Box::new(refused("path", evidence, &format!("dmsetup info {node}"))));
     }
     let file = kernel.open(&place.node, Access::Read).map_err(|e| refuse(e, "lsblk"))?;
@@ -165,13 +165,15 @@ fn cannot_open(path: &Path, errno: Errno) -> String {
     let path = path.display();
     match errno {
         Errno::NOENT | Errno::NOTDIR => format!("no such path: {path}; see drivescope list"),
-        Errno::NOTBLK => format!("{path} is no block device; raw writes need one"),
+        Errno::NOTBLK => format!("{path} is not a block device; raw writes need one"),
         Errno::NOMEDIUM => format!("there is no medium in {path}; insert one"),
         Errno::ACCESS => format!("no permission to open {path}; run with sudo"),
         // The kernel's own permissions say EACCES; this is what the device cgroup says, to root too.
         Errno::PERM => format!("cannot open {path}: {DEVICE_RULES}"),
         Errno::LOOP => format!("{path} became a link while it was opened; name the device itself"),
-        Errno::NXIO | Errno::NODEV => format!("{path} has no device behind it; is it still there?"),
+        Errno::NXIO | Errno::NODEV => {
+            format!("{path} has no device behind it; is it still attached?")
+        }
         errno => format!("cannot open {path}: {}; see dmesg", std::io::Error::from(errno)),
     }
 }
@@ -198,9 +200,8 @@ fn writable(
     }
     if device.logical_sector_bytes > SECTOR_BYTES_MAX {
         let sector = device.logical_sector_bytes;
-        let evidence = format!(
-            "its sectors have {sector} bytes, and sectors of more than {SECTOR_BYTES_MAX} are only read"
-        );
+        let evidence =
+            format!("its sectors have {sector} bytes; writing supports at most {SECTOR_BYTES_MAX}");
         return refused("writable", evidence, &format!("blockdev --getss {path}"));
     }
     ok("writable", "the device takes writes")
@@ -215,7 +216,7 @@ fn range(request: &GateRequest, device: &DeviceIdentity) -> Check {
     let evidence = format!("bytes {} to {} of {size}", range.start, range.end);
     if range.is_empty() || range.end > size || !is_whole {
         let command = format!("blockdev --getsize64 --getss {}", device.path);
-        let why = format!("{evidence} are no sectors of {sector} bytes within the device");
+        let why = format!("{evidence} are not whole {sector}-byte sectors within the device");
         return refused("range", why, &command);
     }
     ok("range", evidence)
@@ -243,18 +244,17 @@ fn take(
     let (check, file) = match opened {
         Ok(file) => match kernel.facts(&file) {
             Ok(now) if now == *facts => {
-                (ok("claim", "the kernel gave the device exclusively"), Some(file))
+                (ok("claim", "the kernel granted exclusive access"), Some(file))
             }
             Ok(_) => (refused("claim", swapped(&place.node), &command), None),
             Err(errno) => (refused("claim", cannot_open(&place.node, errno), &command), None),
         },
         Err(Errno::BUSY) if is_explained => {
-            (refused("claim", "the kernel says that it is in use, as told below", &command), None)
+            (refused("claim", "the kernel reports it in use (see below)", &command), None)
         }
         Err(Errno::BUSY) => {
-            let evidence = "the kernel says that it or one of its partitions is in use, by something \
-                            that is not visible here: another container or namespace, an imported \
-                            pool, another program's claim";
+            let evidence = "it or one of its partitions is in use by something not visible here: \
+                            another container or namespace, an imported pool, another program's claim";
             (refused("claim", evidence, &command), None)
         }
         Err(errno @ (Errno::ROFS | Errno::ACCESS | Errno::PERM)) if access != Access::Read => {
@@ -262,7 +262,7 @@ fn take(
                 Errno::PERM => DEVICE_RULES.to_string(),
                 errno => std::io::Error::from(errno).to_string(),
             };
-            let evidence = format!("the kernel does not let {node} be written: {why}");
+            let evidence = format!("cannot open {node} for writing: {why}");
             (refused("claim", evidence, &command), None)
         }
         Err(errno) => (refused("claim", cannot_open(&place.node, errno), &command), None),
@@ -301,9 +301,7 @@ fn lock(
     });
     let command = format!("lslocks; fuser -v {}", node.display());
     let (check, held) = match locked {
-        Ok(held) => {
-            (ok("lock", format!("the advisory lock on {} is ours", node.display())), Some(held))
-        }
+        Ok(held) => (ok("lock", format!("advisory lock on {} taken", node.display())), Some(held)),
         Err(Errno::WOULDBLOCK) => {
             let evidence = format!("another program holds the lock on {}", node.display());
             (refused("lock", evidence, &command), None)
@@ -340,9 +338,7 @@ pub(super) fn is_as_shown(
         _ => Some("it could not be opened twice".to_string()),
     };
     match difference {
-        None => ok("as shown", "the claimed device is the one that was shown"),
-        Some(why) => {
-            refused("as shown", format!("it is not the device that was shown: {why}"), "lsblk")
-        }
+        None => ok("as shown", "the claimed device is the one shown"),
+        Some(why) => refused("as shown", format!("not the device that was shown: {why}"), "lsblk"),
     }
 }

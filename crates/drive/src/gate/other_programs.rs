@@ -35,15 +35,13 @@ pub(super) fn check(roots: &Roots, footprint: &Footprint) -> Vec<Check> {
         found.into_iter().partition(|open| open.writes);
     let writers: Vec<DeviceUse> = writers.iter().map(|open| writing(roots, open)).collect();
     let unseen = match hidden {
-        0 if hides_processes(roots) => Some("others".to_string()),
-        0 if !sees_all_processes(roots) => {
-            Some("programs outside this container (its own list of processes)".to_string())
-        }
+        0 if hides_processes(roots) => Some("other users".to_string()),
+        0 if !sees_all_processes(roots) => Some("programs outside this container".to_string()),
         0 => None,
         hidden => Some(format!("{hidden} processes")),
     };
     if let Some(who) = unseen.filter(|_| writers.is_empty()) {
-        let evidence = format!("{who} do not show what they have open");
+        let evidence = format!("open files of {who} are not visible");
         return vec![unknown("other programs", evidence, "sudo ls -l /proc/*/fd")];
     }
     let mut names: Vec<String> =
@@ -52,7 +50,7 @@ pub(super) fn check(roots: &Roots, footprint: &Footprint) -> Vec<Check> {
     names.dedup();
     let none = match names.as_slice() {
         [] => "none has it open".to_string(),
-        names => format!("none can write; only read by {}", names.join(", ")),
+        names => format!("open only for reading, by {}", names.join(", ")),
     };
     uses("other programs", writers, none)
 }
@@ -94,7 +92,11 @@ mod tests {
         assert!(check.evidence.contains("qemu-system (process 812)"), "{}", check.evidence);
         let check = outcome(&opened("02100000"), "gate-sdx");
         assert_eq!(check.outcome, Outcome::Ok);
-        assert!(check.evidence.contains("only read by qemu-system"), "{}", check.evidence);
+        assert!(
+            check.evidence.contains("open only for reading, by qemu-system"),
+            "{}",
+            check.evidence
+        );
     }
 
     #[test]
@@ -111,7 +113,7 @@ mod tests {
         fake.file("proc/813/fd", "");
         let check = outcome(&fake, "gate-sdx");
         assert_eq!(check.outcome, Outcome::Unknown);
-        assert!(check.evidence.starts_with("1 processes"), "{}", check.evidence);
+        assert!(check.evidence.starts_with("open files of 1 processes"), "{}", check.evidence);
     }
 
     /// In a container, or a list of processes of its own, nobody else's are listed.

@@ -31,7 +31,7 @@ pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
     };
     let shares_file = graph.share_file(one, other);
     let shares = || {
-        let words = || format!("{one} and {other} are the same drive, or lie on the same bytes");
+        let words = || format!("{one} and {other} are the same drive or share its bytes");
         (first.has(other) || second.has(one)).then(words)
     };
     let how = match shares_file.is_some() {

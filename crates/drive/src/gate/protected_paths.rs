@@ -59,10 +59,10 @@ fn places(
         let devices = devices_of(graph, path);
         let device = devices.iter().find(|name| overlaps(footprint, name))?;
         let path = path.display();
-        let evidence = format!("{what} {path} lies on {}", footprint.describe(device));
+        let evidence = format!("{what} {path} is on {}", footprint.describe(device));
         Some(DeviceUse::new(evidence, format!("findmnt --target {path}")))
     });
-    uses("places", found.collect(), "/, /boot, /usr, /home, the program and its data lie elsewhere")
+    uses("places", found.collect(), "/, /boot, /usr, /home, the program and its data are elsewhere")
 }
 
 /// Whether a device below some place is overwritten with the target. A place on a sibling has the
@@ -82,20 +82,20 @@ fn system(
     system.extend(program.into_iter().flat_map(|program| devices_of(graph, program)));
     let command = "findmnt --target / ; swapon --show";
     if system.is_empty() {
-        let evidence = "the drive of the running system is not visible here (a container, or a \
-                        system without a drive): the kernel's claim decides";
+        let evidence = "the system drive is not visible here (a container, or a diskless system): the \
+                        kernel's claim decides";
         return unknown("system", evidence, command);
     }
     match footprint.on_same_drives().find(|name| system.contains(*name)) {
         Some(name) if level >= WriteLevel::Restore => refused(
             "system",
-            format!("{name} carries the running system; there is no override"),
+            format!("{name} holds the running system; no option overrides this"),
             command,
         ),
         Some(name) => {
-            ok("system", format!("{name} carries the running system; it keeps its bytes"))
+            ok("system", format!("{name} holds the running system; its contents do not change"))
         }
-        None => ok("system", "the running system lies elsewhere"),
+        None => ok("system", "the running system is elsewhere"),
     }
 }
 
@@ -103,7 +103,7 @@ fn system(
 fn journal(graph: &BlockGraph, footprint: &Footprint, journal: Option<&Path>) -> Check {
     let command = "findmnt --target";
     let Some(journal) = journal else {
-        return unknown("journal", "no directory for the originals was named", "");
+        return unknown("journal", "no journal directory is set", "");
     };
     let devices = devices_of(graph, journal);
     let shared = devices.iter().find(|name| footprint.on_same_drives().any(|ours| ours == *name));
@@ -111,14 +111,14 @@ fn journal(graph: &BlockGraph, footprint: &Footprint, journal: Option<&Path>) ->
     match shared {
         Some(name) => refused(
             "journal",
-            format!("the journal's directory {path} lies on {name} too; name one on another drive"),
+            format!("the journal directory {path} is also on {name}; choose one on another drive"),
             &format!("{command} {path}"),
         ),
         None if devices.is_empty() => unknown(
             "journal",
-            format!("no drive is visible below the journal's directory {path}"),
+            format!("cannot see which drive holds the journal directory {path}"),
             &format!("{command} {path}"),
         ),
-        None => ok("journal", format!("{path} lies on {}", devices.join(", "))),
+        None => ok("journal", format!("{path} is on {}", devices.join(", "))),
     }
 }

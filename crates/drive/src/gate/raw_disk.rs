@@ -98,21 +98,21 @@ pub enum WriteError {
         length: usize,
     },
     /// The device is not the claimed one any more.
-    #[error("nothing was written: {why}; run drivescope list and begin again")]
+    #[error("nothing was written: {why}; see drivescope list and run again")]
     Changed {
         /// In which way.
         why: String,
     },
     /// Another medium lies in the drive.
     #[error(
-        "another medium may lie in {path} by now (it was changed, or the drive was reset), so no more is written; begin again with the right one"
+        "the medium in {path} may have been changed (or the drive was reset), so writing stopped; insert the right one and run again"
     )]
     OtherMedium {
         /// Which device.
         path: String,
     },
     /// Somebody uses the device since it was claimed.
-    #[error("no more is written by this test: {why}; see to that, then begin again")]
+    #[error("this test stopped writing: {why}; fix that, then run again")]
     InUse {
         /// Who, with the command that shows it.
         why: String,

@@ -103,10 +103,10 @@ fn change(disk: &RawDisk) -> Option<String> {
         Err(errno) => return Some(format!("{path} fails: {}", io::Error::from(errno))),
     };
     if node.number != facts.number {
-        return Some(format!("{path} leads to another device now"));
+        return Some(format!("{path} now leads to another device"));
     }
     match device_identity::read(roots, &node, &facts) {
-        None => Some(format!("the kernel does not know {path} any more")),
+        None => Some(format!("the kernel no longer knows {path}")),
         Some(mut now) => {
             let answer = identify_check::check(kernel, roots, disk.file(), &mut now);
             let checks = [device_identity::check(roots, &now), answer];

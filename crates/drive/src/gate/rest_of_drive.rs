@@ -34,8 +34,8 @@ pub(crate) fn check(
         None => ok("rest of the drive", "nothing else on it is in use"),
         Some(why) => {
             let evidence = format!(
-                "{why}, and from here (a container, or not root) the running system cannot be seen: it \
-                 may lie there; write from the host, as root"
+                "{why}; it may be the running system, which is not visible from here (a container, or not \
+                 root); run on the host, as root"
             );
             refused(
                 "rest of the drive",

@@ -17,7 +17,7 @@ pub(super) fn check(graph: &BlockGraph, footprint: &Footprint) -> Check {
     let mut used: BTreeMap<String, &str> = BTreeMap::new();
     // The last that is said of a device counts.
     used.extend(built_on.map(|name| (name, "has something built on it")));
-    used.extend(swap.map(|name| (name, "is swap in use")));
+    used.extend(swap.map(|name| (name, "is active swap")));
     used.extend(open.map(|name| (name, "has an open file system")));
     used.extend(mounted.map(|name| (name, "is mounted")));
     let told: Vec<String> = footprint
@@ -28,6 +28,6 @@ pub(super) fn check(graph: &BlockGraph, footprint: &Footprint) -> Check {
     if told.is_empty() {
         return ok("siblings", "no other partition of the disk is in use");
     }
-    let evidence = format!("{}: on the same disk, so its time is shared", told.join(", "));
+    let evidence = format!("{} on the same disk, which may slow the test", told.join(", "));
     unknown("siblings", evidence, "lsblk; findmnt; swapon --show")
 }

@@ -17,19 +17,11 @@ pub(super) fn check(
     let node = graph.roots().node(&footprint.target);
     let nothing_built = format!("nothing is built on it (lsblk {})", node.display());
     for (name, found, none) in [
-        ("file systems", found::file_systems(graph, footprint), "the kernel has none on it open"),
+        ("file systems", found::file_systems(graph, footprint), "none on it is open in the kernel"),
         ("swap", found::swap_areas(graph, footprint), "no swap area in use"),
         ("holders", found::holders(graph, footprint), &nothing_built),
-        (
-            "loop devices",
-            found::loop_devices(graph, footprint),
-            "no loop device has its file on it",
-        ),
-        (
-            "pools",
-            found::pools(graph, footprint, labelled),
-            "no imported ZFS pool known to have it",
-        ),
+        ("loop devices", found::loop_devices(graph, footprint), "no loop device uses it"),
+        ("pools", found::pools(graph, footprint, labelled), "not in an imported ZFS pool"),
     ] {
         checks.extend(uses(name, found, none));
     }
@@ -49,9 +41,7 @@ fn mounts(graph: &BlockGraph, footprint: &Footprint) -> Vec<Check> {
         && check.outcome == Outcome::Ok
     {
         check.outcome = Outcome::Unknown;
-        check
-            .evidence
-            .push_str(&format!("; {hidden} do not show theirs: the kernel's claim decides"));
+        check.evidence.push_str(&format!("; {hidden} are not visible: the kernel's claim decides"));
         check.command = Some("sudo cat /proc/*/mountinfo".to_string());
     }
     checks

@@ -259,7 +259,7 @@ mod tests {
             let checked = check_folder(&fake.roots, &folder, "sdb").map_err(|e| e.to_string());
             assert_eq!(checked.is_err(), is_refused, "{kind} {options}: {checked:?}");
             if let Err(why) = checked {
-                assert!(why.contains("a power cut may take"), "{why}");
+                assert!(why.contains("a power cut may lose"), "{why}");
             }
         }
     }
@@ -283,7 +283,7 @@ mod tests {
             (&on_loop, "rw,nobarrier", Some("below is mounted with nobarrier")),
             (&overlay(&low, &below), "rw,nobarrier", Some("below is mounted with nobarrier")),
             (&overlay(&below, &low), "rw,nobarrier", None),
-            (&overlay(&low, "/gate-absent"), "rw", Some("puts new files is not seen")),
+            (&overlay(&low, "/gate-absent"), "rw", Some("its layer for new files is not visible")),
         ] {
             fake.mounts(&[
                 "20 1 8:1 / / rw - ext4 /dev/sda1 rw",

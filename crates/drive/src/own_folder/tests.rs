@@ -160,12 +160,12 @@ fn a_smaller_size_is_only_advised_where_it_helps() {
     };
     let above = say(1_500_000_000, Some(Bytes(4_000_000_000)));
     assert!(
-        above.ends_with("4.00 GB do not fit; free some space or use a smaller --size"),
+        above.ends_with("4.00 GB does not fit; free some space or use a smaller --size"),
         "{above}"
     );
     for wanted in [Some(Bytes(0)), None] {
         let below = say(357_000_000, wanted);
-        assert!(below.contains("more bytes do not fit; free some space, or name"), "{below}");
+        assert!(below.contains("more bytes does not fit; free some space, or name"), "{below}");
         assert!(!below.contains("--size"), "{below}");
     }
 }

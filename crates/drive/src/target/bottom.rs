@@ -70,7 +70,7 @@ impl Target {
                 "reshape" => "reshaped",
                 _ => return None,
             };
-            Some(format!("{name} is being {what} ({action}); /proc/mdstat says how long"))
+            Some(format!("{name} is being {what} ({action}); see /proc/mdstat"))
         })
     }
 
@@ -162,8 +162,8 @@ mod tests {
         for (action, told) in [
             ("idle", None),
             ("frozen", None),
-            ("resync", Some("md0 is being rebuilt (resync); /proc/mdstat says how long")),
-            ("check", Some("md0 is being checked (check); /proc/mdstat says how long")),
+            ("resync", Some("md0 is being rebuilt (resync); see /proc/mdstat")),
+            ("check", Some("md0 is being checked (check); see /proc/mdstat")),
         ] {
             fake.attrs("md0", &[("md/sync_action", action)]);
             assert_eq!(array.array_at_work().as_deref(), told, "{action}");
@@ -241,7 +241,7 @@ mod tests {
         fake.partition("zd16", 1, (230, 17), 2048, 4096);
         fake.attrs("zd16p1", &[("stat", "1 0 8 0 0 0 0 0 0 5 0")]);
         let volume = target_on(&fake, "zd16p1", "230:17");
-        let evidence = "zd16 is a volume of ZFS, which has a cache of its own";
+        let evidence = "zd16 is a ZFS volume, which has its own cache";
         assert_eq!(volume.unproven().as_deref(), Some(evidence));
     }
 

@@ -18,5 +18,5 @@ pub(super) fn lost_syncs(mount: &Mount) -> Option<String> {
     let (key, value) = OPTIONS.iter().find(is_set)?;
     let option = if value.is_empty() { key.to_string() } else { format!("{key}={value}") };
     let point = mount.mount_point.display();
-    Some(format!("{point} is mounted with {option}, so a power cut may take what was synced"))
+    Some(format!("{point} is mounted with {option}, so a power cut may lose synced data"))
 }

@@ -271,7 +271,7 @@ impl Footprint {
             Some(disk) if is_loop || self.disk.as_ref() == Some(disk) => {
                 format!("{name}{label} (same bytes as {target})")
             }
-            Some(_) => format!("{name}{label}, which reports to be the same drive as {target}"),
+            Some(_) => format!("{name}{label} (same identity as {target})"),
             None => format!("{name}{label}"),
         }
     }

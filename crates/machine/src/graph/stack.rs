@@ -197,7 +197,7 @@ impl<'a> Walk<'a> {
             FilePlace::Device(device) => self.device(&device),
             FilePlace::Nowhere => {
                 let why =
-                    format!("the file of {name} lies on a file system that is not seen from here");
+                    format!("the file behind {name} is on a file system not visible from here");
                 self.stack.unsynced.get_or_insert(why);
                 false
             }
@@ -258,7 +258,8 @@ impl<'a> Walk<'a> {
         let Layers { upper, lower } = Layers::of(mount);
         if upper.as_ref().is_some_and(|upper| !overlay::is_seen(upper)) {
             let point = mount.mount_point.display();
-            let why = format!("where {point}, an overlay, puts new files is not seen from here");
+            let why =
+                format!("{point} is an overlay; its layer for new files is not visible from here");
             self.stack.unsynced.get_or_insert(why);
         }
         let mut found = upper.is_some_and(|upper| self.layer(&upper));
@@ -286,7 +287,7 @@ impl<'a> Walk<'a> {
         let layer = Layers::of(mount).holding(mount, path, is_directory).filter(|_| is_new);
         let point = mount.mount_point.display();
         let Some(layer) = layer else {
-            let unseen = "is an overlay whose layers cannot be seen from here, nor the drive below";
+            let unseen = "is an overlay; its layers and the drive below are not visible from here";
             self.stack.overlay = Some(format!("{point} {unseen}"));
             return;
         };

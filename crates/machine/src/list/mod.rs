@@ -144,7 +144,7 @@ fn describe(
         removable: flag("removable"),
         read_only: flag("ro"),
         temperature_c: answers.then(|| temperature::temperature_c(device)).flatten(),
-        health: Health { note: Some("health was not asked for".to_string()), ..Health::default() },
+        health: Health { note: Some("health: not queried".to_string()), ..Health::default() },
         content: match partitions.is_empty() {
             true => content::content(device, mounted_on, answers),
             false => None,

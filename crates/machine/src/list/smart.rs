@@ -27,33 +27,35 @@ pub fn ask(node: &Path, kind: DriveKind, transport: &str) -> Report {
         return Report::note(why);
     }
     let Some(program) = find_program("smartctl") else {
-        return Report::note("smartctl is not installed: no health".to_string());
+        return Report::note("health: smartctl is not installed".to_string());
     };
     let mut command = Command::new(program);
     // A sleeping drive is not woken for a list.
     command.args(["--json", "-n", "standby", "-a"]).arg(node);
     match capture(command, TIMEOUT) {
         Ok(output) => parse(&output),
-        Err(why) => Report::note(format!("smartctl {why}: no health")),
+        Err(why) => Report::note(format!("health: smartctl {why}")),
     }
 }
 
 /// Why a device has no health to ask for.
 fn not_asked(kind: DriveKind, transport: &str) -> Option<String> {
     let why = match kind {
-        DriveKind::Loop | DriveKind::Memory | DriveKind::Simulated => "it is no drive",
-        DriveKind::Composite => "ask the drives below it",
-        DriveKind::Virtual => "the host of the virtual machine knows it",
-        DriveKind::Card | DriveKind::Optical => "smartctl does not cover this kind of drive",
+        DriveKind::Loop | DriveKind::Memory | DriveKind::Simulated => "not applicable",
+        DriveKind::Composite => "see the drives below it",
+        DriveKind::Virtual => "known only to the host of the virtual machine",
+        DriveKind::Card | DriveKind::Optical => "not supported by smartctl for this kind of drive",
         DriveKind::HardDisk | DriveKind::Ssd | DriveKind::Nvme | DriveKind::Unknown => {
             match transport {
-                "virtio" => "the host of the virtual machine knows it",
-                "unknown" | "network" | "nvdimm" => "smartctl does not cover this kind of drive",
+                "virtio" => "known only to the host of the virtual machine",
+                "unknown" | "network" | "nvdimm" => {
+                    "not supported by smartctl for this kind of drive"
+                }
                 _ => return None,
             }
         }
     };
-    Some(format!("no health: {why}"))
+    Some(format!("health: {why}"))
 }
 
 /// A program on the path, or where system programs are.
@@ -168,7 +170,11 @@ mod tests {
             (DriveKind::Unknown, "network"),
         ] {
             let report = ask(Path::new("/absent"), kind, transport);
-            assert!(report.health.note.unwrap().starts_with("no health: "), "{kind:?}");
+            let note = report.health.note.unwrap();
+            assert!(
+                note.starts_with("health: ") && !note.starts_with("health: smartctl"),
+                "{note}"
+            );
             assert_eq!(report.health.passed, None);
         }
         for (kind, transport) in [

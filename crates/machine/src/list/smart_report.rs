@@ -41,10 +41,7 @@ const PENDING: u64 = 197;
 pub fn parse(output: &[u8]) -> Report {
     match serde_json::from_slice::<Json>(output) {
         Ok(json) => json.report(),
-        Err(_) => Report::note(
-            "smartctl answered without JSON (version 7.0 or later is needed): no health"
-                .to_string(),
-        ),
+        Err(_) => Report::note("health: smartctl 7.0 or later is needed".to_string()),
     }
 }
 
@@ -182,14 +179,14 @@ impl Json {
         let any = |words: &str| messages.iter().any(|message| message.string.contains(words));
         let error = messages.iter().find(|message| message.severity == "error");
         if any("Permission denied") || any("Operation not permitted") {
-            "no permission to ask smartctl: run with sudo for health".to_string()
+            "health: run with sudo".to_string()
         } else if any("STANDBY") || any("SLEEP") {
-            "the drive sleeps and was not woken: no health".to_string()
+            "health: the drive is asleep and was not woken".to_string()
         } else if let Some(message) = error.or(messages.first()) {
             let words: Vec<&str> = message.string.split_whitespace().collect();
             format!("smartctl: {}", words.join(" "))
         } else {
-            "smartctl tells no health of this drive".to_string()
+            "health: not reported by this drive".to_string()
         }
     }
 }
@@ -300,11 +297,11 @@ mod tests {
         let denied = with("Smartctl open device: /dev/sda failed: Permission denied");
         assert!(denied.contains("sudo"), "{denied}");
         let asleep = with("BlockDevice is in STANDBY mode, exit(2)");
-        assert!(asleep.contains("sleeps"), "{asleep}");
+        assert!(asleep.contains("asleep"), "{asleep}");
         assert_eq!(with(r"two\nlines"), "smartctl: two lines");
         let two = br#"{"smartctl":{"messages":[{"string":"a","severity":"information"},{"string":"b","severity":"error"}]}}"#;
         assert_eq!(parse(two).health.note.unwrap(), "smartctl: b");
-        assert!(parse(b"{}").health.note.unwrap().contains("no health"));
+        assert!(parse(b"{}").health.note.unwrap().contains("health: not reported"));
         assert!(parse(b"smartctl 6.6").health.note.unwrap().contains("7.0"));
         assert!(parse(b"").health.note.unwrap().contains("7.0"));
     }

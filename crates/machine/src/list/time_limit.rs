@@ -63,7 +63,7 @@ fn without_answer(
     let (mounted_on, graph) = machine;
     let drive = describe(graph, &BlockDevice::open(graph.roots(), name)?, mounted_on, false);
     let note = format!(
-        "no answer within {} s: its contents, temperature and health are not known; see dmesg",
+        "no answer within {} s: contents, temperature and health unknown; see dmesg",
         patience.as_secs_f64()
     );
     let health = Health { note: Some(note), ..Health::default() };

@@ -100,15 +100,21 @@ fn a_drive_that_says_to_be_another_is_refused_and_a_bridge_is_not() {
         (IdentifyCommand::Nvme, Some("Disk 2000 GB"), Some("S1"), Outcome::Ok, "serial S1"),
         (IdentifyCommand::Ata, Some("Disk  2000"), Some("S1"), Outcome::Ok, "serial S1"),
         (IdentifyCommand::Ata, None, Some(" S1"), Outcome::Ok, "serial S1"),
-        (IdentifyCommand::Nvme, Some("Disk 2000 GB"), Some("S2"), Outcome::Refused, "kernel says"),
+        (
+            IdentifyCommand::Nvme,
+            Some("Disk 2000 GB"),
+            Some("S2"),
+            Outcome::Refused,
+            "kernel reports",
+        ),
         (
             IdentifyCommand::Ata,
             Some("Other"),
             Some("S1"),
             Outcome::Refused,
-            "kernel says model Other",
+            "kernel reports model Other",
         ),
-        (IdentifyCommand::Bridge, Some("Elements"), Some("5758"), Outcome::Ok, "names of its own"),
+        (IdentifyCommand::Bridge, Some("Elements"), Some("5758"), Outcome::Ok, "other names"),
     ] {
         let mut device = device(model, serial);
         let check = judge(command, &mut device, own(), "smartctl");

@@ -120,7 +120,7 @@ fn what_was_typed_counts_like_what_was_given_and_the_record_tells_them_apart() {
     allowed(&typed);
     assert_eq!(
         check(&typed, "confirmation").evidence,
-        format!("{SERIAL} was typed, which the device reports")
+        format!("{SERIAL} was typed and matches the device")
     );
     let given = record(Confirmation::given(&[SERIAL.to_string()]));
     assert!(check(&given, "confirmation").evidence.contains("was given"));
@@ -160,13 +160,13 @@ fn a_drive_that_says_to_be_another_than_the_kernel_says_is_refused() {
         let machine = Machine::new();
         machine.answers(model, serial);
         for level in LEVELS {
-            refused(&machine.confirmed(level), "answer", "but the kernel says");
+            refused(&machine.confirmed(level), "answer", "but the kernel reports");
         }
         let machine = Machine::new();
         let disk = claimed(&machine, WriteLevel::Destroy);
         machine.answers(model, serial);
         let error = disk.write_at(WriteLevel::Destroy, &[1; 512], 0).unwrap_err().to_string();
-        assert!(error.contains("the drive itself says"), "{error}");
+        assert!(error.contains("the drive reports"), "{error}");
     }
 }
 
@@ -262,9 +262,9 @@ fn everything_is_looked_at_again_before_the_first_write_and_only_then() {
         (|m| m.change("sdb", |node| node.facts.disk_sequence = Some(9)), "disk sequence"),
         (
             |m| m.fake.file("sys/devices/pci0000:00/host-sdb/1:0:0:0/serial", "OTHER"),
-            "serial number was WD-WCAV5E123456 and is OTHER",
+            "serial number was WD-WCAV5E123456, now OTHER",
         ),
-        (|m| m.fake.attrs("sdb", &[("size", "1")]), "its size changes"),
+        (|m| m.fake.attrs("sdb", &[("size", "1")]), "its size is changing"),
     ];
     for (change, words) in changes {
         let machine = Machine::new();
@@ -289,7 +289,11 @@ fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
     let cases: [Case; 12] = [
         (|m| m.change("sdb", |n| n.open = Some(Errno::NOMEDIUM)), "path", "no medium"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::ACCESS)), "path", "sudo"),
-        (|m| m.change("sdb", |n| n.open = Some(Errno::PERM)), "path", "rules of a container"),
+        (
+            |m| m.change("sdb", |n| n.open = Some(Errno::PERM)),
+            "path",
+            "the container's device rules",
+        ),
         (|m| m.change("sdb", |n| n.open = Some(Errno::NXIO)), "path", "no device behind it"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::LOOP)), "path", "became a link"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::IO)), "path", "dmesg"),
@@ -301,7 +305,7 @@ fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
             "writable",
             "sectors have 16384 bytes",
         ),
-        (|m| m.fake.attrs("sdb", &[("size", "8")]), "identity", "its size changes"),
+        (|m| m.fake.attrs("sdb", &[("size", "8")]), "identity", "its size is changing"),
         (|m| m.fake.attrs("sdb", &[("dm/suspended", "1")]), "path", "dmsetup resume"),
     ];
     for (make, by, words) in cases {
@@ -329,13 +333,13 @@ fn the_kernels_refusal_to_write_and_a_foreign_lock_are_told() {
     let report = machine.report(WriteLevel::SameBytes);
     machine.change("sdb", |node| node.write = Some(Errno::ROFS));
     let refusal = machine.claim(report, &[]).unwrap_err();
-    refused(&refusal.record, "claim", "does not let /dev/sdb be written");
+    refused(&refusal.record, "claim", "cannot open /dev/sdb for writing");
     // A container may be given a device to read only.
     let machine = Machine::new();
     let report = machine.report(WriteLevel::SameBytes);
     machine.change("sdb", |node| node.write = Some(Errno::PERM));
     let refusal = machine.claim(report, &[]).unwrap_err();
-    refused(&refusal.record, "claim", "the device rules of a container");
+    refused(&refusal.record, "claim", "the container's device rules");
     let machine = Machine::new();
     machine.change("sdb", |node| node.lock = Some(Errno::WOULDBLOCK));
     refused(&machine.examine(WriteLevel::SameBytes), "lock", "another program holds the lock");
@@ -348,7 +352,7 @@ fn a_partition_is_claimed_itself_and_locks_its_disk() {
     machine.target = "sdb1";
     let record = machine.examine(WriteLevel::SameBytes);
     allowed(&record);
-    assert!(check(&record, "lock").evidence.ends_with("/sdb is ours"));
+    assert!(check(&record, "lock").evidence.ends_with("/sdb taken"));
     machine.change("sdb", |node| node.lock = Some(Errno::WOULDBLOCK));
     refused(&machine.examine(WriteLevel::SameBytes), "lock", "sdb");
     machine.change("sdb", |node| node.lock = None);

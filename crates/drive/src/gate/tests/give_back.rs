@@ -72,7 +72,7 @@ fn a_use_that_comes_after_the_claim_keeps_originals_away() {
     machine.upper("sdl", (8, 176), &[], &[("device/wwid", "naa.1")]);
     machine.change("sdl", |node| node.exclusive = Some(Errno::BUSY));
     let why = reason_against_restore(&disk).unwrap();
-    assert!(why.contains("sdl, which reports to be the same drive as sdb is in use"), "{why}");
+    assert!(why.contains("sdl (same identity as sdb) is in use"), "{why}");
     let machine = Machine::new();
     let disk = claim(&machine).unwrap();
     machine.change("sdb", |node| node.facts.size_bytes /= 2);
@@ -136,7 +136,7 @@ fn what_is_given_to_others_in_the_middle_of_a_test_is_seen() {
     disk.still_free().unwrap();
     machine.fake.file(&format!("{namespace}/enable"), "1");
     let why = disk.still_free().unwrap_err().to_string();
-    assert!(why.contains("sdb is given to others by the kernel's NVMe target"), "{why}");
+    assert!(why.contains("sdb is exported by the kernel's NVMe target"), "{why}");
     assert!(disk.rechecks().refused);
     machine.fake.file(&format!("{namespace}/enable"), "0");
     disk.still_free().unwrap();

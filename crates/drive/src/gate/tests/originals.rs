@@ -145,7 +145,7 @@ fn another_card_in_the_same_reader_is_never_written() {
     let card = contents(&machine);
     let error = originals.put_back(&disk, &mut |_| {}).unwrap_err();
     assert!(matches!(error, JournalError::NotRestored { .. }), "{error}");
-    assert!(error.to_string().contains("another medium may lie in /dev/sdb"), "{error}");
+    assert!(error.to_string().contains("the medium in /dev/sdb may have been changed"), "{error}");
     assert!(contents(&machine) == card, "originals of one card were written to another");
     assert_eq!(list(&folder).unwrap().open.len(), 1, "they are kept");
     for level in [WriteLevel::SameBytes, WriteLevel::Restore] {

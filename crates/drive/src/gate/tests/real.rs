@@ -144,7 +144,7 @@ fn a_device_that_changes_its_size_is_refused() {
     tool("losetup", &["--set-capacity", &device.node]).unwrap();
     let mut memory = [0; 8192];
     let error = disk.write_at(WriteLevel::Destroy, page(&mut memory, 1), 0).unwrap_err();
-    assert!(error.to_string().contains("size was 67108864 and is 33554432"), "{error}");
+    assert!(error.to_string().contains("size was 67108864, now 33554432"), "{error}");
 }
 
 #[test]

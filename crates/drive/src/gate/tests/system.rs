@@ -17,7 +17,7 @@ fn the_disk_of_the_running_system_is_never_overwritten() {
             machine.mounts(&[]);
         }
         for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-            refused(&machine.confirmed(level), "system", "no override");
+            refused(&machine.confirmed(level), "system", "no option overrides this");
             refused(&machine.confirmed(level), "places", place);
         }
     }
@@ -29,11 +29,11 @@ fn a_free_partition_beside_the_system_takes_only_its_own_bytes() {
     machine.target = "sda2";
     let record = machine.examine(WriteLevel::SameBytes);
     allowed(&record);
-    assert!(check(&record, "system").evidence.contains("carries the running system"));
+    assert!(check(&record, "system").evidence.contains("holds the running system"));
     assert_eq!(check(&record, "siblings").outcome, Outcome::Unknown);
     assert!(check(&record, "siblings").evidence.contains("sda1"));
     for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-        refused(&machine.confirmed(level), "system", "sda carries the running system");
+        refused(&machine.confirmed(level), "system", "sda holds the running system");
     }
 }
 
@@ -47,7 +47,7 @@ fn a_btrfs_that_the_kernel_mounted_as_its_root_is_the_system() {
     machine.fake.file("proc/1/mountinfo", table);
     machine.fake.file("sys/fs/btrfs/features/x", "1");
     machine.fake.file("sys/fs/btrfs/0b-1/devices/sda1/size", "1");
-    refused(&machine.confirmed(WriteLevel::Destroy), "system", "sda carries the running system");
+    refused(&machine.confirmed(WriteLevel::Destroy), "system", "sda holds the running system");
     machine.target = "sda1";
     refused(&machine.confirmed(WriteLevel::SameBytes), "mounts", "sda1 is mounted on /");
 }
@@ -70,11 +70,7 @@ fn beside_another_btrfs_the_system_is_found_too() {
         machine.fake.mounts(&lines);
         machine.fake.file("proc/1/mountinfo", lines.join("\n"));
         machine.target = "sda2";
-        refused(
-            &machine.confirmed(WriteLevel::Destroy),
-            "system",
-            "sda carries the running system",
-        );
+        refused(&machine.confirmed(WriteLevel::Destroy), "system", "sda holds the running system");
         machine.target = "sdc2";
         let told = machine.confirmed(WriteLevel::Destroy);
         assert_eq!(check(&told, "system").outcome == Outcome::Refused, of_other, "{lines:?}");
@@ -85,8 +81,8 @@ fn beside_another_btrfs_the_system_is_found_too() {
 #[test]
 fn a_volume_of_the_pool_that_has_the_system_or_the_journal_is_on_their_drive() {
     for (of_pool, root, level, by, words) in [
-        ("sda", "zfs rpool/root", WriteLevel::Destroy, "system", "sda carries the running system"),
-        ("sdc", "ext4 /dev/sda1", WriteLevel::Restore, "journal", "lies on sdc too"),
+        ("sda", "zfs rpool/root", WriteLevel::Destroy, "system", "sda holds the running system"),
+        ("sdc", "ext4 /dev/sda1", WriteLevel::Restore, "journal", "is also on sdc"),
     ] {
         let mut machine = Machine::new();
         machine.disk_at("virtual/block/zd16", (230, 16));
@@ -127,13 +123,13 @@ fn the_drive_of_the_system_and_of_the_journal_is_that_on_any_path() {
     let machine = on_another_path();
     allowed(&machine.examine(WriteLevel::SameBytes));
     for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-        refused(&machine.confirmed(level), "system", "sda carries the running system");
+        refused(&machine.confirmed(level), "system", "sda holds the running system");
     }
-    refused(&machine.confirmed(WriteLevel::Restore), "journal", "lies on sda too");
+    refused(&machine.confirmed(WriteLevel::Restore), "journal", "is also on sda");
     let machine = on_another_path().in_container();
     machine.change("sda", |node| node.exclusive = Some(Errno::BUSY));
     for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-        refused(&machine.confirmed(level), "rest of the drive", "from the host");
+        refused(&machine.confirmed(level), "rest of the drive", "run on the host");
     }
 }
 
@@ -159,7 +155,7 @@ fn beside_a_system_that_cannot_be_seen_nothing_is_overwritten() {
         }
         allowed(&machine.confirmed(WriteLevel::SameBytes));
         for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-            refused(&machine.confirmed(level), "rest of the drive", "from the host");
+            refused(&machine.confirmed(level), "rest of the drive", "run on the host");
         }
     }
     for is_volume in [false, true] {
@@ -215,7 +211,7 @@ fn the_store_and_the_journal_must_lie_elsewhere() {
     let record = machine.confirmed(WriteLevel::Restore);
     refused(&record, "places", "the store of runs");
     refused(&record, "places", "the restore journal");
-    refused(&record, "journal", "lies on sdb too");
+    refused(&record, "journal", "is also on sdb");
 }
 
 #[test]
@@ -224,7 +220,7 @@ fn a_logical_volume_on_the_system_disk_is_part_of_it() {
     machine.upper("dm-0", (253, 0), &["sda2"], &[("dm/uuid", "LVM-x"), ("dm/name", "vg-free")]);
     machine.target = "dm-0";
     allowed(&machine.examine(WriteLevel::SameBytes));
-    refused(&machine.confirmed(WriteLevel::Destroy), "system", "carries the running system");
+    refused(&machine.confirmed(WriteLevel::Destroy), "system", "holds the running system");
 }
 
 /// What starts the machine lies in the boot areas of the same chip.
@@ -238,7 +234,7 @@ fn the_boot_areas_of_the_chip_that_has_the_system_are_never_overwritten() {
     machine.with_part();
     machine.fake.mounts(&["1 0 179:9 / / rw - ext4 /dev/mmcblk1p1 rw"]);
     for level in [WriteLevel::Restore, WriteLevel::Destroy] {
-        refused(&machine.confirmed(level), "system", "mmcblk1 carries the running system");
+        refused(&machine.confirmed(level), "system", "mmcblk1 holds the running system");
     }
 }
 
@@ -248,7 +244,7 @@ fn siblings_are_told_with_what_uses_them() {
     let cases: [Case; 5] = [
         (|m| m.mounted("sdb1", "/data", "ext4"), "sdb1 is mounted"),
         (|m| m.open_file_system("sdb1", "xfs"), "sdb1 has an open file system"),
-        (|m| m.swap("/dev/sdb1"), "sdb1 is swap in use"),
+        (|m| m.swap("/dev/sdb1"), "sdb1 is active swap"),
         (
             |m| m.upper("md0", (9, 0), &["sdb1"], &[("md/level", "raid1")]),
             "sdb1 has something built on it",

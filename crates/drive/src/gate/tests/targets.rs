@@ -101,9 +101,7 @@ fn what_a_device_is_built_of_counts_when_it_is_given_away() {
         machine.fake.file(&format!("{namespace}/enable"), "1");
         let record = machine.confirmed(WriteLevel::SameBytes);
         match machine.fake.roots.block_dir("sde").unwrap().join("holders").exists() {
-            true => {
-                refused(&record, "holders", "sde is given to others by the kernel's NVMe target")
-            }
+            true => refused(&record, "holders", "sde is exported by the kernel's NVMe target"),
             false => allowed(&record),
         }
     }
@@ -239,7 +237,7 @@ fn a_loop_device_straight_on_a_partition_is_free_beside_the_system_for_its_own_b
     machine.target = "loop9";
     allowed(&machine.confirmed(WriteLevel::SameBytes));
     let record = machine.confirmed(WriteLevel::Destroy);
-    refused(&record, "system", "sda carries the running system");
+    refused(&record, "system", "sda holds the running system");
 }
 
 /// Loop devices hold nothing of what they lie straight on: its own claim decides.

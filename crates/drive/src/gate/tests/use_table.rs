@@ -117,7 +117,7 @@ pub const MOUNTS: &[Use] = &[
             m.upper("loop9", (7, 9), &[], &[("loop/backing_file", "/data/disk.img")]);
         },
         "loop devices",
-        "the file of loop9 lies on PART: /data/disk.img",
+        "the file behind loop9 is on PART: /data/disk.img",
         As("file systems", "ext4 on PART"),
     ),
     (
@@ -127,7 +127,7 @@ pub const MOUNTS: &[Use] = &[
             m.upper("loop9", (7, 9), &[], &[("loop/backing_file", "/data/disk.img")]);
         },
         "loop devices",
-        "the file of loop9 lies on PART: /data/disk.img",
+        "the file behind loop9 is on PART: /data/disk.img",
         Claim,
     ),
     (
@@ -137,7 +137,7 @@ pub const MOUNTS: &[Use] = &[
             m.swap("/data/swap");
         },
         "swap",
-        "DISK has the swap file /data/swap on it",
+        "DISK holds the swap file /data/swap",
         As("file systems", "ext4 on DISK"),
     ),
     (
@@ -147,7 +147,7 @@ pub const MOUNTS: &[Use] = &[
             m.swap("/data/swap");
         },
         "swap",
-        "PART has the swap file /data/swap on it",
+        "PART holds the swap file /data/swap",
         Claim,
     ),
 ];
@@ -158,7 +158,7 @@ pub const BUILT: &[Use] = &[
         "a swap partition",
         |m| m.swap(&format!("/dev/{}", m.with_part())),
         "swap",
-        "PART is a swap area",
+        "PART is active swap",
         Same,
     ),
     (
@@ -169,7 +169,7 @@ pub const BUILT: &[Use] = &[
             m.swap("/dev/mapper/vg-swap");
         },
         "swap",
-        "dm-0 (vg-swap) on PART is a swap area",
+        "dm-0 (vg-swap) on PART is active swap",
         Same,
     ),
     (
@@ -269,7 +269,7 @@ pub const BUILT: &[Use] = &[
             m.fake.file(&format!("{namespace}/enable"), "1");
         },
         "holders",
-        "PART is given to others by the kernel's NVMe target",
+        "PART is exported by the kernel's NVMe target",
         Same,
     ),
     (
@@ -281,7 +281,7 @@ pub const BUILT: &[Use] = &[
             m.fake.file(&format!("{store}/enable"), "1");
         },
         "holders",
-        "DISK is given to others by the kernel's SCSI target",
+        "DISK is exported by the kernel's SCSI target",
         Same,
     ),
     (
@@ -291,7 +291,7 @@ pub const BUILT: &[Use] = &[
             m.fake.file(&format!("{unit}/file"), format!("/dev/{}", m.kind.disk));
         },
         "holders",
-        "DISK is given to others by the kernel's USB gadget",
+        "DISK is exported by the kernel's USB gadget",
         Same,
     ),
     (
@@ -302,7 +302,7 @@ pub const BUILT: &[Use] = &[
             m.fake.file(place, format!("{major:x}:{minor:x}"));
         },
         "holders",
-        "DISK is given to others by the kernel's back end of Xen",
+        "DISK is exported by the kernel's Xen back end",
         Same,
     ),
     (
@@ -312,7 +312,7 @@ pub const BUILT: &[Use] = &[
             m.upper("loop9", (7, 9), &[], &[("loop/backing_file", &file)]);
         },
         "loop devices",
-        "loop9 lies on PART",
+        "loop9 is on PART",
         Same,
     ),
     (
@@ -323,7 +323,7 @@ pub const BUILT: &[Use] = &[
             m.open_file_system("sdc", "xfs");
         },
         "file systems",
-        "the xfs on sdc",
+        "xfs on sdc",
         Same,
     ),
     (
@@ -362,14 +362,14 @@ pub const PLACES: &[Use] = &[
             m.mounted(m.with_part(), "/", "ext4");
         },
         "places",
-        "the directory / lies on PART",
+        "the directory / is on PART",
         As("file systems", "ext4 on PART"),
     ),
     (
         "/boot",
         |m| m.mounted(m.with_part(), "/boot", "ext4"),
         "places",
-        "the directory /boot lies on PART",
+        "the directory /boot is on PART",
         As("file systems", "ext4 on PART"),
     ),
     (
@@ -383,14 +383,14 @@ pub const PLACES: &[Use] = &[
         "/usr",
         |m| m.mounted(m.with_part(), "/usr", "xfs"),
         "places",
-        "the directory /usr lies on PART",
+        "the directory /usr is on PART",
         As("file systems", "xfs on PART"),
     ),
     (
         "/home",
         |m| m.mounted(m.kind.disk, "/home", "ext4"),
         "places",
-        "the directory /home lies on DISK",
+        "the directory /home is on DISK",
         As("file systems", "ext4 on DISK"),
     ),
     (

@@ -61,7 +61,7 @@ fn in_a_container_what_is_visible_is_told_and_the_claim_refuses_the_rest() {
             if matches!(case.4, Seen::Claim) {
                 claims(&machine, kind.disk, Some(Errno::BUSY));
                 let record = machine.confirmed(WriteLevel::SameBytes);
-                refused(&record, "claim", "something that is not visible here");
+                refused(&record, "claim", "something not visible here");
                 assert_eq!(refusals(&record).len(), 1, "{record:#?}");
             }
         }
@@ -111,6 +111,6 @@ fn processes_that_hide_their_mounts_are_told() {
     machine.fake.file("proc/1/mountinfo/x", "");
     let record = machine.examine(WriteLevel::SameBytes);
     assert_eq!(check(&record, "mounts").outcome, Outcome::Unknown);
-    assert!(check(&record, "mounts").evidence.contains("1 processes do not show theirs"));
+    assert!(check(&record, "mounts").evidence.contains("1 processes are not visible"));
     allowed(&record);
 }

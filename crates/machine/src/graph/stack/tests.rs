@@ -257,7 +257,8 @@ fn an_overlay_is_as_volatile_as_its_upper_layer() {
     assert_eq!((names(&stack), &stack.memory_backed), (vec!["sda1", "sda"], &None));
     fake.mounts(&[root, "2 1 0:50 / /m rw - overlay overlay rw,lowerdir=l,upperdir=src"]);
     let stack = stack_of_mount(&fake.roots, &mounts(&fake.roots)[1]);
-    let unseen = Some("where /m, an overlay, puts new files is not seen from here".to_string());
+    let unseen =
+        Some("/m is an overlay; its layer for new files is not visible from here".to_string());
     assert_eq!(stack, Stack { unsynced: unseen, ..Stack::default() });
     fake.mounts(&[root, &overlay, &memory]);
     let stack = stack_of_mount(&fake.roots, &mounts(&fake.roots)[1]);
@@ -305,7 +306,7 @@ fn of_an_overlay_the_layer_counts_that_has_the_data() {
     for path in ["merged", "merged/old"] {
         let stack = stack_at(path, &[&overlay("/host/only/upper")]);
         assert!(stack.names.is_empty(), "the drive of a lower layer only: {stack:?}");
-        assert!(stack.overlay.unwrap().contains("cannot be seen"));
+        assert!(stack.overlay.unwrap().contains("not visible from here"));
     }
     assert_eq!(stack_at("lower", &[&seen]).overlay, None);
 }
