@@ -1,7 +1,7 @@
 //! Writing to people and pipes. A reader that goes away early (`| head`) is no error.
 
 use drivescope_model::shortened::shortened_path;
-use drivescope_report::{Style, WIDTH, wrap};
+use drivescope_report::{COLUMNS_MAX, Style, wrap};
 use indicatif::ProgressBar;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -101,7 +101,7 @@ const HANG: usize = 2;
 /// line, and so do terminals that do not know their width.
 fn fitted(message: &str, hang: usize, to: &impl AsFd) -> String {
     match terminal_size_of(to) {
-        Some((Width(columns), _)) => wrap(message, WIDTH.min(columns.into()), hang),
+        Some((Width(columns), _)) => wrap(message, COLUMNS_MAX.min(columns.into()), hang),
         None => message.to_string(),
     }
 }
@@ -110,11 +110,6 @@ fn fitted(message: &str, hang: usize, to: &impl AsFd) -> String {
 pub fn terminal_columns() -> Option<usize> {
     let (Width(columns), _) = terminal_size_of(std::io::stdout())?;
     Some(columns.into())
-}
-
-/// Columns that lines on standard output may have.
-pub fn columns() -> usize {
-    terminal_columns().map_or(WIDTH, |columns| WIDTH.min(columns))
 }
 
 /// Writes an error, in one line.
@@ -136,9 +131,10 @@ fn colours_wanted() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Colours on a terminal only.
+/// Colours and the full width on a terminal only.
 pub fn style() -> Style {
-    Style { colour: colours_wanted() && std::io::stdout().is_terminal() }
+    let style = terminal_columns().map_or(Style::PLAIN, |columns| Style::PLAIN.within(columns));
+    Style { colour: colours_wanted() && std::io::stdout().is_terminal(), ..style }
 }
 
 /// Whether a person watches standard error.

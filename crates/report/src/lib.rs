@@ -1,6 +1,6 @@
 //! Pure functions from drivescope's documents to text: no I/O, no clock, no terminal.
 //!
-//! [`judge`] says what a drive suits, [`text`] prints documents for people within [`WIDTH`] columns, and
+//! [`judge`] says what a drive suits, [`text`] prints documents for people within the columns of their terminal, and
 //! [`markdown`] writes the generated pages of `docs/`. What they need to know of a workload stands in
 //! `workloads`, in one file each.
 
@@ -15,5 +15,5 @@ mod testing;
 mod use_cases;
 mod workloads;
 
-pub use terminal::{Style, WIDTH, clean, width, wrap};
+pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::judge;

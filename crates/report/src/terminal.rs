@@ -8,11 +8,11 @@ mod table;
 mod width;
 mod wrap;
 
-pub use style::Style;
+pub use style::{COLUMNS_MAX, Style};
 pub use width::{WIDTH, clean, width};
 pub use wrap::wrap;
 
-pub(crate) use block_chart::{CHART_COLUMNS, block_chart};
+pub(crate) use block_chart::{block_chart, chart_columns};
 pub(crate) use figures::{Figure, cells, find, half_width, headed, value};
 pub(crate) use paragraph::{DOT, Paragraph};
 pub(crate) use style::Role;

@@ -1,4 +1,4 @@
-//! Documents as text for people, within [`crate::WIDTH`] columns.
+//! Documents as text for people, within the columns of their [`Style`](crate::Style).
 //!
 //! Every function returns whole lines, each ended with a newline, without blank lines around them;
 //! nothing to say is an empty text. Callers put a blank line between two texts. All text from outside

@@ -25,6 +25,6 @@ pub fn suites() -> Result<Code, Failure> {
             }
         }
     }
-    output::print_line(&text::name_list(&pairs, output::columns(), output::style()));
+    output::print_line(&text::name_list(&pairs, output::style()));
     Ok(Code::Ok)
 }

@@ -10,6 +10,6 @@ pub fn tests() -> Result<Code, Failure> {
     let lines = WORKLOADS.map(|test| format!("{}; {}", test.question(), test.access()));
     let names = WORKLOADS.iter().map(|test| test.kind().name());
     let pairs: Vec<(&str, &str)> = names.zip(lines.iter().map(String::as_str)).collect();
-    output::print_line(&text::name_list(&pairs, output::columns(), output::style()));
+    output::print_line(&text::name_list(&pairs, output::style()));
     Ok(Code::Ok)
 }

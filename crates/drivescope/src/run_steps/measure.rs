@@ -19,7 +19,7 @@ use drivescope_model::findings::{Finding, Severity};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
-use drivescope_report::{WIDTH, clean, text, wrap};
+use drivescope_report::{clean, text, wrap};
 use drivescope_store::{Store, all_to_json, to_json};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -182,7 +182,7 @@ fn warn(findings: &[Finding]) {
         let Finding { id, evidence, remedy, .. } = finding;
         let warning =
             format!("these results will not describe a drive: {evidence} ({id}). {remedy}");
-        output::print_line(&wrap(&clean(&warning), WIDTH, 2));
+        output::print_line(&wrap(&clean(&warning), output::style().columns, 2));
     }
 }
 

@@ -4,25 +4,30 @@ use crate::terminal::style::{Role, Style};
 use crate::terminal::width::width;
 use drivescope_model::number::rounded;
 
-/// Columns of a profile; with its labels it stays within the width of a line.
-pub(crate) const CHART_COLUMNS: usize = 60;
+/// Columns of a line that a profile leaves to its labels.
+const LABEL_COLUMNS: usize = 20;
 /// Lines of a profile: 32 levels, enough to see zones and dents.
 const LINES: usize = 4;
 /// Eighths of a character cell.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Means of `values` in [`CHART_COLUMNS`] groups of (nearly) equal size, in their order; a short series is
+/// Columns of a profile.
+pub(crate) const fn chart_columns(style: Style) -> usize {
+    style.columns - LABEL_COLUMNS
+}
+
+/// Means of `values` in `columns` groups of (nearly) equal size, in their order; a short series is
 /// stretched. Values that are no number are left out.
-fn column_means(values: &[f64]) -> Vec<f64> {
+fn column_means(values: &[f64], columns: usize) -> Vec<f64> {
     let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && *v >= 0.0).collect();
     let n = values.len();
     if n == 0 {
         return Vec::new();
     }
-    (0..CHART_COLUMNS)
+    (0..columns)
         .map(|column| {
-            let from = column * n / CHART_COLUMNS;
-            let to = ((column + 1) * n / CHART_COLUMNS).max(from + 1);
+            let from = column * n / columns;
+            let to = ((column + 1) * n / columns).max(from + 1);
             let group = &values[from..to];
             group.iter().sum::<f64>() / group.len() as f64
         })
@@ -32,7 +37,7 @@ fn column_means(values: &[f64]) -> Vec<f64> {
 /// The drawing: `LINES` lines of blocks with the largest value and zero at the left, then a line with
 /// what stands at both ends. Empty when there is nothing above zero.
 pub(crate) fn block_chart(values: &[f64], [start, end]: [&str; 2], style: Style) -> String {
-    let columns = column_means(values);
+    let columns = column_means(values, chart_columns(style));
     let top = columns.iter().copied().fold(0.0, f64::max);
     if top <= 0.0 || !top.is_finite() {
         return String::new();
@@ -53,7 +58,7 @@ pub(crate) fn block_chart(values: &[f64], [start, end]: [&str; 2], style: Style)
         out.push_str(blocks.trim_end());
         out.push('\n');
     }
-    let gap = CHART_COLUMNS.saturating_sub(width(start) + width(end));
+    let gap = chart_columns(style).saturating_sub(width(start) + width(end));
     out.push_str(&" ".repeat(2 + margin));
     style.paint(&mut out, Role::Dim, &format!("{start}{}{end}", " ".repeat(gap)));
     out.push('\n');
@@ -72,13 +77,13 @@ mod tests {
 
     #[test]
     fn groups_keep_the_mean_and_stretch_short_series() {
-        let long: Vec<f64> = (0..CHART_COLUMNS * 4).map(|i| i as f64).collect();
-        let groups = column_means(&long);
-        assert_eq!(groups.len(), CHART_COLUMNS);
+        let long: Vec<f64> = (0..60 * 4).map(|i| i as f64).collect();
+        let groups = column_means(&long, 60);
+        assert_eq!(groups.len(), 60);
         assert_eq!(groups[0], 1.5);
         assert_eq!(groups.iter().sum::<f64>() * 4.0, long.iter().sum::<f64>());
-        assert_eq!(column_means(&[7.0, f64::NAN]), vec![7.0; CHART_COLUMNS]);
-        assert!(column_means(&[]).is_empty());
+        assert_eq!(column_means(&[7.0, f64::NAN], 60), vec![7.0; 60]);
+        assert!(column_means(&[], 60).is_empty());
     }
 
     #[test]

@@ -1,10 +1,13 @@
-//! Running text within [`WIDTH`] columns: words and unbreakable items, hanging indents, roles.
+//! Running text in lines that fit: words and unbreakable items, hanging indents, roles.
 
 use crate::terminal::style::{Role, Style};
-use crate::terminal::width::{WIDTH, clean, shorten, width};
+use crate::terminal::width::{clean, shorten, width};
 
 /// Keeps the words of an item together until they are printed.
 const NO_BREAK: char = '\u{A0}';
+
+/// Columns of a command that stands in one piece with what it does; every usual terminal has them.
+const ITEM_MAX: usize = 60;
 
 /// Between the items of a line; left out where a line ends.
 pub(crate) const DOT: &str = " · ";
@@ -52,7 +55,7 @@ impl Paragraph {
     #[must_use]
     pub(crate) fn command(self, role: Role, what: &str, command: &str) -> Self {
         let both = format!("{what} {command}");
-        if width(&both) <= WIDTH {
+        if width(&both) <= ITEM_MAX {
             return self.item(role, both);
         }
         let mut paragraph = self.item(role, what);
@@ -89,12 +92,7 @@ impl Paragraph {
 
     /// The lines, each ended with a newline; all but the first begin with `hang` spaces.
     pub(crate) fn lines(&self, hang: usize, style: Style) -> String {
-        self.lines_within(WIDTH, hang, style)
-    }
-
-    /// The same in lines of at most `columns`, which must be more than `hang`.
-    pub(crate) fn lines_within(&self, columns: usize, hang: usize, style: Style) -> String {
-        let mut writer = LineWriter { columns, hang, style, fresh: true, ..LineWriter::default() };
+        let mut writer = LineWriter { hang, style, fresh: true, ..LineWriter::default() };
         for (role, text) in &self.lead {
             writer.print(*role, text);
         }
@@ -116,14 +114,13 @@ struct LineWriter {
     column: usize,
     /// Whether the line holds no word yet.
     fresh: bool,
-    columns: usize,
     hang: usize,
     style: Style,
 }
 
 impl LineWriter {
     fn word(&mut self, word: &Word) {
-        let room = self.columns - self.hang;
+        let room = self.style.columns - self.hang;
         if !word.whole && width(&word.text) > room && word.text.contains(NO_BREAK) {
             let parts = word.text.split(NO_BREAK).filter(|part| !part.is_empty());
             for (i, part) in parts.enumerate() {
@@ -135,7 +132,9 @@ impl LineWriter {
         let room = if word.whole { usize::MAX } else { room };
         let text = shorten(&word.text, room).replace(NO_BREAK, " ");
         let separator = if self.fresh { "" } else { word.separator };
-        if self.column > self.hang && self.column + width(separator) + width(&text) > self.columns {
+        if self.column > self.hang
+            && self.column + width(separator) + width(&text) > self.style.columns
+        {
             self.paint();
             self.out.push('\n');
             self.spaces = self.hang;
@@ -184,9 +183,10 @@ impl LineWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::width::WIDTH;
     use proptest::prelude::*;
 
-    const PLAIN: Style = Style { colour: false };
+    const PLAIN: Style = Style::PLAIN;
 
     #[test]
     fn a_command_is_whole_however_long() {
@@ -237,7 +237,7 @@ mod tests {
             .text(Role::Dim, dim)
             .text(Role::Plain, "at its end")
             .item(Role::Dim, "5 s");
-        let out = paragraph.lines(6, Style { colour: true });
+        let out = paragraph.lines(6, Style { colour: true, ..PLAIN });
         let expected = "\x1b[2mnote  what may be skipped goes on for more than a line, and each of its lines is\
                         \x1b[0m\n      \x1b[2mdim\x1b[0m at its end \x1b[2m· 5 s\x1b[0m\n";
         assert_eq!(out, expected);

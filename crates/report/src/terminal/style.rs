@@ -1,13 +1,28 @@
-//! Colours by role. Without colour every text is exactly the same, minus the escape sequences.
+//! Colours by role, and the width of a line. Without colour every text is exactly the same, minus the escape
+//! sequences.
 
+use crate::terminal::width::WIDTH;
 use anstyle::AnsiColor;
 
+/// Below it only names and sentences still fit; tables need 60.
+const COLUMNS_MIN: usize = 40;
+/// Longer lines are hard to follow.
+pub const COLUMNS_MAX: usize = 160;
+
 /// How to print.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Whether to use ANSI colours. Off when the output is not a terminal or `NO_COLOR` is set; the
     /// caller decides.
     pub colour: bool,
+    /// Columns of a line at most: those of the terminal, from [`COLUMNS_MIN`] to [`COLUMNS_MAX`].
+    pub columns: usize,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self::PLAIN
+    }
 }
 
 /// What a piece of text is, which decides its colour.
@@ -43,6 +58,15 @@ impl Role {
 }
 
 impl Style {
+    /// As it is piped: without colour, in lines of [`WIDTH`].
+    pub const PLAIN: Self = Self { colour: false, columns: WIDTH };
+
+    /// The same on a terminal of so many columns.
+    #[must_use]
+    pub fn within(self, columns: usize) -> Self {
+        Self { columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX), ..self }
+    }
+
     /// Appends `text` to `out` in the colour of `role`.
     pub(crate) fn paint(self, out: &mut String, role: Role, text: &str) {
         let ansi = role.ansi();
@@ -64,10 +88,10 @@ mod tests {
         Style::default().paint(&mut plain, Role::Bad, "x");
         assert_eq!(plain, "x");
         let mut coloured = String::new();
-        Style { colour: true }.paint(&mut coloured, Role::Dim, "x");
+        Style { colour: true, ..Style::PLAIN }.paint(&mut coloured, Role::Dim, "x");
         assert_eq!(coloured, "\u{1b}[2mx\u{1b}[0m");
         let mut neutral = String::new();
-        Style { colour: true }.paint(&mut neutral, Role::Plain, "x");
+        Style { colour: true, ..Style::PLAIN }.paint(&mut neutral, Role::Plain, "x");
         assert_eq!(neutral, "x");
     }
 }

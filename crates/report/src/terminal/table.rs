@@ -1,7 +1,7 @@
 //! Aligned columns without rules: empty columns vanish, flexible ones shrink until the table fits.
 
 use crate::terminal::style::{Role, Style};
-use crate::terminal::width::{WIDTH, clean, shorten, width};
+use crate::terminal::width::{clean, shorten, width};
 
 /// Where a text stands in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,12 +101,12 @@ impl TextTable {
     }
 
     /// Whether it fits without cutting what is not flexible, and without closing up its columns.
-    pub(crate) fn fits(&self) -> bool {
+    pub(crate) fn fits(&self, style: Style) -> bool {
         let least = |(column, natural): (&Column, usize)| {
             column.least.map_or(natural, |least| least.min(natural))
         };
         let widths: Vec<usize> = self.columns.iter().zip(self.natural()).map(least).collect();
-        self.total(&widths) <= WIDTH
+        self.total(&widths) <= style.columns
     }
 
     fn natural(&self) -> Vec<usize> {
@@ -128,8 +128,13 @@ impl TextTable {
     }
 
     /// Takes columns away one by one from the widest column that may still shrink.
-    fn shrink(&self, widths: &mut [usize], least: impl Fn(&Column) -> Option<usize>) {
-        while self.total(widths) > WIDTH {
+    fn shrink(
+        &self,
+        widths: &mut [usize],
+        columns: usize,
+        least: impl Fn(&Column) -> Option<usize>,
+    ) {
+        while self.total(widths) > columns {
             let widest = (0..widths.len())
                 .filter(|c| least(&self.columns[*c]).is_some_and(|least| widths[*c] > least))
                 .max_by_key(|c| widths[*c]);
@@ -141,8 +146,8 @@ impl TextTable {
     }
 
     /// Brings columns closer together, the widest gaps first, before anything is cut.
-    fn close_up(&mut self, widths: &[usize]) {
-        while self.total(widths) > WIDTH {
+    fn close_up(&mut self, widths: &[usize], columns: usize) {
+        while self.total(widths) > columns {
             match self.columns.iter_mut().filter(|column| column.gap > 1).max_by_key(|c| c.gap) {
                 Some(column) => column.gap -= 1,
                 None => return,
@@ -150,18 +155,18 @@ impl TextTable {
         }
     }
 
-    /// The lines, each ended with a newline, none wider than [`WIDTH`]; a row of blanks has none.
+    /// The lines, each ended with a newline, none too wide; a row of blanks has none.
     pub(crate) fn render(&self, style: Style) -> String {
         let mut widths = self.natural();
-        self.shrink(&mut widths, |column| column.least);
+        self.shrink(&mut widths, style.columns, |column| column.least);
         let mut close = self.clone();
-        close.close_up(&widths);
+        close.close_up(&widths, style.columns);
         close.render_close(&mut widths, style)
     }
 
     fn render_close(&self, widths: &mut [usize], style: Style) -> String {
         // Absurd values only: even a number is cut visibly rather than breaking the line.
-        self.shrink(widths, |_| Some(1));
+        self.shrink(widths, style.columns, |_| Some(1));
         let mut out = String::new();
         let shows = |cell: &TextCell| !cell.text.trim_matches(' ').is_empty();
         for row in self.rows.iter().filter(|row| row.iter().any(shows)) {
@@ -200,6 +205,7 @@ impl TextTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::width::WIDTH;
     use proptest::prelude::*;
 
     #[test]

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
-/// The widest line of any output: the width every terminal, mail and issue tracker shows whole.
+/// The widest line of what is piped: the width every terminal, mail and issue tracker shows whole.
 pub const WIDTH: usize = 80;
 
 /// Stands for a character that must not reach a terminal.

@@ -1,7 +1,7 @@
 //! `list`: every drive as a block of a few lines.
 
 use crate::terminal::{
-    Column, Paragraph, Role, Style, TextCell, TextTable, WIDTH, clean, sections, shorten, width,
+    Column, Paragraph, Role, Style, TextCell, TextTable, clean, sections, shorten, width,
 };
 use drivescope_model::Bytes;
 use drivescope_model::drive::{Drive, DriveKind};
@@ -34,7 +34,7 @@ fn first_line(drive: &Drive, style: Style) -> String {
     let mut paragraph = Paragraph::new().lead(Role::Title, &name).lead(Role::Plain, "  ");
     let model = drive.model.as_deref().map(|model| clean(model.trim()).into_owned());
     if let Some(model) = model.filter(|model| !model.is_empty()) {
-        let model = shorten(&model, WIDTH - width(&name) - 2).into_owned();
+        let model = shorten(&model, style.columns - width(&name) - 2).into_owned();
         paragraph = paragraph.item(Role::Plain, &model);
     }
     paragraph = paragraph.item(Role::Plain, kind(drive));

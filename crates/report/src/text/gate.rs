@@ -77,7 +77,7 @@ mod tests {
                 check("siblings", Outcome::Unknown, "sdb2 shares its time\x1b[2J", "findmnt"),
             ],
         };
-        let plain = Style { colour: false };
+        let plain = Style::PLAIN;
         insta::assert_snapshot!(gate(&record, plain), @r"
         gate at level destroy (EVERYTHING IS LOST): refused by 1 of 3 checks
         refused  mounts          dm-0 (vg-data) on sdb1 is mounted on /srv/data and in

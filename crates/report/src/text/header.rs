@@ -1,7 +1,7 @@
 //! The first line: program, suite, target, and what lies below the target.
 
 use super::drive_list::{kind_note, link_name};
-use crate::terminal::{DOT, Paragraph, Role, Style, WIDTH, clean, shorten, width};
+use crate::terminal::{DOT, Paragraph, Role, Style, clean, shorten, width};
 use drivescope_model::drive::Drive;
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Bytes, Plan};
@@ -30,15 +30,15 @@ pub fn header(
             .lead(Role::Title, path)
     };
     let bracket = format!(" ({})", clean(&details));
-    if parts.is_empty() || width(&head) + width(&path) + width(&bracket) <= WIDTH {
-        let path = shorten(&path, WIDTH - width(&head));
+    if parts.is_empty() || width(&head) + width(&path) + width(&bracket) <= style.columns {
+        let path = shorten(&path, style.columns - width(&head));
         let mut paragraph = lead(&path);
         if !parts.is_empty() {
             paragraph = paragraph.lead(Role::Dim, &bracket);
         }
         return paragraph.lines(0, style);
     }
-    let mut out = lead(&shorten(&path, WIDTH - width(&head))).lines(0, style);
+    let mut out = lead(&shorten(&path, style.columns - width(&head))).lines(0, style);
     let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
     let last = parts.len() - 1;
     for (i, part) in parts.iter().enumerate() {

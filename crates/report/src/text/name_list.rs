@@ -9,34 +9,26 @@ const NAME_MAX: usize = 32;
 const ABOUT_MIN: usize = 28;
 /// Columns by which it is indented there.
 const BELOW: usize = 4;
-/// No terminal in use is narrower; one that says so gets lines of this width.
-const COLUMNS_MIN: usize = 20;
 
-/// Names (of suites, tests, models) and a summary of each, in lines of at most `columns`.
-pub fn name_list(
-    pairs: &[(impl AsRef<str>, impl AsRef<str>)],
-    columns: usize,
-    style: Style,
-) -> String {
-    let columns = columns.max(COLUMNS_MIN);
-    let name_max = NAME_MAX.min(columns);
-    let name = |name: &str| shorten(&clean(name), name_max).into_owned();
+/// Names (of suites, tests, models) and a summary of each: a line each, or more where they do not fit.
+pub fn name_list(pairs: &[(impl AsRef<str>, impl AsRef<str>)], style: Style) -> String {
+    let name = |name: &str| shorten(&clean(name), NAME_MAX).into_owned();
     let pairs: Vec<(String, &str)> =
         pairs.iter().map(|(n, about)| (name(n.as_ref()), about.as_ref())).collect();
     let room = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;
-    let beside = columns >= room + ABOUT_MIN;
+    let beside = style.columns >= room + ABOUT_MIN;
     let mut out = String::new();
     for (name, about) in &pairs {
         let paragraph = Paragraph::new().lead(Role::Title, name);
         if beside {
             let padding = " ".repeat(room - width(name));
             let paragraph = paragraph.lead(Role::Plain, &padding).text(Role::Plain, about);
-            out.push_str(&paragraph.lines_within(columns, room, style));
+            out.push_str(&paragraph.lines(room, style));
         } else {
             let below =
                 Paragraph::new().lead(Role::Plain, " ".repeat(BELOW)).text(Role::Plain, about);
-            out.push_str(&paragraph.lines_within(columns, 0, style));
-            out.push_str(&below.lines_within(columns, BELOW, style));
+            out.push_str(&paragraph.lines(0, style));
+            out.push_str(&below.lines(BELOW, style));
         }
     }
     out
@@ -50,10 +42,9 @@ mod tests {
     fn narrow_terminals_get_whole_words() {
         let about = "WD Caviar Green 2 TB (2010), 3.5-inch, 4096-byte sectors reported as 512";
         let pairs = [("wd20ears".to_string(), about.to_string())];
-        for columns in [80, 60, 40, 30, 20, 3] {
-            let text = name_list(&pairs, columns, Style::default());
-            let widest = columns.max(COLUMNS_MIN);
-            assert!(text.lines().all(|line| width(line) <= widest), "{columns}: {text}");
+        for columns in [160, 80, 60, 40] {
+            let text = name_list(&pairs, Style::PLAIN.within(columns));
+            assert!(text.lines().all(|line| width(line) <= columns), "{columns}: {text}");
             let words: Vec<&str> = text.split_whitespace().skip(1).collect();
             assert_eq!(words.join(" "), about, "{columns}");
         }

@@ -40,7 +40,7 @@ mod tests {
     use drivescope_model::units::Price;
 
     fn told(run: &Run) -> String {
-        price(run, Style { colour: false })
+        price(run, Style::PLAIN)
     }
 
     #[test]

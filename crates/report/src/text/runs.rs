@@ -37,7 +37,7 @@ pub fn runs(rows: &[RunRow], style: Style) -> String {
         Columns { year: false, suite: false, drive: true },
         Columns { year: false, suite: false, drive: false },
     ];
-    let fitting = narrower.into_iter().fold(whole, |known, columns| match known.fits() {
+    let fitting = narrower.into_iter().fold(whole, |known, columns| match known.fits(style) {
         true => known,
         false => table(rows, columns),
     });

@@ -3,15 +3,15 @@
 use super::WorkloadReport;
 use super::rates::rate_table;
 use crate::terminal::{
-    CHART_COLUMNS, Paragraph, Role, Style, block_chart, find, sections, shorten, value,
+    Paragraph, Role, Style, block_chart, chart_columns, find, sections, shorten, value,
 };
 use drivescope_model::findings::FindingId;
 use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, Secs, TestKind, TestResult};
 use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, resolution};
 
-/// Points at which the curve is sampled for the drawing: several for each column of the drawing.
-const CHART_POINTS: usize = 4 * CHART_COLUMNS;
+/// Points at which the curve is sampled for each column of the drawing.
+const COLUMN_POINTS: usize = 4;
 /// Most zones that are named.
 const ZONES_MAX: usize = 12;
 /// A fill that wrote this share of its curve or more measured it, one that wrote less estimated it.
@@ -28,8 +28,9 @@ fn table(result: &TestResult, style: Style) -> String {
     let curve = staircase(result, "fill.write.mb_s");
     let (from, to) = ends(&curve);
     let label = |bytes: f64| Bytes(bytes as u64).to_string();
-    let drawing =
-        block_chart(&resampled(&curve), [&label(from), &shorten(&label(to), CHART_COLUMNS)], style);
+    let columns = chart_columns(style);
+    let points = resampled(&curve, columns * COLUMN_POINTS);
+    let drawing = block_chart(&points, [&label(from), &shorten(&label(to), columns)], style);
     let remarks = remarks(result, &curve, style);
     sections([rates(result, style), drawing + &remarks, zones(result, style)])
 }
@@ -54,17 +55,17 @@ fn ends(curve: &[(f64, f64)]) -> (f64, f64) {
 }
 
 /// Rates of a staircase at equal distances.
-fn resampled(curve: &[(f64, f64)]) -> Vec<f64> {
+fn resampled(curve: &[(f64, f64)], points: usize) -> Vec<f64> {
     let (from, to) = ends(curve);
     if to <= from {
         return Vec::new();
     }
     let rate_at = |i: usize| {
-        let x = from + (to - from) * (i as f64 + 0.5) / CHART_POINTS as f64;
+        let x = from + (to - from) * (i as f64 + 0.5) / points as f64;
         let behind = curve.partition_point(|(begin, _)| *begin <= x);
         curve[behind.saturating_sub(1)].1
     };
-    (0..CHART_POINTS).map(rate_at).collect()
+    (0..points).map(rate_at).collect()
 }
 
 /// How long a whole fill takes, and where a fast cache ends.
@@ -204,9 +205,9 @@ mod tests {
 
     #[test]
     fn a_staircase_is_sampled_by_position() {
-        let points = resampled(&[(0.0, 180.0), (1e12, 90.0), (4e12, 90.0)]);
-        assert_eq!(points.iter().filter(|rate| **rate == 180.0).count(), CHART_POINTS / 4);
-        assert!(resampled(&[]).is_empty() && resampled(&[(5.0, 1.0)]).is_empty());
+        let points = resampled(&[(0.0, 180.0), (1e12, 90.0), (4e12, 90.0)], 240);
+        assert_eq!(points.iter().filter(|rate| **rate == 180.0).count(), 60);
+        assert!(resampled(&[], 240).is_empty() && resampled(&[(5.0, 1.0)], 240).is_empty());
     }
 
     #[test]

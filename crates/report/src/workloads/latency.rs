@@ -63,7 +63,7 @@ fn table(result: &TestResult, style: Style) -> String {
     let out = [(true, true), (false, true), (false, false)]
         .into_iter()
         .map(|(interval, p99_9)| table(interval, p99_9))
-        .find(TextTable::fits)
+        .find(|table| table.fits(style))
         .unwrap_or_else(|| table(false, false));
     let mut text = out.render(style);
     if open_loop {

@@ -4,7 +4,7 @@ use super::WorkloadReport;
 use super::rates::{rate_table, wide_table};
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
-    CHART_COLUMNS, Figure, Paragraph, Role, Style, TextCell, block_chart, find, headed, sections,
+    Figure, Paragraph, Role, Style, TextCell, block_chart, chart_columns, find, headed, sections,
     shorten,
 };
 use drivescope_model::number::rounded;
@@ -38,8 +38,9 @@ fn drawing(result: &TestResult, direction: &str, style: Style) -> String {
     let points = points(result, &format!("surface.{direction}.mb_s"));
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
     let end = points.last().map_or(0.0, |(x, _)| *x);
-    let drawing =
-        block_chart(&rates, [&position(0.0), &shorten(&position(end), CHART_COLUMNS)], style);
+    let end = position(end);
+    let end = shorten(&end, chart_columns(style));
+    let drawing = block_chart(&rates, [&position(0.0), &end], style);
     drawing + &remarks(result, direction, &points, style)
 }
 

@@ -72,7 +72,7 @@ fn fitting(mixes: &[&str], style: Style, table: impl Fn(&[&str]) -> TextTable) -
     let beside = (1..=mixes.len())
         .rev()
         .map(tables_of)
-        .find(|tables| tables.iter().all(|table| table.fits()))
+        .find(|tables| tables.iter().all(|table| table.fits(style)))
         .unwrap_or_else(|| tables_of(1));
     sections(beside.iter().map(|table| table.render(style)))
 }

@@ -11,6 +11,6 @@ pub fn list() -> Result<Code, Failure> {
     let models = spec::built_in().map_err(DriveError::from)?;
     let pairs: Vec<(String, String)> =
         models.into_iter().map(|model| (model.name, model.summary)).collect();
-    output::print_line(&text::name_list(&pairs, output::columns(), output::style()));
+    output::print_line(&text::name_list(&pairs, output::style()));
     Ok(Code::Ok)
 }

@@ -194,7 +194,7 @@ fn suites_and_tests() {
             "SEQ1M Q1T1 and RND4K Q1T1 as CrystalDiskMark 9 runs them".to_string(),
         ),
     ];
-    insta::assert_snapshot!(text::name_list(&suites, crate::WIDTH, PLAIN), @r"
+    insta::assert_snapshot!(text::name_list(&suites, PLAIN), @r"
     quick                      about a minute: transfers, latency, surface, tiny
                                writes
     crystaldiskmark-realworld  SEQ1M Q1T1 and RND4K Q1T1 as CrystalDiskMark 9 runs
@@ -208,7 +208,7 @@ fn suites_and_tests() {
         ),
         ("verify", "is the capacity real, do data read back as written"),
     ];
-    insta::assert_snapshot!(text::name_list(&tests, crate::WIDTH, PLAIN), @r"
+    insta::assert_snapshot!(text::name_list(&tests, PLAIN), @r"
     tiny-writes  how fast are programs that write a few bytes at a time
     align        how large are physical sectors, are partitions aligned, what does
                  misalignment cost

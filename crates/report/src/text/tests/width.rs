@@ -6,7 +6,7 @@ use crate::testing::{
 };
 use crate::text::{self, RunRow};
 use crate::verdict::judge;
-use crate::{WIDTH, width};
+use crate::{COLUMNS_MAX, Style, width};
 use drivescope_model::drive::Drive;
 use drivescope_model::target::TargetInfo;
 use drivescope_model::{Finding, FindingId, Run, TestResult, TestStatus};
@@ -147,7 +147,7 @@ fn disturbed(source: &mut Source) -> Run {
     run
 }
 
-fn outputs(run: &Run, source: &mut Source) -> Vec<String> {
+fn outputs(run: &Run, style: Style, source: &mut Source) -> Vec<String> {
     let drive = run.drive.clone().unwrap();
     let row = RunRow {
         id: source.text(),
@@ -165,16 +165,16 @@ fn outputs(run: &Run, source: &mut Source) -> Vec<String> {
         verdict.because = run.label.clone().unwrap();
     }
     vec![
-        text::verdicts(&one_reason, COLOUR),
+        text::verdicts(&one_reason, style),
         // A command is whole, however long the path of its store.
-        text::run_summary(run, " --store runs.db", COLOUR),
-        text::verbose(run, COLOUR),
-        text::plan(&run.plan, &run.target, COLOUR),
-        text::dry_run(&run.plan, &run.target, COLOUR),
-        text::drive_list(&[drive], COLOUR),
-        text::runs(&[row], COLOUR),
-        text::saved(&run.id, " --store runs.db", COLOUR),
-        text::name_list(&[(source.text(), source.text())], WIDTH, COLOUR),
+        text::run_summary(run, " --store runs.db", style),
+        text::verbose(run, style),
+        text::plan(&run.plan, &run.target, style),
+        text::dry_run(&run.plan, &run.target, style),
+        text::drive_list(&[drive], style),
+        text::runs(&[row], style),
+        text::saved(&run.id, " --store runs.db", style),
+        text::name_list(&[(source.text(), source.text())], style),
     ]
 }
 
@@ -187,17 +187,18 @@ proptest! {
         wide in "[\u{4e00}-\u{4fff}é ]{0,120}",
         numbers in proptest::collection::vec(proptest::num::f64::ANY, 1..8),
         usual in proptest::collection::vec(0.0..1e7f64, 1..8),
+        columns in 60..=COLUMNS_MAX,
     ) {
         let texts = texts.into_iter().chain([long, wide]).collect();
         let numbers = numbers.into_iter().chain(usual).collect();
         let mut source = Source { texts, numbers, next: 0 };
         let run = disturbed(&mut source);
-        for output in outputs(&run, &mut source) {
+        for output in outputs(&run, COLOUR.within(columns), &mut source) {
             let output = without_colour(&output);
             prop_assert!(output.is_empty() || output.ends_with('\n'), "{:?}", output);
             prop_assert!(!output.contains("\n\n\n") && !output.starts_with('\n'), "{}", output);
             for line in output.lines() {
-                prop_assert!(width(line) <= WIDTH, "{} {:?}", width(line), line);
+                prop_assert!(width(line) <= columns, "{} {:?}", width(line), line);
                 prop_assert!(!line.chars().any(char::is_control), "{:?}", line);
                 prop_assert_eq!(line.trim_end_matches(' '), line);
             }

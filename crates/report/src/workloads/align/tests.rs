@@ -5,7 +5,7 @@ use crate::testing::{metric, result};
 use crate::text::test_result;
 use drivescope_model::{Metric, TestKind};
 
-const PLAIN: Style = Style { colour: false };
+const PLAIN: Style = Style::PLAIN;
 
 fn times(block: &str, offsets: &[u64], us: &[f64]) -> Vec<Metric> {
     let key = |offset: &u64| format!("align.write{block}_at_{offset}.lat_mean_us");
