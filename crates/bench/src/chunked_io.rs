@@ -2,8 +2,8 @@
 
 use crate::control::{Control, Publisher};
 use crate::payload::Payload;
-use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest};
-use crate::recorder::{IoFailure, Recorder};
+use crate::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest};
+use crate::recorder::Recorder;
 use crate::steady_rate::SteadyRate;
 use std::io;
 
@@ -106,7 +106,9 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
             for completion in &self.done {
                 let (sent, request) = self.sent[usize::from(completion.slot)];
                 self.free.push(completion.slot);
-                if completion.result == request.len as i32 {
+                if let Some(failed) = completion.failure(request) {
+                    failure.get_or_insert(failed);
+                } else {
                     self.moved += u64::from(request.len);
                     if let ChunkData::ReadInto(memory) = &mut data {
                         keep(memory, self.queue.buffer(completion.slot), request, offset);
@@ -119,8 +121,6 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
                         recorder.complete(now, now - sent, u64::from(request.len));
                         self.publisher.tick(now, recorder);
                     }
-                } else {
-                    failure.get_or_insert(failed(completion, request));
                 }
             }
         }
@@ -130,11 +130,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
     pub fn sync(&mut self) -> io::Result<Result<(), IoFailure>> {
         let slot = *self.free.last().expect("nothing is in flight");
         let request = IoRequest { op: IoOp::Sync, offset: 0, len: 0, slot };
-        self.queue.submit(request);
-        self.done.clear();
-        self.queue.wait(&mut self.done)?;
-        let bad = self.done.iter().find(|completion| completion.result != 0);
-        Ok(bad.map_or(Ok(()), |completion| Err(failed(completion, request))))
+        self.queue.exchange(request, &mut self.done)
     }
 
     /// The next request; a write's data are made here, while the others fly.
@@ -168,9 +164,4 @@ fn keep(memory: &mut [u8], buffer: &[u8], request: IoRequest, start: u64) {
         let from = (request.offset - start) as usize;
         memory[from..from + here].copy_from_slice(&buffer[..here]);
     }
-}
-
-fn failed(completion: &IoCompletion, request: IoRequest) -> IoFailure {
-    let errno = (-completion.result).max(0);
-    IoFailure { errno, offset: request.offset, write: request.op != IoOp::Read }
 }

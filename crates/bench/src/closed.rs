@@ -7,8 +7,8 @@
 use crate::control::{Control, Publisher};
 use crate::offsets::Offsets;
 use crate::payload::Payload;
-use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
-use crate::recorder::{IoFailure, Recorder};
+use crate::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
+use crate::recorder::Recorder;
 use drivescope_model::cell::Mix;
 use std::collections::VecDeque;
 use std::io;
@@ -68,15 +68,6 @@ pub struct ClosedLoop<'c> {
     pub control: &'c Control,
 }
 
-/// What a loop leaves behind.
-#[derive(Debug)]
-pub struct LoopOutcome {
-    /// The record.
-    pub recorder: Recorder,
-    /// The queue itself failed (not a single request).
-    pub queue_error: Option<io::Error>,
-}
-
 /// State of one running loop.
 struct ClosedRun<'c, 'q, Q: IoQueue> {
     queue: &'q mut Q,
@@ -103,15 +94,15 @@ struct ClosedRun<'c, 'q, Q: IoQueue> {
 }
 
 impl IoTask for ClosedLoop<'_> {
-    type Output = LoopOutcome;
+    type Output = Recorder;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> LoopOutcome {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Recorder> {
         let mut running = ClosedRun::new(self, queue);
-        let queue_error = running.run().err();
+        running.run()?;
         running.publisher.publish(&running.recorder);
         running.recorder.requests = running.issued;
         running.recorder.settle();
-        LoopOutcome { recorder: running.recorder, queue_error }
+        Ok(running.recorder)
     }
 }
 
@@ -242,8 +233,8 @@ impl<'c, 'q, Q: IoQueue> ClosedRun<'c, 'q, Q> {
         let (sent_ns, request) = self.sent[usize::from(completion.slot)];
         self.free.push(completion.slot);
         self.in_flight -= 1;
-        if completion.result != request.len as i32 {
-            self.fail(completion, request);
+        if let Some(failure) = completion.failure(request) {
+            self.fail(failure);
         } else if now > self.measure_from_ns {
             let latency = now - sent_ns;
             if now <= self.deadline_ns {
@@ -255,11 +246,10 @@ impl<'c, 'q, Q: IoQueue> ClosedRun<'c, 'q, Q> {
     }
 
     #[cold]
-    fn fail(&mut self, completion: IoCompletion, request: IoRequest) {
-        let errno = (-completion.result).max(0);
-        let write = request.op == IoOp::Write;
-        self.recorder.failed(IoFailure { errno, offset: request.offset, write });
-        let gone = matches!(errno, libc::ENODEV | libc::ENXIO | libc::ENOSPC | libc::EINVAL);
+    fn fail(&mut self, failure: IoFailure) {
+        self.recorder.failed(failure);
+        let gone =
+            matches!(failure.errno, libc::ENODEV | libc::ENXIO | libc::ENOSPC | libc::EINVAL);
         self.stopping |= gone || self.recorder.errors >= ERRORS_MAX;
     }
 }

@@ -15,6 +15,7 @@ use drivescope_model::cell::{Mix, Order};
 use drivescope_model::drive::DriveKind;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;
+use std::io;
 
 /// Places that are looked at, and how much of each: one block of most file systems and drives.
 const PLACES: u32 = 64;
@@ -92,20 +93,18 @@ struct SampleBlocks {
 impl IoTask for SampleBlocks {
     type Output = Option<u32>;
 
-    fn run<Q: IoQueue>(mut self, queue: &mut Q) -> Option<u32> {
+    fn run<Q: IoQueue>(mut self, queue: &mut Q) -> io::Result<Option<u32>> {
         let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(queue.slots()));
         let mut blank = 0;
         for _ in 0..PLACES {
             let (_, offset) = self.offsets.draw();
-            queue.submit(IoRequest { op: IoOp::Read, offset, len: BLOCK_BYTES, slot: 0 });
-            done.clear();
-            queue.wait(&mut done).ok()?;
-            if done.iter().any(|completion| completion.result != BLOCK_BYTES as i32) {
-                return None;
+            let request = IoRequest { op: IoOp::Read, offset, len: BLOCK_BYTES, slot: 0 };
+            if queue.exchange(request, &mut done)?.is_err() {
+                return Ok(None);
             }
             blank += u32::from(is_blank(queue.buffer(0)));
         }
-        Some(blank)
+        Ok(Some(blank))
     }
 }
 
@@ -135,9 +134,9 @@ mod tests {
     fn an_unreadable_place_is_left_to_the_tests() {
         let offsets = || Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1);
         let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Err(libc::EIO));
-        assert_eq!(SampleBlocks { offsets: offsets() }.run(&mut drive), None);
+        assert_eq!(SampleBlocks { offsets: offsets() }.run(&mut drive).unwrap(), None);
         let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(1_000));
-        assert_eq!(SampleBlocks { offsets: offsets() }.run(&mut drive), Some(0));
+        assert_eq!(SampleBlocks { offsets: offsets() }.run(&mut drive).unwrap(), Some(0));
         assert_eq!(drive.served.len(), PLACES as usize);
     }
 

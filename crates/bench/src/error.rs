@@ -1,6 +1,6 @@
 //! How a test can end before its end.
 
-use crate::recorder::IoFailure;
+use crate::queue::IoFailure;
 use drivescope_drive::gate::WriteError;
 use drivescope_drive::journal::JournalError;
 use drivescope_drive::{DriveError, ErrorKind};
@@ -143,27 +143,11 @@ fn limit_of(source: &io::Error) -> &'static str {
     }
 }
 
-/// Stands for the engine's name until [`BenchError::on`] knows it.
-const SOME_ENGINE: &str = "I/O";
-
 impl BenchError {
     /// An engine that could not be set up or broke.
     pub fn of_engine(engine: Engine, source: io::Error) -> Self {
         let other = if engine == Engine::Uring { Engine::Threads } else { Engine::Uring };
         Self::Engine { engine: engine.name(), other: other.name(), source }
-    }
-
-    /// The same, of the engine of the run, which [`BenchError::on`] names.
-    pub fn of_queue(source: io::Error) -> Self {
-        Self::Engine { engine: SOME_ENGINE, other: SOME_ENGINE, source }
-    }
-
-    /// The same with the name of the run's engine.
-    pub fn on(self, run: Engine) -> Self {
-        match self {
-            Self::Engine { engine: SOME_ENGINE, source, .. } => Self::of_engine(run, source),
-            other => other,
-        }
     }
 
     /// Which exit code it deserves as the end of a test on a target of this kind. A file system that is full, and
@@ -243,7 +227,7 @@ mod tests {
     #[test]
     fn a_queue_that_broke_points_at_the_other_engine_and_at_the_limit() {
         let of = |errno, engine| {
-            BenchError::of_queue(io::Error::from_raw_os_error(errno)).on(engine).to_string()
+            BenchError::of_engine(engine, io::Error::from_raw_os_error(errno)).to_string()
         };
         let threads = of(libc::EAGAIN, Engine::Threads);
         assert!(threads.starts_with("the threads engine failed"), "{threads}");

@@ -337,7 +337,7 @@ impl StartLine {
         let waited = || own.and_then(|_| cpu_usage::waited_ns());
         let waited_before = waited();
         let (all_before, own_before, start_ns) = (used(who), used(own), queue.now());
-        let output = task.run(&mut queue);
+        let output = task.run(&mut queue)?;
         let cpu_cost = CpuCost {
             usage: used(who).since(all_before),
             whole_program: who == Some(CpuScope::Process),

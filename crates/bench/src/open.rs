@@ -1,11 +1,10 @@
 //! The open loop: requests arrive at their own times, whatever the drive does, and latency counts from
 //! the intended start. A drive that stalls shows the stall in every request that had to wait.
 
-use crate::closed::LoopOutcome;
 use crate::control::{Control, Publisher};
 use crate::offsets::Offsets;
 use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
-use crate::recorder::{IoFailure, Recorder};
+use crate::recorder::Recorder;
 use drivescope_model::options::Arrivals;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -87,9 +86,9 @@ struct OpenRun<'c, 'q, Q: IoQueue> {
 }
 
 impl IoTask for OpenLoop<'_> {
-    type Output = LoopOutcome;
+    type Output = Recorder;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> LoopOutcome {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Recorder> {
         let slots = queue.slots().min(IN_FLIGHT_MAX as u16);
         let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         let start_ns = queue.now();
@@ -108,11 +107,11 @@ impl IoTask for OpenLoop<'_> {
             plan: self,
         };
         running.recorder.start(measure_from_ns);
-        let queue_error = running.run().err();
+        running.run()?;
         running.count_unsent();
         running.publisher.publish(&running.recorder);
         running.recorder.settle();
-        LoopOutcome { recorder: running.recorder, queue_error }
+        Ok(running.recorder)
     }
 }
 
@@ -174,9 +173,8 @@ impl<Q: IoQueue> OpenRun<'_, '_, Q> {
         let (intended, request) = self.intended[usize::from(completion.slot)];
         self.free.push(completion.slot);
         self.in_flight -= 1;
-        if completion.result != request.len as i32 {
-            let errno = (-completion.result).max(0);
-            self.recorder.failed(IoFailure { errno, offset: request.offset, write: false });
+        if let Some(failure) = completion.failure(request) {
+            self.recorder.failed(failure);
             self.stopping = true;
         } else if intended >= self.measure_from_ns {
             let latency = now - intended;

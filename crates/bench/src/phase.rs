@@ -1,6 +1,6 @@
 //! One round of one phase: the load, and what came of it.
 
-use crate::closed::{self, ClosedLoop, LoopOutcome};
+use crate::closed::{self, ClosedLoop};
 use crate::control::Control;
 use crate::cpu_usage::CpuCost;
 use crate::error::BenchError;
@@ -71,6 +71,12 @@ pub struct PhaseResult {
     pub recorder: Recorder,
     /// What the workers took from the processors, ramp included.
     pub cpu_cost: CpuCost,
+}
+
+impl From<WorkerOutcome<Recorder>> for PhaseResult {
+    fn from(WorkerOutcome { output: recorder, cpu_cost }: WorkerOutcome<Recorder>) -> Self {
+        Self { recorder, cpu_cost }
+    }
 }
 
 impl PhaseResult {
@@ -147,22 +153,10 @@ pub fn run(
             device.run(spec, tasks.collect(), watch)?
         }
     };
-    merge(outcomes)
-}
-
-fn merge(outcomes: Vec<WorkerOutcome<LoopOutcome>>) -> Result<PhaseResult, BenchError> {
-    let mut merged: Option<PhaseResult> = None;
-    for WorkerOutcome { output, cpu_cost } in outcomes {
-        if let Some(source) = output.queue_error {
-            return Err(BenchError::of_queue(source));
-        }
-        match &mut merged {
-            None => merged = Some(PhaseResult { recorder: output.recorder, cpu_cost }),
-            Some(all) => {
-                all.recorder.merge(&output.recorder);
-                all.cpu_cost = all.cpu_cost.beside(cpu_cost);
-            }
-        }
-    }
-    Ok(merged.expect("a shape has at least one thread"))
+    let all = outcomes.into_iter().map(PhaseResult::from).reduce(|mut all, other| {
+        all.recorder.merge(&other.recorder);
+        all.cpu_cost = all.cpu_cost.beside(other.cpu_cost);
+        all
+    });
+    Ok(all.expect("a shape has at least one thread"))
 }

@@ -27,7 +27,7 @@ pub enum IoOp {
     Read,
     /// Writes the slot's buffer.
     Write,
-    /// Waits until everything written is on the drive (`fdatasync`); offset and length are ignored.
+    /// Waits until everything written is on the drive (`fdatasync`); its offset is ignored and its length is 0.
     Sync,
 }
 
@@ -51,6 +51,29 @@ pub struct IoCompletion {
     pub slot: u16,
     /// Bytes moved, or a negative errno.
     pub result: i32,
+}
+
+impl IoCompletion {
+    /// Why this is not the whole answer to `request`, if so.
+    #[inline]
+    pub fn failure(self, request: IoRequest) -> Option<IoFailure> {
+        (self.result != request.len as i32).then(|| IoFailure {
+            errno: (-self.result).max(0),
+            offset: request.offset,
+            write: request.op != IoOp::Read,
+        })
+    }
+}
+
+/// A request that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IoFailure {
+    /// errno, or 0 for a transfer that was shorter than asked.
+    pub errno: i32,
+    /// Where.
+    pub offset: u64,
+    /// Whether it was a write or a flush.
+    pub write: bool,
 }
 
 /// A drive to send requests to. At most one request per slot is in flight.
@@ -77,6 +100,18 @@ pub trait IoQueue {
 
     /// The time in nanoseconds, real or virtual.
     fn now(&self) -> u64;
+
+    /// Sends one request with nothing else in flight, and waits for it; the inner error is its failure.
+    fn exchange(
+        &mut self,
+        request: IoRequest,
+        done: &mut Vec<IoCompletion>,
+    ) -> io::Result<Result<(), IoFailure>> {
+        self.submit(request);
+        done.clear();
+        self.wait(done)?;
+        Ok(done.iter().find_map(|completion| completion.failure(request)).map_or(Ok(()), Err))
+    }
 }
 
 /// How many buffers a queue needs and how long they are.
@@ -104,6 +139,6 @@ pub trait IoTask: Send {
     /// What it leaves behind.
     type Output: Send;
 
-    /// Runs to the end on `queue`.
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> Self::Output;
+    /// Runs to the end on `queue`. Errors: the queue itself failed, not a single request.
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Self::Output>;
 }

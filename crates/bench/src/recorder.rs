@@ -1,6 +1,7 @@
 //! What a loop writes down: a histogram of latencies, an interval series, and the first error.
 //! Everything is allocated beforehand.
 
+use crate::queue::IoFailure;
 use hdrhistogram::Histogram;
 use std::ops::Range;
 
@@ -29,17 +30,6 @@ pub struct RateInterval {
     pub ops: u64,
     /// Bytes moved in it.
     pub bytes: u64,
-}
-
-/// A request that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IoFailure {
-    /// errno, or 0 for a transfer that was shorter than asked.
-    pub errno: i32,
-    /// Where.
-    pub offset: u64,
-    /// Whether it was a write or a flush.
-    pub write: bool,
 }
 
 /// The record of one worker in one round.
@@ -95,6 +85,11 @@ struct Late {
 }
 
 impl Recorder {
+    /// A recorder for a phase that ends when everything is moved: beyond a minute, its intervals share the last.
+    pub fn of_any_length() -> Self {
+        Self::new(60_000_000_000)
+    }
+
     /// A recorder for a phase of `expected_ns`, with intervals of 100 ms, finer for short phases.
     pub fn new(expected_ns: u64) -> Self {
         let interval_ns = (expected_ns / 50).clamp(1_000_000, 100_000_000);

@@ -4,14 +4,11 @@ use crate::chunked_io::{ChunkData, ChunkedIo};
 use crate::control::Control;
 use crate::fixed_overhead::{StretchParts, fixed_overhead_ns};
 use crate::payload::Payload;
-use crate::queue::{IoQueue, IoTask};
-use crate::recorder::{IoFailure, Recorder};
+use crate::queue::{IoFailure, IoQueue, IoTask};
+use crate::recorder::Recorder;
 use crate::scan::{FAILURES_MAX, ScanRegion, TimedRegion};
 use std::io;
 use std::ops::Range;
-
-/// Longest pass a series is kept for at full resolution; later intervals share the last.
-const EXPECTED_NS: u64 = 60_000_000_000;
 
 /// Of a shorter stretch, the flush behind each part would take more time than the parts.
 const IN_PARTS_MIN: u64 = 64 << 20;
@@ -62,28 +59,25 @@ pub struct Rewritten {
     pub failures: Vec<IoFailure>,
     /// These bytes were to keep what they hold, and the drive did not take them back, twice.
     pub lost: Option<Range<u64>>,
-    /// The queue itself failed.
-    pub queue_error: Option<io::Error>,
 }
 
 impl IoTask for Rewrite<'_> {
     type Output = Rewritten;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> Rewritten {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Rewritten> {
         let mut outcome = Rewritten {
             timed: Vec::with_capacity(self.places.len()),
             fixed_overhead_ns: None,
-            recorder: Recorder::new(EXPECTED_NS),
+            recorder: Recorder::of_any_length(),
             read_bytes: 0,
             written_bytes: 0,
             blank: 0,
             failures: Vec::new(),
             lost: None,
-            queue_error: None,
         };
         outcome.recorder.start(queue.now());
         let mut stretches = Vec::with_capacity(self.places.len());
-        outcome.queue_error = self.visit_all(queue, &mut outcome, &mut stretches).err();
+        self.visit_all(queue, &mut outcome, &mut stretches)?;
         outcome.fixed_overhead_ns = fixed_overhead_ns(&stretches);
         if let Some(onset) = outcome.fixed_overhead_ns {
             for timed in &mut outcome.timed {
@@ -91,7 +85,7 @@ impl IoTask for Rewrite<'_> {
                 timed.steady_ns = timed.ns.map(|ns| (ns as f64 - parts * onset) as u64);
             }
         }
-        outcome
+        Ok(outcome)
     }
 }
 

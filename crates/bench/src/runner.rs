@@ -70,10 +70,7 @@ impl<'a> Runner<'a> {
         let drive = self.session.target.drive();
         record.rotates(drive.is_some_and(|drive| drive.rpm > Some(1)));
         let end = self.measure(workload, &mut record);
-        let end = self
-            .session
-            .restore_before_images(end)
-            .map_err(|error| error.on(self.session.plan.engine));
+        let end = self.session.restore_before_images(end);
         self.session.leave_simulated_file();
         let remarks = [planned.omitted.as_slice(), record.remarks()].concat();
         let mut result = record.finish(self.session.plan.suite.rounds);

@@ -3,8 +3,8 @@
 use crate::chunked_io::{ChunkData, ChunkedIo};
 use crate::control::Control;
 use crate::payload::Payload;
-use crate::queue::{IoQueue, IoTask};
-use crate::recorder::{IoFailure, Recorder};
+use crate::queue::{IoFailure, IoQueue, IoTask};
+use crate::recorder::Recorder;
 use crate::steady_rate::SteadyRate;
 use std::io;
 
@@ -84,28 +84,22 @@ pub struct ScanOutcome {
     pub moved_bytes: u64,
     /// Every failure, by place.
     pub failures: Vec<IoFailure>,
-    /// The queue itself failed.
-    pub queue_error: Option<io::Error>,
 }
-
-/// Longest scan a series is kept for at full resolution; later intervals share the last.
-const EXPECTED_NS: u64 = 60_000_000_000;
 
 impl IoTask for Scan<'_> {
     type Output = ScanOutcome;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> ScanOutcome {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<ScanOutcome> {
         let mut outcome = ScanOutcome {
             timed: Vec::with_capacity(self.places.len()),
-            recorder: Recorder::new(EXPECTED_NS),
+            recorder: Recorder::of_any_length(),
             asked_bytes: 0,
             moved_bytes: 0,
             failures: Vec::new(),
-            queue_error: None,
         };
         outcome.recorder.start(queue.now());
-        outcome.queue_error = self.visit_all(queue, &mut outcome).err();
-        outcome
+        self.visit_all(queue, &mut outcome)?;
+        Ok(outcome)
     }
 }
 
@@ -190,7 +184,7 @@ mod tests {
         });
         let places = vec![place(0, 8 << 20), place(1 << 30, 8 << 20)];
         let scan = Scan { places, chunk: 1 << 20, depth: 4, data: None, control: &control };
-        let outcome = scan.run(&mut drive);
+        let outcome = scan.run(&mut drive).unwrap();
         let ns: Vec<_> = outcome.timed.iter().map(|t| t.ns.unwrap()).collect();
         assert_eq!(ns, [8_000_000, 16_000_000]);
         let steady: Vec<_> = outcome.timed.iter().map(|t| t.steady_ns.unwrap()).collect();
@@ -205,7 +199,7 @@ mod tests {
         let places =
             vec![ScanRegion { offset: 4096, len: 4096, lead_in_from: 0, lead_in_len: 4096 }];
         let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
-        let outcome = scan.run(&mut drive);
+        let outcome = scan.run(&mut drive).unwrap();
         assert_eq!(outcome.timed[0].ns, Some(1_000_000));
         assert_eq!(drive.served.len(), 2);
         assert_eq!(outcome.recorder.ops, 1);
@@ -224,7 +218,7 @@ mod tests {
         };
         let places = vec![at(0), at(1 << 40)];
         let scan = Scan { places, chunk: 1 << 20, depth: 4, data: None, control: &control };
-        let gap_ns = scan.run(&mut drive).recorder.gap_max_ns;
+        let gap_ns = scan.run(&mut drive).unwrap().recorder.gap_max_ns;
         assert!(gap_ns <= 40_000_000, "{gap_ns}: lead-ins of 2 s were answered all the time");
     }
 
@@ -236,7 +230,7 @@ mod tests {
         });
         let places = (0..5).map(|i| place(i * 4096, 4096)).collect();
         let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
-        let outcome = scan.run(&mut drive);
+        let outcome = scan.run(&mut drive).unwrap();
         assert_eq!(outcome.timed.len(), 5);
         assert_eq!(outcome.timed[2].ns, None);
         assert_eq!(outcome.failures.len(), 1);
@@ -252,7 +246,7 @@ mod tests {
         let places = (0..5).map(|i| place(i * 4096, 4096)).collect();
         let data = Some(Payload::new(1, 1));
         let scan = Scan { places, chunk: 4096, depth: 1, data, control: &control };
-        let outcome = scan.run(&mut drive);
+        let outcome = scan.run(&mut drive).unwrap();
         assert_eq!(
             outcome.timed.iter().map(|t| t.ns).collect::<Vec<_>>(),
             [Some(1_000), Some(1_000), None]
@@ -271,7 +265,7 @@ mod tests {
         let places = vec![lead_in, place(3 << 20, 8 << 20)];
         let data = Some(Payload::new(1, 1));
         let scan = Scan { places, chunk: 1 << 20, depth: 1, data, control: &control };
-        let outcome = scan.run(&mut drive);
+        let outcome = scan.run(&mut drive).unwrap();
         assert_eq!(outcome.moved_bytes, 5 << 20, "lead-in, stretch, and two of the next eight");
         assert_eq!(outcome.timed.iter().filter(|timed| timed.ns.is_some()).count(), 1);
     }
@@ -301,7 +295,7 @@ mod tests {
             });
             let places = vec![first, place(256 << 20, 256 << 20)];
             let scan = Scan { places, chunk: 1 << 20, depth: 4, data, control: &control };
-            let outcome = scan.run(&mut drive);
+            let outcome = scan.run(&mut drive).unwrap();
             let served = drive.served.len() as u64;
             assert!(served < stop_at + 4, "{served} requests, a stop came with {stop_at}");
             assert_eq!((outcome.asked_bytes, outcome.moved_bytes), (served << 20, served << 20));
@@ -326,11 +320,11 @@ mod tests {
         let data = Some(Payload::new(1, 1));
         let places = vec![place(0, 8 << 20)];
         let scan = Scan { places, chunk: 1 << 20, depth: 2, data, control: &control };
-        assert_eq!(scan.run(&mut drive).timed[0].ns, Some(16_000_000));
+        assert_eq!(scan.run(&mut drive).unwrap().timed[0].ns, Some(16_000_000));
         let mut drive = VirtualQueue::new(3, 1, |_: &IoRequest, _| Err(libc::EIO));
         let places = vec![place(0, 8 << 20)];
         let scan = Scan { places, chunk: 1 << 20, depth: 2, data, control: &control };
-        assert!(scan.run(&mut drive).failures[0].write);
+        assert!(scan.run(&mut drive).unwrap().failures[0].write);
     }
 
     #[test]
@@ -339,6 +333,6 @@ mod tests {
         let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Err(libc::ENODEV));
         let places = (0..50).map(|i| place(i * 4096, 4096)).collect();
         let scan = Scan { places, chunk: 4096, depth: 1, data: None, control: &control };
-        assert_eq!(scan.run(&mut drive).timed.len(), 1);
+        assert_eq!(scan.run(&mut drive).unwrap().timed.len(), 1);
     }
 }

@@ -5,7 +5,7 @@ use crate::control::{Control, Publisher};
 use crate::offsets::Offsets;
 use crate::payload::Payload;
 use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
-use crate::recorder::{IoFailure, Recorder};
+use crate::recorder::Recorder;
 use std::io;
 
 /// A serial loop. With `sync`, a request's latency includes its flush.
@@ -38,22 +38,16 @@ pub struct SerialOutcome {
     pub recorder: Recorder,
     /// Length of the final flush.
     pub final_sync_ns: u64,
-    /// The queue itself failed.
-    pub queue_error: Option<io::Error>,
 }
 
 impl IoTask for SerialLoop<'_> {
     type Output = SerialOutcome;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> SerialOutcome {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<SerialOutcome> {
         let mut recorder = Recorder::new(self.time_ns);
-        let result = self.drive(queue, &mut recorder);
+        let final_sync_ns = self.drive(queue, &mut recorder)?;
         recorder.settle();
-        let (final_sync_ns, queue_error) = match result {
-            Ok(ns) => (ns, None),
-            Err(error) => (0, Some(error)),
-        };
-        SerialOutcome { recorder, final_sync_ns, queue_error }
+        Ok(SerialOutcome { recorder, final_sync_ns })
     }
 }
 
@@ -76,16 +70,13 @@ impl SerialLoop<'_> {
             }
             let request = IoRequest { op, offset, len: self.block_bytes, slot: 0 };
             recorder.requests += 1;
-            let mut good = one(queue, request, &mut done, recorder)?;
-            if good && self.sync {
-                good = one(
-                    queue,
-                    IoRequest { op: IoOp::Sync, len: 0, ..request },
-                    &mut done,
-                    recorder,
-                )?;
+            let mut end = queue.exchange(request, &mut done)?;
+            if end.is_ok() && self.sync {
+                let flush = IoRequest { op: IoOp::Sync, len: 0, ..request };
+                end = queue.exchange(flush, &mut done)?;
             }
-            if !good {
+            if let Err(failure) = end {
+                recorder.failed(failure);
                 break;
             }
             let sent = now;
@@ -100,7 +91,10 @@ impl SerialLoop<'_> {
             return Ok(0);
         }
         let before = queue.now();
-        one(queue, IoRequest { op: IoOp::Sync, offset: 0, len: 0, slot: 0 }, &mut done, recorder)?;
+        let flush = IoRequest { op: IoOp::Sync, offset: 0, len: 0, slot: 0 };
+        if let Err(failure) = queue.exchange(flush, &mut done)? {
+            recorder.failed(failure);
+        }
         Ok(queue.now() - before)
     }
 }
@@ -111,25 +105,6 @@ fn think<Q: IoQueue>(queue: &mut Q, until: u64, done: &mut Vec<IoCompletion>) ->
         queue.wait_until(until, done)?;
     }
     Ok(())
-}
-
-/// Sends one request and waits for it; whether it went well.
-fn one<Q: IoQueue>(
-    queue: &mut Q,
-    request: IoRequest,
-    done: &mut Vec<IoCompletion>,
-    recorder: &mut Recorder,
-) -> io::Result<bool> {
-    queue.submit(request);
-    done.clear();
-    queue.wait(done)?;
-    let good = done.iter().all(|completion| completion.result == request.len as i32);
-    if !good {
-        let errno = done.iter().map(|c| (-c.result).max(0)).max().unwrap_or(0);
-        let write = request.op != IoOp::Read;
-        recorder.failed(IoFailure { errno, offset: request.offset, write });
-    }
-    Ok(good)
 }
 
 #[cfg(test)]
@@ -160,7 +135,7 @@ mod tests {
     fn what_a_program_thinks_takes_time_and_is_no_latency() {
         let control = Control::default();
         let thinking = SerialLoop { think_ns: 3_000_000, ..plan(false, &control) };
-        let outcome = thinking.run(&mut VirtualQueue::new(2, 1, service));
+        let outcome = thinking.run(&mut VirtualQueue::new(2, 1, service)).unwrap();
         assert_eq!(outcome.recorder.elapsed_ns(), 400_000_000);
         assert!(outcome.recorder.latencies.max().abs_diff(1_000_000) < 10_000);
     }
@@ -168,7 +143,7 @@ mod tests {
     #[test]
     fn a_flush_per_write_is_part_of_its_latency() {
         let control = Control::default();
-        let outcome = plan(true, &control).run(&mut VirtualQueue::new(2, 1, service));
+        let outcome = plan(true, &control).run(&mut VirtualQueue::new(2, 1, service)).unwrap();
         assert_eq!(outcome.recorder.ops, 100);
         assert_eq!(outcome.recorder.elapsed_ns(), 900_000_000);
         assert!(outcome.recorder.latencies.value_at_quantile(0.5).abs_diff(9_000_000) < 10_000);
@@ -177,7 +152,7 @@ mod tests {
     #[test]
     fn the_final_flush_is_timed_apart() {
         let control = Control::default();
-        let outcome = plan(false, &control).run(&mut VirtualQueue::new(2, 1, service));
+        let outcome = plan(false, &control).run(&mut VirtualQueue::new(2, 1, service)).unwrap();
         assert_eq!(outcome.recorder.elapsed_ns(), 100_000_000);
         assert_eq!(outcome.final_sync_ns, 8_000_000);
     }
@@ -189,7 +164,7 @@ mod tests {
             IoOp::Sync => Err(libc::EIO),
             _ => Ok(1_000),
         });
-        let outcome = plan(true, &control).run(&mut drive);
+        let outcome = plan(true, &control).run(&mut drive).unwrap();
         assert_eq!((outcome.recorder.ops, outcome.recorder.errors), (0, 1));
     }
 }

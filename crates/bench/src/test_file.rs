@@ -7,7 +7,6 @@ use crate::offsets::Offsets;
 use crate::payload::Payload;
 use crate::phase;
 use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
-use crate::recorder::IoFailure;
 use crate::session::{Progress, Session};
 use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::units::{Bytes, Secs};
@@ -70,18 +69,7 @@ pub fn verify_sample(
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: VERIFY_BYTES, dsync: false };
     let control = Control::default();
     let (outcome, _) = session.run_task(device, spec, &control, task)?;
-    match outcome.output {
-        Ok(SampleOutcome::Intact) => Ok(()),
-        Ok(SampleOutcome::Differs(offset)) => Err(BenchError::Mismatch { offset }),
-        Ok(SampleOutcome::Failed(failure)) => Err(BenchError::Request { failure, count: 1 }),
-        Err(source) => Err(BenchError::of_queue(source)),
-    }
-}
-
-enum SampleOutcome {
-    Intact,
-    Differs(u64),
-    Failed(IoFailure),
+    outcome.output
 }
 
 struct VerifySample {
@@ -90,23 +78,20 @@ struct VerifySample {
 }
 
 impl IoTask for VerifySample {
-    type Output = io::Result<SampleOutcome>;
+    type Output = Result<(), BenchError>;
 
-    fn run<Q: IoQueue>(mut self, queue: &mut Q) -> io::Result<SampleOutcome> {
+    fn run<Q: IoQueue>(mut self, queue: &mut Q) -> io::Result<Self::Output> {
         let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(queue.slots()));
         for _ in 0..VERIFY_BLOCKS {
             let (_, offset) = self.offsets.draw();
-            queue.submit(IoRequest { op: IoOp::Read, offset, len: VERIFY_BYTES, slot: 0 });
-            done.clear();
-            queue.wait(&mut done)?;
-            if done[0].result != VERIFY_BYTES as i32 {
-                let errno = (-done[0].result).max(0);
-                return Ok(SampleOutcome::Failed(IoFailure { errno, offset, write: false }));
+            let request = IoRequest { op: IoOp::Read, offset, len: VERIFY_BYTES, slot: 0 };
+            if let Err(failure) = queue.exchange(request, &mut done)? {
+                return Ok(Err(BenchError::Request { failure, count: 1 }));
             }
-            if let Some(at) = Payload::first_mismatch(self.data_seed, queue.buffer(0), offset) {
-                return Ok(SampleOutcome::Differs(at));
+            if let Some(offset) = Payload::first_mismatch(self.data_seed, queue.buffer(0), offset) {
+                return Ok(Err(BenchError::Mismatch { offset }));
             }
         }
-        Ok(SampleOutcome::Intact)
+        Ok(Ok(()))
     }
 }

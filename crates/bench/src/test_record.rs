@@ -122,15 +122,8 @@ impl TestRecord {
         self.series.push(Series { key, x_unit, y_unit, x, y });
     }
 
-    /// Adds a distribution; `key` without the test's name.
-    pub fn distribution(&mut self, key: &str, latencies: &Histogram<u64>) {
-        self.distributions.push(distribution(format!("{}.{key}", self.test), latencies));
-    }
-
     /// Adds a finding; of several about the same metrics, such as the rounds of a cell, the gravest is kept.
-    /// Whether its kind is new.
-    pub fn notice(&mut self, finding: Finding) -> bool {
-        let is_new = self.findings.iter().all(|known| known.id != finding.id);
+    pub fn notice(&mut self, finding: Finding) {
         let same =
             |known: &&mut Finding| known.id == finding.id && known.metrics == finding.metrics;
         match self.findings.iter_mut().find(same) {
@@ -138,7 +131,6 @@ impl TestRecord {
             Some(_) => {}
             None => self.findings.push(finding),
         }
-        is_new
     }
 
     /// What was found about the metrics of `cell` holds for the metric `key` as well, which comes from them;

@@ -1,7 +1,6 @@
 //! What a run tells its listeners while it works: progress bars, live views, controllers.
 
 use crate::document::TestResult;
-use crate::findings::Finding;
 use crate::options::TestKind;
 
 /// One message. Sent down one channel; a slow listener never holds up a measurement.
@@ -40,8 +39,6 @@ pub enum Event {
         /// Current requests per second.
         iops: f64,
     },
-    /// Something was noticed.
-    Noticed(Finding),
     /// A test ended.
     TestFinished(Box<TestResult>),
 }

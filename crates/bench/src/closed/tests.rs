@@ -26,7 +26,7 @@ fn reads_go_in_pairs_or_in_fours_where_they_block() {
         let control = Control::default();
         let mut drive = VirtualQueue::new(9, 8, |_: &IoRequest, _| Ok(100_000));
         let load = ClosedLoop { send_together: send_together(may_block), ..plan(8, &control) };
-        load.run(&mut drive);
+        load.run(&mut drive).unwrap();
         assert_eq!(drive.batch_max, most);
     }
 }
@@ -35,7 +35,7 @@ fn reads_go_in_pairs_or_in_fours_where_they_block() {
 fn depth_one_sees_the_service_time_and_its_inverse() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(100_000));
-    let record = plan(1, &control).run(&mut drive).recorder;
+    let record = plan(1, &control).run(&mut drive).unwrap();
     assert_eq!(record.ops, 10_000);
     assert_eq!(record.elapsed_ns(), 1_000_000_000);
     let p50 = record.latencies.value_at_quantile(0.5);
@@ -52,7 +52,7 @@ fn the_writes_of_a_mix_are_counted() {
         let mut drive = VirtualQueue::new(9, 8, |_: &IoRequest, _| Ok(10_000_000));
         let offsets = Offsets::new(Order::Rnd, 0..1 << 30, 4096, mix.parse().unwrap(), 0.0, seed);
         let load = ClosedLoop { offsets, ..plan(4, &control) };
-        let record = load.run(&mut drive).recorder;
+        let record = load.run(&mut drive).unwrap();
         let written =
             drive.served.iter().filter(|request| request.op == IoOp::Write).count() as u64;
         assert_eq!((record.requests, record.writes), (drive.served.len() as u64, written), "{mix}");
@@ -68,7 +68,7 @@ fn the_depth_is_sustained_per_completion() {
         let unit = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
         Ok((-unit.ln() * 1e6) as u64 + 1)
     });
-    let record = plan(8, &control).run(&mut drive).recorder;
+    let record = plan(8, &control).run(&mut drive).unwrap();
     assert_eq!(drive.depth_max, 8);
     assert!(drive.depth_mean() > 7.9, "{}", drive.depth_mean());
     // Eight servers of mean 1 ms serve 8000/s; the standard error is about 1.1 %.
@@ -82,7 +82,7 @@ fn the_ramp_is_not_counted() {
     let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, at| {
         Ok(if at < 100_000_000 { 1_000 } else { 1_000_000 })
     });
-    let record = plan(1, &control).run(&mut drive).recorder;
+    let record = plan(1, &control).run(&mut drive).unwrap();
     assert!(record.ops.abs_diff(1_000) <= 1, "{}", record.ops);
 }
 
@@ -92,7 +92,7 @@ fn a_stall_at_the_end_shows_in_the_latencies_and_in_the_rate() {
     let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, at| {
         Ok(if at >= 600_000_000 { 3_000_000_000 } else { 1_000_000 })
     });
-    let record = plan(1, &control).run(&mut drive).recorder;
+    let record = plan(1, &control).run(&mut drive).unwrap();
     assert!(record.latencies.max() >= 2_990_000_000);
     assert!(record.gap_max_ns >= 2_990_000_000);
     // 500 in the half of the second before it, and a sixth of the one that took so long.
@@ -107,7 +107,7 @@ fn a_round_that_ends_within_a_request_is_not_too_slow() {
         let control = Control::default();
         let mut drive = VirtualQueue::new(5, 4, |_: &IoRequest, _| Ok(95_000_000));
         let load = ClosedLoop { ramp_ns: 0, ..plan(depth, &control) };
-        let record = load.run(&mut drive).recorder;
+        let record = load.run(&mut drive).unwrap();
         assert_eq!(record.ops, 10 * u64::from(depth));
         let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;
         let truth = f64::from(depth) / 0.095;
@@ -119,7 +119,7 @@ fn a_round_that_ends_within_a_request_is_not_too_slow() {
 fn a_drive_slower_than_the_round_still_gives_a_rate() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(5_000_000_000));
-    let record = plan(1, &control).run(&mut drive).recorder;
+    let record = plan(1, &control).run(&mut drive).unwrap();
     assert_eq!(record.ops, 1);
     assert!(record.elapsed_ns() >= 4_800_000_000);
 }
@@ -132,16 +132,16 @@ fn single_errors_are_counted_and_a_dying_drive_ends_the_phase() {
         count += 1;
         if count % 100 == 0 { Err(libc::EIO) } else { Ok(1_000_000) }
     });
-    let record = plan(1, &control).run(&mut drive).recorder;
+    let record = plan(1, &control).run(&mut drive).unwrap();
     assert_eq!(record.errors, 11);
     assert_eq!(record.first_error.unwrap().errno, libc::EIO);
 
     let mut dead = VirtualQueue::new(9, 8, |_: &IoRequest, _| Err(libc::EIO));
-    let record = plan(8, &control).run(&mut dead).recorder;
+    let record = plan(8, &control).run(&mut dead).unwrap();
     assert!(record.errors >= ERRORS_MAX && record.errors < ERRORS_MAX + 16, "{}", record.errors);
 
     let mut gone = VirtualQueue::new(2, 1, |_: &IoRequest, _| Err(libc::ENODEV));
-    assert_eq!(plan(1, &control).run(&mut gone).recorder.errors, 1);
+    assert_eq!(plan(1, &control).run(&mut gone).unwrap().errors, 1);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_stop_drains_and_returns() {
     let control = Control::default();
     control.stop();
     let mut drive = VirtualQueue::new(9, 8, |_: &IoRequest, _| Ok(1_000_000));
-    plan(8, &control).run(&mut drive);
+    plan(8, &control).run(&mut drive).unwrap();
     assert!(drive.served.len() <= 16, "{}", drive.served.len());
 }
 
@@ -158,7 +158,7 @@ fn the_number_of_requests_can_be_bounded() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(5, 4, |_: &IoRequest, _| Ok(1_000));
     let bounded = ClosedLoop { ramp_ns: 0, ops_max: 10, ..plan(4, &control) };
-    assert_eq!(bounded.run(&mut drive).recorder.ops, 10);
+    assert_eq!(bounded.run(&mut drive).unwrap().ops, 10);
     assert_eq!(drive.served.len(), 10);
 }
 
@@ -211,7 +211,7 @@ fn writes_that_end_together_are_replaced_together() {
     let mut watched = Watched::of(drive);
     let offsets = Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::WRITE, 0.0, 1);
     let writes = ClosedLoop { ramp_ns: 0, offsets, ops_max: 40, ..plan(4, &control) };
-    assert_eq!(writes.run(&mut watched).recorder.ops, 40);
+    assert_eq!(writes.run(&mut watched).unwrap().ops, 40);
     let sent: Vec<usize> =
         watched.steps.split('f').map(str::len).filter(|&together| together > 0).collect();
     assert_eq!(sent, [4; 10]);
@@ -226,7 +226,7 @@ fn what_is_written_to_a_place_again_is_other_data() {
         let mut watched = Watched::of(VirtualQueue::new(8, 4, |_: &IoRequest, _| Ok(1_000_000)));
         let offsets = Offsets::new(order, 0..4 * 4096, 4096, Mix::WRITE, 0.0, 1);
         let writes = ClosedLoop { ramp_ns: 0, offsets, ops_max: 40, ..plan(4, &control) };
-        writes.run(&mut watched);
+        writes.run(&mut watched).unwrap();
         let mut written = watched.written;
         for (offset, data) in &written {
             assert_eq!(Payload::first_mismatch(1, data, *offset), None, "{order:?}");
@@ -242,7 +242,7 @@ fn a_drive_that_is_through_with_its_requests_in_the_ramp_is_measured_all_the_sam
     let control = Control::default();
     let mut drive = VirtualQueue::new(9, 8, |_: &IoRequest, _| Ok(10_000));
     let load = ClosedLoop { ops_max: 11_000, ..plan(8, &control) };
-    let record = load.run(&mut drive).recorder;
+    let record = load.run(&mut drive).unwrap();
     assert_eq!(record.requests, 11_000);
     assert!((9_900..=10_000).contains(&record.ops), "{}", record.ops);
     let iops = record.ops as f64 * 1e9 / record.elapsed_ns() as f64;

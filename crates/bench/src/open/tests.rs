@@ -21,7 +21,7 @@ fn plan(arrivals: Arrivals, rate: f64, seconds: u64, control: &Control) -> OpenL
 fn a_fixed_rate_below_the_drives_is_met_with_its_service_time() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(1_000_000));
-    let record = plan(Arrivals::Fixed, 500.0, 2, &control).run(&mut drive).recorder;
+    let record = plan(Arrivals::Fixed, 500.0, 2, &control).run(&mut drive).unwrap();
     assert!(record.ops.abs_diff(1_000) <= 1, "{}", record.ops);
     assert!(record.latencies.max() <= 1_001_000, "{}", record.latencies.max());
 }
@@ -32,7 +32,7 @@ fn a_fixed_rate_below_the_drives_is_met_with_its_service_time() {
 fn poisson_arrivals_queue_as_theory_says() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(1_000_000));
-    let record = plan(Arrivals::Poisson, 500.0, 200, &control).run(&mut drive).recorder;
+    let record = plan(Arrivals::Poisson, 500.0, 200, &control).run(&mut drive).unwrap();
     let mean_ms = record.latencies.mean() / 1e6;
     assert!((1.45..1.55).contains(&mean_ms), "{mean_ms}");
 }
@@ -46,7 +46,7 @@ fn a_stall_shows_in_every_request_that_waited() {
         Ok(if (3 * SECOND..3 * SECOND + 1_000_000).contains(&at) { SECOND } else { 100_000 })
     };
     let mut drive = VirtualQueue::new(129, 1, stall);
-    let record = plan(Arrivals::Fixed, 1_000.0, 10, &control).run(&mut drive).recorder;
+    let record = plan(Arrivals::Fixed, 1_000.0, 10, &control).run(&mut drive).unwrap();
     let share_above = |ns: u64| {
         let below = record.latencies.count_between(0, ns) as f64;
         1.0 - below / record.latencies.len() as f64
@@ -63,7 +63,7 @@ fn overload_from_the_ramp_on_has_the_drives_rate() {
     let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(10_000_000));
     let ramp_ns = 2 * SECOND;
     let load = OpenLoop { ramp_ns, ..plan(Arrivals::Fixed, 1_000.0, 5, &control) };
-    let record = load.run(&mut drive).recorder;
+    let record = load.run(&mut drive).unwrap();
     assert!(record.ops.abs_diff(500) <= 2, "{}", record.ops);
     assert_eq!(record.overdue, record.ops, "nothing that was due in the measured time was done");
     assert_eq!(record.bytes, record.ops * 4096);
@@ -75,7 +75,7 @@ fn overload_from_the_ramp_on_has_the_drives_rate() {
 fn overload_counts_those_that_never_got_a_turn() {
     let control = Control::default();
     let mut drive = VirtualQueue::new(129, 1, |_: &IoRequest, _| Ok(10_000_000));
-    let record = plan(Arrivals::Fixed, 1_000.0, 5, &control).run(&mut drive).recorder;
+    let record = plan(Arrivals::Fixed, 1_000.0, 5, &control).run(&mut drive).unwrap();
     assert!(record.ops.abs_diff(500) <= 2, "{}", record.ops);
     assert!(record.due.abs_diff(5_000) <= 1, "{}", record.due);
     assert!(record.latencies.len() >= 4_990, "{}", record.latencies.len());

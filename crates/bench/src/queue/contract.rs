@@ -7,6 +7,7 @@ use crate::payload::Payload;
 use drivescope_drive::OwnFolder;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::Bytes;
+use std::io;
 
 const BLOCK: u32 = 8192;
 const BLOCKS: u64 = 64;
@@ -52,7 +53,7 @@ struct WriteAndReadBack;
 impl IoTask for WriteAndReadBack {
     type Output = ();
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<()> {
         assert_eq!(queue.slots(), 9);
         let payload = Payload::new(11, 1);
         for batch in (0..BLOCKS).collect::<Vec<_>>().chunks(8) {
@@ -75,6 +76,7 @@ impl IoTask for WriteAndReadBack {
             assert_eq!(drain(queue, 1), [IoCompletion { slot, result: BLOCK as i32 }]);
             assert_eq!(Payload::first_mismatch(11, queue.buffer(slot), offset), None);
         }
+        Ok(())
     }
 }
 
@@ -89,10 +91,10 @@ struct BeyondTheEnd;
 impl IoTask for BeyondTheEnd {
     type Output = i32;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> i32 {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<i32> {
         let offset = BLOCKS * u64::from(BLOCK);
         queue.submit(IoRequest { op: IoOp::Read, offset, len: BLOCK, slot: 0 });
-        drain(queue, 1)[0].result
+        Ok(drain(queue, 1)[0].result)
     }
 }
 
@@ -109,7 +111,7 @@ struct WaitUntil;
 impl IoTask for WaitUntil {
     type Output = ();
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<()> {
         let mut done = Vec::with_capacity(usize::from(queue.slots()));
         for ns in [0, 10_000, 3_000_000] {
             let at = queue.now() + ns;
@@ -123,6 +125,7 @@ impl IoTask for WaitUntil {
         queue.wait_until(far, &mut done).unwrap();
         assert_eq!(done.len(), 1, "a completion ends the wait");
         assert!(queue.now() < far);
+        Ok(())
     }
 }
 
@@ -137,12 +140,12 @@ struct LeaveInFlight;
 impl IoTask for LeaveInFlight {
     type Output = ();
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<()> {
         for slot in 0..8u16 {
             let offset = u64::from(slot) * u64::from(BLOCK);
             queue.submit(IoRequest { op: IoOp::Read, offset, len: BLOCK, slot });
         }
-        queue.kick().unwrap();
+        queue.kick()
     }
 }
 

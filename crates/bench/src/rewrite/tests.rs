@@ -30,7 +30,7 @@ fn the_time_is_that_of_the_writes_and_their_flush() {
     let control = Control::default();
     for (fresh, reads) in [(None, 8 + 1), (Some(Payload::new(1, 1)), 1)] {
         let mut drive = VirtualQueue::new(3, 1, |request: &IoRequest, _| Ok(service(request)));
-        let outcome = task(vec![place(0, 8 << 20)], fresh, &control).run(&mut drive);
+        let outcome = task(vec![place(0, 8 << 20)], fresh, &control).run(&mut drive).unwrap();
         assert_eq!(outcome.timed[0].ns, Some(8 * 2_000_000 + 5_000_000));
         let count = |op| drive.served.iter().filter(|request| request.op == op).count();
         assert_eq!((count(IoOp::Read), count(IoOp::Write), count(IoOp::Sync)), (reads, 8, 1));
@@ -92,7 +92,8 @@ fn in_parts(len: u64, gather: u64, cache: u64) -> Vec<(u64, Option<u64>)> {
     let control = Control::default();
     let places = (0..10).map(|i| place(i << 30, len)).collect();
     let mut drive = VirtualQueue::new(3, 1, gathering(gather, cache));
-    let outcome = Rewrite { in_parts: true, ..task(places, None, &control) }.run(&mut drive);
+    let outcome =
+        Rewrite { in_parts: true, ..task(places, None, &control) }.run(&mut drive).unwrap();
     assert_eq!(outcome.written_bytes, 10 * len);
     let ms = |ns: u64| ns / 1_000_000;
     outcome.timed.iter().map(|t| (ms(t.ns.unwrap()), t.steady_ns.map(ms))).collect()
@@ -141,7 +142,7 @@ fn a_stop_comes_between_reading_and_writing() {
         Ok(service(request))
     });
     let outcome = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], None, &control);
-    let outcome = outcome.run(&mut drive);
+    let outcome = outcome.run(&mut drive).unwrap();
     assert_eq!((outcome.timed.len(), outcome.timed[0].ns), (1, None));
     assert!(drive.served.len() <= 32 && drive.served.iter().all(|sent| sent.op == IoOp::Read));
     assert!(outcome.failures.is_empty());
@@ -152,7 +153,7 @@ fn no_cache_makes_writes_look_faster_than_the_medium() {
     let control = Control::default();
     for cache_bytes in [0, 8 << 20, 1 << 30] {
         let mut drive = VirtualQueue::new(3, 1, cached(cache_bytes));
-        let outcome = task(vec![place(0, 32 << 20)], None, &control).run(&mut drive);
+        let outcome = task(vec![place(0, 32 << 20)], None, &control).run(&mut drive).unwrap();
         let ns = outcome.timed[0].ns.unwrap();
         assert!((320_000_000..=325_000_000).contains(&ns), "{ns} with a cache of {cache_bytes}");
     }
@@ -171,7 +172,7 @@ fn a_place_that_cannot_be_read_is_not_written_and_the_next_ones_are() {
             },
         );
     let places = [0, 8 << 20, 16 << 20].map(|at| place(at, 4 << 20)).to_vec();
-    let outcome = task(places, None, &control).run(&mut drive);
+    let outcome = task(places, None, &control).run(&mut drive).unwrap();
     let timed: Vec<bool> = outcome.timed.iter().map(|timed| timed.ns.is_some()).collect();
     assert_eq!(timed, [true, false, true]);
     let within = |request: &&IoRequest| (8 << 20..12 << 20).contains(&request.offset);
@@ -186,7 +187,7 @@ fn a_write_that_fails_ends_it_after_one_more_attempt() {
         _ => Ok(service(request)),
     });
     let places = [0, 8 << 20, 16 << 20].map(|at| place(at, 4 << 20)).to_vec();
-    let outcome = task(places, None, &control).run(&mut drive);
+    let outcome = task(places, None, &control).run(&mut drive).unwrap();
     assert_eq!(outcome.timed.len(), 2);
     assert!(outcome.failures[0].write && outcome.failures[0].offset == 9 << 20);
     let first = |request: &&IoRequest| request.op == IoOp::Write && request.offset == 8 << 20;
@@ -209,7 +210,7 @@ fn the_same_bytes_stay_and_fresh_ones_replace_them() {
     let run = |places: Vec<ScanRegion>, fresh| {
         let task = task(places, fresh, &control);
         let outcome = device.run(spec, vec![task], || {}).unwrap().remove(0).output;
-        assert!(outcome.failures.is_empty() && outcome.queue_error.is_none(), "{outcome:?}");
+        assert!(outcome.failures.is_empty(), "{outcome:?}");
         outcome.blank
     };
     assert_eq!(run(vec![place(0, 4096), place(4096, 8192)], None), 2, "a new file is blank");
@@ -239,7 +240,7 @@ fn a_stop_ends_a_stretch_that_is_written() {
             Ok(service(request))
         });
         let outcome = task(vec![place(0, 64 << 20), place(1 << 30, 1 << 20)], fresh, &control);
-        let outcome = outcome.run(&mut drive);
+        let outcome = outcome.run(&mut drive).unwrap();
         let written = drive.served.iter().filter(|sent| sent.op == IoOp::Write).count() as u64;
         assert!((20..24).contains(&written), "{written} requests");
         assert_eq!((outcome.written_bytes, outcome.timed[0].ns), (written << 20, None));
@@ -260,7 +261,7 @@ fn a_stop_does_not_end_the_second_attempt() {
         }
         _ => Ok(service(request)),
     });
-    let outcome = task(vec![place(8 << 20, 4 << 20)], None, &control).run(&mut drive);
+    let outcome = task(vec![place(8 << 20, 4 << 20)], None, &control).run(&mut drive).unwrap();
     assert_eq!(outcome.failures.len(), 1);
     let again = drive.served.iter().rev().take_while(|sent| sent.op != IoOp::Read);
     let behind: Vec<u64> = again.filter(|s| s.op == IoOp::Write).map(|s| s.offset >> 20).collect();

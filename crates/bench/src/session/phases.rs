@@ -74,9 +74,7 @@ impl Session<'_> {
         let environment = self.environment(record.test());
         round.limiter = validity::limiter(&round, &environment);
         for finding in validity::of_round(&round, &environment) {
-            if record.notice(finding.clone()) {
-                self.emit(Event::Noticed(finding));
-            }
+            record.notice(finding);
         }
         let failure = round.measured.recorder.first_error;
         let count = round.measured.recorder.errors;

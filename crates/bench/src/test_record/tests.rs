@@ -135,9 +135,9 @@ fn of_the_rounds_of_a_cell_the_worst_is_told() {
     let seen = |weight: f64| {
         Finding::new(FindingId::CpuBound, format!("{weight}")).about("transfer.a").weighing(weight)
     };
-    assert!(record.notice(seen(0.9)));
-    assert!(!record.notice(seen(0.99)));
-    assert!(!record.notice(seen(0.95)));
+    record.notice(seen(0.9));
+    record.notice(seen(0.99));
+    record.notice(seen(0.95));
     let findings = record.finish(3).findings;
     assert_eq!((findings[0].evidence.as_str(), findings[0].count()), ("0.99", 1));
 }

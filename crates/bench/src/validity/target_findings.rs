@@ -1,7 +1,7 @@
 //! What is known without a round: of the target before the first request, of a test that failed.
 
 use crate::error::{BenchError, is_want_of_the_host};
-use crate::recorder::IoFailure;
+use crate::queue::IoFailure;
 use drivescope_drive::Target;
 use drivescope_drive::journal::JournalError;
 use drivescope_machine::filesystem::FsClass;

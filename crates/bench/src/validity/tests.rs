@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::error::BenchError;
+use crate::queue::IoFailure;
 use crate::rate_drop::drop_of;
-use crate::recorder::IoFailure;
 use crate::round::{Cache, CoresTaken};
 use crate::testing::{SECOND, round};
 use drivescope_machine::counters::DeviceCounters;

@@ -6,14 +6,11 @@ mod retry_reads;
 
 use crate::control::{Control, Publisher};
 use crate::payload::{Payload, SECTOR, SectorContents};
-use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
-use crate::recorder::{IoFailure, Recorder};
+use crate::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
+use crate::recorder::Recorder;
 use misdirected::MisdirectedWrites;
 use std::io;
 use std::ops::Range;
-
-/// Length of the series at full resolution; later intervals share the last.
-const EXPECTED_NS: u64 = 60_000_000_000;
 
 /// Sorted sectors, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -143,8 +140,6 @@ pub(crate) struct ReadBackOutcome {
     misdirected: MisdirectedWrites,
     /// Some unreadable stretches were not looked at sector by sector, but counted whole.
     pub is_coarse: bool,
-    /// The queue itself failed.
-    pub queue_error: Option<io::Error>,
 }
 
 impl ReadBackOutcome {
@@ -153,12 +148,11 @@ impl ReadBackOutcome {
         Self {
             tally: SectorTally::default(),
             reached: start,
-            recorder: Recorder::new(EXPECTED_NS),
+            recorder: Recorder::of_any_length(),
             failed: (0, None),
             unsettled: Vec::new(),
             misdirected: MisdirectedWrites::default(),
             is_coarse: false,
-            queue_error: None,
         }
     }
 }
@@ -166,11 +160,11 @@ impl ReadBackOutcome {
 impl IoTask for ReadBack<'_> {
     type Output = ReadBackOutcome;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> ReadBackOutcome {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<ReadBackOutcome> {
         let mut outcome = ReadBackOutcome::at(self.span.start);
         outcome.recorder.start(queue.now());
-        outcome.queue_error = self.read_all(queue, &mut outcome).err();
-        outcome
+        self.read_all(queue, &mut outcome)?;
+        Ok(outcome)
     }
 }
 
@@ -202,14 +196,13 @@ impl ReadBack<'_> {
                 let (at, request) = sent[usize::from(completion.slot)];
                 in_flight -= 1;
                 free.push(completion.slot);
-                let good = completion.result == request.len as i32;
-                if good {
+                if let Some(failure) = completion.failure(request) {
+                    stopping |= note_failure(outcome, request, failure);
+                } else {
                     outcome.recorder.requests += 1;
                     outcome.recorder.complete(now, now - at, u64::from(request.len));
                     let data = queue.buffer(completion.slot);
                     self.sort(&data[..request.len as usize], request.offset, outcome);
-                } else {
-                    stopping |= note_failure(outcome, request, (-completion.result).max(0));
                 }
             }
             if now >= publisher.at_ns() {
@@ -266,12 +259,11 @@ impl ReadBack<'_> {
 }
 
 /// Keeps a failed read; whether the drive is gone.
-fn note_failure(outcome: &mut ReadBackOutcome, request: IoRequest, errno: i32) -> bool {
-    let failure = IoFailure { errno, offset: request.offset, write: false };
+fn note_failure(outcome: &mut ReadBackOutcome, request: IoRequest, failure: IoFailure) -> bool {
     outcome.failed.0 += 1;
     outcome.failed.1.get_or_insert(failure);
     outcome.unsettled.push(request.offset..request.offset + u64::from(request.len));
-    let gone = matches!(errno, libc::ENODEV | libc::ENXIO);
+    let gone = matches!(failure.errno, libc::ENODEV | libc::ENXIO);
     if gone {
         outcome.recorder.failed(failure);
     }

@@ -5,8 +5,8 @@ use crate::cpu_usage::CpuCost;
 use crate::error::{BenchError, describe};
 use crate::payload::Payload;
 use crate::phase::PhaseResult;
-use crate::queue::QueueSpec;
-use crate::recorder::{IoFailure, Recorder};
+use crate::queue::{IoFailure, QueueSpec};
+use crate::recorder::Recorder;
 use crate::scan::{Scan, ScanOutcome, ScanRegion, TimedRegion};
 use crate::session::{PhaseCounters, Session};
 use crate::test_record::TestRecord;
@@ -140,17 +140,8 @@ fn stepped(
     // One request is made while the others fly.
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, counters) = session.run_task_with(session.device(), spec, &control, task, keep)?;
-    let ScanOutcome {
-        timed,
-        recorder,
-        asked_bytes: asked,
-        moved_bytes: moved,
-        failures,
-        queue_error,
-    } = worker.output;
-    if let Some(source) = queue_error {
-        return Err(BenchError::of_queue(source));
-    }
+    let ScanOutcome { timed, recorder, asked_bytes: asked, moved_bytes: moved, failures } =
+        worker.output;
     let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
     Ok((counters, WriteOutcome { timed, measured, asked, moved, failures }))
 }

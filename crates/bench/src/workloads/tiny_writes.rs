@@ -21,7 +21,7 @@ use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
 use crate::recorder::Recorder;
 use crate::round::Cache;
-use crate::serial::{SerialLoop, SerialOutcome};
+use crate::serial::SerialLoop;
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::workload::{Workload, shorten_rounds};
@@ -31,7 +31,7 @@ use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
 use drivescope_model::options::{Suite, TestKind, TinyWritesOptions};
-use drivescope_model::plan::{Cost, Engine, PlannedTest, WriteLevel};
+use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs};
 use patterns::{IoPath, Pattern, WARMING, check_cells, chosen};
@@ -197,8 +197,7 @@ fn run_pattern(
     let dsync = pattern.path == IoPath::Direct && !device.is_direct();
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync };
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
-    let SerialOutcome { recorder, queue_error, .. } = worker.output;
-    queue_error.map_or(Ok(()), |source| Err(BenchError::of_engine(Engine::Threads, source)))?;
+    let recorder = worker.output.recorder;
     let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
     if let Some(finding) = flush_lies(session, pattern, ops / recorder.elapsed_ns() as f64 * 1e9) {
         record.notice(finding);
@@ -266,9 +265,6 @@ fn flush(
     };
     let mut outcomes = device.run(spec, vec![task], || ())?;
     let outcome = outcomes.pop().expect("one task, one outcome").output;
-    if let Some(source) = outcome.queue_error {
-        return Err(BenchError::of_engine(Engine::Threads, source));
-    }
     if let Some(failure) = outcome.recorder.first_error {
         recorder.failed(failure);
     }

@@ -57,10 +57,8 @@ impl MisdirectedWrites {
         let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(queue.slots()));
         for &origin in any.chain(self.of_end.values()) {
             let offset = origin / unit * unit;
-            queue.submit(IoRequest { op: IoOp::Read, offset, len: read_back.unit, slot: 0 });
-            done.clear();
-            queue.wait(&mut done)?;
-            if done.first().is_none_or(|done| done.result != read_back.unit as i32) {
+            let request = IoRequest { op: IoOp::Read, offset, len: read_back.unit, slot: 0 };
+            if queue.exchange(request, &mut done)?.is_err() {
                 continue;
             }
             let (sectors, _) = queue.buffer(0)[..unit as usize].as_chunks::<SECTOR>();

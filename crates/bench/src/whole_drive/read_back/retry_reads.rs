@@ -74,10 +74,8 @@ impl<Q: IoQueue> RetryReads<'_, '_, Q> {
         }
         self.reads_left -= 1;
         let len = (range.end - range.start) as u32;
-        self.queue.submit(IoRequest { op: IoOp::Read, offset: range.start, len, slot: 0 });
-        self.done.clear();
-        self.queue.wait(&mut self.done)?;
-        let came = self.done.first().is_some_and(|done| done.result == len as i32);
+        let request = IoRequest { op: IoOp::Read, offset: range.start, len, slot: 0 };
+        let came = self.queue.exchange(request, &mut self.done)?.is_ok();
         if came {
             let data = self.queue.buffer(0);
             self.read_back.sort(&data[..len as usize], range.start, self.outcome);

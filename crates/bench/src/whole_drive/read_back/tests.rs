@@ -39,7 +39,9 @@ impl Memory {
         let span = 0..self.contents.len() as u64;
         let data = Payload::new(1, 1);
         let (chunk, unit, any_pass) = (1 << 20, 512, false);
-        ReadBack { span, chunk, unit, depth: 4, data, any_pass, control: &control }.run(self)
+        ReadBack { span, chunk, unit, depth: 4, data, any_pass, control: &control }
+            .run(self)
+            .unwrap()
     }
 }
 

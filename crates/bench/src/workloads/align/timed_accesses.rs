@@ -2,12 +2,9 @@
 
 use crate::control::{Control, Publisher};
 use crate::payload::Payload;
-use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
-use crate::recorder::{IoFailure, Recorder};
+use crate::queue::{IoFailure, IoOp, IoQueue, IoRequest, IoTask};
+use crate::recorder::Recorder;
 use std::io;
-
-/// Longest expected phase; later intervals of its series share the last.
-const EXPECTED_NS: u64 = 60_000_000_000;
 
 /// What writes carry.
 #[derive(Debug, Clone, Copy)]
@@ -43,23 +40,20 @@ pub struct Accessed {
     /// The block at this byte was to keep what it holds, and the drive did not take it back: what is there now
     /// is not known, or is something else.
     pub lost: Option<u64>,
-    /// The queue itself failed.
-    pub queue_error: Option<io::Error>,
 }
 
 impl IoTask for TimedAccesses<'_> {
     type Output = Accessed;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> Accessed {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Accessed> {
         let mut accessed = Accessed {
             ns: Vec::with_capacity(self.places.len()),
-            recorder: Recorder::new(EXPECTED_NS),
+            recorder: Recorder::of_any_length(),
             lost: None,
-            queue_error: None,
         };
         accessed.recorder.start(queue.now());
-        accessed.queue_error = self.visit_all(queue, &mut accessed).err();
-        accessed
+        self.visit_all(queue, &mut accessed)?;
+        Ok(accessed)
     }
 }
 
@@ -75,7 +69,7 @@ impl TimedAccesses<'_> {
             let sent = queue.now();
             let request = IoRequest { op: self.op, offset, len: self.block, slot: 0 };
             recorder.requests += 1;
-            if let Err(failure) = one(queue, request, &mut done)? {
+            if let Err(failure) = queue.exchange(request, &mut done)? {
                 recorder.failed(failure);
                 if self.op == IoOp::Write && !self.write_again(queue, request, number)? {
                     *lost = Some(offset);
@@ -106,7 +100,7 @@ impl TimedAccesses<'_> {
         // The flush is for drives that took the write into their cache, whatever became of the write.
         for op in [IoOp::Write, IoOp::Sync, IoOp::Read] {
             let len = if op == IoOp::Sync { 0 } else { request.len };
-            let end = one(queue, IoRequest { op, len, ..request }, &mut done)?;
+            let end = queue.exchange(IoRequest { op, len, ..request }, &mut done)?;
             if op == IoOp::Read && end.is_err() {
                 return Ok(false);
             }
@@ -138,9 +132,9 @@ pub struct ReadBlocks {
 
 impl IoTask for ReadBlocks {
     /// The blocks in the order of the places, empty where no data move; the inner error is a failed read.
-    type Output = io::Result<Result<Vec<u8>, IoFailure>>;
+    type Output = Result<Vec<u8>, IoFailure>;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> Self::Output {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Self::Output> {
         let mut done = Vec::with_capacity(usize::from(queue.slots()));
         let block = queue.buffer(0).len();
         let mut blocks = vec![0; block * self.places.len()];
@@ -149,7 +143,7 @@ impl IoTask for ReadBlocks {
         for number in order {
             let offset = self.places[number];
             let request = IoRequest { op: IoOp::Read, offset, len: self.block, slot: 0 };
-            if let Err(failure) = one(queue, request, &mut done)? {
+            if let Err(failure) = queue.exchange(request, &mut done)? {
                 return Ok(Err(failure));
             }
             blocks[number * block..(number + 1) * block].copy_from_slice(queue.buffer(0));
@@ -158,27 +152,11 @@ impl IoTask for ReadBlocks {
     }
 }
 
-/// Sends one request and waits for it.
-fn one<Q: IoQueue>(
-    queue: &mut Q,
-    request: IoRequest,
-    done: &mut Vec<IoCompletion>,
-) -> io::Result<Result<(), IoFailure>> {
-    queue.submit(request);
-    done.clear();
-    queue.wait(done)?;
-    if done.iter().all(|completion| completion.result == request.len as i32) {
-        return Ok(Ok(()));
-    }
-    let errno = done.iter().map(|c| (-c.result).max(0)).max().unwrap_or(0);
-    Ok(Err(IoFailure { errno, offset: request.offset, write: request.op != IoOp::Read }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::io_device::IoDevice;
-    use crate::queue::QueueSpec;
+    use crate::queue::{IoCompletion, QueueSpec};
     use crate::testing::VirtualQueue;
     use drivescope_drive::OwnFolder;
     use drivescope_model::plan::Engine;
@@ -198,9 +176,9 @@ mod tests {
             8192 => Err(libc::EIO),
             offset => Ok(1_000 + offset),
         };
-        let accessed = task(&[512, 0, 1024]).run(&mut VirtualQueue::new(2, 1, service));
+        let accessed = task(&[512, 0, 1024]).run(&mut VirtualQueue::new(2, 1, service)).unwrap();
         assert_eq!(accessed.ns, [1_512.0, 1_000.0, 2_024.0]);
-        let accessed = task(&[0, 8192, 0]).run(&mut VirtualQueue::new(2, 1, service));
+        let accessed = task(&[0, 8192, 0]).run(&mut VirtualQueue::new(2, 1, service)).unwrap();
         assert_eq!(accessed.ns.len(), 1);
         assert_eq!(accessed.recorder.first_error.unwrap().offset, 8192);
     }
@@ -271,7 +249,7 @@ mod tests {
             let (held, buffer) = (original.to_vec(), vec![0; 512]);
             let (asked, done) = (Vec::new(), None);
             let mut drive = Block { held, buffer, failing: failing.clone(), asked, done };
-            let accessed = task.run(&mut drive);
+            let accessed = task.run(&mut drive).unwrap();
             assert_eq!(drive.held == original, is_back, "{failing:?}");
             assert_eq!(accessed.lost, (!is_known).then_some(4096), "{failing:?}");
             assert_eq!(accessed.recorder.errors, 1, "the second attempt is no measurement");
@@ -298,7 +276,7 @@ mod tests {
         };
         let read = |places: &[u64]| {
             let task = ReadBlocks { places: places.to_vec(), block: 4096 };
-            device.run(spec, vec![task], || {}).unwrap().remove(0).output.unwrap().unwrap()
+            device.run(spec, vec![task], || {}).unwrap().remove(0).output.unwrap()
         };
         run(&all, WriteData::Fresh(Payload::new(7, 1)));
         let before = read(&all);

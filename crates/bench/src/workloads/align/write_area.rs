@@ -17,7 +17,6 @@ use crate::session::Session;
 use crate::test_record::TestRecord;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::target::TargetKind;
-use std::io;
 use std::ops::Range;
 
 /// Read between the originals and the writes: what drives of the time of 512-byte reports hold, twice.
@@ -101,9 +100,7 @@ impl WriteArea {
         let scan = Scan { places, chunk: CHUNK, depth: 4, data: None, control: &control };
         let spec = QueueSpec { depth: 4, ahead: 1, block_bytes: CHUNK, dsync: false };
         let (worker, _) = session.run_task(session.device(), spec, &control, scan)?;
-        let outcome = worker.output;
-        outcome.queue_error.map_or(Ok(()), |source| Err(broken(source)))?;
-        match outcome.recorder.first_error {
+        match worker.output.recorder.first_error {
             Some(failure) => Err(BenchError::Request { failure, count: 1 }),
             None => Ok(()),
         }
@@ -132,14 +129,13 @@ impl WriteArea {
         };
         let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block, dsync: way.synced };
         let (worker, counters) = session.run_task(session.device(), spec, &control, task)?;
-        let Accessed { ns, recorder, lost, queue_error } = worker.output;
+        let Accessed { ns, recorder, lost } = worker.output;
         if let Some(at) = lost {
             let evidence = format!(
                 "writing the same bytes back failed twice at byte {at}: the {block} bytes from there may have changed"
             );
             record.notice(Finding::new(FindingId::DataMismatch, evidence).about("align"));
         }
-        queue_error.map_or(Ok(()), |source| Err(broken(source)))?;
         let (bytes, elapsed_ns) = (recorder.bytes as f64, recorder.elapsed_ns());
         let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
         let mut kept = counters.end(session, measured, way.cell, way.round);
@@ -173,10 +169,5 @@ fn read(session: &Session<'_>, places: &[u64], block: u64) -> Result<Vec<u8>, Be
     let task = ReadBlocks { places: places.to_vec(), block: block as u32 };
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes: block as u32, dsync: false };
     let (worker, _) = session.run_task(session.device(), spec, &control, task)?;
-    let blocks = worker.output.map_err(broken)?;
-    blocks.map_err(|failure| BenchError::Request { failure, count: 1 })
-}
-
-fn broken(source: io::Error) -> BenchError {
-    BenchError::of_queue(source)
+    worker.output.map_err(|failure| BenchError::Request { failure, count: 1 })
 }

@@ -4,7 +4,7 @@
 use super::capacity_probe::{FailedBlocks, Probed, SAMPLES_MAX};
 use crate::error::describe;
 use crate::payload::SECTOR;
-use crate::recorder::IoFailure;
+use crate::queue::IoFailure;
 use crate::test_record::TestRecord;
 use crate::whole_drive::read_back::{ReadBackOutcome, SectorTally};
 use drivescope_model::findings::{Finding, FindingId};

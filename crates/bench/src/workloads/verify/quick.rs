@@ -3,17 +3,14 @@
 use super::capacity_probe::{Blocks, Probed, ProbedContents, Stopped, probe};
 use crate::control::{Control, Publisher};
 use crate::payload::{Payload, SECTOR, SectorContents};
-use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
-use crate::recorder::{IoFailure, Recorder};
+use crate::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
+use crate::recorder::Recorder;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
 /// Longest write.
 pub(super) const CHUNK: u32 = 1 << 20;
-/// Length of the series at full resolution; later intervals share the last.
-const EXPECTED_NS: u64 = 60_000_000_000;
-
 /// A quick search for missing capacity.
 #[derive(Debug)]
 pub(super) struct Quick<'c> {
@@ -44,15 +41,13 @@ pub(super) struct QuickOutcome {
     pub written_bytes: u64,
     /// Requests that failed, and the first.
     pub failed: (u64, Option<IoFailure>),
-    /// The queue itself failed.
-    pub queue_error: Option<io::Error>,
 }
 
 impl IoTask for Quick<'_> {
     type Output = QuickOutcome;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> QuickOutcome {
-        let mut recorder = Recorder::new(EXPECTED_NS);
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<QuickOutcome> {
+        let mut recorder = Recorder::of_any_length();
         recorder.start(queue.now());
         let mut drive = QueueBlocks {
             done: Vec::with_capacity(usize::from(queue.slots())),
@@ -63,8 +58,8 @@ impl IoTask for Quick<'_> {
                 read_bytes: 0,
                 written_bytes: 0,
                 failed: (0, None),
-                queue_error: None,
             },
+            queue_error: None,
             refused: FailedWrites::default(),
             quick: &self,
             queue,
@@ -72,7 +67,7 @@ impl IoTask for Quick<'_> {
         let probed = probe(&mut drive, self.cache_bytes, self.seed);
         drive.outcome.probed = probed.ok();
         drive.publisher.publish(&drive.outcome.recorder);
-        drive.outcome
+        drive.queue_error.map_or(Ok(drive.outcome), Err)
     }
 }
 
@@ -84,6 +79,7 @@ struct QueueBlocks<'t, Q> {
     publisher: Publisher<'t>,
     refused: FailedWrites,
     outcome: QuickOutcome,
+    queue_error: Option<io::Error>,
 }
 
 /// The bytes whose last write failed, as stretches that do not touch: start and end.
@@ -121,30 +117,24 @@ impl<Q: IoQueue> QueueBlocks<'_, Q> {
     /// Sends a request and waits for it; whether it went well.
     fn one(&mut self, request: IoRequest) -> Result<bool, Stopped> {
         let sent = self.queue.now();
-        self.queue.submit(request);
-        self.done.clear();
-        if let Err(error) = self.queue.wait(&mut self.done) {
-            self.outcome.queue_error = Some(error);
-            return Err(Stopped);
-        }
+        let end = self.queue.exchange(request, &mut self.done).map_err(|error| {
+            self.queue_error = Some(error);
+            Stopped
+        })?;
         let now = self.queue.now();
-        let result = self.done.first().map_or(0, |completion| completion.result);
-        let good = result == request.len as i32;
-        if good {
-            self.outcome.recorder.requests += 1;
-            self.outcome.recorder.complete(now, now - sent, u64::from(request.len));
-        } else {
-            let errno = (-result).max(0);
-            let write = request.op == IoOp::Write;
-            let failure = IoFailure { errno, offset: request.offset, write };
+        if let Err(failure) = end {
             self.outcome.failed.0 += 1;
             self.outcome.failed.1.get_or_insert(failure);
-            if matches!(errno, libc::ENODEV | libc::ENXIO) {
+            if matches!(failure.errno, libc::ENODEV | libc::ENXIO) {
                 self.outcome.recorder.failed(failure);
                 return Err(Stopped);
             }
+        } else {
+            self.outcome.recorder.requests += 1;
+            self.outcome.recorder.complete(now, now - sent, u64::from(request.len));
         }
-        if self.publisher.tick(now, &self.outcome.recorder) { Err(Stopped) } else { Ok(good) }
+        let is_stopped = self.publisher.tick(now, &self.outcome.recorder);
+        if is_stopped { Err(Stopped) } else { Ok(end.is_ok()) }
     }
 }
 
