@@ -7,7 +7,6 @@ mod mistakes;
 mod output;
 mod progress;
 mod run_steps;
-mod shell_quote;
 mod signals;
 mod store_access;
 

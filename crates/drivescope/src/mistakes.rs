@@ -1,9 +1,9 @@
 //! Mistakes on the command line, each in one line with what was probably meant.
 
 use crate::exit::Failure;
-use crate::shell_quote::quoted;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use drivescope_drive::DriveError;
+use drivescope_model::shell::quoted;
 use drivescope_sim::library::BUILT_IN;
 use std::path::Path;
 

@@ -18,6 +18,7 @@ pub mod plan;
 pub mod reproduction;
 pub mod resume;
 pub mod schema;
+pub mod shell;
 pub mod shortened;
 pub mod target;
 pub mod units;

@@ -6,7 +6,6 @@
 
 mod resume_sentence;
 
-use crate::finite;
 use drivescope_model::document::{FORMAT, Run};
 use drivescope_model::options::Suite;
 use jiff::Timestamp;
@@ -19,90 +18,15 @@ pub(crate) const ID_DIGITS: usize = 12;
 /// Why a text is not a run document that can be kept; one line with the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FormatError {
-    /// There is no document in the text.
-    #[error("the file is empty; import files written by drivescope export or run --json")]
-    Empty,
-    /// The text is not JSON.
-    #[error(
-        "invalid JSON at line {line}, column {column}: {reason}; export the run again, or repair the file"
-    )]
-    Broken {
-        /// From 1.
-        line: usize,
-        /// In bytes, from 1; 0 if the text ends where the line begins.
-        column: usize,
-        /// What was found or missed.
-        reason: String,
-    },
-    /// The JSON is something else.
-    #[error(
-        "{document} is not a drivescope run ({reason}); import files written by drivescope export or run --json"
-    )]
-    NotARun {
-        /// Which one of the text.
-        document: String,
-        /// What shows it.
-        reason: &'static str,
-    },
-    /// The document is of a later format.
-    #[error(
-        "{document} has format {found}, this drivescope reads up to {FORMAT}; update drivescope"
-    )]
-    Newer {
-        /// Which one of the text.
-        document: String,
-        /// Its format.
-        found: u64,
-    },
-    /// A field is missing or of another type.
-    #[error(
-        "{document} cannot be read: {reason}{place}; update drivescope if a newer version wrote it, otherwise repair that field"
-    )]
-    Unreadable {
-        /// Which one of the text.
-        document: String,
-        /// What was found or missed.
-        reason: String,
-        /// ` (line 3, column 8)`, when it is known.
-        place: String,
-    },
-    /// The id is not one.
-    #[error("'{id}' is not a run id; it must be {ID_DIGITS} lower-case hexadecimal digits")]
-    BadId {
-        /// What the document has.
-        id: String,
-    },
-    /// The start has no known form.
-    #[error("run {id}: '{started_at}' is not a time; write it as 2026-01-31T12:00:00+01:00")]
-    BadStart {
-        /// Which run.
-        id: String,
-        /// What the document has.
-        started_at: String,
-    },
-    /// A number is NaN or infinite, which JSON cannot express.
-    #[error("run {id} cannot be kept: {field} is {value}, not a number; please report this")]
-    NotFinite {
-        /// Which run.
-        id: String,
-        /// The path of the field: `tests[0].metrics[2].value`.
-        field: String,
-        /// `NaN`, `inf`, `-inf`.
-        value: String,
-    },
-    /// A metric that no measurement gives.
-    #[error("run {id}: {key} is {what}; export the run again, or correct that metric")]
-    Impossible {
-        /// Which run.
-        id: String,
-        /// Key of the metric.
-        key: String,
-        /// What it has, and why that cannot be.
-        what: String,
-    },
+    /// The text is empty or not JSON.
+    #[error("{0}")]
+    NotJson(String),
+    /// The JSON is something else, of a later format, or holds what no run has.
+    #[error("{0}")]
+    NotARun(String),
 }
 
-/// The document of a run, indented. Numbers that are not finite become `null`: see [`check`].
+/// The document of a run, indented. Numbers that are not finite become `null`: see [`check_finite`].
 pub fn to_json(run: &Run) -> String {
     serde_json::to_string_pretty(run).expect("a run is made of fields, texts and numbers")
 }
@@ -139,12 +63,13 @@ pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
         };
         for document in documents {
             number += 1;
-            runs.push(read(document, number).map_err(|error| error.placed(text, begin, end))?);
+            let place = |reason: &str| place_of(reason, text, begin, end);
+            runs.push(read(document, number, place)?);
         }
         begin = end;
     }
     if begin == 0 {
-        return Err(FormatError::Empty);
+        return Err(empty());
     }
     Ok(runs)
 }
@@ -152,14 +77,16 @@ pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
 /// The same of a file that anything may have written or changed since: also refuses metrics that cannot be.
 ///
 /// # Errors
-/// As [`from_json`]; [`FormatError::Impossible`].
+/// As [`from_json`]; a metric that no measurement gives.
 pub fn from_file(text: &str) -> Result<Vec<Run>, FormatError> {
     let runs = from_json(text)?;
     for run in &runs {
         for metric in run.tests.iter().flat_map(|test| &test.metrics) {
             if let Some(what) = metric.impossible() {
-                let (id, key) = (run.id.clone(), metric.key.clone());
-                return Err(FormatError::Impossible { id, key, what });
+                return Err(FormatError::NotARun(format!(
+                    "run {}: {} is {what}; export the run again, or correct that metric",
+                    run.id, metric.key
+                )));
             }
         }
     }
@@ -168,7 +95,12 @@ pub fn from_file(text: &str) -> Result<Vec<Run>, FormatError> {
 
 /// Reads the one document that a row of the store holds.
 pub(crate) fn from_stored(text: &str) -> Result<Run, FormatError> {
-    from_json(text)?.into_iter().next().ok_or(FormatError::Empty)
+    from_json(text)?.into_iter().next().ok_or_else(empty)
+}
+
+fn empty() -> FormatError {
+    let message = "the file is empty; import files written by drivescope export or run --json";
+    FormatError::NotJson(message.to_string())
 }
 
 /// Whether a run can be kept: the current format, an id, a start, and finite numbers only.
@@ -176,29 +108,46 @@ pub(crate) fn from_stored(text: &str) -> Result<Run, FormatError> {
 /// # Errors
 /// The first of these that is wrong.
 pub fn check(run: &Run) -> Result<(), FormatError> {
-    if !is_id(&run.id) {
-        return Err(FormatError::BadId { id: run.id.clone() });
+    check_head(run)?;
+    check_finite(run)
+}
+
+fn check_head(run: &Run) -> Result<(), FormatError> {
+    let id = &run.id;
+    if !is_id(id) {
+        return Err(FormatError::NotARun(format!(
+            "'{id}' is not a run id; it must be {ID_DIGITS} lower-case hexadecimal digits"
+        )));
     }
     if run.format != FORMAT {
-        let document = format!("run {}", run.id);
-        return Err(if run.format > FORMAT {
-            FormatError::Newer { document, found: run.format.into() }
-        } else {
-            FormatError::NotARun { document, reason: "its format was not brought up to date" }
-        });
+        return Err(other_format(&format!("run {id}"), run.format.into()));
     }
-    started_unix_us(run)?;
-    finite::check(run).map_err(|found| FormatError::NotFinite {
-        id: run.id.clone(),
-        field: found.path,
-        value: found.value,
-    })
+    started_unix_us(run).map(drop)
+}
+
+/// JSON has no NaN and no infinity: `serde_json` writes `null`, which reads back as an error, or, in an optional
+/// field, as "not known".
+fn check_finite(run: &Run) -> Result<(), FormatError> {
+    let value = serde_json::to_value(run).expect("a run is made of fields, texts and numbers");
+    if Run::deserialize(&value).is_ok_and(|same| same == *run) {
+        return Ok(());
+    }
+    let metrics = run.tests.iter().flat_map(|test| &test.metrics);
+    let spoiled = metrics.filter(|metric| !metric.value.is_finite()).map(|metric| &metric.key);
+    let which = spoiled.map(|key| format!(", {key}")).collect::<String>();
+    Err(FormatError::NotARun(format!(
+        "run {} cannot be kept: it has a figure that is not a number{which}; please report this",
+        run.id
+    )))
 }
 
 /// When a run began, in microseconds since 1970 UTC.
 pub(crate) fn started_unix_us(run: &Run) -> Result<i64, FormatError> {
     run.started_at.parse::<Timestamp>().map(Timestamp::as_microsecond).map_err(|_| {
-        FormatError::BadStart { id: run.id.clone(), started_at: run.started_at.clone() }
+        FormatError::NotARun(format!(
+            "run {}: '{}' is not a time; write it as 2026-01-31T12:00:00+01:00",
+            run.id, run.started_at
+        ))
     })
 }
 
@@ -207,38 +156,56 @@ fn is_id(text: &str) -> bool {
     text.len() == ID_DIGITS && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// One document; `number` counts those of the text from 1.
-fn read(document: Value, number: usize) -> Result<Run, FormatError> {
+/// One document; `number` counts those of the text from 1, `place` says where a fault is.
+fn read(
+    document: Value,
+    number: usize,
+    place: impl Fn(&str) -> String,
+) -> Result<Run, FormatError> {
     let name = match document.get("id").and_then(Value::as_str) {
         Some(id) if is_id(id) => format!("run {id}"),
         _ => format!("document {number}"),
     };
-    let document = up_to_date(document, &name)?;
+    check_format(&document, &name)?;
     let mut run = Run::deserialize(&document)
         .or_else(|_| Run::deserialize(without_unknown_options(document)))
-        .map_err(|error| FormatError::Unreadable {
-            document: name,
-            reason: error.to_string(),
-            place: String::new(),
+        .map_err(|error| {
+            let reason = error.to_string();
+            FormatError::NotARun(format!(
+                "{name} cannot be read: {reason}{}; update drivescope if a newer version wrote it, otherwise repair \
+                 that field",
+                place(&reason)
+            ))
         })?;
     resume_sentence::upgrade(&mut run);
-    check(&run)?;
+    check_head(&run)?;
     Ok(run)
 }
 
-/// Brings a document to [`FORMAT`]. A new format adds an arm that changes the value and goes on to
-/// the next one.
-fn up_to_date(document: Value, name: &str) -> Result<Value, FormatError> {
-    let not_a_run = |reason| FormatError::NotARun { document: name.to_string(), reason };
-    if !document.is_object() {
-        return Err(not_a_run("it is not an object"));
+/// Whether a document is of [`FORMAT`]. A new format brings those of the one before it up to date here.
+fn check_format(document: &Value, name: &str) -> Result<(), FormatError> {
+    let reason = match document.get("format").map(Value::as_u64) {
+        Some(Some(1)) => return Ok(()),
+        Some(Some(found)) => return Err(other_format(name, found)),
+        _ if !document.is_object() => "it is not an object",
+        _ => "it has no format number",
+    };
+    Err(not_a_run(name, reason))
+}
+
+fn other_format(name: &str, found: u64) -> FormatError {
+    if found == 0 {
+        return not_a_run(name, "there is no format 0");
     }
-    match document.get("format").and_then(Value::as_u64) {
-        None => Err(not_a_run("it has no format number")),
-        Some(0) => Err(not_a_run("there is no format 0")),
-        Some(1) => Ok(document),
-        Some(found) => Err(FormatError::Newer { document: name.to_string(), found }),
-    }
+    FormatError::NotARun(format!(
+        "{name} has format {found}, this drivescope reads up to {FORMAT}; update drivescope"
+    ))
+}
+
+fn not_a_run(name: &str, reason: &str) -> FormatError {
+    FormatError::NotARun(format!(
+        "{name} is not a drivescope run ({reason}); import files written by drivescope export or run --json"
+    ))
 }
 
 /// Takes the options away that this version does not know. The types of a suite refuse unknown
@@ -265,37 +232,32 @@ fn keep_known(value: &mut Value, known: &Value) {
 }
 
 fn broken(error: &serde_json::Error) -> FormatError {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    FormatError::Broken {
-        line: error.line(),
-        column: error.column(),
-        reason: text.strip_suffix(&place).unwrap_or(&text).to_string(),
-    }
+    let (text, line, column) = (error.to_string(), error.line(), error.column());
+    let place = format!(" at line {line} column {column}");
+    let reason = text.strip_suffix(&place).unwrap_or(&text);
+    FormatError::NotJson(format!(
+        "invalid JSON at line {line}, column {column}: {reason}; export the run again, or repair the file"
+    ))
 }
 
-impl FormatError {
-    /// Adds where in `text[begin..end]` the fault is. The part is read once more for this, straight
-    /// into runs, because a JSON value does not remember its place; the place counts only if this
-    /// meets the same fault first.
-    fn placed(mut self, text: &str, begin: usize, end: usize) -> Self {
-        if let Self::Unreadable { reason, place, .. } = &mut self {
-            let part = &text[begin..end];
-            let error = if part.trim_start().starts_with('[') {
-                serde_json::from_str::<Vec<Run>>(part).err()
-            } else {
-                serde_json::from_str::<Run>(part).err()
-            };
-            if let Some(error) = error.filter(|error| error.to_string().starts_with(&*reason)) {
-                let before = &text[..begin];
-                let line = before.matches('\n').count() + error.line();
-                let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-                let skipped = if error.line() == 1 { begin - line_start } else { 0 };
-                *place = format!(" (line {line}, column {})", skipped + error.column());
-            }
-        }
-        self
-    }
+/// Where in `text[begin..end]` the fault is: ` (line 3, column 8)`. The part is read once more for this, straight
+/// into runs, because a JSON value does not remember its place; the place counts only if this meets the same fault
+/// first.
+fn place_of(reason: &str, text: &str, begin: usize, end: usize) -> String {
+    let part = &text[begin..end];
+    let error = if part.trim_start().starts_with('[') {
+        serde_json::from_str::<Vec<Run>>(part).err()
+    } else {
+        serde_json::from_str::<Run>(part).err()
+    };
+    let Some(error) = error.filter(|error| error.to_string().starts_with(reason)) else {
+        return String::new();
+    };
+    let before = &text[..begin];
+    let line = before.matches('\n').count() + error.line();
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let skipped = if error.line() == 1 { begin - line_start } else { 0 };
+    format!(" (line {line}, column {})", skipped + error.column())
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@
 
 mod document;
 mod error;
-mod finite;
 mod location;
 mod sql;
 mod sqlite;
@@ -26,7 +25,7 @@ mod summary;
 mod testing;
 
 pub use document::{FormatError, all_to_json, check, from_file, from_json, to_json};
-pub use error::StoreError;
-pub use location::StoreLocation;
+pub use error::{StoreError, StoreFault};
+pub use location::{StoreLocation, store_words};
 pub use store::{Added, Store};
 pub use summary::{Filter, RunSummary};

@@ -1,8 +1,8 @@
 //! Which store a user means.
 
-use crate::error::StoreError;
+use crate::error::{StoreError, StoreFault};
+use drivescope_model::shell::quoted;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The store's file below the user's data directory.
@@ -10,9 +10,15 @@ const DEFAULT_FILE: &str = "drivescope/runs.db";
 
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StoreLocation {
-    /// One file on this machine.
-    Sqlite(PathBuf),
+pub struct StoreLocation {
+    path: PathBuf,
+    words: String,
+}
+
+/// What the next command must be told to find the store that this one used: ` --store FILE`, or nothing where it is
+/// the default. The environment may have named it for this command only.
+pub fn store_words(named: Option<&str>) -> String {
+    named.map_or_else(String::new, |store| format!(" --store {}", quoted(store)))
 }
 
 impl StoreLocation {
@@ -25,43 +31,66 @@ impl StoreLocation {
     /// There is no home directory, the text is empty, or it names a kind of store that this build
     /// does not have.
     pub fn parse(text: Option<&str>) -> Result<Self, StoreError> {
-        match text {
-            Some(text) => Self::named(text),
-            None => Self::default_of(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME")),
-        }
+        let path = match text {
+            Some(text) => Self::named(text)?,
+            None => Self::default_of(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))?,
+        };
+        Ok(Self { path, words: store_words(text) })
     }
 
-    fn named(text: &str) -> Result<Self, StoreError> {
+    /// One file.
+    pub fn of_file(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), words: String::new() }
+    }
+
+    fn named(text: &str) -> Result<PathBuf, StoreError> {
+        let fault = |cause: &str| {
+            let message = format!("{cause}; name a file with --store FILE");
+            Err(StoreError::new(StoreFault::Location, message))
+        };
         let path = match text.split_once("://") {
             // The rest of such an address is not repeated in errors: it may hold a password.
-            Some(("postgres" | "postgresql", _)) => return Err(StoreError::NoPostgres),
+            Some(("postgres" | "postgresql", _)) => {
+                return fault("this build has no PostgreSQL store yet");
+            }
             Some(("sqlite", path)) => path,
             Some((scheme, _)) if is_scheme(scheme) => {
-                return Err(StoreError::UnknownScheme { scheme: scheme.to_string() });
+                return fault(&format!("unknown kind of store '{scheme}://'"));
             }
             _ => text.strip_prefix("sqlite:").unwrap_or(text),
         };
         if path.is_empty() {
-            return Err(StoreError::EmptyLocation);
+            return fault("the name of the store is empty");
         }
-        Ok(Self::Sqlite(PathBuf::from(path)))
+        Ok(PathBuf::from(path))
     }
 
     /// The XDG base directory rules: a variable that is empty or not an absolute path counts as
     /// not set.
-    fn default_of(data_home: Option<OsString>, home: Option<OsString>) -> Result<Self, StoreError> {
+    fn default_of(
+        data_home: Option<OsString>,
+        home: Option<OsString>,
+    ) -> Result<PathBuf, StoreError> {
         let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
         let folder = data_home
             .and_then(absolute)
             .or_else(|| Some(home.and_then(absolute)?.join(".local/share")))
-            .ok_or(StoreError::NoHome)?;
-        Ok(Self::Sqlite(folder.join(DEFAULT_FILE)))
+            .ok_or_else(|| {
+                let message =
+                    "HOME is not set, so there is no default store; name a file with --store FILE";
+                StoreError::new(StoreFault::Location, message)
+            })?;
+        Ok(folder.join(DEFAULT_FILE))
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
-        let Self::Sqlite(path) = self;
-        path
+        &self.path
+    }
+
+    /// See [`store_words`].
+    pub fn words(&self) -> &str {
+        &self.words
     }
 }
 
@@ -71,19 +100,13 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
-impl fmt::Display for StoreLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.path().display().fmt(f)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn default_of(data_home: Option<&str>, home: Option<&str>) -> Option<String> {
         let location = StoreLocation::default_of(data_home.map(Into::into), home.map(Into::into));
-        location.ok().map(|l| l.to_string())
+        location.ok().map(|path| path.display().to_string())
     }
 
     #[test]
@@ -106,7 +129,6 @@ mod tests {
     #[test]
     fn without_a_home_the_error_names_the_way_out() {
         let error = StoreLocation::default_of(None, None).unwrap_err();
-        assert!(matches!(error, StoreError::NoHome));
         assert!(error.to_string().contains("--store"), "{error}");
     }
 
@@ -122,7 +144,8 @@ mod tests {
             (":memory:", ":memory:"),
         ] {
             let location = StoreLocation::parse(Some(text)).unwrap();
-            assert_eq!(location, StoreLocation::Sqlite(path.into()), "{text}");
+            assert_eq!(location.path(), Path::new(path), "{text}");
+            assert!(location.words().contains(text), "{text}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Opening an SQLite store: the folder, the connection, the tables and their version.
 
-use crate::error::StoreError;
+use crate::error::{StoreError, StoreFault};
 use crate::sql;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
@@ -97,13 +97,14 @@ fn size_of(path: &Path) -> Result<Option<u64>, StoreError> {
         }
         Err(error) => return Err(StoreError::from_io(&error, path)),
     };
-    Err(StoreError::NotAFile { path: path.to_path_buf(), what })
+    let message =
+        format!("{} is {what}, not a file; name a file with --store FILE", path.display());
+    Err(StoreError::new(StoreFault::Location, message))
 }
 
 fn checked_size(path: &Path, bytes: u64) -> Result<u64, StoreError> {
     if (1..SMALLEST_BYTES).contains(&bytes) {
-        let reason = format!("a file of {bytes} bytes");
-        return Err(StoreError::Corrupt { path: path.to_path_buf(), reason });
+        return Err(StoreError::corrupt(path, &format!("a file of {bytes} bytes")));
     }
     Ok(bytes)
 }
@@ -190,7 +191,10 @@ fn content_of(
     patience: Duration,
 ) -> Result<Content, StoreError> {
     let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
-    let foreign = || StoreError::Foreign { path: path.to_path_buf() };
+    let foreign = || {
+        let remedy = "is a database of another program; name another file with --store FILE";
+        StoreError::new(StoreFault::Foreign, format!("{} {remedy}", path.display()))
+    };
     let (all, ours): (i64, i64) = connection
         .query_row(
             "SELECT COUNT(*), COUNT(CASE WHEN name IN ('meta', 'runs', 'metrics') THEN 1 END)
@@ -216,7 +220,13 @@ fn content_of(
     match version.and_then(|text| text.parse::<u32>().ok()) {
         Some(sql::SCHEMA) => Ok(Content::Tables),
         Some(found) if found > sql::SCHEMA => {
-            Err(StoreError::NewerSchema { path: path.to_path_buf(), found, known: sql::SCHEMA })
+            let message = format!(
+                "the store {} was made by a newer drivescope (schema {found}, this one reads up to {}); update \
+                 drivescope",
+                path.display(),
+                sql::SCHEMA
+            );
+            Err(StoreError::new(StoreFault::NewerSchema, message))
         }
         // A later SCHEMA brings older tables up to date here.
         _ => Err(foreign()),

@@ -1,7 +1,7 @@
 //! The store: saving runs and finding them.
 
 use crate::document::{self, FormatError, ID_DIGITS};
-use crate::error::StoreError;
+use crate::error::{StoreError, StoreFault};
 use crate::location::StoreLocation;
 use crate::sql;
 use crate::sqlite;
@@ -34,6 +34,7 @@ pub enum Added {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    words: String,
     patience: Duration,
     /// Whether there is a file; without one `connection` is an empty store in memory.
     exists: bool,
@@ -61,7 +62,7 @@ impl Store {
     fn open_with(location: &StoreLocation, patience: Duration) -> Result<Self, StoreError> {
         let path = absolute(location)?;
         let connection = sqlite::create(&path, patience)?;
-        Ok(Self { connection, path, patience, exists: true })
+        Ok(Self { connection, path, words: location.words().into(), patience, exists: true })
     }
 
     fn open_existing_with(
@@ -69,10 +70,27 @@ impl Store {
         patience: Duration,
     ) -> Result<Self, StoreError> {
         let path = absolute(location)?;
-        match sqlite::open_existing(&path, patience)? {
-            Some(connection) => Ok(Self { connection, path, patience, exists: true }),
-            None => Ok(Self { connection: sqlite::empty()?, path, patience, exists: false }),
-        }
+        let opened = sqlite::open_existing(&path, patience)?;
+        let exists = opened.is_some();
+        let connection = opened.map_or_else(sqlite::empty, Ok)?;
+        Ok(Self { connection, path, words: location.words().into(), patience, exists })
+    }
+
+    fn check_exists(&self) -> Result<(), StoreError> {
+        let (path, words) = (self.path.display(), &self.words);
+        let message = format!("no store at {path}; drivescope run .{words} creates one");
+        if self.exists { Ok(()) } else { Err(StoreError::new(StoreFault::Missing, message)) }
+    }
+
+    /// That nothing is stored, and how to change that: perhaps the name is mistyped.
+    pub fn no_runs(&self) -> String {
+        let (path, words) = (self.path.display(), &self.words);
+        format!("no runs stored in {path} yet; drivescope run .{words} creates one")
+    }
+
+    /// What the next command must be told to find this store: see [`store_words`](crate::store_words).
+    pub fn words(&self) -> &str {
+        &self.words
     }
 
     /// The file of the store, whether it exists or not.
@@ -84,12 +102,10 @@ impl Store {
     /// the disk.
     ///
     /// # Errors
-    /// [`StoreError::Document`] if the run holds what a document cannot (see
+    /// [`StoreFault::Document`] if the run holds what a document cannot (see
     /// [`check`](crate::check)); nothing is changed then, nor after any other error.
     pub fn save(&mut self, run: &Run) -> Result<(), StoreError> {
-        if !self.exists {
-            return Err(StoreError::Missing { path: self.path.clone() });
-        }
+        self.check_exists()?;
         document::check(run)?;
         let started_unix_us = document::started_unix_us(run)?;
         let (path, patience) = (&self.path, self.patience);
@@ -103,11 +119,9 @@ impl Store {
     /// error. What is stored is not replaced, unless by the same run with more of it.
     ///
     /// # Errors
-    /// [`StoreError::Differs`] if another run is stored under an id; else as [`Store::save`].
+    /// [`StoreFault::Differs`] if another run is stored under an id; else as [`Store::save`].
     pub fn add_all(&mut self, runs: &[Run]) -> Result<Vec<Added>, StoreError> {
-        if !self.exists {
-            return Err(StoreError::Missing { path: self.path.clone() });
-        }
+        self.check_exists()?;
         let (path, patience) = (&self.path, self.patience);
         let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
         let transaction = write_transaction(&mut self.connection).map_err(fail)?;
@@ -120,9 +134,7 @@ impl Store {
                 Some(Ok(known)) if known == *run => Added::Known,
                 Some(Ok(known)) if completes(run, &known) => Added::Completed,
                 // One that this program cannot read is another one, too.
-                Some(_) => {
-                    return Err(StoreError::Differs { id: run.id.clone(), path: path.clone() });
-                }
+                Some(_) => return Err(differs(run, path)),
             };
             if added_as != Added::Known {
                 put(&transaction, run, document::started_unix_us(run)?).map_err(fail)?;
@@ -136,7 +148,7 @@ impl Store {
     /// The run whose id begins with `name`, or the newest one for `last`.
     ///
     /// # Errors
-    /// There is no such run, or more than one; [`StoreError::Document`] if this program cannot read the
+    /// There is no such run, or more than one; [`StoreFault::Document`] if this program cannot read the
     /// document.
     pub fn get(&self, name: &str) -> Result<Run, StoreError> {
         let id = self.id_of(name)?;
@@ -145,10 +157,9 @@ impl Store {
         let text = text.ok_or_else(|| self.no_such_run(name))?;
         document::from_stored(&text).map_err(|error| match error {
             // The store never writes such a text.
-            FormatError::Broken { .. } | FormatError::Empty => StoreError::Corrupt {
-                path: self.path.clone(),
-                reason: format!("the document of run {id} is not JSON"),
-            },
+            FormatError::NotJson(_) => {
+                StoreError::corrupt(&self.path, &format!("the document of run {id} is not JSON"))
+            }
             error => error.into(),
         })
     }
@@ -172,19 +183,29 @@ impl Store {
             let newest = self.connection.query_row(sql::NEWEST, [], |row| row.get(0)).optional();
             return newest
                 .map_err(|error| self.fail(&error))?
-                .ok_or_else(|| StoreError::NoRuns { path: self.path.clone() });
+                .ok_or_else(|| StoreError::new(StoreFault::NoRun, self.no_runs()));
         }
         let digits = !name.is_empty() && name.bytes().all(|b| b.is_ascii_hexdigit());
         if !digits || name.len() > ID_DIGITS {
-            return Err(StoreError::NotAnId { name: name.to_string() });
+            let message = format!(
+                "'{name}' is not a run id; use its first digits, or 'last'; drivescope runs{} lists them",
+                self.words
+            );
+            return Err(StoreError::new(StoreFault::NoRun, message));
         }
         let mut found = self.ids_from(&name.to_ascii_lowercase()).map_err(|e| self.fail(&e))?;
         match (found.len(), found.pop()) {
             (1, Some((id, _))) => Ok(id),
             (_, Some((id, count))) => {
-                let mut candidates: Vec<String> = found.into_iter().map(|(id, _)| id).collect();
-                candidates.push(id);
-                Err(StoreError::Ambiguous { prefix: name.to_string(), candidates, count })
+                let mut listed: Vec<String> = found.into_iter().map(|(id, _)| id).collect();
+                listed.push(id);
+                let more = match count - listed.len() as u64 {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let listed = listed.join(", ");
+                let message = format!("'{name}' matches {count} runs ({listed}{more}); add digits");
+                Err(StoreError::new(StoreFault::NoRun, message))
             }
             (_, None) => Err(self.no_such_run(name)),
         }
@@ -202,12 +223,24 @@ impl Store {
     }
 
     fn no_such_run(&self, name: &str) -> StoreError {
-        StoreError::NoSuchRun { prefix: name.to_string(), path: self.path.clone() }
+        let (path, words) = (self.path.display(), &self.words);
+        let message =
+            format!("no run id starts with '{name}' in {path}; drivescope runs{words} lists them");
+        StoreError::new(StoreFault::NoRun, message)
     }
 
     fn fail(&self, error: &rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(error, &self.path, self.patience)
     }
+}
+
+fn differs(run: &Run, path: &Path) -> StoreError {
+    let message = format!(
+        "run {} is already in {}, with different contents; import it into another store with --store FILE",
+        run.id,
+        path.display()
+    );
+    StoreError::new(StoreFault::Differs, message)
 }
 
 /// The path from the root: SQLite gives names such as `:memory:` a meaning of their own, and errors

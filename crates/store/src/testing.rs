@@ -1,66 +1,35 @@
 //! Runs for tests.
 
-use drivescope_model::cell::Mix;
-use drivescope_model::document::{
-    Distribution, FORMAT, GateCheck, Limiter, Metric, PhaseRecord, Rule, Run, Series, TestResult,
-    TestStatus, Tool, Verdict,
-};
-use drivescope_model::drive::{Drive, DriveKind, Health, Link, Partition, Zoned};
+use drivescope_model::document::{FORMAT, Metric, Run, TestStatus};
 use drivescope_model::findings::{Finding, FindingId};
-use drivescope_model::host::{Calibration, Host};
-use drivescope_model::options::{
-    AlignMethod, AlignOptions, Arrivals, LatencyOptions, NamedStart, PartStart, Preset, Rate,
-    Suite, SurfaceOptions, SurfacePreset, SurfaceWrite, TestKind, TinyWritesOptions,
-    TransferOptions,
-};
-use drivescope_model::options::{FillMode, FillOptions, VerifyMode, VerifyOptions, VerifyPhase};
-use drivescope_model::plan::{Cost, Engine, Plan, PlannedTest, Restores, WriteLevel};
-use drivescope_model::resume::{ResumePhase, ResumePoint};
-use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
-use drivescope_model::units::{Bytes, Price, Secs};
-
-fn some(text: &str) -> Option<String> {
-    Some(text.to_string())
-}
-
-/// The name of an error's variant.
-pub(crate) fn variant(error: &crate::StoreError) -> String {
-    let text = format!("{error:?}");
-    text.chars().take_while(|c| c.is_alphanumeric()).collect()
-}
+use drivescope_model::schema::run_schema;
+use serde_json::{Value, json};
 
 /// A run in which every field is filled: no absent option, no empty list.
 pub(crate) fn rich_run(id: &str) -> Run {
-    Run {
-        format: FORMAT,
-        id: id.to_string(),
-        tool: Tool { name: "drivescope".into(), version: "0.1.0".into(), build: "debug".into() },
-        started_at: "2026-01-31T12:00:00.25+01:00".into(),
-        elapsed_s: 61.5,
-        status: TestStatus::Done,
-        label: some("new cable, \"left\" port — größer"),
-        price: Some(Price { amount: 99.5, currency: "EUR".into() }),
-        simulated: true,
-        target: target(),
-        drive: Some(drive()),
-        host: host(),
-        calibration: Calibration {
-            loop_ns_per_io: 210.5,
-            loop_iops_max: 4.75e6,
-            clock_ns: 21.25,
-            generator_mb_s: 7_300.0,
-            memory_copy_mb_s: 11_000.0,
-        },
-        gate: vec![GateCheck {
-            check: "mounted".into(),
-            passed: true,
-            evidence: "not in /proc/self/mountinfo".into(),
-        }],
-        plan: plan(),
-        tests: vec![test_result()],
-        findings: vec![finding()],
-        verdict: vec![verdict()],
-    }
+    let schema = run_schema().to_value();
+    let mut run: Run = serde_json::from_value(samples(&schema, &schema, &mut 0).remove(0)).unwrap();
+    (run.format, run.id, run.elapsed_s) = (FORMAT, id.to_string(), 61.5);
+    run.started_at = "2026-01-31T12:00:00.25+01:00".into();
+    run.status = TestStatus::Done;
+    run.label = Some("new cable, \"left\" port — größer".into());
+    run.target.path = "/mnt/Data_1/100%".into();
+    run.host.name = "bench1".into();
+    (run.plan.suite.name, run.plan.seed) = ("standard".into(), u64::MAX);
+    let drive = run.drive.as_mut().unwrap();
+    drive.name = "sda".into();
+    drive.model = Some("WDC WD20EARS-00MVWB0".into());
+    drive.serial = Some("WD-WCAZA1234567".into());
+    run.findings = vec![Finding::new(FindingId::Stall, "1.2 s").about("transfer.rnd4k_q1t1")];
+    run.tests[0].metrics = vec![
+        metric("transfer.seq1m_q8t1.read.mb_s", 110.1, "MB/s", true),
+        metric("transfer.seq1m_q1t1.read.mb_s", 108.0, "MB/s", true),
+        metric("transfer.seq128k_q32t1.read.mb_s", 9_999.0, "MB/s", false),
+        metric("transfer.seq1m_q8t1.write.mb_s", 95.5, "MB/s", true),
+        metric("transfer.rnd4k_q1t1.read.iops", 72.5, "1/s", true),
+        metric("transfer.rnd4k_q1t1.read.lat_p99_us", 24_000.125, "us", true),
+    ];
+    run
 }
 
 /// A metric with three rounds.
@@ -77,292 +46,47 @@ pub(crate) fn metric(key: &str, value: f64, unit: &str, valid: bool) -> Metric {
     }
 }
 
-fn finding() -> Finding {
-    Finding::new(FindingId::Stall, "1.2 s without a completion").about("transfer.rnd4k_q1t1")
-}
-
-fn target() -> TargetInfo {
-    TargetInfo {
-        path: "/mnt/Data_1/100%".into(),
-        kind: TargetKind::Directory,
-        size_bytes: 2_000_398_934_016,
-        file_system: Some(FileSystem {
-            kind: "ext4".into(),
-            source: "/dev/sda1".into(),
-            mount_point: "/mnt/Data_1".into(),
-            options: "rw,relatime".into(),
-            size_bytes: 2_000_398_934_016,
-            available_bytes: u64::MAX,
-            read_only: true,
-        }),
-        stack: vec!["dm-0".into(), "sda1".into(), "sda".into()],
-        system_disk: true,
-        io_mode: Some(IoMode::Direct),
-        io_align_bytes: 512,
+/// A value of each kind that a schema allows, none of them absent. `count` makes numbers and texts differ.
+fn samples(document: &Value, schema: &Value, count: &mut u32) -> Vec<Value> {
+    *count += 1;
+    if let Some(name) = schema["$ref"].as_str().and_then(|to| to.strip_prefix("#/$defs/")) {
+        return match name {
+            "Shape" => vec![json!("rnd4k_q4t1")],
+            "Mix" => vec![json!("mix70")],
+            "Cell" => vec![json!("rnd4k_q1t1.write")],
+            "FindingId" => vec![json!("F001")],
+            _ => samples(document, &document["$defs"][name], count),
+        };
     }
-}
-
-fn drive() -> Drive {
-    Drive {
-        name: "sda".into(),
-        path: "/dev/sda".into(),
-        kind: DriveKind::HardDisk,
-        model: some("WDC WD20EARS-00MVWB0"),
-        serial: some("WD-WCAZA1234567"),
-        firmware: some("51.0AB51"),
-        wwn: some("0x50014ee2b0000000"),
-        capacity_bytes: 2_000_398_934_016,
-        transport: "sata".into(),
-        link: Some(Link {
-            name: "SATA 3.0 Gb/s".into(),
-            payload_mb_s: 300.0,
-            possible: some("SATA 6.0 Gb/s"),
-        }),
-        rotational_hint: true,
-        rpm: Some(5_400),
-        zoned: Some(Zoned::DriveManaged),
-        logical_sector_bytes: 512,
-        physical_sector_bytes: 4_096,
-        write_cache: some("write back"),
-        scheduler: some("mq-deadline"),
-        removable: true,
-        read_only: true,
-        temperature_c: Some(31.5),
-        health: Health {
-            passed: Some(true),
-            power_on_hours: Some(12_345),
-            wear_pct: Some(3),
-            bad_sectors: Some(1),
-            note: some("from a stale cache"),
-        },
-        partitions: vec![Partition {
-            name: "sda1".into(),
-            start_bytes: 1 << 20,
-            size_bytes: 2_000_397_885_440,
-            misaligned_bytes: 512,
-            content: some("ext4"),
-            mounts: vec!["/mnt/Data_1".into()],
-        }],
-        content: some("gpt"),
-        mounts: vec!["/mnt/whole".into()],
-        backing: vec!["/images/disk.img".into()],
+    if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+        return choices.iter().flat_map(|choice| samples(document, choice, count)).collect();
     }
-}
-
-fn host() -> Host {
-    Host {
-        name: "bench1".into(),
-        os: "Debian GNU/Linux 13".into(),
-        kernel: "6.12.0".into(),
-        cpu: "a processor".into(),
-        cpus: 8,
-        governor: some("performance"),
-        on_battery: Some(false),
-        memory_bytes: 16 << 30,
-        virtualization: some("kvm"),
-        clock_source: some("tsc"),
+    if !schema["const"].is_null() {
+        return vec![schema["const"].clone()];
     }
-}
-
-fn tiny_writes() -> TinyWritesOptions {
-    TinyWritesOptions {
-        cells: vec!["seq512_write".to_string()],
-        new_file: true,
-        size: Bytes(1_000_000),
-        write: Bytes(17),
-        stream_block: Bytes(1_024),
-        writes: 5_000,
-        thinktime: Secs(0.01),
-        time: Secs(3.5),
-    }
-}
-
-fn suite() -> Suite {
-    Suite {
-        name: "standard".into(),
-        summary: "about ten minutes".into(),
-        tests: TestKind::ALL.to_vec(),
-        rounds: 5,
-        pause: Secs(0.1),
-        size: Bytes::gib(2),
-        span: Bytes::gib(3),
-        offset: Some(PartStart::Named(NamedStart::End)),
-        transfer: TransferOptions {
-            preset: Some(Preset::PeakNvme),
-            shapes: vec!["rnd4k_q4t1".parse().unwrap()],
-            mixes: vec!["read".parse().unwrap(), "mix70".parse().unwrap()],
-            cells: vec!["rnd4k_q1t1.write".parse().unwrap()],
-            time: Secs(1.5),
-            ramp: Secs(0.3),
-            io_size: Bytes::gib(1),
-            area: Bytes::mib(32),
-        },
-        latency: LatencyOptions {
-            block: Bytes::kib(8),
-            spans_pct: vec![100.0, 0.1],
-            arrivals: Arrivals::Fixed,
-            rates: vec![Rate::Iops(100.5), Rate::Share { percent: 12.5 }],
-            time: Secs(2.5),
-            ramp: Secs(0.7),
-        },
-        surface: SurfaceOptions {
-            preset: SurfacePreset::GnomeDisks,
-            samples: 100,
-            sample: Bytes::mib(10),
-            chunk: Bytes::mib(5),
-            lead_in: Bytes::mib(3),
-            accesses: 1_000,
-            access_block: Bytes::kib(64),
-            write: SurfaceWrite::Fresh,
-            write_samples: 11,
-            write_sample: Bytes::mib(20),
-        },
-        tiny_writes: tiny_writes(),
-        align: AlignOptions {
-            method: AlignMethod::Phybs,
-            time: Secs(2.5),
-            min: Bytes(2_048),
-            max: Bytes(4_096),
-            total: Bytes(1 << 20),
-            mix: Mix::READ,
-        },
-        fill: FillOptions {
-            mode: FillMode::Full,
-            places: 33,
-            share_pct: 0.25,
-            burst: Some(Bytes::gib(3)),
-            chunk: Bytes::kib(256),
-            depth: 2,
-            from: Bytes(4096),
-        },
-        verify: VerifyOptions {
-            mode: VerifyMode::Full,
-            cache: Bytes::mib(16),
-            phase: VerifyPhase::Read,
-            from: Bytes(8192),
-        },
-    }
-}
-
-fn plan() -> Plan {
-    Plan {
-        suite: suite(),
-        seed: u64::MAX,
-        engine: Engine::Threads,
-        tests: vec![PlannedTest {
-            test: TestKind::TinyWrites,
-            writes: WriteLevel::OwnFiles,
-            restores: Some(Restores {
-                from_bytes: 1 << 40,
-                area_bytes: 1 << 28,
-                journal: "/root/.local/state/drivescope/journals".into(),
-                journal_bytes: 270_000_000,
-            }),
-            cost: Cost { seconds: 12.25, read_bytes: 1 << 40, written_bytes: 1 << 33 },
-            skip: some("the file system is read-only"),
-            at_most: Some("the burst may end early".into()),
-            omitted: vec!["mix70: needs a larger file".into()],
-        }],
-        own_folder: some("/mnt/Data_1/100%/drivescope-0123"),
-        own_bytes: Bytes::gib(2),
-    }
-}
-
-fn test_result() -> TestResult {
-    TestResult {
-        test: TestKind::Transfer,
-        status: TestStatus::Interrupted,
-        reason: some("SIGINT"),
-        resume: Some(ResumePoint {
-            seed: u64::MAX,
-            at_bytes: 4096,
-            phase: ResumePhase::VerifyRead,
-            intact_before: true,
-        }),
-        elapsed_s: 33.3,
-        metrics: vec![
-            metric("transfer.seq1m_q8t1.read.mb_s", 110.1, "MB/s", true),
-            metric("transfer.seq1m_q1t1.read.mb_s", 108.0, "MB/s", true),
-            metric("transfer.seq128k_q32t1.read.mb_s", 9_999.0, "MB/s", false),
-            metric("transfer.seq1m_q8t1.write.mb_s", 95.5, "MB/s", true),
-            metric("transfer.rnd4k_q1t1.read.iops", 72.5, "1/s", true),
-            metric("transfer.rnd4k_q1t1.read.lat_p99_us", 24_000.125, "us", true),
-        ],
-        series: vec![Series {
-            key: "transfer.seq1m_q8t1.read.mb_s#1".into(),
-            x_unit: "s".into(),
-            y_unit: "MB/s".into(),
-            x: vec![0.1, 0.2],
-            y: vec![109.9, 110.3],
-        }],
-        distributions: vec![Distribution {
-            key: "transfer.rnd4k_q1t1.read".into(),
-            encoding: "hdr-v2-deflate-base64".into(),
-            data: "HISTFAAAAB542pNpmSzMwMDAxAABzFCaEUoz2X+AMIAAQQEBAA==".into(),
-            count: u64::MAX,
-        }],
-        phases: vec![phase()],
-        findings: vec![finding()],
-    }
-}
-
-fn phase() -> PhaseRecord {
-    PhaseRecord {
-        cell: "rnd4k_q1t1.read".into(),
-        round: 1,
-        start_s: 0.5,
-        elapsed_s: 5.000_000_1,
-        span_bytes: Some(1 << 30),
-        ops: 362,
-        bytes: 362 * 4_096,
-        errors: 2,
-        depth_mean: 0.999,
-        cpu_busiest_pct: 0.75,
-        cpu_user_pct: 0.25,
-        cpu_sys_pct: 0.5,
-        cpu_wait_pct: Some(0.5),
-        cpu_others_pct: Some(2.5),
-        cpu_steal_pct: Some(0.25),
-        context_switches: 724,
-        device_read_bytes: Some(1_482_752),
-        device_written_bytes: Some(4_096),
-        device_busy_pct: Some(99.5),
-        temperature_c: Some(32.0),
-        limiter: Limiter::FileSystem,
-    }
-}
-
-fn verdict() -> Verdict {
-    Verdict {
-        suits: "archive".into(),
-        points: Some(2),
-        because: "sequential reads of 110 MB/s; 150 MB/s would give a third point".into(),
-        rules: vec![Rule {
-            metric: "transfer.seq1m_q8t1.read.mb_s".into(),
-            what: "large reads".into(),
-            value: 110.1,
-            thresholds: [150.0, 100.0, 50.0],
-            smaller_is_better: true,
-            unit: "MB/s".into(),
-            points: 2,
-        }],
-    }
+    let kind = schema["type"].as_array().map_or(&schema["type"], |kinds| &kinds[0]);
+    vec![match kind.as_str().unwrap() {
+        "object" => {
+            let fields = schema["properties"].as_object().unwrap().iter();
+            let mut last = |field| samples(document, field, count).pop();
+            Value::Object(
+                fields.filter_map(|(name, field)| Some((name.clone(), last(field)?))).collect(),
+            )
+        }
+        "array" => {
+            let elements = if schema["items"]["type"] == "number" { 3 } else { 1 };
+            (0..elements).flat_map(|_| samples(document, &schema["items"], count)).collect()
+        }
+        "null" => return vec![],
+        "boolean" => json!(true),
+        "integer" => json!(*count % 200),
+        "number" => json!(f64::from(*count) + 0.25),
+        _ => json!(format!("text {count}")),
+    }]
 }
 
 #[test]
 fn the_rich_run_leaves_nothing_out() {
-    fn look(value: &serde_json::Value, path: &str) {
-        match value {
-            serde_json::Value::Null => panic!("{path} is null"),
-            serde_json::Value::Array(items) => {
-                assert!(!items.is_empty(), "{path} is empty");
-                items.iter().for_each(|item| look(item, path));
-            }
-            serde_json::Value::Object(fields) => {
-                fields.iter().for_each(|(name, field)| look(field, &format!("{path}.{name}")));
-            }
-            _ => {}
-        }
-    }
-    look(&serde_json::to_value(rich_run("0123456789ab")).unwrap(), "run");
+    let text = serde_json::to_string(&rich_run("0123456789ab")).unwrap();
+    assert!(!text.contains("null") && !text.contains("[]"), "{text}");
 }

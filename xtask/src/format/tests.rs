@@ -96,7 +96,7 @@ fn the_examples_are_runs_and_have_described_fields_only() {
 fn the_tables_of_the_store_and_the_queries_are_true() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("runs.db");
-    let mut store = Store::open(&StoreLocation::Sqlite(file.clone())).unwrap();
+    let mut store = Store::open(&StoreLocation::of_file(file.clone())).unwrap();
     for path in EXAMPLES {
         let runs = drivescope_store::from_json(&workspace::read(path).unwrap()).unwrap();
         store.add_all(&runs).unwrap();

@@ -3,7 +3,7 @@
 use crate::arguments::ExportArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
-use crate::store_access::{no_runs_in, not_found, open_existing};
+use crate::store_access::open_existing;
 use drivescope_store::{Filter, all_to_json, to_json};
 
 /// Writes runs as JSON: one document for one run, an array otherwise.
@@ -13,12 +13,10 @@ pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
     if ids.is_empty() {
         ids = store.list(&Filter::default())?.into_iter().map(|summary| summary.id).collect();
         if ids.is_empty() {
-            return Err(Failure::usage(no_runs_in(&store, arguments.store.store.as_deref())));
+            return Err(Failure::usage(store.no_runs()));
         }
     }
-    let named = arguments.store.store.as_deref();
-    let runs = ids.iter().map(|id| store.get(id)).collect::<Result<Vec<_>, _>>();
-    let runs = runs.map_err(|error| not_found(error, named))?;
+    let runs = ids.iter().map(|id| store.get(id)).collect::<Result<Vec<_>, _>>()?;
     match runs.as_slice() {
         [run] => output::print_json(&to_json(run)),
         runs => output::print_json(&all_to_json(runs)),

@@ -3,7 +3,7 @@
 use crate::arguments::RunsArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
-use crate::store_access::{no_runs_in, open_existing, store_words, with_store_words};
+use crate::store_access::open_existing;
 use drivescope_model::document::TestStatus;
 use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::units::Bytes;
@@ -24,11 +24,12 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
         let json = serde_json::to_string_pretty(&summaries).expect("summaries are plain data");
         output::print_json(&json);
     } else if summaries.is_empty() && filter != Filter::default() {
-        let words = store_words(arguments.store.store.as_deref());
-        let message = "no stored run matches these filters; drivescope runs lists all";
-        output::print_line(&clean(&with_store_words(message, &words)));
+        let words = store.words();
+        output::print_line(&clean(&format!(
+            "no stored run matches these filters; drivescope runs{words} lists all"
+        )));
     } else if summaries.is_empty() && arguments.store.store.is_some() {
-        output::print_line(&clean(&no_runs_in(&store, arguments.store.store.as_deref())));
+        output::print_line(&clean(&store.no_runs()));
     } else {
         let rows: Vec<RunRow> = summaries.iter().map(row).collect();
         output::print_line(&text::runs(&rows, output::style()));

@@ -39,7 +39,7 @@ pub struct RunOptions {
     pub verbose: bool,
     /// Only phybs' own table.
     pub table: bool,
-    /// What names the store to another command; see [`crate::store_access::store_words`].
+    /// What names the store to another command; see [`drivescope_store::store_words`].
     pub store_words: String,
 }
 

@@ -1,9 +1,9 @@
 //! Where a run is kept: the store or, if that fails, a file beside it.
 
 use crate::output;
-use crate::shell_quote::quoted;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_model::document::Run;
+use drivescope_model::shell::quoted;
 use drivescope_store::{Store, StoreError, to_json};
 use std::path::Path;
 

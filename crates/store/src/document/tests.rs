@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::rich_run;
 use drivescope_model::document::Metric;
+use drivescope_model::options::Rate;
 use proptest::prelude::*;
 
 const ID: &str = "0123456789ab";
@@ -30,7 +31,7 @@ fn one_an_array_and_a_sequence_read_back() {
 #[test]
 fn a_text_without_a_document_is_refused() {
     for text in ["", "  \n", "\u{feff}"] {
-        assert_eq!(from_json(text), Err(FormatError::Empty), "{text:?}");
+        assert_eq!(from_json(text), Err(empty()), "{text:?}");
     }
 }
 
@@ -47,10 +48,9 @@ fn broken_json_is_placed() {
         (&text[..text.len() - 1], text.lines().count(), 0),
         ("{\"format\": 1e999}", 1, 16),
     ] {
-        let Err(FormatError::Broken { line: l, column: c, reason }) = from_json(text) else {
-            panic!("{text}");
-        };
-        assert_eq!((l, c), (line, column), "{reason}");
+        let Err(FormatError::NotJson(message)) = from_json(text) else { panic!("{text}") };
+        let place = format!("invalid JSON at line {line}, column {column}: ");
+        let reason = message.strip_prefix(&place).expect(&message);
         assert!(!reason.contains("line"), "{reason}");
     }
 }
@@ -164,24 +164,32 @@ fn optional_fields_may_be_absent() {
 #[test]
 fn what_cannot_be_kept_is_refused() {
     type Spoil = fn(&mut Run);
-    let cases: [(&str, Spoil); 9] = [
+    let cases: [(&str, Spoil); 13] = [
         ("is not a run id", |run| run.id = "0123456789a".into()),
         ("is not a run id", |run| run.id = "0123456789abc".into()),
         ("is not a run id", |run| run.id = "0123456789AB".into()),
         ("is not a run id", |run| run.id = "../../../etc".into()),
         ("format 2", |run| run.format = 2),
-        ("format was not brought up to date", |run| run.format = 0),
+        ("there is no format 0", |run| run.format = 0),
         ("is not a time", |run| run.started_at = "yesterday".into()),
         ("is not a time", |run| run.started_at = "2026-01-31T12:00:00".into()),
-        ("tests[0].metrics[0].low is NaN", |run| run.tests[0].metrics[0].low = f64::NAN),
+        ("not a number, transfer.seq1m_q8t1.read.mb_s; please report", |run| {
+            run.tests[0].metrics[0].value = f64::INFINITY;
+        }),
+        ("not a number", |run| run.tests[0].metrics[0].rounds[2] = f64::NEG_INFINITY),
+        ("not a number", |run| run.tests[0].phases[0].temperature_c = Some(f64::NAN)),
+        ("not a number", |run| run.verdict[0].rules[0].thresholds[1] = f64::NAN),
+        ("not a number", |run| run.plan.suite.latency.rates[0] = Rate::Iops(f64::NAN)),
     ];
     for (word, spoil) in cases {
         let mut run = rich_run(ID);
         spoil(&mut run);
         let message = check(&run).unwrap_err().to_string();
         assert!(message.contains(word), "{message}");
-        assert!(from_json(&to_json(&run)).is_err(), "{word}");
+        // An optional field that is null is absent.
+        assert!(word == "not a number" || from_json(&to_json(&run)).is_err(), "{word}");
     }
+    assert_eq!(check(&rich_run(ID)), Ok(()));
 }
 
 #[test]
@@ -297,7 +305,7 @@ proptest! {
             cut -= 1;
         }
         let error = from_json(&text[..cut]).unwrap_err();
-        prop_assert!(matches!(error, FormatError::Broken { .. } | FormatError::Empty), "{error}");
+        prop_assert!(matches!(error, FormatError::NotJson(_)), "{error}");
     }
 
     #[test]

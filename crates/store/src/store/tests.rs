@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{metric, rich_run, variant};
+use crate::testing::{metric, rich_run};
 use proptest::prelude::*;
 use tempfile::{NamedTempFile, TempDir};
 
@@ -10,7 +10,7 @@ const ID: &str = "0123456789ab";
 /// A folder for one test, and the store in it.
 fn place() -> (TempDir, StoreLocation) {
     let folder = tempfile::tempdir().unwrap();
-    let location = StoreLocation::Sqlite(folder.path().join("data/drivescope/runs.db"));
+    let location = StoreLocation::of_file(folder.path().join("data/drivescope/runs.db"));
     (folder, location)
 }
 
@@ -55,7 +55,7 @@ fn what_comes_from_elsewhere_replaces_nothing() {
     let mut changed = run.clone();
     changed.tests[0].metrics[0].value += 1.0;
     let error = store.add_all(&[other, changed.clone()]).unwrap_err();
-    assert_eq!(variant(&error), "Differs");
+    assert_eq!(error.fault, StoreFault::Differs);
     assert!(error.to_string().contains(ID), "{error}");
     assert_eq!(ids(&store, &Filter::default()), [ID], "all of a file or nothing");
     assert_eq!(store.get(ID).unwrap(), run);
@@ -85,7 +85,7 @@ fn a_run_that_was_cut_short_is_completed_by_the_same_run_only() {
     fewer.tests.pop();
     for another in [other_seed, other_test, fewer] {
         store.save(&part).unwrap();
-        assert_eq!(variant(&store.add_all(&[another]).unwrap_err()), "Differs");
+        assert_eq!(store.add_all(&[another]).unwrap_err().fault, StoreFault::Differs);
     }
     assert_eq!(store.add_all(&[whole.clone()]).unwrap(), [Added::Completed]);
     assert_eq!(store.get(ID).unwrap(), whole);
@@ -193,21 +193,37 @@ fn names_find_runs() {
         message,
         "'abc' matches 3 runs (abcdffffffff, abcd00000000, abc000000000); add digits"
     );
-    for (name, kind) in [
-        ("abcd", "Ambiguous"),
-        ("1", "NoSuchRun"),
-        ("abcdfffffffe", "NoSuchRun"),
-        ("abc00000000000", "NotAnId"),
-        ("", "NotAnId"),
-        ("%", "NotAnId"),
-        ("xyz", "NotAnId"),
-        ("größe", "NotAnId"),
+    for (name, words) in [
+        ("abcd", "matches 2 runs"),
+        ("1", "no run id starts with '1'"),
+        ("abcdfffffffe", "no run id starts with"),
+        ("abc00000000000", "is not a run id"),
+        ("", "is not a run id"),
+        ("%", "is not a run id"),
+        ("xyz", "is not a run id"),
+        ("größe", "is not a run id"),
     ] {
         let error = store.get(name).unwrap_err();
-        assert_eq!(variant(&error), kind, "{name}: {error}");
-        if kind != "Ambiguous" {
-            assert!(error.to_string().contains("drivescope runs"), "{error}");
-        }
+        assert_eq!(error.fault, StoreFault::NoRun);
+        let message = error.to_string();
+        assert!(message.contains(words), "{name}: {message}");
+        assert!(message.contains("drivescope runs lists") || name == "abcd", "{message}");
+    }
+}
+
+#[test]
+fn the_next_command_is_told_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my run's.db");
+    let location = StoreLocation::parse(path.to_str()).unwrap();
+    let words = format!(r" --store '{}/my run'\''s.db'", folder.path().display());
+    assert_eq!(location.words(), words);
+    let store = Store::open_existing(&location).unwrap();
+    for (name, next) in
+        [("last", "drivescope run ."), ("1", "drivescope runs"), ("x", "drivescope runs")]
+    {
+        let message = store.get(name).unwrap_err().to_string();
+        assert!(message.contains(&format!("; {next}{words} ")), "{message}");
     }
 }
 
@@ -217,13 +233,10 @@ fn many_candidates_are_counted_but_five_are_listed() {
     let mut store = Store::open(&location).unwrap();
     let runs: Vec<Run> = (0..9).map(|i| run_at(&format!("a{i:011}"), i)).collect();
     store.add_all(&runs).unwrap();
-    let Err(StoreError::Ambiguous { candidates, count, .. }) = store.get("a") else {
-        panic!("nine runs begin with a");
-    };
-    assert_eq!(count, 9);
     assert_eq!(
-        candidates,
-        ["a00000000008", "a00000000007", "a00000000006", "a00000000005", "a00000000004"]
+        store.get("a").unwrap_err().to_string(),
+        "'a' matches 9 runs (a00000000008, a00000000007, a00000000006, a00000000005, a00000000004 and 4 more); add \
+         digits"
     );
 }
 
@@ -346,10 +359,11 @@ fn what_a_document_cannot_hold_is_not_saved() {
     let mut spoiled = kept.clone();
     spoiled.tests[0].metrics[0].value = f64::NAN;
     let error = store.add_all(&[rich_run("ffffffffffff"), spoiled]).unwrap_err();
-    assert_eq!(variant(&error), "Document");
+    assert_eq!(error.fault, StoreFault::Document);
     assert_eq!(
         error.to_string(),
-        "run 0123456789ab cannot be kept: tests[0].metrics[0].value is NaN, not a number; please report this"
+        "run 0123456789ab cannot be kept: it has a figure that is not a number, transfer.seq1m_q8t1.read.mb_s; please \
+         report this"
     );
     assert_eq!(ids(&store, &Filter::default()), [ID], "all or none");
     assert_eq!(store.get(ID).unwrap(), kept);
@@ -360,17 +374,17 @@ fn an_absent_store_reads_as_empty_and_is_not_made() {
     let (folder, location) = place();
     let mut store = Store::open_existing(&location).unwrap();
     assert_eq!(store.list(&Filter::default()).unwrap(), []);
-    assert_eq!(variant(&store.get("last").unwrap_err()), "NoRuns");
-    assert_eq!(variant(&store.get("0").unwrap_err()), "NoSuchRun");
+    assert_eq!(store.get("last").unwrap_err().fault, StoreFault::NoRun);
+    assert_eq!(store.get("0").unwrap_err().fault, StoreFault::NoRun);
     let error = store.save(&rich_run(ID)).unwrap_err();
-    assert!(matches!(error, StoreError::Missing { .. }), "{error}");
+    assert_eq!(error.fault, StoreFault::Missing, "{error}");
     assert_eq!(folder.path().read_dir().unwrap().count(), 0);
 }
 
 #[test]
 fn an_empty_file_reads_as_empty_and_can_become_a_store() {
     let file = NamedTempFile::new().unwrap();
-    let location = StoreLocation::Sqlite(file.path().into());
+    let location = StoreLocation::of_file(file.path());
     assert_eq!(Store::open_existing(&location).unwrap().list(&Filter::default()).unwrap(), []);
     assert_eq!(file.as_file().metadata().unwrap().len(), 0);
     Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
@@ -402,12 +416,12 @@ fn the_folder_is_private_and_the_write_ahead_log_is_used() {
 fn names_that_sqlite_treats_specially_are_files() {
     let folder = tempfile::tempdir().unwrap();
     for name in [":memory:", "file:x?mode=memory", "50% größer #1.db", "-x", "a'b\"c.db"] {
-        let location = StoreLocation::Sqlite(folder.path().join(name));
+        let location = StoreLocation::of_file(folder.path().join(name));
         Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
         assert!(location.path().is_file(), "{name}");
         assert_eq!(Store::open_existing(&location).unwrap().get(ID).unwrap().id, ID, "{name}");
     }
-    let relative = Store::open_existing(&StoreLocation::Sqlite(":memory:".into())).unwrap();
+    let relative = Store::open_existing(&StoreLocation::of_file(":memory:")).unwrap();
     assert!(relative.path().is_absolute() && !relative.exists);
 }
 
@@ -446,7 +460,7 @@ fn many_threads_may_make_and_fill_the_same_new_store() {
 fn a_saved_run_survives_the_death_of_the_process() {
     const ROLE: &str = "DRIVESCOPE_TEST_DIES_AFTER_SAVING_TO";
     if let Some(path) = std::env::var_os(ROLE) {
-        let mut store = Store::open(&StoreLocation::Sqlite(path.into())).unwrap();
+        let mut store = Store::open(&StoreLocation::of_file(path)).unwrap();
         store.save(&rich_run(ID)).unwrap();
         std::process::abort();
     }

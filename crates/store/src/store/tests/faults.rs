@@ -13,10 +13,10 @@ fn devices_and_folders_are_never_opened() {
         (PathBuf::from("/dev/null"), "a device"),
         (PathBuf::from("/dev/zero"), "a device"),
     ] {
-        let location = StoreLocation::Sqlite(path);
+        let location = StoreLocation::of_file(path);
         for result in [Store::open(&location), Store::open_existing(&location)] {
             let error = result.unwrap_err();
-            assert_eq!(variant(&error), "NotAFile");
+            assert_eq!(error.fault, StoreFault::Location);
             assert!(error.to_string().contains(word), "{error}");
         }
     }
@@ -39,9 +39,9 @@ fn another_programs_file_and_its_log_stay_as_they_are() {
     }
     let bytes = || [&dead, &log(&dead)].map(|path| std::fs::read(path).unwrap());
     let before = bytes();
-    let location = StoreLocation::Sqlite(dead.clone());
+    let location = StoreLocation::of_file(dead.clone());
     for result in [Store::open(&location), Store::open_existing(&location)] {
-        assert!(matches!(result.unwrap_err(), StoreError::Foreign { .. }));
+        assert_eq!(result.unwrap_err().fault, StoreFault::Foreign);
     }
     assert!(bytes() == before);
 }
@@ -57,7 +57,7 @@ fn a_held_store_is_reported_as_locked_and_can_still_be_read() {
 
     let run = rich_run("ffffffffffff");
     for error in [store.save(&run).unwrap_err(), store.add_all(&[run]).unwrap_err()] {
-        assert_eq!(variant(&error), "Locked");
+        assert_eq!(error.fault, StoreFault::Locked);
         assert!(error.to_string().contains("for 0.02 s; try again"), "{error}");
     }
     assert_eq!(store.get(ID).unwrap().id, ID, "readers do not wait for a writer");
@@ -78,7 +78,7 @@ fn a_store_held_exclusively_cannot_be_opened() {
     let short = Duration::from_millis(20);
     for result in [Store::open_with(&location, short), Store::open_existing_with(&location, short)]
     {
-        assert_eq!(variant(&result.unwrap_err()), "Locked");
+        assert_eq!(result.unwrap_err().fault, StoreFault::Locked);
     }
 }
 
@@ -87,8 +87,8 @@ fn a_link_to_nowhere_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("runs.db");
     std::os::unix::fs::symlink(folder.path().join("absent/runs.db"), &link).unwrap();
-    let error = Store::open(&StoreLocation::Sqlite(link)).unwrap_err();
-    assert_eq!(variant(&error), "Io", "{error}");
+    let error = Store::open(&StoreLocation::of_file(link)).unwrap_err();
+    assert_eq!(error.fault, StoreFault::Io, "{error}");
     assert_eq!(folder.path().read_dir().unwrap().count(), 1, "the probe is gone");
 }
 
@@ -98,12 +98,12 @@ fn garbage_is_reported_and_left_as_it_is() {
     {
         let mut file = NamedTempFile::new().unwrap();
         file.write_all(garbage).unwrap();
-        let location = StoreLocation::Sqlite(file.path().into());
+        let location = StoreLocation::of_file(file.path());
         for result in [Store::open(&location), Store::open_existing(&location)] {
             let error = result.unwrap_err();
-            assert_eq!(variant(&error), "Corrupt", "{error}");
+            assert_eq!(error.fault, StoreFault::Corrupt, "{error}");
             let message = error.to_string();
-            assert!(message.contains(&location.to_string()), "{message}");
+            assert!(message.contains(&location.path().display().to_string()), "{message}");
             assert!(message.contains("move it away"), "{message}");
         }
         assert_eq!(std::fs::read(file.path()).unwrap(), garbage);
@@ -134,10 +134,9 @@ fn a_truncated_store_is_reported() {
             }
             Ok(())
         };
-        let result =
-            Store::open_existing(&StoreLocation::Sqlite(copy.path().into())).and_then(read_all);
+        let result = Store::open_existing(&StoreLocation::of_file(copy.path())).and_then(read_all);
         let error = result.expect_err(&format!("{kept} of {length} bytes"));
-        assert_eq!(variant(&error), "Corrupt", "{kept} of {length} bytes: {error}");
+        assert_eq!(error.fault, StoreFault::Corrupt, "{kept} of {length} bytes: {error}");
     }
 }
 
@@ -146,12 +145,12 @@ fn a_store_with_a_spoiled_page_is_reported() {
     let mut copy = copy_of_a_full_store();
     copy.seek(SeekFrom::Start(4096)).unwrap();
     copy.write_all(&[0x5a; 4096 * 20]).unwrap();
-    let location = StoreLocation::Sqlite(copy.path().into());
+    let location = StoreLocation::of_file(copy.path());
     let result = Store::open(&location).and_then(|mut store| {
         store.list(&Filter::default())?;
         store.save(&rich_run(ID))
     });
-    assert_eq!(variant(&result.unwrap_err()), "Corrupt");
+    assert_eq!(result.unwrap_err().fault, StoreFault::Corrupt);
 }
 
 #[test]
@@ -162,7 +161,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
     let before = std::fs::read(location.path()).unwrap();
     for result in [Store::open(&location), Store::open_existing(&location)] {
         let error = result.unwrap_err();
-        assert_eq!(variant(&error), "NewerSchema");
+        assert_eq!(error.fault, StoreFault::NewerSchema);
         let message = error.to_string();
         assert!(message.contains("(schema 9, this one reads up to 1); update"), "{message}");
     }
@@ -180,12 +179,12 @@ fn databases_of_other_programs_are_refused_and_left_as_they_are() {
          INSERT INTO meta VALUES ('schema', '0')",
     ] {
         let file = NamedTempFile::new().unwrap();
-        let location = StoreLocation::Sqlite(file.path().into());
+        let location = StoreLocation::of_file(file.path());
         raw(&location).execute_batch(tables).unwrap();
         let before = std::fs::read(file.path()).unwrap();
         for result in [Store::open(&location), Store::open_existing(&location)] {
             let error = result.unwrap_err();
-            assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+            assert_eq!(error.fault, StoreFault::Foreign, "{error}");
         }
         assert_eq!(std::fs::read(file.path()).unwrap(), before);
     }
@@ -203,28 +202,28 @@ fn changed_tables_and_documents_are_reported() {
     ] {
         raw(&location).execute(change, []).unwrap();
         let error = store.get(ID).unwrap_err();
-        assert_eq!(variant(&error), "Corrupt", "{error}");
+        assert_eq!(error.fault, StoreFault::Corrupt, "{error}");
         assert!(error.to_string().contains(word), "{error}");
     }
     let newer = r#"UPDATE runs SET document = '{"format": 2, "id": "0123456789ab"}'"#;
     raw(&location).execute(newer, []).unwrap();
     let error = store.get(ID).unwrap_err();
-    assert_eq!(variant(&error), "Document");
+    assert_eq!(error.fault, StoreFault::Document);
     assert!(error.to_string().contains("update drivescope"), "{error}");
     // Such a run is listed all the same.
     assert_eq!(ids(&store, &Filter::default()), [ID]);
 
     raw(&location).execute("DROP TABLE metrics", []).unwrap();
-    assert_eq!(variant(&store.list(&Filter::default()).unwrap_err()), "Corrupt");
+    assert_eq!(store.list(&Filter::default()).unwrap_err().fault, StoreFault::Corrupt);
 }
 
 #[test]
 fn a_path_below_a_file_is_reported() {
     let file = NamedTempFile::new().unwrap();
-    let location = StoreLocation::Sqlite(file.path().join("drivescope/runs.db"));
+    let location = StoreLocation::of_file(file.path().join("drivescope/runs.db"));
     for result in [Store::open(&location), Store::open_existing(&location)] {
         let error = result.unwrap_err();
-        assert_eq!(variant(&error), "Io");
+        assert_eq!(error.fault, StoreFault::Io);
         assert!(error.to_string().contains("Not a directory"), "{error}");
     }
 }
@@ -232,10 +231,10 @@ fn a_path_below_a_file_is_reported() {
 #[test]
 fn proc_takes_no_store() {
     // Refused to root too, unlike a folder without write permission.
-    let location = StoreLocation::Sqlite("/proc/self/drivescope/runs.db".into());
+    let location = StoreLocation::of_file("/proc/self/drivescope/runs.db");
     let error = Store::open(&location).unwrap_err();
     assert!(error.to_string().contains("/proc/self/drivescope"), "{error}");
-    let location = StoreLocation::Sqlite("/proc/self/runs.db".into());
+    let location = StoreLocation::of_file("/proc/self/runs.db");
     let error = Store::open(&location).unwrap_err();
     assert!(error.to_string().contains("/proc/self"), "{error}");
 }
@@ -278,12 +277,12 @@ fn a_folder_without_write_permission_can_be_read_from_only() {
     }
     let mut store = Store::open_existing(&location).unwrap();
     assert_eq!(store.get(ID).unwrap(), rich_run(ID));
-    assert_eq!(variant(&store.save(&rich_run(ID)).unwrap_err()), "Denied");
-    assert_eq!(variant(&Store::open(&location).unwrap_err()), "Denied");
-    let absent = StoreLocation::Sqlite(folder.join("other/runs.db"));
-    assert_eq!(variant(&Store::open(&absent).unwrap_err()), "Denied");
-    let absent = StoreLocation::Sqlite(folder.join("other.db"));
-    assert_eq!(variant(&Store::open(&absent).unwrap_err()), "Denied");
+    assert_eq!(store.save(&rich_run(ID)).unwrap_err().fault, StoreFault::Denied);
+    assert_eq!(Store::open(&location).unwrap_err().fault, StoreFault::Denied);
+    let absent = StoreLocation::of_file(folder.join("other/runs.db"));
+    assert_eq!(Store::open(&absent).unwrap_err().fault, StoreFault::Denied);
+    let absent = StoreLocation::of_file(folder.join("other.db"));
+    assert_eq!(Store::open(&absent).unwrap_err().fault, StoreFault::Denied);
 }
 
 #[test]
@@ -300,11 +299,11 @@ fn a_file_without_permission_is_reported() {
     let _mode = Mode::of(location.path(), 0o400);
     let mut store = Store::open_existing(&location).unwrap();
     assert_eq!(store.get(ID).unwrap().id, ID);
-    assert_eq!(variant(&store.save(&rich_run(ID)).unwrap_err()), "Denied");
+    assert_eq!(store.save(&rich_run(ID)).unwrap_err().fault, StoreFault::Denied);
     drop(store);
     let error = Store::open(&location).unwrap_err();
-    assert_eq!(variant(&error), "Denied", "before a run, not after it");
+    assert_eq!(error.fault, StoreFault::Denied, "before a run, not after it");
     let _mode = Mode::of(location.path(), 0o000);
-    assert_eq!(variant(&Store::open_existing(&location).unwrap_err()), "Denied");
-    assert_eq!(variant(&Store::open(&location).unwrap_err()), "Denied");
+    assert_eq!(Store::open_existing(&location).unwrap_err().fault, StoreFault::Denied);
+    assert_eq!(Store::open(&location).unwrap_err().fault, StoreFault::Denied);
 }
