@@ -1,7 +1,7 @@
 //! Circles between the files of a crate: files that use each other, directly or by way of others. A file and those
 //! below it may know each other.
 
-use crate::source::{ImportPath, Source, paths_at, uses};
+use crate::source::Source;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Re-exports lead to re-exports; more of them in a row are none.
@@ -10,7 +10,6 @@ const REEXPORTS_MAX: usize = 8;
 /// The files of one crate and which of them use which.
 struct Crate<'s> {
     files: BTreeMap<&'s [String], &'s Source>,
-    imports: BTreeMap<&'s [String], Vec<ImportPath>>,
 }
 
 /// The circles of every crate: its folder, and the paths of the files of each circle in their order of use, the
@@ -34,9 +33,7 @@ impl<'s> Crate<'s> {
     fn new(sources: &'s [Source], home: &str) -> Self {
         let of_crate = |source: &&Source| source.home == home && !source.code.is_empty();
         let files = sources.iter().filter(of_crate);
-        let files: BTreeMap<_, _> = files.map(|source| (&source.module[..], source)).collect();
-        let imports = files.iter().map(|(module, source)| (*module, uses(&source.code))).collect();
-        Self { files, imports }
+        Self { files: files.map(|source| (&source.module[..], source)).collect() }
     }
 
     /// The file in which a path ends that stands in `module`, as far as it leads through files.
@@ -48,7 +45,8 @@ impl<'s> Crate<'s> {
                 (at, rest) = (below, behind);
                 continue;
             }
-            let import = self.imports.get(&at[..]).into_iter().flatten().find(|p| p.name == *step);
+            let imports = self.files.get(&at[..]).into_iter().flat_map(|file| &file.code.imports);
+            let import = imports.into_iter().find(|import| import.name == *step);
             return match import {
                 Some(path) if fuel > 0 => {
                     let through = [&path.steps[..], behind].concat();
@@ -86,16 +84,10 @@ impl<'s> Crate<'s> {
     /// The files that a file uses, but those above it: a child may know its parents.
     fn used(&self, source: &Source) -> BTreeSet<&'s [String]> {
         let module = &source.module[..];
-        let imports = self.imports[module].iter().map(|path| path.steps.clone());
-        let begins = |at: usize| {
-            let word = &source.code[at].text;
-            ["crate", "super"].contains(&word.as_str())
-                && source.code.get(at + 1).is_some_and(|next| next.text == ":")
-        };
-        let inline =
-            (0..source.code.len()).filter(|at| begins(*at)).map(|at| paths_at(&source.code, at));
-        let files =
-            imports.chain(inline).filter_map(|steps| self.file_of(module, &steps, REEXPORTS_MAX));
+        let imports = source.code.imports.iter().map(|import| &import.steps);
+        let files = imports
+            .chain(&source.code.paths)
+            .filter_map(|steps| self.file_of(module, steps, REEXPORTS_MAX));
         files.filter(|file| !module.starts_with(file)).collect()
     }
 
@@ -151,7 +143,7 @@ fn way_round<'m>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{of_workspace, source};
+    use crate::source::{of_workspace, sources};
 
     /// Crates that have none. The others are to get there.
     const FREE: &[&str] = &[
@@ -168,9 +160,8 @@ mod tests {
     ];
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let read =
-            |(name, text): &(&str, &str)| source(format!("crates/x/src/{name}"), text).unwrap();
-        let sources: Vec<Source> = files.iter().map(read).collect();
+        let read = |(name, text): &(&str, &str)| (format!("crates/x/src/{name}"), text.to_string());
+        let sources = sources(&files.iter().map(read).collect::<Vec<_>>()).unwrap();
         let short = |path: &&str| path.trim_start_matches("crates/x/src/").to_string();
         let line = |way: &Vec<&str>| way.iter().map(short).collect::<Vec<_>>().join(" ");
         circles(&sources)["crates/x"].iter().map(line).collect()

@@ -16,8 +16,6 @@ mod workspace;
 mod writing_calls;
 
 #[cfg(test)]
-mod test_layout;
-#[cfg(test)]
 mod tidy;
 #[cfg(test)]
 mod workload_files;

@@ -2,7 +2,7 @@
 //! property tests of one crate after the other with more cases, again and again with other random ones, until the
 //! minutes are over.
 
-use crate::source::{Source, Token, behind_group, of_workspace};
+use crate::source::{Source, of_workspace};
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -76,32 +76,9 @@ fn passed(output: &str) -> u64 {
 /// The names of the property tests by the folder of their crate.
 fn property_tests(sources: &[Source]) -> BTreeMap<&str, Vec<&str>> {
     let mut found: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for source in sources {
-        for names in source.tests.windows(3).enumerate().filter_map(|(at, w)| {
-            let is_block = w[0].text == "proptest" && w[1].text == "!" && w[2].text == "{";
-            is_block.then(|| functions(&source.tests, at + 2))
-        }) {
-            found.entry(&source.home).or_default().extend(names);
-        }
-    }
-    found
-}
-
-/// The names of the functions in the braces that open at `open`.
-fn functions(tokens: &[Token], open: usize) -> Vec<&str> {
-    let inside = &tokens[open + 1..behind_group(tokens, open) - 1];
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < inside.len() {
-        match inside[at].text.as_str() {
-            "fn" => found.extend(inside.get(at + 1).map(|name| name.text.as_str())),
-            "{" => {
-                at = behind_group(inside, at);
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
+    for source in sources.iter().filter(|source| !source.tests.property_tests.is_empty()) {
+        let names = source.tests.property_tests.iter().map(String::as_str);
+        found.entry(&source.home).or_default().extend(names);
     }
     found
 }
@@ -109,14 +86,9 @@ fn functions(tokens: &[Token], open: usize) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::source;
 
     #[test]
     fn property_tests_are_found() {
-        let text = "#[cfg(test)] mod tests { proptest! { #[test] fn a(x: u8) { fn b() {} } #[test] fn c(y in 0..9) {} }\n\
-                    fn d() {} }";
-        let sources = [source("crates/x/src/lib.rs".to_string(), text).unwrap()];
-        assert_eq!(property_tests(&sources), BTreeMap::from([("crates/x", vec!["a", "c"])]));
         let all = property_tests(of_workspace().unwrap());
         assert!(all.values().flatten().count() > 50, "{all:?}");
     }

@@ -1,24 +1,15 @@
-//! The Rust sources of the workspace as tokens, by crate and module: what the checks of the house rules read.
+//! The Rust sources of the workspace, by crate and module: what the checks of the house rules read.
 
-mod paths;
+mod part;
 
-pub use paths::{ImportPath, paths_at, uses};
+pub use part::{PubItem, SourcePart};
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use crate::workspace;
+use quote::ToTokens;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
-
-use crate::workspace;
-
-/// The smallest part of a source, comments left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
-    /// As written; `"` for a literal of any kind.
-    pub text: String,
-    /// Line in its file, from 1.
-    pub line: usize,
-}
+use syn::{Attribute, ImplItem, Item};
 
 /// One file.
 #[derive(Debug)]
@@ -31,10 +22,10 @@ pub struct Source {
     pub module: Vec<String>,
     /// Number of lines.
     pub lines: usize,
-    /// Its tokens but those of tests; none of a file of tests.
-    pub code: Vec<Token>,
-    /// The tokens of its tests.
-    pub tests: Vec<Token>,
+    /// What is compiled without tests; nothing of a file of tests.
+    pub code: SourcePart,
+    /// What is compiled with tests only.
+    pub tests: SourcePart,
 }
 
 impl Source {
@@ -53,34 +44,46 @@ pub fn of_workspace() -> Result<&'static [Source], String> {
 
 /// All sources below `root`.
 pub fn load(root: &Path) -> Result<Vec<Source>, String> {
-    let mut sources = Vec::new();
-    for path in workspace::files_below(root, &[".rs"])? {
-        let full = root.join(&path);
-        let text =
-            std::fs::read_to_string(&full).map_err(|e| format!("cannot read {path}: {e}"))?;
-        sources.push(source(path, &text)?);
-    }
-    let tests: BTreeSet<(String, Vec<String>)> =
-        sources.iter().flat_map(modules_of_tests).collect();
-    for source in &mut sources {
-        let is_test = (0..=source.module.len())
-            .any(|n| tests.contains(&(source.home.clone(), source.module[..n].to_vec())));
-        if is_test || is_test_by_place(&source.path) {
-            source.tests =
-                [std::mem::take(&mut source.code), std::mem::take(&mut source.tests)].concat();
-        }
-    }
-    Ok(sources)
+    let read = |path: String| match std::fs::read_to_string(root.join(&path)) {
+        Ok(text) => Ok((path, text)),
+        Err(error) => Err(format!("cannot read {path}: {error}")),
+    };
+    let files: Result<Vec<_>, _> =
+        workspace::files_below(root, &[".rs"])?.into_iter().map(read).collect();
+    sources(&files?)
 }
 
-/// One file of a text.
-pub fn source(path: String, text: &str) -> Result<Source, String> {
-    let stream: TokenStream = text.parse().map_err(|e| format!("{path} is not Rust: {e}"))?;
-    let mut tokens = Vec::new();
-    flatten(stream, &mut tokens);
-    let (code, tests) = without_tests(tokens);
-    let (home, module) = place(&path);
-    Ok(Source { path, home, module, lines: text.lines().count(), code, tests })
+/// Files, each a path and a text.
+pub fn sources(files: &[(String, String)]) -> Result<Vec<Source>, String> {
+    let mut parsed = Vec::new();
+    let mut modules_of_tests = BTreeSet::new();
+    for (path, text) in files {
+        let file = syn::parse_file(text).map_err(|e| format!("{path} is not Rust: {e}"))?;
+        let (home, module) = place(path);
+        let (mut code, mut tests) = (file.items, Vec::new());
+        if is_for_tests(&file.attrs) {
+            tests.append(&mut code);
+        }
+        take_tests(&mut code, &mut tests);
+        for item in &tests {
+            if let Item::Mod(below) = item {
+                let below = [&module[..], &[below.ident.to_string()]].concat();
+                modules_of_tests.insert((home.clone(), below));
+            }
+        }
+        parsed.push((path, text, home, module, code, tests));
+    }
+    let mut found = Vec::new();
+    for (path, text, home, module, mut code, mut tests) in parsed {
+        let is_declared = |n| modules_of_tests.contains(&(home.clone(), module[..n].to_vec()));
+        if (1..=module.len()).any(is_declared) || is_test_by_place(path) {
+            tests.append(&mut code);
+        }
+        let (code, tests) = (SourcePart::of(&code), SourcePart::of(&tests));
+        let lines = text.lines().count();
+        found.push(Source { path: path.clone(), home, module, lines, code, tests });
+    }
+    Ok(found)
 }
 
 /// The crate's folder and the module of a file.
@@ -101,137 +104,78 @@ fn is_test_by_place(path: &str) -> bool {
     !path.contains("/src/") || path.ends_with("/tests.rs") || path.ends_with("_tests.rs")
 }
 
-/// The modules that a file declares for tests only.
-fn modules_of_tests(source: &Source) -> Vec<(String, Vec<String>)> {
-    let declared = source.tests.windows(3).filter(|w| w[0].text == "mod" && w[2].text == ";");
-    declared
-        .map(|w| (source.home.clone(), [&source.module[..], &[w[1].text.clone()]].concat()))
-        .collect()
-}
-
-fn flatten(stream: TokenStream, out: &mut Vec<Token>) {
-    for tree in stream {
-        let line = tree.span().start().line;
-        let mut push = |text: &str, line| out.push(Token { text: text.to_string(), line });
-        match tree {
-            TokenTree::Ident(name) => push(name.to_string().trim_start_matches("r#"), line),
-            TokenTree::Punct(mark) => push(&mark.as_char().to_string(), line),
-            TokenTree::Literal(_) => push("\"", line),
-            TokenTree::Group(group) => {
-                let (open, close) = match group.delimiter() {
-                    Delimiter::Parenthesis => ("(", ")"),
-                    Delimiter::Brace => ("{", "}"),
-                    Delimiter::Bracket => ("[", "]"),
-                    Delimiter::None => ("", ""),
-                };
-                push(open, line);
-                let end = group.span_close().start().line;
-                flatten(group.stream(), out);
-                out.push(Token { text: close.to_string(), line: end });
-            }
-        }
-    }
-}
-
-/// Index behind the bracket that closes the one at `open`.
-pub fn behind_group(tokens: &[Token], open: usize) -> usize {
-    let mut depth = 0;
-    for (offset, token) in tokens[open..].iter().enumerate() {
-        match token.text.as_str() {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return open + offset + 1;
-        }
-    }
-    tokens.len()
-}
-
-/// Index behind the item that begins at `start`: its `;`, or the `}` of its body.
-pub fn behind_item(tokens: &[Token], start: usize) -> usize {
-    let is_use = tokens[start..]
-        .iter()
-        .find(|t| !["pub", "(", "super", "crate", ")"].contains(&t.text.as_str()));
-    let is_use = is_use.is_some_and(|token| token.text == "use");
-    // A value in braces ends at its semicolon too.
-    let mut has_value = is_use;
-    let mut at = start;
-    while at < tokens.len() {
-        match tokens[at].text.as_str() {
-            ";" => return at + 1,
-            "=" if tokens.get(at + 1).is_none_or(|next| next.text != ">") => has_value = true,
-            "{" if !has_value => return behind_group(tokens, at),
-            "(" | "[" | "{" => {
-                at = behind_group(tokens, at);
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    at
-}
-
-/// What is compiled without tests, and what only with them: items behind `#[cfg(test)]`, all of a file with
-/// `#![cfg(test)]`.
-fn without_tests(tokens: Vec<Token>) -> (Vec<Token>, Vec<Token>) {
-    let (mut code, mut tests) = (Vec::new(), Vec::new());
-    let mut at = 0;
-    while at < tokens.len() {
-        let is_attribute = tokens[at].text == "#";
-        let open = at + 1 + usize::from(tokens.get(at + 1).is_some_and(|t| t.text == "!"));
-        if !is_attribute || tokens.get(open).is_none_or(|t| t.text != "[") {
-            code.push(tokens[at].clone());
-            at += 1;
+/// Moves what only tests have: items behind `#[cfg(test)]`, those of modules and implementations too.
+fn take_tests(code: &mut Vec<Item>, tests: &mut Vec<Item>) {
+    for mut item in std::mem::take(code) {
+        if is_for_tests(attributes(&item)) {
+            tests.push(item);
             continue;
         }
-        let mut end = behind_group(&tokens, open);
-        let words: Vec<&str> = tokens[open..end].iter().map(|t| t.text.as_str()).collect();
-        let is_test =
-            words.get(1) == Some(&"cfg") && words.contains(&"test") && !words.contains(&"not");
-        if !is_test {
-            code.extend_from_slice(&tokens[at..end]);
-            at = end;
-            continue;
+        if let Item::Mod(module) = &mut item
+            && let Some((_, items)) = &mut module.content
+        {
+            take_tests(items, tests);
         }
-        if open == at + 2 {
-            code.append(&mut tests);
-            return (Vec::new(), tokens);
+        if let Item::Impl(block) = &mut item {
+            let only_tests = block.items.extract_if(.., |item| match item {
+                ImplItem::Fn(item) => is_for_tests(&item.attrs),
+                _ => false,
+            });
+            tests.extend(only_tests.map(|item| Item::Verbatim(item.to_token_stream())));
         }
-        while tokens.get(end).is_some_and(|t| t.text == "#") {
-            end = behind_group(&tokens, end + 1);
-        }
-        end = behind_item(&tokens, end);
-        tests.extend_from_slice(&tokens[at..end]);
-        at = end;
+        code.push(item);
     }
-    (code, tests)
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+fn is_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).any(|attribute| {
+        let condition = attribute.meta.require_list().map(|list| list.tokens.to_string());
+        condition.is_ok_and(|words| words.contains("test") && !words.contains("not"))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn words(tokens: &[Token]) -> String {
-        tokens.iter().map(|t| t.text.as_str()).collect::<Vec<_>>().join(" ")
-    }
-
     #[test]
     fn tests_are_told_from_code() {
         let text = "use a::{b};\n/// c\n#[cfg(test)]\n#[x]\nmod tests {\n fn d() {}\n}\nfn e() -> [u8; 2] {}\n\
-                    #[cfg(test)]\nmod f;\n#[cfg(not(test))]\nconst G: u8 = S { a: 1 };\n";
-        let source = source("crates/x/src/y/mod.rs".to_string(), text).unwrap();
-        assert_eq!(
-            (source.home.as_str(), &source.module[..]),
-            ("crates/x", &["y".to_string()][..])
-        );
-        assert!(words(&source.code).starts_with("use a : : { b } ;"));
-        assert!(words(&source.code).contains("fn e") && words(&source.code).contains("const G"));
-        assert!(words(&source.tests).contains("fn d") && !words(&source.tests).contains("fn e"));
-        let modules = modules_of_tests(&source);
-        assert_eq!(modules, [("crates/x".to_string(), vec!["y".to_string(), "f".to_string()])]);
+                    #[cfg(test)]\nmod f;\n#[cfg(not(test))]\nconst G: u8 = S { a: 1 };\n\
+                    impl H { #[cfg(test)] fn i() {} fn j() {} }\n";
+        let files =
+            [("y/mod.rs", text), ("y/f.rs", "fn k() {}"), ("z.rs", "#![cfg(test)] fn l() {}")];
+        let files = files.map(|(path, text)| (format!("crates/x/src/{path}"), text.to_string()));
+        let [y, f, z] = &sources(&files).unwrap()[..] else { panic!("three files") };
+        assert_eq!((y.home.as_str(), &y.module[..]), ("crates/x", &["y".to_string()][..]));
+        for (part, words, others) in [
+            (&y.code, &["a", "b", "e", "G", "H", "j"][..], &["d", "i"][..]),
+            (&y.tests, &["d", "f", "i"], &["a", "e", "j"]),
+            (&f.tests, &["k"], &[]),
+            (&f.code, &[], &["k"]),
+            (&z.tests, &["l"], &[]),
+            (&z.code, &[], &["l"]),
+        ] {
+            assert!(words.iter().all(|word| part.words.contains(*word)), "{words:?}: {part:?}");
+            assert!(!others.iter().any(|word| part.words.contains(*word)), "{others:?}: {part:?}");
+        }
     }
 
     #[test]
@@ -245,6 +189,6 @@ mod tests {
             let (found, modules) = place(path);
             assert_eq!((found.as_str(), modules.join("::").as_str()), (home, module), "{path}");
         }
-        assert!(source("x.rs".to_string(), "fn {").is_err());
+        assert!(sources(&[("x.rs".to_string(), "fn {".to_string())]).is_err());
     }
 }

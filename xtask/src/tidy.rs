@@ -97,6 +97,32 @@ fn lines_fit_and_have_no_blanks_at_their_end() -> Result<(), String> {
     Ok(())
 }
 
+/// They stand in a `mod tests` at the end of their file, or in `tests.rs` in the folder of the file's module, with
+/// further files in `tests/` beside it.
+#[test]
+fn unit_tests_stand_in_their_places() -> Result<(), String> {
+    let sources = texts(&[".rs"])?;
+    let faults = sources.iter().filter(|(path, _)| path.contains("/src/"));
+    assert_none(&faults.flat_map(|(path, text)| misplaced(path, text)).collect::<Vec<_>>());
+    Ok(())
+}
+
+/// Test files in other places, and paths that lead to them.
+fn misplaced(path: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if path.ends_with("_tests.rs") || path.ends_with("_test.rs") {
+        found.push(format!("{path}: tests stand in tests.rs or at the end of their file"));
+    }
+    if path.ends_with("/tests/mod.rs") {
+        found.push(format!("{path}: it is tests.rs, beside the folder"));
+    }
+    for (number, _) in (1..).zip(text.lines()).filter(|(_, line)| line.trim().starts_with("#[path"))
+    {
+        found.push(format!("{path}:{number}: #[path] leads where nobody looks"));
+    }
+    found
+}
+
 /// Whether a line can be broken: a text in quotes, a row of a snapshot's table and the arguments of
 /// a property test cannot.
 fn is_breakable(line: &str) -> bool {
@@ -204,4 +230,15 @@ fn the_checks_see_what_they_look_for() {
     assert!(!leads_somewhere("docs/b.md", "nothing.md", &one));
     assert!(is_breakable("// x in y") && !is_breakable("fn x(y in 0..9u8) {"));
     assert!(!is_breakable("let x = \"y\";") && !is_breakable("  | a |"));
+    for (path, text, count) in [
+        ("crates/x/src/a/tests.rs", "", 0),
+        ("crates/x/src/a/tests/b.rs", "", 0),
+        ("crates/x/src/a/tests/mod.rs", "", 1),
+        ("crates/x/src/a_tests.rs", "", 1),
+        ("crates/x/src/a.rs", "#[cfg(test)]\n#[path = \"b.rs\"]\nmod tests;", 1),
+        ("crates/x/src/a.rs", "#[cfg(test)]\nmod tests;\nlet path = x;", 0),
+    ] {
+        let found = misplaced(path, text);
+        assert_eq!(found.len(), count, "{path}: {found:?}");
+    }
 }

@@ -22,9 +22,8 @@ mod tests {
     }
 
     fn names_it(source: &Source) -> bool {
-        let named = |text: &str| NAMES.contains(&text);
-        let has_module = source.code.windows(2).any(|w| w[0].text == "mod" && w[1].text == MODULE);
-        has_module || source.code.iter().any(|token| named(&token.text))
+        NAMES.iter().any(|name| source.code.words.contains(*name))
+            || source.code.modules.iter().any(|module| module == MODULE)
     }
 
     #[test]
