@@ -102,6 +102,12 @@ pub trait SimDevice {
     fn live_bytes(&self) -> Option<u64> {
         None
     }
+
+    /// Whether the page at this address has contents that a write of part of it must read first; the holes of a
+    /// file have none.
+    fn holds_data(&self, _offset: u64) -> bool {
+        true
+    }
 }
 
 /// What a drive's sensor tells, °C.
@@ -120,6 +126,10 @@ impl<D: SimDevice + ?Sized> SimDevice for Box<D> {
 
     fn live_bytes(&self) -> Option<u64> {
         (**self).live_bytes()
+    }
+
+    fn holds_data(&self, offset: u64) -> bool {
+        (**self).holds_data(offset)
     }
 
     fn capacity_bytes(&self) -> u64 {

@@ -4,43 +4,20 @@ use super::counted::Counted;
 use super::{AnyDrive, Served, SimulatedDrive};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_sim::ParamProblem;
-use drivescope_sim::device::{
-    Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest,
-};
-use drivescope_sim::host::{
-    ExtentFileSystem, FILE_SPAN, FileError, FileId, Files, FsParams, HostParams, PAGE_BYTES,
-    PageCache, ROOT,
-};
+use drivescope_sim::device::{Nanos, SimDevice, SimRequest};
+use drivescope_sim::host::{HostParams, OneFileSystem, PAGE_BYTES, PageCache};
 
 /// Why there can be no such file.
 #[derive(Debug, thiserror::Error)]
-pub enum FileProblem {
-    /// The drive is too small for a file system.
-    #[error("no file system fits on the simulated drive: {0}")]
-    FileSystem(#[from] ParamProblem),
-    /// The file is too large for it.
-    #[error(
-        "no file of this size fits on the simulated drive: {0}; give a smaller --size or fill="
-    )]
-    File(#[from] FileError),
-}
-
-/// One file on a drive that holds nothing else, below the page cache of a host. Its
-/// addresses are those of a drive: from 0 to the file's size.
-struct FileOnDrive {
-    cache: PageCache<ExtentFileSystem<Counted>>,
-    file: FileId,
-    size_bytes: u64,
-    /// Requests that the file system refused.
-    refused: Vec<SimCompletion>,
-}
+#[error("no file of this size fits on the simulated drive: {0}; give a smaller --size or fill=")]
+pub struct FileProblem(#[from] ParamProblem);
 
 impl SimulatedDrive {
     /// A new file of `size_bytes`, its space reserved and nothing written, on a `drive` whose file system has
-    /// given the share `taken` (0 to 1) of the drive to one large file before; its time begins at `now`. The page
+    /// given the share `taken` (0 to 1) of the drive to other files before; its time begins at `now`. The page
     /// cache is that of `host`.
     ///
-    /// Errors: no file system or no such file fits on the drive.
+    /// Errors: no such file fits on the drive.
     pub fn with_file(
         drive: AnyDrive,
         host: &HostParams,
@@ -48,102 +25,28 @@ impl SimulatedDrive {
         size_bytes: u64,
         now: Nanos,
     ) -> Result<Self, FileProblem> {
-        let capacity = drive.capacity_bytes();
-        let mut system =
-            ExtentFileSystem::new(&FsParams::for_drive(capacity), Counted::new(drive))?;
-        take_space(system.files_mut(), (capacity as f64 * taken) as u64)?;
-        let file = system.create(ROOT)?;
-        system.will_write(file, 0, size_bytes)?;
-        let cache = PageCache::new(host, system)?;
-        let served = FileOnDrive { cache, file, size_bytes, refused: Vec::new() };
-        Ok(Self::serving(Box::new(served), now))
+        let taken_bytes = (drive.capacity_bytes() as f64 * taken) as u64;
+        let system = OneFileSystem::new(Counted::new(drive), taken_bytes, size_bytes)?;
+        Ok(Self::serving(Box::new(PageCache::new(host, system)?), now))
     }
 }
 
-/// Takes `bytes` of the free space, in order from the start of the drive, as one long copy of large files would.
-/// No time passes.
-fn take_space(files: &mut Files, bytes: u64) -> Result<(), FileError> {
-    let mut left = bytes / PAGE_BYTES * PAGE_BYTES;
-    while left > 0 {
-        let size = left.min(FILE_SPAN);
-        let file = files.create(ROOT)?;
-        files.promise(file, 0, size)?;
-        files.place(file, 0, size / PAGE_BYTES)?;
-        files.release_ahead(file)?;
-        left -= size;
-    }
-    Ok(())
-}
-
-impl FileOnDrive {
-    fn address(&self) -> u64 {
-        ExtentFileSystem::<Counted>::address(self.file)
-    }
-
-    /// The request at the file's place, if it lies inside and the file system takes it.
-    fn translated(&mut self, now: Nanos, request: SimRequest) -> Option<SimRequest> {
-        let inside = request.offset.checked_add(request.len).is_some_and(|e| e <= self.size_bytes);
-        let writes = request.op == RequestKind::Write;
-        let system = self.cache.inner_mut();
-        if inside && (!writes || system.will_write(self.file, request.offset, request.len).is_ok())
-        {
-            return Some(SimRequest { offset: self.address() + request.offset, ..request });
-        }
-        self.refused.push(SimCompletion { id: request.id, at: now, outcome: SimOutcome::Invalid });
-        None
-    }
-}
-
-impl SimDevice for FileOnDrive {
-    fn capacity_bytes(&self) -> u64 {
-        self.size_bytes
-    }
-
-    /// Of the drive, for requests past the cache; those through it may begin and end at any byte.
-    fn sector_bytes(&self) -> u32 {
-        self.cache.inner().sector_bytes()
-    }
-
-    fn submit(&mut self, now: Nanos, request: SimRequest) {
-        if request.op == RequestKind::Flush {
-            // `fdatasync`, as on a real file.
-            self.cache.inner_mut().next_flush_for_data_only();
-            self.cache.submit_sync(now, request.id, self.address(), self.size_bytes);
-        } else if let Some(request) = self.translated(now, request) {
-            self.cache.submit(now, request);
-        }
-    }
-
-    fn next_completion(&mut self) -> Option<Nanos> {
-        self.refused.first().map(|refused| refused.at).or_else(|| self.cache.next_completion())
-    }
-
-    fn advance(&mut self, to: Nanos, done: &mut Vec<SimCompletion>) {
-        done.append(&mut self.refused);
-        self.cache.advance(to, done);
-    }
-}
-
-impl Served for FileOnDrive {
+impl Served for PageCache<OneFileSystem<Counted>> {
     fn submit_direct(&mut self, now: Nanos, request: SimRequest) {
-        if request.op == RequestKind::Flush {
-            self.submit(now, request);
-        } else if let Some(request) = self.translated(now, request) {
-            self.cache.submit_direct(now, request);
-        }
+        Self::submit_direct(self, now, request);
     }
 
     fn evict(&mut self) {
-        self.cache.evict(self.address(), self.size_bytes.next_multiple_of(PAGE_BYTES));
+        Self::evict(self, 0, self.capacity_bytes());
     }
 
     fn counters(&self) -> Option<DeviceCounters> {
-        Some(self.cache.inner().inner().counters())
+        Some(self.inner().inner().counters())
     }
 
     fn resident_share(&self) -> Option<f64> {
-        let (held, _) = self.cache.pages_held();
-        Some(held as f64 / self.size_bytes.div_ceil(PAGE_BYTES).max(1) as f64)
+        let (held, _) = self.pages_held();
+        Some(held as f64 / (self.capacity_bytes() / PAGE_BYTES).max(1) as f64)
     }
 }
 

@@ -6,7 +6,7 @@ use super::{AnyDrive, Served, SimulatedDrive};
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_sim::ParamProblem;
 use drivescope_sim::device::SimDevice;
-use drivescope_sim::host::{HostParams, PAGE_BYTES, PageCache, RawDevice};
+use drivescope_sim::host::{HostParams, PAGE_BYTES, PageCache};
 
 impl SimulatedDrive {
     /// A drive at time 0 behind a page cache that nothing passes by and no eviction empties.
@@ -16,14 +16,14 @@ impl SimulatedDrive {
         drive: AnyDrive,
         host: &HostParams,
     ) -> Result<Self, ParamProblem> {
-        let cache = PageCache::new(host, RawDevice(Counted::new(drive)))?;
+        let cache = PageCache::new(host, Counted::new(drive))?;
         Ok(Self::serving(Box::new(cache), 0))
     }
 }
 
-impl Served for PageCache<RawDevice<Counted>> {
+impl Served for PageCache<Counted> {
     fn counters(&self) -> Option<DeviceCounters> {
-        Some(self.inner().0.counters())
+        Some(self.inner().counters())
     }
 
     fn resident_share(&self) -> Option<f64> {

@@ -3,7 +3,23 @@
 //! An adaptive cache moves the borders of its segments: a stretch that outgrows its room takes over that of the
 //! least recently used one, and stretches that meet become one.
 
+use crate::device::Nanos;
 use crate::hdd::lru_order::LruOrder;
+
+/// Reading that goes on by itself after a command.
+#[derive(Debug, Clone, Copy)]
+pub struct DiskReadAhead {
+    /// The segment it fills.
+    pub segment: usize,
+    /// First sector that it reads.
+    pub from: u64,
+    /// Time at which the sector before `from` ended under the head.
+    pub since: Nanos,
+    /// First sector that it will not read.
+    pub limit: u64,
+    /// It must go on until then, because a command was promised its data.
+    pub promised: Nanos,
+}
 
 /// A stretch of cached sectors, `start..end`, and the segment that holds it.
 #[derive(Debug, Clone, Copy)]

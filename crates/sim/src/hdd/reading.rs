@@ -3,22 +3,7 @@
 use crate::device::{Nanos, RequestKind, SimOutcome, SimRequest};
 use crate::hdd::disk::HardDisk;
 use crate::hdd::queue::QueuedCommand;
-use crate::hdd::read_cache::Lookup;
-
-/// Reading that goes on by itself after a command.
-#[derive(Debug, Clone, Copy)]
-pub struct DiskReadAhead {
-    /// The segment it fills.
-    pub segment: usize,
-    /// First sector that it reads.
-    pub from: u64,
-    /// Time at which the sector before `from` ended under the head.
-    pub since: Nanos,
-    /// First sector that it will not read.
-    pub limit: u64,
-    /// It must go on until then, because a command was promised its data.
-    pub promised: Nanos,
-}
+use crate::hdd::read_cache::{DiskReadAhead, Lookup};
 
 impl HardDisk {
     /// The physical sectors that hold the host's bytes, as first and behind-last.

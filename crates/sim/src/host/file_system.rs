@@ -1,37 +1,47 @@
-//! The file system as a device: each file is a stretch of addresses, requests go to the extents, and a
-//! flush commits the journal.
+//! A file system that holds one file, as a device: requests go to the file's place on the drive, and a flush
+//! commits the journal.
+//!
+//! The layout is that of an empty ext4 (mke2fs.conf of e2fsprogs): flexible groups of 2 GiB that begin with their
+//! metadata, a journal in the middle of the drive, and a twentieth kept for the superuser. The file lies in order
+//! behind the space that is taken already.
 //!
 //! A commit is what jbd2 does in ordered mode: the data are at the drive already (the page cache saw to
 //! that), then the changed metadata blocks go to the journal in one sequential write, then a flush, then
-//! the commit block (with FUA, or followed by a second flush). Commits every five seconds and the later
-//! write of metadata to their own places are not modelled.
+//! the commit block, then a second flush. Not modelled: commits every five seconds, those that would only record
+//! times, and the later write of metadata to their own places.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::backing::CacheBacking;
-use super::files::{DirId, FileError, FileId, Files};
-use super::fs_params::{BLOCK_BYTES, FsParams, GROUP_BLOCKS};
+use super::ranges::Ranges;
 use crate::device::{Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::param_problem::ParamProblem;
 use crate::slab::Slab;
 
-/// Addresses that one file has: 4 TiB.
-pub const FILE_SPAN: u64 = 1 << 42;
-/// Files that can be made in the life of a file system.
-pub const FILES_MAX: u64 = (1 << 22) - 1;
+const BLOCK_BYTES: u64 = 4096;
+/// One block of bitmap, 8 × 4096 bits.
+const GROUP_BYTES: u64 = 32_768 * BLOCK_BYTES;
+/// Groups whose metadata stand together at the front of the first (`flex_bg`).
+const FLEX_GROUPS: u64 = 16;
+const FLEX_BYTES: u64 = FLEX_GROUPS * GROUP_BYTES;
+const INODE_BYTES: u64 = 256;
+/// Groups whose descriptors share a block.
+const DESCRIPTORS_PER_BLOCK: u64 = 64;
+/// The journal has at most this, and at most a 64th of the drive.
+const JOURNAL_MAX_BYTES: u64 = 1 << 30;
+/// Share of the drive that only the superuser can fill.
+const RESERVED: f64 = 0.05;
 
-/// A file system on a device. File `n` has the addresses from `n` × [`FILE_SPAN`].
+/// A file system with one file, on a device. Its addresses are the file's bytes.
 #[derive(Debug, Clone)]
-pub struct ExtentFileSystem<D> {
+pub struct OneFileSystem<D> {
     inner: D,
-    files: Files,
-    fua: bool,
-    /// Metadata blocks changed since the last commit: those without which data would be lost, and those
-    /// that only hold times.
-    structure: BTreeSet<MetaBlock>,
-    times: BTreeSet<MetaBlock>,
-    /// The next flush need not commit times (`fdatasync`).
-    data_only: bool,
+    layout: FileLayout,
+    size_bytes: u64,
+    /// Blocks of the file that have been written; the others are holes.
+    written: Ranges,
+    /// Groups of which blocks have been given to the file since the last commit.
+    changed_groups: BTreeSet<u64>,
+    /// The journal's block that is written next.
     journal_next: u64,
     requests: Slab<SplitIo>,
     parts: Slab<u32>,
@@ -41,12 +51,16 @@ pub struct ExtentFileSystem<D> {
     ready: Vec<SimCompletion>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum MetaBlock {
-    Bitmap(u64),
-    Descriptors(u64),
-    Inode(u32),
-    Directory(u32),
+/// Where data and journal are on the drive.
+#[derive(Debug, Clone, Copy)]
+struct FileLayout {
+    /// Bytes of metadata at the front of each flexible group.
+    metadata: u64,
+    /// Bytes of data in front of the journal, and of the journal.
+    before_journal: u64,
+    journal: u64,
+    /// Bytes of data in front of the file.
+    taken: u64,
 }
 
 /// A request of which parts are under way. `None`: a step of the commit.
@@ -74,20 +88,72 @@ enum CommitStep {
     FlushAfter,
 }
 
-impl<D: SimDevice> ExtentFileSystem<D> {
-    /// Makes an empty file system on a device.
+impl FileLayout {
+    fn new(capacity: u64, taken: u64) -> Self {
+        // one inode for so many bytes, as mke2fs chooses by the drive's size
+        let bytes_per_inode = match capacity >> 40 {
+            0..4 => 16_384,
+            4..16 => 32_768,
+            _ => 65_536,
+        };
+        let inodes = GROUP_BYTES / bytes_per_inode * INODE_BYTES;
+        let metadata = FLEX_GROUPS * (2 * BLOCK_BYTES + inodes);
+        let middle = capacity / FLEX_BYTES / 2;
+        let journal = JOURNAL_MAX_BYTES.min(capacity / 64) / BLOCK_BYTES * BLOCK_BYTES;
+        let before_journal = middle * (FLEX_BYTES - metadata);
+        Self { metadata, before_journal, journal, taken: taken / BLOCK_BYTES * BLOCK_BYTES }
+    }
+
+    /// The drive's byte for a byte among all data, and how many follow it without a gap.
+    fn data_at(&self, data: u64) -> (u64, u64) {
+        let flex_data = FLEX_BYTES - self.metadata;
+        let at = data / flex_data * FLEX_BYTES + self.metadata + data % flex_data;
+        (at, flex_data - data % flex_data)
+    }
+
+    /// The drive's byte for a byte of the file, and how many follow it without a gap.
+    fn file_at(&self, offset: u64) -> (u64, u64) {
+        let data = self.taken + offset;
+        if data < self.before_journal {
+            let (at, run) = self.data_at(data);
+            return (at, run.min(self.before_journal - data));
+        }
+        self.data_at(data + self.journal)
+    }
+
+    /// The stretches of the file's bytes `from..to` on the drive: first byte and length.
+    fn pieces(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut next = from;
+        std::iter::from_fn(move || {
+            let (at, run) = self.file_at(next);
+            let len = run.min(to.saturating_sub(next));
+            next += len;
+            (len > 0).then_some((at, len))
+        })
+    }
+}
+
+impl<D: SimDevice> OneFileSystem<D> {
+    /// Makes a file system on a device, in which `taken_bytes` are in use, and a file of `size_bytes`, in
+    /// whole blocks, of which nothing is written.
     ///
     /// # Errors
-    /// A parameter that cannot be.
-    pub fn new(params: &FsParams, inner: D) -> Result<Self, ParamProblem> {
-        params.validate(inner.capacity_bytes())?;
+    /// The device is too small for them.
+    pub fn new(inner: D, taken_bytes: u64, size_bytes: u64) -> Result<Self, ParamProblem> {
+        let capacity = inner.capacity_bytes();
+        let layout = FileLayout::new(capacity, taken_bytes);
+        let metadata = layout.metadata * capacity.div_ceil(FLEX_BYTES);
+        let room = capacity - (capacity as f64 * RESERVED) as u64;
+        let needed = size_bytes.saturating_add(layout.taken + layout.journal + metadata);
+        if needed > room {
+            return Err(ParamProblem::new("size", "the simulated file system is full"));
+        }
         Ok(Self {
-            files: Files::new(inner.capacity_bytes(), params),
             inner,
-            fua: params.fua,
-            structure: BTreeSet::new(),
-            times: BTreeSet::new(),
-            data_only: false,
+            layout,
+            size_bytes: size_bytes.next_multiple_of(BLOCK_BYTES),
+            written: Ranges::default(),
+            changed_groups: BTreeSet::new(),
             journal_next: 0,
             requests: Slab::new(),
             parts: Slab::new(),
@@ -103,153 +169,41 @@ impl<D: SimDevice> ExtentFileSystem<D> {
         &self.inner
     }
 
-    /// The device under the file system, to change it; not to send it requests.
-    pub fn inner_mut(&mut self) -> &mut D {
-        &mut self.inner
+    /// The journal's blocks on the drive: the first one, and their number.
+    fn journal(&self) -> (u64, u64) {
+        let (at, _) = self.layout.data_at(self.layout.before_journal);
+        (at / BLOCK_BYTES, self.layout.journal / BLOCK_BYTES)
     }
 
-    /// What exists, and where.
-    #[must_use]
-    pub fn files(&self) -> &Files {
-        &self.files
-    }
-
-    /// What exists, to be filled or aged before time begins: changes made here cost no time and no commit.
-    pub fn files_mut(&mut self) -> &mut Files {
-        &mut self.files
-    }
-
-    /// First address of a file.
-    #[must_use]
-    pub fn address(file: FileId) -> u64 {
-        u64::from(file.0) * FILE_SPAN
-    }
-
-    /// Makes a directory.
-    ///
-    /// # Errors
-    /// As [`Files::make_directory`].
-    pub fn make_directory(&mut self, parent: DirId, name: &str) -> Result<DirId, FileError> {
-        let made = self.files.make_directory(parent, name)?;
-        let group = self.files.directory_group(made);
-        self.structure.extend([
-            MetaBlock::Directory(parent.0),
-            MetaBlock::Directory(made.0),
-            MetaBlock::Bitmap(group),
-            MetaBlock::Descriptors(group / 64),
-        ]);
-        Ok(made)
-    }
-
-    /// Makes an empty file.
-    ///
-    /// # Errors
-    /// As [`Files::create`].
-    pub fn create(&mut self, directory: DirId) -> Result<FileId, FileError> {
-        let made = self.files.create(directory)?;
-        let group = self.files.get(made)?.inode_group;
-        self.structure.extend([
-            MetaBlock::Directory(directory.0),
-            inode_block(made),
-            MetaBlock::Bitmap(group),
-            MetaBlock::Descriptors(group / 64),
-        ]);
-        Ok(made)
-    }
-
-    /// Announces a write: promises room, sets the size, and notes that times change.
-    ///
-    /// # Errors
-    /// As [`Files::promise`].
-    pub fn will_write(&mut self, file: FileId, offset: u64, len: u64) -> Result<(), FileError> {
-        let before = self.files.size_bytes(file)?;
-        self.files.promise(file, offset, len)?;
-        if self.files.size_bytes(file)? > before {
-            self.structure.insert(inode_block(file));
-        } else {
-            self.times.insert(inode_block(file));
+    /// Gives the blocks of a write that have none their place.
+    fn place(&mut self, from: u64, to: u64) {
+        let (first, end) = (from / BLOCK_BYTES, to.div_ceil(BLOCK_BYTES));
+        let known: u64 = self.written.within(first, end).map(|(first, end)| end - first).sum();
+        if known < end - first {
+            let pieces = self.layout.pieces(from, to);
+            self.changed_groups.extend(
+                pieces.flat_map(|(at, len)| at / GROUP_BYTES..=(at + len - 1) / GROUP_BYTES),
+            );
+            self.written.insert(first, end);
         }
-        Ok(())
-    }
-
-    /// Gives back what the file holds ahead: it is closed.
-    ///
-    /// # Errors
-    /// [`FileError::Deleted`].
-    pub fn close(&mut self, file: FileId) -> Result<(), FileError> {
-        self.files.release_ahead(file)
-    }
-
-    /// Deletes a file.
-    ///
-    /// # Errors
-    /// [`FileError::Deleted`].
-    pub fn delete(&mut self, file: FileId) -> Result<(), FileError> {
-        let extents: Vec<u64> =
-            self.files.get(file)?.extents.iter().map(|e| e.run.start / GROUP_BLOCKS).collect();
-        self.structure.insert(inode_block(file));
-        self.structure.extend(extents.into_iter().map(MetaBlock::Bitmap));
-        self.files.delete(file)
-    }
-
-    /// The next flush commits only what data need (`fdatasync`).
-    pub fn next_flush_for_data_only(&mut self) {
-        self.data_only = true;
-    }
-
-    fn place(&mut self, file: FileId, first: u64, end: u64) -> Result<(), FileError> {
-        if self.files.place(file, first, end)? {
-            let groups: Vec<u64> = (self.files.get(file)?.pieces(first, end))
-                .map(|piece| piece.run.start / GROUP_BLOCKS)
-                .collect();
-            for group in groups {
-                let blocks = [MetaBlock::Bitmap(group), MetaBlock::Descriptors(group / 64)];
-                self.structure.extend(blocks);
-            }
-            self.structure.insert(inode_block(file));
-        }
-        Ok(())
-    }
-
-    /// The requests to the device for a request to a file: byte offsets and lengths.
-    fn extents_for(&mut self, request: &SimRequest) -> Result<Vec<(u64, u64)>, FileError> {
-        let file = FileId((request.offset / FILE_SPAN) as u32);
-        let (begin, end) = {
-            let begin = request.offset % FILE_SPAN;
-            (begin, begin + request.len)
-        };
-        let (first, last) = (begin / BLOCK_BYTES, end.div_ceil(BLOCK_BYTES));
-        match request.op {
-            RequestKind::Write => self.place(file, first, last)?,
-            RequestKind::Read | RequestKind::Flush | RequestKind::Trim => {}
-        }
-        let to_bytes = |piece: super::files::FileExtent| {
-            let from = (piece.block * BLOCK_BYTES).max(begin);
-            let to = ((piece.block + piece.run.len) * BLOCK_BYTES).min(end);
-            (piece.run.start * BLOCK_BYTES + (from - piece.block * BLOCK_BYTES), to - from)
-        };
-        Ok(self.files.get(file)?.pieces(first, last).map(to_bytes).collect())
     }
 
     fn submit_to_file(&mut self, now: Nanos, request: &SimRequest) {
-        let extents = match self.extents_for(request) {
-            Ok(extents) => extents,
-            Err(FileError::Deleted) => Vec::new(),
-            Err(_) => {
-                self.ready.push(SimCompletion {
-                    id: request.id,
-                    at: now,
-                    outcome: SimOutcome::Invalid,
-                });
-                return;
-            }
-        };
-        if extents.is_empty() {
-            // A hole reads as zeros, and what a deleted file still has to write goes nowhere.
+        let (from, to) = (request.offset, request.offset + request.len);
+        if request.op == RequestKind::Write {
+            self.place(from, to);
+        }
+        let blocks = self.written.within(from / BLOCK_BYTES, to.div_ceil(BLOCK_BYTES));
+        let bytes = blocks
+            .map(|(first, end)| ((first * BLOCK_BYTES).max(from), (end * BLOCK_BYTES).min(to)));
+        let pieces: Vec<(u64, u64)> =
+            bytes.flat_map(|(from, to)| self.layout.pieces(from, to)).collect();
+        if pieces.is_empty() {
+            // a hole reads as zeros
             self.ready.push(SimCompletion { id: request.id, at: now, outcome: SimOutcome::Done });
             return;
         }
-        self.send(now, Some(request.id), request.op, &extents, request.fua);
+        self.send(now, Some(request.id), request.op, &pieces, request.fua);
     }
 
     fn send(
@@ -274,34 +228,31 @@ impl<D: SimDevice> ExtentFileSystem<D> {
             return;
         }
         let ids = self.flushes_waiting.drain(..).collect();
-        let skip = std::mem::take(&mut self.data_only) && self.structure.is_empty();
-        let mut blocks = 0;
-        if !skip {
-            self.structure.append(&mut self.times);
-            blocks = self.structure.len() as u64;
-            self.structure.clear();
-        }
-        let step = if blocks > 0 { CommitStep::Blocks } else { CommitStep::FlushAfter };
+        let changed = !self.changed_groups.is_empty();
+        let step = if changed { CommitStep::Blocks } else { CommitStep::FlushAfter };
         self.commit = Some(Commit { ids, step, outcome: SimOutcome::Done });
-        if blocks > 0 {
-            self.write_journal(now, blocks + 1, false);
-        } else {
+        if !changed {
             self.send(now, None, RequestKind::Flush, &[(0, 0)], false);
+            return;
         }
+        let groups = std::mem::take(&mut self.changed_groups);
+        let descriptors: BTreeSet<u64> = groups.iter().map(|g| g / DESCRIPTORS_PER_BLOCK).collect();
+        // the journal's own block, the inode, and a bitmap of each group
+        self.write_journal(now, 2 + groups.len() as u64 + descriptors.len() as u64);
     }
 
     /// Writes the next blocks of the journal, which is a ring.
-    fn write_journal(&mut self, now: Nanos, blocks: u64, fua: bool) {
-        let journal = self.files.journal();
-        let blocks = blocks.min(journal.len);
-        let before_end = blocks.min(journal.len - self.journal_next);
-        let at = |block: u64| (journal.start + block) * BLOCK_BYTES;
+    fn write_journal(&mut self, now: Nanos, blocks: u64) {
+        let (start, len) = self.journal();
+        let blocks = blocks.min(len);
+        let before_end = blocks.min(len - self.journal_next);
+        let at = |block: u64| (start + block) * BLOCK_BYTES;
         let mut parts = vec![(at(self.journal_next), before_end * BLOCK_BYTES)];
         if blocks > before_end {
             parts.push((at(0), (blocks - before_end) * BLOCK_BYTES));
         }
-        self.journal_next = (self.journal_next + blocks) % journal.len;
-        self.send(now, None, RequestKind::Write, &parts, fua);
+        self.journal_next = (self.journal_next + blocks) % len;
+        self.send(now, None, RequestKind::Write, &parts, false);
     }
 
     /// A step of the commit has ended: the next one, or the end.
@@ -313,13 +264,13 @@ impl<D: SimDevice> ExtentFileSystem<D> {
         let next = match commit.step {
             CommitStep::Blocks => Some(CommitStep::FlushBefore),
             CommitStep::FlushBefore => Some(CommitStep::CommitBlock),
-            CommitStep::CommitBlock if !self.fua => Some(CommitStep::FlushAfter),
-            CommitStep::CommitBlock | CommitStep::FlushAfter => None,
+            CommitStep::CommitBlock => Some(CommitStep::FlushAfter),
+            CommitStep::FlushAfter => None,
         };
         if let Some(step) = next {
             commit.step = step;
             match step {
-                CommitStep::CommitBlock => self.write_journal(now, 1, self.fua),
+                CommitStep::CommitBlock => self.write_journal(now, 1),
                 _ => self.send(now, None, RequestKind::Flush, &[(0, 0)], false),
             }
             return;
@@ -365,14 +316,9 @@ impl<D: SimDevice> ExtentFileSystem<D> {
     }
 }
 
-/// Inodes are 256 bytes: sixteen share a block.
-fn inode_block(file: FileId) -> MetaBlock {
-    MetaBlock::Inode(file.0 / 16)
-}
-
-impl<D: SimDevice> SimDevice for ExtentFileSystem<D> {
+impl<D: SimDevice> SimDevice for OneFileSystem<D> {
     fn capacity_bytes(&self) -> u64 {
-        FILE_SPAN * FILES_MAX
+        self.size_bytes
     }
 
     fn sector_bytes(&self) -> u32 {
@@ -381,14 +327,11 @@ impl<D: SimDevice> SimDevice for ExtentFileSystem<D> {
 
     fn submit(&mut self, now: Nanos, request: SimRequest) {
         self.run(now);
-        match request.op {
-            RequestKind::Flush => {
-                self.flushes_waiting.push_back(request.id);
-                self.begin_commit(now);
-            }
-            RequestKind::Read | RequestKind::Write | RequestKind::Trim => {
-                self.submit_to_file(now, &request)
-            }
+        if request.op == RequestKind::Flush {
+            self.flushes_waiting.push_back(request.id);
+            self.begin_commit(now);
+        } else {
+            self.submit_to_file(now, &request);
         }
     }
 
@@ -401,18 +344,12 @@ impl<D: SimDevice> SimDevice for ExtentFileSystem<D> {
         self.run(to);
         done.append(&mut self.ready);
     }
-}
-
-impl<D: SimDevice> CacheBacking for ExtentFileSystem<D> {
-    fn object(&self, offset: u64) -> (u64, u64) {
-        let file = FileId((offset / FILE_SPAN) as u32);
-        let begin = Self::address(file);
-        (begin, begin + self.files.size_bytes(file).unwrap_or(0))
-    }
 
     fn holds_data(&self, offset: u64) -> bool {
-        let file = FileId((offset / FILE_SPAN) as u32);
-        let block = offset % FILE_SPAN / BLOCK_BYTES;
-        self.files.get(file).is_ok_and(|file| file.extent_at(block).is_some())
+        let block = offset / BLOCK_BYTES;
+        self.written.within(block, block + 1).next().is_some()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,10 @@
 //! Write-back in the background, sync, and direct requests.
 
-use super::backing::CacheBacking;
 use super::page_cache::{CacheEvent, CallKind, CallStage, DeviceIo, IoKind, PageCache};
 use super::params::PAGE_BYTES;
-use crate::device::{Nanos, RequestKind, SimOutcome, SimRequest};
+use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome, SimRequest};
 
-impl<D: CacheBacking> PageCache<D> {
+impl<D: SimDevice> PageCache<D> {
     pub(super) fn schedule_wake(&mut self, at: Nanos) {
         if !self.flusher.wakes {
             self.flusher.wakes = true;

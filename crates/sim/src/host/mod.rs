@@ -1,24 +1,15 @@
-//! The host: the page cache with read-ahead and write-back, and a small extent file system.
+//! The host: the page cache with read-ahead and write-back, and a file system with one file.
 //!
 //! ```text
-//! FileTarget           files by name, buffered or direct, in the order of one caller's system calls
-//!   PageCache          pages, read-ahead, write-back, sync       (also over Raw: a block device's cache)
-//!     FileSystem       files → extents, block groups, journal
-//!       a drive        (or a Link over a drive)
+//! PageCache           pages, read-ahead, write-back, sync
+//!   OneFileSystem     a file and its journal; or nothing: a block device's cache
+//!     a drive         (or a Link over a drive)
 //! ```
 //!
-//! Each layer is a device. [`page_cache`] works on a linear address space of pages; over [`backing::RawDevice`]
-//! that is the drive itself, over [`file_system::ExtentFileSystem`] each file has its own stretch of addresses and gets
-//! its place on the drive when it is written back (delayed allocation).
+//! Each layer is a device.
 
-pub mod aged_files;
-pub mod backing;
 pub mod file_system;
-pub mod file_target;
-pub mod files;
 mod flushing;
-pub mod fs_params;
-pub mod groups;
 pub mod page_cache;
 mod pages;
 pub mod params;
@@ -28,12 +19,7 @@ mod reading;
 pub mod writeback;
 mod writing;
 
-pub use aged_files::Aging;
-pub use backing::{CacheBacking, RawDevice};
-pub use file_system::{ExtentFileSystem, FILE_SPAN};
-pub use file_target::{FileTarget, Mode};
-pub use files::{DirId, FileError, FileId, Files, ROOT};
-pub use fs_params::FsParams;
+pub use file_system::OneFileSystem;
 pub use page_cache::PageCache;
 pub use params::{HostParams, PAGE_BYTES};
 

@@ -3,9 +3,8 @@
 //! This file has the types, what can be asked, and the course of time. What a task does is in `reading`,
 //! `writing` and `flushing`.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
-use super::backing::CacheBacking;
 use super::pages::PageTable;
 use super::params::{Costs, HostParams, PAGE_BYTES};
 use super::readahead::PageReadAhead;
@@ -26,7 +25,7 @@ pub struct PageCache<D> {
     pub(super) costs: Costs,
     pub(super) settings: CacheSettings,
     pub(super) pages: PageTable,
-    pub(super) streams: HashMap<u64, PageReadAhead>,
+    pub(super) stream: PageReadAhead,
     pub(super) agenda: EventQueue<CacheEvent>,
     pub(super) tasks: Slab<SystemCall>,
     pub(super) ios: Slab<DeviceIo>,
@@ -134,7 +133,7 @@ pub(super) struct Flusher {
     pub wakes: bool,
 }
 
-impl<D: CacheBacking> PageCache<D> {
+impl<D: SimDevice> PageCache<D> {
     /// Puts a page cache before a device.
     ///
     /// # Errors
@@ -155,7 +154,7 @@ impl<D: CacheBacking> PageCache<D> {
             costs: Costs::new(params),
             settings,
             pages: PageTable::new(params.cache_bytes / PAGE_BYTES),
-            streams: HashMap::new(),
+            stream: PageReadAhead::default(),
             agenda: EventQueue::new(),
             tasks: Slab::new(),
             ios: Slab::new(),
@@ -172,11 +171,6 @@ impl<D: CacheBacking> PageCache<D> {
     /// What is under the cache.
     pub fn inner(&self) -> &D {
         &self.inner
-    }
-
-    /// What is under the cache, to change it; not to send it requests.
-    pub fn inner_mut(&mut self) -> &mut D {
-        &mut self.inner
     }
 
     /// Pages held, and of these dirty or being written.
@@ -201,15 +195,13 @@ impl<D: CacheBacking> PageCache<D> {
         }
     }
 
-    /// Drops the pages that lie wholly in a range whatever they hold: the file is deleted, or the range
-    /// trimmed.
-    pub fn discard(&mut self, offset: u64, len: u64) {
+    /// Drops the pages that lie wholly in a trimmed range whatever they hold.
+    fn discard(&mut self, offset: u64, len: u64) {
         let end = offset.saturating_add(len) / PAGE_BYTES;
         let first = offset.div_ceil(PAGE_BYTES);
         if first < end {
             self.pages.discard(first, end);
         }
-        self.streams.remove(&offset);
     }
 
     /// A direct read or write (`O_DIRECT`): dirty pages of the range are written first, a write drops the
@@ -366,14 +358,14 @@ impl<D: CacheBacking> PageCache<D> {
     }
 }
 
-impl<D: CacheBacking> SimDevice for PageCache<D> {
+impl<D: SimDevice> SimDevice for PageCache<D> {
     fn capacity_bytes(&self) -> u64 {
         self.inner.capacity_bytes()
     }
 
-    /// Buffered requests may begin and end at any byte.
+    /// Of direct requests; buffered ones may begin and end at any byte.
     fn sector_bytes(&self) -> u32 {
-        1
+        self.inner.sector_bytes()
     }
 
     fn submit(&mut self, now: Nanos, request: SimRequest) {

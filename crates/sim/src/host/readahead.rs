@@ -1,4 +1,4 @@
-//! Read-ahead: how much to read, and when, from the pages that one object's readers ask for.
+//! Read-ahead: how much to read, and when, from the pages that readers ask for.
 //!
 //! The on-demand algorithm of Linux (mm/readahead.c; Wu, Xi, Xu: "On the design of a new Linux readahead
 //! framework", 2008). A *window* of pages is read at once. One page in it carries a marker; when that page
@@ -27,7 +27,7 @@ impl ReadAheadWindow {
     }
 }
 
-/// The state of one object's readers.
+/// The state of the readers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PageReadAhead {
     window: ReadAheadWindow,
@@ -41,13 +41,12 @@ impl PageReadAhead {
         self.previous = Some(page);
     }
 
-    /// A page is missing, `wanted` pages from it are asked for: what to read now. `first` is the object's
-    /// first page, `cached_before` how many pages just before `page` are cached (asked for only if needed).
+    /// A page is missing, `wanted` pages from it are asked for: what to read now. `cached_before` tells how many pages
+    /// just before `page` are cached (asked for only if needed).
     pub fn on_miss(
         &mut self,
         page: u64,
         wanted: u64,
-        first: u64,
         max: u64,
         cached_before: impl FnOnce(u64) -> u64,
     ) -> ReadAheadWindow {
@@ -61,14 +60,14 @@ impl PageReadAhead {
             return self.continue_stream(max);
         }
         let sequential = self.previous.is_some_and(|last| page == last || page == last + 1);
-        if page == first || wanted > max || sequential {
+        if page == 0 || wanted > max || sequential {
             return self.begin_stream(page, wanted, max);
         }
         let history = cached_before(max);
         if history <= wanted {
             return alone;
         }
-        let from_the_start = history >= page - first;
+        let from_the_start = history >= page;
         let trusted = if from_the_start { history * 2 } else { history };
         self.window = ReadAheadWindow {
             start: page,
@@ -149,7 +148,7 @@ mod tests {
     #[test]
     fn a_file_read_from_its_start_in_single_pages() {
         let mut state = PageReadAhead::default();
-        let mut windows = vec![state.on_miss(100, 1, 100, MAX, none)];
+        let mut windows = vec![state.on_miss(0, 1, MAX, none)];
         for _ in 0..5 {
             let marker =
                 windows.last().and_then(ReadAheadWindow::marker).expect("streams have markers");
@@ -159,15 +158,15 @@ mod tests {
         let sizes: Vec<u64> = windows.iter().map(|w| w.size).collect();
         assert_eq!(sizes, [4, 8, 16, 32, 32, 32]);
         assert!(windows.windows(2).all(|pair| pair[0].end() == pair[1].start));
-        assert_eq!(windows[0].marker(), Some(101));
+        assert_eq!(windows[0].marker(), Some(1));
     }
 
     #[test]
     fn a_large_request_gets_the_maximum_at_once() {
         let mut state = PageReadAhead::default();
-        let window = state.on_miss(0, 256, 0, MAX, none);
+        let window = state.on_miss(0, 256, MAX, none);
         assert_eq!(window, ReadAheadWindow { start: 0, size: 32, async_size: 32 });
-        assert_eq!(state.on_miss(32, 224, 0, MAX, none).start, 32);
+        assert_eq!(state.on_miss(32, 224, MAX, none).start, 32);
     }
 
     #[test]
@@ -175,7 +174,7 @@ mod tests {
         let mut state = PageReadAhead::default();
         for page in [500, 20, 777, 3] {
             assert_eq!(
-                state.on_miss(page, 1, 0, MAX, none),
+                state.on_miss(page, 1, MAX, none),
                 ReadAheadWindow { start: page, size: 1, async_size: 0 }
             );
             state.has_read(page);
@@ -185,16 +184,16 @@ mod tests {
     #[test]
     fn the_page_after_the_last_begins_a_stream() {
         let mut state = PageReadAhead::default();
-        state.on_miss(500, 1, 0, MAX, none);
+        state.on_miss(500, 1, MAX, none);
         state.has_read(500);
-        assert_eq!(state.on_miss(501, 1, 0, MAX, none).size, 4);
+        assert_eq!(state.on_miss(501, 1, MAX, none).size, 4);
     }
 
     #[test]
     fn cached_pages_before_betray_an_interleaved_stream() {
         let mut state = PageReadAhead::default();
         state.has_read(9000);
-        let window = state.on_miss(500, 1, 0, MAX, |_| 6);
+        let window = state.on_miss(500, 1, MAX, |_| 6);
         assert_eq!(window, ReadAheadWindow { start: 500, size: 7, async_size: 1 });
     }
 
@@ -210,7 +209,7 @@ mod tests {
     fn no_read_ahead_at_zero() {
         let mut state = PageReadAhead::default();
         assert_eq!(
-            state.on_miss(0, 3, 0, 0, none),
+            state.on_miss(0, 3, 0, none),
             ReadAheadWindow { start: 0, size: 3, async_size: 0 }
         );
         assert_eq!(state.on_marker(0, 3, 0, |_| Some(3)), None);

@@ -1,12 +1,11 @@
 //! Buffered reads: pages that are there are copied, missing ones are read with read-ahead.
 
-use super::backing::CacheBacking;
 use super::page_cache::{CacheEvent, DeviceIo, IoKind, PageCache};
 use super::params::PAGE_BYTES;
 use super::readahead::ReadAheadWindow;
-use crate::device::{Nanos, RequestKind, SimOutcome};
+use crate::device::{Nanos, RequestKind, SimDevice, SimOutcome};
 
-impl<D: CacheBacking> PageCache<D> {
+impl<D: SimDevice> PageCache<D> {
     pub(super) fn step_read(&mut self, at: Nanos, number: u32) {
         loop {
             let task = self.tasks.get(number);
@@ -53,10 +52,8 @@ impl<D: CacheBacking> PageCache<D> {
 
     fn read_done(&mut self, number: u32) {
         let task = self.tasks.get(number);
-        let (offset, last) = (task.offset, (task.end - 1) / PAGE_BYTES);
-        let (object, _) = self.inner.object(offset);
-        self.streams.entry(object).or_default().has_read(last);
-        self.agenda.at(self.tasks.get(number).busy_until, CacheEvent::Finish(number));
+        self.stream.has_read((task.end - 1) / PAGE_BYTES);
+        self.agenda.at(task.busy_until, CacheEvent::Finish(number));
     }
 
     /// Reads a missing page and what read-ahead adds to it.
@@ -68,15 +65,14 @@ impl<D: CacheBacking> PageCache<D> {
             self.fill(at, &ReadAheadWindow { start: page, size: 1, async_size: 0 }, page + 1);
             return;
         }
-        let (first, end) = self.object_pages(page);
+        let end = self.end_page();
         let max = self.settings.read_ahead_pages;
-        let Self { pages, streams, .. } = self;
+        let Self { pages, stream, .. } = self;
         let cached_before = |max: u64| {
-            let back = (first..page).rev().take(max as usize);
+            let back = (0..page).rev().take(max as usize);
             back.take_while(|&before| pages.holds(before)).count() as u64
         };
-        let stream = streams.entry(first * PAGE_BYTES).or_default();
-        let window = stream.on_miss(page, wanted, first, max, cached_before);
+        let window = stream.on_miss(page, wanted, max, cached_before);
         self.fill(at, &window, end);
         if !self.pages.holds(page) {
             // A stream that was read elsewhere meanwhile: the window lies beyond the page asked for.
@@ -88,19 +84,17 @@ impl<D: CacheBacking> PageCache<D> {
         let task = self.tasks.get(number);
         let page = task.page;
         let wanted = task.end.div_ceil(PAGE_BYTES) - page;
-        let (first, end) = self.object_pages(page);
+        let end = self.end_page();
         let max = self.settings.read_ahead_pages;
-        let Self { pages, streams, .. } = self;
+        let Self { pages, stream, .. } = self;
         let next_missing = |max: u64| (page + 1..=page + max).find(|&next| !pages.holds(next));
-        let stream = streams.entry(first * PAGE_BYTES).or_default();
         if let Some(window) = stream.on_marker(page, wanted, max, next_missing) {
             self.fill(at, &window, end);
         }
     }
 
-    fn object_pages(&self, page: u64) -> (u64, u64) {
-        let (first, end) = self.inner.object(page * PAGE_BYTES);
-        (first / PAGE_BYTES, end.div_ceil(PAGE_BYTES).max(page + 1))
+    fn end_page(&self) -> u64 {
+        self.inner.capacity_bytes().div_ceil(PAGE_BYTES)
     }
 
     /// Sends reads for the missing pages of a window, as few and as large as can be.

@@ -3,9 +3,5 @@
 mod cache_limits;
 mod call_costs;
 mod dropped_pages;
-mod file_growth;
-mod files;
-mod idle_and_aged;
 mod page_cache;
-mod placement;
 mod read_ahead;

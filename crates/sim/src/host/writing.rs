@@ -1,16 +1,15 @@
 //! Buffered writes: into the cache, reading first where only part of a page is given, and held back when
 //! too much is dirty.
 
-use super::backing::CacheBacking;
 use super::page_cache::{CacheEvent, CallKind, CallStage, PageCache};
 use super::params::PAGE_BYTES;
 use super::readahead::ReadAheadWindow;
-use crate::device::{Nanos, SimOutcome};
+use crate::device::{Nanos, SimDevice, SimOutcome};
 
 /// Pages a writer makes dirty before it looks at the limits again (Linux: 32 at first).
 const PAGES_BETWEEN_LOOKS: u64 = 32;
 
-impl<D: CacheBacking> PageCache<D> {
+impl<D: SimDevice> PageCache<D> {
     pub(super) fn step_write(&mut self, at: Nanos, number: u32) {
         loop {
             let task = self.tasks.get(number);

@@ -5,9 +5,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::identity::Bridge;
-use super::table::LinkTable;
 use crate::numbers::{outside, plain};
 use crate::param_problem::ParamProblem;
+
+mod table;
+use table::LinkTable;
 
 /// Slowest link, a quarter of which the drive's port still accepts; USB 1.1 carried ten times as much.
 const PAYLOAD_MIN_MB_S: f64 = 0.1;
@@ -62,7 +64,7 @@ impl LinkKind {
     }
 }
 
-/// A link. In a file it is a [`LinkTable`](super::table::LinkTable): a preset, and what differs from it.
+/// A link. In a file it is a table: a preset, and what differs from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "LinkTable")]
 pub struct LinkParams {

@@ -11,10 +11,10 @@ const MIB: u64 = 1 << 20;
 /// The largest request of write-back.
 const REQUEST_MAX: u64 = 1280 << 10;
 
-type Cache = PageCache<RawDevice<TestDrive>>;
+type Cache = PageCache<TestDrive>;
 
 fn over(drive: TestDrive, params: &HostParams) -> Cache {
-    PageCache::new(params, RawDevice(drive)).expect("valid parameters")
+    PageCache::new(params, drive).expect("valid parameters")
 }
 
 /// Linux's settings with less memory: a tenth is 25.6 MiB.
@@ -23,7 +23,7 @@ fn small() -> HostParams {
 }
 
 fn drive(cache: &Cache) -> &TestDrive {
-    &cache.inner().0
+    cache.inner()
 }
 
 /// One system call from `now` on; when it returns.
@@ -199,4 +199,19 @@ fn what_was_read_while_a_direct_write_was_under_way_is_not_kept() {
     assert_eq!(run_all(&mut cache).len(), 2);
     let again = cache.is_cached(MIB);
     assert!(!again, "it may hold what was there before");
+}
+
+#[test]
+fn a_writer_after_idle_time_is_held_to_the_rate_of_the_drive_and_not_to_less() {
+    let second_burst = |idle: Nanos| {
+        let mut cache = over(TestDrive::new(1, 5 * MS, |_| 25.0), &small());
+        let written = write(&mut cache, 0, 0..192 * MIB);
+        let began = call(&mut cache, written, RequestKind::Flush, 0, 0) + idle;
+        write(&mut cache, began, 192 * MIB..384 * MIB) - began
+    };
+    let (at_once, later) = (second_burst(S / 100), second_burst(1000 * S));
+    // what does not fit into the memory goes at 25 MB/s
+    let least = (192 - 52) * MIB * 40;
+    assert!(at_once > least, "{at_once} of {least}");
+    assert!((0.99..1.01).contains(&(later as f64 / at_once as f64)), "{later} for {at_once}");
 }

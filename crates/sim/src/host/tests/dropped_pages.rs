@@ -15,7 +15,7 @@ fn a_page_of_which_the_range_has_only_a_part_stays() {
         (PAGE, 2 * PAGE - 1, &[1][..]),
         (PAGE + 1, PAGE - 1, &[][..]),
     ] {
-        let drive = RawDevice(TestDrive::disk());
+        let drive = TestDrive::disk();
         let mut cache = PageCache::new(&HostParams::default(), drive).expect("valid parameters");
         cache.submit(0, request(1, RequestKind::Read, 0, 5 * PAGE));
         run_all(&mut cache);

@@ -11,14 +11,14 @@ use crate::testing::{TestDrive, request, run_all};
 const MS: Nanos = 1_000_000;
 const S: Nanos = 1_000 * MS;
 
-type Cache = PageCache<RawDevice<TestDrive>>;
+type Cache = PageCache<TestDrive>;
 
 fn over(drive: TestDrive, params: &HostParams) -> Cache {
-    PageCache::new(params, RawDevice(drive)).expect("valid parameters")
+    PageCache::new(params, drive).expect("valid parameters")
 }
 
 fn drive(cache: &Cache) -> &TestDrive {
-    &cache.inner().0
+    cache.inner()
 }
 
 /// Waits for all that is outstanding: the last completion.

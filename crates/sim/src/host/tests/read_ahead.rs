@@ -4,7 +4,7 @@ use crate::host::readahead::{PageReadAhead, ReadAheadWindow};
 
 /// A miss of `page` by a request for one page, with so many pages before it cached.
 fn miss(page: u64, history: u64) -> ReadAheadWindow {
-    PageReadAhead::default().on_miss(page, 1, 0, 32, |_| history)
+    PageReadAhead::default().on_miss(page, 1, 32, |_| history)
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn the_next_page_and_the_same_page_again_are_sequential() {
     for (page, sequential) in [(500, true), (501, true), (502, false), (499, false)] {
         let mut readers = PageReadAhead::default();
         readers.has_read(500);
-        let window = readers.on_miss(page, 1, 0, 32, |_| 0);
+        let window = readers.on_miss(page, 1, 32, |_| 0);
         let expected = if sequential { (4, 3) } else { (1, 0) };
         assert_eq!((window.size, window.async_size), expected, "{page}");
     }

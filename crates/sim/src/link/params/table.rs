@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::identity::Bridge;
-use super::params::{LinkKind, LinkParams, NonData};
+use super::super::identity::Bridge;
+use super::{LinkKind, LinkParams, NonData};
 
 /// Typical links by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
