@@ -379,51 +379,6 @@ fn a_store_of_a_newer_version_is_left_alone() {
 }
 
 #[test]
-fn what_is_no_store_is_left_alone() {
-    let (scratch, _) = with_a_run();
-    let whole = fs::read(scratch.store()).unwrap();
-    let mut torn = whole.clone();
-    torn[..100].fill(0);
-    let foreign = "CREATE TABLE recipes (name TEXT)";
-    for (name, content, part) in [
-        ("notes.txt", b"shopping list: \n".repeat(200), "not a database"),
-        ("short", vec![b'x'], "damaged or not a database"),
-        ("noise", crate::support::noise(1 << 16, 9), "not a database"),
-        ("torn", torn, "not a database"),
-        ("cut", whole[..whole.len() / 2].to_vec(), "damaged"),
-    ] {
-        let path = scratch.file(name, &content);
-        for arguments in [&["runs", "--store", &path][..], &["run", "target", "--store", &path]] {
-            let message = scratch.drivescope(arguments).refused(2);
-            assert!(message.contains(part), "{name}: {message}");
-        }
-        assert!(fs::read(&path).unwrap() == content, "{name} was changed");
-    }
-    fs::remove_file(scratch.store()).unwrap();
-    let Some(make) = python(&scratch, &format!("db.execute('{foreign}')")) else { return };
-    make.end().code(0);
-    let before = fs::read(scratch.store()).unwrap();
-    let message = scratch.drivescope(&["run", "target"]).refused(2);
-    assert!(message.contains("of another program"), "{message}");
-    assert!(fs::read(scratch.store()).unwrap() == before, "another program's file was changed");
-    assert_eq!(names(scratch.target()), [""; 0]);
-}
-
-#[test]
-fn folders_and_devices_are_no_stores() {
-    let scratch = Scratch::new();
-    for (path, part) in [("target", "a folder"), ("new/", "a folder"), ("/dev/null", "a device")] {
-        for command in [&["runs"][..], &["run", "target"]] {
-            let arguments = [command, &["--store", path]].concat();
-            let message = scratch.drivescope(&arguments).refused(2);
-            assert!(message.contains(part) && message.contains("--store"), "{message}");
-        }
-    }
-    let file = scratch.file("file", "x");
-    scratch.drivescope(&["run", "target", "--store", &format!("{file}/runs.db")]).refused(2);
-}
-
-#[test]
 fn without_a_home_the_way_out_is_named() {
     let scratch = Scratch::new();
     let call = scratch.call(&["run", "target"]).env("HOME", "").env("XDG_DATA_HOME", "");
@@ -475,11 +430,4 @@ fn two_runs_at_once_are_both_kept() {
     }
     let runs = scratch.drivescope(&["runs", "--json"]).code(0).json();
     assert_eq!(array(&runs).len(), 2);
-}
-
-#[test]
-fn the_store_is_for_its_user_only() {
-    let (scratch, _) = with_a_run();
-    let folder = scratch.store().parent().unwrap().to_path_buf();
-    assert_eq!(fs::metadata(folder).unwrap().permissions().mode() & 0o077, 0);
 }

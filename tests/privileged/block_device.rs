@@ -1,9 +1,9 @@
 //! Block devices are read and never written.
 
 use super::guards::{Loop, OnLoop, image_of_noise, tool};
-use super::is_privileged;
+use super::privileged_scratch;
+use crate::support::TINY;
 use crate::support::json::{array, finding, findings, keys, metrics, statuses, test_of, text};
-use crate::support::{Scratch, TINY};
 use std::fs;
 
 #[test]
@@ -40,10 +40,7 @@ fn a_device_is_read_by_every_test_that_only_reads_and_stays_as_it_was() {
 
 #[test]
 fn the_plan_of_a_device_says_that_it_only_reads() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
     let plan = scratch.run(&device.node, &[&["--dry-run"]]).code(0).stdout;
     for part in ["reads only", "opened read-only", "needs a raw write", "surface"] {
@@ -57,10 +54,7 @@ fn the_plan_of_a_device_says_that_it_only_reads() {
 
 #[test]
 fn presets_of_other_instruments_run_on_a_device() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
     for (suite, options) in [
         ("gnome-disks", &["--set=surface.sample=1M", "--set=surface.samples=10"][..]),
@@ -76,10 +70,7 @@ fn presets_of_other_instruments_run_on_a_device() {
 
 #[test]
 fn one_device_by_two_names_is_one_target() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 4), &[]) else { return };
     std::os::unix::fs::symlink(&device.node, scratch.path("my disk")).unwrap();
     let message = scratch.drivescope(&["run", &device.node, "my disk"]).refused(2);
@@ -88,10 +79,7 @@ fn one_device_by_two_names_is_one_target() {
 
 #[test]
 fn a_partition_is_a_target_of_its_own_size() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &["--partscan"]) else { return };
     let Some(_partition) = super::list::add_partition(&device, 1, 2048, 65536) else { return };
     let node = format!("{}p1", device.node);
@@ -103,10 +91,7 @@ fn a_partition_is_a_target_of_its_own_size() {
 
 #[test]
 fn sectors_of_4096_bytes_are_respected() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let Some(device) = Loop::attach(&image, &["--sector-size", "4096"]) else { return };
     let cells = "--cells=rnd512_q1t1.read,rnd4k_q1t1.read";
@@ -125,10 +110,7 @@ fn sectors_of_4096_bytes_are_respected() {
 
 #[test]
 fn a_test_of_which_nothing_fits_the_sectors_is_not_called_done() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let Some(device) = Loop::attach(&image, &["--sector-size", "4096"]) else { return };
     let options = ["--test=transfer", "--cells=rnd512_q1t1.read"];
@@ -139,10 +121,7 @@ fn a_test_of_which_nothing_fits_the_sectors_is_not_called_done() {
 
 #[test]
 fn a_loop_device_is_named_as_the_drive_it_is() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
     let run = scratch.run(&device.node, &[TINY, &["--json"]]).code(0).json();
     let virtual_drive = finding(&run, "F022");
@@ -155,10 +134,7 @@ fn a_loop_device_is_named_as_the_drive_it_is() {
 
 #[test]
 fn what_memory_answers_for_a_loop_device_is_not_the_drives_number() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     // The file was just written and lies in the page cache, through which the loop device reads:
     // no byte comes from a drive.
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };

@@ -20,6 +20,11 @@ fn has_containers() -> bool {
     made.map_err(|why| skip_loudly(&why)).is_ok()
 }
 
+/// A scratch directory for a test in one.
+fn scratch_with_containers() -> Option<Scratch> {
+    has_containers().then(Scratch::new)
+}
+
 /// The program in namespaces of its own. What loop devices have mounted for the machine is gone from its mount
 /// table, with what other tests have mounted, which a copy of the table would keep from them.
 fn within(scratch: &Scratch, arguments: &[&str]) -> Call {
@@ -49,10 +54,7 @@ fn refusing(gate: &Value) -> Vec<String> {
 
 #[test]
 fn from_a_container_a_free_partition_beside_a_used_one_keeps_its_contents() {
-    if !has_containers() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_with_containers() else { return };
     let Some(device) = blank(&scratch, 128, &["--partscan"]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 64 * MIB / 512) else { return };
     let Some(_second) = add_partition(&device, 2, 2048 + 64 * MIB / 512, 32 * MIB / 512) else {
@@ -105,10 +107,7 @@ fn from_a_container_a_mount_of_the_machine_is_told_by_its_open_file_system() {
 /// Of squashfs the kernel shows nothing outside the mount table.
 #[test]
 fn from_a_container_a_mount_that_nothing_shows_is_refused_by_the_claim() {
-    if !has_containers() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_with_containers() else { return };
     let image = scratch.text("image");
     if let Err(why) = tool("mksquashfs", &[&scratch.target(), &image, "-quiet", "-no-progress"]) {
         return skip_loudly(&why);

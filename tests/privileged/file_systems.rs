@@ -1,7 +1,7 @@
 //! Directories on file systems of every kind.
 
 use super::guards::{Loop, Mount, OnLoop, image_with, tool};
-use super::is_privileged;
+use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, finding, findings, keys, metrics, statuses, test_of, text};
 use crate::support::scratch::names;
 use crate::support::{ONE_CELL, Scratch, TINY, noise, skip_loudly};
@@ -40,10 +40,7 @@ fn the_common_file_systems_are_measured_with_direct_io() {
 
 #[test]
 fn a_file_system_that_releases_files_late_is_left_as_it_was() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(image) = image_with(&scratch, 2048, "mkfs.ntfs", &["-q", "-F", "-f"]) else { return };
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let Some(mount) = Mount::new(&scratch, &device.node, &["-t", "ntfs-3g"]) else { return };
@@ -268,10 +265,7 @@ fn what_lies_on_the_second_device_of_a_btrfs_is_counted() {
 
 #[test]
 fn a_drive_that_no_counter_shows_gets_no_verdict() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let options = ["--force", "--quick", "--quiet"];
     let Some(image) = image_with(&scratch, 2048, "mkntfs", &options) else { return };
     let point = scratch.text("mounted");
@@ -331,10 +325,7 @@ fn what_a_loop_device_answers_from_memory_is_no_uncached_read() {
 /// On an image, and not on a device, ntfs-3g has nothing below it that the kernel shows.
 #[test]
 fn a_loop_device_over_a_file_of_fuse_is_no_proven_drive() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(image) = image_with(&scratch, 256, "mkfs.ntfs", &["-q", "-F", "-f"]) else { return };
     let Some(mount) = Mount::new(&scratch, &image, &["-t", "ntfs-3g"]) else { return };
     std::fs::write(mount.text("disk"), noise(64 << 20, 3)).unwrap();

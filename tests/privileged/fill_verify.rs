@@ -1,10 +1,10 @@
 //! `fill` and `verify` on loop devices: what lies behind them tells what was really written.
 
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
-use super::is_privileged;
 use super::stamps::{
     has_begun, options_to_continue, sparse_image, stamped, value, wait_for_writes, wait_until_free,
 };
+use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, findings, statuses, test_of, text};
 use crate::support::{Scratch, noise, wait_for};
 use rustix::process::Signal;
@@ -240,10 +240,7 @@ fn a_verify_goes_on_reading_behind_a_bad_sector_but_not_writing() {
 /// Another seed is no reason to accuse a drive, and neither is half a write.
 #[test]
 fn a_read_without_its_seed_accuses_nobody() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 96);
     let Some((device, destroy)) = attach(&image) else { return };
     let verify = ["--test=verify", "--set=verify.mode=full", "--json"];

@@ -1,8 +1,8 @@
 //! The gate's opinion of real loop devices with real contents and real users, through `run --dry-run`.
 
 use super::guards::{Loop, Mount, OnLoop, image_with, tool};
-use super::is_privileged;
 use super::list::add_partition;
+use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, text};
 use crate::support::{Call, Running, Scratch, skip_loudly, wait_for};
 use serde_json::Value;
@@ -136,10 +136,7 @@ fn swap_in_use_is_refused() {
 
 #[test]
 fn a_partition_is_judged_by_itself_and_the_disk_by_all_of_them() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 65536) else { return };
     let Some(_second) = add_partition(&device, 2, 67584, 32768) else { return };
@@ -160,10 +157,7 @@ fn a_partition_is_judged_by_itself_and_the_disk_by_all_of_them() {
 
 #[test]
 fn a_loop_device_on_a_loop_device_is_found() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(lower) = blank(&scratch, 64, &[]) else { return };
     let Some(upper) = Loop::attach(&lower.node, &[]) else { return };
     let gate = opinion(&scratch, &lower.node, &["--write=same-bytes"], 3);
@@ -287,10 +281,7 @@ fn two_loop_devices_over_one_file_are_one_target_given_twice() {
 
 #[test]
 fn a_disk_and_its_partition_are_not_written_by_one_call() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
     let Some(_part) = add_partition(&device, 1, 2048, 65536) else { return };
     let part = format!("{}p1", device.node);
@@ -307,10 +298,7 @@ fn a_disk_and_its_partition_are_not_written_by_one_call() {
 /// The lock is that of the disk, and the call itself would be the other program.
 #[test]
 fn two_partitions_of_a_disk_are_not_written_by_one_call() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 32768) else { return };
     let Some(_second) = add_partition(&device, 2, 34816, 32768) else { return };
@@ -326,10 +314,7 @@ fn two_partitions_of_a_disk_are_not_written_by_one_call() {
 
 #[test]
 fn swap_beside_the_target_is_told() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = blank(&scratch, 64, &["--partscan"]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 65536) else { return };
     let Some(_second) = add_partition(&device, 2, 67584, 32768) else { return };

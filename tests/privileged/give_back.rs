@@ -1,10 +1,10 @@
 //! What keeps originals from going back to a drive, and from being overwritten before they have.
 
 use super::guards::{Loop, Mount, OnLoop, Zram, tool};
-use super::is_privileged;
 use super::journal::{contents, journals, leave_open};
 use super::list::add_partition;
 use super::originals::{ENDLESS, Target, WRITES};
+use super::privileged_scratch;
 use super::stamps::{wait_for_writes, wait_until_free};
 use crate::support::json::{finding, text};
 use crate::support::{Scratch, noise, wait_for};
@@ -162,10 +162,7 @@ fn originals_do_not_go_to_a_file_that_got_the_number_of_the_removed_one() {
 /// The kernel gives the number of a device that is gone to the next one.
 #[test]
 fn originals_do_not_go_to_another_device_that_got_the_number_of_the_removed_one() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(zram) = Zram::new("64M") else { return };
     let node = zram.node.clone();
     fs::write(&node, noise(64 << 20, 3)).unwrap();

@@ -2,7 +2,7 @@
 //! any moment.
 
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, tool};
-use super::is_privileged;
+use super::{is_privileged, privileged_scratch};
 use crate::support::{Scratch, few_or_all, noise, wait_for};
 use drivescope_drive::journal::{
     self, Disk, DriveIdentity, Journal, JournalError, JournalSettings, StateFolder,
@@ -254,10 +254,7 @@ fn signals_do_not_end_a_restore_and_are_told_how_long_it_takes() {
 
 #[test]
 fn only_the_drive_of_a_journal_is_restored_from_it() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 8);
     let other = scratch.file("other", noise(8 * MIB, 5));
     let Some(device) = Loop::attach(&image, &[]) else { return };
@@ -329,10 +326,7 @@ fn a_device_in_use_is_not_restored() {
 
 #[test]
 fn a_journal_needs_room_on_another_disk() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(image) = image_with(&scratch, 16, "mkfs.ext4", &["-q", "-F"]) else { return };
     let Some(small) = Loop::attach(&image, &[]) else { return };
     let Some(mount) = Mount::new(&scratch, &small.node, &[]) else { return };

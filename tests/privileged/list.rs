@@ -1,7 +1,7 @@
 //! `list` shows loop devices, memory devices and partitions as what they are.
 
 use super::guards::{Loop, Mount, OnLoop, Zram, image_of_noise, tool};
-use super::is_privileged;
+use super::privileged_scratch;
 use crate::support::json::{array, text};
 use crate::support::{Scratch, skip_loudly};
 use serde_json::Value;
@@ -45,10 +45,7 @@ fn shown(scratch: &Scratch, name: &str) -> (Value, String) {
 
 #[test]
 fn a_loop_device_shows_the_file_behind_it() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 8);
     let Some(device) = Loop::attach(&image, &["--read-only"]) else { return };
     let (drive, entry) = shown(&scratch, device.name());
@@ -63,10 +60,7 @@ fn a_loop_device_shows_the_file_behind_it() {
 
 #[test]
 fn a_zram_device_is_memory_and_not_a_drive() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(zram) = Zram::new("64M") else { return };
     let (drive, entry) = shown(&scratch, zram.node.trim_start_matches("/dev/"));
     assert_eq!((text(&drive["kind"]), text(&drive["transport"])), ("memory", "memory"));
@@ -76,10 +70,7 @@ fn a_zram_device_is_memory_and_not_a_drive() {
 
 #[test]
 fn partitions_have_start_size_and_alignment() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 32), &["--partscan"]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 8192) else { return };
     let Some(_second) = add_partition(&device, 2, 10303, 4096) else { return };

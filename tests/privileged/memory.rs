@@ -1,7 +1,7 @@
 //! Targets without a drive below them: numbers are shown, marked, and count for nothing.
 
 use super::guards::{Loop, Mount, Zram, tool};
-use super::is_privileged;
+use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, finding, findings, metrics, text};
 use crate::support::{Ended, ONE_CELL, Scratch, TINY, noise, skip_loudly};
 
@@ -42,10 +42,7 @@ fn check_no_number_is_cut(ended: &Ended) {
 
 #[test]
 fn tmpfs_is_memory() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "tmpfs", "-o", "size=2G"]) else {
         return;
     };
@@ -97,10 +94,7 @@ fn what_passed_both_devices_of_a_btrfs_tells_the_caches_share() {
 
 #[test]
 fn memory_without_a_limit_is_refused_for_what_it_is() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "ramfs"]) else { return };
     let message = scratch.run(&mount.point, &[TINY]).refused(2);
     for part in [&mount.point, "is on ramfs", "without a limit", "a directory on a drive"] {
@@ -115,20 +109,14 @@ fn memory_without_a_limit_is_refused_for_what_it_is() {
 
 #[test]
 fn zram_is_memory() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(zram) = Zram::new("64M") else { return };
     check_is_memory(&scratch, &zram.node, "memory");
 }
 
 #[test]
 fn a_loop_device_over_tmpfs_is_memory() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "tmpfs", "-o", "size=2G"]) else {
         return;
     };

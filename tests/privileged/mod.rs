@@ -31,7 +31,7 @@ mod stamps;
 mod typed;
 mod volume;
 
-use crate::support::{is_root, skip_loudly};
+use crate::support::{Scratch, is_root, skip_loudly};
 
 /// Whether these tests can run at all; if not, that is said.
 fn is_privileged() -> bool {
@@ -39,4 +39,9 @@ fn is_privileged() -> bool {
         skip_loudly("needs root");
     }
     is_root()
+}
+
+/// A scratch directory for such a test.
+fn privileged_scratch() -> Option<Scratch> {
+    is_privileged().then(Scratch::new)
 }

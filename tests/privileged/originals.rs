@@ -2,8 +2,8 @@
 //! byte what it was.
 
 use super::guards::{Loop, Mount, image_of_noise, image_with, tool};
-use super::is_privileged;
 use super::list::add_partition;
+use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, finding, findings, metrics, statuses, test_of, text};
 use crate::support::terminal::{CTRL_C, OnTerminal};
 use crate::support::{Call, Scratch, every, few_or_all, noise, wait_for};
@@ -182,10 +182,7 @@ fn signals_end_the_run_with_the_contents_back() {
 /// The test is over and its numbers are whole; the call was interrupted all the same.
 #[test]
 fn a_signal_while_contents_are_put_back_gives_130_and_the_run_is_complete() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 256);
     let Some(device) = Loop::attach(&image, &["--direct-io=on"]) else { return };
     let before = fs::read(&image).unwrap();
@@ -264,10 +261,7 @@ fn whenever_a_run_is_killed_restore_brings_the_contents_back() {
 
 #[test]
 fn a_partition_in_the_middle_of_physical_sectors_comes_back() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let options = ["--partscan", "--direct-io=on"];
     let Some(device) = Loop::attach(&image, &options) else { return };
@@ -322,10 +316,7 @@ fn a_journal_that_cannot_be_kept_refuses_the_run_before_anything_is_claimed() {
 
 #[test]
 fn a_device_that_fails_a_write_gets_back_what_it_takes_and_the_rest_later() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(image) = image_with(&scratch, 64, "mkfs.ext4", &["-q", "-F"]) else { return };
     let Some(below) = Loop::attach(&image, &[]) else { return };
     let Some(mount) = Mount::new(&scratch, &below.node, &[]) else { return };

@@ -2,10 +2,10 @@
 
 use super::gate::{opinion, refused};
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
-use super::is_privileged;
 use super::journal::{contents, journals, leave_open};
 use super::list::add_partition;
 use super::originals::{ENDLESS, WRITES};
+use super::privileged_scratch;
 use crate::support::json::{statuses, test_of, text};
 use crate::support::{Scratch, wait_for};
 use rustix::fs::{Advice, FlockOperation};
@@ -186,10 +186,7 @@ fn a_file_that_is_mounted_in_the_middle_of_a_test_is_left_alone() {
 /// Whoever keeps a partition open has what was read of it in memory, also after the disk has its contents back.
 #[test]
 fn what_others_read_of_the_patterns_is_forgotten_when_the_contents_are_back() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let before = fs::read(&image).unwrap();
     let Some(device) = Loop::attach(&image, &[]) else { return };

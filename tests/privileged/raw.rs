@@ -1,8 +1,8 @@
 //! Runs that write to block devices, through the gate's claim, on loop devices.
 
 use super::guards::{Loop, image_of_noise};
-use super::is_privileged;
 use super::list::add_partition;
+use super::privileged_scratch;
 use super::stamps::value;
 use crate::support::json::{array, test_of, text};
 use crate::support::{Scratch, TINY};
@@ -18,10 +18,7 @@ fn device(scratch: &Scratch, mib: u64) -> Option<(Loop, String, String)> {
 
 #[test]
 fn align_at_same_bytes_changes_nothing_and_keeps_the_gates_record() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, _)) = device(&scratch, 64) else { return };
     let before = fs::read(&image).unwrap();
     let options = ["--test=align", "--write=same-bytes", "--set=align.time=2", "--json"];
@@ -37,10 +34,7 @@ fn align_at_same_bytes_changes_nothing_and_keeps_the_gates_record() {
 /// The file's drive has a table of its own; the device's is the one that is asked for.
 #[test]
 fn align_judges_the_partitions_of_the_device_that_was_named() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some((device, ..)) = device(&scratch, 64) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 8192) else { return };
     let Some(_second) = add_partition(&device, 2, 10303, 8192) else { return };
@@ -55,10 +49,7 @@ fn align_judges_the_partitions_of_the_device_that_was_named() {
 
 #[test]
 fn contents_are_only_given_up_by_their_own_name() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, phrase)) = device(&scratch, 64) else { return };
     let before = fs::read(&image).unwrap();
     let verify = ["--test=verify", "--json"];
@@ -88,10 +79,7 @@ fn contents_are_only_given_up_by_their_own_name() {
 /// The ring lets go of a claimed device before the program ends: the next run gets it at once.
 #[test]
 fn one_run_after_the_other_gets_the_claim() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some((device, _, phrase)) = device(&scratch, 64) else { return };
     let destroy = format!("--destroy={phrase}");
     let options = ["--test=transfer", "--cells=rnd4k_q32t1.write", "--json", &destroy];

@@ -2,10 +2,10 @@
 
 use super::gate::{opinion, refused};
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
-use super::is_privileged;
 use super::list::add_partition;
 use super::originals::{ENDLESS, Target, WRITES};
-use crate::support::{Scratch, noise, skip_loudly, wait_for};
+use super::privileged_scratch;
+use crate::support::{noise, skip_loudly, wait_for};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -28,10 +28,7 @@ fn is_free(node: &str) -> bool {
 /// drive while patterns are there, the originals would replace it.
 #[test]
 fn what_was_written_through_the_disk_before_is_not_lost_with_the_patterns_on_its_partition() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let Some(_part) = add_partition(&device, 1, 2048, 98304) else { return };
@@ -80,10 +77,7 @@ fn other_loop_devices_over_the_file_are_claimed_as_long_as_the_run_lasts() {
 /// Only those of its partitions count that have any of the target's bytes.
 #[test]
 fn a_loop_device_beside_a_mounted_partition_of_another_over_the_same_file_is_free() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = scratch.file("image", vec![0; 64 * MIB]);
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let Some(_first) = add_partition(&device, 1, 2048, 32768) else { return };
@@ -137,10 +131,7 @@ fn a_file_that_is_swap_is_told() {
 /// in common.
 #[test]
 fn a_file_is_the_same_through_an_overlay_and_in_its_layer() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     for folder in ["lower", "upper", "work"] {
         fs::create_dir(scratch.path(folder)).unwrap();
     }

@@ -20,6 +20,11 @@ pub fn can_serve(block: bool) -> bool {
     }
 }
 
+/// A scratch directory for a test that serves one.
+pub fn scratch_to_serve(block: bool) -> Option<Scratch> {
+    can_serve(block).then(Scratch::new)
+}
+
 /// A drive that is being served below the scratch directory's folder `drive`.
 pub struct Served {
     program: Option<Running>,

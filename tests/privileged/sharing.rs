@@ -1,9 +1,9 @@
 //! Drives that others use at the same time.
 
 use super::guards::{Loop, image_of_noise, tool};
-use super::is_privileged;
+use super::privileged_scratch;
 use crate::support::json::findings;
-use crate::support::{Call, Scratch, TINY};
+use crate::support::{Call, TINY};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
@@ -27,10 +27,7 @@ fn wait_until_read(name: &str, more: u64) {
 
 #[test]
 fn another_reader_of_the_same_device_is_noticed() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 64), &[]) else { return };
     let read = format!("dd if={} of=/dev/null bs=1M iflag=direct", device.node);
     let script = format!("while {read}; do :; done");
@@ -60,10 +57,7 @@ fn evict(file: &str) {
 
 #[test]
 fn a_device_that_nobody_else_uses_is_not_called_shared() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     // Not in the page cache, so that every read of the loop device is one of the drive below.
     evict(&image);

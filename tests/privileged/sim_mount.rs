@@ -1,8 +1,8 @@
 //! `sim mount`: what any program sees of a served drive, how it ends, and what stays.
 
 use super::guards::{Loop, image_of_noise, tool};
-use super::is_privileged;
-use super::served::{Fs, Served, can_serve};
+use super::privileged_scratch;
+use super::served::{Fs, Served, can_serve, scratch_to_serve};
 use crate::support::json::{array, text};
 use crate::support::{Call, Scratch, skip_loudly, wait_for};
 use rustix::io::Errno;
@@ -52,10 +52,7 @@ fn with_its_file_system(scratch: &Scratch) -> (Served, Fs) {
 
 #[test]
 fn a_file_is_served_and_its_contents_stay() {
-    if !can_serve(false) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(false) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive"]);
     let (image, backing) = (scratch.text("drive/disk.img"), scratch.path("drive.img"));
     for words in
@@ -87,10 +84,7 @@ fn a_file_is_served_and_its_contents_stay() {
 
 #[test]
 fn a_file_system_lives_on_the_block_device_and_in_the_next_one() {
-    if !can_serve(true) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(true) else { return };
     let (served, fs) = with_new_file_system(&scratch);
     for n in 0..20u8 {
         fs::write(fs.path(&n.to_string()), pattern(n, 100_000 + usize::from(n))).unwrap();
@@ -112,10 +106,7 @@ fn a_file_system_lives_on_the_block_device_and_in_the_next_one() {
 
 #[test]
 fn ctrl_c_names_the_users_and_waits_for_them() {
-    if !can_serve(true) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(true) else { return };
     let (served, fs) = with_new_file_system(&scratch);
     fs::write(fs.path("before"), pattern(1, 50_000)).unwrap();
     let open = File::open(fs.path("before")).unwrap();
@@ -140,10 +131,7 @@ fn ctrl_c_names_the_users_and_waits_for_them() {
 
 #[test]
 fn a_second_ctrl_c_saves_what_it_can_and_is_an_interruption() {
-    if !can_serve(true) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(true) else { return };
     let (served, fs) = with_new_file_system(&scratch);
     // In memory only, as far as this program knows.
     fs::write(fs.path("unsynced"), pattern(3, 200_000)).unwrap();
@@ -161,10 +149,7 @@ fn a_second_ctrl_c_saves_what_it_can_and_is_an_interruption() {
 
 #[test]
 fn a_program_that_reads_the_file_is_a_user_too_and_a_lost_terminal_takes_nothing_away() {
-    if !can_serve(false) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(false) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive"]);
     let file = File::open(scratch.path("drive/disk.img")).unwrap();
     served.signal(Signal::HUP);
@@ -192,10 +177,7 @@ fn small_fs(scratch: &Scratch) -> Fs {
 
 #[test]
 fn a_full_backing_store_is_told_at_once_and_in_the_exit_code() {
-    if !can_serve(false) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(false) else { return };
     let small = small_fs(&scratch);
     let served = Served::start(&scratch, &[FLASH, "drive", "--backing", &small.path("contents")]);
     let file = OpenOptions::new().write(true).open(scratch.path("drive/disk.img")).unwrap();
@@ -214,10 +196,7 @@ fn a_full_backing_store_is_told_at_once_and_in_the_exit_code() {
 
 #[test]
 fn errors_of_the_backing_file_are_told_and_in_the_exit_code() {
-    if !can_serve(false) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(false) else { return };
     let backing = File::create(scratch.path("drive.img")).unwrap();
     backing.set_len(FLASH_BYTES).unwrap();
     // Above this size the kernel refuses writes to any file.
@@ -264,10 +243,7 @@ fn most_in_flight(report: &str) -> u64 {
 
 #[test]
 fn a_hard_disk_sees_32_and_128_requests_at_a_time() {
-    if !can_serve(true) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(true) else { return };
     for (depth, most) in [(32, 127), (128, u64::MAX)] {
         let served = Served::start(&scratch, &[DISK, "drive", "--block"]);
         let device = open_direct(&served.node());
@@ -281,10 +257,7 @@ fn a_hard_disk_sees_32_and_128_requests_at_a_time() {
 
 #[test]
 fn what_a_killed_program_leaves_is_cleaned_up_by_the_next() {
-    if !can_serve(true) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(true) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
     let device = OpenOptions::new().write(true).open(served.node()).unwrap();
     device.write_all_at(&pattern(5, 4096), 8192).unwrap();
@@ -302,10 +275,7 @@ fn what_a_killed_program_leaves_is_cleaned_up_by_the_next() {
 /// While it starts, the program itself reads the device that it serves: such a request cannot be broken off.
 #[test]
 fn a_program_that_is_killed_while_it_starts_waits_for_nothing() {
-    if !can_serve(true) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(true) else { return };
     for delay_ms in (20..260).step_by(10) {
         let starting = Served::call(&scratch, &[FLASH, "drive", "--block"]).start();
         std::thread::sleep(Duration::from_millis(delay_ms));
@@ -318,10 +288,7 @@ fn a_program_that_is_killed_while_it_starts_waits_for_nothing() {
 /// The kernel tells which file a loop device shows; to ask the file itself is to wait for its server.
 #[test]
 fn a_server_that_stands_still_holds_up_no_run_on_another_loop_device() {
-    if !can_serve(true) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(true) else { return };
     let Some(device) = Loop::attach(&image_of_noise(&scratch, 8), &[]) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
     served.signal(Signal::STOP);
@@ -347,10 +314,7 @@ fn end_of_killed(mut served: Served) {
 #[test]
 #[ignore = "takes half a minute: CI and the soak"]
 fn a_killed_program_does_not_wait_for_what_the_kernel_has_in_memory() {
-    if !can_serve(true) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(true) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
     let device = OpenOptions::new().write(true).open(served.node()).unwrap();
     device.write_all_at(&pattern(5, 8 << 20), 0).unwrap();
@@ -399,10 +363,7 @@ fn ctrl_c_waits_for_what_the_kernel_has_in_memory_and_says_so() {
 
 #[test]
 fn a_server_that_was_stopped_is_busy_and_holds_nobody_up() {
-    if !can_serve(false) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(false) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive"]);
     served.signal(Signal::STOP);
     let line = scratch.drivescope(&["sim", "mount", FLASH, "drive"]).refused(2);
@@ -438,10 +399,7 @@ fn a_user_without_privileges_serves_a_file() {
 
 #[test]
 fn what_cannot_be_served_is_refused_in_one_line() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     fs::create_dir(scratch.path("drive")).unwrap();
     for (arguments, words) in [
         (&["wd40efrx?fake=wrap:1GiB", "drive"][..], "fake= works in virtual time only"),
@@ -462,10 +420,7 @@ fn what_cannot_be_served_is_refused_in_one_line() {
 
 #[test]
 fn results_of_a_served_drive_are_marked_as_simulated() {
-    if !can_serve(true) {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_to_serve(true) else { return };
     let served = Served::start(&scratch, &[FLASH, "drive", "--block"]);
     let (node, image) = (served.node(), scratch.text("drive/disk.img"));
     let options = ["--test=latency", "--set=latency.time=20ms", "--set=latency.ramp=0s"];

@@ -1,7 +1,7 @@
 //! Contents given up by typing the device's name at a terminal.
 
 use super::guards::{Loop, image_of_noise, tool};
-use super::is_privileged;
+use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, text};
 use crate::support::terminal::{CTRL_C, CTRL_D, OnTerminal};
 use crate::support::{Ended, Scratch};
@@ -30,10 +30,7 @@ fn asked(scratch: &Scratch, node: &str, answer: impl FnOnce(&mut OnTerminal)) ->
 
 #[test]
 fn the_right_name_typed_after_the_plan_confirms_and_stays_in_the_record() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, phrase)) = device(&scratch) else { return };
     let before = fs::read(&image).unwrap();
     let ended = asked(&scratch, &device.node, |program| program.press(&format!(" {phrase} \n")));
@@ -54,10 +51,7 @@ fn the_right_name_typed_after_the_plan_confirms_and_stays_in_the_record() {
 /// Refusals and the question of the gate, on terminals of 80 and 60 columns.
 #[test]
 fn what_the_gate_says_fits_the_terminal() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some((device, ..)) = device(&scratch) else { return };
     let refused = ["run", &device.node, "--test=verify", "--destroy=WD-WX11D1234567"];
     must_wrap(&scratch, &refused, 3);
@@ -73,10 +67,7 @@ fn what_the_gate_says_fits_the_terminal() {
 
 #[test]
 fn anything_else_stops_and_changes_nothing() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, phrase)) = device(&scratch) else { return };
     let before = fs::read(&image).unwrap();
     let shouted = format!("{}\n", phrase.to_uppercase());
@@ -121,10 +112,7 @@ fn a_wrong_answer_for_the_second_target_leaves_the_first_alone() {
 
 #[test]
 fn nobody_is_asked_without_a_terminal_or_where_silence_was_asked_for() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, phrase)) = device(&scratch) else { return };
     let before = fs::read(&image).unwrap();
     let flag = format!("--destroy '{phrase}'");
@@ -147,10 +135,7 @@ fn nobody_is_asked_without_a_terminal_or_where_silence_was_asked_for() {
 /// Between the look and the claim lies all the time that a person takes.
 #[test]
 fn a_device_that_changes_while_the_question_stands_is_refused() {
-    if !is_privileged() {
-        return;
-    }
-    let scratch = Scratch::new();
+    let Some(scratch) = privileged_scratch() else { return };
     let Some((device, image, phrase)) = device(&scratch) else { return };
     let ended = asked(&scratch, &device.node, |program| {
         let file = fs::OpenOptions::new().write(true).open(&image).unwrap();
