@@ -301,7 +301,17 @@ pub struct Finding {
     pub observations: Vec<String>,
     /// How grave the observation of `evidence` is among those of the same finding: a share, a ratio, a time.
     #[serde(skip)]
-    weight: f64,
+    weight: Weight,
+}
+
+/// It is no part of what a document says, and so none of what makes two findings the same.
+#[derive(Debug, Clone, Copy, Default)]
+struct Weight(f64);
+
+impl PartialEq for Weight {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Finding {
@@ -317,20 +327,20 @@ impl Finding {
             remedy: spec.remedy.to_string(),
             metrics: Vec::new(),
             observations: Vec::new(),
-            weight: 0.0,
+            weight: Weight::default(),
         }
     }
 
     /// The same with a weight, by which the gravest of several observations is chosen.
     #[must_use]
     pub fn weighing(mut self, weight: f64) -> Self {
-        self.weight = weight;
+        self.weight = Weight(weight);
         self
     }
 
     /// Whether this observation is graver than another of the same finding.
     pub fn outweighs(&self, other: &Self) -> bool {
-        self.weight > other.weight
+        self.weight.0 > other.weight.0
     }
 
     /// Number of observations.

@@ -20,7 +20,8 @@ pub(crate) fn rich_run(id: &str) -> Run {
     drive.name = "sda".into();
     drive.model = Some("WDC WD20EARS-00MVWB0".into());
     drive.serial = Some("WD-WCAZA1234567".into());
-    run.findings = vec![Finding::new(FindingId::Stall, "1.2 s").about("transfer.rnd4k_q1t1")];
+    run.findings =
+        vec![Finding::new(FindingId::Stall, "1.2 s").about("transfer.rnd4k_q1t1").weighing(1.2)];
     run.tests[0].metrics = vec![
         metric("transfer.seq1m_q8t1.read.mb_s", 110.1, "MB/s", true),
         metric("transfer.seq1m_q1t1.read.mb_s", 108.0, "MB/s", true),
