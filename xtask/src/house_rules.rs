@@ -1,46 +1,11 @@
-//! The checks of the house that read the sources: what they found, for people.
+//! What the checks of the house count in a tree.
 
 use crate::circles::{circles, files_in_circles};
-use crate::source::{Source, load, of_workspace};
+use crate::source::{Source, load};
 use crate::type_names::types_of_one_name;
 use crate::unused::unused;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Prints `pub` items that nothing uses.
-pub fn print_unused() -> Result<(), String> {
-    let found = unused(of_workspace()?);
-    for item in &found {
-        let note = if item.tests_use_it { " (only tests of other modules use it)" } else { "" };
-        println!("{}: {}{note}", item.place, item.item);
-    }
-    let needless = found.iter().filter(|item| !item.tests_use_it).count();
-    none_or(needless, "pub items that nothing outside their module uses")
-}
-
-/// Prints circles between files.
-pub fn print_circles() -> Result<(), String> {
-    let sources = of_workspace()?;
-    let found = circles(sources);
-    for circle in found.values().flatten() {
-        println!("{} → {}", circle.join(" → "), circle[0]);
-    }
-    none_or(found.values().flatten().count(), "circles between files")
-}
-
-/// Prints names that several types have.
-pub fn print_names() -> Result<(), String> {
-    let sources = of_workspace()?;
-    let found = types_of_one_name(sources);
-    for (name, places) in &found {
-        println!("{} {name}: {}", places.len(), places.join(", "));
-    }
-    none_or(found.len(), "names that several types have")
-}
-
-fn none_or(count: usize, what: &str) -> Result<(), String> {
-    if count == 0 { Ok(()) } else { Err(format!("{count} {what}")) }
-}
 
 /// What is counted of a crate.
 #[derive(Default)]

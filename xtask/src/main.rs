@@ -27,9 +27,6 @@ const USAGE: &str = "usage: cargo xtask NAME
                    and the generated tables of docs/format.md and docs/safety.md
   docs --check     fail if one of them is out of date
   edges            fail if a crate uses another one that it must not use
-  circles          fail if files of a crate use each other in a circle, but parent and child
-  names            fail if several types have one name
-  unused           fail if nothing outside its module uses a pub item
   figures [FOLDER] print lines, circles and doubled names of this tree or another one
   soak [--minutes N]
                    run the ignored tests, and the property tests with more cases, for so long (30)
@@ -45,9 +42,6 @@ fn main() -> ExitCode {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["edges"] => edges::check(),
-        ["circles"] => house_rules::print_circles(),
-        ["names"] => house_rules::print_names(),
-        ["unused"] => house_rules::print_unused(),
         ["figures"] => house_rules::print_figures("."),
         ["figures", folder] => house_rules::print_figures(folder),
         ["soak", rest @ ..] => soak::run(rest),

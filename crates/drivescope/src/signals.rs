@@ -95,7 +95,7 @@ impl RunSignals {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Whether one came since this was asked last.
+    /// Whether an urgent one came since this was asked last: somebody insists. A lost terminal does not.
     pub fn was_signalled_again(&self) -> bool {
         self.again.swap(false, Ordering::AcqRel)
     }
@@ -112,12 +112,13 @@ impl RunSignals {
             };
             drop(begun);
             let is_first = !self.stop.swap(true, Ordering::AcqRel);
-            self.again.store(true, Ordering::Release);
+            let is_urgent = URGENT.contains(&signal);
+            self.again.fetch_or(is_urgent, Ordering::AcqRel);
             if is_first && !words.is_empty() {
                 tell(words);
             }
             let is_late = first.get_or_insert_with(Instant::now).elapsed() >= GRACE;
-            if is_late && URGENT.contains(&signal) && !self.held.load(Ordering::Acquire) {
+            if is_late && is_urgent && !self.held.load(Ordering::Acquire) {
                 end_at_once();
             }
         }

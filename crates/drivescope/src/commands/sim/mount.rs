@@ -8,10 +8,7 @@ use drivescope_drive::DriveError;
 use drivescope_drive::simulated::spec::Spec;
 use drivescope_model::units::Bytes;
 use drivescope_mount::{ServeOptions, ServeReport, Server, resolve};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -45,11 +42,10 @@ pub fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, F
     };
     // No signal ends this by itself: contents would be lost.
     signals.begin_held();
-    let asked = Asked::new();
     let mut server =
         Server::start(drive, &options).map_err(|error| Failure::usage(error.to_string()))?;
     introduce(&server, &identity.model, &options.backing, spec.model.capacity_bytes());
-    serve(&mut server, &asked);
+    serve(&mut server, signals);
     let report = server.stop();
     output::print_line(&report.to_string());
     outcome(&report)
@@ -89,45 +85,9 @@ fn introduce(server: &Server, model: &str, backing: &Path, capacity: u64) {
     output::note("press Ctrl-C to stop");
 }
 
-/// Signals that ask for the end. None of them ends the program by itself.
-struct Asked {
-    /// SIGINT, SIGTERM, or SIGHUP because the terminal is gone.
-    ever: Arc<AtomicBool>,
-    /// SIGINT or SIGTERM since [`Asked::again`] was asked last.
-    again: Arc<AtomicBool>,
-}
-
-impl Asked {
-    /// From now on.
-    fn new() -> Self {
-        let asked = Self { ever: Arc::default(), again: Arc::default() };
-        let register = |signal, flag: &Arc<AtomicBool>| {
-            signal_hook::flag::register(signal, Arc::clone(flag))
-                .expect("these signals can be handled");
-        };
-        for signal in [SIGINT, SIGTERM] {
-            register(signal, &asked.ever);
-            register(signal, &asked.again);
-        }
-        register(SIGHUP, &asked.ever);
-        // Else a limit on file sizes would kill the server; so a write fails, and is told.
-        register(SIGXFSZ, &Arc::default());
-        asked
-    }
-
-    fn ever(&self) -> bool {
-        self.ever.load(Ordering::Acquire)
-    }
-
-    /// Whether somebody insists: a signal since this was asked last.
-    fn again(&self) -> bool {
-        self.again.swap(false, Ordering::AcqRel)
-    }
-}
-
 /// Looks after the drive until it may be stopped: unmounted by somebody, asked to end with nobody using
 /// it, or asked again by who has been told of the users.
-fn serve(server: &mut Server, asked: &Asked) {
+fn serve(server: &mut Server, signals: &RunSignals) {
     let mut told = 0;
     let mut asked_at = None;
     let mut users_told = false;
@@ -136,21 +96,21 @@ fn serve(server: &mut Server, asked: &Asked) {
         let troubles = server.report().troubles;
         troubles.iter().skip(told).for_each(|trouble| output::complain(trouble));
         told = troubles.len();
-        if !asked.ever() {
+        if !signals.was_signalled() {
             continue;
         }
         let since: &Instant = asked_at.get_or_insert_with(Instant::now);
         if server.release() {
             return;
         }
-        if users_told && asked.again() {
-            return save(server, asked);
+        if users_told && signals.was_signalled_again() {
+            return save(server, signals);
         }
         if !users_told && since.elapsed() > GLANCE {
             tell_users(server);
             users_told = true;
             // Only who has read this insists.
-            asked.again();
+            signals.was_signalled_again();
         }
     }
 }
@@ -167,7 +127,7 @@ fn tell_users(server: &Server) {
 }
 
 /// Writes to the drive what its users have in memory, as far as that ends.
-fn save(server: &Server, asked: &Asked) {
+fn save(server: &Server, signals: &RunSignals) {
     let done = match server.save() {
         Ok(done) => done,
         Err(error) => return output::complain(&error.to_string()),
@@ -180,7 +140,7 @@ fn save(server: &Server, asked: &Asked) {
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if asked.again() || start.elapsed() > SAVE_MAX {
+        if signals.was_signalled_again() || start.elapsed() > SAVE_MAX {
             return output::complain("not everything was written: the rest is lost");
         }
     }

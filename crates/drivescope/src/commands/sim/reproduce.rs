@@ -46,20 +46,20 @@ fn chosen(
     arguments: &ReproduceArguments,
 ) -> Result<Vec<PublishedCell>, Failure> {
     for id in &arguments.cell {
-        if !all.iter().any(|cell| cell.id == *id) {
-            return Err(unknown("cell", id, all.iter().map(|cell| cell.id.as_str())));
+        if !all.iter().any(|cell| cell.entry.id == *id) {
+            return Err(unknown("cell", id, all.iter().map(|cell| cell.entry.id.as_str())));
         }
     }
     for name in &arguments.drive {
         if !all.iter().any(|cell| is_about(cell, name)) {
-            let names = all
-                .iter()
-                .flat_map(|cell| std::iter::once(cell.drive.as_str()).chain(cell.own_models()));
+            let names = all.iter().flat_map(|cell| {
+                std::iter::once(cell.entry.drive.as_str()).chain(cell.own_models())
+            });
             return Err(unknown("drive", name, names));
         }
     }
     let wanted = |cell: &PublishedCell| {
-        let by_id = arguments.cell.is_empty() || arguments.cell.contains(&cell.id);
+        let by_id = arguments.cell.is_empty() || arguments.cell.contains(&cell.entry.id);
         let by_drive =
             arguments.drive.is_empty() || arguments.drive.iter().any(|name| is_about(cell, name));
         by_id && by_drive
@@ -78,7 +78,7 @@ fn jobs(cells: &[PublishedCell]) -> BTreeSet<ModelRun> {
 
 /// Whether a cell's figure is one of the drive or model called `name`.
 fn is_about(cell: &PublishedCell, name: &str) -> bool {
-    cell.drive == name || cell.own_models().any(|model| model == name)
+    cell.entry.drive == name || cell.own_models().any(|model| model == name)
 }
 
 fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> Failure {

@@ -23,7 +23,7 @@ impl PublishedCell {
     /// What the models give for this cell, in its unit.
     fn simulated(&self, measured: &RunFigures) -> Result<Option<f64>, String> {
         let Some(formula) = &self.measured else { return Ok(None) };
-        let mut value = formula.value(measured)? / scale(&self.unit)?;
+        let mut value = formula.value(measured)? / scale(&self.entry.unit)?;
         if let Some(versus) = &self.versus {
             value /= versus.value(measured)?;
         }
@@ -37,26 +37,17 @@ impl PublishedCell {
             Ok(simulated) => (simulated, None),
             Err(trouble) => (None, Some(trouble)),
         };
-        let judged = simulated.map(|value| self.op.judge(value, self.tolerance_pct));
+        let judged = simulated.map(|value| self.op.judge(value, self.entry.tolerance_pct));
         // a run that broke is a failure, not a missing instrument
         let pass = judged.map(|(_, pass)| pass).or(trouble.is_some().then_some(false));
-        let reason = trouble.or_else(|| self.reason.clone());
+        let reason = trouble.or_else(|| self.entry.reason.clone());
         CellResult {
-            id: self.id.clone(),
-            seed: self.seed.clone(),
-            drive: self.drive.clone(),
             models: self.models(),
-            method: self.method.clone(),
-            condition: self.condition.clone(),
-            metric: self.metric.clone(),
-            unit: self.unit.clone(),
-            op: self.sign.clone(),
-            published: self.op.published(),
             simulated,
             difference_pct: judged.map(|(difference, _)| difference),
-            tolerance_pct: self.tolerance_pct,
             reason: reason.filter(|_| pass != Some(true)),
             pass,
+            ..self.entry.clone()
         }
     }
 

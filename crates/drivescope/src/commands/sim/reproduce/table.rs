@@ -2,6 +2,7 @@
 
 use super::comparison::Comparison;
 use super::formula::{Formula, ModelRun};
+use drivescope_model::reproduction::CellResult;
 use std::collections::BTreeSet;
 
 /// The table as it is kept.
@@ -29,32 +30,15 @@ const COLUMNS: [&str; 15] = [
 /// One published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedCell {
-    /// Name of the cell.
-    pub id: String,
-    /// Number of the article.
-    pub seed: String,
-    /// The drive as the article's table names it.
-    pub drive: String,
-    /// The program or method that measured it.
-    pub method: String,
-    /// Under which circumstances.
-    pub condition: String,
-    /// What was measured.
-    pub metric: String,
-    /// How the published value is meant, as the table writes it.
-    pub sign: String,
-    /// The same with the value.
+    /// As published, with nothing simulated yet; the reason is why there is no figure, or why it cannot be matched
+    /// honestly.
+    pub entry: CellResult,
+    /// How the published value is meant.
     pub op: Comparison,
-    /// Unit of the published value; `x` for a ratio.
-    pub unit: String,
-    /// Accepted difference in percent; none where the value is a bound.
-    pub tolerance_pct: Option<f64>,
     /// Which figure of which model answers it; none if no instrument or no model exists.
     pub measured: Option<Formula>,
     /// What that figure is divided by, for ratios.
     pub versus: Option<Formula>,
-    /// Why there is no figure, or why the cell cannot be matched honestly.
-    pub reason: Option<String>,
 }
 
 /// All published cells, in the table's order.
@@ -75,8 +59,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<PublishedCell>, String> {
         }
         let wrong = |message: String| format!("published.tsv:{}: {message}", index + 1);
         let cell = cell(&fields).map_err(wrong)?;
-        if cells.iter().any(|known| known.id == cell.id) {
-            return Err(wrong(format!("{} stands there twice", cell.id)));
+        if cells.iter().any(|known| known.entry.id == cell.entry.id) {
+            return Err(wrong(format!("{} stands there twice", cell.entry.id)));
         }
         cells.push(cell);
     }
@@ -95,25 +79,29 @@ fn cell(fields: &[&str]) -> Result<PublishedCell, String> {
         "" => None,
         number => Some(number.parse().map_err(|_| format!("tolerance '{number}' is no number"))?),
     };
-    let cell = PublishedCell {
-        op: Comparison::parse(&op, &value)?,
-        sign: op,
-        measured: formula(12)?,
-        versus: formula(13)?,
-        reason: text(14),
-        tolerance_pct,
+    let (measured, versus) = (formula(12)?, formula(13)?);
+    let comparison = Comparison::parse(&op, &value)?;
+    let entry = CellResult {
         id,
         seed,
         drive,
+        models: Vec::new(),
         method,
         condition,
         metric,
         unit,
+        op,
+        published: comparison.published(),
+        simulated: None,
+        difference_pct: None,
+        tolerance_pct,
+        pass: None,
+        reason: text(14),
     };
-    if cell.measured.is_none() && cell.reason.is_none() {
-        return Err(format!("{} has neither a figure nor a reason for none", cell.id));
+    if measured.is_none() && entry.reason.is_none() {
+        return Err(format!("{} has neither a figure nor a reason for none", entry.id));
     }
-    Ok(cell)
+    Ok(PublishedCell { entry, op: comparison, measured, versus })
 }
 
 impl PublishedCell {

@@ -116,7 +116,7 @@ fn every_published_cell_is_kept() {
     let cells = cells().unwrap();
     assert_eq!(cells.len(), 348);
     let mut units = cells.iter().filter(|cell| cell.measured.is_some());
-    assert!(units.all(|cell| (cell.unit == "x") == cell.versus.is_some()));
+    assert!(units.all(|cell| (cell.entry.unit == "x") == cell.versus.is_some()));
 }
 
 #[test]

@@ -45,6 +45,6 @@ fn no_unit_of_the_table_goes_unchecked() {
     let known: BTreeSet<&str> = UNITS.map(|(unit, ..)| unit).into();
     let cells = cells().unwrap();
     let with_figure = cells.iter().filter(|cell| cell.measured.is_some());
-    let used: BTreeSet<&str> = with_figure.map(|cell| cell.unit.as_str()).collect();
+    let used: BTreeSet<&str> = with_figure.map(|cell| cell.entry.unit.as_str()).collect();
     assert!(used.len() > 10 && used.is_subset(&known), "{used:?}");
 }
