@@ -1,9 +1,9 @@
 //! What the user named: resolved, identified, and described down to the drive.
 
-mod bottom;
-mod loops;
+mod drive_below;
+mod loop_device;
 
-pub use loops::SparseFile;
+pub use loop_device::SparseFile;
 
 use crate::error::{DEVICE_RULES, DriveError};
 use crate::gate::{self, Overlap};
@@ -84,7 +84,8 @@ impl Target {
             io_mode: None,
             io_align_bytes: 0,
         };
-        let drive = bottom::drive_below(&graph, &stack).or_else(|| served_drive(&stack, &real));
+        let drive =
+            drive_below::drive_below(&graph, &stack).or_else(|| served_drive(&stack, &real));
         let layer_system = stack.layer.as_ref().and_then(|layer| file_system_of(roots, layer).ok());
         let identity = match kind {
             TargetKind::Block => (meta.rdev(), 0),
@@ -95,7 +96,7 @@ impl Target {
             path: real,
             identity,
             drive,
-            tops: bottom::tops(&graph, &stack),
+            tops: drive_below::tops(&graph, &stack),
             stack,
             layer_system,
             roots: roots.clone(),

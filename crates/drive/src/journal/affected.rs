@@ -2,11 +2,10 @@
 
 use super::DriveIdentity;
 use drivescope_machine::graph::{BlockGraph, Footprint, Stack};
-use drivescope_machine::roots::{Roots, read_text};
+use drivescope_machine::roots::read_text;
 
 /// Every block device of this machine that can be opened, and who it is.
-pub(super) fn attached_devices(roots: &Roots) -> Vec<(String, DriveIdentity)> {
-    let graph = BlockGraph::read(roots);
+pub(super) fn attached_devices(graph: &BlockGraph) -> Vec<(String, DriveIdentity)> {
     let mut found = Vec::new();
     for disk in graph.disks() {
         let Some(dir) = graph.dir(disk) else { continue };
@@ -16,7 +15,7 @@ pub(super) fn attached_devices(roots: &Roots) -> Vec<(String, DriveIdentity)> {
         }
         let names = std::iter::once(disk.to_string()).chain(graph.partitions(disk));
         found.extend(
-            names.filter_map(|name| Some((name.clone(), DriveIdentity::of(roots, &name)?))),
+            names.filter_map(|name| Some((name.clone(), DriveIdentity::of(graph.roots(), &name)?))),
         );
     }
     found
@@ -24,15 +23,14 @@ pub(super) fn attached_devices(roots: &Roots) -> Vec<(String, DriveIdentity)> {
 
 /// Whether a target, `stack` being everything below it, may share bytes with this drive: it lies on it, it is
 /// what the drive lies on, or both show the same bytes by way of loop devices. In doubt it does.
-pub(super) fn shares_bytes(roots: &Roots, stack: &Stack, drive: &DriveIdentity) -> bool {
-    let mut below = stack.names.iter().filter_map(|name| DriveIdentity::of(roots, name));
+pub(super) fn shares_bytes(graph: &BlockGraph, stack: &Stack, drive: &DriveIdentity) -> bool {
+    let mut below = stack.names.iter().filter_map(|name| DriveIdentity::of(graph.roots(), name));
     if below.any(|other| drive.compare(&other).is_possible() || drive.shares_file_with(&other)) {
         return true;
     }
-    let graph = BlockGraph::read(roots);
     let target = stack.names.first().map(|name| graph.footprint(name));
     let is_drive = |(_, other): &(String, DriveIdentity)| drive.compare(other).is_possible();
-    attached_devices(roots).into_iter().filter(is_drive).any(|(name, _)| {
+    attached_devices(graph).into_iter().filter(is_drive).any(|(name, _)| {
         let footprint = graph.footprint(&name);
         let lies_on_it = stack.names.iter().any(|below| footprint.has(below));
         lies_on_it || target.as_ref().is_some_and(|target| lies_on(&footprint, target))

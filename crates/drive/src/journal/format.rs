@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const BLOCK_BYTES: usize = 4096;
 /// One copy of the header.
 pub(super) const HEADER_BYTES: usize = 2 * BLOCK_BYTES;
-/// Both copies of the header; records of some version may begin behind them.
+/// Both copies of the header.
 pub(super) const HEADERS_BYTES: u64 = 2 * HEADER_BYTES as u64;
 /// Nothing is written so near behind what a sync has made durable: a torn write can take along the physical
 /// sector, the flash page or the stripe that it shares, which nobody tells a file.
@@ -25,7 +25,7 @@ pub(super) const HEAD_BYTES: usize = 64;
 pub(super) const DATA_MAX: u64 = 1 << 20;
 /// Most records that one commit can name.
 pub(super) const COMMIT_MAX: usize = (BLOCK_BYTES - 44) / 16;
-/// Version of the layout. Version 1 had no marks.
+/// Version of the layout.
 pub(super) const VERSION: u32 = 2;
 
 const HEADER_MAGIC: &[u8; 8] = b"DSJRNL01";
@@ -49,9 +49,6 @@ pub(super) struct Header {
     pub made_at_unix_s: u64,
     /// Stands in every block.
     pub id: Id,
-    /// Version of the layout; it stands before the JSON.
-    #[serde(skip)]
-    pub version: u32,
 }
 
 /// The head of a record.
@@ -84,7 +81,7 @@ impl Header {
         let json = serde_json::to_vec(self).ok()?;
         let mut copy = vec![0; HEADER_BYTES];
         copy[..8].copy_from_slice(HEADER_MAGIC);
-        copy[8..12].copy_from_slice(&self.version.to_le_bytes());
+        copy[8..12].copy_from_slice(&VERSION.to_le_bytes());
         copy[12..16].copy_from_slice(&u32::try_from(json.len()).ok()?.to_le_bytes());
         copy.get_mut(16..16 + json.len())
             .filter(|_| json.len() <= HEADER_BYTES - 20)?
@@ -95,19 +92,12 @@ impl Header {
 
     /// One copy; `None` if it is not whole.
     pub(super) fn decode(copy: &[u8]) -> Option<Self> {
-        let version = u32_at(copy, 8);
-        let is_known = (1..=VERSION).contains(&version);
-        if !is_sealed(copy) || &copy[..8] != HEADER_MAGIC || !is_known {
+        if !is_sealed(copy) || &copy[..8] != HEADER_MAGIC || u32_at(copy, 8) != VERSION {
             return None;
         }
         let json = copy.get(16..16 + u32_at(copy, 12) as usize)?;
         let header = serde_json::from_slice(json).ok();
-        header.filter(|it: &Self| it.sector_bytes >= 512).map(|it| Self { version, ..it })
-    }
-
-    /// Whether marks say what the journal must hold.
-    pub(super) fn has_marks(&self) -> bool {
-        self.version >= 2
+        header.filter(|it: &Self| it.sector_bytes >= 512)
     }
 
     /// The bytes that a record is about; `None` if they lie beyond every drive.
@@ -234,14 +224,7 @@ mod tests {
             start_bytes: 0,
             size_bytes: 1 << 30,
         };
-        Header {
-            drive,
-            sector_bytes: 512,
-            run_id: "r1".into(),
-            made_at_unix_s: 7,
-            id: ID,
-            version: VERSION,
-        }
+        Header { drive, sector_bytes: 512, run_id: "r1".into(), made_at_unix_s: 7, id: ID }
     }
 
     #[test]
@@ -257,10 +240,12 @@ mod tests {
         let (one, two) = both.split_at(HEADER_BYTES);
         assert_eq!(Header::decode(one), Some(header()));
         assert_eq!(Header::decode(two), Some(header()));
-        let older = Header { version: 1, ..header() };
-        assert_eq!(Header::decode(&older.encode().unwrap()[..HEADER_BYTES]), Some(older));
-        let later = Header { version: VERSION + 1, ..header() };
-        assert_eq!(Header::decode(&later.encode().unwrap()[..HEADER_BYTES]), None);
+        for version in [VERSION - 1, VERSION + 1] {
+            let mut other = one.to_vec();
+            other[8..12].copy_from_slice(&version.to_le_bytes());
+            seal(&mut other);
+            assert_eq!(Header::decode(&other), None);
+        }
         let mut long = header();
         long.drive.place = "x".repeat(HEADER_BYTES);
         assert_eq!(long.encode(), None);

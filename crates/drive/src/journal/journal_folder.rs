@@ -55,15 +55,14 @@ fn folder_of(state: Option<OsString>, home: Option<OsString>) -> Result<PathBuf,
 ///
 /// The file of a loop device is not the loop device: the journal may lie on the file system that holds
 /// that file. The other way round, a journal in a file on the target is refused.
-pub fn check_folder(roots: &Roots, folder: &Path, target: &str) -> Result<(), JournalError> {
+pub fn check_folder(graph: &BlockGraph, folder: &Path, target: &str) -> Result<(), JournalError> {
     let here = existing(folder);
     let bad = |why: String| JournalError::BadPlace { folder: folder.to_path_buf(), why };
-    let graph = BlockGraph::read(roots);
     let stack = graph.stack_of_path(here);
     if let Some(evidence) = stack.memory_backed {
         return Err(bad(format!("{evidence}, which a power cut empties")));
     }
-    if stack.names.is_empty() && !is_elsewhere(roots, here) {
+    if stack.names.is_empty() && !is_elsewhere(graph.roots(), here) {
         return Err(bad("its disk is unknown".to_string()));
     }
     if let Some(why) = stack.unsynced {
@@ -194,7 +193,7 @@ mod tests {
             ("sda1", "loop0", None),
         ] {
             let (fake, folder) = machine(on, "ext4");
-            match (check_folder(&fake.roots, &folder, target), shared) {
+            match (check_folder(&BlockGraph::read(&fake.roots), &folder, target), shared) {
                 (Ok(()), None) => {}
                 (Err(JournalError::SameDisk { disk, .. }), Some(shared)) => {
                     assert_eq!(disk, shared)
@@ -211,7 +210,7 @@ mod tests {
             fake.attrs(name, &[("wwid", "naa.5000c500a")]);
         }
         for target in ["sdb2", "sdb", "dm-0"] {
-            let checked = check_folder(&fake.roots, &folder, target);
+            let checked = check_folder(&BlockGraph::read(&fake.roots), &folder, target);
             assert!(matches!(checked, Err(JournalError::SameDisk { .. })), "{target}: {checked:?}");
         }
     }
@@ -256,7 +255,8 @@ mod tests {
         ] {
             let (fake, folder) = machine("sda1", kind);
             fake.mounts(&[&format!("20 1 8:1 / / rw - {kind} /dev/sda1 {options}")]);
-            let checked = check_folder(&fake.roots, &folder, "sdb").map_err(|e| e.to_string());
+            let checked = check_folder(&BlockGraph::read(&fake.roots), &folder, "sdb")
+                .map_err(|e| e.to_string());
             assert_eq!(checked.is_err(), is_refused, "{kind} {options}: {checked:?}");
             if let Err(why) = checked {
                 assert!(why.contains("a power cut may lose"), "{why}");
@@ -290,7 +290,8 @@ mod tests {
                 &format!("21 20 8:2 / {below} rw - ext4 /dev/sda2 {options}"),
                 upper,
             ]);
-            let checked = check_folder(&fake.roots, &folder, "sdb").map_err(|e| e.to_string());
+            let checked = check_folder(&BlockGraph::read(&fake.roots), &folder, "sdb")
+                .map_err(|e| e.to_string());
             match words {
                 None => assert_eq!(checked, Ok(()), "{upper} {options}"),
                 Some(words) => {
@@ -308,7 +309,8 @@ mod tests {
             ("nfs4", None),
         ] {
             let (fake, folder) = machine("nowhere", kind);
-            let checked = check_folder(&fake.roots, &folder, "sda").map_err(|e| e.to_string());
+            let checked = check_folder(&BlockGraph::read(&fake.roots), &folder, "sda")
+                .map_err(|e| e.to_string());
             match words {
                 None => assert_eq!(checked, Ok(())),
                 Some(words) => {

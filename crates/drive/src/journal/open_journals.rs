@@ -2,10 +2,10 @@
 
 use super::affected::{attached_devices, shares_bytes};
 use super::claimed_disk::ClaimedDisk;
-use super::familiar::stranger;
 use super::journal_folder::check_folder;
 use super::recover::{Recovered, cannot_open, damage, discard_if_settled, nameless, recover};
 use super::rollback::RollbackStep;
+use super::run_traces::stranger;
 use super::scan::{JournalContents, scan};
 use super::storage::{StateFolder, is_made};
 use super::writer::{Journal, JournalSettings};
@@ -104,7 +104,7 @@ fn look(folder: &StateFolder, name: &str) -> Result<FolderEntry, JournalError> {
         is_running,
     };
     Ok(FolderEntry::Open(Box::new(match contents {
-        JournalContents::NeverUsed { .. } | JournalContents::Done => {
+        JournalContents::NeverUsed | JournalContents::Done => {
             return Ok(FolderEntry::Settled);
         }
         JournalContents::Nameless { records, required } => {
@@ -124,7 +124,7 @@ fn look(folder: &StateFolder, name: &str) -> Result<FolderEntry, JournalError> {
 /// Refuses a target that shares bytes with a drive whose journal is open; `stack` is everything below the
 /// target. A journal of which nobody can tell the drive refuses every target, and so does what cannot be
 /// looked at.
-pub fn refuse_open(roots: &Roots, stack: &Stack, folder: &Path) -> Result<(), JournalError> {
+pub fn refuse_open(graph: &BlockGraph, stack: &Stack, folder: &Path) -> Result<(), JournalError> {
     let listed = list(folder)?;
     for journal in listed.open {
         let path = journal.path.display().to_string();
@@ -132,7 +132,7 @@ pub fn refuse_open(roots: &Roots, stack: &Stack, folder: &Path) -> Result<(), Jo
             let what = "its header is gone, so it may belong to any drive".to_string();
             return Err(JournalError::Damaged { path, what });
         };
-        if shares_bytes(roots, stack, &drive) {
+        if shares_bytes(graph, stack, &drive) {
             return Err(match journal.is_running {
                 true => JournalError::Running { path },
                 false => JournalError::StillOpen { drive: drive.to_string(), path },
@@ -153,9 +153,10 @@ pub fn begin(
     disk: &dyn Disk,
     settings: JournalSettings,
 ) -> Result<Journal<StateFolder>, JournalError> {
-    check_folder(roots, folder, target)?;
-    check_names(roots, target)?;
-    refuse_open(roots, &BlockGraph::read(roots).stack_of_device(target), folder)?;
+    let graph = BlockGraph::read(roots);
+    check_folder(&graph, folder, target)?;
+    check_names(&graph, target)?;
+    refuse_open(&graph, &graph.stack_of_device(target), folder)?;
     let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, error))?;
     Ok(Journal::new(made, disk, settings))
 }
@@ -163,11 +164,9 @@ pub fn begin(
 /// Refuses a device beside which another one tells the same names and size: of a journal nobody could tell later
 /// to which of them its originals belong. Other ways to the same bytes are none. And one that has only a number,
 /// which nobody knows again after a boot, unless it is memory, which is gone by then.
-pub fn check_names(roots: &Roots, target: &str) -> Result<(), JournalError> {
-    let Some(own) = DriveIdentity::of(roots, target) else { return Ok(()) };
-    if own.has_only_a_number()
-        && BlockGraph::read(roots).stack_of_device(target).memory_backed.is_none()
-    {
+pub fn check_names(graph: &BlockGraph, target: &str) -> Result<(), JournalError> {
+    let Some(own) = DriveIdentity::of(graph.roots(), target) else { return Ok(()) };
+    if own.has_only_a_number() && graph.stack_of_device(target).memory_backed.is_none() {
         return Err(JournalError::OnlyNumbered { device: target.to_string() });
     }
     let is_double = |(name, other): &(String, DriveIdentity)| {
@@ -175,7 +174,7 @@ pub fn check_names(roots: &Roots, target: &str) -> Result<(), JournalError> {
             && own.difference(other).is_none()
             && !matches!(own.compare(other), Sameness::Sure(_))
     };
-    match attached_devices(roots).into_iter().find(is_double) {
+    match attached_devices(graph).into_iter().find(is_double) {
         None => Ok(()),
         Some((double, _)) => {
             Err(JournalError::Double { device: target.to_string(), drive: own.to_string(), double })
@@ -290,7 +289,7 @@ pub(super) fn device_of(
     drive: &DriveIdentity,
     journal: &str,
 ) -> Result<String, JournalError> {
-    let attached = attached_devices(roots);
+    let attached = attached_devices(&BlockGraph::read(roots));
     let same = |(_, id): &&(String, DriveIdentity)| drive.difference(id).is_none();
     let devices: Vec<&str> = attached.iter().filter(same).map(|(name, _)| name.as_str()).collect();
     let path = journal.to_string();

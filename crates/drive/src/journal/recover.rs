@@ -9,21 +9,15 @@ use super::watermark::Watermark;
 use super::{Disk, JournalError};
 use std::io;
 
-/// What became of a journal. `is_counted` is whether it said how much it held, so that nothing of it can have been
-/// lost unnoticed: those of version 1 do not.
+/// What became of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovered {
     /// The drive was never written, or had everything back already; the file is removed.
-    NothingToDo {
-        /// See above.
-        is_counted: bool,
-    },
+    NothingToDo,
     /// So many bytes are back and verified; the file is removed.
     Restored {
         /// Bytes.
         bytes: u64,
-        /// See above.
-        is_counted: bool,
     },
 }
 
@@ -42,8 +36,9 @@ pub fn recover<F: Folder>(
     let contents = scan(&mut file, is_made(name))
         .map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
     let originals = match contents {
-        JournalContents::NeverUsed { .. } | JournalContents::Done => {
-            return settle(folder, name, &contents);
+        JournalContents::NeverUsed | JournalContents::Done => {
+            remove(folder, name)?;
+            return Ok(Recovered::NothingToDo);
         }
         JournalContents::Nameless { records, required } => {
             let what = nameless(records, required.as_ref());
@@ -74,8 +69,7 @@ pub fn recover<F: Folder>(
         return Err(JournalError::Damaged { path, what: damage(&originals) });
     }
     remove_done(folder, file, name, &originals.header.id, originals.end)?;
-    let is_counted = originals.header.has_marks();
-    Ok(Recovered::Restored { bytes: originals.bytes(), is_counted })
+    Ok(Recovered::Restored { bytes: originals.bytes() })
 }
 
 /// Removes a journal that needs no restore; `None` if it needs one.
@@ -88,22 +82,12 @@ pub(super) fn discard_if_settled<F: Folder>(
     let contents = scan(&mut file, is_made(name))
         .map_err(|e| JournalError::of_file("read", path.as_str(), e))?;
     match contents {
-        JournalContents::NeverUsed { .. } | JournalContents::Done => {
-            settle(folder, name, &contents).map(Some)
+        JournalContents::NeverUsed | JournalContents::Done => {
+            remove(folder, name)?;
+            Ok(Some(Recovered::NothingToDo))
         }
         _ => Ok(None),
     }
-}
-
-/// Removes a journal with these contents, which need no restore.
-fn settle<F: Folder>(
-    folder: &mut F,
-    name: &str,
-    contents: &JournalContents,
-) -> Result<Recovered, JournalError> {
-    remove(folder, name)?;
-    let is_counted = !matches!(contents, JournalContents::NeverUsed { is_counted: false });
-    Ok(Recovered::NothingToDo { is_counted })
 }
 
 /// Says in the journal that all is back, and removes it.

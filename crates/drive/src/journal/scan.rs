@@ -25,10 +25,7 @@ pub(super) struct Saved {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum JournalContents {
     /// Nothing was ever committed, as far as it tells: the drive was not written.
-    NeverUsed {
-        /// Whether a lost end would show.
-        is_counted: bool,
-    },
+    NeverUsed,
     /// Everything was given back, and verified.
     Done,
     /// The drive may have been written.
@@ -81,7 +78,7 @@ struct ScannedRecords {
 }
 
 impl ScannedRecords {
-    /// What had to be there by the commits: in version 1 they were synced alone, after their records.
+    /// What had to be there by the commits.
     fn committed(&self) -> Watermark {
         let last = self.committed.last_key_value();
         Watermark::of_unknown_ranges(last.map_or(0, |(number, _)| number + 1))
@@ -109,15 +106,14 @@ pub(super) fn scan(file: &mut impl JournalFile, is_made: bool) -> io::Result<Jou
         return Ok(JournalContents::Done);
     }
     if !is_made && found.whole.is_empty() {
-        return Ok(JournalContents::NeverUsed { is_counted: true });
+        return Ok(JournalContents::NeverUsed);
     }
     let required = marks.map(|marks| marks.required);
     let Some(header) = header else {
         return Ok(JournalContents::Nameless { records: found.whole.len(), required });
     };
-    let required = if header.has_marks() { required } else { Some(found.committed()) };
     if found.whole.is_empty() && required.as_ref().is_some_and(|mark| mark.records == 0) {
-        return Ok(JournalContents::NeverUsed { is_counted: header.has_marks() });
+        return Ok(JournalContents::NeverUsed);
     }
     Ok(JournalContents::Open(Box::new(weigh(header, found, required, size))))
 }

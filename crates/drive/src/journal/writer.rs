@@ -16,9 +16,6 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Size of a journal's file if nothing else is asked for.
-pub const WINDOW_BYTES: u64 = 256 << 20;
-
 /// A commit, and the gap behind it.
 pub(super) const COMMITTED_BYTES: u64 = BLOCK_BYTES as u64 + APART_BYTES;
 
@@ -157,15 +154,6 @@ impl<F: Folder> Journal<F> {
         Err(failed)
     }
 
-    /// [`Journal::roll_back`] at the end of a run.
-    pub fn finish(
-        mut self,
-        disk: &mut dyn Disk,
-        on: &mut dyn FnMut(RollbackStep),
-    ) -> Result<(), JournalError> {
-        self.roll_back(disk, on)
-    }
-
     fn check_drive(&self, disk: &dyn Disk) -> Result<(), JournalError> {
         match self.drive.difference(disk.identity()) {
             None => Ok(()),
@@ -231,7 +219,6 @@ impl<F: Folder> Journal<F> {
             run_id: self.settings.run_id.clone(),
             made_at_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
             id: fresh_id().map_err(|source| fail("name", source))?,
-            version: format::VERSION,
         };
         let too_long = || io::Error::other("the drive's names do not fit into the header");
         let bytes = header.encode().ok_or_else(|| fail("write", too_long()))?;

@@ -106,10 +106,6 @@ fn described(journal: &OpenJournal) -> String {
     format!("{}: {bytes} of {drive}{run}{made}", journal.path.display())
 }
 
-/// What is said of a journal of version 1.
-const UNCOUNTED: &str = "that journal is of an older version, which does not record its length: \
-                         drivescope cannot tell whether its end is missing";
-
 fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), Failure> {
     let bar = progress::RestoreBar::new();
     let start = Instant::now();
@@ -120,22 +116,16 @@ fn restore_one(roots: &Roots, path: &Path, signals: &RunSignals) -> Result<(), F
         }
     });
     bar.clear();
-    let recovered = recovered?;
-    let (Recovered::Restored { is_counted, .. } | Recovered::NothingToDo { is_counted }) =
-        recovered;
-    match recovered {
-        Recovered::Restored { bytes, .. } => output::tell(&format!(
+    match recovered? {
+        Recovered::Restored { bytes } => output::tell(&format!(
             "restored and verified {}; the journal {} is removed",
             Bytes(bytes),
             path.display()
         )),
-        Recovered::NothingToDo { .. } => output::tell(&format!(
+        Recovered::NothingToDo => output::tell(&format!(
             "nothing to restore from {}; the journal is removed",
             path.display()
         )),
-    }
-    if !is_counted {
-        output::remark(UNCOUNTED);
     }
     Ok(())
 }

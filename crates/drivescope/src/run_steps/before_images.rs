@@ -8,6 +8,7 @@ use crate::signals::RunSignals;
 use drivescope_bench::session::RestoreJournal;
 use drivescope_drive::journal;
 use drivescope_machine::Roots;
+use drivescope_machine::graph::BlockGraph;
 use drivescope_model::plan::{Plan, PlannedTest, Restores, WriteLevel};
 use drivescope_model::units::Bytes;
 use std::path::{Path, PathBuf};
@@ -22,13 +23,13 @@ fn restores(plan: &Plan) -> Option<&Restores> {
 /// Refuses plans whose journal would lie on the drive itself, in memory, or where it cannot be made or has
 /// no room: all before anything is claimed.
 pub fn check(runs: &[PlannedRun]) -> Result<(), Failure> {
-    let roots = Roots::host();
+    let graph = BlockGraph::read(&Roots::host());
     for run in runs {
         let Some(restores) = restores(&run.plan) else { continue };
         let folder = Path::new(&restores.journal);
         if let Some(name) = run.target.stack().names.first() {
-            journal::check_folder(&roots, folder, name)?;
-            journal::check_names(&roots, name)?;
+            journal::check_folder(&graph, folder, name)?;
+            journal::check_names(&graph, name)?;
         }
         journal::check_writable(folder)?;
         journal::check_room(folder, restores.journal_bytes)?;

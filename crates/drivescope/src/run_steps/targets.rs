@@ -9,6 +9,7 @@ use drivescope_drive::Target;
 use drivescope_drive::gate;
 use drivescope_drive::journal::{self, JournalError};
 use drivescope_machine::Roots;
+use drivescope_machine::graph::BlockGraph;
 use drivescope_model::plan::Engine;
 use drivescope_model::target::TargetKind;
 use drivescope_report::clean;
@@ -66,9 +67,10 @@ fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure
 /// measured all the same, with a note.
 fn refuse_open(targets: &[Target]) -> Result<(), Failure> {
     let Ok(folder) = journal::state_folder() else { return Ok(()) };
+    let graph = BlockGraph::read(&Roots::host());
     let mut is_told = false;
     for target in targets.iter().filter(|target| target.simulated().is_none()) {
-        match journal::refuse_open(&Roots::host(), target.stack(), &folder) {
+        match journal::refuse_open(&graph, target.stack(), &folder) {
             Ok(()) => {}
             Err(error @ JournalError::Damaged { .. }) => {
                 return Err(Failure { code: Code::Refused, ..Failure::from(error) });

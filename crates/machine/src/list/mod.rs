@@ -1,6 +1,6 @@
 //! Every drive of the machine, from sysfs, the mount table, udev and smartctl.
 
-mod content;
+mod content_type;
 mod kind;
 mod link;
 mod mounted_on;
@@ -146,7 +146,7 @@ fn describe(
         temperature_c: answers.then(|| temperature::temperature_c(device)).flatten(),
         health: Health { note: Some("health: not queried".to_string()), ..Health::default() },
         content: match partitions.is_empty() {
-            true => content::content(device, mounted_on, answers),
+            true => content_type::content(device, mounted_on, answers),
             false => None,
         },
         mounts: mounted_on.places(&device.name),

@@ -1,6 +1,6 @@
 //! The partitions of a disk.
 
-use super::content::content;
+use super::content_type::content;
 use super::mounted_on::MountedOn;
 use crate::block_device::BlockDevice;
 use crate::roots::list_dir;

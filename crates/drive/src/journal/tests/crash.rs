@@ -81,7 +81,7 @@ pub fn run(world: &World, seed: u64) -> Result<(), JournalError> {
             world.sync_as_a_test().map_err(|e| JournalError::of_file("sync", "the drive", e))?;
         }
     }
-    journal.finish(&mut disk, &mut |_| {})
+    journal.roll_back(&mut disk, &mut |_| {})
 }
 
 /// A world whose power fails at the n-th step of a run, if the run has so many.

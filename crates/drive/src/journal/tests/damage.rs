@@ -3,7 +3,7 @@
 use super::world::{DISK, Faults, Left, UNIT, World, recover_all};
 use crate::journal::format::{self, FIRST_RECORD};
 use crate::journal::scan::{JournalContents, scan};
-use crate::journal::{Folder, Journal, JournalError, JournalSettings, Recovered, recover};
+use crate::journal::{Folder, Journal, JournalError, JournalSettings};
 
 /// A drive with patterns on it, and the open journal of a run that died.
 pub fn dead_run() -> (World, String, Vec<u8>) {
@@ -124,45 +124,6 @@ fn what_may_be_written_is_committed_so_that_later_damage_is_told() {
     world.damage(name, |bytes| bytes[FIRST_RECORD as usize..][..2 * UNIT].fill(0));
     assert_eq!(lost_ranges(&world, name), [crate::journal::ByteRange::new(0, UNIT as u64)]);
     assert!(recover_all(&world).is_err());
-}
-
-/// Version 1 had no marks, and no gaps at first: the first `saves` of a dead run as it would have them.
-fn as_first_version(world: &World, name: &str, saves: usize) {
-    world.damage(name, |bytes| {
-        let gap = format::APART_BYTES as usize;
-        let headers = format::HEADERS_BYTES as usize;
-        let header = format::Header::decode(&bytes[..format::HEADER_BYTES]).unwrap();
-        let older = format::Header { version: 1, ..header };
-        bytes[..headers].copy_from_slice(&older.encode().unwrap());
-        // Each save takes a record of three blocks and a commit.
-        for index in 0..saves {
-            let from = FIRST_RECORD as usize + index * (4 * UNIT + gap);
-            bytes.copy_within(from..from + 4 * UNIT, headers + index * 4 * UNIT);
-        }
-        bytes[headers + saves * 4 * UNIT..].fill(0);
-    });
-}
-
-/// Nobody can know whether they lost their end: never called whole.
-#[test]
-fn journals_of_the_first_version_are_restored_too_and_told_to_be_uncounted() {
-    let is_counted = |world: &World, name: &str| {
-        let recovered = recover(&mut world.folder(), name, &mut world.disk(), &mut |_| {}).unwrap();
-        match recovered {
-            Recovered::Restored { is_counted, .. } | Recovered::NothingToDo { is_counted } => {
-                is_counted
-            }
-        }
-    };
-    for saves in [4, 2, 0] {
-        let (world, name, original) = dead_run();
-        as_first_version(&world, &name, saves);
-        assert!(!is_counted(&world, &name), "{saves}");
-        assert_eq!(world.contents() == original, saves == 4, "{saves}");
-    }
-    let (world, name, original) = dead_run();
-    assert!(is_counted(&world, &name));
-    assert!(world.contents() == original);
 }
 
 /// Saves that a power cut ended, and a range that was therefore never written.

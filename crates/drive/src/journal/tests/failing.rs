@@ -49,7 +49,7 @@ fn a_disk_that_fills_up_later_stops_the_next_write_and_gives_back_the_others() {
                 }
             }
         }
-        journal.finish(&mut disk, &mut |_| {}).unwrap();
+        journal.roll_back(&mut disk, &mut |_| {}).unwrap();
         assert!(world.contents() == original, "room for {room} bytes");
         assert_eq!(world.folder().names().unwrap(), [""; 0]);
     }
@@ -90,7 +90,7 @@ fn a_drive_that_says_yes_and_does_nothing_is_found_out() {
     let mut journal = journal(&world);
     journal.write_at(&mut disk, units(5, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { deaf_byte: Some(units(5, 1).start), ..Faults::default() });
-    let error = journal.finish(&mut disk, &mut |_| {}).unwrap_err().to_string();
+    let error = journal.roll_back(&mut disk, &mut |_| {}).unwrap_err().to_string();
     assert!(error.contains("it reads back differently"), "{error}");
     assert_eq!(world.folder().names().unwrap().len(), 1);
 }
@@ -104,7 +104,7 @@ fn a_journal_that_cannot_be_read_is_no_fault_of_the_drive() {
     let mut writer = journal(&world);
     writer.write_at(&mut disk, 0, &[1; UNIT], &mut |_| {}).unwrap();
     world.set_faults(Faults { journal_unread: true, ..Faults::default() });
-    let error = writer.finish(&mut disk, &mut |_| {}).unwrap_err();
+    let error = writer.roll_back(&mut disk, &mut |_| {}).unwrap_err();
     assert!(matches!(error, JournalError::Unread { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Device);
     let error = error.to_string();
@@ -231,7 +231,7 @@ fn progress_reaches_the_end_of_both_stages() {
         writer.write_at(&mut disk, units(unit, 1).start, &[1; UNIT], &mut |_| {}).unwrap();
     }
     let mut steps = Vec::new();
-    writer.finish(&mut disk, &mut |step| steps.push(step)).unwrap();
+    writer.roll_back(&mut disk, &mut |step| steps.push(step)).unwrap();
     for stage in [RollbackStage::Writing, RollbackStage::Verifying] {
         let done = steps.iter().filter(|s| s.stage == stage).map(|s| s.done_bytes / UNIT as u64);
         assert_eq!(done.collect::<Vec<_>>(), [1, 2, 3], "{stage:?}");

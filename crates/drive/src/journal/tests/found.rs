@@ -46,21 +46,25 @@ fn a_drive_with_an_open_journal_is_refused_and_others_are_not() {
     let fake = machine();
     let folder = fake.path("state/journals");
     let sda1 = stack_of_name(&fake.roots, "sda1");
-    refuse_open(&fake.roots, &sda1, &folder).unwrap();
+    refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder).unwrap();
     let journal = open_journal(&folder, DriveIdentity { disk_bytes: GIB, ..identity(0) });
-    let error = refuse_open(&fake.roots, &sda1, &folder).unwrap_err();
+    let error = refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder).unwrap_err();
     assert!(matches!(error, JournalError::Running { .. }), "its run is alive: {error}");
     drop(journal);
-    let error = refuse_open(&fake.roots, &sda1, &folder).unwrap_err().to_string();
+    let error =
+        refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder).unwrap_err().to_string();
     let path = folder.join("r1-0.journal");
     assert!(error.ends_with(&format!("run drivescope restore --journal {}", path.display())));
     assert!(error.contains("serial S-1") && !error.contains('\n'), "{error}");
-    refuse_open(&fake.roots, &stack_of_name(&fake.roots, "sdb"), &folder).unwrap();
+    refuse_open(&BlockGraph::read(&fake.roots), &stack_of_name(&fake.roots, "sdb"), &folder)
+        .unwrap();
     // Without its header it may be anybody's.
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[..1 << 14].fill(0);
     std::fs::write(&path, bytes).unwrap();
-    let error = refuse_open(&fake.roots, &stack_of_name(&fake.roots, "sdb"), &folder).unwrap_err();
+    let error =
+        refuse_open(&BlockGraph::read(&fake.roots), &stack_of_name(&fake.roots, "sdb"), &folder)
+            .unwrap_err();
     assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
 }
 
@@ -94,7 +98,8 @@ fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
     let listed = list(&folder).unwrap();
     assert_eq!((listed.open.len(), listed.unknown.len()), (1, 2), "{listed:?}");
     let refusal = |name: &str| {
-        refuse_open(&fake.roots, &stack_of_name(&fake.roots, name), &folder).unwrap_err()
+        refuse_open(&BlockGraph::read(&fake.roots), &stack_of_name(&fake.roots, name), &folder)
+            .unwrap_err()
     };
     assert!(matches!(refusal("sda"), JournalError::StillOpen { .. }), "the repair comes first");
     let error = refusal("sdb");
@@ -107,7 +112,8 @@ fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
     }
     std::fs::remove_file(folder.join("0.journal")).unwrap();
     std::fs::remove_dir(folder.join("1.journal")).unwrap();
-    refuse_open(&fake.roots, &stack_of_name(&fake.roots, "sdb"), &folder).unwrap();
+    refuse_open(&BlockGraph::read(&fake.roots), &stack_of_name(&fake.roots, "sdb"), &folder)
+        .unwrap();
 }
 
 #[test]
@@ -141,7 +147,7 @@ fn add_loop(fake: &Fake, minor: u32, file: &std::path::Path, offset_bytes: u64, 
 
 /// Whether a run on the device with this name is refused.
 fn is_refused(fake: &Fake, folder: &std::path::Path, name: &str) -> bool {
-    match refuse_open(&fake.roots, &stack_of_name(&fake.roots, name), folder) {
+    match refuse_open(&BlockGraph::read(&fake.roots), &stack_of_name(&fake.roots, name), folder) {
         Ok(()) => false,
         Err(JournalError::StillOpen { .. }) => true,
         Err(error) => panic!("{error}"),
@@ -207,7 +213,8 @@ fn what_has_only_a_number_takes_no_patterns() {
     std::fs::write(&image, "x").unwrap();
     add_loop(&fake, 5, &image, 0, GIB);
     for name in names.into_iter().chain(["sda", "sda1", "loop5"]) {
-        let checked = crate::journal::check_names(&fake.roots, name).map_err(|e| e.to_string());
+        let checked = crate::journal::check_names(&BlockGraph::read(&fake.roots), name)
+            .map_err(|e| e.to_string());
         match ["nbd0", "md5"].contains(&name) {
             false => assert_eq!(checked, Ok(()), "{name}"),
             true => assert!(checked.unwrap_err().contains("only by its number"), "{name}"),

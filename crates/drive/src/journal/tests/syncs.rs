@@ -81,8 +81,9 @@ fn a_commit_is_synced_so_that_damage_to_what_it_names_is_told() {
 }
 
 /// What becomes of a drive that its owner uses again after a run, when the power fails then.
-fn is_kept(world: &World, journal: Journal<super::world::SimFolder>, ends: bool) -> bool {
-    let ended = journal.finish(&mut world.disk(), &mut |_| {});
+fn is_kept(world: &World, mut journal: Journal<super::world::SimFolder>, ends: bool) -> bool {
+    let ended = journal.roll_back(&mut world.disk(), &mut |_| {});
+    drop(journal);
     assert_eq!(ended.is_ok(), ends, "{ended:?}");
     let expected = world.use_drive(0xEE);
     world.power_cycle(Left::Nothing, 0);
@@ -94,8 +95,8 @@ fn is_kept(world: &World, journal: Journal<super::world::SimFolder>, ends: bool)
 
 /// Steps of a run of one write: the sync of this kind lies from now on.
 fn step_to_come(what: Synced) -> u64 {
-    let (world, journal) = protected(None);
-    journal.finish(&mut world.disk(), &mut |_| {}).unwrap();
+    let (world, mut journal) = protected(None);
+    journal.roll_back(&mut world.disk(), &mut |_| {}).unwrap();
     step_of(&world, what)
 }
 
