@@ -15,6 +15,7 @@ pub mod engine;
 pub mod error;
 pub mod expected_speed;
 pub mod fixed_overhead;
+mod flush_honesty;
 pub mod io_device;
 pub mod offsets;
 pub mod open;

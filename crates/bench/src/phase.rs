@@ -57,7 +57,7 @@ pub struct Load {
 }
 
 impl Load {
-    fn offsets(&self, thread: u32, seed: u64) -> Offsets {
+    pub(crate) fn offsets(&self, thread: u32, seed: u64) -> Offsets {
         let share = f64::from(thread) / f64::from(self.shape.threads);
         let block = self.shape.block.0;
         Offsets::new(self.shape.order, self.span.clone(), block, self.mix, share, seed)

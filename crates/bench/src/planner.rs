@@ -84,7 +84,7 @@ pub fn draft(
     if let Some(first) = planned.iter_mut().find(|test| test.skip.is_none()) {
         first.cost = first.cost
             + Cost {
-                seconds: own_bytes.0 as f64 / (typical.mb_s * 1e6 * LAYOUT_SHARE_OF_RATE),
+                seconds: layout_s(own_bytes, typical),
                 read_bytes: 0,
                 written_bytes: own_bytes.0,
             };
@@ -92,6 +92,11 @@ pub fn draft(
     let own_folder = (info.kind == TargetKind::Directory)
         .then(|| format!("{}/.drivescope-…", info.path.trim_end_matches('/')));
     Ok(Plan { suite, seed, engine, tests: planned, own_folder, own_bytes })
+}
+
+/// How long it takes to write the test file, s.
+fn layout_s(bytes: Bytes, typical: ExpectedSpeed) -> f64 {
+    bytes.0 as f64 / (typical.mb_s * 1e6 * LAYOUT_SHARE_OF_RATE)
 }
 
 /// Size of the test file: as asked, or what fits.
@@ -121,4 +126,28 @@ pub fn check_any_runs(plan: &Plan, target: &Target) -> Result<(), BenchError> {
     let path = &target.info().path;
     let message = format!("no test of this suite can run on {path}: {}", reasons.join("; "));
     Err(BenchError::Unsuitable(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suites;
+    use crate::testing::{plan_of, run_target};
+    use drivescope_model::options::TestKind;
+
+    #[test]
+    fn a_first_look_takes_a_disk_ten_seconds_with_its_preparation() {
+        let disk = ExpectedSpeed::typical(None);
+        let suite = |name| suites::find(name, None).unwrap();
+        let seconds = |suite: &Suite, rounds| {
+            let suite = Suite { rounds, tests: vec![TestKind::Transfer], ..suite.clone() };
+            let planned = plan_of(&run_target("sim:wd40efrx"), suite.clone());
+            layout_s(suite.size, disk) + planned.cost.seconds
+        };
+        let (first, quick) = (suite("first"), suite("quick"));
+        assert!(seconds(&first, first.rounds) <= 10.0, "{}", seconds(&first, first.rounds));
+        assert!(seconds(&quick, 1) <= 10.0, "{}", seconds(&quick, 1));
+        let has = |cell| quick.transfer.cells.contains(cell);
+        assert!(first.transfer.cells.iter().all(has), "quick refines the cells of first");
+    }
 }

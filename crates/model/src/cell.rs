@@ -14,7 +14,8 @@ pub enum Order {
     Rnd,
 }
 
-/// The share of reads in a phase, in percent: 100 is `read`, 0 is `write`, others `mix70`.
+/// What the requests of a phase do: `read`, `write`, `mix70` (70 % reads), or `sync`, writes of which each is
+/// flushed before the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mix(u8);
 
@@ -23,6 +24,9 @@ impl Mix {
     pub const READ: Self = Self(100);
     /// Writes only.
     pub const WRITE: Self = Self(0);
+
+    /// Writes, each flushed before the next one is sent.
+    pub const SYNC: Self = Self(u8::MAX);
 
     /// A mix with `percent` reads (0–100).
     pub fn new(percent: u8) -> Result<Self, UnitError> {
@@ -33,11 +37,15 @@ impl Mix {
     }
     /// Percentage of reads.
     pub const fn read_percent(self) -> u8 {
-        self.0
+        if self.is_synced() { 0 } else { self.0 }
     }
     /// Whether any request of the phase writes.
     pub const fn writes(self) -> bool {
-        self.0 < 100
+        self.read_percent() < 100
+    }
+    /// Whether each request is flushed.
+    pub const fn is_synced(self) -> bool {
+        self.0 == Self::SYNC.0
     }
 }
 
@@ -46,6 +54,7 @@ impl fmt::Display for Mix {
         match self.0 {
             100 => f.write_str("read"),
             0 => f.write_str("write"),
+            _ if self.is_synced() => f.write_str("sync"),
             percent => write!(f, "mix{percent}"),
         }
     }
@@ -54,10 +63,12 @@ impl fmt::Display for Mix {
 impl FromStr for Mix {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let reason = || UnitError(format!("'{text}' is not read, write or mixNN (NN % reads)"));
+        let reason =
+            || UnitError(format!("'{text}' is not read, write, sync or mixNN (NN % reads)"));
         match text {
             "read" => Ok(Self::READ),
             "write" => Ok(Self::WRITE),
+            "sync" => Ok(Self::SYNC),
             _ => {
                 let digits = text.strip_prefix("mix").ok_or_else(reason)?;
                 Self::new(digits.parse().map_err(|_| reason())?)
@@ -193,10 +204,11 @@ mod tests {
     #[test]
     fn known_cells_read_back() {
         for text in
-            ["seq1m_q8t1.read", "rnd4k_q32t16.write", "seq128k_q32t1.mix70", "rnd512_q1t1.read"]
+            ["seq1m_q8t1.read", "rnd4k_q32t16.write", "seq128k_q32t1.mix70", "rnd512_q1t1.sync"]
         {
             assert_eq!(text.parse::<Cell>().unwrap().to_string(), text);
         }
+        assert!(Mix::SYNC.writes() && Mix::SYNC.read_percent() == 0);
     }
 
     #[test]

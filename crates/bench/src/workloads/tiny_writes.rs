@@ -10,6 +10,7 @@ mod patterns;
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
+use crate::flush_honesty::flush_lies;
 use crate::io_device::IoDevice;
 use crate::offsets::{Offsets, derive_seed};
 use crate::open_target;
@@ -28,8 +29,6 @@ use crate::workload::{Workload, shorten_rounds};
 use drive_comparison::{CounterSource, compare_with_drive};
 use drivescope_model::cell::{Mix, Order};
 use drivescope_model::event::Event;
-use drivescope_model::findings::{Finding, FindingId};
-use drivescope_model::number::rounded;
 use drivescope_model::options::{Suite, TestKind, TinyWritesOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
@@ -199,7 +198,9 @@ fn run_pattern(
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
     let recorder = worker.output.recorder;
     let (ops, bytes) = (recorder.ops as f64, recorder.bytes as f64);
-    if let Some(finding) = flush_lies(session, pattern, ops / recorder.elapsed_ns() as f64 * 1e9) {
+    let iops = ops / recorder.elapsed_ns() as f64 * 1e9;
+    let lie = pattern.sync.then(|| flush_lies(session, record.test(), pattern.cell, iops));
+    if let Some(finding) = lie.flatten() {
         record.notice(finding);
     }
     let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
@@ -269,22 +270,6 @@ fn flush(
         recorder.failed(failure);
     }
     Ok(outcome.final_sync_ns)
-}
-
-/// A rotating drive that has each random write on its medium before it answers waits half a turn for the place
-/// on average, and seeks besides: more than two in a turn, and its flush returns too early.
-fn flush_lies(session: &Session<'_>, pattern: Pattern, iops: f64) -> Option<Finding> {
-    let rpm = f64::from(session.target.drive()?.rpm.filter(|&rpm| rpm > 1)?);
-    let allowed = 2.0 * rpm / 60.0;
-    (pattern.sync && iops > allowed).then(|| {
-        let evidence = format!(
-            "{}: {} writes/s, each flushed, is more than {rpm:.0} rpm allows ({allowed:.0}/s)",
-            pattern.cell,
-            rounded(iops)
-        );
-        Finding::new(FindingId::WriteCached, evidence)
-            .about(format!("tiny-writes.{}", pattern.cell))
-    })
 }
 
 /// Requests of a pattern at most.

@@ -3,6 +3,7 @@
 mod queue_gain;
 mod restore_area;
 mod round_volume;
+mod synced_cell;
 
 use crate::buffered::evict;
 use crate::error::BenchError;
@@ -74,6 +75,11 @@ impl Workload for TransferWorkload {
             return Err(format!("transfer names the cell {cell} twice"));
         }
         check_time(options.time)?;
+        let queued =
+            |cell: &&Cell| cell.mix.is_synced() && cell.shape.depth * cell.shape.threads > 1;
+        if let Some(cell) = cells(options).iter().find(queued) {
+            return Err(format!("{cell} cannot be: each write waits for its flush; use q1t1"));
+        }
         ensure(options.area.0 >= 1 << 20, || "transfer.area must be at least 1 MiB".to_string())
     }
 
@@ -123,6 +129,7 @@ impl Workload for TransferWorkload {
         for cell in &all {
             let writes = cell.mix.writes();
             let area = restores.as_ref().filter(|_| writes).map(|restores| restores.area_bytes);
+            let place = area.unwrap_or(context.span_bytes);
             let needed = Bytes(cell.shape.block.0 * BLOCKS_MIN);
             let reason = match &refused {
                 Some(reason) if writes => Some(reason.clone()),
@@ -148,7 +155,7 @@ impl Workload for TransferWorkload {
                         test.writes = context.allowed;
                         test.restores = restores.clone();
                     }
-                    test.cost = test.cost + cell_cost(cell, context);
+                    test.cost = test.cost + cell_cost(cell, place, context);
                 }
             }
         }
@@ -238,7 +245,7 @@ fn io_size(options: &TransferOptions) -> Option<u64> {
     (options.io_size.0 > 0).then_some(options.io_size.0)
 }
 
-fn cell_cost(cell: &Cell, context: &PlanContext<'_>) -> Cost {
+fn cell_cost(cell: &Cell, place_bytes: u64, context: &PlanContext<'_>) -> Cost {
     let options = &context.suite.transfer;
     let rounds = f64::from(context.suite.rounds);
     let seconds = (options.time.0 + options.ramp.0 + context.suite.pause.0) * rounds;
@@ -253,7 +260,7 @@ fn cell_cost(cell: &Cell, context: &PlanContext<'_>) -> Cost {
     let reads = f64::from(cell.mix.read_percent()) / 100.0;
     let written_bytes = match context.fastest.filter(|_| cell.mix.writes()) {
         Some(fastest) => {
-            let round = round_volume::round_bytes(cell, options, fastest);
+            let round = round_volume::round_bytes(cell, options, fastest, place_bytes);
             let round = round.min(io_size(options).unwrap_or(u64::MAX));
             round.saturating_mul(context.suite.rounds.into())
         }
@@ -276,13 +283,19 @@ fn run_cell(
     if cell.mix.writes() {
         load.pass = session.next_pass();
         if let Some(fastest) = ExpectedSpeed::upper_bound(session.target) {
-            load.ops_max = round_volume::round_requests(cell, options, fastest);
-            session.check_room_to_overwrite(round_volume::round_bytes(cell, options, fastest))?;
+            let place = load.span.end - load.span.start;
+            load.ops_max = round_volume::round_requests(cell, options, fastest, place);
+            let bytes = round_volume::round_bytes(cell, options, fastest, place);
+            session.check_room_to_overwrite(bytes)?;
         }
     }
     if let Some(bytes) = io_size(options) {
         let requests = bytes / cell.shape.block.0 / u64::from(cell.shape.threads);
         load.ops_max = load.ops_max.min(requests.max(1));
+    }
+    if cell.mix.is_synced() {
+        synced_cell::measure(session, &load, &name, round, record)?;
+        return session.free_replaced_blocks();
     }
     let device = session.device();
     if !device.is_direct() {
@@ -357,7 +370,7 @@ mod tests {
     #[test]
     fn a_suite_without_cells_is_told_so_in_a_sentence() {
         let mut suite = suite_of(TestKind::Transfer);
-        (suite.transfer.preset, suite.transfer.shapes) = (None, Vec::new());
+        (suite.transfer.cells, suite.transfer.shapes) = (Vec::new(), Vec::new());
         let target = run_target("sim:wd40efrx");
         let plan = planner::plan(suite, 1, Engine::Sim, &target, false, WriteLevel::Read);
         let message = plan.unwrap_err().to_string();

@@ -48,7 +48,8 @@ pub struct TransferOptions {
     pub preset: Option<Preset>,
     /// Shapes such as `rnd4k_q32t1`.
     pub shapes: Vec<Shape>,
-    /// Directions of each shape: `read`, `write`, `mix70` (70 % reads).
+    /// Directions of each shape: `read`, `write`, `mix70` (70 % reads), `sync` (writes, each flushed before the next;
+    /// at depth 1 only).
     pub mixes: Vec<Mix>,
     /// Exactly these cells, such as `rnd4k_q1t1.read`, instead of every shape in every direction.
     pub cells: Vec<Cell>,
@@ -58,6 +59,9 @@ pub struct TransferOptions {
     pub ramp: Secs,
     /// Most bytes that a round of a cell moves; 0 means that only the time ends it.
     pub io_size: Bytes,
+    /// Whether a round of a writing cell also ends when it has written as many bytes as the test file, span or area
+    /// has. More would only overwrite what it has just written.
+    pub write_once: bool,
     /// How much of a block device, in its middle, the writing cells use at the level `restore`.
     pub area: Bytes,
 }
@@ -72,6 +76,7 @@ impl Default for TransferOptions {
             time: Secs(5.0),
             ramp: Secs(0.25),
             io_size: Bytes(0),
+            write_once: false,
             area: Bytes::mib(256),
         }
     }

@@ -1,0 +1,100 @@
+//! A cell of synced writes: each is flushed before the next one is sent, as a database commits.
+
+use crate::control::Control;
+use crate::error::BenchError;
+use crate::flush_honesty::flush_lies;
+use crate::payload::Payload;
+use crate::phase::{Load, PhaseResult};
+use crate::queue::QueueSpec;
+use crate::round::Cache;
+use crate::serial::SerialLoop;
+use crate::session::Session;
+use crate::test_record::TestRecord;
+use drivescope_model::event::Event;
+
+/// Runs a round of `load`, whose latencies include the flushes. It has no ramp: no cache is to be filled.
+pub(super) fn measure(
+    session: &Session<'_>,
+    load: &Load,
+    cell: &str,
+    round: u32,
+    record: &mut TestRecord,
+) -> Result<(), BenchError> {
+    let rounds = session.plan.suite.rounds;
+    session.emit(Event::PhaseStarted { label: cell.to_string(), round, rounds });
+    let control = Control::default();
+    let block_bytes = load.shape.block.0 as u32;
+    let task = SerialLoop {
+        block_bytes,
+        offsets: load.offsets(0, load.seed),
+        payload: Payload::new(load.data_seed, load.pass),
+        sync: true,
+        final_sync: false,
+        think_ns: 0,
+        time_ns: load.time.nanos(),
+        ops_max: load.ops_max,
+        control: &control,
+    };
+    let device = session.device();
+    let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync: false };
+    let (worker, counters) = session.run_task(device, spec, &control, task)?;
+    let outcome = worker.output;
+    outcome.queue_error.map_or(Ok(()), |source| Err(BenchError::of_queue(source)))?;
+    let recorder = outcome.recorder;
+    let iops = recorder.ops as f64 / recorder.elapsed_ns() as f64 * 1e9;
+    if let Some(finding) = flush_lies(session, record.test(), cell, iops) {
+        record.notice(finding);
+    }
+    let bytes = recorder.bytes as f64;
+    let has_errors = recorder.errors > 0;
+    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
+    let mut kept = counters.end(session, measured, cell, round);
+    if device.is_direct() {
+        kept.asked = (!has_errors).then_some((0.0, bytes));
+    } else {
+        kept.cache = Cache::SyncedWrites;
+    }
+    session.add_round(kept, record)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{run_on, suite_of, value};
+    use crate::workload::Workload;
+    use crate::workloads::transfer::TransferWorkload;
+    use drivescope_model::findings::FindingId;
+    use drivescope_model::options::TestKind;
+    use drivescope_model::units::Secs;
+
+    #[test]
+    fn each_write_waits_for_the_platter_unless_the_flush_lies() {
+        let mut suite = suite_of(TestKind::Transfer);
+        (suite.rounds, suite.transfer.time) = (3, Secs(1.0));
+        suite.transfer.cells =
+            ["rnd4k_q1t1.write", "rnd4k_q1t1.sync"].map(|cell| cell.parse().unwrap()).to_vec();
+        let rate = |drive: &str| {
+            let result = run_on(drive, suite.clone(), 1, false);
+            let lies = result.findings.iter().any(|it| {
+                it.id == FindingId::WriteCached && it.concerns("transfer.rnd4k_q1t1.sync.iops")
+            });
+            let of = |cell| value(&result, &format!("transfer.rnd4k_q1t1.{cell}.iops")).unwrap();
+            (of("sync"), of("write"), lies)
+        };
+        // 5,400 rpm: half a turn takes 5.6 ms, and the head moves besides.
+        let (synced, cached, lies) = rate("sim:wd40efrx");
+        assert!(
+            (30.0..110.0).contains(&synced) && cached > 2.0 * synced && !lies,
+            "{synced} {cached}"
+        );
+        let (synced, _, lies) = rate("sim:wd40efrx?fault=flush-lies");
+        assert!(synced > 200.0 && lies, "{synced}");
+    }
+
+    #[test]
+    fn a_queue_of_synced_writes_is_refused() {
+        let mut suite = suite_of(TestKind::Transfer);
+        suite.transfer.cells = vec!["rnd4k_q4t1.sync".parse().unwrap()];
+        let message = TransferWorkload.check(&suite).unwrap_err();
+        assert!(message.contains("rnd4k_q4t1.sync") && message.contains("q1t1"), "{message}");
+    }
+}
