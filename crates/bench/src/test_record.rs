@@ -143,6 +143,14 @@ impl TestRecord {
         }
     }
 
+    /// What the rounds of a cell have come to so far.
+    pub fn so_far(&self, cell: &str) -> TestResult {
+        let mut record = Self::new(self.test);
+        record.rounds = self.rounds.iter().filter(|round| round.cell == cell).cloned().collect();
+        record.findings.clone_from(&self.findings);
+        record.finish(ROUNDS_MIN)
+    }
+
     /// The result; status and time are the caller's.
     pub fn finish(mut self, rounds_planned: u32) -> TestResult {
         for cell in self.cells() {

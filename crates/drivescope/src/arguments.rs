@@ -40,8 +40,8 @@ Examples:
 
 A cell is an order (seq, rnd), a block size, a queue depth and a number of
 threads: in rnd4k_q32t4 each of 4 threads keeps 32 requests of 4 KiB in
-flight. It reads (.read), writes (.write) or does both (.mix70: 70 % reads);
-without a suffix it does what the suite does.";
+flight. It reads (.read), writes (.write), does both (.mix70: 70 % reads), or
+flushes each write (.sync); without a suffix it does what the suite does.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -118,14 +118,14 @@ pub struct RunArguments {
     /// Run only these cells of transfer, such as rnd4k_q1t1.read,seq1m_q8t1.write.
     #[arg(long, value_name = "CELL", value_delimiter = ',')]
     pub cells: Vec<String>,
-    /// Size of the test file in a directory (default: the suite's, 1GiB in quick), or the part of a file or
+    /// Size of the test file in a directory (default: the suite's, 512MiB in quick), or the part of a file or
     /// device to use (default: all). 1G and 1GiB are 2^30 bytes, 1GB is 10^9.
     #[arg(long, allow_hyphen_values = true)]
     pub size: Option<Bytes>,
     /// Measured time per round and cell: 500ms, 5s, 1min; without a unit, seconds (default: the suite's).
     #[arg(long, allow_hyphen_values = true)]
     pub time: Option<Secs>,
-    /// Rounds per cell (default: the suite's, 3 in quick).
+    /// Rounds per cell (default: the suite's, 6 in quick).
     #[arg(long, value_name = "N", value_parser = rounds, allow_hyphen_values = true)]
     pub rounds: Option<u32>,
     /// Set any test option, as in a suite file: latency.time=2s.

@@ -51,7 +51,7 @@ pub fn listen(events: Receiver<Event>, shown: Shown) -> io::Result<JoinHandle<()
                         output::print_line(&format!("{before}{table}"));
                     }
                 }
-                Event::TestStarted { .. } => {}
+                Event::TestStarted { .. } | Event::RoundFinished(_) => {}
             }
         }
         bar.clear();

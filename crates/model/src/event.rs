@@ -39,6 +39,8 @@ pub enum Event {
         /// Current requests per second.
         iops: f64,
     },
+    /// A round of a cell ended: what the cell has come to so far.
+    RoundFinished(Box<TestResult>),
     /// A test ended.
     TestFinished(Box<TestResult>),
 }

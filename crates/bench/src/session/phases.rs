@@ -78,7 +78,13 @@ impl Session<'_> {
         }
         let failure = round.measured.recorder.first_error;
         let count = round.measured.recorder.errors;
+        let cell = (!round.own_metrics).then(|| round.cell.clone());
         record.add(round);
+        if let Some(cell) = cell {
+            let mut so_far = record.so_far(&cell);
+            so_far.mark_invalid(&self.findings);
+            self.emit(Event::RoundFinished(Box::new(so_far)));
+        }
         match failure {
             Some(failure) => Err(BenchError::Request { failure, count }),
             None => self.check_stop(),

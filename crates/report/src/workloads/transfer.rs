@@ -14,6 +14,7 @@ const EVIDENCE: &[Evidence] = &[
     Evidence::of_writes(Criterion::RandomWrites, "transfer.rnd4k_q32t1.write.iops"),
     Evidence::of_writes(Criterion::RandomWrites, "transfer.rnd4k_q32t16.write.iops"),
     Evidence::of_writes(Criterion::RandomWrites, "transfer.rnd4k_q1t1.write.iops"),
+    Evidence::of_writes(Criterion::SyncedWrites, "transfer.rnd4k_q1t1.sync.iops"),
     Evidence::of_reads(Criterion::SequentialReads, "transfer.seq1m_q1t1.read.mb_s"),
     Evidence::of_reads(Criterion::SequentialReads, "transfer.seq1m_q8t1.read.mb_s"),
     Evidence::of_reads(Criterion::SequentialReads, "transfer.seq128k_q32t1.read.mb_s"),

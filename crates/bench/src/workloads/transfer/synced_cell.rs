@@ -38,9 +38,7 @@ pub(super) fn measure(
     let device = session.device();
     let spec = QueueSpec { depth: 1, ahead: 1, block_bytes, dsync: false };
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
-    let outcome = worker.output;
-    outcome.queue_error.map_or(Ok(()), |source| Err(BenchError::of_queue(source)))?;
-    let recorder = outcome.recorder;
+    let recorder = worker.output.recorder;
     let iops = recorder.ops as f64 / recorder.elapsed_ns() as f64 * 1e9;
     if let Some(finding) = flush_lies(session, record.test(), cell, iops) {
         record.notice(finding);
