@@ -20,6 +20,11 @@ pub fn whole(value: u64) -> String {
     separated(&value.to_string())
 }
 
+/// A number with this many decimals, its thousands separated: `1,500`, `0.25`.
+pub fn with_decimals(value: f64, decimals: usize) -> String {
+    separated(&format!("{value:.decimals$}"))
+}
+
 /// A value and the half width of its interval: (`178.2`, `1.1`), (`842,300`, `2,300`).
 ///
 /// Both have the same decimals: those of two significant digits of the half width, but no fewer than

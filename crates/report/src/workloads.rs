@@ -1,5 +1,5 @@
 //! What report knows of each workload: its table, how to read that, and its evidence for verdicts. A new one takes a
-//! module of its own (its chart will stand there too) and a line in [`WORKLOADS`].
+//! module of its own, with its charts, and a line in [`WORKLOADS`].
 
 mod align;
 mod fill;
@@ -12,6 +12,7 @@ mod verify;
 
 pub use align::phybs_table::phybs_table;
 
+use crate::chart::Chart;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::Style;
 use drivescope_model::{Suite, TestKind, TestResult};
@@ -21,6 +22,8 @@ pub(crate) struct WorkloadReport {
     pub(crate) test: TestKind,
     /// Its results; empty where there is nothing to show.
     pub(crate) table: fn(&TestResult, Style) -> String,
+    /// Its pictures; none where there is nothing to show.
+    pub(crate) charts: fn(&TestResult) -> Vec<Chart>,
     /// Which figures of the table are extremes over all rounds, not medians.
     pub(crate) extremes: &'static str,
     /// Whether it reads for a set time: how much it reads is then a guess.
@@ -39,6 +42,7 @@ impl WorkloadReport {
         Self {
             test,
             table,
+            charts: |_| Vec::new(),
             extremes: "",
             reads_for_a_time: false,
             writes_for_a_time: false,

@@ -1,5 +1,6 @@
 //! `align`: times by offset, then what they say of drive and partitions.
 
+mod charts;
 pub(super) mod phybs_table;
 
 use super::WorkloadReport;
@@ -12,7 +13,8 @@ use drivescope_model::{Bytes, Metric, TestKind, TestResult};
 /// A penalty below this is none that anybody would feel.
 const FELT_RATIO: f64 = 1.1;
 
-pub(super) const REPORT: WorkloadReport = WorkloadReport::new(TestKind::Align, table);
+pub(super) const REPORT: WorkloadReport =
+    WorkloadReport { charts: charts::charts, ..WorkloadReport::new(TestKind::Align, table) };
 
 fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {

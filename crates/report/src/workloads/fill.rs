@@ -1,5 +1,7 @@
 //! `fill`: rates in a table and drawn over the position, the time of a whole fill, the knee, the zones.
 
+mod charts;
+
 use super::WorkloadReport;
 use super::rates::rate_table;
 use crate::terminal::{
@@ -19,7 +21,8 @@ const WHOLE_SHARE: f64 = 0.999;
 /// A shorter part of the time is not told.
 const FLUSH_SHARE: f64 = 0.01;
 
-pub(super) const REPORT: WorkloadReport = WorkloadReport::new(TestKind::Fill, table);
+pub(super) const REPORT: WorkloadReport =
+    WorkloadReport { charts: charts::charts, ..WorkloadReport::new(TestKind::Fill, table) };
 
 fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {

@@ -1,5 +1,7 @@
 //! `latency`: one row per span at depth 1 and per open loop.
 
+mod charts;
+
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
@@ -21,6 +23,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     extremes: "max",
     reads_for_a_time: true,
     evidence: EVIDENCE,
+    charts: charts::charts,
     measures_criteria: |suite| suite.latency.block == SMALL_REQUEST,
     ..WorkloadReport::new(TestKind::Latency, table)
 };

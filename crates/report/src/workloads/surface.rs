@@ -1,7 +1,10 @@
 //! `surface`: rates in a table and drawn over the position, then access times.
 
+mod charts;
+
 use super::WorkloadReport;
 use super::rates::{rate_table, wide_table};
+use crate::chart::points_of;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{
     Figure, Paragraph, Role, Style, TextCell, block_chart, chart_columns, find, headed, sections,
@@ -21,6 +24,7 @@ const EVIDENCE: &[Evidence] = &[
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
     extremes: "min and max",
     evidence: EVIDENCE,
+    charts: charts::charts,
     ..WorkloadReport::new(TestKind::Surface, table)
 };
 
@@ -35,7 +39,7 @@ fn table(result: &TestResult, style: Style) -> String {
 
 /// The rates of a direction over the position; nothing if there are none.
 fn drawing(result: &TestResult, direction: &str, style: Style) -> String {
-    let points = points(result, &format!("surface.{direction}.mb_s"));
+    let points = points_of(result, &format!("surface.{direction}.mb_s"));
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
     let end = points.last().map_or(0.0, |(x, _)| *x);
     let end = position(end);
@@ -64,7 +68,7 @@ fn access_table(result: &TestResult, style: Style) -> String {
     }
     let whole = columns.len();
     let mut first = true;
-    for (from, to, ms) in by_distance(&points(result, "surface.access.lat_ms")) {
+    for (from, to, ms) in by_distance(&points_of(result, "surface.access.lat_ms")) {
         let head = format!("{}{from}-{to} %", if first { "seeks " } else { "" });
         // The mean comes from the same accesses: what is said against it holds for these.
         let mean = find(result, "access", "access_mean_ms");
@@ -73,19 +77,6 @@ fn access_table(result: &TestResult, style: Style) -> String {
         first = false;
     }
     wide_table(columns, Some(whole), style)
-}
-
-/// All points of a series, its rounds together, by position.
-fn points(result: &TestResult, key: &str) -> Vec<(f64, f64)> {
-    let mut points: Vec<(f64, f64)> = result
-        .series
-        .iter()
-        .filter(|series| series.key.split('#').next() == Some(key))
-        .flat_map(|series| series.x.iter().copied().zip(series.y.iter().copied()))
-        .filter(|(x, y)| x.is_finite() && y.is_finite())
-        .collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points
 }
 
 fn position(bytes: f64) -> String {

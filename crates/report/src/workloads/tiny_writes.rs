@@ -1,5 +1,7 @@
 //! `tiny-writes`: rates of the application beside those of the raw drive.
 
+mod charts;
+
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{Column, Figure, Style, TextCell, TextTable, cells, find, headed};
@@ -17,6 +19,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     reads_for_a_time: true,
     writes_for_a_time: true,
     evidence: EVIDENCE,
+    charts: charts::charts,
     measures_criteria: |suite| suite.tiny_writes.write <= SMALL_REQUEST,
     ..WorkloadReport::new(TestKind::TinyWrites, table)
 };

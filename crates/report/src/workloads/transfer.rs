@@ -1,5 +1,7 @@
 //! `transfer`: one row per shape, one group of columns per direction; rates first, then times.
 
+mod charts;
+
 use super::WorkloadReport;
 use crate::criteria::{Criterion, Evidence};
 use crate::terminal::{Column, Figure, Style, TextCell, TextTable, cells, find, headed, sections};
@@ -31,6 +33,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     reads_for_a_time: true,
     writes_for_a_time: true,
     evidence: EVIDENCE,
+    charts: charts::charts,
     ..WorkloadReport::new(TestKind::Transfer, table)
 };
 

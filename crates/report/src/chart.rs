@@ -1,0 +1,55 @@
+//! Pictures of runs. A workload makes charts of its result (`workloads`); [`svg`](mod@svg) draws them.
+
+pub mod axis;
+pub mod plot;
+pub mod svg;
+
+pub(crate) mod over_time;
+pub(crate) mod plain_words;
+pub(crate) mod tails;
+mod text_box;
+
+pub use svg::{PictureSize, Theme, svg};
+
+use drivescope_model::TestResult;
+use plot::{Plot, Point};
+
+/// A picture with its words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// Names the chart among those of a run, and its file: `surface-position`.
+    pub name: &'static str,
+    /// What it shows, or what follows from it.
+    pub title: String,
+    /// What the marks are, in a sentence or two.
+    pub caption: String,
+    /// The figures in words, for those who do not see the picture.
+    pub description: String,
+    /// The picture.
+    pub plot: Plot,
+}
+
+/// Every chart of a result, those that have something to show.
+pub fn charts(result: &TestResult) -> Vec<Chart> {
+    (crate::workloads::workload(result.test).charts)(result)
+}
+
+/// The points of all series with this key, rounds together, by `x`; numbers only.
+pub(crate) fn points_of(result: &TestResult, key: &str) -> Vec<Point> {
+    let series = result.series.iter().filter(|series| series.key.split('#').next() == Some(key));
+    let points = series.flat_map(|series| series.x.iter().copied().zip(series.y.iter().copied()));
+    let mut points: Vec<Point> = points.filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
+}
+
+/// The largest `y` of points; 0 of none.
+pub(crate) fn highest(points: &[Point]) -> f64 {
+    points.iter().map(|(_, y)| *y).fold(0.0, f64::max)
+}
+
+/// The decimal unit in which a size of `bytes` has one to three digits, and what it is in bytes.
+pub(crate) fn unit_of(bytes: f64) -> (&'static str, f64) {
+    let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+    units.into_iter().find(|(_, size)| bytes >= *size).unwrap_or(("bytes", 1.0))
+}

@@ -1,0 +1,273 @@
+//! What stands in a plot: lines, dots, marks with intervals, bands, and texts that find their place.
+
+use super::element::{SvgText, number};
+use super::frame::{Frame, SMALL_TYPE, TYPE, line};
+use super::moved_to;
+use super::theme::{class, mark_path};
+use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
+use crate::chart::text_box::{PlacedTexts, TextBox, line_height, pushed_apart, text_width};
+use std::fmt::Write as _;
+
+/// Distance of a text from its point.
+const GAP: f64 = 8.0;
+
+/// Distance of the places that a line takes, in pixels.
+const LINE_STEP: f64 = 6.0;
+
+/// Draws layers into a frame, and their texts at the end, so that nothing covers them.
+pub struct Pen<'a> {
+    plot: &'a Plot,
+    frame: Frame,
+    out: &'a mut SvgText,
+    placed: PlacedTexts,
+}
+
+impl<'a> Pen<'a> {
+    /// A pen for this plot.
+    pub fn new(plot: &'a Plot, frame: Frame, out: &'a mut SvgText) -> Self {
+        Self { plot, frame, out, placed: PlacedTexts::default() }
+    }
+
+    /// Draws what is no text.
+    pub fn draw(&mut self, layer: &Layer) {
+        match layer {
+            Layer::Line { points, ink, course, is_fine, axis } => {
+                let path = self.path(points, *course, *axis);
+                if !is_fine {
+                    self.keep_clear(points, *axis);
+                }
+                let class = format!("line {}{}", class(*ink), if *is_fine { " fine" } else { "" });
+                self.out.empty("path", &[("class", &class), ("d", &path)]);
+            }
+            Layer::Dots { points, ink, axis } => self.dots(points, *ink, *axis),
+            Layer::Marks { marks, ink } => marks.iter().for_each(|mark| self.mark(mark, *ink)),
+            Layer::Band { from_to, .. } => {
+                let (left, right) = (self.frame.x(from_to.0), self.frame.x(from_to.1));
+                let area = self.frame.area;
+                self.rectangle("band range", (left, right), (area.top, area.bottom));
+            }
+            Layer::Rule { x, .. } => {
+                let (x, area) = (number(self.frame.x(*x)), self.frame.area);
+                let ends = [
+                    ("x1", x.clone()),
+                    ("x2", x),
+                    ("y1", number(area.top)),
+                    ("y2", number(area.bottom)),
+                ];
+                line(self.out, "rule muted", &ends);
+            }
+            Layer::Level { from_to, y } => {
+                let y = number(self.frame.y(*y, YAxis::Left));
+                let (left, right) = (self.frame.x(from_to.0), self.frame.x(from_to.1));
+                let ends =
+                    [("x1", number(left)), ("x2", number(right)), ("y1", y.clone()), ("y2", y)];
+                line(self.out, "level text", &ends);
+            }
+            Layer::Field { x, y, share, .. } => self.field(*x, *y, *share),
+            Layer::Text { .. } => {}
+        }
+    }
+
+    /// Draws all texts: those at line ends pushed apart, the others where they are free.
+    pub fn draw_texts(&mut self) {
+        let plot = self.plot;
+        let frame = self.frame;
+        let ends = plot.layers.iter().filter_map(|layer| match layer {
+            Layer::Text { at, text, ink, beside: Beside::LineEnd, axis } => {
+                Some((frame.y(at.1, *axis), text, *ink))
+            }
+            _ => None,
+        });
+        let ends: Vec<_> = ends.collect();
+        let wanted: Vec<f64> = ends.iter().map(|(y, ..)| *y).collect();
+        let bounds = (frame.area.top, frame.area.bottom);
+        for ((_, text, ink), y) in ends.iter().zip(pushed_apart(&wanted, line_height(TYPE), bounds))
+        {
+            self.text(frame.area.right + GAP, y, text, *ink, TYPE);
+        }
+        for layer in &plot.layers {
+            match layer {
+                Layer::Text { at, text, ink, beside, axis } if *beside != Beside::LineEnd => {
+                    self.text_at(frame.at(*at, *axis), text, *ink, *beside);
+                }
+                Layer::Band { from_to: (left, right), text } => {
+                    let middle = (frame.x(*left) + frame.x(*right)) / 2.0;
+                    let at = (middle, frame.area.top + line_height(SMALL_TYPE) + GAP);
+                    self.text_at(at, text, Ink::Muted, Beside::Above);
+                }
+                Layer::Rule { x, text } => {
+                    let at = (frame.x(*x), frame.area.top + 2.0 * line_height(TYPE));
+                    self.text_at(at, text, Ink::Muted, Beside::AboveRight);
+                }
+                Layer::Field { x, y, share, text } => {
+                    let middle = ((x.0 + x.1) / 2.0, (y.0 + y.1) / 2.0);
+                    let (x, y) = frame.at(middle, YAxis::Left);
+                    let class = if *share > 0.5 { "ground-text" } else { "text" };
+                    self.anchored(x, y, text, class, SMALL_TYPE, "middle");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn path(&self, points: &[Point], course: Course, axis: YAxis) -> String {
+        let mut path = String::new();
+        let mut is_drawing = false;
+        for point in points {
+            if !(point.0.is_finite() && point.1.is_finite()) {
+                is_drawing = false;
+                continue;
+            }
+            let (x, y) = self.frame.at(*point, axis);
+            let (x, y) = (number(x), number(y));
+            let _ = match (is_drawing, course) {
+                (false, _) => write!(path, "M{x} {y}"),
+                (true, Course::Straight) => write!(path, "L{x} {y}"),
+                (true, Course::Steps) => write!(path, "H{x}V{y}"),
+            };
+            is_drawing = true;
+        }
+        path
+    }
+
+    /// Keeps texts off a line: its places a few pixels apart are taken.
+    fn keep_clear(&mut self, points: &[Point], axis: YAxis) {
+        for pair in points.windows(2) {
+            let (from, to) = (self.frame.at(pair[0], axis), self.frame.at(pair[1], axis));
+            let length = (to.0 - from.0).hypot(to.1 - from.1);
+            let steps = (length / LINE_STEP).ceil().clamp(1.0, 200.0);
+            for i in 0..=steps as usize {
+                let share = i as f64 / steps;
+                let place = (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1));
+                self.placed.take(TextBox::point(place));
+            }
+        }
+    }
+
+    /// One path of many points of no length, drawn with round ends.
+    fn dots(&mut self, points: &[Point], ink: Ink, axis: YAxis) {
+        let mut path = String::new();
+        for point in points.iter().filter(|point| point.0.is_finite() && point.1.is_finite()) {
+            let (x, y) = self.frame.at(*point, axis);
+            let _ = write!(path, "M{} {}h0", number(x), number(y));
+        }
+        let class = format!("line fine dots {}", class(ink));
+        self.out.empty("path", &[("class", &class), ("d", &path)]);
+    }
+
+    fn mark(&mut self, mark: &PlotMark, ink: Ink) {
+        let at = self.frame.at(mark.at, YAxis::Left);
+        let (low, high) = mark.interval;
+        if low < high {
+            self.interval(mark, ink);
+        }
+        let class = format!("{} {}", if mark.is_filled { "fill rim" } else { "open" }, class(ink));
+        let place = moved_to(at.0, at.1);
+        self.out.empty("path", &[("class", &class), ("transform", &place), ("d", mark_path(ink))]);
+    }
+
+    /// The interval of a mark, with an arrow where it leaves the axis.
+    fn interval(&mut self, mark: &PlotMark, ink: Ink) {
+        let frame = self.frame;
+        let at = frame.at(mark.at, YAxis::Left);
+        let ends = match mark.interval_along {
+            Along::X => [mark.interval.0, mark.interval.1].map(|end| {
+                let (end, is_beyond) = frame.clamped_x(end);
+                (frame.x(end), at.1, is_beyond)
+            }),
+            Along::Y => [mark.interval.0, mark.interval.1].map(|end| {
+                let (end, is_beyond) = frame.clamped_y(end);
+                (at.0, frame.y(end, YAxis::Left), is_beyond)
+            }),
+        };
+        let class = format!("interval {}", class(ink));
+        let [(x1, y1, _), (x2, y2, _)] = ends;
+        let attributes =
+            [("x1", number(x1)), ("x2", number(x2)), ("y1", number(y1)), ("y2", number(y2))];
+        line(self.out, &class, &attributes);
+        for (x, y, is_beyond) in ends {
+            if is_beyond {
+                let angle = (y - at.1).atan2(x - at.0).to_degrees();
+                let place = format!("{} rotate({})", moved_to(x, y), number(angle));
+                let class = format!("line {class}");
+                let path = "M-6 -4L0 0L-6 4";
+                self.out.empty("path", &[("class", &class), ("transform", &place), ("d", path)]);
+            }
+        }
+    }
+
+    fn field(&mut self, x: (f64, f64), y: (f64, f64), share: f64) {
+        let (left, bottom) = self.frame.at((x.0, y.0), YAxis::Left);
+        let (right, top) = self.frame.at((x.1, y.1), YAxis::Left);
+        let (top, bottom) = (top.min(bottom), top.max(bottom));
+        let opacity = format!("{:.2}", 0.08 + 0.92 * share.clamp(0.0, 1.0));
+        let attributes = [
+            ("class", "fill s0"),
+            ("x", &number(left + 0.5)),
+            ("y", &number(top + 0.5)),
+            ("width", &number(right - left - 1.0)),
+            ("height", &number(bottom - top - 1.0)),
+            ("opacity", &opacity),
+        ];
+        self.out.empty("rect", &attributes);
+    }
+
+    fn rectangle(&mut self, class: &str, x: (f64, f64), y: (f64, f64)) {
+        let attributes = [
+            ("class", class),
+            ("x", &number(x.0)),
+            ("y", &number(y.0)),
+            ("width", &number(x.1 - x.0)),
+            ("height", &number(y.1 - y.0)),
+        ];
+        self.out.empty("rect", &attributes);
+    }
+
+    /// A text beside a place of the picture, or on its other side, if it finds room within the plot.
+    fn text_at(&mut self, at: Point, text: &str, ink: Ink, beside: Beside) {
+        let width = text_width(text, TYPE);
+        let middle = if beside == Beside::Below {
+            at.1 + line_height(TYPE)
+        } else {
+            at.1 - line_height(TYPE)
+        };
+        let (right, left) = ((at.0 + GAP / 2.0, "start"), (at.0 - GAP / 2.0 - width, "end"));
+        let area = self.frame.area;
+        let centred = (at.0 - width / 2.0).min(area.right - width).max(area.left);
+        let sides = match beside {
+            Beside::Above => vec![(centred, "middle")],
+            Beside::Below => vec![(centred, "middle"), right, left],
+            Beside::AboveLeft => vec![left, right],
+            Beside::AboveRight | Beside::LineEnd => vec![right, left],
+        };
+        let wanted: Vec<TextBox> =
+            sides.iter().map(|(left, _)| TextBox::around(*left, middle, text, TYPE)).collect();
+        let Some((side, place)) = self.placed.place(&wanted, &area) else { return };
+        // The box is as wide as the widest font makes the text: a narrower one stays beside its point.
+        let anchor = sides[side].1;
+        let x = match anchor {
+            "start" => place.left,
+            "end" => place.right,
+            _ => (place.left + place.right) / 2.0,
+        };
+        self.anchored(x, (place.top + place.bottom) / 2.0, text, class(ink), TYPE, anchor);
+    }
+
+    fn text(&mut self, x: f64, middle: f64, words: &str, ink: Ink, size: f64) {
+        self.anchored(x, middle, words, class(ink), size, "start");
+    }
+
+    fn anchored(&mut self, x: f64, middle: f64, words: &str, class: &str, size: f64, anchor: &str) {
+        let class =
+            if class == "ground-text" { class.to_string() } else { format!("halo {class}") };
+        let attributes = [
+            ("class", class.as_str()),
+            ("x", &number(x)),
+            ("y", &number(middle + size * 0.35)),
+            ("font-size", &number(size)),
+            ("font-weight", "600"),
+            ("text-anchor", anchor),
+        ];
+        self.out.with_text("text", &attributes, words);
+    }
+}

@@ -1,0 +1,123 @@
+//! Colours and shapes. Contrast with the background is at least 4.5; a shape or a word always repeats a colour.
+
+use crate::chart::plot::Ink;
+
+/// Which colours a picture has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Theme {
+    /// Those that the reader's system prefers.
+    #[default]
+    System,
+    /// Dark on white.
+    Light,
+    /// Light on near black.
+    Dark,
+}
+
+/// Number of series colours and shapes.
+pub const SERIES_COLOURS: usize = 5;
+
+/// Class of the style sheet, colour in light, colour in dark.
+const COLOURS: [(&str, &str, &str); 9] = [
+    ("s0", "#0061a3", "#62b5f5"),
+    ("s1", "#c24a00", "#ff8f50"),
+    ("s2", "#008262", "#2cbf95"),
+    ("s3", "#b5468f", "#f3a9df"),
+    ("s4", "#343b42", "#d3d8dc"),
+    ("text", "#16191c", "#e9ecef"),
+    ("muted", "#59616a", "#a3abb3"),
+    ("grid", "#e4e7ea", "#2a2f35"),
+    ("range", "#c9ced3", "#444b53"),
+];
+const BACKGROUND: (&str, &str) = ("#ffffff", "#14171a");
+
+/// What is the same in both themes. A class gives `color`; these use it.
+const SHAPES: &str = "text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;fill:currentColor;\
+    font-variant-numeric:tabular-nums}\
+    .line{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}\
+    .fine{stroke-width:1;opacity:.45}.fill{fill:currentColor}\
+    .rim{stroke-width:1}.dots{stroke-width:2.6;stroke-linecap:round;opacity:.5}.open{stroke:currentColor;stroke-width:2}\
+    .interval{stroke:currentColor;stroke-width:2.4;opacity:.5}\
+    .halo{paint-order:stroke;stroke-width:4;stroke-linejoin:round}.rule{stroke:currentColor;stroke-width:1}\
+    .band{fill:currentColor;opacity:.35}.level{stroke:currentColor;stroke-width:3}";
+
+/// The style sheet of a picture.
+pub fn style_sheet(theme: Theme) -> String {
+    let colours = |is_dark: bool| {
+        let one = |(class, light, dark): (&str, &str, &str)| {
+            format!(".{class}{{color:{}}}", if is_dark { dark } else { light })
+        };
+        let background = if is_dark { BACKGROUND.1 } else { BACKGROUND.0 };
+        let ground = format!(
+            ".ground,.open,.ground-text{{fill:{background}}}.rim,.halo{{stroke:{background}}}"
+        );
+        COLOURS.into_iter().map(one).collect::<String>() + &ground
+    };
+    let light = colours(false);
+    match theme {
+        Theme::Light => format!("{SHAPES}{light}"),
+        Theme::Dark => format!("{SHAPES}{}", colours(true)),
+        Theme::System => {
+            format!("{SHAPES}{light}@media(prefers-color-scheme:dark){{{}}}", colours(true))
+        }
+    }
+}
+
+/// The class that gives an ink its colour.
+pub fn class(ink: Ink) -> &'static str {
+    match ink {
+        Ink::Series(i) => COLOURS[i % SERIES_COLOURS].0,
+        Ink::Text => "text",
+        Ink::Muted => "muted",
+        Ink::Range => "range",
+    }
+}
+
+/// The outline of the mark of an ink, 9 px across, as an SVG path around the origin.
+pub fn mark_path(ink: Ink) -> &'static str {
+    match ink {
+        Ink::Series(i) if i % SERIES_COLOURS == 1 => "M-4 -4H4V4H-4Z",
+        Ink::Series(i) if i % SERIES_COLOURS == 2 => "M0 -5.4L5.4 0L0 5.4L-5.4 0Z",
+        Ink::Series(i) if i % SERIES_COLOURS == 3 => "M0 -5L5 4H-5Z",
+        Ink::Series(i) if i % SERIES_COLOURS == 4 => "M0 5L5 -4H-5Z",
+        _ => "M4.5 0A4.5 4.5 0 1 1 -4.5 0A4.5 4.5 0 1 1 4.5 0Z",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Contrast of two colours `#rrggbb` after WCAG 2.1.
+    fn contrast(a: &str, b: &str) -> f64 {
+        let luminance = |colour: &str| {
+            let channel = |at: usize| {
+                let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+                if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+            };
+            0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+        };
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn what_is_read_stands_out_from_its_background() {
+        for (class, light, dark) in COLOURS {
+            if !["grid", "range"].contains(&class) {
+                assert!(contrast(light, BACKGROUND.0) >= 4.5, "{class} in light");
+                assert!(contrast(dark, BACKGROUND.1) >= 4.5, "{class} in dark");
+            }
+        }
+    }
+
+    #[test]
+    fn every_series_has_a_colour_and_a_shape_of_its_own() {
+        for a in 0..SERIES_COLOURS {
+            for b in 0..a {
+                assert_ne!(class(Ink::Series(a)), class(Ink::Series(b)));
+                assert_ne!(mark_path(Ink::Series(a)), mark_path(Ink::Series(b)));
+            }
+        }
+    }
+}

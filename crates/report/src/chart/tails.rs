@@ -1,0 +1,102 @@
+//! How many requests are slow: complementary distributions of latency, both scales logarithmic.
+
+use super::Chart;
+use super::axis::{AxisScale, PlotAxis, Tick, tick_latency_us};
+use super::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
+use base64::Engine as _;
+use drivescope_model::TestResult;
+use drivescope_model::document::Distribution;
+use drivescope_model::number::{latency_us, whole};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+
+const ENCODING: &str = "hdr-v2-deflate-base64";
+/// Most curves: more cannot be told apart.
+const CURVES_MAX: usize = 5;
+/// Rarest share that is drawn.
+const RAREST: f64 = 1e-6;
+
+/// Latencies in microseconds and the share of requests that took longer, falling from 1. The last point is the
+/// slowest request, at the share of one request.
+pub fn complementary(distribution: &Distribution) -> Option<Vec<Point>> {
+    if distribution.encoding != ENCODING {
+        return None;
+    }
+    let bytes = base64::engine::general_purpose::STANDARD.decode(&distribution.data).ok()?;
+    let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+    let count = histogram.len();
+    let mut points = Vec::new();
+    let mut slower = count;
+    for step in histogram.iter_recorded() {
+        points.push((step.value_iterated_to() as f64 / 1e3, slower as f64 / count as f64));
+        slower -= step.count_since_last_iteration();
+    }
+    (count > 0).then_some(points)
+}
+
+/// The distributions with these keys and names; nothing if there is none of them.
+pub fn tails(
+    result: &TestResult,
+    name: &'static str,
+    wanted: &[(String, String)],
+) -> Option<Chart> {
+    let curve = |(key, label): &(String, String)| {
+        let distribution = result.distributions.iter().find(|found| found.key == *key)?;
+        Some((label.clone(), complementary(distribution)?))
+    };
+    let mut curves: Vec<(String, Vec<Point>)> = wanted.iter().filter_map(curve).collect();
+    curves.truncate(CURVES_MAX);
+    let all = || curves.iter().flat_map(|(_, points)| points);
+    let fastest = all().map(|(us, _)| *us).fold(f64::INFINITY, f64::min).max(0.001);
+    let slowest = all().map(|(us, _)| *us).fold(0.0, f64::max);
+    let rarest = all().map(|(_, share)| *share).fold(1.0, f64::min).max(RAREST);
+    curves.first()?;
+    let x = PlotAxis::log("latency", fastest, slowest, tick_latency_us);
+    let mut plot = Plot::new(x, share_axis(rarest));
+    for (i, (_, points)) in curves.iter().enumerate() {
+        let within = points.iter().filter(|(_, share)| *share >= rarest).copied().collect();
+        let (ink, course) = (Ink::Series(i), Course::Steps);
+        plot = plot.with(Layer::Line {
+            points: within,
+            ink,
+            course,
+            is_fine: false,
+            axis: YAxis::Left,
+        });
+    }
+    for (i, (label, points)) in curves.iter().enumerate() {
+        let Some(last) = points.iter().rfind(|(_, share)| *share >= rarest) else { continue };
+        plot = plot.with_text(*last, label.as_str(), Ink::Series(i), Beside::LineEnd);
+    }
+    let medians: Vec<String> =
+        curves.iter().map(|(label, points)| median_text(label, points)).collect();
+    Some(Chart {
+        name,
+        title: "How many requests are slow".to_string(),
+        caption: "Share of requests that took longer. Both scales logarithmic; the last step of a curve is one \
+                  request."
+            .to_string(),
+        description: medians.join("; "),
+        plot,
+    })
+}
+
+fn median_text(label: &str, points: &[Point]) -> String {
+    let half = points.iter().rev().find(|(_, share)| *share >= 0.5);
+    format!("{label}: median {}", latency_us(half.map_or(f64::NAN, |(us, _)| *us)))
+}
+
+/// From all requests at the top to one in so many.
+fn share_axis(rarest: f64) -> PlotAxis {
+    let decades = (-rarest.log10()).ceil().max(1.0) as i32;
+    let tick = |power: i32| {
+        let text = match power {
+            0 => "all".to_string(),
+            power => format!("1 in {}", whole(10u64.pow(power.unsigned_abs()))),
+        };
+        Tick { at: 10f64.powi(-power), text }
+    };
+    let scale = AxisScale::Log(10f64.powi(-decades), 1.0);
+    let ticks = (0..=decades).rev().map(tick).collect();
+    PlotAxis { title: "requests slower than this".to_string(), scale, ticks }
+}

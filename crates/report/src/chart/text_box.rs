@@ -1,0 +1,145 @@
+//! Texts in a picture: how wide they are, and where they fit without covering each other.
+
+/// Width of a character as a share of the size, at the widest of common system fonts (DejaVu Sans, bold): texts
+/// never run into each other, whatever font draws them.
+const CHARACTER_WIDTH: f64 = 0.64;
+/// Height of a line as a share of the size.
+const LINE_HEIGHT: f64 = 1.25;
+/// How far a text may move up or down from its place, in lines, the nearest first.
+const MOVES: [f64; 9] = [0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0];
+
+/// Greatest width of a text at this size.
+pub fn text_width(text: &str, size: f64) -> f64 {
+    text.chars().count() as f64 * size * CHARACTER_WIDTH
+}
+
+/// Height of one line at this size.
+pub fn line_height(size: f64) -> f64 {
+    size * LINE_HEIGHT
+}
+
+/// A rectangle in the picture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TextBox {
+    pub left: f64,
+    pub top: f64,
+    pub right: f64,
+    pub bottom: f64,
+}
+
+impl TextBox {
+    /// Around a line of text, centred at height `middle`.
+    pub fn around(left: f64, middle: f64, text: &str, size: f64) -> Self {
+        let half = line_height(size) / 2.0;
+        let right = left + text_width(text, size);
+        Self { left, top: middle - half, right, bottom: middle + half }
+    }
+
+    /// A place that a line goes through.
+    pub fn point((x, y): (f64, f64)) -> Self {
+        Self { left: x - 1.0, top: y - 1.0, right: x + 1.0, bottom: y + 1.0 }
+    }
+
+    fn moved_down(self, by: f64) -> Self {
+        Self { top: self.top + by, bottom: self.bottom + by, ..self }
+    }
+
+    fn covers(&self, other: &Self) -> bool {
+        self.left < other.right
+            && other.left < self.right
+            && self.top < other.bottom
+            && other.top < self.bottom
+    }
+
+    fn is_within(&self, outer: &Self) -> bool {
+        let is_level = self.left >= outer.left && self.right <= outer.right;
+        is_level && self.top >= outer.top && self.bottom <= outer.bottom
+    }
+}
+
+/// Texts that have their place.
+#[derive(Debug, Default)]
+pub struct PlacedTexts(Vec<TextBox>);
+
+impl PlacedTexts {
+    /// Keeps texts away from a place.
+    pub fn take(&mut self, place: TextBox) {
+        self.0.push(place);
+    }
+
+    /// The first of the wanted places, each tried at several heights, where a text stands free within `bounds`;
+    /// its number and its box. Nothing if there is none.
+    pub fn place(&mut self, wanted: &[TextBox], bounds: &TextBox) -> Option<(usize, TextBox)> {
+        let is_free = |place: &TextBox| {
+            place.is_within(bounds) && !self.0.iter().any(|placed| placed.covers(place))
+        };
+        let moved = MOVES.iter().flat_map(|lines| {
+            let by = move |place: &TextBox| place.moved_down(lines * (place.bottom - place.top));
+            wanted.iter().map(by).enumerate()
+        });
+        let found = moved.into_iter().find(|(_, place)| is_free(place))?;
+        self.0.push(found.1);
+        Some(found)
+    }
+}
+
+/// Heights at least `gap` apart and within `bounds`, as near to those wanted as that allows, in the order given.
+///
+/// Neighbours that touch form a block whose middle stays at the mean of what its members want (the pool-adjacent-
+/// violators algorithm on the heights less their ranks times the gap).
+pub fn pushed_apart(wanted: &[f64], gap: f64, bounds: (f64, f64)) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
+    let mut blocks: Vec<(f64, usize)> = Vec::new();
+    for (rank, i) in order.iter().enumerate() {
+        blocks.push((wanted[*i] - rank as f64 * gap, 1));
+        while let [.., (before, m), (last, n)] = blocks[..]
+            && before > last
+        {
+            blocks.truncate(blocks.len() - 2);
+            let mean = (before * m as f64 + last * n as f64) / (m + n) as f64;
+            blocks.push((mean, m + n));
+        }
+    }
+    let highest = bounds.1 - wanted.len().saturating_sub(1) as f64 * gap;
+    let starts = blocks.iter().flat_map(|(mean, n)| std::iter::repeat_n(*mean, *n));
+    let mut placed = vec![0.0; wanted.len()];
+    for ((rank, i), start) in order.iter().enumerate().zip(starts) {
+        placed[*i] = start.min(highest).max(bounds.0) + rank as f64 * gap;
+    }
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_text_moves_until_it_stands_free_or_is_left_out() {
+        let bounds = TextBox { left: 0.0, top: 0.0, right: 300.0, bottom: 45.0 };
+        let text = TextBox::around(10.0, 20.0, "264 MB/s", 12.0);
+        let mut placed = PlacedTexts::default();
+        let mut top = || placed.place(&[text], &bounds).map(|(_, place)| place.top);
+        assert_eq!([top(), top(), top()], [Some(12.5), Some(27.5), None]);
+        let beside = TextBox::around(110.0, 20.0, "264 MB/s", 12.0);
+        assert_eq!(placed.place(&[text, beside], &bounds).map(|(i, _)| i), Some(1));
+    }
+
+    proptest! {
+        #[test]
+        fn heights_are_apart_and_keep_their_order(wanted in proptest::collection::vec(0.0..200.0f64, 1..8)) {
+            let placed = pushed_apart(&wanted, 14.0, (0.0, 200.0));
+            let mut pairs: Vec<(f64, f64)> = wanted.iter().copied().zip(placed).collect();
+            pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
+            for pair in pairs.windows(2) {
+                prop_assert!(pair[1].1 - pair[0].1 >= 14.0 - 1e-9);
+                prop_assert!(pair[0].0 <= pair[1].0);
+            }
+            prop_assert!(pairs[0].1 >= 0.0 && pairs[pairs.len() - 1].1 <= 200.0 + 1e-9);
+            if wanted.len() == 1 {
+                prop_assert_eq!(pairs[0].0, pairs[0].1);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A map of alignment: how long an access takes by its size and its offset.
+
+use super::{groups, label};
+use crate::chart::Chart;
+use crate::chart::axis::PlotAxis;
+use crate::chart::plot::{Layer, Plot};
+use crate::terminal::value;
+use drivescope_model::number::rounded;
+use drivescope_model::{Bytes, TestResult};
+
+/// Darker than this is as slow as it gets: three times the fastest.
+const DARKEST_RATIO: f64 = 3.0;
+
+pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
+    map(result).into_iter().collect()
+}
+
+/// A row for each size of access, a column for each offset, the time of the fastest in its row as measure.
+fn map(result: &TestResult) -> Option<Chart> {
+    let groups = groups(result);
+    let time = |cell: &str| {
+        let mean = value(result, cell, "lat_mean_us").map(|us| us / 1e3);
+        mean.or_else(|| value(result, cell, "tps").map(|tps| 1e3 / tps)).filter(|ms| *ms > 0.0)
+    };
+    let mut offsets: Vec<u64> =
+        groups.iter().flat_map(|(_, cells)| cells.iter().map(|(offset, _)| *offset)).collect();
+    offsets.sort_unstable();
+    offsets.dedup();
+    let columns: Vec<String> = offsets.iter().map(|offset| Bytes(*offset).binary()).collect();
+    let rows: Vec<String> = groups.iter().map(|(size, _)| label(size)).collect();
+    let mut plot = Plot::new(
+        PlotAxis::rows("distance from the first byte", &columns),
+        PlotAxis::rows("", &rows),
+    );
+    let mut slowest = ("", 1.0);
+    for (row, (size, cells)) in groups.iter().enumerate() {
+        let times = || cells.iter().filter_map(|(_, cell)| time(cell));
+        let fastest = times().fold(f64::INFINITY, f64::min);
+        for (offset, cell) in cells {
+            let (Some(ms), Ok(column)) = (time(cell), offsets.binary_search(offset)) else {
+                continue;
+            };
+            let ratio = ms / fastest;
+            if ratio > slowest.1 {
+                slowest = (size, ratio);
+            }
+            plot = plot.with(Layer::Field {
+                x: (column as f64 - 0.5, column as f64 + 0.5),
+                y: (row as f64 - 0.5, row as f64 + 0.5),
+                share: (ratio - 1.0) / (DARKEST_RATIO - 1.0),
+                text: rounded(ms),
+            });
+        }
+    }
+    (!plot.layers.is_empty()).then(|| Chart {
+        name: "align-map",
+        title: "Time of a write by where it begins".to_string(),
+        caption: "Milliseconds; the darker, the slower than the fastest of its row.".to_string(),
+        description: match slowest.1 > 1.1 {
+            true => format!(
+                "The slowest takes {} times the fastest, at {}.",
+                rounded(slowest.1),
+                slowest.0
+            ),
+            false => "All take the same time.".to_string(),
+        },
+        plot,
+    })
+}

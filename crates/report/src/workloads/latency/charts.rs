@@ -1,0 +1,137 @@
+//! Pictures of latency: by span, under load, and how many requests are slow.
+
+use super::load;
+use crate::chart::Chart;
+use crate::chart::axis::{PlotAxis, tick_latency_us, tick_number};
+use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark, Point};
+use crate::chart::tails::tails;
+use crate::terminal::{cells, find, value};
+use drivescope_model::TestResult;
+use drivescope_model::number::{latency_us, rounded};
+
+const QUANTITIES: [(&str, &str); 3] =
+    [("lat_p50_us", "median"), ("lat_p99_us", "p99"), ("lat_max_us", "max")];
+
+pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
+    let cells = cells(result);
+    let (loops, spans): (Vec<&str>, Vec<&str>) =
+        cells.iter().partition(|cell| value(result, cell, "offered_iops").is_some());
+    let named = |cell: &&str| (format!("latency.{cell}"), name_of(result, cell));
+    let tails = tails(result, "latency-tails", &spans.iter().map(named).collect::<Vec<_>>());
+    by_span(result, &spans).into_iter().chain(under_load(result, &loops)).chain(tails).collect()
+}
+
+/// How much of the target a cell read: `first 2.00 TB`, or its own name where that is not known.
+fn name_of(result: &TestResult, cell: &str) -> String {
+    match load(result, cell) {
+        size if size.is_empty() => cell.to_string(),
+        size => format!("in {size}"),
+    }
+}
+
+/// Median, 99th percentile and slowest request of each span, a row each.
+fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
+    let at = |cell: &str, quantity: &str| value(result, cell, quantity).filter(|us| *us > 0.0);
+    let measured: Vec<&str> = spans
+        .iter()
+        .copied()
+        .filter(|cell| QUANTITIES.iter().all(|(quantity, _)| at(cell, quantity).is_some()))
+        .collect();
+    let all = |quantity: &str| -> Vec<f64> {
+        measured.iter().filter_map(|cell| at(cell, quantity)).collect()
+    };
+    let (medians, slowest) = (all("lat_p50_us"), all("lat_max_us"));
+    let (first, last) = (*medians.first()?, *medians.last()?);
+    let slowest = slowest.iter().copied().fold(0.0, f64::max);
+    let x = PlotAxis::from_zero("ms per 4 KiB read, one at a time", slowest / 1e3);
+    let names: Vec<String> = measured.iter().map(|cell| name_of(result, cell)).collect();
+    let mut plot = Plot::new(x, PlotAxis::rows("", &names));
+    for (row, cell) in measured.iter().enumerate() {
+        let ends = QUANTITIES.map(|(quantity, _)| at(cell, quantity).unwrap_or(slowest) / 1e3);
+        let y = row as f64;
+        plot = plot.with_line(ends.iter().map(|us| (*us, y)).collect(), Ink::Series(0));
+        for (i, us) in ends.iter().enumerate() {
+            let mark = mark((*us, y), (*us, *us), i == 0);
+            plot = plot.with(Layer::Marks { marks: vec![mark], ink: Ink::Series(0) });
+        }
+        let [median, p99, _] = ends.map(rounded);
+        plot = plot.with_text((ends[0], y), median, Ink::Text, Beside::AboveLeft).with_text(
+            (ends[1], y),
+            p99,
+            Ink::Text,
+            Beside::AboveRight,
+        );
+    }
+    Some(Chart {
+        name: "latency-span",
+        title: "Access time by span".to_string(),
+        caption: "Filled: median; open: 99th percentile, then the slowest of all.".to_string(),
+        description: format!(
+            "Median {} over the largest span, {} over the smallest.",
+            latency_us(first),
+            latency_us(last)
+        ),
+        plot,
+    })
+}
+
+/// Latencies by the rate that was asked for.
+fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
+    let mut curves: Vec<(&str, Vec<PlotMark>)> = Vec::new();
+    for (quantity, word) in QUANTITIES {
+        let marks = loops.iter().filter_map(|cell| {
+            let rate = value(result, cell, "offered_iops").filter(|rate| *rate > 0.0)?;
+            let metric = find(result, cell, quantity).filter(|metric| metric.value > 0.0)?;
+            Some(PlotMark {
+                interval_along: Along::Y,
+                ..mark((rate, metric.value), (metric.low, metric.high), true)
+            })
+        });
+        let mut marks: Vec<PlotMark> = marks.collect();
+        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        curves.push((word, marks));
+    }
+    let all = || curves.iter().flat_map(|(_, marks)| marks);
+    let slowest = all().map(|mark| mark.at.1).fold(0.0, f64::max);
+    let fastest = all().map(|mark| mark.at.1).fold(f64::INFINITY, f64::min);
+    let most = all().map(|mark| mark.at.0).fold(0.0, f64::max);
+    let limit = value(result, "span100", "iops").filter(|limit| *limit > 0.0);
+    if curves[0].1.len() < 2 {
+        return None;
+    }
+    let end = most.max(limit.unwrap_or(0.0)) * 1.05;
+    let x = PlotAxis::until("random reads per second asked for", end);
+    let mut plot = Plot::new(x, PlotAxis::log("latency", fastest, slowest, tick_latency_us));
+    if let Some(limit) = limit {
+        let text = format!("one by one: {}/s", tick_number(limit));
+        plot = plot.with(Layer::Rule { x: limit, text });
+    }
+    for (i, (word, marks)) in curves.iter().enumerate() {
+        let ink = Ink::Series(i);
+        let points: Vec<Point> = marks.iter().map(|mark| mark.at).collect();
+        let Some(last) = points.last().copied() else { continue };
+        let text = format!("{word} {}", latency_us(last.1));
+        plot = plot.with_line(points, ink).with(Layer::Marks { marks: marks.clone(), ink });
+        plot = plot.with_text(last, text, ink, Beside::LineEnd);
+    }
+    let (least_rate, most_rate) = (curves[0].1[0].at, curves[0].1[curves[0].1.len() - 1].at);
+    Some(Chart {
+        name: "latency-load",
+        title: "Latency under load".to_string(),
+        caption:
+            "Requests arrive at random, and waiting in the queue counts. Bars: 95 % intervals."
+                .to_string(),
+        description: format!(
+            "Median {} at {} requests per second, {} at {}.",
+            latency_us(least_rate.1),
+            rounded(least_rate.0),
+            latency_us(most_rate.1),
+            rounded(most_rate.0)
+        ),
+        plot,
+    })
+}
+
+fn mark(at: Point, interval: (f64, f64), is_filled: bool) -> PlotMark {
+    PlotMark { at, interval, interval_along: Along::X, is_filled }
+}

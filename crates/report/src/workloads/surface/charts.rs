@@ -1,0 +1,126 @@
+//! Pictures of the surface: rate and access time by position, and access time by distance.
+
+use super::by_distance;
+use crate::chart::axis::PlotAxis;
+use crate::chart::plot::{Beside, Ink, Layer, Plot, Point, YAxis};
+use crate::chart::{Chart, highest, points_of, unit_of};
+use crate::terminal::value;
+use drivescope_model::TestResult;
+use drivescope_model::number::{one_decimal, rounded};
+
+const READ: Ink = Ink::Series(0);
+const ACCESS: Ink = Ink::Series(1);
+const WRITE: Ink = Ink::Series(2);
+/// A rate at the end within this share of that at the start is no fall.
+const SAME_RATE: f64 = 0.05;
+
+pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
+    position(result).into_iter().chain(distance(result)).collect()
+}
+
+/// Rates over the position, from 0, and single accesses where they were made.
+fn position(result: &TestResult) -> Option<Chart> {
+    let read = points_of(result, "surface.read.mb_s");
+    let written = points_of(result, "surface.write.mb_s");
+    let accesses = points_of(result, "surface.access.position_lat_ms");
+    let first = if read.is_empty() { &written } else { &read };
+    let end = first.last()?.0.max(accesses.last().map_or(0.0, |(x, _)| *x));
+    let (unit, bytes) = unit_of(end);
+    let scaled = |points: &[Point]| points.iter().map(|(x, y)| (x / bytes, *y)).collect::<Vec<_>>();
+    let highest_rate = highest(&read).max(highest(&written));
+    let x = PlotAxis::until(&format!("position, {unit}"), end / bytes);
+    let mut plot = if accesses.is_empty() {
+        Plot::new(x, PlotAxis::from_zero("MB/s", highest_rate))
+    } else {
+        let (y, right) = PlotAxis::twins(("MB/s", highest_rate), ("ms", highest(&accesses)));
+        let points = scaled(&accesses);
+        let dots = Layer::Dots { points, ink: ACCESS, axis: YAxis::Right };
+        Plot { right: Some(right), ..Plot::new(x, y) }.with(dots)
+    };
+    for (points, ink, verb) in [(&read, READ, "read"), (&written, WRITE, "written")] {
+        let points = scaled(points);
+        let (Some(from), Some(to)) = (points.first().copied(), points.last().copied()) else {
+            continue;
+        };
+        plot = plot
+            .with_line(points, ink)
+            .with_text(
+                from,
+                format!("{} MB/s at the start", rounded(from.1)),
+                ink,
+                Beside::AboveRight,
+            )
+            .with_text(to, format!("{} at the end, {verb}", rounded(to.1)), ink, Beside::AboveLeft);
+    }
+    let (start, last) = (first[0].1, first[first.len() - 1].1);
+    let dots = if accesses.is_empty() { "" } else { " Dots: single 4 KiB reads, right scale." };
+    Some(Chart {
+        name: "surface-position",
+        title: heading(result, start, last),
+        caption: format!(
+            "Line: sequential rate at {} places, median of the rounds.{dots}",
+            first.len()
+        ),
+        description: format!(
+            "Sequential rate from {} MB/s at the start to {} MB/s at the end.",
+            rounded(start),
+            rounded(last)
+        ),
+        plot,
+    })
+}
+
+/// What follows from the rates at both ends.
+fn heading(result: &TestResult, first: f64, last: f64) -> String {
+    let ends = ["start_mb_s", "end_mb_s"].map(|quantity| {
+        value(result, "read", quantity).or_else(|| value(result, "write", quantity))
+    });
+    let (start, end) = (ends[0].unwrap_or(first), ends[1].unwrap_or(last));
+    let share = end / start;
+    match share {
+        _ if !share.is_finite() => "Over the drive".to_string(),
+        share if share < 1.0 - SAME_RATE => {
+            format!(
+                "Over the drive: {} % of the speed is left at the end",
+                one_decimal((share * 100.0).round())
+            )
+        }
+        share if share > 1.0 + SAME_RATE => "Over the drive: faster at the end".to_string(),
+        _ => "Over the drive: the same speed everywhere".to_string(),
+    }
+}
+
+/// Access times over the distance from the access before, with medians of groups.
+fn distance(result: &TestResult) -> Option<Chart> {
+    let points = points_of(result, "surface.access.lat_ms");
+    let groups = by_distance(&points);
+    let (nearest, farthest) = (groups.first()?.2, groups.last()?.2);
+    let per_cent: Vec<Point> = points.iter().map(|(share, ms)| (share * 100.0, *ms)).collect();
+    let y = PlotAxis::from_zero("ms", highest(&points));
+    let x = PlotAxis::until("distance from the access before, % of the drive", 100.0);
+    let mut plot =
+        Plot::new(x, y).with(Layer::Dots { points: per_cent, ink: ACCESS, axis: YAxis::Left });
+    for (from, to, ms) in &groups {
+        let middle = ((from + to) / 2.0, *ms);
+        plot = plot.with(Layer::Level { from_to: (*from, *to), y: *ms }).with_text(
+            middle,
+            rounded(*ms),
+            Ink::Text,
+            Beside::Above,
+        );
+    }
+    Some(Chart {
+        name: "surface-distance",
+        title: "Access time by distance".to_string(),
+        caption: format!(
+            "Single 4 KiB reads anywhere, {} of them. Bars: medians, ms.",
+            points.len()
+        ),
+        description: format!(
+            "Median access time {} ms for near places, {} ms for far ones.",
+            rounded(nearest),
+            rounded(farthest)
+        ),
+        plot,
+    })
+}
