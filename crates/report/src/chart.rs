@@ -11,6 +11,8 @@ mod text_box;
 
 pub use svg::{PictureSize, Theme, svg};
 
+pub(crate) use svg::page_colours;
+
 use drivescope_model::TestResult;
 use plot::{Plot, Point};
 

@@ -6,6 +6,7 @@
 
 pub mod chart;
 pub mod markdown;
+pub mod page;
 pub mod text;
 pub mod verdict;
 

@@ -5,7 +5,7 @@ mod frame;
 mod layers;
 mod theme;
 
-pub use theme::Theme;
+pub use theme::{Theme, page_colours};
 
 use super::Chart;
 use element::{SvgText, number};
@@ -45,7 +45,9 @@ pub fn svg(chart: &Chart, size: PictureSize, theme: Theme) -> String {
     );
     out.with_text("title", &[], &chart.title);
     out.with_text("desc", &[], &chart.description);
-    out.style(&theme::style_sheet(theme));
+    if theme != Theme::Page {
+        out.style(&theme::style_sheet(theme));
+    }
     let ground = [("class", "ground"), ("width", width_px.as_str()), ("height", &height_px)];
     out.empty("rect", &ground);
     let frame = Frame::new(&chart.plot, size);

@@ -12,6 +12,8 @@ pub enum Theme {
     Light,
     /// Light on near black.
     Dark,
+    /// Those of the page around it, whose style sheet has [`page_colours`].
+    Page,
 }
 
 /// Number of series colours and shapes.
@@ -60,7 +62,19 @@ pub fn style_sheet(theme: Theme) -> String {
         Theme::System => {
             format!("{SHAPES}{light}@media(prefers-color-scheme:dark){{{}}}", colours(true))
         }
+        Theme::Page => String::new(),
     }
+}
+
+/// The style sheet of a page: that of its charts, and their colours for its text and rules.
+pub fn page_colours() -> String {
+    let [.., text, _, grid, _] = COLOURS.map(|(_, light, dark)| (light, dark));
+    let page = |text: &str, grid: &str, ground: &str| {
+        format!(":root{{--grid:{grid};color:{text};background:{ground}}}")
+    };
+    let light = page(text.0, grid.0, BACKGROUND.0);
+    let dark = page(text.1, grid.1, BACKGROUND.1);
+    format!("{}{light}@media(prefers-color-scheme:dark){{{dark}}}", style_sheet(Theme::System))
 }
 
 /// The class that gives an ink its colour.

@@ -1,0 +1,150 @@
+//! The report of a run as one HTML page: no network, no script needed, the answer first.
+
+mod document;
+mod figures;
+mod style;
+
+use crate::chart::{Chart, PictureSize, Theme, charts, svg};
+use crate::verdict::dots;
+use drivescope_model::findings::Severity;
+use drivescope_model::{Bytes, Finding, Run, Secs, TestResult, TestStatus};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// The page of a run. `question` says what a test asks, as `drivescope tests` prints it.
+pub fn page(run: &Run, question: impl Fn(&TestResult) -> String) -> String {
+    let name = name_of(run);
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (name) " – drivescope" }
+                style { (PreEscaped(style::page_style())) }
+            }
+            body {
+                main {
+                    (head(run, &name))
+                    (suits(run))
+                    (findings(&run.findings))
+                    @for result in &run.tests { (test(result, &question(result))) }
+                    (document::method(run))
+                    (document::download(run))
+                }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+/// What people call the drive: its model, or where it is.
+fn name_of(run: &Run) -> String {
+    let model = run.drive.as_ref().and_then(|drive| drive.model.as_deref()).map(str::trim);
+    model.filter(|model| !model.is_empty()).unwrap_or(&run.target.path).to_string()
+}
+
+fn head(run: &Run, name: &str) -> Markup {
+    let drive = run.drive.as_ref();
+    let size = drive.map_or(run.target.size_bytes, |drive| drive.capacity_bytes);
+    let facts: Vec<String> = drive
+        .and_then(|drive| drive.link.as_ref().map(|link| link.name.clone()))
+        .into_iter()
+        .chain(Some(format!("suite {}", run.plan.suite.name)))
+        .chain(Some(Secs(run.elapsed_s).to_string()))
+        .collect();
+    html! {
+        header {
+            p.small { "drivescope report · " (run.started_at)
+                @if run.simulated { " · " span.badge { "simulated drive" } }
+            }
+            h1 { (name) ", " (Bytes(size)) }
+            p.small { (facts.join(" · ")) " · run " (run.id) @if let Some(label) = &run.label { " · " (label) } }
+            @if run.status != TestStatus::Done {
+                p.warning { "This run did not come to its end: what follows is part of it." }
+            }
+        }
+    }
+}
+
+/// Verdicts, the best first, each with the rule that decided it.
+fn suits(run: &Run) -> Markup {
+    let mut verdicts: Vec<_> = run.verdict.iter().collect();
+    verdicts.sort_by_key(|verdict| verdict.points.map_or(u8::MAX, |points| 3 - points.min(3)));
+    html! {
+        @if !verdicts.is_empty() {
+            section {
+                h2 { "What it suits" }
+                table.verdicts {
+                    @for verdict in verdicts {
+                        tr {
+                            th scope="row" { (verdict.suits) }
+                            td.points { (verdict.points.map_or("not judged", dots)) }
+                            td { (verdict.because) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Findings from warnings on; notes stand below, folded.
+fn findings(findings: &[Finding]) -> Markup {
+    let mut grave: Vec<&Finding> =
+        findings.iter().filter(|f| f.severity > Severity::Note).collect();
+    grave.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let notes: Vec<&Finding> = findings.iter().filter(|f| f.severity == Severity::Note).collect();
+    html! {
+        @if !findings.is_empty() {
+            section {
+                h2 { "Findings" }
+                @if grave.is_empty() { p { "Nothing that limits what the figures say." } }
+                div.cards { @for finding in grave { (card(finding)) } }
+                @if !notes.is_empty() {
+                    details {
+                        summary { (notes.len()) @if notes.len() == 1 { " note" } @else { " notes" } }
+                        div.cards { @for finding in notes { (card(finding)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn card(finding: &Finding) -> Markup {
+    let is_grave = finding.severity > Severity::Note;
+    html! {
+        article {
+            p.(if is_grave { "warning" } else { "small" }) {
+                @if is_grave { "▲ " } (finding.severity.name()) " · " (finding.id.spec().id)
+            }
+            h3 { (finding.evidence) }
+            p { (finding.cause) " " strong { (finding.remedy) } }
+        }
+    }
+}
+
+/// One test: its question, its pictures, its figures.
+fn test(result: &TestResult, question: &str) -> Markup {
+    html! {
+        section {
+            h2 { (result.test) }
+            p.small { (question) }
+            @if let Some(reason) = &result.reason { p.warning { (reason) } }
+            div.charts { @for chart in charts(result) { (figure(&chart)) } }
+            (figures::table(result))
+        }
+    }
+}
+
+/// A chart for pages and one for phones; the style sheet shows one of them.
+fn figure(chart: &Chart) -> Markup {
+    html! {
+        figure {
+            figcaption { strong { (chart.title) } br; (chart.caption) }
+            div.wide { (PreEscaped(svg(chart, PictureSize::WIDE, Theme::Page))) }
+            div.narrow aria-hidden="true" { (PreEscaped(svg(chart, PictureSize::NARROW, Theme::Page))) }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! How a run was made, and the whole of it for download.
+
+use base64::Engine as _;
+use drivescope_model::{Bytes, Run};
+use maud::{Markup, html};
+
+/// Environment and method, folded.
+pub fn method(run: &Run) -> Markup {
+    let host = &run.host;
+    let rows = [
+        ("program", format!("drivescope {} ({} build)", run.tool.version, run.tool.build)),
+        (
+            "machine",
+            format!("{}, {} CPUs, {} of memory", host.cpu, host.cpus, Bytes(host.memory_bytes)),
+        ),
+        ("system", format!("{}, Linux {}", host.os, host.kernel)),
+        ("engine", format!("{:?}", run.plan.engine).to_lowercase()),
+        ("seed", run.plan.seed.to_string()),
+    ];
+    html! {
+        section {
+            h2 { "How it was measured" }
+            details {
+                summary { "Environment" }
+                table { @for (name, value) in rows { tr { th scope="row" { (name) } td { (value) } } } }
+            }
+            details {
+                summary { "Method" }
+                p {
+                    "A figure is the median of its rounds. The range below it is the 95 % interval of that median \
+                     within this run; extremes are those of all rounds. MB is 10⁶ bytes. A figure with ! is not the \
+                     drive's: a finding says why."
+                }
+            }
+        }
+    }
+}
+
+/// The run document, inside the page.
+pub fn download(run: &Run) -> Markup {
+    // A document that was read or measured can always be written.
+    let text = serde_json::to_string(run).unwrap_or_default();
+    let data = base64::engine::general_purpose::STANDARD.encode(text);
+    html! {
+        p { a download={ "drivescope-" (run.id) ".json" } href={ "data:application/json;base64," (data) } {
+            "Download the whole run with its curves (JSON)"
+        } }
+    }
+}
