@@ -10,13 +10,27 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentFile {
     path: PathBuf,
+    mode: Mode,
 }
 
 impl DocumentFile {
     /// The file `name` in `folder`, not made yet. The name must be one that nothing else has: what is
     /// there is replaced.
     pub fn new(folder: &Path, name: &str) -> Self {
-        Self { path: folder.join(name) }
+        Self { path: folder.join(name), mode: Mode::RUSR | Mode::WUSR }
+    }
+
+    /// A file that the user named for what others may read, not made yet. What is there must be an ordinary file,
+    /// and is only replaced where `may_replace` allows it.
+    pub fn named(path: &Path, may_replace: bool) -> Result<Self, DriveError> {
+        let refuse = |why| Err(DriveError::OutputFile { path: path.to_path_buf(), why });
+        match std::fs::symlink_metadata(path) {
+            Ok(found) if !found.is_file() => return refuse("it is no ordinary file"),
+            Ok(_) if !may_replace => return refuse("it is there already; --force replaces it"),
+            _ => {}
+        }
+        let shared = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+        Ok(Self { path: path.to_path_buf(), mode: shared })
     }
 
     /// Where it is.
@@ -31,7 +45,8 @@ impl DocumentFile {
         let mut name = self.path.as_os_str().to_owned();
         name.push(".part");
         let part = PathBuf::from(name);
-        let written = make(&part, text.as_bytes()).and_then(|()| Ok(replace(&self.path, &part)?));
+        let written =
+            make(&part, text.as_bytes(), self.mode).and_then(|()| Ok(replace(&self.path, &part)?));
         written.map_err(|error| {
             // It may not even be there.
             let _ = unlink(&part);
@@ -50,9 +65,9 @@ impl DocumentFile {
 
 /// Makes a file that is not there yet, and sees it onto the disk.
 #[expect(clippy::disallowed_methods, reason = "a new file for the document of a run")]
-fn make(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn make(path: &Path, bytes: &[u8], mode: Mode) -> std::io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = std::fs::File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
+    let mut file = std::fs::File::from(rustix::fs::open(path, flags, mode)?);
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -21,6 +21,14 @@ pub enum DriveError {
         /// What is not there any more.
         path: PathBuf,
     },
+    /// A file that a command was to write stands in the way of itself.
+    #[error("will not write {path}: {why}")]
+    OutputFile {
+        /// What was named.
+        path: PathBuf,
+        /// What stands there.
+        why: &'static str,
+    },
     /// A path that leads nowhere.
     #[error("cannot follow {path}: {why}; name the directory, file or device itself")]
     BadPath {
@@ -222,7 +230,9 @@ impl DriveError {
     /// Which exit code it deserves.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoRoom { .. } | Self::Quota { .. } => ErrorKind::Refused,
+            Self::NoRoom { .. } | Self::Quota { .. } | Self::OutputFile { .. } => {
+                ErrorKind::Refused
+            }
             // A flush that finds no room is one of a device that promised more than it has.
             Self::Io { what, source, .. }
                 if source.kind() == io::ErrorKind::StorageFull && *what != "flush" =>

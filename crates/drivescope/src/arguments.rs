@@ -59,6 +59,8 @@ pub enum Command {
     Show(ShowArguments),
     /// Repeat a stored run on the same target.
     Rerun(RerunArguments),
+    /// Write a run as an HTML page, its charts as SVG, or its figures as CSV.
+    Report(ReportArguments),
     /// Print stored runs as JSON.
     Export(ExportArguments),
     /// Import runs from JSON files (- is standard input).
@@ -368,6 +370,25 @@ pub struct RerunArguments {
     /// What becomes of the result.
     #[command(flatten)]
     pub outcome: OutcomeArguments,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// The first digits of a run's id, `last`, or a JSON file: whatever contains a / or ends in .json.
+    pub run: String,
+    /// The file to write; its ending chooses what: .html, .svg (one chart) or .csv (all figures).
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// The chart of an .svg file. Without it, a run that has several lists them.
+    #[arg(long, value_name = "NAME")]
+    pub chart: Option<String>,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    pub force: bool,
+    /// The store of runs.
+    #[command(flatten)]
+    pub store: StoreArguments,
 }
 
 /// Arguments of `export`.

@@ -5,6 +5,7 @@ mod export;
 mod import;
 mod list;
 mod man;
+mod report;
 mod rerun;
 mod restore;
 mod run;
@@ -28,6 +29,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::List(arguments) => list::list(&arguments),
         Command::Runs(arguments) => runs::runs(&arguments),
         Command::Show(arguments) => show::show(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Sim(command) => sim::sim(command, signals),

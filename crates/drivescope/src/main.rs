@@ -6,6 +6,7 @@ mod exit;
 mod mistakes;
 mod output;
 mod progress;
+mod run_files;
 mod run_steps;
 mod signals;
 mod store_access;

@@ -5,6 +5,7 @@
 //! `workloads`, in one file each.
 
 pub mod chart;
+pub mod csv;
 pub mod markdown;
 pub mod page;
 pub mod text;

@@ -2,7 +2,10 @@
 
 use base64::Engine as _;
 use drivescope_model::{Bytes, Run};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use maud::{Markup, html};
+use std::io::Write as _;
 
 /// Environment and method, folded.
 pub fn method(run: &Run) -> Markup {
@@ -39,11 +42,14 @@ pub fn method(run: &Run) -> Markup {
 /// The run document, inside the page.
 pub fn download(run: &Run) -> Markup {
     // A document that was read or measured can always be written.
-    let text = serde_json::to_string(run).unwrap_or_default();
-    let data = base64::engine::general_purpose::STANDARD.encode(text);
+    let text = serde_json::to_vec(run).unwrap_or_default();
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing into memory does not fail.
+    let packed = gzip.write_all(&text).and_then(|()| gzip.finish()).unwrap_or_default();
+    let data = base64::engine::general_purpose::STANDARD.encode(packed);
     html! {
-        p { a download={ "drivescope-" (run.id) ".json" } href={ "data:application/json;base64," (data) } {
-            "Download the whole run with its curves (JSON)"
+        p { a download={ "drivescope-" (run.id) ".json.gz" } href={ "data:application/gzip;base64," (data) } {
+            "Download the whole run with its curves (JSON, gzip)"
         } }
     }
 }

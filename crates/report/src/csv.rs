@@ -1,0 +1,61 @@
+//! The figures of a run as CSV: RFC 4180, a line for each metric.
+
+use drivescope_model::Run;
+
+const HEAD: &str = "run,drive,test,metric,value,low,high,unit,rounds,valid";
+
+/// Every metric of every test, with its interval and rounds (separated by blanks).
+pub fn metrics_csv(run: &Run) -> String {
+    let drive =
+        run.drive.as_ref().and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path);
+    let mut out = format!("{HEAD}\r\n");
+    for result in &run.tests {
+        for metric in &result.metrics {
+            let rounds: Vec<String> = metric.rounds.iter().map(f64::to_string).collect();
+            let fields = [
+                run.id.clone(),
+                drive.trim().to_string(),
+                result.test.to_string(),
+                metric.key.clone(),
+                metric.value.to_string(),
+                metric.low.to_string(),
+                metric.high.to_string(),
+                metric.unit.clone(),
+                rounds.join(" "),
+                metric.valid.to_string(),
+            ];
+            out += &fields.map(|field| quoted(&field)).join(",");
+            out += "\r\n";
+        }
+    }
+    out
+}
+
+/// A field in quotes where it needs them. What a spreadsheet would take for a formula begins with an apostrophe;
+/// numbers stay numbers.
+fn quoted(field: &str) -> String {
+    let is_formula =
+        field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();
+    let field = if is_formula { format!("'{field}") } else { field.to_string() };
+    match field.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_and_no_name_is_a_formula() {
+        for (field, text) in [
+            ("WD40EFRX", "WD40EFRX"),
+            ("a, \"b\"", "\"a, \"\"b\"\"\""),
+            ("=cmd()", "'=cmd()"),
+            ("-1.5", "-1.5"),
+        ] {
+            assert_eq!(quoted(field), text);
+        }
+    }
+}
