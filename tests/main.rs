@@ -21,6 +21,8 @@ mod interruptions;
 mod list;
 /// What needs root: loop and memory devices, file systems, failing devices.
 mod privileged;
+/// `report`: pages, charts and tables in files.
+mod report;
 /// Stored runs done again.
 mod rerun;
 /// `restore` where there is nothing to restore, or something else than a journal.

@@ -55,3 +55,6 @@ pub(crate) fn unit_of(bytes: f64) -> (&'static str, f64) {
     let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
     units.into_iter().find(|(_, size)| bytes >= *size).unwrap_or(("bytes", 1.0))
 }
+
+#[cfg(test)]
+mod tests;

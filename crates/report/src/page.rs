@@ -148,3 +148,38 @@ fn figure(chart: &Chart) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::hard_disk;
+
+    #[test]
+    fn a_page_needs_nothing_from_elsewhere_and_no_script() {
+        let mut run = hard_disk();
+        run.verdict = crate::judge(&run);
+        let page = page(&run, |_| "what?".to_string());
+        let outside = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!outside.contains("http") && !outside.contains("<script"));
+        for part in ["<h1>", "What it suits", "Findings", "transfer", "<svg", "application/gzip"] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn names_are_text_wherever_they_stand() {
+        let mut run = hard_disk();
+        let evil = "<script>alert(1)</script>\"'&";
+        run.label = Some(evil.to_string());
+        run.target.path = evil.to_string();
+        run.host.cpu = evil.to_string();
+        run.tests[0].reason = Some(evil.to_string());
+        run.findings[0].evidence = evil.to_string();
+        if let Some(drive) = &mut run.drive {
+            drive.model = Some(evil.to_string());
+        }
+        let page = page(&run, |_| evil.to_string());
+        assert!(!page.contains("<script"));
+        assert!(page.contains("&lt;script&gt;"));
+    }
+}

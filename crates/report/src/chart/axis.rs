@@ -106,6 +106,7 @@ impl PlotAxis {
         let decimals = decimals_of(step);
         let tick = |i: usize| {
             let at = step * i as f64;
+            let decimals = if i == 0 { 0 } else { decimals };
             Tick { at, text: with_decimals(at, decimals) }
         };
         let ticks = (0..=intervals).map(tick).collect();

@@ -83,3 +83,31 @@ fn chart(name: &'static str, label: &str, rounds: &[Vec<Point>], median: Vec<Poi
         plot,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drivescope_model::TestKind;
+
+    fn result(rates: &[&[f64]]) -> TestResult {
+        let series = |(i, y): (usize, &&[f64])| Series {
+            key: format!("a.b.mb_s#{}", i + 1),
+            x_unit: "s".into(),
+            y_unit: "MB/s".into(),
+            x: (0..y.len()).map(|i| i as f64).collect(),
+            y: y.to_vec(),
+        };
+        let series = rates.iter().enumerate().map(series).collect();
+        TestResult { series, ..crate::testing::result(TestKind::Transfer, Vec::new()) }
+    }
+
+    #[test]
+    fn only_a_rate_that_falls_is_worth_a_picture() {
+        let cells = [("a.b.mb_s".to_string(), "writes".to_string())];
+        let falls: &[&[f64]] = &[&[12.0, 12.0, 3.0, 3.0, 3.0], &[12.0, 12.0, 12.0, 3.0, 3.0]];
+        let chart = worst_fall(&result(falls), "x", &cells).expect("it falls");
+        assert_eq!(chart.description, "From 12.0 to 3.00 MB/s within a round.");
+        assert!(worst_fall(&result(&[&[12.0, 11.0, 12.0, 11.0, 11.5]]), "x", &cells).is_none());
+        assert!(worst_fall(&result(&[&[]]), "x", &cells).is_none());
+    }
+}

@@ -100,3 +100,39 @@ fn share_axis(rarest: f64) -> PlotAxis {
     let ticks = (0..=decades).rev().map(tick).collect();
     PlotAxis { title: "requests slower than this".to_string(), scale, ticks }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+    fn distribution(latencies_ns: &[u64]) -> Distribution {
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, 1_000_000_000, 3).unwrap();
+        latencies_ns.iter().for_each(|ns| histogram.record(*ns).unwrap());
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
+        let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+        let count = latencies_ns.len() as u64;
+        Distribution { key: "a.b".into(), encoding: ENCODING.into(), data, count }
+    }
+
+    #[test]
+    fn shares_fall_from_all_to_the_slowest_request() {
+        let points = complementary(&distribution(&[1_000, 1_000, 2_000, 8_000])).unwrap();
+        let shares: Vec<f64> = points.iter().map(|(_, share)| *share).collect();
+        assert_eq!(shares, [1.0, 0.5, 0.25]);
+        for ((us, _), true_us) in points.iter().zip([1.0, 2.0, 8.0]) {
+            assert!((us / true_us - 1.0).abs() < 0.002, "{us} for {true_us}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_histogram_is_not_drawn() {
+        let good = distribution(&[1_000]);
+        assert!(
+            complementary(&Distribution { encoding: "other".into(), ..good.clone() }).is_none()
+        );
+        assert!(complementary(&Distribution { data: "AAAA".into(), ..good }).is_none());
+        assert!(complementary(&distribution(&[])).is_none());
+    }
+}

@@ -1,0 +1,61 @@
+//! Reports of runs: pages, charts and figures in files, which never replace anything unasked.
+
+use crate::store::with_a_run;
+use crate::support::Scratch;
+use std::fs;
+
+fn file(scratch: &Scratch, name: &str) -> String {
+    scratch.path(name).display().to_string()
+}
+
+#[test]
+fn a_run_becomes_a_page_a_chart_and_a_table() {
+    let (scratch, id) = with_a_run();
+    let page = file(&scratch, "run.html");
+    scratch.drivescope(&["report", &id, "-o", &page]).code(0);
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(text.starts_with("<!DOCTYPE html>") && text.contains(&id), "{text:.200}");
+
+    let table = file(&scratch, "run.csv");
+    scratch.drivescope(&["report", "last", "-o", &table]).code(0);
+    let text = fs::read_to_string(&table).unwrap();
+    let document = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+    for metric in document["tests"][0]["metrics"].as_array().unwrap() {
+        let line =
+            format!("{},{},", metric["key"].as_str().unwrap(), metric["value"].as_f64().unwrap());
+        assert!(text.contains(&line), "{line} in {text}");
+    }
+}
+
+#[test]
+fn a_document_from_a_file_is_reported_like_a_stored_run() {
+    let scratch = Scratch::new();
+    let out =
+        scratch.drivescope(&["run", "sim:wd10ears", "--test", "surface", "--no-save", "--json"]);
+    fs::write(scratch.path("run.json"), out.code(0).stdout).unwrap();
+    let chart = file(&scratch, "chart.svg");
+    let run = file(&scratch, "run.json");
+    let message = scratch.drivescope(&["report", &run, "-o", &chart]).refused(2);
+    assert!(message.contains("--chart") && message.contains("surface-position"), "{message}");
+    scratch.drivescope(&["report", &run, "-o", &chart, "--chart", "surface-position"]).code(0);
+    assert!(fs::read_to_string(&chart).unwrap().starts_with("<svg"));
+}
+
+#[test]
+fn what_is_there_is_only_replaced_when_asked_and_no_device_is_ever() {
+    let (scratch, id) = with_a_run();
+    let page = file(&scratch, "run.html");
+    fs::write(&page, "mine").unwrap();
+    let message = scratch.drivescope(&["report", &id, "-o", &page]).refused(3);
+    assert!(message.contains("--force"), "{message}");
+    assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
+    scratch.drivescope(&["report", &id, "-o", &page, "--force"]).code(0);
+    assert!(fs::read_to_string(&page).unwrap().starts_with("<!DOCTYPE"));
+
+    let link = scratch.path("link.html");
+    std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+    scratch.drivescope(&["report", &id, "-o", &file(&scratch, "link.html"), "--force"]).refused(3);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    scratch.drivescope(&["report", &id, "-o", &file(&scratch, "run.doc")]).refused(2);
+    scratch.drivescope(&["report", &id, "-o", &file(&scratch, "absent/run.html")]).refused(2);
+}
