@@ -1,8 +1,8 @@
 //! Pictures of runs. A workload makes charts of its result (`workloads`); [`svg`](mod@svg) draws them.
 
-pub mod axis;
-pub mod plot;
-pub mod svg;
+pub(crate) mod axis;
+pub(crate) mod plot;
+mod svg;
 
 pub(crate) mod over_time;
 pub(crate) mod plain_words;
@@ -28,12 +28,7 @@ pub struct Chart {
     /// The figures in words, for those who do not see the picture.
     pub description: String,
     /// The picture.
-    pub plot: Plot,
-}
-
-/// Every chart of a result, those that have something to show.
-pub fn charts(result: &TestResult) -> Vec<Chart> {
-    (crate::workloads::workload(result.test).charts)(result)
+    pub(crate) plot: Plot,
 }
 
 /// The points of all series with this key, rounds together, by `x`; numbers only.

@@ -20,3 +20,4 @@ mod workloads;
 
 pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::judge;
+pub use workloads::charts;

@@ -4,7 +4,8 @@ mod document;
 mod figures;
 mod style;
 
-use crate::chart::{Chart, PictureSize, Theme, charts, svg};
+use crate::chart::{Chart, PictureSize, Theme, svg};
+use crate::charts;
 use crate::verdict::dots;
 use drivescope_model::findings::Severity;
 use drivescope_model::{Bytes, Finding, Run, Secs, TestResult, TestStatus};

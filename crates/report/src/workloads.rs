@@ -69,6 +69,11 @@ pub(crate) fn workload(test: TestKind) -> &'static WorkloadReport {
     found.expect("every test stands in WORKLOADS, which a test checks")
 }
 
+/// Every chart of a result, those that have something to show.
+pub fn charts(result: &TestResult) -> Vec<Chart> {
+    (workload(result.test).charts)(result)
+}
+
 /// The metrics that answer a criterion, each with its workload; the first that was measured and is valid counts.
 pub(crate) fn evidence(
     criterion: Criterion,

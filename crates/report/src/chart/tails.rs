@@ -18,7 +18,7 @@ const RAREST: f64 = 1e-6;
 
 /// Latencies in microseconds and the share of requests that took longer, falling from 1. The last point is the
 /// slowest request, at the share of one request.
-pub fn complementary(distribution: &Distribution) -> Option<Vec<Point>> {
+fn complementary(distribution: &Distribution) -> Option<Vec<Point>> {
     if distribution.encoding != ENCODING {
         return None;
     }

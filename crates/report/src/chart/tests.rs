@@ -1,6 +1,7 @@
 //! Every chart of the runs that tests know, drawn.
 
 use super::*;
+use crate::charts;
 use crate::testing::{hard_disk, hard_disk_surface, nvme};
 use drivescope_model::{Run, TestStatus};
 

@@ -6,13 +6,17 @@ const LAYOUT: &str = "\
 *{box-sizing:border-box}body{margin:0;font:16px/1.45 system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}\
 main{max-width:1320px;margin:0 auto;padding:24px 20px 60px}\
 h1{font-size:1.8rem;margin:.2em 0}h2{font-size:1.25rem;margin:0 0 .3em}h3{font-size:1rem;margin:.2em 0}\
-section{border-top:1px solid var(--grid);padding-top:18px;margin-top:28px}p{margin:.3em 0 .6em;max-width:70ch}\
+section{border-top:1px solid var(--grid);padding-top:18px;margin-top:28px}\
+p{margin:.3em 0 .6em;max-width:70ch}\
 .small,figcaption{font-size:.85rem}.warning{font-weight:600}.badge{border:1px solid;border-radius:3px;padding:0 4px}\
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\
-.scroll{overflow-x:auto}th,td{padding:5px 12px 5px 0;text-align:left;border-bottom:1px solid var(--grid);vertical-align:top}\
-td.number,th.number{text-align:right;white-space:nowrap}td .small{display:block}.points{letter-spacing:2px;white-space:nowrap}\
+.scroll{overflow-x:auto}\
+th,td{padding:5px 12px 5px 0;text-align:left;border-bottom:1px solid var(--grid);vertical-align:top}\
+td.number,th.number{text-align:right;white-space:nowrap}\
+td .small{display:block}.points{letter-spacing:2px;white-space:nowrap}\
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(280px,1fr));gap:8px 28px}\
-.charts{display:grid;grid-template-columns:1fr;gap:20px 28px}figure{margin:0}svg{max-width:100%;height:auto;display:block}\
+.charts{display:grid;grid-template-columns:1fr;gap:20px 28px}\
+figure{margin:0}svg{max-width:100%;height:auto;display:block}\
 .narrow{display:none}@media(max-width:560px){.wide{display:none}.narrow{display:block}}\
 @media(min-width:1140px){.charts{grid-template-columns:1fr 1fr}}\
 details{margin:.6em 0}summary{cursor:pointer;font-weight:600}a{color:inherit}\

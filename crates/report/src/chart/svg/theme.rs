@@ -17,7 +17,7 @@ pub enum Theme {
 }
 
 /// Number of series colours and shapes.
-pub const SERIES_COLOURS: usize = 5;
+const SERIES_COLOURS: usize = 5;
 
 /// Class of the style sheet, colour in light, colour in dark.
 const COLOURS: [(&str, &str, &str); 9] = [
@@ -34,11 +34,13 @@ const COLOURS: [(&str, &str, &str); 9] = [
 const BACKGROUND: (&str, &str) = ("#ffffff", "#14171a");
 
 /// What is the same in both themes. A class gives `color`; these use it.
-const SHAPES: &str = "text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;fill:currentColor;\
+const SHAPES: &str = "\
+    text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;fill:currentColor;\
     font-variant-numeric:tabular-nums}\
     .line{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}\
     .fine{stroke-width:1;opacity:.45}.fill{fill:currentColor}\
-    .rim{stroke-width:1}.dots{stroke-width:2.6;stroke-linecap:round;opacity:.5}.open{stroke:currentColor;stroke-width:2}\
+    .rim{stroke-width:1}.dots{stroke-width:2.6;stroke-linecap:round;opacity:.5}\
+    .open{stroke:currentColor;stroke-width:2}\
     .interval{stroke:currentColor;stroke-width:2.4;opacity:.5}\
     .halo{paint-order:stroke;stroke-width:4;stroke-linejoin:round}.rule{stroke:currentColor;stroke-width:1}\
     .band{fill:currentColor;opacity:.35}.level{stroke:currentColor;stroke-width:3}";

@@ -99,12 +99,12 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
     if curves[0].1.len() < 2 {
         return None;
     }
-    let end = most.max(limit.unwrap_or(0.0)) * 1.05;
+    let end = most.max(limit.unwrap_or(0.0) * 1.1) * 1.02;
     let x = PlotAxis::until("random reads per second asked for", end);
     let mut plot = Plot::new(x, PlotAxis::log("latency", fastest, slowest, tick_latency_us));
     if let Some(limit) = limit {
-        let text = format!("one by one: {}/s", tick_number(limit));
-        plot = plot.with(Layer::Rule { x: limit, text });
+        let text = format!("limit: {}/s", tick_number(limit));
+        plot = plot.with(Layer::Band { from_to: (limit.min(end), end), text });
     }
     for (i, (word, marks)) in curves.iter().enumerate() {
         let ink = Ink::Series(i);
@@ -119,7 +119,7 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
         name: "latency-load",
         title: "Latency under load".to_string(),
         caption:
-            "Requests arrive at random, and waiting in the queue counts. Bars: 95 % intervals."
+            "Requests arrive at random, and waiting in the queue counts. Bars: 95 % intervals; shaded: more than one by one."
                 .to_string(),
         description: format!(
             "Median {} at {} requests per second, {} at {}.",
