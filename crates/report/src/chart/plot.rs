@@ -11,8 +11,6 @@ pub enum Ink {
     Text,
     /// Notes and single rounds.
     Muted,
-    /// A range that is background.
-    Range,
 }
 
 /// Against which axis a layer is drawn.

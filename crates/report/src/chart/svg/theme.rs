@@ -85,7 +85,6 @@ pub fn class(ink: Ink) -> &'static str {
         Ink::Series(i) => COLOURS[i % SERIES_COLOURS].0,
         Ink::Text => "text",
         Ink::Muted => "muted",
-        Ink::Range => "range",
     }
 }
 
