@@ -1,8 +1,10 @@
-//! The falling curve nearest to a series in least squares: the isotonic fit of a disk's rates by address.
+//! The falling curve nearest to a series: the isotonic fit of a disk's rates by address.
 //!
-//! Reference: M. Ayer, H. D. Brunk, G. M. Ewing, W. T. Reid and E. Silverman, Annals of Mathematical
-//! Statistics 26(4), 1955 (pool adjacent violators).
+//! References: M. Ayer, H. D. Brunk, G. M. Ewing, W. T. Reid and E. Silverman, Annals of Mathematical
+//! Statistics 26(4), 1955 (pool adjacent violators); T. Robertson and F. T. Wright, Annals of Statistics 1(3), 1973
+//! (the same with medians).
 
+use crate::summary::quantile_sorted;
 use crate::usable;
 
 /// A stretch of the fit: neighbouring values and their mean.
@@ -18,6 +20,41 @@ impl PooledValues {
     pub fn len(&self) -> f64 {
         (self.end - self.start) as f64
     }
+}
+
+/// A level of the fit in least absolute deviations: the median of its values, which a few stalls do not move.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MedianLevel {
+    pub value: f64,
+    ascending: Vec<f64>,
+}
+
+impl MedianLevel {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.ascending.len()
+    }
+}
+
+/// The fit in least absolute deviations, level by level. Time grows with the square of the longest level. `None`
+/// for an empty or non-finite slice.
+pub(crate) fn falling_medians(values: &[f64]) -> Option<Vec<MedianLevel>> {
+    if !usable(values) {
+        return None;
+    }
+    let mut levels: Vec<MedianLevel> = Vec::new();
+    for &value in values {
+        let mut last = MedianLevel { value, ascending: vec![value] };
+        while let Some(mut before) = levels.pop_if(|before| before.value <= last.value) {
+            before.ascending.append(&mut last.ascending);
+            // Two ascending runs: the sort merges them.
+            before.ascending.sort_by(f64::total_cmp);
+            before.value = quantile_sorted(&before.ascending, 0.5)?;
+            last = before;
+        }
+        levels.push(last);
+    }
+    Some(levels)
 }
 
 /// The fit, whose value never rises, as its stretches of equal value; the mean of the series is kept. One value
@@ -74,7 +111,26 @@ mod tests {
         assert_eq!(fitted(&[4.0]), [4.0]);
     }
 
+    #[test]
+    fn a_stall_moves_no_median() {
+        let mut values = [9.0; 12];
+        values[6..].fill(7.0);
+        (values[0], values[8]) = (0.1, 0.1);
+        let levels = falling_medians(&values).unwrap();
+        let found: Vec<_> = levels.iter().map(|level| (level.value, level.len())).collect();
+        assert_eq!(found, [(9.0, 6), (7.0, 6)]);
+        assert_eq!(falling_medians(&[]), None);
+        assert_eq!(falling_medians(&[f64::NAN]), None);
+    }
+
     proptest! {
+        #[test]
+        fn medians_fall_and_cover_the_values(values in prop::collection::vec(-1e3..1e3f64, 1..60)) {
+            let levels = falling_medians(&values).unwrap();
+            prop_assert!(levels.windows(2).all(|pair| pair[0].value > pair[1].value));
+            prop_assert_eq!(levels.iter().map(MedianLevel::len).sum::<usize>(), values.len());
+        }
+
         #[test]
         fn monotone_and_mean_preserving(values in prop::collection::vec(-1e3..1e3f64, 1..60)) {
             let fit = fitted(&values);

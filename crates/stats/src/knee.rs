@@ -4,7 +4,8 @@
 //! [`crate::changepoint`]), here on logarithms, so that changes are shares; the rules on top are this
 //! file's own and stated at [`knee`].
 
-use crate::changepoint::{Plateau, pelt, penalty, robust_sigma, split_at};
+use crate::changepoint::{Plateau, pelt, penalty, split_at};
+use crate::noise::Noise;
 use crate::summary::median;
 use crate::usable;
 
@@ -26,6 +27,8 @@ const LASTING_S: f64 = 5.0;
 const LEVEL_LEN_MIN: usize = 3;
 /// Noise is taken to be at least this share, so that a smooth slope is not cut into slivers.
 const NOISE_MIN: f64 = 0.01;
+/// What a level of seconds must exceed is the noise of means over a second, if the series has so many of them.
+const NOISE_BLOCKS_MIN: usize = 128;
 /// Longer series are shortened to at most this many values, each the median of a block.
 const VALUES_MAX: usize = 1000;
 
@@ -44,9 +47,9 @@ pub struct Knee {
 /// same place of `seconds`.
 ///
 /// It is the first change of level that lasts for 5 s or more and falls from the highest level right before by
-/// the share [`resolution`]. Levels that end within the first half second do not count. Falls that recover
-/// sooner, or for as many pieces as they last, smaller ones and those of the last two pieces, are none. `None`
-/// also for slices of different length, below six values, or with a value that is not positive and finite.
+/// the share [`resolution`], as do the medians before and behind it. Noise may remember ([`crate::noise`]). Levels
+/// that end within the first half second do not count. Falls that recover sooner, or for as many pieces as they
+/// last, smaller ones and those of the last two pieces, are none. `None` also for slices of different length, below six values, or with a value that is not positive and finite.
 pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
     let positive = |values: &[f64]| usable(values) && values.iter().all(|&v| v > 0.0);
     if rates.len() != seconds.len() || !positive(rates) || !positive(seconds) {
@@ -55,7 +58,9 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
     let stride = rates.len().div_ceil(VALUES_MAX);
     let logs = logs(rates, stride);
     let fall = resolution(rates, fall_min)?;
-    let sigma = robust_sigma(&logs)?.max(NOISE_MIN);
+    let per_second = (logs.len() as f64 / seconds.iter().sum::<f64>()).ceil() as usize;
+    let block = per_second.clamp(1, (logs.len() / NOISE_BLOCKS_MIN).max(1));
+    let sigma = Noise::of_falling(&logs, block)?.long_run_sigma.max(NOISE_MIN);
     let levels = split_at(&logs, &pelt(&logs, LEVEL_LEN_MIN, penalty(sigma, logs.len()))?);
     let near = logs.len() / NEAR_PART;
     let seconds_to =
@@ -93,11 +98,10 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
             let is_behind = |level: &&Plateau| level.end * stride >= at + LEVEL_LEN_MIN * stride;
             let last = levels[i..].iter().find(is_behind).or(levels.last())?;
             let end = (last.end * stride).min(rates.len());
-            return Some(Knee {
-                at,
-                before: median(&rates[..at])?,
-                after: median(&rates[at..end])?,
-            });
+            let (before, after) = (median(&rates[..at])?, median(&rates[at..end])?);
+            if after <= before * (1.0 - fall) {
+                return Some(Knee { at, before, after });
+            }
         }
     }
     None
@@ -109,7 +113,7 @@ pub fn resolution(rates: &[f64], fall_min: f64) -> Option<f64> {
     if !usable(rates) || rates.iter().any(|&rate| rate <= 0.0) {
         return None;
     }
-    let sigma = robust_sigma(&logs(rates, rates.len().div_ceil(VALUES_MAX)))?;
+    let sigma = Noise::of_falling(&logs(rates, rates.len().div_ceil(VALUES_MAX)), 1)?.sigma;
     Some(fall_min.max(1.0 - (-FALL_SIGMAS * sigma).exp()))
 }
 
@@ -145,6 +149,7 @@ fn recovers(levels: &[Plateau], threshold: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::synthetic::rates;
     use crate::testing::{assert_close, noisy};
     use proptest::prelude::*;
 
@@ -296,12 +301,25 @@ mod tests {
     }
 
     #[test]
-    fn noise_has_no_knee() {
-        let quiet = |seed: &u64| {
-            let (rates, seconds) = cache(400, 400, 0.05, *seed, 0.0);
-            knee(&rates, &seconds).is_none()
+    fn noise_has_no_knee_even_if_it_remembers() {
+        for (phi, piece_s) in [(0.0, 1.0), (0.5, 1.0), (0.9, 1.0), (0.967, 0.28)] {
+            let is_false = |seed: &u64| {
+                let rates = rates(400, 0.1, phi, *seed, |_| 60.0);
+                knee(&rates, &[piece_s; 400]).is_some()
+            };
+            let count = (0..100).filter(is_false).count();
+            assert!(count <= 3, "{phi}: {count} of 100");
+        }
+    }
+
+    #[test]
+    fn noise_that_remembers_does_not_hide_the_end_of_a_cache() {
+        let is_found = |seed: &u64| {
+            let rates = rates(400, 0.05, 0.9, *seed, |i| if i < 60 { 500.0 } else { 300.0 });
+            knee(&rates, &[1.0; 400]).is_some_and(|knee| knee.at.abs_diff(60) <= 2)
         };
-        assert_eq!((0..100).filter(quiet).count(), 100);
+        let count = (0..100).filter(is_found).count();
+        assert!(count >= 95, "{count} of 100");
     }
 
     proptest! {

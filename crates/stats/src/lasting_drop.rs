@@ -3,7 +3,8 @@
 //! Reference: R. Killick, P. Fearnhead and I. A. Eckley, JASA 107(500), 2012 (change points by PELT, in
 //! [`crate::changepoint`]); the rules on top are this file's own and stated at [`lasting_drop`].
 
-use crate::changepoint::{Plateau, noise_sigma, pelt, penalty, split_at};
+use crate::changepoint::{Plateau, pelt, penalty, split_at};
+use crate::noise::Noise;
 use crate::summary::{mean, median, quantile};
 use crate::usable;
 
@@ -17,8 +18,8 @@ const TAIL_LOW_MIN: f64 = 0.7;
 const LEVEL_PART: usize = 20;
 /// The fewest values of one level.
 const LEVEL_LEN_MIN: usize = 5;
-/// Below this, four levels of five values, noise looks like structure.
-const BINS_MIN: usize = 20;
+/// Below this, noise that remembers looks like a level.
+const BINS_MIN: usize = 30;
 /// Longer series are averaged to at most this many bins, which bounds the time to some milliseconds.
 const BINS_MAX: usize = 1000;
 /// Noise is taken to be at least this share, so that a smooth curve is not cut into slivers.
@@ -43,10 +44,10 @@ pub struct LastingDrop {
 /// It is one if the level fell by 20 % or more and stayed down for the last fifth of the series or longer.
 /// It is not one if the series has a single level in noise, if the rate recovered, or if it had
 /// been down and come back before (a wave of one and a half periods or more). Single outliers do
-/// not matter. A slow decline counts by its first and last level. Noise up to a coefficient of variation of
-/// 15 % is harmless if it is independent from bin to bin; correlated noise needs 200 bins or more.
+/// not matter. A slow decline counts by its first and last level. Noise may remember: what a level must exceed is
+/// its size in the long run ([`crate::noise`]).
 ///
-/// `None` also below 20 values or for values that are negative or not finite.
+/// `None` also below 30 values or for values that are negative or not finite.
 pub fn lasting_drop(series: &[f64]) -> Option<LastingDrop> {
     if !usable(series) || series.len() < BINS_MIN || series.iter().any(|&v| v < 0.0) {
         return None;
@@ -88,7 +89,7 @@ fn levels(bins: &[f64]) -> Option<Vec<(Plateau, f64)>> {
     // A rate of 0 has no logarithm; a hundredth of the usual is as good as nothing.
     let floor = quantile(bins, 0.95).filter(|&high| high > 0.0)? / 100.0;
     let logarithms: Vec<f64> = bins.iter().map(|v| v.max(floor).ln()).collect();
-    let sigma = noise_sigma(&logarithms)?.max(NOISE_MIN);
+    let sigma = Noise::of_falling(&logarithms, 1)?.long_run_sigma.max(NOISE_MIN);
     let changes = pelt(&logarithms, LEVEL_LEN_MIN, penalty(sigma, bins.len()))?;
     split_at(bins, &changes)
         .into_iter()
@@ -115,6 +116,7 @@ fn start_of_low(levels: &[(Plateau, f64)], middle: f64, level_len: usize) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::synthetic::rates;
     use crate::testing::{assert_close, noisy};
     use proptest::prelude::*;
     use std::f64::consts::TAU;
@@ -178,6 +180,21 @@ mod tests {
     }
 
     #[test]
+    fn noise_that_remembers_is_no_drop_and_hides_none() {
+        for (phi, n) in [(0.5, 50), (0.9, 30), (0.9, 50), (0.9, 300)] {
+            let hits = |cv, after| {
+                let level = |i| if 2 * i < n { 100.0 } else { after };
+                (0..200)
+                    .filter(|&seed| lasting_drop(&rates(n, cv, phi, seed, level)).is_some())
+                    .count()
+            };
+            let (wrong, right) = (hits(0.15, 100.0), hits(0.05, 40.0));
+            assert!(wrong <= 8, "{phi}, {n}: {wrong} of 200 false");
+            assert!(right >= 195, "{phi}, {n}: {right} of 200 found");
+        }
+    }
+
+    #[test]
     fn waves_of_any_phase_and_period_are_not() {
         for seed in 0..400 {
             let periods = 1.5 + (seed % 20) as f64 * 0.5;
@@ -223,13 +240,13 @@ mod tests {
     #[test]
     fn edges() {
         let step = |n: usize| (0..n).map(|i| if i < n / 2 { 9.0 } else { 3.0 }).collect::<Vec<_>>();
-        let drop = LastingDrop { at_index: 10, before: 9.0, after: 3.0, share: 1.0 - 3.0 / 9.0 };
-        assert_eq!(lasting_drop(&step(20)), Some(drop));
-        assert_eq!(lasting_drop(&step(19)), None, "too short");
+        let drop = LastingDrop { at_index: 15, before: 9.0, after: 3.0, share: 1.0 - 3.0 / 9.0 };
+        assert_eq!(lasting_drop(&step(30)), Some(drop));
+        assert_eq!(lasting_drop(&step(29)), None, "too short");
         assert_eq!(lasting_drop(&[]), None);
         assert_eq!(lasting_drop(&[0.0; 50]), None);
         for wrong in [f64::NAN, f64::INFINITY, -1.0] {
-            let mut series = step(20);
+            let mut series = step(30);
             series[3] = wrong;
             assert_eq!(lasting_drop(&series), None, "{wrong}");
         }
@@ -237,7 +254,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_reported_is_a_drop(series in prop::collection::vec(0.0..100.0f64, 20..80)) {
+        fn what_is_reported_is_a_drop(series in prop::collection::vec(0.0..100.0f64, 30..90)) {
             if let Some(drop) = lasting_drop(&series) {
                 prop_assert!((SHARE_MIN..=1.0).contains(&drop.share));
                 prop_assert!(drop.at_index > 0 && drop.at_index <= series.len() - series.len().div_ceil(5));

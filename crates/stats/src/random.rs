@@ -32,7 +32,6 @@ impl Random {
     }
 
     /// Standard normal, Box–Muller.
-    #[cfg(test)]
     pub fn normal(&mut self) -> f64 {
         let mut uniform = || ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
         (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()

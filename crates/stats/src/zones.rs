@@ -4,12 +4,11 @@
 //! monotone step function with few steps only has edges where the isotonic fit has them, so dynamic
 //! programming over the pooled blocks is exact.
 
-use crate::changepoint::{Plateau, penalty, robust_sigma};
+use crate::changepoint::{Plateau, penalty};
 use crate::isotonic::{PooledValues, falling_fit};
+use crate::noise::{Noise, local_sigma};
 use crate::outliers::local_outliers;
-use crate::summary::{MAD_TO_SIGMA, mad};
 use crate::usable;
-use std::f64::consts::SQRT_2;
 
 /// Neighbouring zones of a disk differ by 1–5 %; half a percent is below any and above most noise.
 pub const ZONE_DROP_MIN: f64 = 0.005;
@@ -21,20 +20,14 @@ const OUTLIER_SIGMAS: f64 = 4.0;
 /// What is slower by more than this share than stretches behind it is no zone: disks do not become faster inwards.
 const DIP_SHARE: f64 = 0.1;
 
-/// Rounds in which the noise is estimated again without the steps found by then.
-const ROUNDS_MAX: usize = 4;
-/// Differences of neighbours that give an estimate of the noise.
-const DIFFERENCES_MIN: usize = 8;
-
 /// Zones of constant rate of `rates`, positive values in order of address, taken to fall or stay.
 ///
 /// Probes far outside their neighbourhood count as the median of it, and a stretch of any length that is a tenth
 /// slower than what lies behind it (places that need retries) as the rate before it. A further zone must reduce
-/// the squared deviations of the logarithms by 3·σ²·ln n and begin with a drop of at least the share `drop_min`
-/// of the rate before ([`ZONE_DROP_MIN`]). The noise σ comes from first differences: first all of them, then
-/// those within the zones found. Each edge is good to one probe; `mean` is geometric and in the unit of the
-/// rates, and the zones cover the slice. A curve that falls smoothly comes out as a staircase. Time grows with
-/// the square of the number of pooled blocks.
+/// the squared deviations of the logarithms by 3·σ²·ln n, σ that of the noise in the long run ([`crate::noise`]), and
+/// begin with a drop of at least the share `drop_min` of the rate before ([`ZONE_DROP_MIN`]). Each edge is good to
+/// one probe; `mean` is geometric and in the unit of the rates, and the zones cover the slice. A curve that falls
+/// smoothly comes out as a staircase. Time grows with the square of the number of pooled blocks.
 ///
 /// `None` for an empty slice, a rate that is not positive and finite, or `drop_min` outside 0–1.
 pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Plateau>> {
@@ -43,16 +36,10 @@ pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Plateau>> {
     }
     // Noise is a share of the rate, so logarithms have the same everywhere.
     let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
-    let mut sigma = robust_sigma(&logs).unwrap_or(0.0);
-    let logs = without_dips(logs, sigma);
-    let mut zones = partition(&logs, sigma)?;
-    // Steps count as noise until they are known: each round knows more of them.
-    for _ in 0..ROUNDS_MAX {
-        let less = sigma_within(&logs, &zones).filter(|less| *less < sigma);
-        let Some(less) = less else { break };
-        sigma = less;
-        zones = partition(&logs, sigma)?;
-    }
+    let threshold = OUTLIER_SIGMAS * local_sigma(&logs).unwrap_or(0.0);
+    let logs = without_outliers(&without_dips(logs)?, threshold);
+    let sigma = Noise::of_falling(&logs, 1)?.long_run_sigma;
+    let mut zones = best_partition(&falling_fit(&logs)?, penalty(sigma, logs.len()));
     for zone in &mut zones {
         zone.mean = zone.mean.exp();
     }
@@ -61,21 +48,6 @@ pub fn zones(rates: &[f64], drop_min: f64) -> Option<Vec<Plateau>> {
         zones.splice(i..=i + 1, [merged]);
     }
     Some(zones)
-}
-
-/// Zones of a curve of logarithms with noise of this size.
-fn partition(logs: &[f64], sigma: f64) -> Option<Vec<Plateau>> {
-    let cleaned = without_outliers(logs, OUTLIER_SIGMAS * sigma);
-    Some(best_partition(&falling_fit(&cleaned)?, penalty(sigma, logs.len())))
-}
-
-/// The noise without the differences across known edges; `None` where too few are left.
-fn sigma_within(logs: &[f64], zones: &[Plateau]) -> Option<f64> {
-    let within =
-        |zone: &Plateau| logs[zone.start..zone.end].windows(2).map(|pair| pair[1] - pair[0]);
-    let differences: Vec<f64> = zones.iter().flat_map(within).collect();
-    let enough = differences.len() >= DIFFERENCES_MIN;
-    enough.then(|| mad(&differences)).flatten().map(|mad| mad * MAD_TO_SIGMA / SQRT_2)
 }
 
 /// The curve with outliers replaced. A curve that only falls comes back unchanged.
@@ -98,7 +70,8 @@ fn without_outliers(rates: &[f64], threshold: f64) -> Vec<f64> {
 
 /// The curve with stretches that something behind them exceeds by more than [`DIP_SHARE`], and by more than the
 /// noise, at the level before them; at the very beginning, at that of what exceeds them.
-fn without_dips(mut logs: Vec<f64>, sigma: f64) -> Vec<f64> {
+fn without_dips(mut logs: Vec<f64>) -> Option<Vec<f64>> {
+    let sigma = Noise::of_falling(&logs, 1)?.sigma;
     let threshold = (1.0 + DIP_SHARE).ln().max(OUTLIER_SIGMAS * sigma);
     // The running median: everything is farther from it than a negative distance.
     let medians = local_outliers(&logs, OUTLIER_REACH, -1.0);
@@ -118,7 +91,7 @@ fn without_dips(mut logs: Vec<f64>, sigma: f64) -> Vec<f64> {
             before = Some(smooth[i]);
         }
     }
-    logs
+    Some(logs)
 }
 
 /// The partition of `blocks` with the least squared deviation plus `penalty` for each part.
@@ -169,6 +142,7 @@ fn merge(a: Plateau, b: Plateau) -> Plateau {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::synthetic::rates;
     use crate::testing::{assert_close, noisy};
     use proptest::prelude::*;
 
@@ -240,13 +214,23 @@ mod tests {
     }
 
     #[test]
-    fn one_rate_is_one_zone() {
-        let one = |seed: &u64| {
-            let rates = noisy(128, 0.02, *seed, |_| 500.0);
-            zones(&rates, ZONE_DROP_MIN).unwrap().len() == 1
-        };
-        let count = (0..200).filter(one).count();
-        assert!(count >= 195, "{count} of 200");
+    fn one_rate_is_one_zone_even_if_the_noise_remembers() {
+        for (phi, n) in [(0.0, 128), (0.5, 128), (0.9, 128), (0.9, 512)] {
+            let is_false = |seed: &u64| {
+                zones(&rates(n, 0.02, phi, *seed, |_| 500.0), ZONE_DROP_MIN).unwrap().len() > 1
+            };
+            let count = (0..200).filter(is_false).count();
+            assert!(count <= 5, "{phi}, {n}: {count} of 200");
+        }
+    }
+
+    #[test]
+    fn noise_that_remembers_adds_no_zones() {
+        let level = |i| 200.0 * 0.94f64.powi(EDGES.iter().filter(|e| i >= **e).count() as i32);
+        let count =
+            |seed| zones(&rates(128, 0.005, 0.5, seed, level), ZONE_DROP_MIN).unwrap().len();
+        let exact = (0..100).filter(|&seed| count(seed) == EDGES.len() + 1).count();
+        assert!(exact >= 95, "{exact} of 100");
     }
 
     #[test]

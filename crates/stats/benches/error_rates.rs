@@ -1,0 +1,150 @@
+//! How often the statistics are wrong: false alarms on series without a change, what is found of true changes, and
+//! how often an interval contains the truth, in noise whose neighbours correlate by φ. Prints the tables of
+//! docs/methods.md, in minutes: `cargo bench -p drivescope-stats`.
+
+#![expect(clippy::print_stdout, reason = "the tables are the result")]
+
+use drivescope_stats::interval::{Interval, median_interval};
+use drivescope_stats::knee::{DISK_FALL_MIN, FLASH_FALL_MIN, knee};
+use drivescope_stats::lasting_drop::lasting_drop;
+use drivescope_stats::summary::mean;
+use drivescope_stats::synthetic::{correlated_noise, rates};
+use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
+
+const PHIS: [f64; 3] = [0.0, 0.5, 0.9];
+/// Series per figure: one of 5 % is good to 1 %.
+const SEEDS: u64 = 500;
+/// Confidence of the intervals.
+const CONFIDENCE: f64 = 0.95;
+/// A burst of `fill` looks for its knee after each so many pieces, 16 times at most.
+const LEG: usize = 64;
+const LOOKS: usize = 16;
+
+fn main() {
+    false_alarms();
+    changes_found();
+    coverage();
+}
+
+/// One line of a table: percent of all seeds for each φ.
+fn line(name: &str, is_hit: impl Fn(f64, u64) -> bool) {
+    let percent = |phi: f64| {
+        let hits = (0..SEEDS).filter(|&seed| is_hit(phi, seed)).count();
+        format!(" {:.1} % |", hits as f64 * 100.0 / SEEDS as f64)
+    };
+    println!("| {name} |{}", PHIS.map(percent).concat());
+}
+
+fn head(title: &str) {
+    println!("\n| {title} | φ = 0 | φ = 0.5 | φ = 0.9 |\n|---|---|---|---|");
+}
+
+/// Whether a burst of pieces of one second each stops at a knee.
+fn stops(rates: &[f64], fall_min: f64) -> bool {
+    let mut legs = (1..=LOOKS).map(|legs| &rates[..rates.len().min(legs * LEG)]);
+    legs.any(|seen| knee(seen, &vec![1.0; seen.len()], fall_min).is_some())
+}
+
+fn is_zoned(rates: &[f64]) -> bool {
+    zones(rates, ZONE_DROP_MIN).is_some_and(|zones| zones.len() > 1)
+}
+
+fn false_alarms() {
+    head("false alarms");
+    let flat = |n: usize, cv: f64, phi: f64, seed: u64| rates(n, cv, phi, seed, |_| 100.0);
+    for n in [64, 256, 1024] {
+        let name = format!("knee of flash, {n} pieces ± 10 %");
+        line(&name, |phi, seed| {
+            knee(&flat(n, 0.1, phi, seed), &vec![1.0; n], FLASH_FALL_MIN).is_some()
+        });
+    }
+    for (drive, fall_min) in [("flash", FLASH_FALL_MIN), ("disk", DISK_FALL_MIN)] {
+        let name = format!("knee of a {drive}, 16 looks at up to 1024 pieces ± 10 %");
+        line(&name, |phi, seed| stops(&flat(LOOKS * LEG, 0.1, phi, seed), fall_min));
+    }
+    for (n, cv) in [(64, 0.02), (128, 0.005), (128, 0.02), (128, 0.1), (1024, 0.02)] {
+        let name = format!("zones, {n} places ± {} %", cv * 100.0);
+        line(&name, |phi, seed| is_zoned(&flat(n, cv, phi, seed)));
+    }
+    for (n, cv) in [(30, 0.15), (50, 0.15), (100, 0.15), (300, 0.15), (50, 0.3), (300, 0.3)] {
+        let name = format!("lasting drop, {n} intervals ± {:.0} %", cv * 100.0);
+        line(&name, |phi, seed| lasting_drop(&flat(n, cv, phi, seed)).is_some());
+    }
+}
+
+fn changes_found() {
+    head("found of true changes");
+    for (n, at, fall, cv) in [
+        (64, 20, 0.5, 0.05),
+        (256, 60, 0.4, 0.03),
+        (256, 100, 0.3, 0.05),
+        (1000, 42, 0.11, 0.01),
+        (1000, 300, 0.3, 0.1),
+    ] {
+        let name = format!(
+            "knee, -{:.0} % at piece {at} of {n} ± {:.0} %, found within 1 %",
+            fall * 100.0,
+            cv * 100.0
+        );
+        line(&name, |phi, seed| {
+            let rates =
+                rates(n, cv, phi, seed, |i| if i < at { 500.0 } else { 500.0 - 500.0 * fall });
+            let found = knee(&rates, &vec![1.0; n], FLASH_FALL_MIN);
+            found.is_some_and(|knee| knee.at.abs_diff(at) <= 1 + n / 100)
+        });
+    }
+    for cv in [0.005, 0.01] {
+        let six = |phi, seed| {
+            let edges = [20, 45, 60, 90, 110];
+            let level =
+                |i| 200.0 * 0.94f64.powi(edges.iter().filter(|&&edge| i >= edge).count() as i32);
+            zones(&rates(128, cv, phi, seed, level), ZONE_DROP_MIN).map_or(0, |zones| zones.len())
+        };
+        let steps = format!("6 zones of 6 % each, 128 places ± {} %", cv * 100.0);
+        line(&format!("{steps}: all, and no more"), |phi, seed| six(phi, seed) == 6);
+        line(&format!("{steps}: more"), |phi, seed| six(phi, seed) > 6);
+    }
+    line("24 zones of 2.5 % each, 74 places ± 0.5 %: all, and no more", |phi, seed| {
+        let level = |i| 165.0 - 4.2 * (i * 24 / 74) as f64;
+        zones(&rates(74, 0.005, phi, seed, level), ZONE_DROP_MIN)
+            .is_some_and(|zones| zones.len() == 24)
+    });
+    for (n, fall, cv) in [(50, 0.25, 0.05), (50, 0.4, 0.05), (300, 0.25, 0.05), (300, 0.4, 0.1)] {
+        let name =
+            format!("lasting drop, -{:.0} %, {n} intervals ± {:.0} %", fall * 100.0, cv * 100.0);
+        line(&name, |phi, seed| {
+            let level = |i| if 2 * i < n { 100.0 } else { 100.0 - 100.0 * fall };
+            lasting_drop(&rates(n, cv, phi, seed, level)).is_some()
+        });
+    }
+}
+
+fn contains(interval: Option<Interval>, truth: f64) -> bool {
+    interval.is_some_and(|interval| interval.contains(truth))
+}
+
+fn coverage() {
+    head("intervals that contain the truth");
+    for rounds in [3, 5, 10] {
+        for (others, name) in [(9, "nine other cells between"), (0, "one after the other")] {
+            let name = format!("{rounds} rounds of 50 intervals ± 10 %, {name}");
+            line(&name, |phi, seed| {
+                let all = rates(rounds * 50 * (others + 1), 0.1, phi, seed, |_| 100.0);
+                let rounds: Vec<f64> =
+                    all.chunks_exact(50).step_by(others + 1).filter_map(mean).collect();
+                contains(median_interval(&rounds, CONFIDENCE), 100.0)
+            });
+        }
+        line(&format!("{rounds} rounds ± 5 % that correlate themselves"), |phi, seed| {
+            let rounds = rates(rounds, 0.05, phi, seed, |_| 100.0);
+            contains(median_interval(&rounds, CONFIDENCE), 100.0)
+        });
+    }
+    for (rounds, spread) in [(3, 0.3), (5, 0.3), (10, 0.3)] {
+        line(&format!("{rounds} rounds, lognormal, σ {spread}"), |phi, seed| {
+            let noise = correlated_noise(rounds, phi, seed);
+            let rounds: Vec<f64> = noise.iter().map(|z| 100.0 * (spread * z).exp()).collect();
+            contains(median_interval(&rounds, CONFIDENCE), 100.0)
+        });
+    }
+}
