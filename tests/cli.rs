@@ -1,5 +1,6 @@
 //! Help, typing errors, completions, and every way in which a person is (not) at the other end.
 
+use crate::support::json::array;
 use crate::support::{Call, ONE_CELL, Scratch, TINY, skip_loudly};
 use std::fs::OpenOptions;
 use std::io::pipe;
@@ -109,16 +110,25 @@ fn a_name_that_resembles_nothing_is_not_guessed_at() {
 }
 
 #[test]
-fn completions_and_the_manual_name_the_options() {
+fn completions_and_the_manual_are_those_of_every_command() {
     let scratch = Scratch::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = scratch.drivescope(&["completions", shell]).code(0).stdout;
-        assert!(script.contains("drivescope") && script.contains("dry-run"), "{shell}");
+        assert!(
+            script.contains("DRIVESCOPE_COMPLETE") && script.contains("/drivescope"),
+            "{shell}"
+        );
     }
-    let manual = scratch.drivescope(&["man"]).code(0).stdout;
-    for part in [".TH drivescope", "drivescope\\-run", "dry\\-run", "drivescope\\-import"] {
-        assert!(manual.contains(part), "{part} is missing");
+    for (command, parts) in [
+        (&[][..], &[".TH drivescope 1", "drivescope\\-run(1)", "drivescope\\-import(1)"][..]),
+        (&["run"], &[".TH drivescope-run 1", "dry\\-run"]),
+        (&["sim", "mount"], &[".TH drivescope-sim-mount 1", "backing"]),
+    ] {
+        let page = scratch.drivescope(&[&["man"], command].concat()).code(0).stdout;
+        assert!(parts.iter().all(|part| page.contains(part)), "{command:?}: {page}");
     }
+    let message = scratch.drivescope(&["man", "sim", "mont"]).refused(2);
+    assert!(message.contains("did you mean 'mount'"), "{message}");
 }
 
 #[test]
@@ -129,9 +139,61 @@ fn bash_accepts_its_completions() {
     if std::process::Command::new("bash").arg("--version").output().is_err() {
         return skip_loudly("needs bash");
     }
-    let check = format!("source {path} && complete -p drivescope");
+    // As readline calls it for `drivescope run --suite crys`.
+    let check = format!(
+        "source {path} && complete -p drivescope && COMP_WORDS=(drivescope run --suite crys) COMP_CWORD=3 && \
+         _clap_complete_drivescope drivescope crys --suite; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    );
     let ended = Call::new("bash").arguments(&["-c", &check]).end().code(0);
-    assert!(ended.stdout.contains("complete"), "{ended}");
+    for line in ["crystaldiskmark", "crystaldiskmark-realworld"] {
+        assert!(ended.stdout.lines().any(|found| found == line), "{ended}");
+    }
+}
+
+#[test]
+fn every_list_is_also_one_line_of_json() {
+    let scratch = Scratch::new();
+    for (command, name, field) in [
+        (&["tests"][..], "tiny-writes", "question"),
+        (&["suites"], "quick", "tests"),
+        (&["sim", "list"], "wd20ears", "capacity_bytes"),
+    ] {
+        let ended = scratch.drivescope(&[command, &["--json"]].concat()).code(0);
+        let [list] = &ended.documents()[..] else { panic!("one line: {ended}") };
+        let row = array(list).iter().find(|row| row["name"] == name);
+        assert!(!row.unwrap_or_else(|| panic!("{ended}"))[field].is_null(), "{ended}");
+    }
+    let drives = scratch.drivescope(&["list", "--json"]).code(0);
+    assert!(drives.json().is_array(), "{drives}");
+}
+
+#[test]
+fn a_suite_that_is_shown_is_a_suite_to_run() {
+    let scratch = Scratch::new();
+    let shown = scratch.drivescope(&["suites", "show", "as-ssd"]).code(0).stdout;
+    let file = scratch.file("mine.toml", &shown);
+    let plan = |suite: &str| {
+        let options = ["run", "sim:wd20ears", "--dry-run", "--json", "--seed=1", "--suite", suite];
+        scratch.drivescope(&options).code(0).json()
+    };
+    assert_eq!(plan(&file), plan("as-ssd"));
+    let message = scratch.drivescope(&["suites", "show", "as-sd"]).refused(2);
+    assert!(message.contains("did you mean 'as-ssd'"), "{message}");
+    // Of a suite only its tests are needed, and it is called as its file is.
+    let file = scratch.file("bare.toml", "tests = [\"latency\"]");
+    assert_eq!(plan(&file)["suite"]["name"], "bare");
+}
+
+#[test]
+fn several_targets_are_one_line_of_json_each() {
+    let scratch = Scratch::new();
+    let targets = ["sim:wd20ears", "sim:wd40efrx"];
+    let run = [&["run"], &targets[..], &["--json", "--no-save", "--test=align"]].concat();
+    for (more, place) in [(&[][..], "/drive/model"), (&["--dry-run"], "/suite/name")] {
+        let documents = scratch.drivescope(&[&run[..], more].concat()).code(0).documents();
+        assert_eq!(documents.len(), 2, "{documents:?}");
+        assert!(documents.iter().all(|document| document.pointer(place).is_some()), "{place}");
+    }
 }
 
 #[test]

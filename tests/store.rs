@@ -144,7 +144,7 @@ fn export_and_import_move_runs_between_stores() {
     let scratch = Scratch::new();
     let ids = [add_run(&scratch, &["--label=one"]), add_run(&scratch, &[])];
     let all = scratch.drivescope(&["export"]).code(0);
-    assert_eq!(array(&all.json()).len(), 2);
+    assert_eq!(all.documents().len(), 2);
     let other = scratch.text("other/runs.db");
     let import = scratch.call(&["import", "-", "--store", &other]).input(all.stdout.as_str());
     let imported = import.end().code(0);
@@ -160,7 +160,7 @@ fn export_and_import_move_runs_between_stores() {
     let again = scratch.drivescope(&["import", &file, &file, "--store", &other]).code(0);
     assert_eq!(again.stdout.matches("is already stored").count(), 2, "{again}");
     // With the same id and other contents: refused, and nothing of the file is kept.
-    let changed = one.stdout.replacen("\"label\": \"one\"", "\"label\": \"two\"", 1);
+    let changed = one.stdout.replacen("\"label\":\"one\"", "\"label\":\"two\"", 1);
     assert_ne!(changed, one.stdout);
     let file = scratch.file("changed.json", &changed);
     let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);
@@ -248,10 +248,10 @@ fn what_is_no_run_is_not_imported() {
         ("[1, 2]".to_string(), "not a drivescope run"),
         ("{}".to_string(), "not a drivescope run"),
         (good[..good.len() / 2].to_string(), "line"),
-        (good.replacen("\"format\": 1", "\"format\": 99", 1), "format 99"),
+        (good.replacen("\"format\":1", "\"format\":99", 1), "format 99"),
         (good.replacen("\"key\"", "\"kay\"", 1), "key"),
         (format!("[{good}, {{}}]"), "document 2"),
-        (good.replacen("\"value\": ", "\"value\": -", 1), "rnd4k_q1t1.read.mb_s is -"),
+        (good.replacen("\"value\":", "\"value\":-", 1), "rnd4k_q1t1.read.mb_s is -"),
     ] {
         let file = scratch.file("runs.json", &content);
         let message = scratch.drivescope(&["import", &file, "--store", &other]).refused(2);

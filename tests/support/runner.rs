@@ -225,6 +225,13 @@ impl Ended {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("not JSON: {e}: {self}"))
     }
 
+    /// Standard output as JSON documents, each on a line of its own.
+    #[track_caller]
+    pub fn documents(&self) -> Vec<Value> {
+        let read = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {self}"));
+        self.stdout.lines().map(read).collect()
+    }
+
     /// Panics unless it ended with `code`, said exactly one line, and printed no result.
     #[track_caller]
     pub fn refused(self, code: i32) -> String {

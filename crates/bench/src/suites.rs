@@ -108,16 +108,15 @@ fn folder_of(config: Option<OsString>, home: Option<OsString>) -> Option<PathBuf
     )
 }
 
-/// All built-in suites.
-pub fn built_in() -> Vec<Suite> {
-    let read =
-        |(name, text): (&str, &str)| parse(name, text).expect("tested: built-in suites are valid");
-    BUILT_IN.into_iter().map(read).collect()
-}
-
 /// The suite called `name`: a file if it looks like one, else the user's own in `user_folder`, else a
 /// built-in one.
 pub fn find(name: &str, user_folder: Option<&Path>) -> Result<Suite, SuiteError> {
+    let (path, text) = text_of(name, user_folder)?;
+    parse(&path, &text)
+}
+
+/// The file of that suite, to be read by people: its path, or the name of a built-in one, and its text.
+pub fn text_of(name: &str, user_folder: Option<&Path>) -> Result<(String, String), SuiteError> {
     if name.contains('/') || name.ends_with(".toml") {
         return read(Path::new(name));
     }
@@ -127,14 +126,21 @@ pub fn find(name: &str, user_folder: Option<&Path>) -> Result<Suite, SuiteError>
         return read(&path);
     }
     match BUILT_IN.iter().find(|(known, _)| *known == name) {
-        Some((_, text)) => parse(name, text),
+        Some((_, text)) => Ok((name.to_string(), text.to_string())),
         None => {
-            let own = user_folder.map(names_in).unwrap_or_default();
-            let known = BUILT_IN.iter().map(|(known, _)| *known);
-            let nearest = nearest(name, known.chain(own.iter().map(String::as_str)));
+            let known = names(user_folder);
+            let nearest = nearest(name, known.iter().map(String::as_str));
             Err(SuiteError::UnknownSuite { name: name.to_string(), nearest })
         }
     }
+}
+
+/// The names of all suites: the built-in ones, then those of a user that have no such name.
+pub fn names(user_folder: Option<&Path>) -> Vec<String> {
+    let mut all: Vec<String> = BUILT_IN.iter().map(|(name, _)| name.to_string()).collect();
+    let own = user_folder.map(names_in).unwrap_or_default();
+    all.extend(own.into_iter().filter(|name| BUILT_IN.iter().all(|(known, _)| known != name)));
+    all
 }
 
 /// The names of the suites in a folder; none if it cannot be read.
@@ -145,7 +151,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     suites.filter_map(|path| Some(path.file_stem()?.to_str()?.to_string())).collect()
 }
 
-fn read(path: &Path) -> Result<Suite, SuiteError> {
+fn read(path: &Path) -> Result<(String, String), SuiteError> {
     let unreadable = |source| SuiteError::Unreadable { path: path.to_path_buf(), source };
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(unreadable)?;
@@ -159,7 +165,7 @@ fn read(path: &Path) -> Result<Suite, SuiteError> {
         let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
         broken(&name, &before, "not UTF-8; save the file in that encoding".to_string())
     })?;
-    parse(&name, &text)
+    Ok((name, text))
 }
 
 /// A fault after the text `before`.
@@ -173,11 +179,15 @@ fn broken(path: &str, before: &str, message: String) -> SuiteError {
 }
 
 fn parse(path: &str, text: &str) -> Result<Suite, SuiteError> {
-    let suite: Suite = toml::from_str(text).map_err(|error| {
+    let mut suite: Suite = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let before = &text[..at.min(text.len())];
         broken(path, before, with_nearest(error.message()))
     })?;
+    if suite.name.is_empty() {
+        let stem = Path::new(path).file_stem().unwrap_or_default();
+        suite.name = stem.to_string_lossy().into_owned();
+    }
     check(&suite)?;
     Ok(suite)
 }

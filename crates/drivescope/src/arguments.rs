@@ -69,9 +69,9 @@ pub enum Command {
     #[command(subcommand)]
     Sim(SimCommand),
     /// List the tests, and what each may write.
-    Tests,
-    /// List the suites.
-    Suites,
+    Tests(ListArguments),
+    /// List the suites, or show one to start your own from.
+    Suites(SuitesArguments),
     /// Print the JSON Schema of the run document.
     Schema,
     /// Print shell completions.
@@ -79,8 +79,11 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page.
-    Man,
+    /// Print the manual page of drivescope, or of a command.
+    Man {
+        /// The command, such as `run` or `sim mount` (default: drivescope itself).
+        command: Vec<String>,
+    },
 }
 
 /// The store of runs.
@@ -94,7 +97,7 @@ pub struct StoreArguments {
 /// How results are shown.
 #[derive(Debug, Clone, Args)]
 pub struct ShowOptions {
-    /// Print one JSON document instead of tables.
+    /// Print JSON instead of tables: one document per run, one after the other, on one line each unless at a terminal.
     #[arg(long)]
     pub json: bool,
     /// Also print the tool's overhead, and each round with its limiting factor.
@@ -246,7 +249,7 @@ impl From<EngineName> for Engine {
 #[derive(Debug, Subcommand)]
 pub enum SimCommand {
     /// List the built-in models.
-    List,
+    List(ListArguments),
     /// Show a model's file: every parameter and its source. Checks a file of your own.
     ///
     /// A file of your own is checked before it is printed; on a mistake the exit code is 2, and the message names
@@ -318,7 +321,31 @@ pub struct RestoreArguments {
     pub journal: Option<PathBuf>,
 }
 
-/// Arguments of `list`.
+/// Arguments of `suites`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct SuitesArguments {
+    /// What to do instead of listing them.
+    #[command(subcommand)]
+    pub command: Option<SuitesCommand>,
+    /// How they are listed.
+    #[command(flatten)]
+    pub list: ListArguments,
+}
+
+/// What to do with suites.
+#[derive(Debug, Subcommand)]
+pub enum SuitesCommand {
+    /// Print the TOML file of a suite, to start your own from.
+    ///
+    /// A file of your own needs only its tests; every option has a default.
+    Show {
+        /// Name of a suite (drivescope suites lists them), or a TOML file.
+        suite: String,
+    },
+}
+
+/// Arguments of `list`, `tests`, `suites` and `sim list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// Print JSON instead of text.

@@ -33,10 +33,10 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::Export(arguments) => export::export(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Sim(command) => sim::sim(command, signals),
-        Command::Tests => tests::tests(),
-        Command::Suites => suites::suites(),
+        Command::Tests(arguments) => tests::tests(&arguments),
+        Command::Suites(arguments) => suites::suites(&arguments),
         Command::Schema => schema::schema(),
         Command::Completions { shell } => completions::completions(shell),
-        Command::Man => man::man(),
+        Command::Man { command } => man::man(&command),
     }
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod commands;
+mod completion;
 mod exit;
 mod mistakes;
 mod output;
@@ -14,6 +15,7 @@ mod store_access;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    completion::answer_shell();
     let signals = match signals::RunSignals::new() {
         Ok(signals) => signals,
         Err(error) => {

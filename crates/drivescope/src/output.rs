@@ -3,6 +3,7 @@
 use drivescope_model::shortened::shortened_path;
 use drivescope_report::{COLUMNS_MAX, Style, wrap};
 use indicatif::ProgressBar;
+use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,9 +38,19 @@ pub fn print_line(text: &str) {
     print(&format!("{}\n", text.trim_end_matches('\n')));
 }
 
-/// Writes a JSON document. JSON itself escapes only half of what a terminal would obey; the rest, which
-/// can only stand in its strings, is escaped here.
-pub fn print_json(json: &str) {
+/// Writes a JSON document: indented for somebody at a terminal; else on one line, so that several are a stream of
+/// lines (NDJSON).
+pub fn print_document(document: &impl Serialize) {
+    let json = match std::io::stdout().is_terminal() {
+        true => serde_json::to_string_pretty(document),
+        false => serde_json::to_string(document),
+    };
+    print_json(&json.expect("documents are plain data"));
+}
+
+/// JSON itself escapes only half of what a terminal would obey; the rest, which can only stand in its strings, is
+/// escaped here.
+fn print_json(json: &str) {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         match c {

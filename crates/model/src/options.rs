@@ -78,10 +78,10 @@ impl fmt::Display for TestKind {
 
 /// A named list of tests with their options.
 ///
-/// Suite files (TOML) have the same fields, where sizes and times may also be texts: `"1GiB"`, `"500ms"`.
+/// Suite files (TOML) have the same fields, of which only `tests` is needed, and where sizes and times may also be texts: `"1GiB"`, `"500ms"`.
 /// `--set TEST.OPTION=VALUE` sets one of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Suite {
     /// Name of the suite.
     pub name: String,
@@ -90,49 +90,53 @@ pub struct Suite {
     /// Which tests, in which order.
     pub tests: Vec<TestKind>,
     /// Repetitions of each phase; a headline figure needs three.
-    #[serde(default = "default_rounds")]
     pub rounds: u32,
     /// Pause before each phase, so that caches and heat settle.
-    #[serde(default)]
     pub pause: Secs,
     /// Requested size of the test file in a directory; `plan.own_bytes` is the size it got.
-    #[serde(default = "default_size")]
     pub size: Bytes,
     /// How much of a file or device is used; 0 means all of it.
-    #[serde(default)]
     pub span: Bytes,
     /// Where that part begins: a number of bytes, or `end`; `null`: at the start. Positions in results
     /// count from there.
-    #[serde(default)]
     pub offset: Option<PartStart>,
     /// Options of `transfer`.
-    #[serde(default)]
     pub transfer: TransferOptions,
     /// Options of `latency`.
-    #[serde(default)]
     pub latency: LatencyOptions,
     /// Options of `surface`.
-    #[serde(default)]
     pub surface: SurfaceOptions,
     /// Options of `tiny-writes`.
-    #[serde(default, rename = "tiny-writes")]
+    #[serde(rename = "tiny-writes")]
     pub tiny_writes: TinyWritesOptions,
     /// Options of `align`.
-    #[serde(default)]
     pub align: AlignOptions,
     /// Options of `fill`.
-    #[serde(default)]
     pub fill: FillOptions,
     /// Options of `verify`.
-    #[serde(default)]
     pub verify: VerifyOptions,
 }
 
-const fn default_rounds() -> u32 {
-    3
-}
-
-/// Four times the largest usual drive cache.
-const fn default_size() -> Bytes {
-    Bytes::gib(1)
+impl Default for Suite {
+    /// No test yet, each with its defaults.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            summary: String::new(),
+            tests: Vec::new(),
+            rounds: 3,
+            pause: Secs::default(),
+            // Four times the largest usual drive cache.
+            size: Bytes::gib(1),
+            span: Bytes::default(),
+            offset: None,
+            transfer: TransferOptions::default(),
+            latency: LatencyOptions::default(),
+            surface: SurfaceOptions::default(),
+            tiny_writes: TinyWritesOptions::default(),
+            align: AlignOptions::default(),
+            fill: FillOptions::default(),
+            verify: VerifyOptions::default(),
+        }
+    }
 }

@@ -8,10 +8,6 @@ use drivescope_model::document::{FORMAT, GateCheck, Limiter};
 use drivescope_model::document::{Metric, PhaseRecord, Run, Series, Tool};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::metrics::quantity_of;
-use drivescope_model::options::{
-    AlignOptions, LatencyOptions, SurfaceOptions, TinyWritesOptions, TransferOptions,
-};
-use drivescope_model::options::{FillOptions, VerifyOptions};
 use drivescope_model::plan::Engine;
 use drivescope_model::{
     Bytes, Cost, Finding, FindingId, Plan, PlannedTest, Secs, Suite, TestKind, TestResult,
@@ -299,18 +295,7 @@ pub fn plan() -> Plan {
             name: "quick".into(),
             summary: "about a minute: transfers, latency, surface, tiny writes".into(),
             tests: TestKind::ALL.to_vec(),
-            rounds: 3,
-            pause: Secs(0.0),
-            size: Bytes::gib(1),
-            span: Bytes(0),
-            offset: None,
-            transfer: TransferOptions::default(),
-            latency: LatencyOptions::default(),
-            surface: SurfaceOptions::default(),
-            tiny_writes: TinyWritesOptions::default(),
-            align: AlignOptions::default(),
-            fill: FillOptions::default(),
-            verify: VerifyOptions::default(),
+            ..Suite::default()
         },
         seed: 42,
         engine: Engine::Uring,

@@ -10,7 +10,7 @@ use drivescope_model::document::{FORMAT, Run};
 use drivescope_model::options::Suite;
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Digits of an id.
 pub(crate) const ID_DIGITS: usize = 12;
@@ -212,10 +212,8 @@ fn not_a_run(name: &str, reason: &str) -> FormatError {
 /// options, since one in a suite file is a slip of the pen; in a document it is an option of a newer
 /// drivescope, and the results beside it can be read all the same.
 fn without_unknown_options(mut document: Value) -> Value {
-    let known = Suite::deserialize(json!({"name": "", "summary": "", "tests": []}))
-        .map(serde_json::to_value)
-        .expect("every option of a suite has a default")
-        .expect("a suite is made of fields, texts and numbers");
+    let known = serde_json::to_value(Suite::default());
+    let known = known.expect("a suite is made of fields, texts and numbers");
     if let Some(suite) = document.pointer_mut("/plan/suite") {
         keep_known(suite, &known);
     }

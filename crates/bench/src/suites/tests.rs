@@ -6,8 +6,9 @@ use drivescope_model::units::{Bytes, Secs};
 
 #[test]
 fn built_in_suites_are_valid_and_named_like_their_files() {
-    for ((name, _), suite) in BUILT_IN.iter().zip(built_in()) {
-        assert_eq!(*name, suite.name);
+    for name in names(None) {
+        let suite = find(&name, None).unwrap();
+        assert_eq!(name, suite.name);
         assert!(!suite.summary.is_empty());
     }
 }
@@ -22,7 +23,7 @@ fn a_typing_error_gets_a_suggestion() {
     }
     assert!(!find("xyzzyplugh", None).unwrap_err().to_string().contains("did you mean"));
     let overrides = Overrides { tests: vec!["latancy".into()], ..Overrides::default() };
-    let error = adapt(built_in().remove(0), &overrides).unwrap_err().to_string();
+    let error = adapt(find("quick", None).unwrap(), &overrides).unwrap_err().to_string();
     assert!(error.contains("did you mean 'latency'"), "{error}");
 }
 
@@ -156,6 +157,7 @@ fn a_users_suite_hides_a_built_in_one() {
     assert_eq!(find("quick", Some(&folder)).unwrap().summary, "mine");
     let path = folder.join("quick.toml");
     assert_eq!(find(path.to_str().unwrap(), None).unwrap().summary, "mine");
+    assert_eq!(names(Some(&folder)), names(None), "each once");
     assert!(find("./missing.toml", None).unwrap_err().to_string().contains("missing.toml"));
 }
 
@@ -175,4 +177,14 @@ fn cells_of_the_command_line_stand_instead_of_those_of_the_suite() {
     let overrides = Overrides { cells, ..Overrides::default() };
     let suite = adapt(find("as-ssd", None).unwrap(), &overrides).unwrap();
     assert_eq!(suite.transfer.cells, ["rnd4k_q1t1.read".parse().unwrap()]);
+}
+
+#[test]
+fn a_suite_needs_only_its_tests() {
+    let suite = parse("suites/mine.toml", "tests = [\"latency\"]").unwrap();
+    let expected =
+        Suite { name: "mine".into(), tests: vec![TestKind::Latency], ..Suite::default() };
+    assert_eq!(suite, expected);
+    let error = parse("mine.toml", "rounds = 2").unwrap_err().to_string();
+    assert!(error.contains("mine") && error.contains("names no tests"), "{error}");
 }

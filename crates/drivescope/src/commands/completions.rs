@@ -1,15 +1,18 @@
 //! `completions`: completions for a shell.
 
-use crate::arguments::Arguments;
+use crate::completion;
 use crate::exit::{Code, Failure};
 use crate::output;
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-/// Writes completions for a shell.
+/// Writes the script that makes a shell ask this program for completions.
 pub fn completions(shell: Shell) -> Result<Code, Failure> {
-    let mut bytes = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "drivescope", &mut bytes);
-    output::print(&String::from_utf8_lossy(&bytes));
+    let script = completion::script(&shell.to_string());
+    let script = script.map_err(|error| {
+        Failure::usage(format!(
+            "cannot find the path of this program: {error}; call it by its path"
+        ))
+    })?;
+    output::print(&script);
     Ok(Code::Ok)
 }

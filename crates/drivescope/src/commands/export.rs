@@ -4,9 +4,9 @@ use crate::arguments::ExportArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::store_access::open_existing;
-use drivescope_store::{Filter, all_to_json, to_json};
+use drivescope_store::Filter;
 
-/// Writes runs as JSON: one document for one run, an array otherwise.
+/// Writes runs as JSON, one document after the other. Errors: one cannot be had, and none is written.
 pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
     let store = open_existing(arguments.store.store.as_deref())?;
     let mut ids = arguments.runs.clone();
@@ -17,9 +17,6 @@ pub fn export(arguments: &ExportArguments) -> Result<Code, Failure> {
         }
     }
     let runs = ids.iter().map(|id| store.get(id)).collect::<Result<Vec<_>, _>>()?;
-    match runs.as_slice() {
-        [run] => output::print_json(&to_json(run)),
-        runs => output::print_json(&all_to_json(runs)),
-    }
+    runs.iter().for_each(output::print_document);
     Ok(Code::Ok)
 }

@@ -13,8 +13,7 @@ pub fn list(arguments: &ListArguments) -> Result<Code, Failure> {
     let mut found = drives(&Roots::host(), &ListOptions { smart: true });
     found.iter_mut().for_each(name_served);
     if arguments.json {
-        let json = serde_json::to_string_pretty(&found).expect("drives are plain data");
-        output::print_json(&json);
+        output::print_document(&found);
     } else {
         output::print_line(&text::drive_list(&found, output::style()));
     }

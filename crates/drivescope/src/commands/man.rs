@@ -1,20 +1,34 @@
-//! `man`: the manual page.
+//! `man`: the manual pages, one for the program and one for each command.
 
 use crate::arguments::Arguments;
 use crate::exit::{Code, Failure};
 use crate::output;
 use clap::CommandFactory;
+use drivescope_model::nearest::nearest;
 
-/// Writes the manual: the program's page, then one section per command.
-pub fn man() -> Result<Code, Failure> {
-    let mut bytes = Vec::new();
-    let failed = |error: std::io::Error| Failure::usage(format!("cannot make the manual: {error}"));
-    let command = Arguments::command();
-    clap_mangen::Man::new(command.clone()).render(&mut bytes).map_err(failed)?;
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
-        let name = format!("drivescope-{}", sub.get_name());
-        clap_mangen::Man::new(sub.clone()).title(name).render(&mut bytes).map_err(failed)?;
+/// Writes the page of the program, or of the command that these words name.
+pub fn man(words: &[String]) -> Result<Code, Failure> {
+    let mut command = Arguments::command();
+    command.build();
+    let mut name = command.get_name().to_string();
+    for word in words {
+        let Some(below) = command.find_subcommand(word) else {
+            return Err(unknown(&command, word));
+        };
+        name = format!("{name}-{}", below.get_name());
+        command = below.clone();
     }
+    let mut bytes = Vec::new();
+    let source = concat!("drivescope ", env!("CARGO_PKG_VERSION"));
+    let page = clap_mangen::Man::new(command).title(name).source(source);
+    let failed = |error: std::io::Error| Failure::usage(format!("cannot make the page: {error}"));
+    page.render(&mut bytes).map_err(failed)?;
     output::print(&String::from_utf8_lossy(&bytes));
     Ok(Code::Ok)
+}
+
+fn unknown(command: &clap::Command, word: &str) -> Failure {
+    let meant = nearest(word, command.get_subcommands().map(clap::Command::get_name));
+    let hint = meant.map(|near| format!(" (did you mean '{near}'?)")).unwrap_or_default();
+    Failure::usage(format!("{} has no command '{word}'{hint}; see --help", command.get_name()))
 }

@@ -21,8 +21,7 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
     let store = open_existing(arguments.store.store.as_deref())?;
     let summaries = store.list(&filter)?;
     if arguments.json {
-        let json = serde_json::to_string_pretty(&summaries).expect("summaries are plain data");
-        output::print_json(&json);
+        output::print_document(&summaries);
     } else if summaries.is_empty() && filter != Filter::default() {
         let words = store.words();
         output::print_line(&clean(&format!(

@@ -6,14 +6,13 @@ use crate::output;
 use crate::run_steps::phybs_table::phybs_table;
 use crate::store_access::open_existing;
 use drivescope_report::text;
-use drivescope_store::to_json;
 
 /// Shows one run.
 pub fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
     let store = open_existing(arguments.store.store.as_deref())?;
     let run = store.get(&arguments.run)?;
     if arguments.show.json {
-        output::print_json(&to_json(&run));
+        output::print_document(&run);
         return Ok(Code::Ok);
     }
     if arguments.show.table {

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Runs a command about simulated drives.
 pub fn sim(command: SimCommand, signals: &RunSignals) -> Result<Code, Failure> {
     match command {
-        SimCommand::List => list::list(),
+        SimCommand::List(arguments) => list::list(&arguments),
         SimCommand::Show { model } => show::show(model_name(&model)?),
         SimCommand::Run(arguments) => run::run(with_prefix(*arguments)?, signals),
         SimCommand::Mount(arguments) => mount::mount(&arguments, signals),

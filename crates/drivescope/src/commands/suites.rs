@@ -1,30 +1,36 @@
 //! `suites`: the built-in suites and the user's own.
 
+use crate::arguments::{SuitesArguments, SuitesCommand};
 use crate::exit::{Code, Failure};
 use crate::output;
 use drivescope_bench::suites;
 use drivescope_report::text;
+use serde_json::json;
 
-/// Lists the built-in suites and the user's own.
-pub fn suites() -> Result<Code, Failure> {
-    let mut pairs: Vec<(String, String)> =
-        suites::built_in().into_iter().map(|suite| (suite.name, suite.summary)).collect();
-    if let Some(folder) = suites::user_folder()
-        && let Ok(entries) = std::fs::read_dir(&folder)
-    {
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if path.extension().is_some_and(|extension| extension == "toml") {
-                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                let summary = match suites::find(&path.to_string_lossy(), None) {
-                    Ok(suite) => suite.summary,
-                    Err(error) => format!("broken: {error}"),
-                };
-                pairs.retain(|(known, _)| *known != name);
-                pairs.push((name, summary));
-            }
-        }
+/// Lists the built-in suites and the user's own, or prints one.
+pub fn suites(arguments: &SuitesArguments) -> Result<Code, Failure> {
+    let folder = suites::user_folder();
+    if let Some(SuitesCommand::Show { suite }) = &arguments.command {
+        let (_, text) = suites::text_of(suite, folder.as_deref())?;
+        // What would be refused as a suite is no example of one.
+        suites::find(suite, folder.as_deref())?;
+        output::print_line(text.trim_end());
+        return Ok(Code::Ok);
     }
-    output::print_line(&text::name_list(&pairs, output::style()));
+    let names = suites::names(folder.as_deref());
+    let found = names.iter().map(|name| (name, suites::find(name, folder.as_deref())));
+    if arguments.list.json {
+        let rows = found.map(|(name, suite)| match suite {
+            Ok(suite) => json!({"name": name, "summary": suite.summary, "tests": suite.tests}),
+            Err(error) => json!({"name": name, "error": error.to_string()}),
+        });
+        output::print_document(&rows.collect::<Vec<_>>());
+        return Ok(Code::Ok);
+    }
+    let pairs = found.map(|(name, suite)| match suite {
+        Ok(suite) => (name, suite.summary),
+        Err(error) => (name, format!("broken: {error}")),
+    });
+    output::print_line(&text::name_list(&pairs.collect::<Vec<_>>(), output::style()));
     Ok(Code::Ok)
 }

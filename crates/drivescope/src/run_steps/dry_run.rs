@@ -38,19 +38,13 @@ pub fn dry_run(
 
 /// Each plan, with the gate's opinion beside its own fields where there is one.
 fn print_plans_as_json(runs: &[PlannedRun], opinions: &[Option<GateRecord>]) {
-    let document = |(run, opinion): (&PlannedRun, &Option<GateRecord>)| {
+    for (run, opinion) in runs.iter().zip(opinions) {
         let mut plan = serde_json::to_value(&run.plan).expect("plans are plain data");
         if let Some(record) = opinion {
             plan["gate"] = serde_json::to_value(record).expect("records are plain data");
         }
-        plan
-    };
-    let plans: Vec<serde_json::Value> = runs.iter().zip(opinions).map(document).collect();
-    let json = match plans.as_slice() {
-        [plan] => serde_json::to_string_pretty(plan),
-        plans => serde_json::to_string_pretty(plans),
-    };
-    output::print_json(&json.expect("plans are plain data"));
+        output::print_document(&plan);
+    }
 }
 
 fn print_plans(

@@ -20,7 +20,7 @@ use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
 use drivescope_report::{clean, text, wrap};
-use drivescope_store::{Store, all_to_json, to_json};
+use drivescope_store::Store;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -69,10 +69,12 @@ pub fn measure(
     let machine = Machine { host, facts, calibration: calibrate::calibrate() };
     let (mut code, mut stopped, mut waits) = (Code::Ok, false, false);
     let mut runs = Vec::new();
-    let alone = planned.len() == 1;
     for planned in planned {
         let TargetOutcome { run, outcome, waits_for_restore } =
             measure_one(planned, options, store.as_mut(), signals, &machine)?;
+        if options.json {
+            output::print_document(&run);
+        }
         runs.push(run);
         waits |= waits_for_restore;
         stopped = outcome == Code::Interrupted || signals.was_signalled();
@@ -85,12 +87,6 @@ pub fn measure(
     }
     if stopped && !waits {
         code = Code::Interrupted;
-    }
-    if options.json {
-        match runs.as_slice() {
-            [run] if alone => output::print_json(&to_json(run)),
-            runs => output::print_json(&all_to_json(runs)),
-        }
     }
     if options.table {
         print_tables(&runs)?;

@@ -3,6 +3,7 @@ use crate::testing::rich_run;
 use drivescope_model::document::Metric;
 use drivescope_model::options::Rate;
 use proptest::prelude::*;
+use serde_json::json;
 
 const ID: &str = "0123456789ab";
 

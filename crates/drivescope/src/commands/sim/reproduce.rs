@@ -31,8 +31,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<Code, Failure> {
     let measured = run_all(jobs(&cells));
     let result = Reproduction::new(cells.iter().map(|cell| cell.result(&measured)).collect());
     if arguments.json {
-        let json = serde_json::to_string_pretty(&result).expect("plain data can be written");
-        output::print_json(&json);
+        output::print_document(&result);
     } else {
         output::print_line(&text::reproduction(&result, output::style()));
     }
