@@ -11,6 +11,7 @@ pub mod page;
 pub mod text;
 pub mod verdict;
 
+mod answer;
 mod criteria;
 mod terminal;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod testing;
 mod use_cases;
 mod workloads;
 
+pub use answer::answer;
 pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::judge;
 pub use workloads::charts;

@@ -24,6 +24,8 @@ pub(crate) struct WorkloadReport {
     pub(crate) table: fn(&TestResult, Style) -> String,
     /// Its pictures; none where there is nothing to show.
     pub(crate) charts: fn(&TestResult) -> Vec<Chart>,
+    /// The figures of the table that tell most, while the run goes on.
+    pub(crate) brief: fn(&TestResult, Style) -> String,
     /// Which figures of the table are extremes over all rounds, not medians.
     pub(crate) extremes: &'static str,
     /// Whether it reads for a set time: how much it reads is then a guess.
@@ -43,6 +45,7 @@ impl WorkloadReport {
             test,
             table,
             charts: |_| Vec::new(),
+            brief: table,
             extremes: "",
             reads_for_a_time: false,
             writes_for_a_time: false,

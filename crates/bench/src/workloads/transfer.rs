@@ -28,26 +28,6 @@ const BLOCKS_MIN: u64 = 16;
 /// Through the page cache, random reads touch at most this part of the blocks, so that few are met twice.
 const BUFFERED_PART: u64 = 16;
 
-/// All cells in the order they run: reads, writes, mixes, as CrystalDiskMark does.
-fn cells(options: &TransferOptions) -> Vec<Cell> {
-    let mut mixes = options.mixes.clone();
-    mixes.sort_by_key(|mix| match *mix {
-        Mix::READ => 0,
-        Mix::WRITE => 1,
-        _ => 2,
-    });
-    mixes.dedup();
-    let shapes = options.all_shapes();
-    let mut cells: Vec<Cell> = mixes
-        .into_iter()
-        .flat_map(|mix| shapes.iter().map(move |&shape| Cell { shape, mix }))
-        .collect();
-    if !options.cells.is_empty() {
-        cells = options.cells.clone();
-    }
-    cells
-}
-
 /// The test `transfer`.
 pub struct TransferWorkload;
 
@@ -77,7 +57,7 @@ impl Workload for TransferWorkload {
         check_time(options.time)?;
         let queued =
             |cell: &&Cell| cell.mix.is_synced() && cell.shape.depth * cell.shape.threads > 1;
-        if let Some(cell) = cells(options).iter().find(queued) {
+        if let Some(cell) = options.all_cells().iter().find(queued) {
             return Err(format!("{cell} cannot be: each write waits for its flush; use q1t1"));
         }
         ensure(options.area.0 >= 1 << 20, || "transfer.area must be at least 1 MiB".to_string())
@@ -110,7 +90,7 @@ impl Workload for TransferWorkload {
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
         let options = &context.suite.transfer;
-        let all = cells(options);
+        let all = options.all_cells();
         if all.is_empty() {
             return context.skipped(
                 self.kind(),
@@ -188,7 +168,7 @@ impl Workload for TransferWorkload {
             (writable || !cell.mix.writes()) && end - start >= cell.shape.block.0 * BLOCKS_MIN
         };
         let (align, mut active) = (device.align_bytes(), Vec::new());
-        for cell in cells(&suite.transfer).into_iter().filter(runs_here) {
+        for cell in suite.transfer.all_cells().into_iter().filter(runs_here) {
             if cell.shape.block.0.is_multiple_of(u64::from(align)) {
                 active.push(cell);
             } else {
@@ -329,7 +309,7 @@ mod tests {
             mixes: vec!["mix70".parse().unwrap(), Mix::WRITE, Mix::READ],
             ..TransferOptions::default()
         };
-        let names: Vec<String> = cells(&options).iter().map(Cell::to_string).collect();
+        let names: Vec<String> = options.all_cells().iter().map(Cell::to_string).collect();
         assert_eq!(
             names,
             [

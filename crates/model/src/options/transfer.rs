@@ -93,6 +93,23 @@ impl TransferOptions {
         }
         shapes
     }
+
+    /// All cells in the order they run: reads, writes, mixes, as CrystalDiskMark does; or those that are named.
+    pub fn all_cells(&self) -> Vec<Cell> {
+        if !self.cells.is_empty() {
+            return self.cells.clone();
+        }
+        let mut mixes = self.mixes.clone();
+        mixes.sort_by_key(|mix| match *mix {
+            Mix::READ => 0,
+            Mix::WRITE => 1,
+            _ => 2,
+        });
+        mixes.dedup();
+        let shapes = self.all_shapes();
+        let of_mix = |mix| shapes.iter().map(move |&shape| Cell { shape, mix });
+        mixes.into_iter().flat_map(of_mix).collect()
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What stands around a test's table: failed requests, marks, intervals, limiters.
+//! What stands around a test's table: failed requests and marks; with `--verbose` also intervals and limiters.
 
 use crate::terminal::{DOT, Paragraph, Role, Style, half_width};
 use crate::workloads::workload;
@@ -19,17 +19,22 @@ pub(super) fn errors(result: &TestResult) -> Option<String> {
     (failed > 0).then(|| format!("{} of {} requests failed", whole(failed), whole(all)))
 }
 
-/// Marks, intervals and limiters, in one or two quiet lines.
-pub(super) fn footer(result: &TestResult, table: &str, style: Style) -> String {
-    let mut out = invalid(result, style);
-    let mut paragraph = Paragraph::new().lead(Role::Dim, "  ");
-    if let Some(text) = intervals(result, table) {
+/// How the figures of a test came about, and what limited them.
+pub(super) fn methods(result: &TestResult, style: Style) -> String {
+    let name = format!("{}  ", result.test.name());
+    let mut paragraph = Paragraph::new().lead(Role::Title, &name);
+    if let Some(text) = intervals(result) {
         paragraph = paragraph.item(Role::Dim, &text);
     }
     for (i, text) in limits(result).iter().enumerate() {
         paragraph = paragraph.item_after(if i == 0 { DOT } else { " " }, Role::Dim, text);
     }
-    out.push_str(&paragraph.lines_if_words(2, style));
+    paragraph.lines_if_words(2, style)
+}
+
+/// What is marked and what is missing, in one or two quiet lines.
+pub(super) fn footer(result: &TestResult, style: Style) -> String {
+    let mut out = invalid(result, style);
     // A test that ended well gives as its reason what it had to leave out.
     if let (TestStatus::Done, Some(parts)) = (result.status, result.reason.as_deref()) {
         let paragraph = Paragraph::new().lead(Role::Dim, "  left out: ").text(Role::Dim, parts);
@@ -66,11 +71,10 @@ fn has_joint_percentiles(result: &TestResult) -> bool {
 }
 
 /// What the figures of the table are.
-fn intervals(result: &TestResult, table: &str) -> Option<String> {
+fn intervals(result: &TestResult) -> Option<String> {
     let rounds = result.metrics.iter().filter(|m| half_width(m).is_some()).map(|m| m.rounds.len());
     let (least, most) = (rounds.clone().min()?, rounds.max()?);
     let rounds = if least == most { least.to_string() } else { format!("{least} to {most}") };
-    let spread = if table.contains('±') { " ± 95 % interval" } else { "" };
     let extremes = match workload(result.test).extremes {
         "" => String::new(),
         extremes if has_joint_percentiles(result) => {
@@ -78,7 +82,7 @@ fn intervals(result: &TestResult, table: &str) -> Option<String> {
         }
         extremes => format!(", {extremes} over all rounds"),
     };
-    Some(format!("median of {rounds} rounds{spread}{extremes}"))
+    Some(format!("median of {rounds} rounds with its 95 % interval{extremes}"))
 }
 
 /// The common limiter, and the phases that had another: `limited by the drive;`, `by one CPU in …`.

@@ -1,19 +1,15 @@
 //! `show`: a stored run as a whole, and the line that ends a run.
 
 use super::runs::minute;
-use super::{findings, header, price, test_result, verdicts_of};
+use super::{header, results};
 use crate::terminal::{Paragraph, Role, Style, clean, sections, shorten};
-use drivescope_model::{Run, Secs, TestStatus};
+use drivescope_model::{Run, Secs};
 
-/// A run from header to verdict, as `drivescope show` prints it; `store` as for [`saved`].
+/// A run from header to findings, as `drivescope show` prints it; `store` as for [`saved`].
 pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
     let mut head = header(&run.tool.version, &run.plan, &run.target, run.drive.as_ref(), style);
     head.push_str(&facts(run, style));
-    head.push_str(&ended(run, style));
-    let tests = run.tests.iter().map(|result| test_result(result, style));
-    let next = closing(run, store, style);
-    let rest = [findings(&run.findings, style), verdicts_of(run, style), price(run, style), next];
-    sections(std::iter::once(head).chain(tests).chain(rest))
+    sections([head, results(run, style), closing(run, store, style)])
 }
 
 /// When, where and for how long.
@@ -29,17 +25,6 @@ fn facts(run: &Run, style: Style) -> String {
         paragraph = paragraph.item(Role::Dim, format!("on {}", run.host.name));
     }
     paragraph.lines(0, style)
-}
-
-/// A line about a run that did not come to its end.
-fn ended(run: &Run, style: Style) -> String {
-    let (role, text) = match run.status {
-        TestStatus::Done => return String::new(),
-        TestStatus::Interrupted => (Role::Warn, "interrupted: partial results"),
-        TestStatus::Failed => (Role::Bad, "failed: partial results"),
-        TestStatus::Skipped => (Role::Dim, "skipped: nothing could run on this target"),
-    };
-    Paragraph::new().text(role, text).lines(0, style)
 }
 
 /// What to do next with the run.

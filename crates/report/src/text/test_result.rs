@@ -6,7 +6,7 @@ use crate::workloads::workload;
 use drivescope_model::{TestResult, TestStatus};
 
 /// One test: what happened to it, its table, and how to read it.
-pub fn test_result(result: &TestResult, style: Style) -> String {
+pub(crate) fn test_result(result: &TestResult, style: Style) -> String {
     let mut out = status(result, style);
     if result.status == TestStatus::Skipped {
         return out;
@@ -14,7 +14,7 @@ pub fn test_result(result: &TestResult, style: Style) -> String {
     let table = (workload(result.test).table)(result, style);
     if !table.is_empty() {
         out.push_str(&table);
-        out.push_str(&footer::footer(result, &table, style));
+        out.push_str(&footer::footer(result, style));
     } else if out.is_empty() {
         let text = "nothing was measured";
         out.push_str(&begin(result).text(Role::Dim, text).lines(2, style));

@@ -3,6 +3,7 @@
 mod documents;
 mod lists;
 mod results;
+mod screens;
 mod width;
 
 use crate::terminal::Style;

@@ -1,15 +1,18 @@
 //! `--verbose`: the machine, the overhead of drivescope, and every round of every phase.
 
+use super::footer::methods;
 use super::header::drive_path;
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections};
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::target::IoMode;
 use drivescope_model::{Bytes, PhaseRecord, Run, TestResult};
 
-/// Machine, calibration, data path, checks, then the rounds of every test.
+/// Machine, calibration, data path, checks, methods, then the rounds of every test.
 pub fn verbose(run: &Run, style: Style) -> String {
     let fixed = [machine(run, style), cost(run, style), data_path(run, style), checks(run, style)];
-    sections(fixed.into_iter().chain(run.tests.iter().map(|test| limiters(test, style))))
+    let methods = run.tests.iter().map(|test| methods(test, style)).collect();
+    let rounds = run.tests.iter().map(|test| limiters(test, style));
+    sections(fixed.into_iter().chain([methods]).chain(rounds))
 }
 
 /// Every round of a test's phases with what held it back.

@@ -54,15 +54,23 @@ fn table(result: &TestResult, style: Style) -> String {
             Figure::of(metric, |share| format!("{} %", one_decimal(share)))
         })
         .collect();
-    let columns = vec![
-        names,
-        sizes,
-        headed("application", &rates("")),
-        headed("with flush", &rates("flushed_")),
-        headed("raw drive", &rates("drive_")),
-        headed("cached", &shares),
-    ];
-    TextTable::of_columns(Column::names_and_numbers(columns.len()), columns).render(style)
+    // What says least goes first where the names are too long for a line.
+    let table = |with_size: bool, with_flush: bool| {
+        let mut columns = vec![names.clone()];
+        columns.extend(with_size.then(|| sizes.clone()));
+        columns.push(headed("application", &rates("")));
+        columns.extend(with_flush.then(|| headed("with flush", &rates("flushed_"))));
+        columns.push(headed("raw drive", &rates("drive_")));
+        columns.push(headed("cached", &shares));
+        let mut layout = vec![Column::right(); columns.len()];
+        layout[0] = Column::left();
+        TextTable::of_columns(layout, columns)
+    };
+    [table(true, true), table(false, true)]
+        .into_iter()
+        .find(|table| table.fits(style))
+        .unwrap_or_else(|| table(false, false))
+        .render(style)
 }
 
 /// Whether a cell is the drive's part of a comparison: direct I/O, no page cache.

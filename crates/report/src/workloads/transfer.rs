@@ -1,4 +1,5 @@
-//! `transfer`: one row per shape, one group of columns per direction; rates first, then times.
+//! `transfer`: one row per shape, one group of columns per direction; rates first, then times, beside them where
+//! the line has room. Synced writes have a row of their own.
 
 mod charts;
 
@@ -34,123 +35,162 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     writes_for_a_time: true,
     evidence: EVIDENCE,
     charts: charts::charts,
+    brief: rates,
     ..WorkloadReport::new(TestKind::Transfer, table)
 };
 
-fn table(result: &TestResult, style: Style) -> String {
-    let cells = cells(result);
-    let mut shapes: Vec<&str> = Vec::new();
-    let mut mixes: Vec<&str> = Vec::new();
-    for cell in &cells {
-        let (shape, mix) = cell.split_once('.').unwrap_or((cell, ""));
-        if !shapes.contains(&shape) {
-            shapes.push(shape);
-        }
-        if !mixes.contains(&mix) {
-            mixes.push(mix);
-        }
-    }
-    if shapes.is_empty() {
-        return String::new();
-    }
-    mixes.sort_by_key(|mix| rank(mix));
-    let mut out = fitting(&mixes, style, |group| rates(result, &shapes, group));
-    out.push('\n');
-    out.push_str(&fitting(&mixes, style, |group| times(result, &shapes, group)));
-    out
+/// Which figures a table has.
+#[derive(Clone, Copy)]
+struct Parts {
+    rates: bool,
+    times: bool,
 }
 
-/// Reads first, then writes, then mixes with falling shares of reads.
+const RATES: Parts = Parts { rates: true, times: false };
+const TIMES: Parts = Parts { rates: false, times: true };
+const BOTH: Parts = Parts { rates: true, times: true };
+
+fn table(result: &TestResult, style: Style) -> String {
+    let grid = Grid::of(result);
+    if grid.rows.is_empty() {
+        return String::new();
+    }
+    let whole = grid.table(&grid.mixes, BOTH);
+    if whole.fits(style) {
+        return whole.render(style);
+    }
+    sections([grid.fitting(RATES, style), grid.fitting(TIMES, style)])
+}
+
+/// The rates alone.
+fn rates(result: &TestResult, style: Style) -> String {
+    Grid::of(result).fitting(RATES, style)
+}
+
+/// What was measured, by shape and direction.
+struct Grid<'a> {
+    result: &'a TestResult,
+    cells: Vec<&'a str>,
+    /// Shapes; those of synced writes once more, as cells.
+    rows: Vec<&'a str>,
+    /// Directions.
+    mixes: Vec<&'a str>,
+}
+
+impl<'a> Grid<'a> {
+    fn of(result: &'a TestResult) -> Self {
+        let cells = cells(result);
+        let (mut shapes, mut mixes) = (Vec::new(), Vec::new());
+        for cell in &cells {
+            let (shape, mix) = cell.split_once('.').unwrap_or((cell, ""));
+            if !shapes.contains(&shape) {
+                shapes.push(shape);
+            }
+            if !mixes.contains(&mix) {
+                mixes.push(mix);
+            }
+        }
+        mixes.sort_by_key(|mix| rank(mix));
+        let mut rows = shapes;
+        if mixes.contains(&"write") {
+            mixes.retain(|mix| *mix != "sync");
+            rows.extend(cells.iter().filter(|cell| is_synced(cell)));
+        }
+        Self { result, cells, rows, mixes }
+    }
+
+    /// As many directions beside each other as fit, the others below.
+    fn fitting(&self, parts: Parts, style: Style) -> String {
+        let tables = |size: usize| {
+            self.mixes.chunks(size).map(|mixes| self.table(mixes, parts)).collect::<Vec<_>>()
+        };
+        let beside = (1..=self.mixes.len())
+            .rev()
+            .map(tables)
+            .find(|tables| tables.iter().all(|table| table.fits(style)))
+            .unwrap_or_else(|| tables(1));
+        sections(beside.iter().map(|table| table.render(style)))
+    }
+
+    /// A table with the rows at the left and, for each direction, its figures.
+    fn table(&self, mixes: &[&str], parts: Parts) -> TextTable {
+        let shows = |row: &&&str| mixes.contains(&"write") || !is_synced(row);
+        let rows: Vec<&str> = self.rows.iter().filter(shows).copied().collect();
+        let mut layout = vec![Column::left().flexible(12)];
+        let mut names = vec![TextCell::title(if parts.rates { "transfer" } else { "response" })];
+        names.extend(rows.iter().map(|row| TextCell::plain(*row)));
+        let mut columns = vec![names];
+        if parts.rates {
+            layout.push(Column::left());
+            let mut units = vec![TextCell::blank()];
+            units.extend(rows.iter().map(|row| TextCell::dim(rate_of(row).1)));
+            columns.push(units);
+        }
+        for mix in mixes {
+            for (i, (head, quantity)) in heads(mix, parts).into_iter().enumerate() {
+                let figures: Vec<Figure> =
+                    rows.iter().map(|row| self.figure(row, mix, quantity)).collect();
+                columns.push(headed(head.trim_start(), &figures));
+                layout.push(Column::right().gap(if i == 0 { GROUP_GAP } else { 2 }));
+            }
+        }
+        TextTable::of_columns(layout, columns)
+    }
+
+    /// A latency, or the rate where none is named.
+    fn figure(&self, row: &str, mix: &str, latency: Option<&str>) -> Figure {
+        let cell = match is_synced(row) {
+            true if mix == "write" => row.to_string(),
+            true => return Figure::Blank,
+            false if mix.is_empty() => row.to_string(),
+            false => format!("{row}.{mix}"),
+        };
+        if !self.cells.contains(&cell.as_str()) {
+            return Figure::Missing;
+        }
+        match latency {
+            Some(quantity) => Figure::latency(find(self.result, &cell, quantity)),
+            None => Figure::with_interval(find(self.result, &cell, rate_of(row).0)),
+        }
+    }
+}
+
+/// Heads and latencies of the columns of a direction.
+fn heads(mix: &str, parts: Parts) -> Vec<(String, Option<&'static str>)> {
+    let times = ["p50", "p99", "max"].into_iter().zip(["lat_p50_us", "lat_p99_us", "lat_max_us"]);
+    let mut heads = Vec::new();
+    if parts.rates {
+        heads.push((mix.to_string(), None));
+    }
+    if parts.times {
+        heads.extend(times.map(|(head, key)| (head.to_string(), Some(key))));
+    }
+    if !parts.rates {
+        heads[0].0 = format!("{mix} {}", heads[0].0);
+    }
+    heads
+}
+
+/// The rate that tells most of a shape, and its unit: small random requests are counted.
+fn rate_of(row: &str) -> (&'static str, &'static str) {
+    let shape = row.split('.').next().unwrap_or(row);
+    match shape.parse::<Shape>().map(|shape| shape.order) {
+        Ok(Order::Seq) => ("mb_s", "MB/s"),
+        _ => ("iops", "IOPS"),
+    }
+}
+
+fn is_synced(row: &str) -> bool {
+    row.ends_with(".sync")
+}
+
+/// Reads first, then writes, synced ones last of them, then mixes with falling shares of reads.
 fn rank(mix: &str) -> u8 {
     match mix.parse() {
         Ok(Mix::READ) => 0,
         Ok(Mix::WRITE) => 1,
-        Ok(mix) => 2 + (100 - mix.read_percent()),
+        Ok(Mix::SYNC) => 2,
+        Ok(mix) => 3 + (100 - mix.read_percent()),
         Err(_) => u8::MAX,
     }
-}
-
-/// As many directions beside each other as fit, the others below.
-fn fitting(mixes: &[&str], style: Style, table: impl Fn(&[&str]) -> TextTable) -> String {
-    let tables_of = |size: usize| mixes.chunks(size).map(&table).collect::<Vec<_>>();
-    let beside = (1..=mixes.len())
-        .rev()
-        .map(tables_of)
-        .find(|tables| tables.iter().all(|table| table.fits(style)))
-        .unwrap_or_else(|| tables_of(1));
-    sections(beside.iter().map(|table| table.render(style)))
-}
-
-fn rates(result: &TestResult, shapes: &[&str], mixes: &[&str]) -> TextTable {
-    group(
-        result,
-        "transfer",
-        shapes,
-        mixes,
-        |cell, shape| {
-            let rate = find(result, cell, "mb_s");
-            let count = find(result, cell, "iops");
-            match shape.parse::<Shape>().map(|shape| shape.order) {
-                Ok(Order::Seq) => vec![Figure::with_interval(rate), Figure::Blank],
-                // The count is the headline of small requests; its spread is the rate's.
-                _ => vec![
-                    Figure::of(rate, drivescope_model::number::rounded),
-                    Figure::with_interval(count),
-                ],
-            }
-        },
-        &["MB/s", "IOPS"],
-    )
-}
-
-fn times(result: &TestResult, shapes: &[&str], mixes: &[&str]) -> TextTable {
-    group(
-        result,
-        "response",
-        shapes,
-        mixes,
-        |cell, _| {
-            ["lat_p50_us", "lat_p99_us", "lat_max_us"]
-                .map(|quantity| Figure::latency(find(result, cell, quantity)))
-                .to_vec()
-        },
-        &["p50", "p99", "max"],
-    )
-}
-
-/// A table with the shapes at the left and, for each direction, the columns named by `heads`.
-fn group(
-    result: &TestResult,
-    title: &str,
-    shapes: &[&str],
-    mixes: &[&str],
-    figures: impl Fn(&str, &str) -> Vec<Figure>,
-    heads: &[&str],
-) -> TextTable {
-    let known = cells(result);
-    let mut layout = vec![Column::left().flexible(12)];
-    let mut names = vec![TextCell::title(title)];
-    names.extend(shapes.iter().map(|shape| TextCell::plain(*shape)));
-    let mut columns = vec![names];
-    for mix in mixes {
-        let fields: Vec<Vec<Figure>> = shapes
-            .iter()
-            .map(|shape| {
-                let cell =
-                    if mix.is_empty() { (*shape).to_string() } else { format!("{shape}.{mix}") };
-                if known.contains(&cell.as_str()) {
-                    figures(&cell, shape)
-                } else {
-                    vec![Figure::Missing; heads.len()]
-                }
-            })
-            .collect();
-        for (i, head) in heads.iter().enumerate() {
-            let head = if i == 0 { format!("{mix} {head}") } else { (*head).to_string() };
-            let column: Vec<Figure> = fields.iter().map(|field| field[i].clone()).collect();
-            columns.push(headed(head.trim_start(), &column));
-            layout.push(Column::right().gap(if i == 0 { GROUP_GAP } else { 2 }));
-        }
-    }
-    TextTable::of_columns(layout, columns)
 }

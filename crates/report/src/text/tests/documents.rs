@@ -229,43 +229,8 @@ fn a_run_of_a_hard_disk() {
       ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
 
-    transfer        read MB/s         IOPS    write MB/s         IOPS
-    seq1m_q8t1    178.2 ± 1.1                171.9 ± 1.0
-    rnd4k_q32t1    1.69        412.0 ± 2.5    1.93        471.0 ± 2.8
-    rnd4k_q1t1    0.611        149.0 ± 0.9    1.71        418.0 ± 2.5
-
-    response      read p50      p99      max   write p50      p99      max
-    seq1m_q8t1     47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms   120 ms
-    rnd4k_q32t1    77.1 ms   214 ms   402 ms     61.0 ms   244 ms   431 ms
-    rnd4k_q1t1     6.61 ms  14.2 ms  24.8 ms     1.01 ms  18.8 ms  44.0 ms
-      median of 3 rounds ± 95 % interval, max over all rounds · limited by the drive
-
-    latency        span or rate          IOPS      p50      p99    p99.9      max
-    span100                      76.20 ± 0.76  13.1 ms  24.8 ms  31.0 ms  61.2 ms
-    span12_5                     118.0 ± 1.2   8.41 ms  16.9 ms  20.8 ms  41.0 ms
-    span1                        161.0 ± 1.6   6.02 ms  12.7 ms  15.0 ms  18.3 ms
-    poisson_50pct        38.1/s  38.00 ± 0.38  14.9 ms  51.0 ms  88.0 ms   131 ms
-    fixed_1000          1,000/s  77.00 ± 0.77   2.40 s   4.60 s   4.61 s   4.61 s
-      with a target rate, latency includes queueing; arrivals are random, so the
-      rate varies slightly
-      median of 3 rounds ± 95 % interval, max over all rounds · limited by the drive
-
-    surface  skipped: a directory has no positions; name the device, /dev/sda
-
-    tiny-writes       size  application  with flush  raw drive  cached
-    rnd16_buffered    16 B      6,940/s       612/s     61.0/s  99.1 %
-    rnd16_sync        16 B       60.8/s      60.8/s     61.0/s     0 %
-    seq512_write              99.7 MB/s   92.1 MB/s  1.10 MB/s  98.9 %
-    seq512_read_warm         2,070 MB/s           -   106 MB/s  94.9 %
-    seq512_read_cold           106 MB/s           -   106 MB/s   0.4 %
-      median of 3 rounds · limited by the drive
-      left out: seq512_read_cold: one round only, cached pages could not be evicted
-
-    F007  warning  writes-cached  418 writes/s is more than 5400 rpm allows (90/s);
-          with flush: 61/s
-          → Compare with the flushed results of tiny-writes; disable the write cache
-            (hdparm -W0) to measure the medium.
-    F015  note     system-disk  /home lies on sda2, the same drive
+    A SATA hard disk, healthy: good for a media library and backups, slow for a
+    system and virtual machines, not for databases.
 
     verdict
       media library     ●●●  sequential reads at 178 MB/s; a media library wants 100
@@ -279,6 +244,43 @@ fn a_run_of_a_hard_disk() {
       database          ○○○  149 random reads/s at depth 1; a database wants 5,000
                              or more (●○○: 300)
 
+    transfer                   read         write
+    seq1m_q8t1   MB/s   178.2 ± 1.1   171.9 ± 1.0
+    rnd4k_q32t1  IOPS   412.0 ± 2.5   471.0 ± 2.8
+    rnd4k_q1t1   IOPS   149.0 ± 0.9   418.0 ± 2.5
+
+    response      read p50      p99      max   write p50      p99      max
+    seq1m_q8t1     47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms   120 ms
+    rnd4k_q32t1    77.1 ms   214 ms   402 ms     61.0 ms   244 ms   431 ms
+    rnd4k_q1t1     6.61 ms  14.2 ms  24.8 ms     1.01 ms  18.8 ms  44.0 ms
+
+    latency        span or rate          IOPS      p50      p99    p99.9      max
+    span100                      76.20 ± 0.76  13.1 ms  24.8 ms  31.0 ms  61.2 ms
+    span12_5                     118.0 ± 1.2   8.41 ms  16.9 ms  20.8 ms  41.0 ms
+    span1                        161.0 ± 1.6   6.02 ms  12.7 ms  15.0 ms  18.3 ms
+    poisson_50pct        38.1/s  38.00 ± 0.38  14.9 ms  51.0 ms  88.0 ms   131 ms
+    fixed_1000          1,000/s  77.00 ± 0.77   2.40 s   4.60 s   4.61 s   4.61 s
+      with a target rate, latency includes queueing; arrivals are random, so the
+      rate varies slightly
+
+    surface  skipped: a directory has no positions; name the device, /dev/sda
+
+    tiny-writes       size  application  with flush  raw drive  cached
+    rnd16_buffered    16 B      6,940/s       612/s     61.0/s  99.1 %
+    rnd16_sync        16 B       60.8/s      60.8/s     61.0/s     0 %
+    seq512_write              99.7 MB/s   92.1 MB/s  1.10 MB/s  98.9 %
+    seq512_read_warm         2,070 MB/s           -   106 MB/s  94.9 %
+    seq512_read_cold           106 MB/s           -   106 MB/s   0.4 %
+      left out: seq512_read_cold: one round only, cached pages could not be evicted
+
+    ±: 95 % interval of the median, within this run; -v shows rounds and limits
+
+    F007  warning  writes-cached  418 writes/s is more than 5400 rpm allows (90/s);
+          with flush: 61/s
+          → Compare with the flushed results of tiny-writes; disable the write cache
+            (hdparm -W0) to measure the medium.
+    F015  note     system-disk  /home lies on sda2, the same drive
+
     repeat: drivescope rerun 7c2f01a9be44 · all numbers: show it with --json
     ");
 }
@@ -289,24 +291,25 @@ fn a_run_in_memory() {
     drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive)
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
 
-    transfer         read MB/s            IOPS     write MB/s            IOPS
-    seq1m_q8t1    7,128 ± 43 !                   6,876 ± 41 !
-    rnd4k_q32t1    67.6      !  16,480 ± 100 !    77.2      !  18,840 ± 110 !
-    rnd4k_q1t1     24.4      !   5,960 ± 36  !    68.4      !  16,720 ± 100 !
+    verdict  not judged: this target is in memory, not on a drive (F002); choose a
+             directory or device on a real drive
+
+    transfer                      read            write
+    seq1m_q8t1   MB/s    7,128 ± 43  !    6,876 ± 41  !
+    rnd4k_q32t1  IOPS   16,480 ± 100 !   18,840 ± 110 !
+    rnd4k_q1t1   IOPS    5,960 ± 36  !   16,720 ± 100 !
 
     response      read p50       p99       max   write p50       p99       max
     seq1m_q8t1    1.88 s !  2.08 s !  2.46 s !    1.95 s !  2.21 s !  4.80 s !
     rnd4k_q32t1   3.08 s !  8.56 s !  16.1 s !    2.44 s !  9.76 s !  17.2 s !
     rnd4k_q1t1    264 ms !  568 ms !  992 ms !   40.4 ms !  752 ms !  1.76 s !
       ! invalid: F002 memory-backed
-      median of 3 rounds ± 95 % interval, max over all rounds · limited by memory
+
+    ±: 95 % interval of the median, within this run; -v shows rounds and limits
 
     F002  invalid  memory-backed  /tmp/x is a tmpfs
           → Choose a directory or device on a real drive; drivescope list shows
             them.
-
-    verdict  not judged: this target is in memory, not on a drive (F002); choose a
-             directory or device on a real drive
 
     repeat: drivescope rerun 7c2f01a9be44 · all numbers: show it with --json
     ");
@@ -320,23 +323,26 @@ fn an_interrupted_run() {
     run 7c2f01a9be44 · red-A · 2026-08-01 14:02 · 23 s · on bench1
     interrupted: partial results
 
+    A SATA hard disk, faulty: io-error.
+
+    verdict  ○○○ for every use: requests to it failed (F017); do not use it until
+             the cause is found
+
     transfer  failed: read at 12,582,912: Input/output error (os error 5); 2 of
       5,006 requests failed
-    transfer       read MB/s  IOPS    write MB/s  IOPS
-    seq1m_q8t1   178.2 ± 1.1         171.9 ± 1.0
+    transfer                  read         write
+    seq1m_q8t1  MB/s   178.2 ± 1.1   171.9 ± 1.0
 
     response     read p50      p99      max   write p50      p99     max
     seq1m_q8t1    47.0 ms  52.1 ms  61.4 ms     48.7 ms  55.3 ms  120 ms
-      median of 3 rounds ± 95 % interval, max over all rounds · limited by the drive
 
     latency  interrupted
+
+    ±: 95 % interval of the median, within this run; -v shows rounds and limits
 
     F017  problem  io-error  2 of 824 requests failed with EIO
           → Save your data; check the kernel log (dmesg) and the drive's health
             (smartctl -a).
-
-    verdict  ○○○ for every use: requests to it failed (F017); do not use it until
-             the cause is found
 
     repeat: drivescope rerun 7c2f01a9be44 · all numbers: show it with --json
     ");
@@ -384,6 +390,9 @@ fn verbose_shows_machine_cost_and_rounds() {
     checks before the run
       ok  directory is writable - /mnt/data
       ok  free space stays above 10 % and 1 GiB - 2.10 TB free
+
+    transfer  median of 3 rounds with its 95 % interval, max over all rounds
+      limited by the drive
 
     transfer         #  MB/s  IOPS  depth  CPU %  busy %  °C  limited by
     seq1m_q8t1.read  1   178   170  0.998    3.4    99.6  34  drive

@@ -4,7 +4,7 @@ use super::PLAIN;
 use crate::testing::{hard_disk_latency, hard_disk_surface, interrupted, metric, nvme, result};
 use crate::text::{test_result, verbose};
 use drivescope_model::document::Limiter;
-use drivescope_model::{TestKind, TestResult, TestStatus};
+use drivescope_model::{Run, TestKind, TestResult, TestStatus};
 
 #[test]
 fn a_percentile_of_all_rounds_is_told_apart_from_medians() {
@@ -12,7 +12,8 @@ fn a_percentile_of_all_rounds_is_told_apart_from_medians() {
     let p99 = result.metrics.iter_mut().find(|metric| metric.key.ends_with(".lat_p99_us")).unwrap();
     assert!(p99.rounds.len() > 1, "the case must be one");
     p99.rounds.truncate(1);
-    let text = test_result(&result, PLAIN);
+    let run = Run { tests: vec![result], ..nvme() };
+    let text = verbose(&run, PLAIN);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("max and rare percentiles over all rounds"), "{text}");
 }
@@ -20,19 +21,17 @@ fn a_percentile_of_all_rounds_is_told_apart_from_medians() {
 #[test]
 fn transfer_of_an_nvme_drive_that_one_cpu_cannot_fill() {
     insta::assert_snapshot!(test_result(&nvme().tests[0], PLAIN), @r"
-    transfer        read MB/s             IOPS   write MB/s             IOPS
-    seq1m_q8t1     3,456 ± 21                    3,102 ± 19
-    seq1m_q1t1     2,210 ± 13                    2,940 ± 18
-    rnd4k_q32t16   3,450       842,300 ± 5,100   3,080       751,900 ± 4,500
-    rnd4k_q1t1      84.0        20,510 ± 120       260        63,480 ± 380
+    transfer                        read             write
+    seq1m_q8t1    MB/s     3,456 ± 21        3,102 ± 19
+    seq1m_q1t1    MB/s     2,210 ± 13        2,940 ± 18
+    rnd4k_q32t16  IOPS   842,300 ± 5,100   751,900 ± 4,500
+    rnd4k_q1t1    IOPS    20,510 ± 120      63,480 ± 380
 
     response       read p50      p99      max   write p50      p99      max
     seq1m_q8t1      2.40 ms  2.61 ms  4.10 ms     2.70 ms  3.01 ms  9.80 ms
     seq1m_q1t1       470 µs   521 µs  1.10 ms      350 µs   402 µs  3.30 ms
     rnd4k_q32t16     606 µs   810 µs  3.20 ms      680 µs  1.01 ms  8.70 ms
     rnd4k_q1t1      47.1 µs  62.3 µs   410 µs     14.2 µs  21.9 µs  1.90 ms
-      median of 3 rounds ± 95 % interval, max over all rounds
-      limited by the drive; by one CPU in rnd4k_q32t16.read, rnd4k_q32t16.write
     ");
 }
 
@@ -46,10 +45,12 @@ fn a_cell_stands_under_the_limiter_of_most_of_its_rounds() {
     for (phase, limiter) in rounds.zip(limiters) {
         phase.limiter = limiter;
     }
-    let text = test_result(&result, PLAIN);
-    let (_, limited) = text.split_once("limited by ").unwrap();
-    let words: Vec<&str> = limited.split_whitespace().collect();
-    assert_eq!(words.join(" "), "the drive; by the file system in rnd4k_q1t1.read");
+    let text = verbose(&Run { tests: vec![result], ..nvme() }, PLAIN);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("limited by the drive; by the file system in rnd4k_q1t1.read transfer #"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -67,14 +68,13 @@ fn transfer_with_a_mix_and_a_single_round() {
         metrics.push(metric(&format!("transfer.{cell}.lat_p50_us"), &[1e6 / iops]));
     }
     insta::assert_snapshot!(test_result(&result(TestKind::Transfer, metrics), PLAIN), @r"
-    transfer     read MB/s  IOPS   write MB/s  IOPS   mix70 MB/s  IOPS
-    seq1m_q8t1         178                172               92.1
-    rnd4k_q1t1       0.600   149            -     -        0.800   190
+    transfer           read   write   mix70
+    seq1m_q8t1  MB/s    178     172    92.1
+    rnd4k_q1t1  IOPS    149       -     190
 
     response     read p50  p99  max   write p50  p99  max   mix70 p50  p99  max
     seq1m_q8t1    5.89 ms    -    -     6.10 ms    -    -     11.4 ms    -    -
     rnd4k_q1t1    6.71 ms    -    -           -    -    -     5.26 ms    -    -
-      limited by the drive
     ");
 }
 
@@ -94,7 +94,6 @@ fn surface_of_a_hard_disk() {
 
                   min   mean    max     seeks 0-10 %   10-33 %   33-67 %   67-100 %
     access, ms   1.21   13.4   24.9             8.18      11.1      14.0       16.5
-      median of 3 rounds ± 95 % interval, min and max over all rounds
     ");
 }
 

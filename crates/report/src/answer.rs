@@ -1,0 +1,215 @@
+//! The answer of a run in one sentence: what the drive is, how it is, and what it is good for.
+
+use drivescope_model::document::{Rule, Run, Verdict};
+use drivescope_model::drive::{Drive, DriveKind};
+use drivescope_model::number::whole;
+use drivescope_model::Severity;
+
+/// Later rounds may move a figure of a first look by this factor.
+const SLACK: f64 = 2.0;
+
+/// `A SATA SSD, healthy: good for a system and databases, no trouble for anything else.`
+///
+/// While the run goes on, only what later figures will hardly overturn. `None` where there is no drive to speak of,
+/// or nothing was judged.
+pub fn answer(run: &Run, is_running: bool) -> Option<String> {
+    let drive = run.drive.as_ref()?;
+    let what = with_article(&what(drive, run.simulated));
+    let faults = run.findings.iter().filter(|finding| finding.severity == Severity::Problem);
+    let mut faults: Vec<&str> = faults.map(|finding| finding.id.spec().name).collect();
+    faults.dedup();
+    if !faults.is_empty() {
+        return Some(format!("{what}, faulty: {}.", faults.join(", ")));
+    }
+    let verdicts = run.verdict.iter().filter(|verdict| !is_running || is_settled(verdict));
+    let uses = uses(&verdicts.collect::<Vec<_>>())?;
+    Some(format!("{what}{}: {uses}.", health(drive)))
+}
+
+/// `SATA SSD`, `simulated USB hard disk`.
+fn what(drive: &Drive, is_simulated: bool) -> String {
+    let link = match drive.transport.as_str() {
+        "sata" => "SATA ",
+        "sas" => "SAS ",
+        "usb" => "USB ",
+        _ => "",
+    };
+    let rotates = drive.rotational_hint || drive.rpm > Some(1);
+    let name = match drive.kind {
+        DriveKind::Simulated if rotates => format!("{link}hard disk"),
+        DriveKind::HardDisk => format!("{link}hard disk"),
+        DriveKind::Simulated if drive.transport == "nvme" => "NVMe SSD".to_string(),
+        DriveKind::Nvme => "NVMe SSD".to_string(),
+        DriveKind::Ssd | DriveKind::Simulated => format!("{link}SSD"),
+        DriveKind::Card => "memory card".to_string(),
+        DriveKind::Optical => "optical drive".to_string(),
+        DriveKind::Virtual => "virtual disk".to_string(),
+        DriveKind::Loop => "loop device".to_string(),
+        DriveKind::Memory => "RAM disk".to_string(),
+        DriveKind::Composite => "composite drive".to_string(),
+        DriveKind::Unknown => format!("{link}drive"),
+    };
+    if is_simulated { format!("simulated {name}") } else { name }
+}
+
+fn with_article(what: &str) -> String {
+    // As they are spoken: en-vee-em-ee, ess-ess-dee.
+    let an = ["NVMe", "SSD", "optical"].iter().any(|begin| what.starts_with(begin));
+    format!("{} {what}", if an { "An" } else { "A" })
+}
+
+/// What is known of its health; nothing where nothing is.
+fn health(drive: &Drive) -> String {
+    match (drive.health.passed, drive.health.bad_sectors) {
+        (Some(false), _) => ", failing by its own account".to_string(),
+        (_, Some(bad)) if bad > 0 => format!(", with {} bad sectors", whole(bad)),
+        (Some(true), _) => ", healthy".to_string(),
+        _ => String::new(),
+    }
+}
+
+/// `good for a system and databases, no trouble for anything else`.
+fn uses(verdicts: &[&Verdict]) -> Option<String> {
+    let judged: Vec<(&str, u8)> =
+        verdicts.iter().filter_map(|v| Some((v.suits.as_str(), v.points?))).collect();
+    let with = |points: u8| {
+        let names = judged.iter().filter(|(_, p)| *p == points).map(|(name, _)| phrase(name));
+        names.collect::<Vec<_>>()
+    };
+    let whole = judged.len() == verdicts.len() && judged.len() > 1;
+    if whole && judged.iter().all(|(_, points)| *points == 3) {
+        return Some("good for every use".to_string());
+    }
+    let worst = judged.iter().map(|(_, points)| *points).min()?;
+    let groups = [(3, "good for"), (2, "no trouble for"), (1, "slow for"), (0, "not for")];
+    let clauses = groups.into_iter().filter_map(|(points, words)| {
+        let names = with(points);
+        let is_rest = whole && points == worst && names.len() > 1 && names.len() < judged.len();
+        match names.as_slice() {
+            [] => None,
+            _ if is_rest => Some(format!("{words} anything else")),
+            names => Some(format!("{words} {}", listed(names))),
+        }
+    });
+    Some(clauses.collect::<Vec<_>>().join(", "))
+}
+
+/// A use as the sentence names it: `a system` of the use `system drive`.
+fn phrase(suits: &str) -> &str {
+    match suits {
+        "system drive" => "a system",
+        "database" => "databases",
+        "media library" => "a media library",
+        "backup" => "backups",
+        other => other,
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        names => names.concat(),
+    }
+}
+
+/// Whether the points stay the same although each figure may move by [`SLACK`].
+fn is_settled(verdict: &Verdict) -> bool {
+    let least = |slack: f64| verdict.rules.iter().map(|rule| points(rule, slack)).min();
+    verdict.points.is_some() && least(SLACK) == least(1.0 / SLACK)
+}
+
+/// Points of a rule whose value is so many times as high.
+fn points(rule: &Rule, times: f64) -> usize {
+    let value = rule.value * times;
+    let meets = |limit: &&f64| {
+        if rule.smaller_is_better { rule.value / times <= **limit } else { value >= **limit }
+    };
+    rule.thresholds.iter().filter(meets).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{hard_disk, interrupted, memory, nvme};
+    use crate::verdict::judge;
+    use drivescope_model::drive::Health;
+
+    fn told(mut run: Run, is_running: bool) -> Option<String> {
+        run.verdict = judge(&run);
+        answer(&run, is_running)
+    }
+
+    /// The run with these points for the uses, in their order.
+    fn judged(mut run: Run, points: [Option<u8>; 5]) -> String {
+        run.verdict = judge(&run);
+        for (verdict, points) in run.verdict.iter_mut().zip(points) {
+            verdict.points = points;
+        }
+        answer(&run, false).unwrap()
+    }
+
+    #[test]
+    fn a_sentence_names_the_drive_its_health_and_its_uses() {
+        let healthy = Health { passed: Some(true), ..Health::default() };
+        let mut ssd = nvme();
+        let drive = ssd.drive.as_mut().unwrap();
+        (drive.kind, drive.transport, drive.health) = (DriveKind::Ssd, "sata".into(), healthy);
+        for (points, uses) in [
+            (
+                [Some(3), Some(3), Some(2), Some(2), Some(2)],
+                "good for a system and databases, no trouble for anything else",
+            ),
+            ([Some(3); 5], "good for every use"),
+            (
+                [Some(1), Some(0), Some(0), Some(3), Some(3)],
+                "good for a media library and backups, slow for a system, not for anything else",
+            ),
+            (
+                [Some(3), None, None, Some(2), Some(0)],
+                "good for a system, no trouble for a media library, not for backups",
+            ),
+            (
+                [Some(0); 5],
+                "not for a system, databases, virtual machines, a media library and backups",
+            ),
+        ] {
+            assert_eq!(judged(ssd.clone(), points), format!("A SATA SSD, healthy: {uses}."));
+        }
+    }
+
+    #[test]
+    fn what_a_drive_is_follows_from_its_identity() {
+        let name = |kind, transport: &str, rpm, is_simulated| {
+            let mut drive = nvme().drive.unwrap();
+            (drive.kind, drive.transport, drive.rpm) = (kind, transport.into(), rpm);
+            with_article(&what(&drive, is_simulated))
+        };
+        assert_eq!(name(DriveKind::Nvme, "nvme", None, false), "An NVMe SSD");
+        assert_eq!(name(DriveKind::HardDisk, "usb", Some(7200), false), "A USB hard disk");
+        assert_eq!(
+            name(DriveKind::Simulated, "sata", Some(5400), true),
+            "A simulated SATA hard disk"
+        );
+        assert_eq!(name(DriveKind::Simulated, "nvme", None, true), "A simulated NVMe SSD");
+        assert_eq!(name(DriveKind::Virtual, "virtio", None, false), "A virtual disk");
+    }
+
+    #[test]
+    fn faults_come_first_and_no_drive_has_no_sentence() {
+        let faulty = told(interrupted(), false).unwrap();
+        assert!(faulty.ends_with("faulty: io-error."), "{faulty}");
+        assert_eq!(told(memory(), false), None);
+    }
+
+    #[test]
+    fn a_first_look_names_only_what_is_a_factor_of_two_from_its_threshold() {
+        let mut run = hard_disk();
+        assert!(told(run.clone(), false).unwrap().contains("backups"));
+        // 171 MB/s of writes where 100 are wanted, 149 reads/s where 60 are.
+        let running = told(run.clone(), true).unwrap();
+        assert!(!running.contains("backups") && running.contains("databases"), "{running}");
+        run.tests.clear();
+        assert_eq!(told(run, true), None);
+    }
+}

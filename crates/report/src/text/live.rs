@@ -1,0 +1,38 @@
+//! A run in progress: the tables of its result, filled as it goes on.
+
+use crate::answer::answer;
+use crate::terminal::{Paragraph, Role, Style, sections, width};
+use crate::verdict::judge;
+use crate::workloads::workload;
+use drivescope_model::{Run, TestResult};
+
+/// What is known so far: `progress` in one line, a sentence as soon as something is sure, and the tables of the
+/// first test and of the one in progress. `run` has the tests with what their cells have come to.
+pub fn live(run: &Run, progress: &str, style: Style) -> String {
+    let progress = format!("{}\n", begin_of(progress, style.columns));
+    let run = &Run { verdict: judge(run), ..run.clone() };
+    let look = answer(run, true).map_or(String::new(), |answer| {
+        let answer = answer.replacen('A', "a", 1);
+        Paragraph::new().text(Role::Dim, "first look:").text(Role::Title, answer).lines(0, style)
+    });
+    let has_cells = |test: &&TestResult| !test.metrics.is_empty();
+    let mut shown: Vec<&TestResult> = run.tests.iter().filter(has_cells).collect();
+    if shown.len() > 2 {
+        shown.drain(1..shown.len() - 1);
+    }
+    let tables = shown.into_iter().map(|test| (workload(test.test).brief)(test, style));
+    sections([progress, look].into_iter().chain(tables))
+}
+
+/// As much of a line as fits; what tells least stands at its end.
+fn begin_of(line: &str, columns: usize) -> String {
+    let mut begin = String::new();
+    for c in line.chars() {
+        begin.push(c);
+        if width(&begin) > columns {
+            begin.pop();
+            break;
+        }
+    }
+    begin
+}

@@ -1,0 +1,41 @@
+//! What a run found: the answer first, then the verdict, the tables, and what to know about them.
+
+use super::{findings, price, test_result, verdicts::verdicts_of};
+use crate::answer::answer;
+use crate::terminal::{Paragraph, Role, Style, sections};
+use drivescope_model::{Run, TestStatus};
+
+/// The answer in a sentence, the verdict, the table of each test, findings, and the price.
+pub fn results(run: &Run, style: Style) -> String {
+    let tables: Vec<String> = run.tests.iter().map(|result| test_result(result, style)).collect();
+    let legend = legend(&tables, style);
+    let head = [ended(run, style), sentence(run, style), verdicts_of(run, style)];
+    let rest = [legend, findings(&run.findings, style), price(run, style)];
+    sections(head.into_iter().chain(tables).chain(rest))
+}
+
+/// A line about a run that did not come to its end.
+fn ended(run: &Run, style: Style) -> String {
+    let (role, text) = match run.status {
+        TestStatus::Done => return String::new(),
+        TestStatus::Interrupted => (Role::Warn, "interrupted: partial results"),
+        TestStatus::Failed => (Role::Bad, "failed: partial results"),
+        TestStatus::Skipped => (Role::Dim, "skipped: nothing could run on this target"),
+    };
+    Paragraph::new().text(role, text).lines(0, style)
+}
+
+fn sentence(run: &Run, style: Style) -> String {
+    let text = answer(run, false).unwrap_or_default();
+    Paragraph::new().text(Role::Title, text).lines(0, style)
+}
+
+/// What the tables leave unsaid.
+fn legend(tables: &[String], style: Style) -> String {
+    let has = |sign: char| tables.iter().any(|table| table.contains(sign));
+    if !has('±') {
+        return String::new();
+    }
+    let text = "±: 95 % interval of the median, within this run; -v shows rounds and limits";
+    Paragraph::new().text(Role::Dim, text).lines(0, style)
+}
