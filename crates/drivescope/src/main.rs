@@ -4,6 +4,7 @@ mod arguments;
 mod commands;
 mod completion;
 mod exit;
+mod live_run;
 mod mistakes;
 mod output;
 mod progress;

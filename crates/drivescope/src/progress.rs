@@ -1,60 +1,36 @@
-//! A listener for people: a progress bar per test on standard error, and each test's table on standard
-//! output as soon as the test is over.
+//! A listener for people: how far the run is, and on a terminal what it has measured, drawn anew in the same place.
 
+use crate::live_run::LiveRun;
 use crate::output;
 use drivescope_drive::journal::{RollbackStage, RollbackStep};
 use drivescope_model::event::Event;
+use drivescope_model::number::rounded;
 use drivescope_model::units::Secs;
-use drivescope_report::text;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Resolution of the bar.
 const STEPS: u64 = 1000;
+/// Columns of the bar.
+const BAR_COLUMNS: usize = 10;
+/// Times a second that a view is drawn anew at most: more cannot be read.
+const DRAWN_HZ: u8 = 4;
 
-/// What the listener shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shown {
-    /// Bars, on standard error.
-    pub bars: bool,
-    /// Tables, on standard output.
-    pub tables: bool,
-    /// An empty line before the first table, which something stands above.
-    pub gap: bool,
-}
-
-/// Listens until the senders are gone. Errors: no thread may be started.
-pub fn listen(events: Receiver<Event>, shown: Shown) -> io::Result<JoinHandle<()>> {
+/// Listens until the senders are gone; with `shown`, a person sees what happens. Errors: no thread may be started.
+pub fn listen(events: Receiver<Event>, shown: Option<LiveRun>) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new().spawn(move || {
-        let mut bar = Bar::hidden();
-        let mut gap = shown.gap;
+        let mut view = shown.map(Bar::new);
         for event in events {
-            match event {
-                Event::TestStarted { test, seconds } if shown.bars => {
-                    bar = Bar::new(test.name(), seconds);
-                }
-                Event::Preparing { what } => bar.say(&what, false),
-                Event::PhaseStarted { label, round, rounds } => {
-                    bar.say(&format!("{label}  {round}/{rounds}"), true);
-                }
-                Event::Progress { done, left_s, mb_s, iops } => {
-                    bar.progress(done, Left::told(left_s), (mb_s, iops));
-                }
-                Event::TestFinished(result) => {
-                    bar.clear();
-                    if shown.tables {
-                        let table = text::test_result(&result, output::style());
-                        let before = if std::mem::replace(&mut gap, true) { "\n" } else { "" };
-                        output::print_line(&format!("{before}{table}"));
-                    }
-                }
-                Event::TestStarted { .. } | Event::RoundFinished(_) => {}
+            if let Some(view) = &mut view {
+                view.hear(event);
             }
         }
-        bar.clear();
+        if let Some(view) = view {
+            view.clear();
+        }
     })
 }
 
@@ -103,8 +79,12 @@ pub fn restore_remaining(step: RollbackStep, elapsed_s: f64) -> String {
     format!("restoring the drive must finish first; about {} s left", left_s.ceil())
 }
 
+/// The progress of a run in one line, with what it has measured below.
 struct Bar {
     bar: ProgressBar,
+    run: LiveRun,
+    /// The test in progress, and the share of it that is done.
+    test: (&'static str, f64),
     left: Left,
     doing: Doing,
 }
@@ -136,33 +116,37 @@ struct Doing {
 }
 
 impl Bar {
-    fn hidden() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Self { bar, left: Left::told(None), doing: Doing::default() }
-    }
-
-    fn new(test: &str, expected_s: f64) -> Self {
-        let bar =
-            ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(10));
-        let template = "{prefix:11} {bar:10} {wide_msg}";
-        let style = ProgressStyle::with_template(template).expect("a constant template is valid");
-        bar.set_style(style.progress_chars("━╸ "));
-        bar.set_prefix(test.to_string());
-        bar.enable_steady_tick(Duration::from_millis(250));
+    fn new(run: LiveRun) -> Self {
+        let target = ProgressDrawTarget::stderr_with_hz(DRAWN_HZ);
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.set_style(ProgressStyle::with_template("{msg}").expect("a constant template is valid"));
         output::shares_with(Some(bar.clone()));
-        Self { bar, left: Left::told(Some(expected_s)), doing: Doing::default() }
+        Self { bar, run, test: ("", 0.0), left: Left::told(None), doing: Doing::default() }
     }
 
-    /// What happens from now on; the rate of what was before no longer belongs to it.
-    fn say(&mut self, label: &str, is_measured: bool) {
-        self.doing = Doing { label: label.to_string(), is_measured, rate: None };
-        self.refresh();
-    }
-
-    fn progress(&mut self, done: f64, left: Left, rate: (f64, f64)) {
-        self.bar.set_position((done * STEPS as f64) as u64);
-        self.left = left;
-        self.doing.rate = Some(rate);
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::TestStarted { test, seconds } => {
+                self.test = (test.name(), 0.0);
+                self.left = Left::told(Some(seconds));
+                self.doing = Doing::default();
+            }
+            // The rate of what was before no longer belongs to it.
+            Event::Preparing { what } => {
+                self.doing = Doing { label: what, ..Doing::default() };
+            }
+            Event::PhaseStarted { label, round, rounds } => {
+                let label = format!("{label}  {round}/{rounds}");
+                self.doing = Doing { label, is_measured: true, rate: None };
+            }
+            Event::Progress { done, left_s, mb_s, iops } => {
+                self.test.1 = done;
+                self.left = Left::told(left_s);
+                self.doing.rate = Some((mb_s, iops));
+            }
+            Event::RoundFinished(so_far) => self.run.refine(*so_far),
+            Event::TestFinished(result) => self.run.finish(*result),
+        }
         self.refresh();
     }
 
@@ -172,7 +156,10 @@ impl Bar {
             (true, Some(left_s)) => time_left(left_s),
             (true, None) => "time left unknown".to_string(),
         };
-        self.bar.set_message(message(&left, self.doing.rate, &self.doing.label));
+        let (name, done) = self.test;
+        let filled = "━".repeat((done * BAR_COLUMNS as f64) as usize);
+        let message = message(&left, self.doing.rate, &self.doing.label);
+        self.bar.set_message(self.run.text(&format!("{name}  {filled:BAR_COLUMNS$} {message}")));
     }
 
     fn clear(&self) {
@@ -189,8 +176,7 @@ fn time_left(left_s: f64) -> String {
 fn message(left: &str, rate: Option<(f64, f64)>, label: &str) -> String {
     let rate = match rate {
         None => String::new(),
-        Some((mb_s, iops)) if mb_s >= 10.0 => format!("  {mb_s:.0} MB/s  {iops:.0} IOPS"),
-        Some((mb_s, iops)) => format!("  {mb_s:.2} MB/s  {iops:.0} IOPS"),
+        Some((mb_s, iops)) => format!("  {} MB/s  {} IOPS", rounded(mb_s), rounded(iops)),
     };
     format!("{left}{rate}  {label}").trim_start().to_string()
 }

@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::test_file;
 use crate::test_record::TestRecord;
 use crate::workload::{Workload, shorten_rounds};
-use drivescope_model::cell::{Cell, Mix, Order, Shape};
+use drivescope_model::cell::{Cell, Order, Shape};
 use drivescope_model::options::{Suite, TestKind, TransferOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
@@ -299,6 +299,7 @@ mod tests {
     use super::*;
     use crate::planner;
     use crate::testing::{plan_of, run_on, run_target, suite_of};
+    use drivescope_model::cell::Mix;
     use drivescope_model::plan::Engine;
     use drivescope_model::units::Secs;
 

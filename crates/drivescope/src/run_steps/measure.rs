@@ -6,8 +6,9 @@ use super::phybs_table::print_tables;
 use super::run_document::RunDocument;
 use super::save::SaveOutcome;
 use crate::exit::{Code, Failure, no_thread};
+use crate::live_run::LiveRun;
 use crate::output;
-use crate::progress::{self, Shown};
+use crate::progress;
 use crate::signals::RunSignals;
 use drivescope_bench::runner::Runner;
 use drivescope_bench::session::{HostFacts, Session};
@@ -115,10 +116,12 @@ fn measure_one(
         announce(&plan, &target);
     }
     let (events, receiver) = channel();
-    let shown = Shown { bars: !options.quiet && output::is_watched(), tables, gap: !options.quiet };
+    let run = begin(&plan, &target, options, machine);
+    let is_watched = !options.quiet && output::is_watched();
+    let has_tables = tables && output::terminal_columns().is_some();
+    let shown = is_watched.then(|| LiveRun::new(run.clone(), has_tables));
     let listener = progress::listen(receiver, shown);
     let listener = listener.map_err(|error| Failure::usage(no_thread(&error)))?;
-    let run = begin(&plan, &target, options, machine);
     let journal = before_images::journal(&plan, &run.id, signals);
     let document = RefCell::new(RunDocument::new(run, store));
     let session = Session::new(
@@ -182,15 +185,11 @@ fn warn(findings: &[Finding]) {
     }
 }
 
-/// The last lines: what was noticed, what the drive suits, where the run is kept.
+/// The results, and where the run is kept.
 fn conclude(run: &Run, options: &RunOptions, kept: SaveOutcome) {
     let style = output::style();
-    let findings = text::findings(&run.findings, style);
-    for section in [findings, text::verdicts_of(run, style), text::price(run, style)] {
-        if !section.trim().is_empty() {
-            output::print_line(&format!("\n{section}"));
-        }
-    }
+    let gap = if options.quiet { "" } else { "\n" };
+    output::print_line(&format!("{gap}{}", text::results(run, style)));
     if options.verbose {
         output::print_line(&format!("\n{}", text::verbose(run, style)));
     }

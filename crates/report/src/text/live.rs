@@ -12,8 +12,9 @@ pub fn live(run: &Run, progress: &str, style: Style) -> String {
     let progress = format!("{}\n", begin_of(progress, style.columns));
     let run = &Run { verdict: judge(run), ..run.clone() };
     let look = answer(run, true).map_or(String::new(), |answer| {
+        let label = if run.tests.len() == 1 { "first look:" } else { "so far:" };
         let answer = answer.replacen('A', "a", 1);
-        Paragraph::new().text(Role::Dim, "first look:").text(Role::Title, answer).lines(0, style)
+        Paragraph::new().text(Role::Dim, label).text(Role::Title, answer).lines(0, style)
     });
     let has_cells = |test: &&TestResult| !test.metrics.is_empty();
     let mut shown: Vec<&TestResult> = run.tests.iter().filter(has_cells).collect();

@@ -9,8 +9,16 @@ use drivescope_model::{Run, TestStatus};
 pub fn results(run: &Run, style: Style) -> String {
     let tables: Vec<String> = run.tests.iter().map(|result| test_result(result, style)).collect();
     let legend = legend(&tables, style);
-    let head = [ended(run, style), sentence(run, style), verdicts_of(run, style)];
-    let rest = [legend, findings(&run.findings, style), price(run, style)];
+    let verdict = verdicts_of(run, style);
+    // Where nothing could be judged, each use for another reason, the figures are the answer.
+    let is_judged = run.verdict.iter().any(|verdict| verdict.points.is_some());
+    let has_one_reason = run.verdict.windows(2).all(|two| two[0].because == two[1].because);
+    let (above, below) = match is_judged || has_one_reason {
+        true => (verdict, String::new()),
+        false => (String::new(), verdict),
+    };
+    let head = [ended(run, style), sentence(run, style), above];
+    let rest = [legend, findings(&run.findings, style), below, price(run, style)];
     sections(head.into_iter().chain(tables).chain(rest))
 }
 

@@ -321,6 +321,7 @@ fn an_interrupted_run() {
     drivescope 0.1.0 · quick · /mnt/data
       ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
     run 7c2f01a9be44 · red-A · 2026-08-01 14:02 · 23 s · on bench1
+
     interrupted: partial results
 
     A SATA hard disk, faulty: io-error.

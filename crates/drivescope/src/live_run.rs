@@ -1,0 +1,91 @@
+//! A run as far as it has come: what the view of a run in progress shows.
+
+use crate::output;
+use drivescope_model::Metric;
+use drivescope_model::cell::Cell;
+use drivescope_model::document::{Run, TestResult, TestStatus};
+use drivescope_model::options::TestKind;
+use drivescope_model::plan::WriteLevel;
+use drivescope_model::target::TargetKind;
+use drivescope_report::text;
+
+/// A run in progress.
+pub struct LiveRun {
+    run: Run,
+    /// Whether its tables are shown, which only a terminal that gets the result as well is for.
+    has_tables: bool,
+}
+
+impl LiveRun {
+    /// `run` has nothing measured yet. The cells of `transfer` are there from the start, without figures, so that
+    /// its table keeps its shape.
+    pub fn new(mut run: Run, has_tables: bool) -> Self {
+        let transfer = run.plan.active().find(|planned| planned.test == TestKind::Transfer);
+        if let Some(planned) = transfer {
+            let may_write =
+                planned.writes > WriteLevel::Read || run.target.kind == TargetKind::Simulated;
+            let mut empty = TestResult::empty(TestKind::Transfer, TestStatus::Done, None);
+            let cells = run.plan.suite.transfer.all_cells().into_iter();
+            let cells = cells.filter(|cell| may_write || !cell.mix.writes());
+            empty.metrics = cells.flat_map(unknown).collect();
+            run.tests.push(empty);
+        }
+        Self { run, has_tables }
+    }
+
+    /// Takes what a cell has come to.
+    pub fn refine(&mut self, so_far: TestResult) {
+        let test = self.test_mut(so_far.test);
+        for metric in so_far.metrics {
+            match test.metrics.iter_mut().find(|known| known.key == metric.key) {
+                Some(known) => *known = metric,
+                None => test.metrics.push(metric),
+            }
+        }
+        let cells: Vec<&str> = so_far.phases.iter().map(|phase| phase.cell.as_str()).collect();
+        test.phases.retain(|phase| !cells.contains(&phase.cell.as_str()));
+        test.phases.extend(so_far.phases);
+        for finding in so_far.findings {
+            if self.run.findings.iter().all(|known| known.id != finding.id) {
+                self.run.findings.push(finding);
+            }
+        }
+    }
+
+    /// Takes the result of a test, as it stays.
+    pub fn finish(&mut self, result: TestResult) {
+        let test = self.test_mut(result.test);
+        *test = result;
+    }
+
+    fn test_mut(&mut self, kind: TestKind) -> &mut TestResult {
+        let at = self.run.tests.iter().position(|test| test.test == kind).unwrap_or_else(|| {
+            self.run.tests.push(TestResult::empty(kind, TestStatus::Done, None));
+            self.run.tests.len() - 1
+        });
+        &mut self.run.tests[at]
+    }
+
+    /// What the view shows below or, without tables, instead of this line of progress.
+    pub fn text(&self, progress: &str) -> String {
+        match self.has_tables {
+            // What ends a line here would count as one more to clear.
+            true => format!("\n{}", text::live(&self.run, progress, output::style()).trim_end()),
+            false => progress.to_string(),
+        }
+    }
+}
+
+/// The rates of a cell that was not measured yet.
+fn unknown(cell: Cell) -> [Metric; 2] {
+    ["mb_s", "iops"].map(|quantity| Metric {
+        key: format!("{}.{cell}.{quantity}", TestKind::Transfer),
+        value: f64::NAN,
+        unit: String::new(),
+        low: f64::NAN,
+        high: f64::NAN,
+        rounds: Vec::new(),
+        valid: true,
+        invalid_because: Vec::new(),
+    })
+}
