@@ -5,6 +5,7 @@
 //! that replace them, so at depth 1 the loop costs one reading and one system call per request.
 
 use crate::control::{Control, Publisher};
+use crate::in_turns::{self, SteppedLoop, SteppedRun, Wait};
 use crate::offsets::Offsets;
 use crate::payload::Payload;
 use crate::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest, IoTask};
@@ -69,13 +70,13 @@ pub struct ClosedLoop<'c> {
 }
 
 /// State of one running loop.
-struct ClosedRun<'c, 'q, Q: IoQueue> {
-    queue: &'q mut Q,
+#[derive(Debug)]
+pub struct ClosedRun<'c> {
     plan: ClosedLoop<'c>,
     recorder: Recorder,
     /// Per slot: when its request was sent, and which it was.
     sent: Vec<(u64, IoRequest)>,
-    free: Vec<u16>,
+    free: Vec<u32>,
     /// Prepared, in the order in which they will be sent.
     staged: VecDeque<IoRequest>,
     ahead: usize,
@@ -97,31 +98,27 @@ impl IoTask for ClosedLoop<'_> {
     type Output = Recorder;
 
     fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Recorder> {
-        let mut running = ClosedRun::new(self, queue);
-        running.run()?;
-        running.publisher.publish(&running.recorder);
-        running.recorder.requests = running.issued;
-        running.recorder.settle();
-        Ok(running.recorder)
+        in_turns::alone(self, queue)
     }
 }
 
-impl<'c, 'q, Q: IoQueue> ClosedRun<'c, 'q, Q> {
-    fn new(plan: ClosedLoop<'c>, queue: &'q mut Q) -> Self {
-        let slots = queue.slots();
-        let ahead = usize::from(slots) - plan.depth as usize;
+impl<'c> SteppedLoop for ClosedLoop<'c> {
+    type Run = ClosedRun<'c>;
+
+    fn prepared(self, slots: u32) -> ClosedRun<'c> {
+        let plan = self;
+        let ahead = (slots - plan.depth) as usize;
         let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         let recorder = Recorder::new(plan.time_ns);
         let publisher = Publisher::new(plan.control);
         let ramp_share = plan.ramp_ns as f64 / (plan.ramp_ns + plan.time_ns).max(1) as f64;
         let ramp_ops_max = (plan.ops_max as f64 * ramp_share) as u64;
-        Self {
-            queue,
+        ClosedRun {
             plan,
             recorder,
-            sent: vec![(0, none); usize::from(slots)],
+            sent: vec![(0, none); slots as usize],
             free: (0..slots).rev().collect(),
-            staged: VecDeque::with_capacity(usize::from(slots)),
+            staged: VecDeque::with_capacity(slots as usize),
             ahead,
             in_flight: 0,
             unsent: 0,
@@ -134,65 +131,80 @@ impl<'c, 'q, Q: IoQueue> ClosedRun<'c, 'q, Q> {
             stopping: false,
         }
     }
+}
 
-    fn run(&mut self) -> io::Result<()> {
-        let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(self.queue.slots()));
+impl SteppedRun for ClosedRun<'_> {
+    fn begin<Q: IoQueue>(&mut self, queue: &mut Q) -> io::Result<Wait> {
         while self.staged.len() < self.ahead {
-            self.stage();
+            self.stage(queue);
         }
-        let mut now = self.queue.now();
+        let now = queue.now();
         self.measure_from(now + self.plan.ramp_ns);
-        self.refill(now)?;
-        while self.in_flight > 0 {
-            if self.prepare() {
-                self.queue.wait(&mut done)?;
-            } else {
-                self.queue.wait_until(self.queue.now(), &mut done)?;
-            }
-            self.unsent = 0;
-            now = self.queue.now();
-            for completion in done.drain(..) {
-                self.take(completion, now);
-            }
-            if now < self.measure_from_ns && self.issued >= self.ramp_ops_max {
-                self.measure_from(now);
-            }
-            self.stopping |= self.publisher.tick(now, &self.recorder) || now >= self.deadline_ns;
-            if self.stopping {
-                self.recorder.stop(now.min(self.deadline_ns));
-            }
-            self.refill(now)?;
-        }
-        Ok(())
+        self.refill(queue, now)?;
+        Ok(self.next(queue))
     }
 
+    #[inline]
+    fn step<Q: IoQueue>(
+        &mut self,
+        queue: &mut Q,
+        done: &mut Vec<IoCompletion>,
+    ) -> io::Result<Wait> {
+        self.unsent = 0;
+        let now = queue.now();
+        for completion in done.drain(..) {
+            self.take(completion, now);
+        }
+        if now < self.measure_from_ns && self.issued >= self.ramp_ops_max {
+            self.measure_from(now);
+        }
+        self.stopping |= self.publisher.tick(now, &self.recorder) || now >= self.deadline_ns;
+        if self.stopping {
+            self.recorder.stop(now.min(self.deadline_ns));
+        }
+        self.refill(queue, now)?;
+        Ok(self.next(queue))
+    }
+
+    fn finish<Q: IoQueue>(mut self, _: &Q) -> Recorder {
+        self.publisher.publish(&self.recorder);
+        self.recorder.requests = self.issued;
+        self.recorder.settle();
+        self.recorder
+    }
+}
+
+impl ClosedRun<'_> {
     fn measure_from(&mut self, at_ns: u64) {
         self.measure_from_ns = at_ns;
         self.deadline_ns = at_ns.saturating_add(self.plan.time_ns);
         self.recorder.start(at_ns);
     }
 
-    /// Stages a few of the missing requests while the others fly; whether none is missing now.
+    /// Stages a few of the missing requests while the others fly, before it waits for these.
     #[inline]
-    fn prepare(&mut self) -> bool {
+    fn next<Q: IoQueue>(&mut self, queue: &mut Q) -> Wait {
+        if self.in_flight == 0 {
+            return Wait::Over;
+        }
         let mut made = 0;
         while self.staged.len() < self.ahead && !self.stopping {
             if made >= PREPARE_BYTES {
-                return false;
+                return Wait::Until(0);
             }
-            self.stage();
+            self.stage(queue);
             made += self.plan.block_bytes;
         }
-        true
+        Wait::Completion
     }
 
     /// Chooses the next request and makes its data.
     #[inline]
-    fn stage(&mut self) {
+    fn stage<Q: IoQueue>(&mut self, queue: &mut Q) {
         let (op, offset) = self.plan.offsets.draw();
         let slot = self.free.pop().expect("a slot for each request prepared or in flight");
         if op == IoOp::Write {
-            self.plan.payload.of_write(self.made).fill(self.queue.buffer(slot), offset);
+            self.plan.payload.of_write(self.made).fill(queue.buffer(slot), offset);
             self.made += 1;
         }
         self.staged.push_back(IoRequest { op, offset, len: self.plan.block_bytes, slot });
@@ -200,29 +212,29 @@ impl<'c, 'q, Q: IoQueue> ClosedRun<'c, 'q, Q> {
 
     /// Sends staged requests until the depth is reached.
     #[inline]
-    fn refill(&mut self, mut now: u64) -> io::Result<()> {
+    fn refill<Q: IoQueue>(&mut self, queue: &mut Q, mut now: u64) -> io::Result<()> {
         while self.in_flight < self.plan.depth && self.issued < self.plan.ops_max && !self.stopping
         {
             let Some(request) = self.staged.pop_front() else {
-                self.stage();
-                now = self.queue.now();
+                self.stage(queue);
+                now = queue.now();
                 continue;
             };
-            self.sent[usize::from(request.slot)] = (now, request);
-            self.queue.submit(request);
+            self.sent[request.slot as usize] = (now, request);
+            queue.submit(request);
             self.in_flight += 1;
             self.issued += 1;
             if request.op == IoOp::Write {
                 self.recorder.writes += 1;
                 // On its way before more data are made, so that making them costs no drive time.
-                self.queue.kick()?;
+                queue.kick()?;
             } else {
                 self.unsent += 1;
                 if self.unsent == self.plan.send_together {
-                    self.queue.kick()?;
+                    queue.kick()?;
                     self.unsent = 0;
                 }
-                self.stage();
+                self.stage(queue);
             }
         }
         Ok(())
@@ -230,7 +242,7 @@ impl<'c, 'q, Q: IoQueue> ClosedRun<'c, 'q, Q> {
 
     #[inline]
     fn take(&mut self, completion: IoCompletion, now: u64) {
-        let (sent_ns, request) = self.sent[usize::from(completion.slot)];
+        let (sent_ns, request) = self.sent[completion.slot as usize];
         self.free.push(completion.slot);
         self.in_flight -= 1;
         if let Some(failure) = completion.failure(request) {

@@ -94,7 +94,7 @@ impl IoTask for SampleBlocks {
     type Output = Option<u32>;
 
     fn run<Q: IoQueue>(mut self, queue: &mut Q) -> io::Result<Option<u32>> {
-        let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(queue.slots()));
+        let mut done: Vec<IoCompletion> = Vec::with_capacity(queue.slots() as usize);
         let mut blank = 0;
         for _ in 0..PLACES {
             let (_, offset) = self.offsets.draw();

@@ -4,7 +4,9 @@ use crate::clock;
 use crate::cpu_placement;
 use crate::cpu_usage::{self, CpuCost, CpuScope, CpuUsage};
 use crate::error::BenchError;
+use crate::in_turns::{InTurns, SteppedLoop};
 use crate::queue::{IoTask, QueueSpec, SimulatedQueue, ThreadQueue, UringQueue};
+use crate::recorder::Recorder;
 use drivescope_drive::IoFile;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
@@ -165,6 +167,26 @@ impl IoDevice {
             Backend::File { file, .. } => file.resident_share(),
             Backend::Simulated { drive, .. } => drive.resident_share(),
         }
+    }
+
+    /// Runs loops side by side: each on a queue and thread of its own, or, on a simulated drive, all of them in
+    /// turns.
+    pub fn run_loops<L: SteppedLoop + IoTask<Output = Recorder>>(
+        &self,
+        spec: QueueSpec,
+        loops: Vec<L>,
+        watch: impl FnMut(),
+    ) -> Result<Vec<WorkerOutcome<Recorder>>, BenchError> {
+        let count = loops.len() as u32;
+        if count == 1 || matches!(self.backend, Backend::File { .. }) {
+            return self.run(spec, loops, watch);
+        }
+        let all = QueueSpec { depth: spec.depth * count, ahead: spec.ahead * count, ..spec };
+        let outcomes = self.run(all, vec![InTurns(loops)], watch)?;
+        let each = |WorkerOutcome { output, cpu_cost }: WorkerOutcome<Vec<Recorder>>| {
+            output.into_iter().map(move |output| WorkerOutcome { output, cpu_cost })
+        };
+        Ok(outcomes.into_iter().flat_map(each).collect())
     }
 
     /// Runs each task on a queue and thread of its own, all starting together, calling `watch` now and

@@ -16,6 +16,7 @@ pub mod error;
 pub mod expected_speed;
 pub mod fixed_overhead;
 mod flush_honesty;
+pub mod in_turns;
 pub mod io_device;
 pub mod offsets;
 pub mod open;

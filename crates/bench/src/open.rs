@@ -2,6 +2,7 @@
 //! the intended start. A drive that stalls shows the stall in every request that had to wait.
 
 use crate::control::{Control, Publisher};
+use crate::in_turns::{self, SteppedLoop, SteppedRun, Wait};
 use crate::offsets::Offsets;
 use crate::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask};
 use crate::recorder::Recorder;
@@ -70,13 +71,14 @@ pub struct OpenLoop<'c> {
     pub control: &'c Control,
 }
 
-struct OpenRun<'c, 'q, Q: IoQueue> {
-    queue: &'q mut Q,
+/// State of one running loop.
+#[derive(Debug)]
+pub struct OpenRun<'c> {
     plan: OpenLoop<'c>,
     recorder: Recorder,
     /// Per slot: when its request was intended, and which it was.
     intended: Vec<(u64, IoRequest)>,
-    free: Vec<u16>,
+    free: Vec<u32>,
     in_flight: u32,
     start_ns: u64,
     measure_from_ns: u64,
@@ -89,65 +91,75 @@ impl IoTask for OpenLoop<'_> {
     type Output = Recorder;
 
     fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Recorder> {
-        let slots = queue.slots().min(IN_FLIGHT_MAX as u16);
-        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
-        let start_ns = queue.now();
-        let measure_from_ns = start_ns + self.ramp_ns;
-        let mut running = OpenRun {
-            recorder: Recorder::new(self.time_ns),
-            intended: vec![(0, none); usize::from(slots)],
-            free: (0..slots).rev().collect(),
-            in_flight: 0,
-            start_ns,
-            measure_from_ns,
-            deadline_ns: measure_from_ns + self.time_ns,
-            publisher: Publisher::new(self.control),
-            stopping: false,
-            queue,
-            plan: self,
-        };
-        running.recorder.start(measure_from_ns);
-        running.run()?;
-        running.count_unsent();
-        running.publisher.publish(&running.recorder);
-        running.recorder.settle();
-        Ok(running.recorder)
+        in_turns::alone(self, queue)
     }
 }
 
-impl<Q: IoQueue> OpenRun<'_, '_, Q> {
-    fn run(&mut self) -> io::Result<()> {
-        let mut done: Vec<IoCompletion> = Vec::with_capacity(self.intended.len());
-        loop {
-            let now = self.queue.now();
-            for completion in done.drain(..) {
-                self.take(completion, now);
-            }
-            self.stopping |= self.publisher.tick(now, &self.recorder) || now >= self.deadline_ns;
-            if self.stopping {
-                self.recorder.stop(now.min(self.deadline_ns));
-                if self.in_flight == 0 {
-                    return Ok(());
-                }
-                self.queue.wait(&mut done)?;
-                continue;
-            }
-            self.send_due(now)?;
-            let next = self.start_ns + self.plan.schedule.peek_ns();
-            if self.free.is_empty() {
-                self.queue.wait(&mut done)?;
-            } else {
-                self.queue.wait_until(
-                    next.min(self.publisher.at_ns()).min(self.deadline_ns),
-                    &mut done,
-                )?;
-            }
+impl<'c> SteppedLoop for OpenLoop<'c> {
+    type Run = OpenRun<'c>;
+
+    fn prepared(self, slots: u32) -> OpenRun<'c> {
+        let slots = slots.min(IN_FLIGHT_MAX);
+        let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
+        OpenRun {
+            recorder: Recorder::new(self.time_ns),
+            intended: vec![(0, none); slots as usize],
+            free: (0..slots).rev().collect(),
+            in_flight: 0,
+            start_ns: 0,
+            measure_from_ns: 0,
+            deadline_ns: 0,
+            publisher: Publisher::new(self.control),
+            stopping: false,
+            plan: self,
         }
     }
+}
 
+impl SteppedRun for OpenRun<'_> {
+    fn begin<Q: IoQueue>(&mut self, queue: &mut Q) -> io::Result<Wait> {
+        self.start_ns = queue.now();
+        self.measure_from_ns = self.start_ns + self.plan.ramp_ns;
+        self.deadline_ns = self.measure_from_ns + self.plan.time_ns;
+        self.recorder.start(self.measure_from_ns);
+        self.step(queue, &mut Vec::new())
+    }
+
+    #[inline]
+    fn step<Q: IoQueue>(
+        &mut self,
+        queue: &mut Q,
+        done: &mut Vec<IoCompletion>,
+    ) -> io::Result<Wait> {
+        let now = queue.now();
+        for completion in done.drain(..) {
+            self.take(completion, now);
+        }
+        self.stopping |= self.publisher.tick(now, &self.recorder) || now >= self.deadline_ns;
+        if self.stopping {
+            self.recorder.stop(now.min(self.deadline_ns));
+            return Ok(if self.in_flight == 0 { Wait::Over } else { Wait::Completion });
+        }
+        self.send_due(queue, now)?;
+        if self.free.is_empty() {
+            return Ok(Wait::Completion);
+        }
+        let next = self.start_ns + self.plan.schedule.peek_ns();
+        Ok(Wait::Until(next.min(self.publisher.at_ns()).min(self.deadline_ns)))
+    }
+
+    fn finish<Q: IoQueue>(mut self, queue: &Q) -> Recorder {
+        self.count_unsent(queue.now());
+        self.publisher.publish(&self.recorder);
+        self.recorder.settle();
+        self.recorder
+    }
+}
+
+impl OpenRun<'_> {
     /// Sends everything whose time has come, as far as slots are free.
     #[inline]
-    fn send_due(&mut self, now: u64) -> io::Result<()> {
+    fn send_due<Q: IoQueue>(&mut self, queue: &mut Q, now: u64) -> io::Result<()> {
         let mut sent = false;
         while let Some(&slot) = self.free.last() {
             let intended = self.start_ns + self.plan.schedule.peek_ns();
@@ -158,19 +170,19 @@ impl<Q: IoQueue> OpenRun<'_, '_, Q> {
             self.plan.schedule.advance();
             let (op, offset) = self.plan.offsets.draw();
             let request = IoRequest { op, offset, len: self.plan.block_bytes, slot };
-            self.intended[usize::from(slot)] = (intended, request);
-            self.queue.submit(request);
+            self.intended[slot as usize] = (intended, request);
+            queue.submit(request);
             self.in_flight += 1;
             self.recorder.requests += 1;
             self.recorder.due += u64::from(intended >= self.measure_from_ns);
             sent = true;
         }
-        if sent { self.queue.kick() } else { Ok(()) }
+        if sent { queue.kick() } else { Ok(()) }
     }
 
     #[inline]
     fn take(&mut self, completion: IoCompletion, now: u64) {
-        let (intended, request) = self.intended[usize::from(completion.slot)];
+        let (intended, request) = self.intended[completion.slot as usize];
         self.free.push(completion.slot);
         self.in_flight -= 1;
         if let Some(failure) = completion.failure(request) {
@@ -192,8 +204,7 @@ impl<Q: IoQueue> OpenRun<'_, '_, Q> {
 
     /// Requests whose time came but for which no slot was ever free: they count with the time they had
     /// waited at the end, a lower bound, lest an overload hide its worst latencies.
-    fn count_unsent(&mut self) {
-        let end = self.queue.now();
+    fn count_unsent(&mut self, end: u64) {
         loop {
             let intended = self.start_ns + self.plan.schedule.peek_ns();
             if intended >= self.deadline_ns.min(end) {

@@ -134,7 +134,7 @@ pub fn run(
                 ops_max: load.ops_max,
                 control,
             });
-            device.run(spec, tasks.collect(), watch)?
+            device.run_loops(spec, tasks.collect(), watch)?
         }
         LoopMode::Open { arrivals, rate } => {
             let spec = QueueSpec { depth: IN_FLIGHT_MAX, ahead: 1, block_bytes, dsync };
@@ -150,7 +150,7 @@ pub fn run(
                 time_ns: load.time.nanos(),
                 control,
             });
-            device.run(spec, tasks.collect(), watch)?
+            device.run_loops(spec, tasks.collect(), watch)?
         }
     };
     let all = outcomes.into_iter().map(PhaseResult::from).reduce(|mut all, other| {

@@ -53,7 +53,7 @@ impl IoTask for SerialLoop<'_> {
 
 impl SerialLoop<'_> {
     fn drive<Q: IoQueue>(mut self, queue: &mut Q, recorder: &mut Recorder) -> io::Result<u64> {
-        let mut done = Vec::with_capacity(usize::from(queue.slots()));
+        let mut done = Vec::with_capacity(queue.slots() as usize);
         let mut publisher = Publisher::new(self.control);
         let mut now = queue.now();
         recorder.start(now);

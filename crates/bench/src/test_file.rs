@@ -81,7 +81,7 @@ impl IoTask for VerifySample {
     type Output = Result<(), BenchError>;
 
     fn run<Q: IoQueue>(mut self, queue: &mut Q) -> io::Result<Self::Output> {
-        let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(queue.slots()));
+        let mut done: Vec<IoCompletion> = Vec::with_capacity(queue.slots() as usize);
         for _ in 0..VERIFY_BLOCKS {
             let (_, offset) = self.offsets.draw();
             let request = IoRequest { op: IoOp::Read, offset, len: VERIFY_BYTES, slot: 0 };

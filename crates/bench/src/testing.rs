@@ -28,7 +28,7 @@ pub const SECOND: u64 = 1_000_000_000;
 
 /// Serves up to `servers` requests at a time; `service` gives each one's time from its start.
 pub struct VirtualQueue<F> {
-    slots: u16,
+    slots: u32,
     servers: usize,
     service: F,
     now_ns: u64,
@@ -45,7 +45,7 @@ pub struct VirtualQueue<F> {
 }
 
 impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> VirtualQueue<F> {
-    pub fn new(slots: u16, servers: usize, service: F) -> Self {
+    pub fn new(slots: u32, servers: usize, service: F) -> Self {
         let busy_until = vec![0; servers];
         Self {
             slots,
@@ -82,10 +82,10 @@ impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> VirtualQueue<F> {
 }
 
 impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for VirtualQueue<F> {
-    fn slots(&self) -> u16 {
+    fn slots(&self) -> u32 {
         self.slots
     }
-    fn buffer(&mut self, _slot: u16) -> &mut [u8] {
+    fn buffer(&mut self, _slot: u32) -> &mut [u8] {
         &mut []
     }
     fn submit(&mut self, request: IoRequest) {

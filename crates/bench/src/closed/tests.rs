@@ -177,16 +177,16 @@ impl<F> Watched<F> {
 }
 
 impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for Watched<F> {
-    fn slots(&self) -> u16 {
+    fn slots(&self) -> u32 {
         self.drive.slots()
     }
-    fn buffer(&mut self, slot: u16) -> &mut [u8] {
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
         self.steps.push('f');
-        &mut self.buffers[usize::from(slot)]
+        &mut self.buffers[slot as usize]
     }
     fn submit(&mut self, request: IoRequest) {
         self.steps.push('s');
-        self.written.push((request.offset, self.buffers[usize::from(request.slot)]));
+        self.written.push((request.offset, self.buffers[request.slot as usize]));
         self.drive.submit(request);
     }
     fn kick(&mut self) -> io::Result<()> {

@@ -20,7 +20,7 @@ pub struct Buffers {
     base: *mut u8,
     stride: usize,
     len: usize,
-    slots: u16,
+    slots: u32,
 }
 
 // SAFETY: the mapping belongs to this value alone; moving it to another thread moves the ownership.
@@ -28,9 +28,9 @@ unsafe impl Send for Buffers {}
 
 impl Buffers {
     /// `slots` buffers of `len` bytes each, already backed by memory so that no page fault is measured.
-    pub fn new(slots: u16, len: usize) -> io::Result<Self> {
+    pub fn new(slots: u32, len: usize) -> io::Result<Self> {
         let stride = len.max(1).next_multiple_of(ALIGN);
-        let wanted = stride * usize::from(slots);
+        let wanted = stride * slots as usize;
         let huge = wanted >= HUGE;
         let map_len = if huge { wanted.next_multiple_of(HUGE) + HUGE } else { wanted };
         // SAFETY: a new private mapping at an address of the kernel's choice aliases nothing.
@@ -67,7 +67,7 @@ impl Buffers {
     }
 
     /// Number of buffers.
-    pub fn slots(&self) -> u16 {
+    pub fn slots(&self) -> u32 {
         self.slots
     }
 
@@ -77,14 +77,14 @@ impl Buffers {
     }
 
     /// Address of a buffer.
-    pub fn pointer(&self, slot: u16) -> *mut u8 {
+    pub fn pointer(&self, slot: u32) -> *mut u8 {
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
         // SAFETY: slot < slots, so the offset lies within the mapping.
-        unsafe { self.base.add(self.stride * usize::from(slot)) }
+        unsafe { self.base.add(self.stride * slot as usize) }
     }
 
     /// The buffer as a slice; the caller's exclusive borrow stands for "not in flight".
-    pub fn slice(&mut self, slot: u16) -> &mut [u8] {
+    pub fn slice(&mut self, slot: u32) -> &mut [u8] {
         // SAFETY: `pointer` checks the slot; a buffer is `len` ≤ stride bytes and buffers are disjoint.
         // The queue lends a slot only while no request on it is in flight.
         unsafe { std::slice::from_raw_parts_mut(self.pointer(slot), self.len) }
@@ -112,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn buffers_are_aligned_disjoint_and_writable(slots in 1u16..20, len in 1usize..300_000) {
+        fn buffers_are_aligned_disjoint_and_writable(slots in 1u32..20, len in 1usize..300_000) {
             let mut buffers = Buffers::new(slots, len).unwrap();
             for slot in 0..slots {
                 prop_assert_eq!(buffers.pointer(slot) as usize % ALIGN, 0);
@@ -121,7 +121,7 @@ mod tests {
             for slot in 0..slots {
                 prop_assert!(buffers.slice(slot).iter().all(|&byte| byte == slot as u8));
             }
-            prop_assert_eq!(buffers.iovecs().len(), usize::from(slots));
+            prop_assert_eq!(buffers.iovecs().len(), slots as usize);
         }
     }
 }

@@ -7,22 +7,22 @@ use std::io;
 /// The null target.
 #[derive(Debug)]
 pub struct NullQueue {
-    slots: u16,
+    slots: u32,
     flying: Vec<IoCompletion>,
 }
 
 impl NullQueue {
     /// A null target of the given depth.
     pub fn new(spec: QueueSpec) -> Self {
-        Self { slots: spec.slots(), flying: Vec::with_capacity(usize::from(spec.slots())) }
+        Self { slots: spec.slots(), flying: Vec::with_capacity(spec.slots() as usize) }
     }
 }
 
 impl IoQueue for NullQueue {
-    fn slots(&self) -> u16 {
+    fn slots(&self) -> u32 {
         self.slots
     }
-    fn buffer(&mut self, _slot: u16) -> &mut [u8] {
+    fn buffer(&mut self, _slot: u32) -> &mut [u8] {
         &mut []
     }
     fn submit(&mut self, request: IoRequest) {

@@ -2,20 +2,20 @@
 
 use super::buffers::Buffers;
 use super::{IoCompletion, IoOp, IoQueue, IoRequest, QueueSpec};
-use drivescope_drive::simulated::{Answer, SimOp, SimulatedDrive, Worker};
+use drivescope_drive::simulated::{Answer, SimOp, SimulatedDrive};
 use drivescope_model::target::IoMode;
 use std::io;
 
-/// One loop's side of a simulated drive.
+/// The load's side of a simulated drive.
 pub struct SimulatedQueue<'d> {
     drive: &'d SimulatedDrive,
     mode: IoMode,
-    worker: Worker,
-    slots: u16,
+    slots: u32,
     /// What a write is: done in the cache, or on the medium.
     write: SimOp,
     buffers: Option<Buffers>,
     answers: Vec<Answer>,
+    now_ns: u64,
 }
 
 impl<'d> SimulatedQueue<'d> {
@@ -26,9 +26,10 @@ impl<'d> SimulatedQueue<'d> {
             true => Some(Buffers::new(slots, spec.block_bytes as usize)?),
             false => None,
         };
-        let answers = Vec::with_capacity(usize::from(slots));
+        let answers = Vec::with_capacity(slots as usize);
         let write = if spec.dsync { SimOp::WriteThrough } else { SimOp::Write };
-        Ok(Self { drive, mode, worker: drive.register(slots), slots, write, buffers, answers })
+        drive.begin(slots);
+        Ok(Self { drive, mode, slots, write, buffers, answers, now_ns: drive.now() })
     }
 
     /// Moves the data of a request as it is sent: requests take effect in the order of their arrival.
@@ -44,10 +45,10 @@ impl<'d> SimulatedQueue<'d> {
 }
 
 impl IoQueue for SimulatedQueue<'_> {
-    fn slots(&self) -> u16 {
+    fn slots(&self) -> u32 {
         self.slots
     }
-    fn buffer(&mut self, slot: u16) -> &mut [u8] {
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
         self.buffers.as_mut().map_or(&mut [], |buffers| buffers.slice(slot))
     }
     fn submit(&mut self, request: IoRequest) {
@@ -58,7 +59,7 @@ impl IoQueue for SimulatedQueue<'_> {
         };
         self.move_data(request);
         let IoRequest { offset, len, slot, .. } = request;
-        self.drive.submit(self.worker, self.mode, op, offset, len, slot);
+        self.drive.submit(self.mode, op, offset, len, slot);
     }
     fn kick(&mut self) -> io::Result<()> {
         Ok(())
@@ -67,17 +68,17 @@ impl IoQueue for SimulatedQueue<'_> {
         self.wait_until(u64::MAX, done)
     }
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
-        self.drive.wait_until(self.worker, at_ns, &mut self.answers);
+        self.now_ns = self.drive.wait_until(at_ns, &mut self.answers);
         done.extend(self.answers.drain(..).map(|(slot, result)| IoCompletion { slot, result }));
         Ok(())
     }
     fn now(&self) -> u64 {
-        self.drive.now()
+        self.now_ns
     }
 }
 
 impl Drop for SimulatedQueue<'_> {
     fn drop(&mut self) {
-        self.drive.unregister(self.worker);
+        self.drive.end();
     }
 }

@@ -65,7 +65,7 @@ impl<'scope> ThreadQueue<'scope> {
         file: &'scope IoFile,
         spec: QueueSpec,
     ) -> io::Result<Self> {
-        let slots = usize::from(spec.slots());
+        let slots = spec.slots() as usize;
         let state = HelperState {
             todo: VecDeque::with_capacity(slots),
             done: Vec::with_capacity(slots),
@@ -153,11 +153,11 @@ fn perform(
 }
 
 impl IoQueue for ThreadQueue<'_> {
-    fn slots(&self) -> u16 {
+    fn slots(&self) -> u32 {
         self.buffers.slots()
     }
 
-    fn buffer(&mut self, slot: u16) -> &mut [u8] {
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 

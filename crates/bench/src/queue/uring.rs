@@ -100,7 +100,7 @@ fn wait_at_most(ring: &IoUring, timeout_ns: u64) -> io::Result<()> {
 impl<'f> UringQueue<'f> {
     /// A ring for `file`. Must be made on the thread that uses it.
     pub fn new(file: &'f IoFile, spec: QueueSpec) -> io::Result<Self> {
-        let ring = build(u32::from(spec.slots()).next_power_of_two())?;
+        let ring = build(spec.slots().next_power_of_two())?;
         ring.submitter().register_files(&[file.as_fd().as_raw_fd()])?;
         let buffers = Buffers::new(spec.slots(), spec.block_bytes as usize)?;
         // SAFETY: the buffers live in the same struct as the ring and are dropped after it drained.
@@ -116,13 +116,14 @@ impl<'f> UringQueue<'f> {
         let IoRequest { op, offset, len, slot } = request;
         let may = op != IoOp::Write || self.file.allows_write(u64::from(len), offset);
         assert!(may, "a write outside what the target was opened for");
-        let file = Fixed(0);
+        // No cell has as many as a u16 counts.
+        let (file, index) = (Fixed(0), slot as u16);
         let entry = match (op, self.fixed) {
             (IoOp::Read, true) => {
-                opcode::ReadFixed::new(file, pointer, len, slot).offset(offset).build()
+                opcode::ReadFixed::new(file, pointer, len, index).offset(offset).build()
             }
             (IoOp::Write, true) => {
-                let write = opcode::WriteFixed::new(file, pointer, len, slot);
+                let write = opcode::WriteFixed::new(file, pointer, len, index);
                 write.offset(offset).rw_flags(self.write_flags).build()
             }
             (IoOp::Read, false) => opcode::Read::new(file, pointer, len).offset(offset).build(),
@@ -137,7 +138,7 @@ impl<'f> UringQueue<'f> {
 
     fn reap(&mut self, done: &mut Vec<IoCompletion>) {
         for entry in self.ring.completion() {
-            done.push(IoCompletion { slot: entry.user_data() as u16, result: entry.result() });
+            done.push(IoCompletion { slot: entry.user_data() as u32, result: entry.result() });
             self.in_flight -= 1;
         }
     }
@@ -188,11 +189,11 @@ fn interrupted(error: &io::Error) -> bool {
 }
 
 impl IoQueue for UringQueue<'_> {
-    fn slots(&self) -> u16 {
+    fn slots(&self) -> u32 {
         self.buffers.slots()
     }
 
-    fn buffer(&mut self, slot: u16) -> &mut [u8] {
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 
@@ -257,7 +258,7 @@ impl Drop for UringQueue<'_> {
     fn drop(&mut self) {
         // Buffers must not be unmapped while the kernel may still write into them.
         // Nor may a pattern reach the drive after the original contents that are put back next.
-        let mut done = Vec::with_capacity(usize::from(self.buffers.slots()));
+        let mut done = Vec::with_capacity(self.buffers.slots() as usize);
         let mut tries_left = TRIES;
         while self.in_flight > 0 && tries_left > 0 {
             done.clear();

@@ -54,7 +54,7 @@ impl Served for PageCache<OneFileSystem<Counted>> {
 mod tests {
     use super::*;
     use crate::simulated::spec::Spec;
-    use crate::simulated::{Answer, SimOp, Worker};
+    use crate::simulated::{Answer, SimOp};
     use drivescope_model::target::IoMode;
 
     const MIB: u64 = 1 << 20;
@@ -66,15 +66,14 @@ mod tests {
     /// One request, and the time it takes, ns; or its errno.
     fn call(
         drive: &SimulatedDrive,
-        worker: Worker,
         mode: IoMode,
         op: SimOp,
         at: u64,
         len: u32,
     ) -> Result<Nanos, i32> {
         let (before, mut answers): (Nanos, Vec<Answer>) = (drive.now(), Vec::new());
-        drive.submit(worker, mode, op, at, len, 0);
-        drive.wait_until(worker, Nanos::MAX, &mut answers);
+        drive.submit(mode, op, at, len, 0);
+        drive.wait_until(Nanos::MAX, &mut answers);
         match answers[..] {
             [(0, result)] if result >= 0 => Ok(drive.now() - before),
             [(0, errno)] => Err(errno),
@@ -89,13 +88,13 @@ mod tests {
             (drive.now(), drive.capacity_bytes(), drive.sector_bytes()),
             (1_000, 64 * MIB, 512)
         );
-        let worker = drive.register(1);
+        drive.begin(1);
         for i in 0..64 {
             let direct = IoMode::Direct;
-            call(&drive, worker, direct, SimOp::Write, i * MIB, MIB as u32).unwrap();
+            call(&drive, direct, SimOp::Write, i * MIB, MIB as u32).unwrap();
         }
         assert_eq!(drive.resident_share(), Some(0.0));
-        let read = |at, mode| call(&drive, worker, mode, SimOp::Read, at, 4096).unwrap();
+        let read = |at, mode| call(&drive, mode, SimOp::Read, at, 4096).unwrap();
         let cold = read(17 * MIB, IoMode::Buffered);
         let warm = read(17 * MIB, IoMode::Buffered);
         assert!(warm < 10_000 && cold > 100 * warm, "{cold} and {warm} ns");
@@ -104,33 +103,33 @@ mod tests {
         drive.evict();
         assert_eq!(drive.resident_share(), Some(0.0));
         assert!(read(40 * MIB + 4096, IoMode::Buffered) > 100 * warm);
-        drive.unregister(worker);
+        drive.end();
     }
 
     #[test]
     fn a_tiny_write_is_kept_in_memory_until_a_sync() {
         let drive = file();
-        let worker = drive.register(1);
+        drive.begin(1);
         let mode = IoMode::Buffered;
-        let write = call(&drive, worker, mode, SimOp::Write, 100, 16).unwrap();
-        let sync = call(&drive, worker, mode, SimOp::Sync, 0, 0).unwrap();
+        let write = call(&drive, mode, SimOp::Write, 100, 16).unwrap();
+        let sync = call(&drive, mode, SimOp::Sync, 0, 0).unwrap();
         assert!(write < 10_000 && sync > 1_000_000, "{write} and {sync} ns");
-        drive.unregister(worker);
+        drive.end();
         drive.flush();
     }
 
     /// Time of reading a file of 256 MiB in order, ms.
     fn sequential_ms(text: &str) -> f64 {
         let drive = Spec::parse(text).unwrap().build_with_file(256 * MIB, 0).unwrap();
-        let worker = drive.register(1);
+        drive.begin(1);
         let at = |op| {
             (0..256)
-                .map(|i| call(&drive, worker, IoMode::Direct, op, i * MIB, MIB as u32).unwrap())
+                .map(|i| call(&drive, IoMode::Direct, op, i * MIB, MIB as u32).unwrap())
                 .sum::<u64>()
         };
         at(SimOp::Write);
         let time = at(SimOp::Read);
-        drive.unregister(worker);
+        drive.end();
         time as f64 / 1e6
     }
 
@@ -147,12 +146,12 @@ mod tests {
     #[test]
     fn what_lies_outside_is_refused() {
         let drive = file();
-        let worker = drive.register(1);
+        drive.begin(1);
         for (at, len) in [(64 * MIB, 16), (64 * MIB - 8, 16)] {
-            let result = call(&drive, worker, IoMode::Buffered, SimOp::Write, at, len);
+            let result = call(&drive, IoMode::Buffered, SimOp::Write, at, len);
             assert_eq!(result, Err(-rustix::io::Errno::INVAL.raw_os_error()));
         }
-        drive.unregister(worker);
+        drive.end();
         let spec = Spec::parse("sim:wd20ears").unwrap();
         let error = spec.build_with_file(1 << 41, 0).unwrap_err().to_string();
         assert!(error.contains("smaller --size"), "{error}");

@@ -1,7 +1,7 @@
-//! Simulated drives as targets: one virtual clock that several loops share.
+//! Simulated drives as targets, in virtual time.
 //!
-//! Time passes only when every loop that uses the drive waits: then it jumps to the next completion or
-//! deadline. A single loop never blocks, so an hour of a drive's life takes as long as computing it.
+//! Time passes only while the load waits: then it jumps to the next completion or deadline, so an hour of a
+//! drive's life takes as long as computing it. One load uses a drive at a time, whatever it is made of.
 
 mod counted;
 pub mod faults;
@@ -23,7 +23,7 @@ use drivescope_sim::device::{
 use drivescope_sim::fake_capacity::{DriveContents, FakeCapacity};
 use drivescope_sim::sequential_pass;
 use rustix::io::Errno;
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// What a loop asks of a simulated drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +38,8 @@ pub enum SimOp {
     Sync,
 }
 
-/// A loop's ticket at the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Worker(u32);
-
 /// An answer: the slot of the request, and bytes moved or a negative errno.
-pub type Answer = (u16, i32);
+pub type Answer = (u32, i32);
 
 /// A drive of any kind.
 type AnyDrive = Box<dyn SimDevice + Send>;
@@ -83,7 +79,6 @@ impl Served for AnyDrive {
 /// A simulated drive, or a file on one, with its clock.
 pub struct SimulatedDrive {
     state: Mutex<State>,
-    moved: Condvar,
     capacity_bytes: u64,
     sector_bytes: u32,
     /// Requests may fail.
@@ -95,18 +90,12 @@ pub struct SimulatedDrive {
 struct State {
     device: Box<dyn Served>,
     now: Nanos,
-    loops: Vec<Option<Loop>>,
-    done: Vec<SimCompletion>,
-}
-
-/// One loop: what it waits for, and what has arrived for it.
-#[derive(Default)]
-struct Loop {
-    waits_until: Option<Nanos>,
-    arrived: Vec<Answer>,
+    /// Somebody uses the drive.
+    is_in_use: bool,
     in_flight: u32,
     /// Lengths by slot, to answer with.
     lens: Vec<u32>,
+    done: Vec<SimCompletion>,
 }
 
 impl SimulatedDrive {
@@ -117,10 +106,10 @@ impl SimulatedDrive {
 
     fn serving(device: Box<dyn Served>, now: Nanos) -> Self {
         let (capacity_bytes, sector_bytes) = (device.capacity_bytes(), device.sector_bytes());
-        let state = State { device, now, loops: Vec::new(), done: Vec::new() };
+        let (lens, done) = (Vec::new(), Vec::new());
+        let state = State { device, now, is_in_use: false, in_flight: 0, lens, done };
         Self {
             state: Mutex::new(state),
-            moved: Condvar::new(),
             capacity_bytes,
             sector_bytes,
             has_faults: false,
@@ -170,8 +159,7 @@ impl SimulatedDrive {
     /// faults or a host above it, or somebody else uses it.
     pub fn stream_write(&self, offset: u64, len: u64, chunk: u64, depth: u32) -> Option<Nanos> {
         let mut state = self.lock();
-        let in_use = state.loops.iter().flatten().next().is_some();
-        if in_use || self.keeps_contents() || self.has_faults || !state.device.is_bare() {
+        if state.is_in_use || self.keeps_contents() || self.has_faults || !state.device.is_bare() {
             return None;
         }
         let now = state.now;
@@ -182,7 +170,7 @@ impl SimulatedDrive {
             chunk,
             depth,
         );
-        state.advance(end);
+        state.advance(end, &mut Vec::new());
         Some(end - now)
     }
 
@@ -215,16 +203,16 @@ impl SimulatedDrive {
     /// Lets time pass with nothing asked, so that the drive can do its own work.
     pub fn idle_until(&self, to: Nanos) {
         let mut state = self.lock();
-        if to > state.now && state.loops.iter().flatten().next().is_none() {
-            state.advance(to);
+        if to > state.now && !state.is_in_use {
+            state.advance(to, &mut Vec::new());
         }
     }
 
     /// Empties the write cache, with nobody else using the drive.
     pub fn flush(&self) {
-        let worker = self.register(1);
-        self.submit(worker, IoMode::Direct, SimOp::Sync, 0, 0, 0);
-        self.unregister(worker);
+        self.begin(1);
+        self.submit(IoMode::Direct, SimOp::Sync, 0, 0, 0);
+        self.end();
     }
 
     /// Drops clean pages from the host's page cache, if there is one.
@@ -243,44 +231,27 @@ impl SimulatedDrive {
         self.lock().device.counters()
     }
 
-    /// A new loop begins; time stands still until it waits.
-    pub fn register(&self, slots: u16) -> Worker {
+    /// A load begins, of so many requests at a time; time stands still until it waits.
+    pub fn begin(&self, slots: u32) {
         let mut state = self.lock();
-        let entry = Loop { lens: vec![0; usize::from(slots)], ..Loop::default() };
-        state.loops.push(Some(entry));
-        Worker(state.loops.len() as u32 - 1)
+        assert!(!state.is_in_use, "one load at a time");
+        (state.is_in_use, state.lens) = (true, vec![0; slots as usize]);
     }
 
-    /// A loop ends; its requests are waited for first.
-    pub fn unregister(&self, worker: Worker) {
-        let mut answers = Vec::new();
-        while self.lock().get(worker).in_flight > 0 {
-            self.wait_until(worker, Nanos::MAX, &mut answers);
+    /// The load ends; its requests are waited for first.
+    pub fn end(&self) {
+        let (mut state, mut answers) = (self.lock(), Vec::new());
+        while state.in_flight > 0 {
+            state.step(Nanos::MAX, &mut answers);
         }
-        let mut state = self.lock();
-        state.loops[worker.0 as usize] = None;
-        if state.loops.iter().all(Option::is_none) {
-            state.loops.clear();
-        }
-        // The others may all be waiting for this one.
-        self.moved.notify_all();
+        state.is_in_use = false;
     }
 
     /// Sends a request now, through the page cache or past it; a bare drive has none.
-    pub fn submit(
-        &self,
-        worker: Worker,
-        mode: IoMode,
-        op: SimOp,
-        offset: u64,
-        len: u32,
-        slot: u16,
-    ) {
+    pub fn submit(&self, mode: IoMode, op: SimOp, offset: u64, len: u32, slot: u32) {
         let mut state = self.lock();
-        let entry = state.get(worker);
-        entry.lens[usize::from(slot)] = len;
-        entry.in_flight += 1;
-        let id = u64::from(worker.0) << 16 | u64::from(slot);
+        state.lens[slot as usize] = len;
+        state.in_flight += 1;
         let fua = op == SimOp::WriteThrough;
         let op = match op {
             SimOp::Read => RequestKind::Read,
@@ -288,78 +259,49 @@ impl SimulatedDrive {
             SimOp::Sync => RequestKind::Flush,
         };
         let now = state.now;
-        let len = u64::from(len);
-        let request = SimRequest { id, op, offset, len, fua };
+        let request = SimRequest { id: u64::from(slot), op, offset, len: u64::from(len), fua };
         match mode {
             IoMode::Direct => state.device.submit_direct(now, request),
             IoMode::Buffered => state.device.submit(now, request),
         }
     }
 
-    /// Waits until an answer has arrived or the time has come; appends what has arrived.
-    pub fn wait_until(&self, worker: Worker, at: Nanos, answers: &mut Vec<Answer>) {
+    /// Waits until an answer arrives or the time has come, appends what has arrived, and tells the time.
+    pub fn wait_until(&self, at: Nanos, answers: &mut Vec<Answer>) -> Nanos {
         let mut state = self.lock();
-        loop {
-            let now = state.now;
-            let entry = state.get(worker);
-            if !entry.arrived.is_empty() || now >= at {
-                entry.waits_until = None;
-                entry.in_flight -= entry.arrived.len() as u32;
-                answers.append(&mut entry.arrived);
-                return;
-            }
-            entry.waits_until = Some(at);
-            if state.loops.iter().flatten().all(|other| other.waits_until.is_some()) {
-                state.step();
-                self.moved.notify_all();
-            } else {
-                state = self.moved.wait(state).expect("no loop panics while it holds the drive");
-            }
+        let before = answers.len();
+        while answers.len() == before && state.now < at {
+            state.step(at, answers);
         }
+        state.now
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no loop panics while it holds the drive")
+        self.state.lock().expect("no load panics while it holds the drive")
     }
 }
 
 impl State {
-    fn get(&mut self, worker: Worker) -> &mut Loop {
-        self.loops[worker.0 as usize].as_mut().expect("a loop waits only while it is registered")
+    /// To the next completion, or to `at` if that is sooner.
+    fn step(&mut self, at: Nanos, answers: &mut Vec<Answer>) {
+        let next = self.device.next_completion().map_or(at, |completion| completion.min(at));
+        assert!(next < Nanos::MAX, "the load waits for ever: the drive owes it nothing");
+        self.advance(next.max(self.now), answers);
     }
 
-    /// To the next thing that somebody waits for.
-    fn step(&mut self) {
-        let deadline = self.loops.iter().flatten().filter_map(|entry| entry.waits_until).min();
-        let completion = self.device.next_completion();
-        let next = match (completion, deadline) {
-            (Some(completion), Some(deadline)) => completion.min(deadline),
-            (Some(time), None) | (None, Some(time)) => time,
-            (None, None) => return,
-        };
-        assert!(next < Nanos::MAX, "a loop waits for ever: the drive owes it nothing");
-        self.advance(next.max(self.now));
-    }
-
-    fn advance(&mut self, to: Nanos) {
+    fn advance(&mut self, to: Nanos, answers: &mut Vec<Answer>) {
         self.device.advance(to, &mut self.done);
         self.now = to;
-        // Whoever waited for this time is awake from here on, even before its thread runs.
-        for entry in self.loops.iter_mut().flatten().filter(|e| e.waits_until <= Some(to)) {
-            entry.waits_until = None;
-        }
-        for SimCompletion { id, outcome, .. } in self.done.drain(..) {
-            let slot = (id & 0xffff) as u16;
-            let Some(Some(entry)) = self.loops.get_mut((id >> 16) as usize) else { continue };
+        self.in_flight -= self.done.len() as u32;
+        answers.extend(self.done.drain(..).map(|SimCompletion { id, outcome, .. }| {
             let result = match outcome {
-                SimOutcome::Done => entry.lens[usize::from(slot)] as i32,
+                SimOutcome::Done => self.lens[id as usize] as i32,
                 SimOutcome::MediaError => -Errno::IO.raw_os_error(),
                 SimOutcome::Gone => -Errno::NODEV.raw_os_error(),
                 SimOutcome::Invalid => -Errno::INVAL.raw_os_error(),
             };
-            entry.arrived.push((slot, result));
-            entry.waits_until = None;
-        }
+            (id as u32, result)
+        }));
     }
 }
 

@@ -43,63 +43,32 @@ fn drive() -> SimulatedDrive {
 #[test]
 fn time_jumps_to_the_next_completion() {
     let drive = drive();
-    let worker = drive.register(4);
+    drive.begin(4);
     let mut answers = Vec::new();
-    drive.submit(worker, IoMode::Direct, SimOp::Read, 0, 4096, 0);
-    drive.submit(worker, IoMode::Direct, SimOp::Write, 1 << 31, 4096, 1);
-    drive.wait_until(worker, Nanos::MAX, &mut answers);
+    drive.submit(IoMode::Direct, SimOp::Read, 0, 4096, 0);
+    drive.submit(IoMode::Direct, SimOp::Write, 1 << 31, 4096, 1);
+    drive.wait_until(Nanos::MAX, &mut answers);
     assert_eq!((drive.now(), answers.as_slice()), (MS, &[(0, 4096)][..]));
     answers.clear();
-    drive.wait_until(worker, Nanos::MAX, &mut answers);
+    drive.wait_until(Nanos::MAX, &mut answers);
     assert_eq!((drive.now(), answers[0]), (2 * MS, (1, -Errno::IO.raw_os_error())));
-    drive.unregister(worker);
+    drive.end();
 }
 
 #[test]
 fn a_deadline_comes_before_a_later_completion() {
     let drive = drive();
-    let worker = drive.register(1);
+    drive.begin(1);
     let mut answers = Vec::new();
-    drive.wait_until(worker, 5 * MS, &mut answers);
+    drive.wait_until(5 * MS, &mut answers);
     assert_eq!((drive.now(), answers.len()), (5 * MS, 0));
-    drive.submit(worker, IoMode::Direct, SimOp::Sync, 0, 0, 0);
-    drive.wait_until(worker, 5 * MS + 10, &mut answers);
+    drive.submit(IoMode::Direct, SimOp::Sync, 0, 0, 0);
+    drive.wait_until(5 * MS + 10, &mut answers);
     assert_eq!((drive.now(), answers.len()), (5 * MS + 10, 0));
-    drive.unregister(worker);
+    drive.end();
     assert_eq!(drive.now(), 6 * MS, "what was in flight is waited for");
     drive.idle_until(9 * MS);
     assert_eq!(drive.now(), 9 * MS);
-}
-
-/// Four loops at depth 1 on a serial drive share its thousand requests per second, whatever the
-/// scheduling of their threads.
-#[test]
-fn several_loops_share_one_clock() {
-    let drive = drive();
-    let workers: Vec<Worker> = (0..4).map(|_| drive.register(1)).collect();
-    let counts: Vec<u32> = std::thread::scope(|scope| {
-        let loops: Vec<_> = workers
-            .iter()
-            .map(|&worker| {
-                let drive = &drive;
-                scope.spawn(move || {
-                    let (mut count, mut answers) = (0, Vec::new());
-                    while drive.now() < 1_000 * MS {
-                        drive.submit(worker, IoMode::Direct, SimOp::Read, 0, 512, 0);
-                        answers.clear();
-                        drive.wait_until(worker, Nanos::MAX, &mut answers);
-                        count += answers.len() as u32;
-                    }
-                    drive.unregister(worker);
-                    count
-                })
-            })
-            .collect();
-        loops.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    let total: u32 = counts.iter().sum();
-    assert!((1_000..=1_004).contains(&total), "{counts:?}");
-    assert!(counts.iter().all(|count| (249..=252).contains(count)), "{counts:?}");
 }
 
 #[test]
@@ -107,9 +76,9 @@ fn a_stream_moves_the_clock_when_nobody_else_uses_the_drive() {
     let drive = drive();
     assert_eq!(drive.stream_write(0, 8192, 4096, 1), Some(2 * MS));
     assert_eq!(drive.now(), 2 * MS);
-    let worker = drive.register(1);
-    assert_eq!(drive.stream_write(0, 8192, 4096, 1), None, "a loop is registered");
-    drive.unregister(worker);
+    drive.begin(1);
+    assert_eq!(drive.stream_write(0, 8192, 4096, 1), None, "somebody uses it");
+    drive.end();
     drive.keep_contents();
     assert_eq!(drive.stream_write(0, 8192, 4096, 1), None, "a stream carries no data");
     let faulty = self::drive().with_faults();

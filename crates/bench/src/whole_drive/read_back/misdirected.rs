@@ -54,7 +54,7 @@ impl MisdirectedWrites {
         let is_much = overwritten > (read_back.span.end - read_back.span.start) / GOOD_PART;
         let any = Some(&self.all).filter(|_| is_much).into_iter().flat_map(Distances::values);
         let unit = u64::from(read_back.unit);
-        let mut done: Vec<IoCompletion> = Vec::with_capacity(usize::from(queue.slots()));
+        let mut done: Vec<IoCompletion> = Vec::with_capacity(queue.slots() as usize);
         for &origin in any.chain(self.of_end.values()) {
             let offset = origin / unit * unit;
             let request = IoRequest { op: IoOp::Read, offset, len: read_back.unit, slot: 0 };

@@ -28,7 +28,7 @@ pub(crate) fn settle<'c, Q: IoQueue>(
     let mut failed = std::mem::take(&mut outcome.unsettled);
     failed.sort_unstable_by_key(|range| range.start);
     let reads_left = if is_stopped { 0 } else { READS_MAX };
-    let done = Vec::with_capacity(usize::from(queue.slots()));
+    let done = Vec::with_capacity(queue.slots() as usize);
     let mut look = RetryReads { read_back, queue, outcome, publisher, done, reads_left };
     for range in failed {
         look.settle(range)?;

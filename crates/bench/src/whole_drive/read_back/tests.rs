@@ -46,11 +46,11 @@ impl Memory {
 }
 
 impl IoQueue for Memory {
-    fn slots(&self) -> u16 {
+    fn slots(&self) -> u32 {
         5
     }
-    fn buffer(&mut self, slot: u16) -> &mut [u8] {
-        &mut self.buffers[usize::from(slot)]
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+        &mut self.buffers[slot as usize]
     }
     fn submit(&mut self, IoRequest { offset, len, slot, .. }: IoRequest) {
         let (from, to) = (offset, offset + u64::from(len));
@@ -59,7 +59,7 @@ impl IoQueue for Memory {
         self.failed_reads += usize::from(is_bad);
         if !is_bad {
             let bytes = &self.contents[from as usize..to as usize];
-            self.buffers[usize::from(slot)][..len as usize].copy_from_slice(bytes);
+            self.buffers[slot as usize][..len as usize].copy_from_slice(bytes);
         }
         let result = if is_bad { -self.errno } else { len as i32 };
         self.flying.push(IoCompletion { slot, result });

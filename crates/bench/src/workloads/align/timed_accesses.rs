@@ -61,7 +61,7 @@ impl TimedAccesses<'_> {
     fn visit_all<Q: IoQueue>(&self, queue: &mut Q, accessed: &mut Accessed) -> io::Result<()> {
         let Accessed { ns, recorder, lost, .. } = accessed;
         let mut publisher = Publisher::new(self.control);
-        let mut done = Vec::with_capacity(usize::from(queue.slots()));
+        let mut done = Vec::with_capacity(queue.slots() as usize);
         for (number, &offset) in self.places.iter().enumerate() {
             if self.op == IoOp::Write {
                 self.fill(queue.buffer(0), number, offset);
@@ -96,7 +96,7 @@ impl TimedAccesses<'_> {
         number: usize,
     ) -> io::Result<bool> {
         let WriteData::Kept(originals) = self.data else { return Ok(true) };
-        let mut done = Vec::with_capacity(usize::from(queue.slots()));
+        let mut done = Vec::with_capacity(queue.slots() as usize);
         // The flush is for drives that took the write into their cache, whatever became of the write.
         for op in [IoOp::Write, IoOp::Sync, IoOp::Read] {
             let len = if op == IoOp::Sync { 0 } else { request.len };
@@ -135,7 +135,7 @@ impl IoTask for ReadBlocks {
     type Output = Result<Vec<u8>, IoFailure>;
 
     fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Self::Output> {
-        let mut done = Vec::with_capacity(usize::from(queue.slots()));
+        let mut done = Vec::with_capacity(queue.slots() as usize);
         let block = queue.buffer(0).len();
         let mut blocks = vec![0; block * self.places.len()];
         let mut order: Vec<usize> = (0..self.places.len()).collect();
@@ -193,10 +193,10 @@ mod tests {
     }
 
     impl IoQueue for Block {
-        fn slots(&self) -> u16 {
+        fn slots(&self) -> u32 {
             1
         }
-        fn buffer(&mut self, _: u16) -> &mut [u8] {
+        fn buffer(&mut self, _: u32) -> &mut [u8] {
             &mut self.buffer
         }
         fn submit(&mut self, request: IoRequest) {

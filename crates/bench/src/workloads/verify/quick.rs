@@ -50,7 +50,7 @@ impl IoTask for Quick<'_> {
         let mut recorder = Recorder::of_any_length();
         recorder.start(queue.now());
         let mut drive = QueueBlocks {
-            done: Vec::with_capacity(usize::from(queue.slots())),
+            done: Vec::with_capacity(queue.slots() as usize),
             publisher: Publisher::new(self.control),
             outcome: QuickOutcome {
                 probed: None,
