@@ -2,6 +2,8 @@
 
 use crate::support::json::{keys, metrics, statuses};
 use crate::support::{Call, ONE_CELL, Scratch, TINY};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io;
 
 /// The number of `io_uring_setup`, the same on every architecture.
@@ -115,8 +117,8 @@ fn a_run_is_done_again_where_its_engine_is_refused() {
     let again = without_io_uring(scratch.call(&["rerun", "last", "--json"])).end().code(0);
     assert_eq!(again.json()["plan"]["engine"], "threads");
     assert_eq!(again.json()["plan"]["seed"], first["plan"]["seed"]);
-    let was_uring = first["plan"]["engine"] == "uring";
-    assert_eq!(again.stderr.contains("using threads"), was_uring, "{again}");
+    let had_both = first["plan"]["engine"] == "auto";
+    assert_eq!(again.stderr.contains("using threads"), had_both, "{again}");
 }
 
 #[test]
@@ -136,9 +138,17 @@ fn a_run_of_threads_has_the_same_metrics_as_one_of_io_uring() {
         assert!(metrics(&run).all(|metric| metric["value"].as_f64().is_some_and(f64::is_finite)));
         run
     };
-    // The engine of the probe: io_uring wherever the kernel has it.
+    // Both engines, wherever the kernel has io_uring.
     let (probed, threads) = (run_with(&[]), run_with(&["--engine=threads"]));
     assert_eq!(threads["plan"]["engine"], "threads");
+    let engines = |run: &Value| -> BTreeSet<String> {
+        let phases =
+            run["tests"].as_array().unwrap().iter().flat_map(|test| test["phases"].as_array());
+        phases.flatten().map(|phase| phase["engine"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(engines(&threads), BTreeSet::from(["threads".to_string()]));
+    let is_named = |name: &String| ["threads", "uring"].contains(&name.as_str());
+    assert!(engines(&probed).iter().all(is_named), "each phase says what sent its requests");
     // How many percentiles there are depends on how many requests the rounds had time for.
     let lasting = |run| {
         let all = keys(run).into_iter();

@@ -1,14 +1,16 @@
 //! `cargo xtask compare fio`: drivescope against fio on the same file, on the same served disk and the
 //! same RAM disk, in alternating pairs, so that a drifting machine moves both sides alike. `cargo xtask
-//! compare budgets`: what the project asks of itself without a peer.
+//! compare engines`: its own choice of an engine against the best of fio's. `cargo xtask compare budgets`: what the project asks of itself without a peer.
 #![expect(
     clippy::disallowed_methods,
     reason = "comparisons set up RAM disks, models and huge pages for a while"
 )]
 
 mod budgets;
+mod engines;
 mod fio;
 mod huge_pages;
+mod mounted;
 mod ours;
 mod precision;
 mod processors;
@@ -16,6 +18,7 @@ mod ram_disk;
 mod served;
 mod table;
 
+use engines::EnginesOptions;
 use fio::Memory;
 use huge_pages::HugePages;
 use processors::Processors;
@@ -143,11 +146,12 @@ struct CompareRequest {
 pub fn run(args: &[String]) -> Result<(), String> {
     let usage = "usage: cargo xtask compare fio [--part file|served|ram|precision] [--pairs N] \
                  [--time SECONDS] [--dir DIR] [--write]
+       cargo xtask compare engines [--pairs N] [--time SECONDS] [--dir DIR]
        cargo xtask compare budgets [--cold] [--write]";
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent")?;
     match args.first().map(String::as_str) {
         Some("budgets") => return budgets::run(root, &args[1..]),
-        Some("fio") => {}
+        Some("fio" | "engines") => {}
         _ => return Err(usage.to_string()),
     }
     let request = parse(&args[1..]).ok_or(usage)?;
@@ -156,6 +160,12 @@ pub fn run(args: &[String]) -> Result<(), String> {
     }
     build(root)?;
     let drivescope = ours::Drivescope::new(root);
+    if args[0] == "engines" {
+        let (rounds, seconds) = (request.pairs, request.seconds.unwrap_or(1.0));
+        let options = EnginesOptions { rounds, seconds, folder: &request.folder };
+        println!("{}", engines::section(&drivescope, &options)?);
+        return Ok(());
+    }
     let mut sections = Vec::new();
     for &part in &request.parts {
         let seconds = request.seconds.unwrap_or(part.seconds());

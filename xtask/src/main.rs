@@ -32,8 +32,9 @@ const USAGE: &str = "usage: cargo xtask NAME
                    run the ignored tests, and the property tests with more cases, for so long (30)
   example IN OUT   make docs/examples/OUT of the run document IN: shorter, and without the names of
                    the machine it came from
-  compare PEER     measure the same cells as a peer, in alternating pairs (fio), or the budgets of the
-                   project that need none (budgets)";
+  compare PEER     measure the same cells as a peer, in alternating pairs (fio), the engine that
+                   drivescope chooses against the best of the peer's (engines), or the budgets of the
+                   project that need no peer (budgets)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -234,7 +234,9 @@ impl ClosedRun<'_> {
                     queue.kick()?;
                     self.unsent = 0;
                 }
-                self.stage(queue);
+                if self.staged.len() < self.ahead {
+                    self.stage(queue);
+                }
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 use crate::clock;
 use crate::cpu_placement;
 use crate::cpu_usage::{self, CpuCost, CpuScope, CpuUsage};
+use crate::engine;
 use crate::error::BenchError;
 use crate::in_turns::{InTurns, SteppedLoop};
 use crate::queue::{IoTask, QueueSpec, SimulatedQueue, ThreadQueue, UringQueue};
@@ -44,6 +45,8 @@ pub struct WorkerOutcome<T> {
     pub output: T,
     /// What it took from the processors.
     pub cpu_cost: CpuCost,
+    /// What sent its requests; `None` on simulated drives.
+    pub engine: Option<Engine>,
 }
 
 impl IoDevice {
@@ -55,6 +58,14 @@ impl IoDevice {
     /// A simulated drive, or a file on one seen through the host's page cache or past it.
     pub fn simulated(drive: Arc<SimulatedDrive>, mode: IoMode) -> Self {
         Self { backend: Backend::Simulated { drive, mode } }
+    }
+
+    /// What sends requests; [`Engine::Auto`] leaves that to each phase.
+    pub fn engine(&self) -> Engine {
+        match &self.backend {
+            Backend::File { engine, .. } => *engine,
+            Backend::Simulated { .. } => Engine::Sim,
+        }
     }
 
     /// To be asked before a test that writes at this level: whether a claimed block device is still the
@@ -170,21 +181,22 @@ impl IoDevice {
     }
 
     /// Runs loops side by side: each on a queue and thread of its own, or, on a simulated drive, all of them in
-    /// turns.
+    /// turns. `engine`: what is to send their requests, where the device leaves that open.
     pub fn run_loops<L: SteppedLoop + IoTask<Output = Recorder>>(
         &self,
+        engine: Option<Engine>,
         spec: QueueSpec,
         loops: Vec<L>,
         watch: impl FnMut(),
     ) -> Result<Vec<WorkerOutcome<Recorder>>, BenchError> {
         let count = loops.len() as u32;
         if count == 1 || matches!(self.backend, Backend::File { .. }) {
-            return self.run(spec, loops, watch);
+            return self.run_with(engine, spec, loops, watch);
         }
         let all = QueueSpec { depth: spec.depth * count, ahead: spec.ahead * count, ..spec };
         let outcomes = self.run(all, vec![InTurns(loops)], watch)?;
-        let each = |WorkerOutcome { output, cpu_cost }: WorkerOutcome<Vec<Recorder>>| {
-            output.into_iter().map(move |output| WorkerOutcome { output, cpu_cost })
+        let each = |WorkerOutcome { output, cpu_cost, engine }: WorkerOutcome<Vec<Recorder>>| {
+            output.into_iter().map(move |output| WorkerOutcome { output, cpu_cost, engine })
         };
         Ok(outcomes.into_iter().flat_map(each).collect())
     }
@@ -195,10 +207,25 @@ impl IoDevice {
         &self,
         spec: QueueSpec,
         tasks: Vec<T>,
+        watch: impl FnMut(),
+    ) -> Result<Vec<WorkerOutcome<T::Output>>, BenchError> {
+        self.run_with(None, spec, tasks, watch)
+    }
+
+    fn run_with<T: IoTask>(
+        &self,
+        engine: Option<Engine>,
+        spec: QueueSpec,
+        tasks: Vec<T>,
         mut watch: impl FnMut(),
     ) -> Result<Vec<WorkerOutcome<T::Output>>, BenchError> {
+        let engine = match self.engine() {
+            Engine::Auto => engine.unwrap_or_else(|| engine::of_depth(spec.depth)),
+            asked => asked,
+        };
         let start = StartLine::default();
-        let (may_block, wakes_a_thread) = (self.may_block(), self.wakes_a_thread());
+        let may_block = self.may_block() && engine == Engine::Uring;
+        let wakes_a_thread = self.wakes_a_thread();
         let one_at_a_time = tasks.len() == 1 && spec.depth == 1;
         std::thread::scope(|scope| {
             let workers: Vec<_> = tasks
@@ -215,7 +242,7 @@ impl IoDevice {
                             } else if may_block {
                                 cpu_placement::let_workers_finish();
                             }
-                            self.work(spec, task, start)
+                            self.work(engine, spec, task, start)
                         },
                     )
                 })
@@ -237,11 +264,12 @@ impl IoDevice {
                 }
             }
             if let Some(error) = first_cause(broken) {
-                return Err(self.engine_error(error));
+                return Err(BenchError::of_engine(engine, error));
             }
             // A simulated drive knows another time.
-            if matches!(self.backend, Backend::File { .. }) {
-                outcomes.iter_mut().for_each(|outcome| outcome.cpu_cost.still_ns = still_ns);
+            for outcome in outcomes.iter_mut().filter(|_| engine != Engine::Sim) {
+                outcome.engine = Some(engine);
+                outcome.cpu_cost.still_ns = still_ns;
             }
             Ok(outcomes)
         })
@@ -249,17 +277,20 @@ impl IoDevice {
 
     fn work<T: IoTask>(
         &self,
+        engine: Engine,
         spec: QueueSpec,
         task: T,
         start: &StartLine,
     ) -> io::Result<WorkerOutcome<T::Output>> {
         match &self.backend {
-            Backend::File { file, engine: Engine::Threads } => std::thread::scope(|scope| {
-                let queue = ThreadQueue::new(scope, file, spec);
-                // Helper threads do the work of deep queues, so the whole program is counted.
-                let who = if spec.depth > 1 { CpuScope::Process } else { CpuScope::Thread };
-                start.run(queue, task, Some(who))
-            }),
+            Backend::File { file, .. } if engine == Engine::Threads => {
+                std::thread::scope(|scope| {
+                    let queue = ThreadQueue::new(scope, file, spec);
+                    // Helper threads do the work of deep queues, so the whole program is counted.
+                    let who = if spec.depth > 1 { CpuScope::Process } else { CpuScope::Thread };
+                    start.run(queue, task, Some(who))
+                })
+            }
             Backend::File { file, .. } => {
                 start.run(UringQueue::new(file, spec), task, Some(CpuScope::Thread))
             }
@@ -267,14 +298,6 @@ impl IoDevice {
                 start.run(SimulatedQueue::new(drive, *mode, spec), task, None)
             }
         }
-    }
-
-    fn engine_error(&self, source: io::Error) -> BenchError {
-        let engine = match &self.backend {
-            Backend::File { engine, .. } => *engine,
-            Backend::Simulated { .. } => Engine::Sim,
-        };
-        BenchError::of_engine(engine, source)
     }
 }
 
@@ -368,7 +391,7 @@ impl StartLine {
             still_ns: 0,
             wall_ns: queue.now() - start_ns,
         };
-        Ok(WorkerOutcome { output, cpu_cost })
+        Ok(WorkerOutcome { output, cpu_cost, engine: None })
     }
 }
 

@@ -12,6 +12,7 @@ mod cpu_split;
 pub mod cpu_usage;
 mod deallocated;
 pub mod engine;
+mod engine_trial;
 pub mod error;
 pub mod expected_speed;
 pub mod fixed_overhead;

@@ -6,15 +6,18 @@ use drivescope_model::cell::{Mix, Order};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Stream of (operation, offset).
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Offsets {
     order: Order,
     start: u64,
     block: u64,
     blocks: u64,
-    next: u64,
+    /// Number of the next block in order, before it is taken to wrap.
+    next: Arc<AtomicU64>,
     /// Reads out of 2^32.
     read_share: u64,
     random: Xoshiro256PlusPlus,
@@ -60,9 +63,20 @@ impl Offsets {
             start: span.start,
             block,
             blocks,
-            next: ((blocks as f64 * share) as u64).min(blocks - 1),
+            next: Arc::new(AtomicU64::new(((blocks as f64 * share) as u64).min(blocks - 1))),
             read_share: u64::from(mix.read_percent()) * (1 << 32) / 100,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+
+    /// One more stream that shares the order with this one: what either takes, the other does not. Random places
+    /// are its own.
+    #[must_use]
+    pub fn beside(&self, seed: u64) -> Self {
+        Self {
+            next: Arc::clone(&self.next),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            ..*self
         }
     }
 
@@ -74,11 +88,7 @@ impl Offsets {
             _ => self.random.next_u64(),
         };
         let index = match self.order {
-            Order::Seq => {
-                let index = self.next;
-                self.next = if index + 1 == self.blocks { 0 } else { index + 1 };
-                index
-            }
+            Order::Seq => self.next.fetch_add(1, Ordering::Relaxed) % self.blocks,
             // Multiply-shift (Lemire 2019); the bias is below blocks / 2^64.
             Order::Rnd => ((u128::from(random) * u128::from(self.blocks)) >> 64) as u64,
         };
@@ -159,5 +169,25 @@ mod tests {
                 prop_assert_eq!(offset % 4096, 0);
             }
         }
+    }
+
+    /// Streams side by side take every block once, whoever comes first.
+    #[test]
+    fn streams_beside_each_other_share_the_order() {
+        let mut first = Offsets::new(Order::Seq, 0..8 * 4096, 4096, Mix::WRITE, 0.0, 1);
+        let mut second = first.beside(2);
+        let mut all: Vec<u64> = [2, 1, 3, 2]
+            .iter()
+            .enumerate()
+            .flat_map(|(i, &count)| {
+                let stream = if i % 2 == 0 { &mut first } else { &mut second };
+                (0..count).map(|_| stream.draw().1 / 4096).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(all, (0..8).collect::<Vec<_>>());
+        all.clear();
+        let mut first = Offsets::new(Order::Rnd, 0..1 << 40, 4096, Mix::READ, 0.0, 1);
+        let mut second = first.beside(2);
+        assert!((0..8).all(|_| first.draw() != second.draw()), "random places are their own");
     }
 }

@@ -3,6 +3,7 @@
 use crate::closed::{self, ClosedLoop};
 use crate::control::Control;
 use crate::cpu_usage::CpuCost;
+use crate::engine;
 use crate::error::BenchError;
 use crate::io_device::{IoDevice, WorkerOutcome};
 use crate::offsets::{Offsets, derive_seed};
@@ -12,6 +13,7 @@ use crate::queue::QueueSpec;
 use crate::recorder::Recorder;
 use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::options::Arrivals;
+use drivescope_model::plan::Engine;
 use drivescope_model::units::Secs;
 use std::ops::Range;
 
@@ -52,12 +54,15 @@ pub struct Load {
     pub data_seed: u64,
     /// Pass number stamped into written data.
     pub pass: u64,
+    /// What sends the requests, where the device leaves that open and somebody knows.
+    pub engine: Option<Engine>,
     /// A span smaller than the target is what the round is about, so that it needs no caution.
     pub studies_span: bool,
 }
 
 impl Load {
-    pub(crate) fn offsets(&self, thread: u32, seed: u64) -> Offsets {
+    pub(crate) fn offsets(&self, thread: u32) -> Offsets {
+        let seed = derive_seed(self.seed, "offsets", 0, thread);
         let share = f64::from(thread) / f64::from(self.shape.threads);
         let block = self.shape.block.0;
         Offsets::new(self.shape.order, self.span.clone(), block, self.mix, share, seed)
@@ -71,11 +76,14 @@ pub struct PhaseResult {
     pub recorder: Recorder,
     /// What the workers took from the processors, ramp included.
     pub cpu_cost: CpuCost,
+    /// What sent the requests; `None` on simulated drives.
+    pub engine: Option<Engine>,
 }
 
 impl From<WorkerOutcome<Recorder>> for PhaseResult {
-    fn from(WorkerOutcome { output: recorder, cpu_cost }: WorkerOutcome<Recorder>) -> Self {
-        Self { recorder, cpu_cost }
+    fn from(outcome: WorkerOutcome<Recorder>) -> Self {
+        let WorkerOutcome { output: recorder, cpu_cost, engine } = outcome;
+        Self { recorder, cpu_cost, engine }
     }
 }
 
@@ -116,41 +124,23 @@ pub fn run(
     let block_bytes = load.shape.block.0 as u32;
     // Through the page cache, a write is done when it has reached the drive, not when it is copied.
     let dsync = !device.is_direct();
-    let seeds = (0..load.shape.threads).map(|t| (t, derive_seed(load.seed, "offsets", 0, t)));
     let outcomes = match load.mode {
-        LoopMode::Closed => {
-            let depth = load.shape.depth;
-            let ahead = closed::ahead(depth, block_bytes, load.mix);
-            let spec = QueueSpec { depth, ahead, block_bytes, dsync };
-            let send_together = closed::send_together(device.may_block());
-            let tasks = seeds.map(|(thread, seed)| ClosedLoop {
-                depth,
-                send_together,
-                block_bytes,
-                offsets: load.offsets(thread, seed),
-                payload: Payload::new(load.data_seed, load.pass),
-                ramp_ns: load.ramp.nanos(),
-                time_ns: load.time.nanos(),
-                ops_max: load.ops_max,
-                control,
-            });
-            device.run_loops(spec, tasks.collect(), watch)?
-        }
+        LoopMode::Closed => run_closed(device, load, dsync, control, watch)?,
         LoopMode::Open { arrivals, rate } => {
             let spec = QueueSpec { depth: IN_FLIGHT_MAX, ahead: 1, block_bytes, dsync };
-            let tasks = seeds.map(|(thread, seed)| OpenLoop {
+            let tasks = (0..load.shape.threads).map(|thread| OpenLoop {
                 schedule: Schedule::new(
                     arrivals,
                     rate,
                     derive_seed(load.seed, "arrivals", 0, thread),
                 ),
                 block_bytes,
-                offsets: load.offsets(thread, seed),
+                offsets: load.offsets(thread),
                 ramp_ns: load.ramp.nanos(),
                 time_ns: load.time.nanos(),
                 control,
             });
-            device.run_loops(spec, tasks.collect(), watch)?
+            device.run_loops(None, spec, tasks.collect(), watch)?
         }
     };
     let all = outcomes.into_iter().map(PhaseResult::from).reduce(|mut all, other| {
@@ -159,4 +149,109 @@ pub fn run(
         all
     });
     Ok(all.expect("a shape has at least one thread"))
+}
+
+/// The engine `threads` has a thread for each place of the queue, which sends its own requests: nobody waits for
+/// somebody else to do so.
+fn run_closed(
+    device: &IoDevice,
+    load: &Load,
+    dsync: bool,
+    control: &Control,
+    watch: impl FnMut(),
+) -> Result<Vec<WorkerOutcome<Recorder>>, BenchError> {
+    let Shape { block, depth, threads, .. } = load.shape;
+    let block_bytes = block.0 as u32;
+    let likely = || engine::of_cell(load.shape, load.mix);
+    let engine = match device.engine() {
+        Engine::Auto => load.engine.unwrap_or_else(likely),
+        asked => asked,
+    };
+    let (lanes, depth, ahead) = match engine {
+        // A thread that waits for its request cannot make the data of the next one meanwhile.
+        Engine::Threads => (depth, 1, u32::from(!load.mix.writes())),
+        _ => (1, depth, closed::ahead(depth, block_bytes, load.mix)),
+    };
+    let mut tasks = Vec::with_capacity((threads * lanes) as usize);
+    for thread in 0..threads {
+        let stream = load.offsets(thread);
+        for lane in 0..lanes {
+            let offsets = stream.beside(derive_seed(load.seed, "offsets", lane, thread));
+            let is_of_rest = u64::from(lane) < load.ops_max % u64::from(lanes);
+            tasks.push(ClosedLoop {
+                depth,
+                send_together: closed::send_together(device.may_block()),
+                block_bytes,
+                offsets,
+                payload: Payload::new(load.data_seed, load.pass),
+                ramp_ns: load.ramp.nanos(),
+                time_ns: load.time.nanos(),
+                ops_max: load.ops_max / u64::from(lanes) + u64::from(is_of_rest),
+                control,
+            });
+        }
+    }
+    let spec = QueueSpec { depth, ahead, block_bytes, dsync };
+    device.run_loops(Some(engine), spec, tasks, watch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine;
+    use drivescope_drive::OwnFolder;
+    use drivescope_model::cell::Order;
+    use drivescope_model::units::Bytes;
+
+    const BLOCK: u64 = 4096;
+    const BLOCKS: u64 = 250;
+
+    /// Every block once, in order, at this depth, by each engine that works here.
+    fn written(engine: Engine, depth: u32) -> (PhaseResult, Vec<u8>) {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut folder = OwnFolder::create(dir.path(), "phase").unwrap();
+        let file = folder.create_file("data", Bytes(BLOCKS * BLOCK)).unwrap();
+        let device = IoDevice::new(file, engine);
+        let load = Load {
+            shape: Shape::new(Order::Seq, Bytes(BLOCK), depth, 1).unwrap(),
+            mix: Mix::WRITE,
+            mode: LoopMode::Closed,
+            span: 0..BLOCKS * BLOCK,
+            ramp: Secs(0.0),
+            time: Secs(60.0),
+            ops_max: BLOCKS,
+            seed: 1,
+            data_seed: 7,
+            pass: 1,
+            engine: None,
+            studies_span: false,
+        };
+        let measured = run(&device, &load, &Control::default(), || ()).unwrap();
+        let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
+        let contents = std::fs::read(path.join("data")).unwrap();
+        drop(device);
+        folder.remove().unwrap();
+        (measured, contents)
+    }
+
+    /// However the places of a queue are shared among threads, none is left out and none sent twice.
+    #[test]
+    fn a_file_is_written_whole_by_each_engine_at_each_depth() {
+        for engine in [Engine::Uring, Engine::Threads, Engine::Auto] {
+            if let Err(reason) = engine::choose(Some(engine)) {
+                eprintln!("SKIPPED: {}: {reason}", engine.name());
+                continue;
+            }
+            for depth in [1, 4, 7, 32] {
+                let (measured, contents) = written(engine, depth);
+                let told = format!("{engine:?} at depth {depth}");
+                assert_eq!(Payload::first_mismatch(7, &contents, 0), None, "{told}");
+                let recorder = &measured.recorder;
+                assert_eq!((recorder.requests, recorder.ops), (BLOCKS, BLOCKS), "{told}");
+                let expected =
+                    if engine == Engine::Auto { engine::of_depth(depth) } else { engine };
+                assert_eq!(measured.engine, Some(expected), "{told}");
+            }
+        }
+    }
 }

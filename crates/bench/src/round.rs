@@ -115,6 +115,7 @@ impl Round {
             device_busy_pct: self.busy_pct(),
             temperature_c: self.temperature_c,
             limiter: self.limiter,
+            engine: measured.engine,
         }
     }
 

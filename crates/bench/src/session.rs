@@ -29,10 +29,12 @@ use drivescope_model::event::Event;
 use drivescope_model::findings::Finding;
 use drivescope_model::host::Calibration;
 use drivescope_model::options::TestKind;
-use drivescope_model::plan::{Plan, PlannedTest, Restores, WriteLevel};
+use drivescope_model::plan::{Engine, Plan, PlannedTest, Restores, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Secs;
 use remaining_time::RemainingTime;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,6 +93,8 @@ struct CurrentTest {
     /// The interrupted one that it continues.
     earlier: Option<TestResult>,
     remaining: RemainingTime,
+    /// What was found out about the engines of its cells.
+    engines: RefCell<BTreeMap<String, Option<Engine>>>,
 }
 
 impl<'a> Session<'a> {
@@ -132,7 +136,7 @@ impl<'a> Session<'a> {
             writes: Some(planned.writes),
             restores: planned.restores.clone(),
             earlier,
-            remaining: RemainingTime::default(),
+            ..CurrentTest::default()
         };
         self.checkpoints.begin(self.test.start_ns);
     }

@@ -211,6 +211,7 @@ pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
                 wall_ns: SECOND,
                 ..CpuCost::default()
             },
+            engine: None,
         },
         load: Some(Load {
             shape,
@@ -223,6 +224,7 @@ pub fn round(cell: &str, iops: u64, block: u64, mix: Mix) -> Round {
             seed: 1,
             data_seed: 1,
             pass: 1,
+            engine: None,
             studies_span: false,
         }),
         asked: Some((reads as f64, (bytes - reads) as f64)),

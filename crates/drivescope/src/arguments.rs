@@ -142,7 +142,7 @@ pub struct RunArguments {
     /// Price of the drive, such as 105USD.
     #[arg(long, allow_hyphen_values = true)]
     pub price: Option<Price>,
-    /// I/O engine (default: chosen by a probe).
+    /// I/O engine (default: the faster one for each cell, found by a trial of milliseconds).
     #[arg(long, value_enum)]
     pub engine: Option<EngineName>,
     /// Random seed: the same seed repeats the same requests.

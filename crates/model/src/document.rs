@@ -5,7 +5,7 @@ use crate::findings::{Finding, FindingId, Severity};
 use crate::host::{Calibration, Host};
 use crate::metrics::quantity_of;
 use crate::options::TestKind;
-use crate::plan::Plan;
+use crate::plan::{Engine, Plan};
 use crate::resume::ResumePoint;
 use crate::target::TargetInfo;
 use crate::units::Price;
@@ -213,6 +213,9 @@ pub struct PhaseRecord {
     pub temperature_c: Option<f64>,
     /// What held the round back.
     pub limiter: Limiter,
+    /// What sent the requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Engine>,
 }
 
 /// What one test found.

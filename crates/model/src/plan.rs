@@ -100,6 +100,8 @@ pub struct PlannedTest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
+    /// The faster of the two for each phase, which says in `phases` which one that was.
+    Auto,
     /// io_uring with registered files and buffers.
     Uring,
     /// Threads with `pread` and `pwrite`.
@@ -112,6 +114,7 @@ impl Engine {
     /// The name users see.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::Uring => "uring",
             Self::Threads => "threads",
             Self::Sim => "sim",
@@ -126,7 +129,7 @@ pub struct Plan {
     pub suite: Suite,
     /// Seed of all random choices: offsets, orders, data. The same plan repeats the same requests.
     pub seed: u64,
-    /// What moved the data, chosen by a probe (`tiny-writes` always uses threads).
+    /// What moved the data, as asked for or found by a probe (`tiny-writes` always uses threads).
     pub engine: Engine,
     /// The tests in order.
     pub tests: Vec<PlannedTest>,

@@ -92,6 +92,7 @@ fn phases(metrics: &[Metric], limiter: Limiter) -> Vec<PhaseRecord> {
                 device_busy_pct: Some(99.6),
                 temperature_c: Some(34.0),
                 limiter,
+                engine: None,
             });
         }
     }

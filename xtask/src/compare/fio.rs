@@ -14,6 +14,30 @@ pub enum Memory {
     Huge,
 }
 
+/// What fio sends requests with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FioEngine {
+    /// One `pread` or `pwrite` after the other, at any depth.
+    Psync,
+    /// The older interface of Linux.
+    Libaio,
+    /// With fixed buffers and a registered file.
+    Uring,
+}
+
+impl FioEngine {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Psync, Self::Libaio, Self::Uring];
+
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Psync => &["--ioengine=psync"],
+            Self::Libaio => &["--ioengine=libaio"],
+            Self::Uring => &["--ioengine=io_uring", "--fixedbufs=1", "--registerfiles=1"],
+        }
+    }
+}
+
 /// Makes a fresh file of random data and flushes it, as drivescope makes its own.
 pub fn lay_out(file: &Path, size_mib: u64) -> Result<(), String> {
     remove(file);
@@ -67,6 +91,17 @@ pub fn measure(
     seconds: f64,
     memory: Memory,
 ) -> Result<CellFigures, String> {
+    measure_with(FioEngine::Uring, file, cell, seconds, memory)
+}
+
+/// The same with any of its engines.
+pub fn measure_with(
+    engine: FioEngine,
+    file: &Path,
+    cell: &str,
+    seconds: f64,
+    memory: Memory,
+) -> Result<CellFigures, String> {
     let (shape, direction) = cell.split_once('.').ok_or("a cell has a direction")?;
     let (order_block, queue) = shape.split_once("_q").ok_or("a cell has a depth")?;
     let (depth, _) = queue.split_once('t').ok_or("a cell has threads")?;
@@ -81,9 +116,6 @@ pub fn measure(
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
     let fixed = [
         "--name=cell",
-        "--ioengine=io_uring",
-        "--fixedbufs=1",
-        "--registerfiles=1",
         "--direct=1",
         "--time_based",
         "--norandommap",
@@ -92,7 +124,7 @@ pub fn measure(
         "--clat_percentiles=0",
         "--allow_file_create=0",
     ];
-    let mut args = [fixed.as_slice(), &own].concat();
+    let mut args = [fixed.as_slice(), engine.options(), &own].concat();
     if direction == "read" {
         args.push("--readonly");
     }

@@ -28,34 +28,40 @@ impl Drivescope {
         seconds: f64,
         size_mib: u64,
     ) -> Result<CellFigures, String> {
-        let metrics = self.metrics(target, cell, seconds, size_mib)?;
-        let value = |quantity| value(&metrics, cell, quantity);
-        Ok(CellFigures {
-            mb_s: value("mb_s")?,
-            iops: value("iops")?,
-            lat_p50_us: value("lat_p50_us")?,
-            lat_p99_us: value("lat_p99_us")?,
-            user_ns: value("cpu_user_ns_per_io")?,
-            sys_ns: value("cpu_sys_ns_per_io")?,
-        })
+        figures(&self.test(target, cell, seconds, size_mib, &["--engine", "uring"])?, cell)
     }
 
-    /// Median latency of one round of one cell on a simulated drive, which takes no processor time.
-    pub fn simulated_p50_us(&self, model: &str, cell: &str, seconds: f64) -> Result<f64, String> {
-        let target = format!("sim:{model}");
-        value(&self.metrics(Path::new(&target), cell, seconds, 0)?, cell, "lat_p50_us")
-    }
-
-    fn metrics(
+    /// The same with the engine that it chooses itself, and which that was.
+    pub fn measure_with_its_choice(
         &self,
         target: &Path,
         cell: &str,
         seconds: f64,
         size_mib: u64,
-    ) -> Result<Vec<Value>, String> {
+    ) -> Result<(CellFigures, String), String> {
+        let test = self.test(target, cell, seconds, size_mib, &[])?;
+        let engine = test["phases"][0]["engine"].as_str().unwrap_or("?").to_string();
+        Ok((figures(&test, cell)?, engine))
+    }
+
+    /// Median latency of one round of one cell on a simulated drive, which takes no processor time.
+    pub fn simulated_p50_us(&self, model: &str, cell: &str, seconds: f64) -> Result<f64, String> {
+        let target = format!("sim:{model}");
+        value(&self.test(Path::new(&target), cell, seconds, 0, &[])?, cell, "lat_p50_us")
+    }
+
+    /// The test's part of the document.
+    fn test(
+        &self,
+        target: &Path,
+        cell: &str,
+        seconds: f64,
+        size_mib: u64,
+        options: &[&str],
+    ) -> Result<Value, String> {
         let mut command = Command::new(&self.0);
         command.arg("run").arg(target).args(["--test", "transfer", "--rounds", "1"]);
-        command.args(["--engine", "uring", "--json", "--no-save", "--quiet"]);
+        command.args(["--json", "--no-save", "--quiet"]).args(options);
         command.args(["--set", "transfer.ramp=0", "--cells", cell]);
         command.args(["--time", &format!("{seconds}s")]);
         if size_mib > 0 {
@@ -65,12 +71,25 @@ impl Drivescope {
         let run: Value = serde_json::from_slice(&output.stdout).map_err(|e| {
             format!("drivescope gave no document: {e}: {}", String::from_utf8_lossy(&output.stderr))
         })?;
-        Ok(run["tests"][0]["metrics"].as_array().cloned().unwrap_or_default())
+        Ok(run["tests"][0].clone())
     }
 }
 
-fn value(metrics: &[Value], cell: &str, quantity: &str) -> Result<f64, String> {
+fn figures(test: &Value, cell: &str) -> Result<CellFigures, String> {
+    let value = |quantity| value(test, cell, quantity);
+    Ok(CellFigures {
+        mb_s: value("mb_s")?,
+        iops: value("iops")?,
+        lat_p50_us: value("lat_p50_us")?,
+        lat_p99_us: value("lat_p99_us")?,
+        user_ns: value("cpu_user_ns_per_io")?,
+        sys_ns: value("cpu_sys_ns_per_io")?,
+    })
+}
+
+fn value(test: &Value, cell: &str, quantity: &str) -> Result<f64, String> {
     let key = format!("transfer.{cell}.{quantity}");
-    let found = metrics.iter().find(|metric| metric["key"] == key.as_str());
+    let metrics = test["metrics"].as_array();
+    let found = metrics.and_then(|all| all.iter().find(|metric| metric["key"] == key.as_str()));
     found.and_then(|metric| metric["value"].as_f64()).ok_or(format!("no metric {key}"))
 }

@@ -31,7 +31,7 @@ impl Buffers {
     pub fn new(slots: u32, len: usize) -> io::Result<Self> {
         let stride = len.max(1).next_multiple_of(ALIGN);
         let wanted = stride * slots as usize;
-        let huge = wanted >= HUGE;
+        let huge = wanted >= HUGE / 2;
         let map_len = if huge { wanted.next_multiple_of(HUGE) + HUGE } else { wanted };
         // SAFETY: a new private mapping at an address of the kernel's choice aliases nothing.
         let map = unsafe {

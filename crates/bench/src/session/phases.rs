@@ -3,6 +3,7 @@
 use super::{PhaseCounters, Progress, Session};
 use crate::calibrate;
 use crate::control::Control;
+use crate::engine_trial;
 use crate::error::BenchError;
 use crate::io_device::{IoDevice, WorkerOutcome};
 use crate::offsets::derive_seed;
@@ -15,6 +16,7 @@ use drivescope_model::cell::{Mix, Shape};
 use drivescope_model::drive::Link;
 use drivescope_model::event::Event;
 use drivescope_model::options::TestKind;
+use drivescope_model::plan::Engine;
 use drivescope_model::units::Secs;
 use std::ops::Range;
 
@@ -38,6 +40,7 @@ impl Session<'_> {
             seed: derive_seed(self.plan.seed, cell, round, 0),
             data_seed: self.plan.seed,
             pass: 0,
+            engine: None,
             studies_span: false,
         }
     }
@@ -54,6 +57,7 @@ impl Session<'_> {
         self.check_stop()?;
         let rounds = self.plan.suite.rounds;
         self.emit(Event::PhaseStarted { label: cell.to_string(), round, rounds });
+        let load = &Load { engine: self.faster_engine(load, cell)?, ..load.clone() };
         let counters = PhaseCounters::begin(self);
         let control = Control::default();
         let device = self.device();
@@ -67,6 +71,16 @@ impl Session<'_> {
         kept.asked = (recorder.errors == 0).then_some(asked);
         kept.load = Some(load.clone());
         self.add_round(kept, record)
+    }
+
+    /// The faster engine of a cell, if that is not the likely one; tried before its first round.
+    fn faster_engine(&self, load: &Load, cell: &str) -> Result<Option<Engine>, BenchError> {
+        if let Some(known) = self.test.engines.borrow().get(cell) {
+            return Ok(*known);
+        }
+        let engine = engine_trial::faster(self.device(), load)?;
+        self.test.engines.borrow_mut().insert(cell.to_string(), engine);
+        Ok(engine)
     }
 
     /// Keeps a round with its findings; errors and stops end the test.

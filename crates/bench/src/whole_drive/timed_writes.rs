@@ -142,7 +142,7 @@ fn stepped(
     let (worker, counters) = session.run_task_with(session.device(), spec, &control, task, keep)?;
     let ScanOutcome { timed, recorder, asked_bytes: asked, moved_bytes: moved, failures } =
         worker.output;
-    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
+    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
     Ok((counters, WriteOutcome { timed, measured, asked, moved, failures }))
 }
 
@@ -188,7 +188,8 @@ fn streamed(
         return Ok(None);
     }
     let wall_ns = session.now_ns() - start_ns;
-    let measured = PhaseResult { recorder, cpu_cost: CpuCost { wall_ns, ..CpuCost::default() } };
+    let cpu_cost = CpuCost { wall_ns, ..CpuCost::default() };
+    let measured = PhaseResult { recorder, cpu_cost, engine: None };
     let asked = measured.recorder.bytes;
     Ok(Some((
         counters,

@@ -310,7 +310,7 @@ fn scan(
         let evidence = describe(failure, 1);
         record.notice(Finding::new(FindingId::IoError, evidence).about("surface"));
     }
-    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
+    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
     let mut kept = counters.end(session, measured, cell, round);
     // Of a request that failed nobody knows how much was moved.
     kept.asked = failures.is_empty().then_some((asked_bytes as f64, 0.0));

@@ -203,7 +203,7 @@ fn run_pattern(
     if let Some(finding) = lie.flatten() {
         record.notice(finding);
     }
-    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
+    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
     let mut kept = counters.end(session, measured, pattern.cell, round);
     kept.cache = cache_of(pattern);
     if pattern.path == IoPath::Direct && kept.measured.recorder.errors == 0 {

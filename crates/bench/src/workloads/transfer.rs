@@ -6,6 +6,7 @@ mod round_volume;
 mod synced_cell;
 
 use crate::buffered::evict;
+use crate::engine_trial;
 use crate::error::BenchError;
 use crate::expected_speed::ExpectedSpeed;
 use crate::offsets::derive_seed;
@@ -242,7 +243,8 @@ fn cell_cost(cell: &Cell, place_bytes: u64, context: &PlanContext<'_>) -> Cost {
         Some(fastest) => {
             let round = round_volume::round_bytes(cell, options, fastest, place_bytes);
             let round = round.min(io_size(options).unwrap_or(u64::MAX));
-            round.saturating_mul(context.suite.rounds.into())
+            let trial = engine_trial::bytes_max(cell.shape);
+            round.saturating_mul(context.suite.rounds.into()).saturating_add(trial)
         }
         None => (bytes * (1.0 - reads)) as u64,
     };
@@ -266,7 +268,8 @@ fn run_cell(
             let place = load.span.end - load.span.start;
             load.ops_max = round_volume::round_requests(cell, options, fastest, place);
             let bytes = round_volume::round_bytes(cell, options, fastest, place);
-            session.check_room_to_overwrite(bytes)?;
+            let trial = engine_trial::bytes_max(cell.shape);
+            session.check_room_to_overwrite(bytes.saturating_add(trial))?;
         }
     }
     if let Some(bytes) = io_size(options) {

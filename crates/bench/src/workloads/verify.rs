@@ -179,9 +179,9 @@ fn run_quick(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Resul
     };
     let spec = QueueSpec { depth: 1, ahead: 0, block_bytes: CHUNK, dsync: false };
     let (worker, counters) = session.run_task(session.device(), spec, &control, task)?;
-    let WorkerOutcome { output: outcome, cpu_cost } = worker;
+    let WorkerOutcome { output: outcome, cpu_cost, engine } = worker;
     let asked = (outcome.read_bytes as f64, outcome.written_bytes as f64);
-    let measured = PhaseResult { recorder: outcome.recorder, cpu_cost };
+    let measured = PhaseResult { recorder: outcome.recorder, cpu_cost, engine };
     keep(session, record, "capacity", counters, measured, asked)?;
     let Some(probed) = outcome.probed else {
         notice_failures(record, outcome.failed);
@@ -359,8 +359,8 @@ fn read_back(
     };
     let (worker, counters) =
         session.run_task_with(session.device(), spec, &control, task, checkpoint)?;
-    let WorkerOutcome { output: outcome, cpu_cost } = worker;
-    let measured = PhaseResult { recorder: outcome.recorder.clone(), cpu_cost };
+    let WorkerOutcome { output: outcome, cpu_cost, engine } = worker;
+    let measured = PhaseResult { recorder: outcome.recorder.clone(), cpu_cost, engine };
     record.metric("read.mb_s", vec![measured.mb_s()]);
     let asked = ((outcome.reached - start) as f64, 0.0);
     let end = keep(session, record, "read", counters, measured, asked);

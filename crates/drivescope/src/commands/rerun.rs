@@ -31,7 +31,7 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
     let permission = WritePermission::of(&arguments.raw);
     let target = targets::find(&[PathBuf::from(path)], permission.as_ref())?.remove(0);
     // Where io_uring is refused now, threads must do, as for a new run.
-    let asked = Some(engine).filter(|engine| *engine != Engine::Uring);
+    let asked = Some(engine).filter(|engine| *engine == Engine::Threads);
     let engine = targets::engine_for(&target, asked, outcome.quiet)?;
     leftovers::clean_target(&target, outcome.dry_run);
     if let (Some(then), Some(now), false) = (&earlier.drive, target.drive(), outcome.quiet)

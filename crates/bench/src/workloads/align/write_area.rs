@@ -137,7 +137,7 @@ impl WriteArea {
             record.notice(Finding::new(FindingId::DataMismatch, evidence).about("align"));
         }
         let (bytes, elapsed_ns) = (recorder.bytes as f64, recorder.elapsed_ns());
-        let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
+        let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
         let mut kept = counters.end(session, measured, way.cell, way.round);
         kept.asked = Some(if way.op == IoOp::Read { (bytes, 0.0) } else { (0.0, bytes) });
         kept.own_metrics = true;

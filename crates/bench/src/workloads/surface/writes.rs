@@ -7,11 +7,12 @@
 use super::{PAGE, SAMPLE_DEPTH, on_target, part_start, places, within_part};
 use crate::control::Control;
 use crate::error::{BenchError, describe};
+use crate::io_device::WorkerOutcome;
 use crate::payload::Payload;
 use crate::phase::PhaseResult;
 use crate::plan_context::PlanContext;
 use crate::queue::QueueSpec;
-use crate::rewrite::{Rewrite, Rewritten};
+use crate::rewrite::Rewrite;
 use crate::scan::{ScanRegion, TimedRegion};
 use crate::session::Session;
 use crate::test_record::TestRecord;
@@ -118,7 +119,7 @@ pub(super) fn pass(
     let task = Rewrite { places, chunk, depth, in_parts, fresh, control: &control };
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
     let (worker, counters) = session.run_task(session.device(), spec, &control, task)?;
-    let outcome: Rewritten = worker.output;
+    let WorkerOutcome { output: outcome, cpu_cost, engine } = worker;
     for failure in &outcome.failures {
         let finding = Finding::new(FindingId::IoError, describe(failure, 1));
         record.notice(finding.about("surface"));
@@ -133,7 +134,7 @@ pub(super) fn pass(
         let evidence = format!("{} of {} stretches", outcome.blank, outcome.timed.len());
         record.notice(Finding::new(FindingId::BlankRewritten, evidence).about("surface.write"));
     }
-    let measured = PhaseResult { recorder: outcome.recorder, cpu_cost: worker.cpu_cost };
+    let measured = PhaseResult { recorder: outcome.recorder, cpu_cost, engine };
     let mut kept = counters.end(session, measured, "write", round);
     let complete = outcome.failures.is_empty();
     kept.asked = complete.then_some((outcome.read_bytes as f64, outcome.written_bytes as f64));

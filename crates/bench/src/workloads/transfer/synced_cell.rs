@@ -26,7 +26,7 @@ pub(super) fn measure(
     let block_bytes = load.shape.block.0 as u32;
     let task = SerialLoop {
         block_bytes,
-        offsets: load.offsets(0, load.seed),
+        offsets: load.offsets(0),
         payload: Payload::new(load.data_seed, load.pass),
         sync: true,
         final_sync: false,
@@ -45,7 +45,7 @@ pub(super) fn measure(
     }
     let bytes = recorder.bytes as f64;
     let has_errors = recorder.errors > 0;
-    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost };
+    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
     let mut kept = counters.end(session, measured, cell, round);
     if device.is_direct() {
         kept.asked = (!has_errors).then_some((0.0, bytes));

@@ -1,0 +1,217 @@
+//! `cargo xtask compare engines`: drivescope with the engine that it chooses itself, against the best of fio's
+//! engines with the same depth and jobs, on file systems and RAM disks.
+
+use super::fio::{self, FioEngine, Memory};
+use super::mounted::Mounted;
+use super::ours::Drivescope;
+use super::ram_disk::RamDisk;
+use super::{CellFigures, SIZE_MIB, table};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Reads and writes of file systems, and what of it reads: block devices are not written.
+const CELLS: [&str; 6] = [
+    "rnd4k_q1t1.read",
+    "rnd4k_q32t1.read",
+    "rnd4k_q1t1.write",
+    "rnd4k_q32t1.write",
+    "seq1m_q8t1.read",
+    "seq1m_q8t1.write",
+];
+const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+/// The default may be so much below the best, and use so much of its user CPU.
+const RATE_MIN: f64 = 0.95;
+const USER_MAX_Q1: f64 = 0.50;
+const USER_MAX_DEEP: f64 = 0.35;
+
+/// How often and how long each is measured, and where images of file systems lie.
+pub struct EnginesOptions<'o> {
+    /// Rounds, each of which has every program once.
+    pub rounds: usize,
+    /// Length of one measurement.
+    pub seconds: f64,
+    /// On the drive to be measured.
+    pub folder: &'o Path,
+}
+
+/// One cell in one place, round by round.
+struct Measured {
+    place: String,
+    cell: &'static str,
+    /// What drivescope chose.
+    engine: String,
+    ours: Vec<CellFigures>,
+    /// Of each of fio's engines.
+    fio: Vec<(FioEngine, Vec<CellFigures>)>,
+}
+
+/// Measures everything that can be set up here, and makes the table.
+pub fn section(drivescope: &Drivescope, options: &EnginesOptions<'_>) -> Result<String, String> {
+    let mut all = Vec::new();
+    for kind in FILE_SYSTEMS {
+        match Mounted::make(kind, options.folder, 3 * SIZE_MIB) {
+            Ok(mounted) => on_file_system(drivescope, options, kind, &mounted, &mut all)?,
+            Err(why) => eprintln!("SKIPPED: {kind}: {why}"),
+        }
+    }
+    for create in [RamDisk::zram, RamDisk::loop_on_tmpfs] {
+        match create(SIZE_MIB) {
+            Ok(disk) => {
+                for cell in CELLS.into_iter().filter(|cell| cell.ends_with(".read")) {
+                    let place = disk.name().to_string();
+                    all.push(measure(drivescope, options, place, cell, disk.path(), None)?);
+                }
+            }
+            Err(why) => eprintln!("SKIPPED: a RAM disk: {why}"),
+        }
+    }
+    Ok(text(&all, options))
+}
+
+fn on_file_system(
+    drivescope: &Drivescope,
+    options: &EnginesOptions<'_>,
+    kind: &str,
+    mounted: &Mounted,
+    all: &mut Vec<Measured>,
+) -> Result<(), String> {
+    let file = mounted.folder().join("drivescope-compare.dat");
+    for cell in CELLS {
+        fio::lay_out(&file, SIZE_MIB)?;
+        let writes = cell.ends_with(".write");
+        let folder = writes.then(|| mounted.folder());
+        all.push(measure(drivescope, options, kind.to_string(), cell, &file, folder)?);
+    }
+    Ok(())
+}
+
+/// All programs in turn, after a round that is not counted. Of writes, drivescope makes a file of its own in
+/// `folder`.
+fn measure(
+    drivescope: &Drivescope,
+    options: &EnginesOptions<'_>,
+    place: String,
+    cell: &'static str,
+    file: &Path,
+    folder: Option<&Path>,
+) -> Result<Measured, String> {
+    let mut ours = Vec::new();
+    let mut fio: Vec<(FioEngine, Vec<CellFigures>)> =
+        FioEngine::ALL.map(|engine| (engine, Vec::new())).into();
+    let mut engine = String::new();
+    for round in 0..=options.rounds {
+        let size_mib = if folder.is_some() { SIZE_MIB } else { 0 };
+        let target = folder.unwrap_or(file);
+        let (figures, chosen) =
+            drivescope.measure_with_its_choice(target, cell, options.seconds, size_mib)?;
+        engine = chosen;
+        if round > 0 {
+            ours.push(figures);
+        }
+        for (engine, of_engine) in &mut fio {
+            let figures = fio::measure_with(*engine, file, cell, options.seconds, Memory::Malloc)?;
+            if round > 0 {
+                of_engine.push(figures);
+            }
+        }
+    }
+    Ok(Measured { place, cell, engine, ours, fio })
+}
+
+impl Measured {
+    /// fio's engine with the highest median.
+    fn best(&self) -> &(FioEngine, Vec<CellFigures>) {
+        let rate = |(_, all): &&(FioEngine, Vec<CellFigures>)| median(all, |f| f.iops);
+        let best = self.fio.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
+        best.expect("fio has engines")
+    }
+
+    /// Median over the rounds of drivescope's figure by that of fio's best engine.
+    fn ratio(&self, figure: impl Fn(&CellFigures) -> f64) -> f64 {
+        let pairs = self.ours.iter().zip(&self.best().1);
+        let mut ratios: Vec<f64> = pairs.map(|(a, b)| figure(a) / figure(b)).collect();
+        middle(&mut ratios)
+    }
+}
+
+fn median(all: &[CellFigures], figure: impl Fn(&CellFigures) -> f64) -> f64 {
+    middle(&mut all.iter().map(figure).collect::<Vec<f64>>())
+}
+
+fn middle(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn text(all: &[Measured], options: &EnginesOptions<'_>) -> String {
+    let mut text = String::new();
+    let EnginesOptions { rounds, seconds, .. } = options;
+    let _ = writeln!(
+        text,
+        "## The engine of each cell, against the best of fio's\n\n`cargo xtask compare engines --pairs {rounds} \
+         --time {seconds}`. {}\n\nfio: psync, libaio and io_uring with the same depth and one job; psync has one \
+         request in flight at any depth.\nRatios are drivescope / the best of them, medians over the rounds. Asked: \
+         a rate of at least {RATE_MIN}; user CPU per\nrequest of at most {USER_MAX_Q1} at depth 1 and \
+         {USER_MAX_DEEP} at others.\n",
+        table::machine()
+    );
+    let _ = writeln!(
+        text,
+        "| on | cell | drivescope | psync | libaio | io_uring | rate | user CPU | within |"
+    );
+    let _ = writeln!(text, "|---|---|---|---|---|---|---|---|---|");
+    for measured in all {
+        let (rate, user) = (measured.ratio(|f| f.iops), measured.ratio(|f| f.user_ns));
+        let most = if measured.cell.contains("_q1t") { USER_MAX_Q1 } else { USER_MAX_DEEP };
+        let fios: Vec<String> =
+            measured.fio.iter().map(|(_, all)| format!("{:.0}", median(all, |f| f.iops))).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {}: {:.0}/s | {} | {rate:.3} | {user:.2} | {} |",
+            measured.place,
+            measured.cell,
+            measured.engine,
+            median(&measured.ours, |f| f.iops),
+            fios.join(" | "),
+            table::yes(rate >= RATE_MIN && user <= most),
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(iops: f64) -> CellFigures {
+        let none = 1.0;
+        CellFigures {
+            mb_s: none,
+            iops,
+            lat_p50_us: none,
+            lat_p99_us: none,
+            user_ns: 100.0,
+            sys_ns: none,
+        }
+    }
+
+    #[test]
+    fn the_best_engine_is_what_counts() {
+        let measured = Measured {
+            place: "ext4".into(),
+            cell: "rnd4k_q1t1.read",
+            engine: "threads".into(),
+            ours: [90.0, 100.0, 95.0].map(figures).into(),
+            fio: vec![
+                (FioEngine::Psync, [100.0; 3].map(figures).into()),
+                (FioEngine::Libaio, [80.0, 300.0, 70.0].map(figures).into()),
+            ],
+        };
+        assert_eq!(measured.best().0, FioEngine::Psync);
+        assert_eq!(measured.ratio(|f| f.iops), 0.95);
+        let options = EnginesOptions { rounds: 3, seconds: 1.0, folder: Path::new(".") };
+        let text = text(&[measured], &options);
+        let line = "| ext4 | rnd4k_q1t1.read | threads: 95/s | 100 | 80 | 0.950 | 1.00 | **no** |";
+        assert!(text.contains(line), "{text}");
+    }
+}

@@ -1,0 +1,59 @@
+//! A fresh file system in an image, mounted past the page cache of the one that holds it. Needs root.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A mounted file system; unmounted and removed when dropped.
+pub struct Mounted {
+    image: PathBuf,
+    device: Option<String>,
+    folder: tempfile::TempDir,
+    is_mounted: bool,
+}
+
+impl Mounted {
+    /// Makes a file system of this kind in an image in `folder`. Errors: why it cannot be had here.
+    pub fn make(kind: &str, folder: &Path, size_mib: u64) -> Result<Self, String> {
+        let image = folder.join(format!("drivescope-compare-{kind}-{}.img", std::process::id()));
+        let at = tempfile::tempdir().map_err(|e| format!("cannot make a folder: {e}"))?;
+        let mut mounted = Self { image, device: None, folder: at, is_mounted: false };
+        let image = mounted.image.display().to_string();
+        run("fallocate", &["--length", &format!("{size_mib}MiB"), &image])?;
+        let device = run("losetup", &["--find", "--show", "--direct-io=on", &image])?;
+        mounted.device = Some(device.clone());
+        run(&format!("mkfs.{kind}"), &[if kind == "ext4" { "-Fq" } else { "-fq" }, &device])?;
+        run("mount", &["-t", kind, &device, &mounted.folder.path().display().to_string()])?;
+        mounted.is_mounted = true;
+        Ok(mounted)
+    }
+
+    /// Where it is mounted.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Runs a program; what it printed.
+fn run(program: &str, args: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(args).output();
+    let output = output.map_err(|e| format!("cannot start {program}: {e}"))?;
+    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
+    if output.status.success() {
+        Ok(words(&output.stdout))
+    } else {
+        Err(format!("{program}: {}", words(&output.stderr)))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let folder = self.folder.path().display().to_string();
+        let unmounted = !self.is_mounted || run("umount", &[&folder]).is_ok();
+        let detached =
+            self.device.as_ref().is_none_or(|it| run("losetup", &["--detach", it]).is_ok());
+        let removed = std::fs::remove_file(&self.image).is_ok();
+        if !(unmounted && detached && removed) {
+            eprintln!("cannot remove {} and {folder}; remove them by hand", self.image.display());
+        }
+    }
+}
