@@ -379,14 +379,22 @@ fn a_store_of_a_newer_version_is_left_alone() {
 }
 
 #[test]
-fn without_a_home_the_way_out_is_named() {
+fn without_a_home_a_run_is_measured_and_not_saved() {
     let scratch = Scratch::new();
-    let call = scratch.call(&["run", "target"]).env("HOME", "").env("XDG_DATA_HOME", "");
-    let message = call.end().refused(2);
-    assert!(message.contains("HOME is not set") && message.contains("--no-save"), "{message}");
-    let options = [TINY, ONE_CELL, &["--no-save"]];
-    let call = scratch.run_call("target", &options).env("HOME", "").env("XDG_DATA_HOME", "");
-    call.end().code(0);
+    let options = [TINY, ONE_CELL];
+    let call = || scratch.run_call("target", &options).env("XDG_DATA_HOME", "");
+    for home in ["", "/proc/drivescope-home"] {
+        let ended = call().env("HOME", home).end().code(0);
+        let (note, way_out) = ("this run is not saved", "--store FILE");
+        assert!(ended.stderr.contains(note) && ended.stderr.contains(way_out), "{ended}");
+        assert!(
+            ended.stdout.contains("rnd4k_q1t1") && !ended.stdout.contains("saved as"),
+            "{ended}"
+        );
+    }
+    // A place that somebody named is meant.
+    let named = [TINY, ONE_CELL, &["--store", "/proc/drivescope-home/runs.db"]];
+    assert!(scratch.run("target", &named).code(2).stderr.contains("--no-save"));
 }
 
 #[test]

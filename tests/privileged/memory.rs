@@ -7,7 +7,9 @@ use crate::support::{Ended, ONE_CELL, Scratch, TINY, noise, skip_loudly};
 
 /// Everything of a run on memory: F002, every number marked, no verdict.
 fn check_is_memory(scratch: &Scratch, target: &str, evidence: &str) {
-    let run = scratch.run(target, &[TINY, &["--json"]]).code(0).json();
+    let is_directory = std::path::Path::new(target).is_dir();
+    let (code, force): (_, &[&str]) = if is_directory { (1, &["--force"]) } else { (0, &[]) };
+    let run = scratch.run(target, &[TINY, &["--json"], force]).code(code).json();
     let memory = finding(&run, "F002");
     assert_eq!(memory["severity"], "invalid");
     assert!(text(&memory["evidence"]).contains(evidence), "{memory}");
@@ -46,11 +48,15 @@ fn tmpfs_is_memory() {
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "tmpfs", "-o", "size=2G"]) else {
         return;
     };
+    let message = scratch.run(&mount.point, &[TINY]).refused(2);
+    for part in ["is on no drive", "tmpfs", "--force"] {
+        assert!(message.contains(part), "{message}");
+    }
     check_is_memory(&scratch, &mount.point, "tmpfs");
     // It is told before the minute that a run takes, and not where only the result is wanted.
-    let options = [TINY, ONE_CELL].concat();
+    let options = [TINY, ONE_CELL, &["--force"]].concat();
     let before = |more: &[&str]| {
-        let ended = scratch.run(&mount.point, &[&options, more]).code(0);
+        let ended = scratch.run(&mount.point, &[&options, more]).code(1);
         assert_eq!(ended.stderr, "", "{ended}");
         let (before, _) = ended.stdout.split_once("transfer  ").unwrap();
         before.replace("\n  ", " ")
@@ -97,7 +103,7 @@ fn memory_without_a_limit_is_refused_for_what_it_is() {
     let Some(scratch) = privileged_scratch() else { return };
     let Some(mount) = Mount::new(&scratch, "none", &["-t", "ramfs"]) else { return };
     let message = scratch.run(&mount.point, &[TINY]).refused(2);
-    for part in [&mount.point, "is on ramfs", "without a limit", "a directory on a drive"] {
+    for part in [&mount.point, "is on no drive", "ramfs", "a directory on a drive"] {
         assert!(message.contains(part), "{message}");
     }
     // A file has a size.

@@ -64,6 +64,10 @@ fn contents_are_only_given_up_by_their_own_name() {
     ] {
         let ended = scratch.run(&device.node, &[TINY, options]).code(code);
         assert!(ended.stderr.contains(words), "{options:?}: {}", ended.stderr);
+        if code == 2 {
+            let dry = scratch.run(&device.node, &[TINY, options, &["--dry-run"]]).code(code);
+            assert!(dry.stderr.contains(words), "{options:?}: {}", dry.stderr);
+        }
     }
     assert!(fs::read(&image).unwrap() == before, "the image changed");
     let destroy = format!("--destroy={phrase}");

@@ -94,9 +94,7 @@ pub enum DriveError {
         path: PathBuf,
     },
     /// A test file could take all memory there is.
-    #[error(
-        "{path} is on ramfs, which may take all memory; choose a directory on a drive, or one on tmpfs to measure memory"
-    )]
+    #[error("{path} is on ramfs, which may take all memory; choose a directory on a drive")]
     NoLimit {
         /// The directory.
         path: PathBuf,
@@ -133,6 +131,24 @@ pub enum DriveError {
     /// A simulated target that cannot be made.
     #[error(transparent)]
     Simulated(#[from] crate::simulated::spec::SpecError),
+    /// A device-mapper device at the target or below it: whoever reads it waits, deaf to signals.
+    #[error("{path} cannot be read: {device} is suspended; run dmsetup resume {device}")]
+    Suspended {
+        /// What was named.
+        path: PathBuf,
+        /// The suspended device.
+        device: String,
+    },
+    /// It did not answer the first read.
+    #[error(
+        "{path} did not answer within {seconds} s; see dmesg, and dmsetup or multipath for what lies below it"
+    )]
+    NoAnswer {
+        /// What was named.
+        path: PathBuf,
+        /// So long it was waited for.
+        seconds: u64,
+    },
     /// Direct I/O does not work on a claimed device.
     #[error(
         "cannot read the last block of {path} with direct I/O: the file behind it is too short (losetup --list), it is \
@@ -230,9 +246,10 @@ impl DriveError {
     /// Which exit code it deserves.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoRoom { .. } | Self::Quota { .. } | Self::OutputFile { .. } => {
-                ErrorKind::Refused
-            }
+            Self::NoRoom { .. }
+            | Self::Quota { .. }
+            | Self::Suspended { .. }
+            | Self::OutputFile { .. } => ErrorKind::Refused,
             // A flush that finds no room is one of a device that promised more than it has.
             Self::Io { what, source, .. }
                 if source.kind() == io::ErrorKind::StorageFull && *what != "flush" =>
@@ -240,7 +257,7 @@ impl DriveError {
                 ErrorKind::Refused
             }
             Self::Io { source, .. } if is_own_limit(source) => ErrorKind::Usage,
-            Self::Io { .. } | Self::NoDirect { .. } => ErrorKind::Device,
+            Self::Io { .. } | Self::NoDirect { .. } | Self::NoAnswer { .. } => ErrorKind::Device,
             _ => ErrorKind::Usage,
         }
     }

@@ -16,6 +16,7 @@ use drivescope_machine::counters::{self, DeviceCounters};
 use drivescope_machine::filesystem::{FsClass, compression, copies_on_write, file_system_of};
 use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::list::is_zfs_volume;
+use drivescope_machine::patience::{PATIENCE, within};
 use drivescope_machine::roots::{Roots, read_text};
 use drivescope_model::document::GateCheck;
 use drivescope_model::drive::{Drive, Zoned};
@@ -69,6 +70,10 @@ impl Target {
         let kind = kind_of(path, meta.file_type())?;
         let graph = BlockGraph::read(roots);
         let stack = graph.stack_of_data(&real);
+        if let Some(device) = graph.suspended_in(&stack) {
+            let device = device.to_string();
+            return Err(DriveError::Suspended { path: real, device });
+        }
         let file_system = match kind {
             TargetKind::Block | TargetKind::Simulated => None,
             _ => Some(file_system_of(roots, &real)?),
@@ -280,6 +285,12 @@ impl Target {
             .then(|| format!("{} at {} keeps its files in memory", fs.kind, fs.mount_point))
     }
 
+    /// Why the files of a directory are on no device at all, but in memory, if so.
+    pub fn in_memory_only(&self) -> Option<String> {
+        let is_directory = self.info.kind == TargetKind::Directory && self.simulated.is_none();
+        self.memory_backed().filter(|_| is_directory && self.stack.names.is_empty())
+    }
+
     /// The drives at the bottom of the target that also hold the running system.
     pub fn disks_of_the_system(&self) -> Vec<String> {
         if !self.info.system_disk {
@@ -406,7 +417,12 @@ fn size_of(
     match kind {
         TargetKind::Directory => Ok(file_system.map_or(0, |fs| fs.size_bytes)),
         _ => {
-            let size = IoFile::open_read(path)?.size_bytes();
+            let own = path.to_path_buf();
+            let size = within(PATIENCE, move || IoFile::open_read(&own).map(|it| it.size_bytes()))
+                .ok_or(DriveError::NoAnswer {
+                    path: path.to_path_buf(),
+                    seconds: PATIENCE.as_secs(),
+                })??;
             if size == 0 {
                 return Err(DriveError::TooSmall {
                     path: path.to_path_buf(),
@@ -467,6 +483,23 @@ mod tests {
         file.set_len(4 << 20).unwrap();
         let evidence = holes().unwrap();
         assert!(evidence.starts_with("3.15 MB of the 4.19 MB of "), "{evidence}");
+    }
+
+    #[test]
+    fn what_lies_on_a_suspended_device_is_refused_before_it_is_read() {
+        use drivescope_machine::roots::fake::Fake;
+        let fake = Fake::new();
+        for (minor, lower) in [(0, None), (1, Some("dm-0"))] {
+            fake.disk(&format!("virtual/block/dm-{minor}"), (253, minor), 1 << 20);
+            fake.slaves(&format!("dm-{minor}"), lower.as_slice());
+        }
+        let point = fake.path("").canonicalize().unwrap();
+        fake.mounts(&[&format!("2 1 253:1 / {} rw - ext4 /dev/dm-1 rw", point.display())]);
+        Target::find(&point, &fake.roots).unwrap();
+        fake.attrs("dm-0", &[("dm/suspended", "1")]);
+        let error = Target::find(&point, &fake.roots).unwrap_err();
+        assert!(error.to_string().contains("run dmsetup resume dm-0"), "{error}");
+        assert_eq!(error.kind(), crate::error::ErrorKind::Refused);
     }
 
     #[test]

@@ -154,6 +154,9 @@ pub struct RunArguments {
     /// Remove what killed runs left in the targets (default: this directory) and exit; a dry run only lists it.
     #[arg(long, conflicts_with = "json")]
     pub clean: bool,
+    /// Measure a directory in memory, although that says nothing of a drive.
+    #[arg(long, conflicts_with = "clean")]
+    pub force: bool,
     /// How block devices may be written.
     #[command(flatten)]
     pub raw: RawArguments,

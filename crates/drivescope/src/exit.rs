@@ -4,7 +4,7 @@ use drivescope_bench::error::BenchError;
 use drivescope_bench::suites::SuiteError;
 use drivescope_drive::journal::JournalError;
 use drivescope_drive::{DriveError, ErrorKind};
-use drivescope_store::{FormatError, StoreError};
+use drivescope_store::{FormatError, StoreError, StoreFault};
 use std::io;
 use std::process::ExitCode;
 
@@ -90,7 +90,12 @@ impl From<SuiteError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::usage(error.to_string())
+        let code = match error.fault {
+            // Nothing that was named is wrong: the disk of the store is.
+            StoreFault::Full | StoreFault::Io => Code::Device,
+            _ => Code::Usage,
+        };
+        Self { message: error.to_string(), code }
     }
 }
 

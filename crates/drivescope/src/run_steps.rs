@@ -16,6 +16,7 @@ pub mod write_permission;
 
 use crate::arguments::{OutcomeArguments, ShowOptions};
 use crate::exit::{Code, Failure};
+use crate::output;
 use crate::signals::RunSignals;
 use drivescope_bench::error::BenchError;
 use drivescope_drive::Target;
@@ -23,7 +24,7 @@ use drivescope_drive::gate::RawDisk;
 use drivescope_model::document::TestResult;
 use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
-use drivescope_store::{Store, StoreLocation, store_words};
+use drivescope_store::{Store, StoreError, StoreFault, StoreLocation, store_words};
 use measure::{RunOptions, measure};
 use prompt::Terminal;
 use write_permission::WritePermission;
@@ -52,6 +53,9 @@ pub fn carry_out(
     signals: &RunSignals,
 ) -> Result<Code, Failure> {
     runs.iter().try_for_each(|run| max_duration::check(&run.plan))?;
+    if let Some(permission) = &permission {
+        runs.iter().try_for_each(|run| permission.check_plan(&run.plan))?;
+    }
     let OutcomeArguments { dry_run, quiet, no_save, show, store } = outcome;
     let (ShowOptions { json, verbose, table }, store) = (show, store.store.as_deref());
     if dry_run {
@@ -70,7 +74,7 @@ pub fn carry_out(
     }
     let opened = match no_save {
         true => None,
-        false => Some(open_store(store, permission.is_some(), signals)?),
+        false => open_store(store, permission.is_some(), signals)?,
     };
     signals.begin(STOPPING);
     let store_words = store_words(store);
@@ -79,20 +83,33 @@ pub fn carry_out(
 }
 
 /// Opens the store; a signal meanwhile ends the run after it, so that no half of one is left behind. One that
-/// came before a claim is answered already.
+/// came before a claim is answered already. Where there is no home, or none that can be written, and nobody named
+/// another place, the run is measured and not saved, which is said.
 fn open_store(
     store: Option<&str>,
     is_claimed: bool,
     signals: &RunSignals,
-) -> Result<Store, Failure> {
+) -> Result<Option<Store>, Failure> {
     if !is_claimed {
         signals.begin("");
     }
     let opened = StoreLocation::parse(store).and_then(|location| Store::open(&location));
-    let opened = opened.map_err(|error| {
-        let failure = Failure::from(error);
-        Failure { message: format!("{}, or run with --no-save", failure.message), ..failure }
-    })?;
+    let is_homeless = |error: &StoreError| {
+        let of_home = [StoreFault::Location, StoreFault::Denied, StoreFault::ReadOnly];
+        store.is_none() && of_home.contains(&error.fault)
+    };
+    let opened = match opened {
+        Ok(store) => Some(store),
+        Err(error) if is_homeless(&error) => {
+            output::remark(&format!("this run is not saved: {error}"));
+            None
+        }
+        Err(error) => {
+            let failure = Failure::from(error);
+            let message = format!("{}, or run with --no-save", failure.message);
+            return Err(Failure { message, ..failure });
+        }
+    };
     if !is_claimed && signals.was_signalled() {
         return Err(BenchError::Interrupted.into());
     }

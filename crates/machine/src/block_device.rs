@@ -81,6 +81,13 @@ impl<'a> BlockDevice<'a> {
         self.name.starts_with("mmcblk") && (area("boot") || area("rpmb") || area("gp"))
     }
 
+    /// Whether it is a device of null_blk, which has no medium: whoever makes one by configfs chooses its name.
+    pub fn is_null_device(&self) -> bool {
+        let major = || self.roots.block_number(&self.name).map(|(major, _)| major);
+        numbered(&self.name, "nullb").is_some()
+            || major().and_then(|major| self.roots.block_driver(major)).as_deref() == Some("nullb")
+    }
+
     /// The nearest ancestor whose name fulfils a condition.
     pub fn ancestor(&self, is_it: impl Fn(&str) -> bool) -> Option<&Path> {
         self.ancestors().find(|dir| dir.file_name().and_then(|n| n.to_str()).is_some_and(&is_it))

@@ -9,6 +9,13 @@ use std::path::{Path, PathBuf};
 /// Where the back end of Xen tells of its devices.
 const XEN: &str = "bus/xen-backend/devices";
 
+/// Parts of the kernel that say only in configfs what they give away: which, the module that does it, and where.
+const TOLD_BY_CONFIGFS: [(&str, &str, &str); 3] = [
+    ("NVMe target", "nvmet", "nvmet/subsystems"),
+    ("SCSI target", "target_core_file", "target/core"),
+    ("USB gadget", "usb_f_mass_storage", "usb_gadget"),
+];
+
 /// Something of a target that is given to others.
 pub struct ExportOf {
     /// What of the target: `sda1`, `the file behind loop3`.
@@ -27,6 +34,28 @@ pub fn of_footprint(roots: &Roots, footprint: &Footprint) -> Vec<ExportOf> {
     by_path.chain(xen(roots, footprint)).collect()
 }
 
+/// A part of the kernel that gives something away, and cannot be asked what.
+pub struct HiddenExports {
+    /// Which.
+    pub by: &'static str,
+    /// The directory that would tell.
+    pub unread: PathBuf,
+}
+
+/// Who may give any device away unseen, since configfs is not mounted, or not in this container. A module that
+/// nobody uses gives nothing away: each backstore, subsystem and function counts as a use of its module.
+pub fn hidden(roots: &Roots) -> Vec<HiddenExports> {
+    let is_used = |module: &str| {
+        let dir = roots.sys.join("module").join(module);
+        dir.is_dir() && read_text(dir.join("refcnt")).as_deref() != Some("0")
+    };
+    let silent = TOLD_BY_CONFIGFS.into_iter().filter_map(|(by, module, place)| {
+        let unread = roots.sys.join("kernel/config").join(place);
+        (is_used(module) && fs::read_dir(&unread).is_err()).then_some(HiddenExports { by, unread })
+    });
+    silent.collect()
+}
+
 /// What anything of this machine gives to others, and where that stands: what changes when one comes or goes.
 pub fn all(roots: &Roots) -> Vec<(PathBuf, PathBuf)> {
     let all = roots.sys.join(XEN);
@@ -34,7 +63,9 @@ pub fn all(roots: &Roots) -> Vec<(PathBuf, PathBuf)> {
         let shown = all.join(name).join("physical_device");
         (PathBuf::from(read_text(&shown).unwrap_or_default()), shown)
     });
-    exports(roots).into_iter().map(|export| (export.path, export.shown)).chain(disks).collect()
+    let unknown = hidden(roots).into_iter().map(|it| (PathBuf::from(it.by), it.unread));
+    let told = exports(roots).into_iter().map(|export| (export.path, export.shown));
+    told.chain(disks).chain(unknown).collect()
 }
 
 /// What is given by its path.

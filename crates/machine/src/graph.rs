@@ -21,7 +21,7 @@ use crate::block_device::{Below, BlockDevice};
 use crate::identity::ReportedIdentity;
 use crate::loop_status::LoopStatus;
 use crate::mounts::{Mount, mounts, mounts_of_init, swaps};
-use crate::roots::{Roots, list_dir};
+use crate::roots::{Roots, list_dir, read_text};
 use crate::udev;
 use node::Node;
 use std::collections::BTreeMap;
@@ -143,6 +143,16 @@ impl BlockGraph {
                 && !BlockDevice::open(&self.roots, other).is_some_and(|it| it.is_side_area())
         };
         self.disks().filter(is_it).map(str::to_string).collect()
+    }
+
+    /// The device-mapper device of a stack that is suspended: whoever reads what lies on it waits, deaf to every
+    /// signal, until it is resumed.
+    pub fn suspended_in<'s>(&self, stack: &'s Stack) -> Option<&'s str> {
+        let is_suspended = |name: &&String| {
+            let told = self.dir(name).and_then(|dir| read_text(dir.join("dm/suspended")));
+            told.as_deref() == Some("1")
+        };
+        stack.names.iter().find(is_suspended).map(String::as_str)
     }
 
     /// Name of the pool that udev found on a member of ZFS.

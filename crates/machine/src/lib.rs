@@ -24,6 +24,7 @@ pub mod loop_status;
 pub mod mounts;
 pub mod open_handles;
 mod overlay;
+pub mod patience;
 pub mod processes;
 pub mod processors;
 pub mod roots;

@@ -68,6 +68,14 @@ impl Roots {
         parse_number_pair(&read_text(self.block_dir(name)?.join("dev"))?)
     }
 
+    /// What the driver with this major number calls itself: `sd`, `nullb`.
+    pub fn block_driver(&self, major: u32) -> Option<String> {
+        let table = fs::read_to_string(self.proc.join("devices")).ok()?;
+        let (_, block) = table.split_once("Block devices:")?;
+        let mut lines = block.lines().filter_map(|line| line.trim().split_once(' '));
+        lines.find(|(number, _)| number.parse() == Ok(major)).map(|(_, name)| name.to_string())
+    }
+
     /// Device node of a block device: `/dev/sda`.
     pub fn node(&self, name: &str) -> PathBuf {
         self.dev.join(name.replace('!', "/"))

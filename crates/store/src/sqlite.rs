@@ -161,7 +161,8 @@ fn unchanging_uri(path: &Path) -> String {
 /// Whether a store could not be opened for want of a write-ahead log that may not be made: it is on
 /// read-only media, or in a folder of another user.
 fn cannot_make_log(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull))
 }
 
 fn log_of(path: &Path) -> PathBuf {

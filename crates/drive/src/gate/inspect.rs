@@ -141,13 +141,13 @@ fn open(
         return Err(Box::new(refused("level", evidence, "drivescope tests")));
     }
     let place = kernel.resolve(&request.path).map_err(|errno| refuse(errno, "ls -lL"))?;
-    let name = roots.block_name(place.number);
-    let dir = name.and_then(|name| roots.block_dir(&name));
-    // Reading a suspended device would hang.
-    if dir.is_some_and(|dir| read_text(dir.join("dm/suspended")).as_deref() == Some("1")) {
-        let node = place.node.display();
-        let evidence = format!("{node} is suspended; run dmsetup resume {node}");
-        return Err(Box::new(refused("path", evidence, &format!("dmsetup info {node}"))));
+    let graph = BlockGraph::read(roots);
+    let stack = roots.block_name(place.number).map(|name| graph.stack_of_device(&name));
+    if let Some(upper) = stack.as_ref().and_then(|stack| graph.suspended_in(stack)) {
+        let node = roots.node(upper);
+        let evidence = format!("{0} is suspended; run dmsetup resume {0}", node.display());
+        let command = format!("dmsetup info {}", node.display());
+        return Err(Box::new(refused("path", evidence, &command)));
     }
     let file = kernel.open(&place.node, Access::Read).map_err(|e| refuse(e, "lsblk"))?;
     let facts = kernel.facts(&file).map_err(|errno| refuse(errno, "lsblk"))?;

@@ -1,9 +1,10 @@
 //! The checks of who uses a device or anything built on it.
 
 use super::checks::uses;
+use drivescope_machine::exports::{self, HiddenExports};
 use drivescope_machine::graph::{BlockGraph, Footprint};
 use drivescope_machine::processes::{MountTables, hides_processes};
-use drivescope_machine::uses::{self as found, PoolMember};
+use drivescope_machine::uses::{self as found, DeviceUse, PoolMember};
 use drivescope_model::gate::{Check, Outcome};
 
 /// Every check of this file, in the order of the record. `labelled` is what the target's own labels say of pools, if
@@ -16,10 +17,19 @@ pub(super) fn check(
     let mut checks = mounts(graph, footprint);
     let node = graph.roots().node(&footprint.target);
     let nothing_built = format!("nothing is built on it (lsblk {})", node.display());
+    let mut holders = found::holders(graph, footprint);
+    holders.extend(exports::hidden(graph.roots()).into_iter().map(|HiddenExports { by, unread }| {
+        let unread = unread.display();
+        let evidence = format!(
+            "the kernel's {by} may export it: {unread} cannot be read to tell; run mount -t configfs none \
+             /sys/kernel/config, or run on the host"
+        );
+        DeviceUse::new(evidence, format!("ls {unread}"))
+    }));
     for (name, found, none) in [
         ("file systems", found::file_systems(graph, footprint), "none on it is open in the kernel"),
         ("swap", found::swap_areas(graph, footprint), "no swap area in use"),
-        ("holders", found::holders(graph, footprint), &nothing_built),
+        ("holders", holders, &nothing_built),
         ("loop devices", found::loop_devices(graph, footprint), "no loop device uses it"),
         ("pools", found::pools(graph, footprint, labelled), "not in an imported ZFS pool"),
     ] {

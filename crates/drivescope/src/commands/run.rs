@@ -30,6 +30,9 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
     let permission = WritePermission::of(&arguments.raw);
     let level = permission.as_ref().map_or(WriteLevel::Read, |permission| permission.level);
     let targets = targets::find(&arguments.targets, permission.as_ref())?;
+    if !arguments.force {
+        targets.iter().try_for_each(targets::check_is_on_a_drive)?;
+    }
     let new_seed = clock::now_ns();
     // First: what they take is room for the test file.
     targets.iter().for_each(|target| leftovers::clean_target(target, outcome.dry_run));

@@ -16,9 +16,10 @@ use drivescope_bench::{calibrate, clock, offsets};
 use drivescope_drive::Target;
 use drivescope_machine::{Roots, host};
 use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
-use drivescope_model::findings::{Finding, Severity};
+use drivescope_model::findings::{Finding, FindingId, Severity};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
+use drivescope_model::target::TargetKind;
 use drivescope_model::units::Price;
 use drivescope_report::{clean, text, wrap};
 use drivescope_store::Store;
@@ -153,7 +154,10 @@ fn measure_one(
     listener.join().expect("the listener does not panic");
     let (run, kept) = document.into_inner().conclude();
     // What was measured stands; that it is not kept, or that something stays behind, does not go by.
-    let mut outcome = if kept == SaveOutcome::NotStored { Code::Usage } else { Code::Ok };
+    let mut outcome = match kept {
+        SaveOutcome::NotStored(code) => code,
+        SaveOutcome::Stored | SaveOutcome::NotRequested => Code::Ok,
+    };
     outcome = outcome.max(code_of(&run, failure));
     if let Err(error) = closed {
         let failure = Failure::from(error);
@@ -241,7 +245,12 @@ fn started_at() -> String {
 
 /// What the run comes to; `failure`: what the gravest of its failed tests does.
 fn code_of(run: &Run, failure: Option<Code>) -> Code {
-    let problem = run.findings.iter().any(|finding| finding.severity == Severity::Problem);
+    // A directory in memory is no drive's: whoever insisted on it does not get the code of a drive that is well.
+    let is_in_memory = run.target.kind == TargetKind::Directory && run.target.stack.is_empty();
+    let problem = run.findings.iter().any(|finding| {
+        finding.severity == Severity::Problem
+            || (is_in_memory && finding.id == FindingId::MemoryBacked)
+    });
     match run.status {
         TestStatus::Interrupted => Code::Interrupted,
         TestStatus::Failed => failure.unwrap_or(Code::Device),

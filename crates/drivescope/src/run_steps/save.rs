@@ -1,5 +1,6 @@
 //! Where a run is kept: the store or, if that fails, a file beside it.
 
+use crate::exit::{Code, Failure};
 use crate::output;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_model::document::Run;
@@ -14,8 +15,8 @@ pub enum SaveOutcome {
     NotRequested,
     /// The store has it.
     Stored,
-    /// The store does not have it, which was said.
-    NotStored,
+    /// The store does not have it, which was said; what that comes to.
+    NotStored(Code),
 }
 
 /// Keeps a run after every test. A store that fails in the middle does not end the run: from then on its
@@ -57,7 +58,7 @@ impl<'s> RunSaver<'s> {
             Err(error) => {
                 let file = file.unwrap_or_else(|| beside(store, run));
                 output::complain(&not_stored(&error, &file, store, run));
-                SaveOutcome::NotStored
+                SaveOutcome::NotStored(Failure::from(error).code)
             }
         }
     }

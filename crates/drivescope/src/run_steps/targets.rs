@@ -92,6 +92,14 @@ fn refuse_open(targets: &[Target]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a directory whose files are in memory only: its numbers would be those of no drive.
+pub fn check_is_on_a_drive(target: &Target) -> Result<(), Failure> {
+    let Some(evidence) = target.in_memory_only() else { return Ok(()) };
+    let path = &target.info().path;
+    let way_on = "name a directory on a drive, or measure memory with --force";
+    Err(Failure::usage(format!("{path} is on no drive: {evidence}; {way_on}")))
+}
+
 /// A simulated drive has its own engine; others have the asked one or the best.
 pub fn engine_for(target: &Target, asked: Option<Engine>, quiet: bool) -> Result<Engine, Failure> {
     for note in target.notes().iter().filter(|_| !quiet) {

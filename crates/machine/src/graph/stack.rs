@@ -3,11 +3,11 @@
 
 use super::BlockGraph;
 use super::durability::lost_syncs;
-use crate::block_device::Below;
+use crate::block_device::{Below, BlockDevice, numbered};
 use crate::filesystem::FsClass;
 use crate::mounts::{Mount, mount_at, mount_of};
 use crate::overlay::{self, Layers};
-use crate::roots::{read_text, split_dev};
+use crate::roots::{Roots, split_dev};
 use crate::served::served_model;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -103,18 +103,16 @@ impl BlockGraph {
 }
 
 /// Why the device at the bottom is memory, when it is.
-fn memory_evidence(name: &str, dir: &Path) -> Option<String> {
-    let numbered = |prefix: &str| {
-        name.strip_prefix(prefix)
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
-    };
-    if numbered("zram") {
+fn memory_evidence(roots: &Roots, name: &str) -> Option<String> {
+    let device = BlockDevice::open(roots, name)?;
+    let is = |prefix: &str| numbered(name, prefix).is_some();
+    if is("zram") {
         Some(format!("{name} is compressed memory"))
-    } else if numbered("ram") {
+    } else if is("ram") {
         Some(format!("{name} is a RAM disk"))
-    } else if numbered("nullb") {
+    } else if device.is_null_device() {
         Some(format!("{name} is a null device without a medium"))
-    } else if read_text(dir.join("device/model")).as_deref() == Some("scsi_debug") {
+    } else if device.attr("device/model").as_deref() == Some("scsi_debug") {
         Some(format!("{name} is scsi_debug, a disk in memory"))
     } else {
         None
@@ -149,7 +147,9 @@ impl<'a> Walk<'a> {
 
     /// A device and all below it, once. Each of these steps tells whether it led to any device.
     fn device(&mut self, name: &str) -> bool {
-        let Some(dir) = self.graph.dir(name) else { return false };
+        if self.graph.node(name).is_none() {
+            return false;
+        }
         if self.stack.names.iter().any(|n| n == name) {
             return true;
         }
@@ -158,7 +158,7 @@ impl<'a> Walk<'a> {
             Below::Devices(lower) => self.devices(lower),
             Below::File(file) => self.loop_file(name, file),
             Below::Nothing => {
-                self.memory(memory_evidence(name, dir));
+                self.memory(memory_evidence(&self.graph.roots, name));
                 false
             }
         };
@@ -245,8 +245,26 @@ impl<'a> Walk<'a> {
                 false
             }
             FsClass::Overlay => self.overlay(mount),
+            FsClass::Fuse if self.passes_on_memory(mount) => false,
             _ => self.devices(&(self.devices_of)(self.graph, mount)),
         }
+    }
+
+    /// Whether a program passes on a directory in memory, as it names it. Nobody is asked for anything else: the
+    /// source may lie on a server that never answers.
+    fn passes_on_memory(&mut self, mount: &Mount) -> bool {
+        let source = Path::new(&mount.source);
+        let below = mount_at(self.mounts, source).filter(|below| below.id != mount.id);
+        let in_memory = below.filter(|below| FsClass::of(&below.kind) == FsClass::Memory);
+        let Some(below) = in_memory.filter(|_| source.is_absolute() && source.is_dir()) else {
+            return false;
+        };
+        let (point, kind) = (mount.mount_point.display(), &below.kind);
+        self.memory(Some(format!(
+            "{point} passes on {}, which {kind} keeps in memory",
+            mount.source
+        )));
+        true
     }
 
     /// The layers of an overlay: writes go to the upper one, reads come from all.

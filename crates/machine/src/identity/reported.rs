@@ -39,7 +39,8 @@ impl ReportedIdentity {
         let ata = ata::identify(device).unwrap_or_default();
         Self {
             model: ata.model.or_else(|| model(device)),
-            serial: ata.serial.or_else(|| serial(device)),
+            // What a target makes up of an ATA drive (VPD page 89h) may be the same for each of its units.
+            serial: serial(device).or(ata.serial).or_else(|| serial_of_enclosure(device)),
             firmware: ata.firmware.or_else(|| firmware(device)),
             wwn: wwn(device),
             identifier: identifier(device),
@@ -95,11 +96,11 @@ fn serial(device: &BlockDevice) -> Option<String> {
         .or_else(|| device.attr("serial"))
         .or_else(|| vpd_serial(device))
         .or_else(|| device.udev.get_encoded("ID_SERIAL_SHORT"))
-        .or_else(|| {
-            // That of the enclosure, when nothing tells the drive's own.
-            let usb = device.usb_device()?;
-            read_text(usb.join("serial"))
-        })
+}
+
+/// That of the enclosure, for when nothing tells the drive's own.
+fn serial_of_enclosure(device: &BlockDevice) -> Option<String> {
+    read_text(device.usb_device()?.join("serial"))
 }
 
 /// VPD page 80h, Unit Serial Number (SPC-5): four bytes of header, then text.

@@ -26,11 +26,9 @@ fn by_udev(device: &BlockDevice) -> Option<String> {
 }
 
 fn by_signature(device: &BlockDevice) -> Option<String> {
-    // A suspended device-mapper device does not answer before it is resumed, and a medium that can
-    // be taken out may have to be started first.
-    let suspended = device.attr("dm/suspended").as_deref() == Some("1");
+    // A medium that can be taken out may have to be started first.
     let removable = device.attr("removable").as_deref() == Some("1");
-    if device.udev.is_known() || suspended || removable || device.size_bytes() == 0 {
+    if device.udev.is_known() || removable || device.size_bytes() == 0 {
         return None;
     }
     let node = File::open(device.roots.node(&device.name)).ok()?;
@@ -81,7 +79,7 @@ mod tests {
 
     #[test]
     fn devices_that_might_not_answer_are_not_read() {
-        for attr in [("dm/suspended", "1"), ("removable", "1"), ("size", "0")] {
+        for attr in [("removable", "1"), ("size", "0")] {
             let fake = disk();
             fake.attrs("sda", &[attr]);
             assert_eq!(content_of(&fake), None, "{attr:?}");

@@ -23,12 +23,18 @@ const VIRTUAL_MODELS: [&str; 14] = [
     "AppleVirtualPlatform",
 ];
 
-/// How the device is attached: `sata`, `sas`, `nvme`, `usb`, `virtio`, `mmc`, `loop`, `memory` and,
+/// How the device is attached: `sata`, `sas`, `nvme`, `usb`, `virtio`, `mmc`, `sd`, `loop`, `memory` and,
 /// rarer, `nvme-tcp`, `iscsi`, `fc`, `ufs`, `hyperv`, `xen`, `nvdimm`, `network`, `dm`, `md`,
 /// `bcache`, `zvol`, `scsi`, `unknown`.
 pub fn transport(device: &BlockDevice) -> String {
-    if let Some(known) = by_name(&device.name) {
-        return known.to_string();
+    match by_name(&device.name) {
+        // One slot and one driver serve both; the card says which it is.
+        Some("mmc") if device.attr("device/type").as_deref() == Some("SD") => {
+            return "sd".to_string();
+        }
+        Some(known) => return known.to_string(),
+        None if device.is_null_device() => return "memory".to_string(),
+        None => {}
     }
     if device.name.starts_with("nvme") {
         let fabric = nvme_fabric(device).filter(|t| !matches!(t.as_str(), "pcie" | "apple-nvme"));
@@ -50,7 +56,7 @@ pub fn kind(device: &BlockDevice, transport: &str, identity: &ReportedIdentity) 
         "memory" => DriveKind::Memory,
         "dm" | "md" | "bcache" | "zvol" => DriveKind::Composite,
         "virtio" | "xen" | "hyperv" => DriveKind::Virtual,
-        "mmc" => DriveKind::Card,
+        "mmc" | "sd" => DriveKind::Card,
         _ if numbered(name, "sr").is_some() => DriveKind::Optical,
         _ if identity.is_any_of(&VIRTUAL_MODELS) => DriveKind::Virtual,
         _ if name.starts_with("nvme") => DriveKind::Nvme,
@@ -83,7 +89,7 @@ fn by_name(name: &str) -> Option<&'static str> {
     };
     match name {
         _ if is("loop") => Some("loop"),
-        _ if is("zram") || is("ram") || is("nullb") => Some("memory"),
+        _ if is("zram") || is("ram") => Some("memory"),
         _ if is("dm-") => Some("dm"),
         _ if is("md") || name.starts_with("md_") => Some("md"),
         _ if is("bcache") => Some("bcache"),
@@ -181,6 +187,23 @@ mod tests {
             let fake = Fake::new();
             fake.disk(&format!("virtual/block/{name}"), (99, 0), 1 << 30);
             assert_eq!(kind_of(&fake, name), (transport.to_string(), expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_null_device_is_known_by_its_driver_and_a_card_by_its_type() {
+        let fake = Fake::new();
+        fake.file(
+            "proc/devices",
+            "Character devices:\n  8 x\n\nBlock devices:\n  8 sd\n251 nullb\n",
+        );
+        fake.disk("virtual/block/fast", (251, 3), 1 << 30);
+        assert_eq!(kind_of(&fake, "fast"), ("memory".to_string(), DriveKind::Memory));
+        for (told, transport) in [("SD", "sd"), ("MMC", "mmc")] {
+            let fake = Fake::new();
+            fake.scsi_disk("platform/mmc0/mmc0:0001/block/mmcblk0", (179, 0), 1 << 30);
+            fake.file("sys/devices/platform/mmc0/mmc0:0001/type", told);
+            assert_eq!(kind_of(&fake, "mmcblk0"), (transport.to_string(), DriveKind::Card));
         }
     }
 

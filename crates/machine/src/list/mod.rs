@@ -15,6 +15,7 @@ use crate::block_device::{self, Below, BlockDevice};
 use crate::graph::BlockGraph;
 use crate::identity::ReportedIdentity;
 use crate::mounts::{Mount, mount_at};
+use crate::patience::PATIENCE;
 use crate::roots::{Roots, list_dir};
 use crate::served::served_model;
 use drivescope_model::drive::{Drive, DriveKind, Health, Zoned};
@@ -43,7 +44,7 @@ pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
     let mut names = list_dir(&roots.sys.join("block"));
     names.sort_by_key(|name| natural(name));
     names.retain(|name| BlockDevice::open(roots, name).is_some_and(|device| !is_left_out(&device)));
-    let mut drives = time_limit::described(roots, names, time_limit::PATIENCE);
+    let mut drives = time_limit::described(roots, names, PATIENCE);
     if opts.smart {
         // One slow drive must not add its time to that of the others.
         std::thread::scope(|scope| {
@@ -65,7 +66,7 @@ pub fn drive_named(roots: &Roots, name: &str, opts: &ListOptions) -> Option<Driv
         return None;
     }
     let names = vec![device.name.clone()];
-    let mut described = time_limit::described(roots, names, time_limit::PATIENCE).pop()?;
+    let mut described = time_limit::described(roots, names, PATIENCE).pop()?;
     if opts.smart && described.answers {
         add_smart(&mut described.drive, &roots.node(&device.name));
     }

@@ -4,14 +4,12 @@ use super::describe;
 use super::mounted_on::MountedOn;
 use crate::block_device::BlockDevice;
 use crate::graph::BlockGraph;
+use crate::patience::beside;
 use crate::roots::Roots;
 use drivescope_model::drive::{Drive, Health};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
-
-/// A disk that sleeps needs ten seconds until it turns; one in trouble may not answer before the kernel gives up.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A drive as far as it could be described.
 #[derive(Debug)]
@@ -28,45 +26,40 @@ pub(super) fn described(roots: &Roots, names: Vec<String>, patience: Duration) -
     let machine = Arc::new((MountedOn::of(&graph), graph));
     let asked: Vec<_> = names.into_iter().map(|name| (ask(&machine, &name), name)).collect();
     let end = Instant::now() + patience;
-    let answer = |(asked, name): (Receiver<Option<Drive>>, String)| {
+    let answer = |(asked, name): (Receiver<Option<Described>>, String)| {
         let left = end.saturating_duration_since(Instant::now());
-        match asked.recv_timeout(left) {
-            Ok(drive) => drive.map(|drive| Described { drive, answers: true }),
-            Err(_) => without_answer(&machine, &name, patience),
-        }
+        asked.recv_timeout(left).unwrap_or_else(|_| {
+            let seconds = patience.as_secs_f64();
+            let why = format!(
+                "no answer within {seconds} s: contents, temperature and health unknown; see dmesg"
+            );
+            without_answer(&machine, &name, why)
+        })
     };
     asked.into_iter().filter_map(answer).collect()
 }
 
-/// Describes a drive in a thread of its own; where there is none to be had, at once.
-fn ask(machine: &Arc<(MountedOn, BlockGraph)>, name: &str) -> Receiver<Option<Drive>> {
-    let (send, receive) = channel();
+fn ask(machine: &Arc<(MountedOn, BlockGraph)>, name: &str) -> Receiver<Option<Described>> {
     let (name, machine) = (name.to_string(), Arc::clone(machine));
-    let work = move || {
+    beside(move || {
         let (mounted_on, graph) = &*machine;
-        let device = BlockDevice::open(graph.roots(), &name);
-        let drive = device.map(|device| describe(graph, &device, mounted_on, true));
-        // The receiver is gone when it took too long.
-        let _ = send.send(drive);
-    };
-    if std::thread::Builder::new().spawn(work.clone()).is_err() {
-        work();
-    }
-    receive
+        if let Some(upper) = graph.suspended_in(&graph.stack_of_device(&name)) {
+            let why = format!("{upper} is suspended: contents unknown; run dmsetup resume {upper}");
+            return without_answer(&machine, &name, why);
+        }
+        let device = BlockDevice::open(graph.roots(), &name)?;
+        Some(Described { drive: describe(graph, &device, mounted_on, true), answers: true })
+    })
 }
 
+/// What the kernel and udev tell, and why there is no more.
 fn without_answer(
-    machine: &(MountedOn, BlockGraph),
+    (mounted_on, graph): &(MountedOn, BlockGraph),
     name: &str,
-    patience: Duration,
+    why: String,
 ) -> Option<Described> {
-    let (mounted_on, graph) = machine;
     let drive = describe(graph, &BlockDevice::open(graph.roots(), name)?, mounted_on, false);
-    let note = format!(
-        "no answer within {} s: contents, temperature and health unknown; see dmesg",
-        patience.as_secs_f64()
-    );
-    let health = Health { note: Some(note), ..Health::default() };
+    let health = Health { note: Some(why), ..Health::default() };
     Some(Described { drive: Drive { health, ..drive }, answers: false })
 }
 
@@ -97,5 +90,30 @@ mod tests {
         let note = silent.drive.health.note.as_deref().unwrap();
         assert!(note.starts_with("no answer within 0.3 s"), "{note}");
         assert_eq!(sound.drive.partitions[1].content.as_deref(), Some("swap"));
+    }
+
+    /// Whatever lies on a suspended device waits, beyond the reach of any signal.
+    #[test]
+    fn what_lies_on_a_suspended_device_is_listed_without_being_read() {
+        let fake = Fake::new();
+        let mut swap = vec![0u8; 1 << 20];
+        swap[4086..4096].copy_from_slice(b"SWAPSPACE2");
+        for (minor, lower) in [(0, None), (1, Some("dm-0"))] {
+            let name = format!("dm-{minor}");
+            fake.disk(&format!("virtual/block/{name}"), (253, minor), 1 << 20);
+            fake.slaves(&name, lower.as_slice());
+            fake.file(&format!("dev/{name}"), &swap);
+        }
+        let list = || {
+            let names = ["dm-0", "dm-1"].map(str::to_string).to_vec();
+            described(&fake.roots, names, Duration::from_secs(60))
+        };
+        assert!(list().iter().all(|it| it.answers && it.drive.content.as_deref() == Some("swap")));
+        fake.attrs("dm-0", &[("dm/suspended", "1")]);
+        for it in list() {
+            assert_eq!((it.answers, it.drive.content), (false, None), "{}", it.drive.name);
+            let note = it.drive.health.note.unwrap();
+            assert!(note.starts_with("dm-0 is suspended") && note.contains("dmsetup resume dm-0"));
+        }
     }
 }

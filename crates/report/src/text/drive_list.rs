@@ -228,6 +228,7 @@ pub(super) fn link_name(drive: &Drive) -> Option<String> {
         "nvme" => "PCIe",
         "usb" => "USB",
         "mmc" => "MMC",
+        "sd" => "SD",
         other => other,
     };
     Some(name.to_string())

@@ -286,7 +286,7 @@ fn everything_is_looked_at_again_before_the_first_write_and_only_then() {
 #[test]
 fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
     type Case = (fn(&Machine), &'static str, &'static str);
-    let cases: [Case; 12] = [
+    let cases: [Case; 13] = [
         (|m| m.change("sdb", |n| n.open = Some(Errno::NOMEDIUM)), "path", "no medium"),
         (|m| m.change("sdb", |n| n.open = Some(Errno::ACCESS)), "path", "sudo"),
         (
@@ -307,6 +307,14 @@ fn devices_that_cannot_be_written_are_refused_with_a_remedy() {
         ),
         (|m| m.fake.attrs("sdb", &[("size", "8")]), "identity", "its size is changing"),
         (|m| m.fake.attrs("sdb", &[("dm/suspended", "1")]), "path", "dmsetup resume"),
+        (
+            |m| {
+                m.upper("dm-0", (253, 0), &[], &[("dm/suspended", "1")]);
+                m.fake.slaves("sdb", &["dm-0"]);
+            },
+            "path",
+            "dm-0 is suspended",
+        ),
     ];
     for (make, by, words) in cases {
         let machine = Machine::new();

@@ -96,6 +96,33 @@ fn in_a_container_nothing_is_overwritten_beside_any_use_of_the_same_disk() {
     }
 }
 
+/// Without configfs, or in a container without it, the exported disk looked free and was written.
+#[test]
+fn what_may_be_exported_is_refused_where_nobody_tells() {
+    for (module, place) in [
+        ("nvmet", "nvmet/subsystems"),
+        ("target_core_file", "target/core"),
+        ("usb_f_mass_storage", "usb_gadget"),
+    ] {
+        for users in [Some("1"), Some("0"), None] {
+            let machine = Machine::new();
+            let dir = format!("sys/module/{module}");
+            std::fs::create_dir_all(machine.fake.path(&dir)).unwrap();
+            if let Some(users) = users {
+                machine.fake.file(&format!("{dir}/refcnt"), users);
+            }
+            let record = machine.confirmed(WriteLevel::SameBytes);
+            match users {
+                Some("0") => allowed(&record),
+                _ => refused(&record, "holders", &format!("{place} cannot be read to tell")),
+            }
+            let place = machine.fake.path(&format!("sys/kernel/config/{place}"));
+            std::fs::create_dir_all(place).unwrap();
+            allowed(&machine.confirmed(WriteLevel::SameBytes));
+        }
+    }
+}
+
 #[test]
 fn a_use_that_nobody_shows_is_refused_and_said_to_be_hidden() {
     let machine = Machine::new().in_container();

@@ -193,9 +193,15 @@ fn memory_is_named_wherever_it_hides() {
 
 #[test]
 fn names_that_only_begin_like_memory_are_not() {
-    for name in ["zramdisk", "rambo0", "ram", "nullb"] {
-        assert_eq!(memory_evidence(name, Path::new("/absent")), None, "{name}");
+    let fake = Fake::new();
+    fake.file("proc/devices", "Block devices:\n251 nullb\n");
+    for (minor, name) in (0..).zip(["zramdisk", "rambo0", "ram", "nullb"]) {
+        fake.disk(&format!("virtual/block/{name}"), (252, minor), GIB);
+        assert_eq!(memory_evidence(&fake.roots, name), None, "{name}");
     }
+    // Made by configfs, where its maker chooses the name.
+    fake.disk("virtual/block/fast", (251, 0), GIB);
+    assert!(memory_evidence(&fake.roots, "fast").unwrap().contains("null device"));
 }
 
 #[test]
@@ -337,6 +343,31 @@ fn the_drive_of_this_machines_root_is_found() {
     assert_eq!(stack, stack_of_device(&roots, root.dev));
     let system = system_disks(&roots);
     assert!(stack.whole_disks.iter().all(|disk| system.contains(disk)), "{system:?}");
+}
+
+#[test]
+fn a_program_that_passes_on_memory_is_known_by_what_it_passes_on() {
+    let fake = Fake::new();
+    let [memory, plain, passed] = ["memory", "plain", "passed"].map(|name| {
+        std::fs::create_dir_all(fake.path(name)).unwrap();
+        fake.path(name).canonicalize().unwrap().display().to_string()
+    });
+    for (source, evidence) in [
+        (
+            memory.as_str(),
+            Some(format!("{passed} passes on {memory}, which tmpfs keeps in memory")),
+        ),
+        (&plain, None),
+        ("ann@server:/srv", None),
+    ] {
+        fake.mounts(&[
+            "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
+            &format!("2 1 0:30 / {memory} rw - tmpfs tmpfs rw"),
+            &format!("3 1 0:31 / {passed} rw - fuse.bindfs {source} rw"),
+        ]);
+        let stack = stack_of_path(&fake.roots, Path::new(&passed));
+        assert_eq!(stack.memory_backed, evidence, "{source}");
+    }
 }
 
 #[test]
