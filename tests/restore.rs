@@ -75,33 +75,14 @@ fn a_journal_that_lost_its_header_is_told_and_kept() {
         assert!(ended.stderr.contains("cut.journal is damaged: its header is gone"), "{ended}");
         assert_eq!(names(&folder), ["cut.journal"]);
     }
-}
-
-/// CRC-32C (RFC 3720), bit by bit.
-fn crc32c(bytes: &[u8]) -> u32 {
-    let bit = |crc: u32, _| (crc >> 1) ^ (0x82F6_3B78 & (crc & 1).wrapping_neg());
-    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), bit))
-}
-
-/// Journals of version 1 kept no count of what they held: this one has either lost it, or never had anything.
-#[test]
-fn a_journal_of_the_first_version_is_never_called_whole() {
-    let scratch = Scratch::new();
-    let folder = scratch.path("home/state/drivescope/journals");
-    fs::create_dir_all(&folder).unwrap();
-    let json = r#"{"drive":{"model":null,"serial":"S1","wwn":null,"place":"p","disk_bytes":1048576,
-        "start_bytes":0,"size_bytes":1048576},"sector_bytes":512,"run_id":"r","made_at_unix_s":1,
-        "id":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}"#;
-    let mut header = [b"DSJRNL01", &1u32.to_le_bytes()[..]].concat();
-    header.extend((json.len() as u32).to_le_bytes());
-    header.extend(json.as_bytes());
-    header.resize(8188, 0);
-    header.extend(crc32c(&header).to_le_bytes());
-    fs::write(folder.join("r-0.journal"), header.repeat(2)).unwrap();
-    let ended = scratch.drivescope(&["restore"]).code(0);
-    assert!(ended.stdout.contains("nothing to restore from"), "{ended}");
-    assert!(ended.stderr.contains("cannot tell whether its end is missing"), "{ended}");
-    assert_eq!(names(&folder), [""; 0]);
+    // It refuses every drive of the machine, until somebody says of which it is not.
+    let options = [TINY, ONE_CELL];
+    let message = scratch.run("target", &options).code(3).stderr;
+    assert!(message.contains("it may belong to any drive") && message.contains("--not-of"));
+    let not_of = format!("--not-of={}", folder.join("cut.journal").display());
+    scratch.run("target", &[TINY, ONE_CELL, &[&not_of]]).code(0);
+    fs::write(folder.join("second.journal"), vec![0; 8192]).unwrap();
+    scratch.run("target", &[TINY, ONE_CELL, &[&not_of]]).code(3);
 }
 
 #[test]

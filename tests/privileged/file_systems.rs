@@ -1,6 +1,6 @@
 //! Directories on file systems of every kind.
 
-use super::guards::{Loop, Mount, OnLoop, image_with, tool};
+use super::guards::{Loop, Mount, OnLoop, image_with, take_room, tool};
 use super::{is_privileged, privileged_scratch};
 use crate::support::json::{array, finding, findings, keys, metrics, statuses, test_of, text};
 use crate::support::scratch::names;
@@ -113,6 +113,21 @@ fn a_read_only_file_system_has_files_to_read_and_no_directory_to_write() {
     );
     let ended = scratch.drivescope(&["run", "--clean", &mount.point]).code(0);
     assert_eq!(ended.stdout, "nothing to clean\n");
+}
+
+#[test]
+fn a_store_on_a_full_disk_is_read_and_takes_no_run() {
+    let Some(scratch) = privileged_scratch() else { return };
+    let Some(mount) = Mount::new(&scratch, "none", &["-t", "tmpfs", "-o", "size=4M"]) else {
+        return;
+    };
+    let options = [TINY, ONE_CELL, &["--store", &mount.text("runs.db")]];
+    scratch.run("target", &options).code(0);
+    take_room(&mount, 0);
+    let listed = scratch.drivescope(&["runs", "--json", "--store", &mount.text("runs.db")]);
+    assert_eq!(array(&listed.code(0).json()).len(), 1);
+    let message = scratch.run("target", &options).code(4).stderr;
+    assert!(message.contains("no space left for the store"), "{message}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::guards::{Loop, Mount, OnLoop, image_of_noise, image_with, tool};
 use super::{is_privileged, privileged_scratch};
 use crate::support::{Scratch, few_or_all, noise, wait_for};
 use drivescope_drive::journal::{
-    self, Disk, DriveIdentity, Journal, JournalError, JournalSettings, StateFolder,
+    self, Disk, DriveIdentity, Journal, JournalError, JournalSettings, NotReady, StateFolder,
 };
 use drivescope_machine::Roots;
 use rustix::process::Signal;
@@ -51,7 +51,7 @@ impl Disk for LoopDisk {
     fn physical_sector_bytes(&self) -> u32 {
         4096
     }
-    fn ready(&mut self) -> Result<(), String> {
+    fn ready(&mut self) -> Result<(), NotReady> {
         Ok(())
     }
     fn still_free(&mut self) -> Result<(), String> {

@@ -71,7 +71,7 @@ pub fn describe(failure: &IoFailure, count: u64) -> String {
     let place = format!("{what} at byte {} ({})", failure.offset, Bytes(failure.offset));
     let why = match failure.errno {
         0 if failure.write => no_space(),
-        0 => "was cut short: the file or device now ends there; something shrank it"
+        0 => "found the end: the device is gone (drivescope list shows what is attached), or something shrank the file"
             .to_string(),
         libc::EIO => "failed: I/O error; see the kernel log (dmesg)".to_string(),
         libc::ENOSPC => no_space(),

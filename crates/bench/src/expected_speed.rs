@@ -34,6 +34,10 @@ impl ExpectedSpeed {
         let of = |mb_s, iops, queue_gain| Self { mb_s, iops, queue_gain };
         match drive.map(|drive| drive.kind) {
             Some(DriveKind::Nvme) => of(2_500.0, 12_000.0, 20.0),
+            // Between what an A1 card must do (SD specification 5.1: 10 MB/s, 500 to 1,500 requests/s) and its bus.
+            Some(DriveKind::Card) if drive.is_some_and(|drive| drive.transport == "sd") => {
+                of(40.0, 1_000.0, 1.5)
+            }
             Some(DriveKind::Ssd | DriveKind::Card) => of(450.0, 8_000.0, 8.0),
             Some(DriveKind::Virtual) => of(600.0, 4_000.0, 8.0),
             Some(DriveKind::Memory | DriveKind::Loop) => Self::MEMORY,

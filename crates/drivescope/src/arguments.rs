@@ -176,6 +176,9 @@ pub struct RawArguments {
     /// Erase the device with this serial number (MODEL:BYTES if it has none).
     #[arg(long, value_name = "SERIAL", value_parser = NonEmptyStringValueParser::new())]
     pub destroy: Vec<String>,
+    /// A damaged restore journal that does not tell its drive, and cannot be of these targets.
+    #[arg(long, value_name = "JOURNAL")]
+    pub not_of: Vec<PathBuf>,
 }
 
 /// What `--write` takes.

@@ -155,6 +155,16 @@ impl BlockGraph {
         stack.names.iter().find(is_suspended).map(String::as_str)
     }
 
+    /// Whether two disks are one NVMe namespace behind two controllers: the kernel attaches no second drive with the
+    /// identifier of another.
+    pub fn is_shared_namespace(&self, one: &str, other: &str) -> bool {
+        let identifier = |name: &str| {
+            let reported = name.starts_with("nvme").then(|| self.reported(name)).flatten();
+            reported.and_then(|it| it.identifier.as_ref())
+        };
+        identifier(one).is_some_and(|it| identifier(other) == Some(it))
+    }
+
     /// Name of the pool that udev found on a member of ZFS.
     pub fn pool_of_member(&self, name: &str) -> Option<String> {
         let known = udev::Udev::of(&self.roots, self.roots.block_number(name)?);

@@ -23,6 +23,7 @@ pub mod list;
 pub mod loop_status;
 pub mod mounts;
 pub mod open_handles;
+pub mod other_measurements;
 mod overlay;
 pub mod patience;
 pub mod processes;

@@ -245,7 +245,8 @@ fn holder_kind(dir: &Path, name: &str) -> (String, String) {
     let dmsetup = format!("dmsetup info /dev/{name}");
     let level = read_text(dir.join("md/level"));
     if uuid.starts_with("LVM-") {
-        ("an active logical volume of LVM".to_string(), dmsetup)
+        let end = "lvchange --activate n ends it";
+        (format!("an active logical volume of LVM; {end}"), dmsetup)
     } else if uuid.starts_with("CRYPT-") {
         ("an open encrypted volume".to_string(), dmsetup)
     } else if uuid.starts_with("mpath-") {
@@ -254,9 +255,11 @@ fn holder_kind(dir: &Path, name: &str) -> (String, String) {
         ("a device-mapper device".to_string(), dmsetup)
     } else if name.starts_with("md") {
         let level = level.map(|level| format!(" ({level})")).unwrap_or_default();
-        (format!("an md array{level}"), "cat /proc/mdstat".to_string())
+        let end = format!("mdadm --stop /dev/{name} ends it");
+        (format!("an md array{level}; {end}"), "cat /proc/mdstat".to_string())
     } else if name.starts_with("bcache") {
-        ("a bcache device".to_string(), format!("ls /sys/block/{name}/bcache"))
+        let end = format!("echo 1 > /sys/block/{name}/bcache/stop ends it");
+        (format!("a bcache device; {end}"), format!("ls /sys/block/{name}/bcache"))
     } else {
         ("built on it".to_string(), format!("lsblk --inverse /dev/{name}"))
     }

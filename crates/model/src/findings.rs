@@ -114,7 +114,7 @@ findings! {
         cause "The CPU, not the drive, limited the rate."
         remedy "Use more threads (t4 instead of t1), --engine uring, or a faster machine."
     OtherIo = "F010" "other-io" Warning
-        rule "the kernel counted over 10 % and over 4 MB more on the drive than drivescope moved (only reads count in a directory on a copy-on-write file system: btrfs, bcachefs, zfs, f2fs, nilfs2, whose own metadata follows every write); or an md array below the target is being rebuilt, checked or reshaped when the run starts"
+        rule "the kernel counted over 10 % and over 4 MB more on the drive than drivescope moved (only reads count in a directory on a copy-on-write file system: btrfs, bcachefs, zfs, f2fs, nilfs2, whose own metadata follows every write); or an md array below the target is being rebuilt, checked or reshaped, or another drivescope measures the drive, when the run starts"
         cause "Another program used the drive during the phase, or the kernel did so for an array."
         remedy "Stop other users of the drive (iotop shows them) and run again."
     DirectRefused = "F011" "direct-io-refused" Warning

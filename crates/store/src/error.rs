@@ -2,7 +2,7 @@
 
 use crate::document::FormatError;
 use rusqlite::ErrorCode;
-use rusqlite::ffi::SQLITE_IOERR_SHORT_READ;
+use rusqlite::ffi::{SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_SHORT_READ};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -136,6 +136,9 @@ impl StoreError {
             ErrorCode::SystemIoFailure if sqlite.extended_code == SQLITE_IOERR_SHORT_READ => {
                 Self::corrupt(path, &reason)
             }
+            ErrorCode::SystemIoFailure if sqlite.extended_code == SQLITE_IOERR_SHMSIZE => {
+                Self::full(path)
+            }
             ErrorCode::DiskFull => Self::full(path),
             ErrorCode::PermissionDenied | ErrorCode::ReadOnly => Self::refused(path, None),
             ErrorCode::CannotOpen => Self::refused(path, Some(&reason)),
@@ -194,6 +197,7 @@ mod tests {
             (ffi::SQLITE_IOERR_SHORT_READ, Corrupt),
             (ffi::SQLITE_ERROR, Corrupt),
             (ffi::SQLITE_FULL, Full),
+            (ffi::SQLITE_IOERR_SHMSIZE, Full),
             (ffi::SQLITE_IOERR_FSYNC, Io),
             (ffi::SQLITE_NOMEM, Io),
         ] {

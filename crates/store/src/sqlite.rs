@@ -3,6 +3,7 @@
 use crate::error::{StoreError, StoreFault};
 use crate::sql;
 use rusqlite::config::DbConfig;
+use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::fs::DirBuilder;
 use std::io;
@@ -55,7 +56,7 @@ pub(crate) fn open_existing(
     }
     let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
     let connection = match connect(path, OpenFlags::empty(), patience) {
-        Err(error) if cannot_make_log(&error) && !log_of(path).exists() => {
+        Err(error) if cannot_make_log(&error) && is_without_log(path) => {
             connect_unchanging(path, patience)
         }
         result => result,
@@ -159,16 +160,21 @@ fn unchanging_uri(path: &Path) -> String {
 }
 
 /// Whether a store could not be opened for want of a write-ahead log that may not be made: it is on
-/// read-only media, or in a folder of another user.
+/// read-only media, on a full disk, or in a folder of another user.
 fn cannot_make_log(error: &rusqlite::Error) -> bool {
-    let code = error.sqlite_error_code();
-    matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull))
+    let Some(sqlite) = error.sqlite_error() else { return false };
+    match sqlite.code {
+        ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull => true,
+        ErrorCode::SystemIoFailure => sqlite.extended_code == SQLITE_IOERR_SHMSIZE,
+        _ => false,
+    }
 }
 
-fn log_of(path: &Path) -> PathBuf {
+/// Whether all that was ever stored is in the file itself.
+fn is_without_log(path: &Path) -> bool {
     let mut log = path.as_os_str().to_os_string();
     log.push("-wal");
-    PathBuf::from(log)
+    std::fs::metadata(PathBuf::from(log)).map_or(true, |log| log.len() == 0)
 }
 
 /// With the log, readers do not wait for a writer. A file system that cannot have it (no shared

@@ -61,7 +61,7 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
         };
         notice(FindingId::VirtualDrive, format!("{name} is {what}"));
     }
-    if let Some(evidence) = target.array_at_work() {
+    for evidence in [target.array_at_work(), target.measured_by_others()].into_iter().flatten() {
         notice(FindingId::OtherIo, evidence);
     }
     let networks = target.networks();

@@ -34,7 +34,7 @@ pub use raw_disk::{RawDisk, WriteError};
 pub use recheck_log::Rechecks;
 
 pub(crate) use checks::reasons;
-pub(crate) use recheck::{drop_caches, flush_others, reason_against_restore, visible_use_of};
+pub(crate) use recheck::{checks_of_use, drop_caches, flush_others, visible_use_of};
 pub(crate) use restore_claim::claim_to_restore;
 
 use contents::DeviceContents;

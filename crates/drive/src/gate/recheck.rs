@@ -27,7 +27,7 @@ impl RawDisk {
         self.open(0..0);
         if level >= WriteLevel::SameBytes {
             self.same_medium()?;
-            let used = use_of(self);
+            let used = reasons(&checks_of_use(self));
             self.recheck_log().count(true, used.is_some());
             if let Some(why) = used {
                 return Err(WriteError::InUse { why });
@@ -133,23 +133,15 @@ fn signs(roots: &Roots) -> u64 {
     signs.finish()
 }
 
-/// The check right before the first original goes back: what keeps it from that, if anything. The claim holds,
-/// but it does not keep others from loop devices that share bytes with the drive.
-pub(crate) fn reason_against_restore(disk: &RawDisk) -> Option<String> {
-    if let Err(changed) = disk.ready() {
-        return Some(changed.to_string());
-    }
-    use_of(disk)
-}
-
-/// Who uses a claimed device by now, or has written to it what is not on it.
-fn use_of(disk: &RawDisk) -> Option<String> {
+/// Who uses a claimed device by now, or has written to it what is not on it: the claim holds, but it does not keep
+/// others from loop devices that share bytes with the drive.
+pub(crate) fn checks_of_use(disk: &RawDisk) -> Vec<Check> {
     let graph = BlockGraph::read(disk.roots());
     let footprint = graph.footprint(&disk.device().name);
     let mut checks = visible_uses(disk, &graph, &footprint);
     checks.extend(other_programs::check(disk.roots(), &footprint));
     checks.extend(flush::check(disk.kernel(), disk.roots(), &footprint));
-    reasons(&checks)
+    checks
 }
 
 /// Who uses a claimed device by now, programs that merely have it open aside.

@@ -1,6 +1,6 @@
 //! A device that the gate has claimed, as the journal sees it.
 
-use super::{Disk, DriveIdentity};
+use super::{Disk, DriveIdentity, NotReady};
 use crate::gate::{self, RawDisk, WriteError};
 use std::io;
 
@@ -23,8 +23,9 @@ impl Disk for ClaimedDisk<'_> {
         self.disk.device().physical_sector_bytes
     }
 
-    fn ready(&mut self) -> Result<(), String> {
-        gate::reason_against_restore(self.disk).map_or(Ok(()), Err)
+    fn ready(&mut self) -> Result<(), NotReady> {
+        self.disk.ready().map_err(|changed| NotReady::from(changed.to_string()))?;
+        NotReady::of(&gate::checks_of_use(self.disk)).map_or(Ok(()), Err)
     }
 
     fn still_free(&mut self) -> Result<(), String> {

@@ -182,6 +182,16 @@ pub enum JournalError {
         /// Who, or what the kernel said, with the command that shows it.
         why: String,
     },
+    /// The drive itself fails; nothing was written.
+    #[error(
+        "cannot restore {device}: {why}; nothing was written: check the drive (dmesg, smartctl -a), then run drivescope restore"
+    )]
+    Failing {
+        /// The device.
+        device: String,
+        /// What the kernel said.
+        why: String,
+    },
     /// Somebody came to use the drive while originals went back.
     #[error(
         "{drive} is only partly restored, because it came into use: {why}; the journal stays: resolve that, then run drivescope restore"
@@ -234,6 +244,14 @@ pub enum JournalError {
         /// What is lost and what was restored.
         what: String,
     },
+    /// A journal that does not tell its drive, and so may keep the contents of each.
+    #[error(
+        "{path} is damaged: its header is gone, so it may belong to any drive; recover those parts from a backup, then remove that file; where it cannot be of this drive, add --not-of {path}"
+    )]
+    OfAnyDrive {
+        /// The journal.
+        path: String,
+    },
     /// The drive did not take its original contents back.
     #[error(
         "{drive} did not take back {what}; the journal {path} stays: check the drive, then run drivescope restore again"
@@ -279,6 +297,7 @@ impl JournalError {
             | Self::File { .. }
             | Self::Remains { .. }
             | Self::Unread { .. }
+            | Self::Failing { .. }
             | Self::NotRestored { .. } => ErrorKind::Device,
             Self::Outside { .. }
             | Self::TooLarge { .. }

@@ -44,6 +44,7 @@ mod claimed_disk;
 mod error;
 mod format;
 mod journal_folder;
+mod not_ready;
 mod open_journals;
 mod recover;
 mod rollback;
@@ -62,6 +63,7 @@ pub use drivescope_machine::backing_file::BackingFile;
 pub use drivescope_machine::identity::DriveIdentity;
 pub use error::JournalError;
 pub use journal_folder::{check_folder, check_room, check_writable, state_folder};
+pub use not_ready::NotReady;
 pub use open_journals::{JournalList, OpenJournal, begin, check_names, list, refuse_open, restore};
 pub use recover::{Recovered, recover};
 pub use rollback::{RollbackStage, RollbackStep};
@@ -87,7 +89,7 @@ pub trait Disk {
     fn physical_sector_bytes(&self) -> u32;
     /// The look right before the first original goes back in a program that did not save it itself; an error
     /// says what keeps it from going back.
-    fn ready(&mut self) -> Result<(), String>;
+    fn ready(&mut self) -> Result<(), NotReady>;
     /// The look right before each piece of them: an error says who has come to use it since.
     fn still_free(&mut self) -> Result<(), String>;
     /// Fills `buffer` from `offset`; an error if less arrives.

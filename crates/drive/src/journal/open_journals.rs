@@ -9,7 +9,7 @@ use super::run_traces::stranger;
 use super::scan::{JournalContents, scan};
 use super::storage::{StateFolder, is_made};
 use super::writer::{Journal, JournalSettings};
-use super::{ByteRange, Disk, DriveIdentity, Folder, JournalError};
+use super::{ByteRange, Disk, DriveIdentity, Folder, JournalError, NotReady};
 use crate::error::DriveError;
 use crate::gate::{self, RawDisk};
 use drivescope_machine::graph::{BlockGraph, Stack};
@@ -122,15 +122,22 @@ fn look(folder: &StateFolder, name: &str) -> Result<FolderEntry, JournalError> {
 }
 
 /// Refuses a target that shares bytes with a drive whose journal is open; `stack` is everything below the
-/// target. A journal of which nobody can tell the drive refuses every target, and so does what cannot be
-/// looked at.
-pub fn refuse_open(graph: &BlockGraph, stack: &Stack, folder: &Path) -> Result<(), JournalError> {
+/// target. A journal of which nobody can tell the drive refuses every target, unless it `is_of_others`, as somebody
+/// says who knows; and so does what cannot be looked at.
+pub fn refuse_open(
+    graph: &BlockGraph,
+    stack: &Stack,
+    folder: &Path,
+    is_of_others: &dyn Fn(&Path) -> bool,
+) -> Result<(), JournalError> {
     let listed = list(folder)?;
     for journal in listed.open {
         let path = journal.path.display().to_string();
         let Some(drive) = journal.drive else {
-            let what = "its header is gone, so it may belong to any drive".to_string();
-            return Err(JournalError::Damaged { path, what });
+            if is_of_others(&journal.path) {
+                continue;
+            }
+            return Err(JournalError::OfAnyDrive { path });
         };
         if shares_bytes(graph, stack, &drive) {
             return Err(match journal.is_running {
@@ -156,7 +163,8 @@ pub fn begin(
     let graph = BlockGraph::read(roots);
     check_folder(&graph, folder, target)?;
     check_names(&graph, target)?;
-    refuse_open(&graph, &graph.stack_of_device(target), folder)?;
+    // Of journals that may be any drive's somebody has said before that they are not this one's.
+    refuse_open(&graph, &graph.stack_of_device(target), folder, &|_| true)?;
     let made = StateFolder::make(folder).map_err(|error| cannot_use(folder, error))?;
     Ok(Journal::new(made, disk, settings))
 }
@@ -172,7 +180,7 @@ pub fn check_names(graph: &BlockGraph, target: &str) -> Result<(), JournalError>
     let is_double = |(name, other): &(String, DriveIdentity)| {
         name != target
             && own.difference(other).is_none()
-            && !matches!(own.compare(other), Sameness::Sure(_))
+            && !is_one_drive(graph, &own, (target, &own), (name.as_str(), other))
     };
     match attached_devices(graph).into_iter().find(is_double) {
         None => Ok(()),
@@ -265,9 +273,10 @@ fn strange(
 /// Claims the device with this kernel name to write its originals back.
 fn claim(roots: &Roots, name: &str) -> Result<RawDisk, JournalError> {
     let node = roots.node(name);
-    gate::claim_to_restore(roots, node.clone()).map_err(|refusal| JournalError::NotFree {
-        device: node.display().to_string(),
-        why: gate::reasons(&refusal.record.checks).unwrap_or_default(),
+    gate::claim_to_restore(roots, node.clone()).map_err(|refusal| {
+        NotReady::of(&refusal.record.checks)
+            .unwrap_or_default()
+            .of_device(node.display().to_string())
     })
 }
 
@@ -289,20 +298,42 @@ pub(super) fn device_of(
     drive: &DriveIdentity,
     journal: &str,
 ) -> Result<String, JournalError> {
-    let attached = attached_devices(&BlockGraph::read(roots));
+    let graph = BlockGraph::read(roots);
+    let attached = attached_devices(&graph);
     let same = |(_, id): &&(String, DriveIdentity)| drive.difference(id).is_none();
-    let devices: Vec<&str> = attached.iter().filter(same).map(|(name, _)| name.as_str()).collect();
+    let devices: Vec<(&str, &DriveIdentity)> =
+        attached.iter().filter(same).map(|(name, id)| (name.as_str(), id)).collect();
     let path = journal.to_string();
     match devices.as_slice() {
-        [device] => Ok(device.to_string()),
+        // Of several ways to one drive any will do: the gate claims the others too.
+        [first, others @ ..]
+            if others.iter().all(|other| is_one_drive(&graph, drive, *first, *other)) =>
+        {
+            Ok(first.0.to_string())
+        }
         [] => Err(
             match attached.iter().find_map(|(name, id)| difference_of_namesake(drive, name, id)) {
                 Some(what) => JournalError::WrongDrive { path, what },
                 None => JournalError::NotAttached { path, drive: drive.to_string() },
             },
         ),
-        devices => Err(JournalError::Ambiguous { path, devices: devices.join(", ") }),
+        devices => {
+            let names: Vec<&str> = devices.iter().map(|(name, _)| *name).collect();
+            Err(JournalError::Ambiguous { path, devices: names.join(", ") })
+        }
     }
+}
+
+/// Whether two attached devices are two ways to one drive for sure: both tell what no other drive does.
+fn is_one_drive(
+    graph: &BlockGraph,
+    drive: &DriveIdentity,
+    one: (&str, &DriveIdentity),
+    other: (&str, &DriveIdentity),
+) -> bool {
+    let is_sure = |id: &DriveIdentity| matches!(drive.compare(id), Sameness::Sure(_));
+    (is_sure(one.1) && is_sure(other.1))
+        || graph.is_shared_namespace(&graph.disk_of(one.0), &graph.disk_of(other.0))
 }
 
 /// In which way a device that says the same name as the drive, or is in its place, is another one.

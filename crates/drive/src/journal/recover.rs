@@ -50,8 +50,7 @@ pub fn recover<F: Folder>(
         return Err(JournalError::WrongDrive { path, what });
     }
     if let Err(why) = disk.ready() {
-        let device = originals.header.drive.to_string();
-        return Err(JournalError::NotFree { device, why });
+        return Err(why.of_device(originals.header.drive.to_string()));
     }
     let refused = roll_back(disk, &mut file, &originals.saved, on).map_err(|why| {
         let drive = originals.header.drive.to_string();

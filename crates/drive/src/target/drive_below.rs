@@ -5,6 +5,7 @@ use crate::simulated::spec::name_served;
 use drivescope_machine::counters::{self, DeviceCounters};
 use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::list::{ListOptions, drive_named, network_below};
+use drivescope_machine::other_measurements::on_same_drive;
 use drivescope_machine::roots::read_text;
 use drivescope_model::drive::Drive;
 use drivescope_model::target::TargetKind;
@@ -74,6 +75,12 @@ impl Target {
         })
     }
 
+    /// Another drivescope that measures the same drive now, if there is one.
+    pub fn measured_by_others(&self) -> Option<String> {
+        let is_real = self.simulated.is_none();
+        is_real.then(|| on_same_drive(&BlockGraph::read(&self.roots), &self.stack)).flatten()
+    }
+
     /// The block device that was named, if it has partitions of its own and lies on the drive below, or on a file
     /// of it: a loop device, an array.
     pub fn own_table(&self) -> Option<Drive> {
@@ -95,6 +102,26 @@ impl Target {
                 several.iter().filter_map(described).collect()
             }
         }
+    }
+
+    /// Sleeping members of arrays, volume groups and caches on the block device that was named, each in words. udev
+    /// puts them to work as soon as it sees them, with whatever they hold then.
+    pub fn sleeping_members(&self) -> Vec<String> {
+        let named = self.stack.names.first().filter(|_| self.info().kind == TargetKind::Block);
+        let (Some(name), Some(drive)) = (named, self.drive()) else { return Vec::new() };
+        let whole = std::iter::once((&drive.name, &drive.content));
+        let parts = drive.partitions.iter().map(|part| (&part.name, &part.content));
+        let of_target = whole.chain(parts).filter(|(part, _)| drive.name == *name || *part == name);
+        let member = |(part, content): (&String, &Option<String>)| {
+            let of = match content.as_deref()? {
+                "linux_raid_member" | "isw_raid_member" | "ddf_raid_member" => "an md array",
+                "LVM2_member" => "a volume group of LVM",
+                "bcache" => "a bcache device",
+                _ => return None,
+            };
+            Some(format!("{part} is a sleeping part of {of}"))
+        };
+        of_target.filter_map(member).collect()
     }
 
     /// Devices below the target that are reached over a network, each in words: `nbd0 (network)`.
@@ -258,6 +285,26 @@ mod tests {
         fake.slaves("dm-0", &["sda", "sdb"]);
         let drive = target_on(&fake, "dm-0", "253:0").drive().unwrap().clone();
         assert_eq!((drive.model.as_deref(), &drive.link), (Some("ST4000NM"), &None));
+    }
+
+    #[test]
+    fn members_that_udev_would_put_to_work_are_named() {
+        let fake = sata_disks();
+        fake.file("run/udev/data/b8:1", "E:ID_FS_TYPE=linux_raid_member\n");
+        fake.file("run/udev/data/b8:16", "E:ID_FS_TYPE=ext4\n");
+        let below = |name: &str| {
+            let graph = BlockGraph::read(&fake.roots);
+            let stack = graph.stack_of_device(name);
+            let mut target = target_on(&fake, "sdb", "8:16");
+            target.drive = drive_below(&graph, &stack);
+            target.info.kind = TargetKind::Block;
+            target.stack = stack;
+            target.sleeping_members()
+        };
+        let told = ["sda1 is a sleeping part of an md array"];
+        assert_eq!(below("sda1"), told);
+        assert_eq!(below("sda"), told);
+        assert!(below("sdb").is_empty());
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
         return Err(Failure::usage(message));
     }
     let permission = WritePermission::of(&arguments.raw);
-    let target = targets::find(&[PathBuf::from(path)], permission.as_ref())?.remove(0);
+    let target = targets::find(&[PathBuf::from(path)], permission.as_ref(), &arguments.raw.not_of)?
+        .remove(0);
     // Where io_uring is refused now, threads must do, as for a new run.
     let asked = Some(engine).filter(|engine| *engine == Engine::Threads);
     let engine = targets::engine_for(&target, asked, outcome.quiet)?;

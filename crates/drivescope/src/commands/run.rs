@@ -29,7 +29,7 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
     let suite = suites::adapt(suite, &overrides)?;
     let permission = WritePermission::of(&arguments.raw);
     let level = permission.as_ref().map_or(WriteLevel::Read, |permission| permission.level);
-    let targets = targets::find(&arguments.targets, permission.as_ref())?;
+    let targets = targets::find(&arguments.targets, permission.as_ref(), &arguments.raw.not_of)?;
     if !arguments.force {
         targets.iter().try_for_each(targets::check_is_on_a_drive)?;
     }

@@ -35,7 +35,20 @@ pub fn check(runs: &[PlannedRun]) -> Result<(), Failure> {
         journal::check_room(folder, restores.journal_bytes)?;
     }
     warn_of_sparse(runs);
+    warn_of_members(runs);
     Ok(())
+}
+
+/// Says what a kill does to a sleeping array: until it comes, the lock of the claim holds udev off.
+fn warn_of_members(runs: &[PlannedRun]) {
+    for run in runs.iter().filter(|run| restores(&run.plan).is_some()) {
+        for member in run.target.sleeping_members() {
+            output::remark(&format!(
+                "{member}; should this run be killed, udev may put it to work with test patterns in it: stop it then, \
+                 and run drivescope restore, before anything uses it"
+            ));
+        }
+    }
 }
 
 /// Says where plans may fill up the file system that has the sparse file of a loop device: others would find no

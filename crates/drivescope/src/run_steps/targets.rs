@@ -1,7 +1,7 @@
 //! From paths to targets that may be measured.
 
 use super::write_permission::WritePermission;
-use crate::exit::{Code, Failure};
+use crate::exit::Failure;
 use crate::mistakes::no_target;
 use crate::output;
 use drivescope_bench::engine;
@@ -13,12 +13,13 @@ use drivescope_machine::graph::BlockGraph;
 use drivescope_model::plan::Engine;
 use drivescope_model::target::TargetKind;
 use drivescope_report::clean;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// All targets, none twice. Those that are written may not share bytes either.
 pub fn find(
     paths: &[PathBuf],
     permission: Option<&WritePermission>,
+    journals_of_others: &[PathBuf],
 ) -> Result<Vec<Target>, Failure> {
     let roots = Roots::host();
     let are_written = permission.is_some();
@@ -39,7 +40,7 @@ pub fn find(
         }
         targets.push(target);
     }
-    refuse_open(&targets)?;
+    refuse_open(&targets, journals_of_others)?;
     if let Some(permission) = permission {
         targets.iter().try_for_each(|target| permission.check_target(target))?;
     }
@@ -65,19 +66,23 @@ fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure
 /// Refuses targets on drives that do not have their contents back. Where nobody can tell, because the
 /// journals cannot be read, a block device is refused; a directory or file, which takes no raw write, is
 /// measured all the same, with a note.
-fn refuse_open(targets: &[Target]) -> Result<(), Failure> {
+fn refuse_open(targets: &[Target], journals_of_others: &[PathBuf]) -> Result<(), Failure> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let is_of_others = |journal: &Path| {
+        real(journal)
+            .is_some_and(|it| journals_of_others.iter().any(|said| real(said) == Some(it.clone())))
+    };
     let Ok(folder) = journal::state_folder() else { return Ok(()) };
     let graph = BlockGraph::read(&Roots::host());
     let mut is_told = false;
     for target in targets.iter().filter(|target| target.simulated().is_none()) {
-        match journal::refuse_open(&graph, target.stack(), &folder) {
+        match journal::refuse_open(&graph, target.stack(), &folder, &is_of_others) {
             Ok(()) => {}
-            Err(error @ JournalError::Damaged { .. }) => {
-                return Err(Failure { code: Code::Refused, ..Failure::from(error) });
-            }
-            Err(error @ (JournalError::StillOpen { .. } | JournalError::Running { .. })) => {
-                return Err(error.into());
-            }
+            Err(
+                error @ (JournalError::StillOpen { .. }
+                | JournalError::Running { .. }
+                | JournalError::OfAnyDrive { .. }),
+            ) => return Err(error.into()),
             Err(error) if target.info().kind == TargetKind::Block => return Err(error.into()),
             Err(_) if is_told => {}
             Err(error) => {

@@ -215,6 +215,17 @@ mod tests {
         }
     }
 
+    /// Four units of one target had the serial number of the ATA drive that it made up for all of them.
+    #[test]
+    fn a_units_own_serial_number_comes_before_that_of_an_ata_drive() {
+        let made_up = [vec![0; 60], crate::ata_image::bytes("MODEL", "SAME")].concat();
+        let own = [&[0, 0x80, 0, 5][..], b"UNIT2"].concat();
+        let serial = |files: &[(&str, &[u8])]| scsi(files).serial;
+        assert_eq!(serial(&[("vpd_pg89", &made_up)]).as_deref(), Some("SAME"));
+        let both: [(&str, &[u8]); 2] = [("vpd_pg89", &made_up), ("vpd_pg80", &own)];
+        assert_eq!(serial(&both).as_deref(), Some("UNIT2"));
+    }
+
     #[test]
     fn only_unique_names_are_world_wide() {
         for (wwid, expected) in [

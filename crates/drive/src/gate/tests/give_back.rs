@@ -5,7 +5,7 @@ use super::machine::{Machine, PART, SIZE, refused};
 use super::use_table::all;
 use crate::gate::kernel_calls::Access;
 use crate::gate::restore_claim::claim_with;
-use crate::gate::{RawDisk, Refusal, reason_against_restore, reasons};
+use crate::gate::{RawDisk, Refusal, checks_of_use, reasons};
 use drivescope_model::WriteLevel;
 use rustix::io::Errno;
 use std::path::Path;
@@ -14,6 +14,12 @@ use std::sync::Arc;
 fn claim(machine: &Machine) -> Result<RawDisk, Refusal> {
     let kernel = Box::new(Arc::clone(&machine.kernel));
     claim_with(kernel, &machine.fake.roots, Path::new("/dev").join(machine.target))
+}
+
+/// What the journal asks before the first original goes back.
+fn reason_against_restore(disk: &RawDisk) -> Option<String> {
+    let changed = disk.ready().err().map(|changed| changed.to_string());
+    changed.or_else(|| reasons(&checks_of_use(disk)))
 }
 
 #[test]

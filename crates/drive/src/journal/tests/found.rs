@@ -46,26 +46,37 @@ fn a_drive_with_an_open_journal_is_refused_and_others_are_not() {
     let fake = machine();
     let folder = fake.path("state/journals");
     let sda1 = stack_of_name(&fake.roots, "sda1");
-    refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder).unwrap();
+    refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder, &|_| false).unwrap();
     let journal = open_journal(&folder, DriveIdentity { disk_bytes: GIB, ..identity(0) });
-    let error = refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder).unwrap_err();
+    let error =
+        refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder, &|_| false).unwrap_err();
     assert!(matches!(error, JournalError::Running { .. }), "its run is alive: {error}");
     drop(journal);
-    let error =
-        refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder).unwrap_err().to_string();
+    let error = refuse_open(&BlockGraph::read(&fake.roots), &sda1, &folder, &|_| false)
+        .unwrap_err()
+        .to_string();
     let path = folder.join("r1-0.journal");
     assert!(error.ends_with(&format!("run drivescope restore --journal {}", path.display())));
     assert!(error.contains("serial S-1") && !error.contains('\n'), "{error}");
-    refuse_open(&BlockGraph::read(&fake.roots), &stack_of_name(&fake.roots, "sdb"), &folder)
-        .unwrap();
+    refuse_open(
+        &BlockGraph::read(&fake.roots),
+        &stack_of_name(&fake.roots, "sdb"),
+        &folder,
+        &|_| false,
+    )
+    .unwrap();
     // Without its header it may be anybody's.
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[..1 << 14].fill(0);
     std::fs::write(&path, bytes).unwrap();
-    let error =
-        refuse_open(&BlockGraph::read(&fake.roots), &stack_of_name(&fake.roots, "sdb"), &folder)
-            .unwrap_err();
-    assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
+    let refused = |is_of_others: bool| {
+        let stack = stack_of_name(&fake.roots, "sdb");
+        refuse_open(&BlockGraph::read(&fake.roots), &stack, &folder, &|it| {
+            is_of_others && it == path
+        })
+    };
+    assert!(matches!(refused(false), Err(JournalError::OfAnyDrive { .. })));
+    refused(true).unwrap();
 }
 
 #[test]
@@ -98,8 +109,13 @@ fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
     let listed = list(&folder).unwrap();
     assert_eq!((listed.open.len(), listed.unknown.len()), (1, 2), "{listed:?}");
     let refusal = |name: &str| {
-        refuse_open(&BlockGraph::read(&fake.roots), &stack_of_name(&fake.roots, name), &folder)
-            .unwrap_err()
+        refuse_open(
+            &BlockGraph::read(&fake.roots),
+            &stack_of_name(&fake.roots, name),
+            &folder,
+            &|_| false,
+        )
+        .unwrap_err()
     };
     assert!(matches!(refusal("sda"), JournalError::StillOpen { .. }), "the repair comes first");
     let error = refusal("sdb");
@@ -112,8 +128,13 @@ fn what_cannot_be_looked_at_refuses_every_drive_and_hides_no_journal() {
     }
     std::fs::remove_file(folder.join("0.journal")).unwrap();
     std::fs::remove_dir(folder.join("1.journal")).unwrap();
-    refuse_open(&BlockGraph::read(&fake.roots), &stack_of_name(&fake.roots, "sdb"), &folder)
-        .unwrap();
+    refuse_open(
+        &BlockGraph::read(&fake.roots),
+        &stack_of_name(&fake.roots, "sdb"),
+        &folder,
+        &|_| false,
+    )
+    .unwrap();
 }
 
 #[test]
@@ -137,6 +158,45 @@ fn a_journal_finds_its_drive_and_its_partition() {
     assert_eq!(find(&of("sda")).unwrap(), "sda");
 }
 
+/// One namespace behind two controllers, or one LUN on two paths: it was taken for two drives of one name.
+#[test]
+fn two_ways_to_one_drive_are_one_drive() {
+    let fake = machine();
+    let nvme = |number: u32, identifier: &str| {
+        let name = format!("nvme{number}n1");
+        let place = format!("pci0000:0{number}/nvme/nvme{number}/{name}");
+        fake.disk(&place, (259, number), GIB);
+        let controller = format!("sys/devices/pci0000:0{number}/nvme/nvme{number}");
+        fake.link(&format!("sys/devices/{place}/device"), "..");
+        fake.file(&format!("{controller}/model"), "Model");
+        fake.file(&format!("{controller}/serial"), "N-1");
+        fake.attrs(&name, &[("wwid", identifier)]);
+    };
+    nvme(0, "nvme.1b36-4e2d31-4d6f64656c-00000001");
+    nvme(1, "nvme.1b36-4e2d31-4d6f64656c-00000001");
+    let check = |name: &str| crate::journal::check_names(&BlockGraph::read(&fake.roots), name);
+    let find = |name: &str| {
+        let drive = DriveIdentity::of(&fake.roots, name).unwrap();
+        crate::journal::open_journals::device_of(&fake.roots, &drive, "j")
+    };
+    check("nvme0n1").unwrap();
+    assert_eq!(find("nvme1n1").unwrap(), "nvme0n1");
+    // A second namespace has another identifier, and the same names.
+    nvme(2, "nvme.1b36-4e2d31-4d6f64656c-00000002");
+    assert!(matches!(check("nvme0n1"), Err(JournalError::Double { .. })));
+    assert!(matches!(find("nvme0n1"), Err(JournalError::Ambiguous { .. })));
+    for number in [7, 8] {
+        let name = format!("sd{}", if number == 7 { "x" } else { "y" });
+        let place = format!("pci0000:00/host{number}/0:0:0:0");
+        fake.scsi_disk(&format!("{place}/block/{name}"), (65, number), GIB);
+        for (file, text) in [("model", "Array"), ("serial", "L-1"), ("wwid", "naa.600a")] {
+            fake.file(&format!("sys/devices/{place}/{file}"), text);
+        }
+    }
+    check("sdx").unwrap();
+    assert_eq!(find("sdy").unwrap(), "sdx");
+}
+
 /// A loop device over a real file, which is known by its number.
 fn add_loop(fake: &Fake, minor: u32, file: &std::path::Path, offset_bytes: u64, size_bytes: u64) {
     let name = format!("loop{minor}");
@@ -147,7 +207,12 @@ fn add_loop(fake: &Fake, minor: u32, file: &std::path::Path, offset_bytes: u64, 
 
 /// Whether a run on the device with this name is refused.
 fn is_refused(fake: &Fake, folder: &std::path::Path, name: &str) -> bool {
-    match refuse_open(&BlockGraph::read(&fake.roots), &stack_of_name(&fake.roots, name), folder) {
+    match refuse_open(
+        &BlockGraph::read(&fake.roots),
+        &stack_of_name(&fake.roots, name),
+        folder,
+        &|_| false,
+    ) {
         Ok(()) => false,
         Err(JournalError::StillOpen { .. }) => true,
         Err(error) => panic!("{error}"),

@@ -5,7 +5,7 @@
 //! [`Units`] turned into noise, neighbours included.
 
 use super::super::storage::{Folder, JournalFile};
-use super::super::{Disk, DriveIdentity};
+use super::super::{Disk, DriveIdentity, NotReady};
 pub use super::faults::{Below, Faults, Synced};
 use super::medium::Medium;
 pub use super::medium::{Dice, Left, SECTOR, UNIT, Units};
@@ -298,8 +298,8 @@ impl Disk for SimDisk {
     fn physical_sector_bytes(&self) -> u32 {
         self.physical_bytes
     }
-    fn ready(&mut self) -> Result<(), String> {
-        self.used_by.clone().map_or(Ok(()), Err)
+    fn ready(&mut self) -> Result<(), NotReady> {
+        self.used_by.clone().map_or(Ok(()), |why| Err(why.into()))
     }
     fn still_free(&mut self) -> Result<(), String> {
         self.free_for = self.free_for.map(|looks: u32| looks.saturating_sub(1));

@@ -1,0 +1,65 @@
+//! What keeps the originals of a drive from going back to it: somebody who uses it, or the drive itself.
+
+use super::JournalError;
+use crate::gate;
+use drivescope_model::gate::{Check, Outcome};
+
+/// Why nothing can go back, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NotReady {
+    /// Every reason, in one line.
+    pub why: String,
+    /// Whether it is the drive that fails, and nobody's use of it.
+    pub is_failing: bool,
+}
+
+impl NotReady {
+    /// What these checks refuse, if anything. What cannot be flushed is of the drive; all else is of its users.
+    pub(super) fn of(checks: &[Check]) -> Option<Self> {
+        let refused = || checks.iter().filter(|check| check.outcome == Outcome::Refused);
+        let is_failing = refused().all(|check| check.name == "flushed");
+        Some(Self { why: gate::reasons(checks)?, is_failing })
+    }
+
+    /// The error for this device.
+    pub(super) fn of_device(self, device: String) -> JournalError {
+        match self.is_failing {
+            true => JournalError::Failing { device, why: self.why },
+            false => JournalError::NotFree { device, why: self.why },
+        }
+    }
+}
+
+impl From<String> for NotReady {
+    fn from(why: String) -> Self {
+        Self { why, is_failing: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_drive_that_fails_is_told_from_one_that_is_used() {
+        let check = |name: &str, outcome| Check {
+            name: name.to_string(),
+            outcome,
+            evidence: format!("{name} says so"),
+            command: None,
+        };
+        let ok = check("claim", Outcome::Ok);
+        let (flushed, mounts) =
+            (check("flushed", Outcome::Refused), check("mounts", Outcome::Refused));
+        assert_eq!(NotReady::of(std::slice::from_ref(&ok)), None);
+        for (checks, kind) in [
+            (vec![ok.clone(), flushed.clone()], ErrorKind::Device),
+            (vec![flushed, mounts.clone()], ErrorKind::Refused),
+            (vec![ok, mounts], ErrorKind::Refused),
+        ] {
+            let error = NotReady::of(&checks).unwrap().of_device("/dev/sdb".to_string());
+            assert_eq!(error.kind(), kind, "{error}");
+        }
+    }
+}
