@@ -13,6 +13,8 @@ mod align;
 mod bad_input;
 /// Help, typing errors, completions, closed and full outputs, terminals.
 mod cli;
+/// `compare`: runs side by side.
+mod compare;
 /// Both engines, and machines that refuse io_uring.
 mod engines;
 /// SIGINT, SIGTERM, SIGKILL, and what they leave behind.

@@ -59,6 +59,8 @@ pub enum Command {
     Show(ShowArguments),
     /// Repeat a stored run on the same target.
     Rerun(RerunArguments),
+    /// Compare runs: which drive is faster in what, how sure that is, and where no difference shows.
+    Compare(CompareArguments),
     /// Write a run as an HTML page, its charts as SVG, or its figures as CSV.
     Report(ReportArguments),
     /// Print stored runs as JSON.
@@ -403,6 +405,37 @@ pub struct RerunArguments {
     /// What becomes of the result.
     #[command(flatten)]
     pub outcome: OutcomeArguments,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    /// Two or more runs; the others are held against the first. The first digits of an id, `last`, a label or a
+    /// drive (the newest run), or a JSON file (whatever contains a / or ends in .json).
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub runs: Vec<String>,
+    /// The difference that makes none in practice, in percent.
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = parse_band)]
+    pub band: f64,
+    /// Compare every metric that the runs share, not only those that people ask for first.
+    #[arg(long)]
+    pub all: bool,
+    /// Compare runs of different plans, machines or versions.
+    #[arg(long)]
+    pub force: bool,
+    /// The store of runs.
+    #[command(flatten)]
+    pub store: StoreArguments,
+}
+
+/// A share from a number of percent, with or without its sign.
+fn parse_band(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end();
+    let percent: f64 = number.parse().map_err(|_| format!("'{text}' is no number of percent"))?;
+    match (0.0..=50.0).contains(&percent) {
+        true => Ok(percent / 100.0),
+        false => Err("a band lies between 0 and 50 %".to_string()),
+    }
 }
 
 /// Arguments of `report`.

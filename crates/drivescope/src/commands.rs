@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod compare;
 mod completions;
 mod export;
 mod import;
@@ -29,6 +30,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::List(arguments) => list::list(&arguments),
         Command::Runs(arguments) => runs::runs(&arguments),
         Command::Show(arguments) => show::show(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Import(arguments) => import::import(&arguments),

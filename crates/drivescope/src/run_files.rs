@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::store_access::open_existing;
 use drivescope_model::Run;
-use drivescope_store::from_file;
+use drivescope_store::{Filter, Store, StoreFault, from_file};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub fn read_runs(path: &Path) -> Result<Vec<Run>, Failure> {
     from_file(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// The runs with these names: what contains a `/` or ends in `.json` is a file, the rest are ids in the store.
+/// The runs with these names: what contains a `/` or ends in `.json` is a file, the rest is in the store.
 pub fn named_runs(names: &[String], store: Option<&str>) -> Result<Vec<Run>, Failure> {
     let mut opened = None;
     let mut runs = Vec::new();
@@ -29,9 +29,26 @@ pub fn named_runs(names: &[String], store: Option<&str>) -> Result<Vec<Run>, Fai
             Some(store) => store,
             none => none.insert(open_existing(store)?),
         };
-        runs.push(store.get(name)?);
+        runs.push(stored_run(store, name)?);
     }
     Ok(runs)
+}
+
+/// The run with this id, `last`, or the newest with this label, or else the newest of this drive.
+fn stored_run(store: &Store, name: &str) -> Result<Run, Failure> {
+    let by_id = match store.get(name) {
+        Err(error) if error.fault == StoreFault::NoRun => error,
+        found => return Ok(found?),
+    };
+    let newest = |filter: Filter| -> Result<Option<Run>, Failure> {
+        let listed = store.list(&Filter { limit: Some(1), ..filter })?;
+        Ok(listed.first().map(|summary| store.get(&summary.id)).transpose()?)
+    };
+    let text = Some(name.to_string());
+    if let Some(run) = newest(Filter { label: text.clone(), ..Filter::default() })? {
+        return Ok(run);
+    }
+    newest(Filter { drive: text, ..Filter::default() })?.ok_or_else(|| by_id.into())
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

@@ -12,6 +12,7 @@ pub mod text;
 pub mod verdict;
 
 mod answer;
+mod comparison;
 mod criteria;
 mod terminal;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod use_cases;
 mod workloads;
 
 pub use answer::answer;
+pub use comparison::{ComparedMetric, MetricRatio, RunComparison, compare};
 pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::judge;
 pub use workloads::charts;

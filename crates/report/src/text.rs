@@ -4,6 +4,7 @@
 //! nothing to say is an empty text. Callers put a blank line between two texts. All text from outside
 //! (names, paths, reasons) is stripped of control characters first.
 
+mod comparison;
 mod drive_list;
 mod findings;
 mod footer;
@@ -23,6 +24,7 @@ mod verbose;
 mod verdicts;
 
 pub use crate::workloads::phybs_table;
+pub use comparison::comparison;
 pub use drive_list::drive_list;
 pub use findings::findings;
 pub use gate::gate;

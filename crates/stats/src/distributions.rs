@@ -47,7 +47,12 @@ pub fn student_t_quantile(p: f64, df: f64) -> Option<f64> {
     if !(df.is_finite() && df >= 1.0) {
         return None;
     }
-    symmetric_quantile(p, |t| 0.5 * incomplete_beta(0.5 * df, 0.5, df / (df + t * t)))
+    symmetric_quantile(p, |t| student_t_tail(t, df))
+}
+
+/// Probability that Student's t with `df` degrees of freedom exceeds `t` ≥ 0.
+pub fn student_t_tail(t: f64, df: f64) -> f64 {
+    0.5 * incomplete_beta(0.5 * df, 0.5, df / (df + t * t))
 }
 
 /// Probability of at most `k` successes in `n` trials that succeed with probability `p`.

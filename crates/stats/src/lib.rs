@@ -24,6 +24,7 @@ mod noise;
 pub mod outliers;
 pub mod proportion;
 mod random;
+pub mod ratio;
 pub mod summary;
 pub mod synthetic;
 pub mod trend;

@@ -1,0 +1,254 @@
+//! Runs compared: the metrics that all of them have, each as a ratio to the first run.
+
+use crate::criteria::Criterion;
+use crate::workloads::evidence;
+use drivescope_model::metrics::quantity_of;
+use drivescope_model::{Metric, Run, TestKind};
+use drivescope_stats::ratio::{Ratio, RatioOutcome, judge_all, ratio};
+
+/// The properties that are compared, in the order in which people ask for them, and what a row calls them.
+const COMPARED: [(Criterion, &str); 9] = [
+    (Criterion::SequentialReads, "reads in order"),
+    (Criterion::SequentialWrites, "writes in order"),
+    (Criterion::ReadsAtEnd, "reads at the end"),
+    (Criterion::RandomReadsQ1, "random reads, Q1"),
+    (Criterion::RandomReadsDeep, "random reads, deep"),
+    (Criterion::RandomReadP99, "slow reads (p99)"),
+    (Criterion::RandomWritesQ1, "random writes, Q1"),
+    (Criterion::RandomWrites, "random writes, deep"),
+    (Criterion::SyncedWrites, "synced writes"),
+];
+
+/// Runs side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunComparison {
+    /// What the runs are called, the first being the one that the others are held against.
+    pub names: Vec<String>,
+    /// What they can be compared in.
+    pub rows: Vec<ComparedMetric>,
+    /// In what the runs differ besides their drives: such figures may differ for these reasons.
+    pub differences: Vec<String>,
+    /// The share that makes no difference in practice.
+    pub band: f64,
+}
+
+/// One metric in all runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparedMetric {
+    /// In plain words, or the key itself.
+    pub what: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// The metric's key.
+    pub key: String,
+    /// A value for each run.
+    pub values: Vec<f64>,
+    /// How each run but the first compares with it.
+    pub against_first: Vec<MetricRatio>,
+}
+
+/// A run's metric against that of the first run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MetricRatio {
+    /// How many times as fast it is: above 1 is better, for latencies too.
+    pub times: f64,
+    /// The interval of that, wide enough for all comparisons of the table together; nothing from single rounds.
+    pub interval: Option<(f64, f64)>,
+    /// What that shows.
+    pub outcome: RatioOutcome,
+}
+
+/// Compares runs in their headline metrics, or in all that they share. `band` is a share: 0.03 is 3 %.
+pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
+    let keys = if every_metric { shared_keys(runs) } else { headline_keys(runs) };
+    let rows: Vec<(String, Vec<&Metric>)> = keys
+        .into_iter()
+        .filter_map(|(what, key)| {
+            let metrics: Vec<&Metric> = runs.iter().filter_map(|run| usable(run, &key)).collect();
+            (metrics.len() == runs.len()).then_some((what, metrics))
+        })
+        .collect();
+    let judged = judge(&rows, band);
+    let rows = rows.iter().zip(judged).map(|((what, metrics), against_first)| ComparedMetric {
+        what: what.clone(),
+        unit: metrics[0].unit.clone(),
+        key: metrics[0].key.clone(),
+        values: metrics.iter().map(|metric| metric.value).collect(),
+        against_first,
+    });
+    RunComparison { rows: rows.collect(), names: names(runs), differences: differences(runs), band }
+}
+
+/// A metric that can be compared: the drive's, and above 0.
+fn usable<'r>(run: &'r Run, key: &str) -> Option<&'r Metric> {
+    run.metric(key).filter(|metric| metric.valid && metric.value > 0.0)
+}
+
+/// For each property the first metric that all runs have.
+fn headline_keys(runs: &[Run]) -> Vec<(String, String)> {
+    let of_criterion = |(criterion, what): (Criterion, &str)| {
+        let has_all = |key: &str| runs.iter().all(|run| usable(run, key).is_some());
+        let found = evidence(criterion).find(|(_, evidence)| has_all(evidence.key));
+        found.map(|(_, evidence)| (what.to_string(), evidence.key.to_string()))
+    };
+    COMPARED.into_iter().filter_map(of_criterion).collect()
+}
+
+/// Every metric of the first run that the others have too, but for costs of the processor.
+fn shared_keys(runs: &[Run]) -> Vec<(String, String)> {
+    let Some(first) = runs.first() else { return Vec::new() };
+    let metrics = first.tests.iter().flat_map(|test| &test.metrics);
+    let is_speed = |key: &str| quantity_of(key).is_some_and(|quantity| is_speed(quantity.unit));
+    metrics.filter(|metric| is_speed(&metric.key)).map(|m| (m.key.clone(), m.key.clone())).collect()
+}
+
+fn is_speed(unit: &str) -> bool {
+    matches!(unit, "MB/s" | "1/s" | "us" | "ms" | "s" | "KiB/s")
+}
+
+/// Every pair of a row and a run against the first, judged as one family.
+fn judge(rows: &[(String, Vec<&Metric>)], band: f64) -> Vec<Vec<MetricRatio>> {
+    let ratio_of = |metrics: &[&Metric], i: usize| {
+        let (first, other) = (metrics[0], metrics[i]);
+        // The faster the smaller: the ratio is turned round, so that above 1 is better.
+        let is_turned = quantity_of(&first.key).is_some_and(|quantity| quantity.smaller_is_better);
+        let (a, b) = if is_turned { (other, first) } else { (first, other) };
+        (ratio(&a.rounds, &b.rounds), b.value / a.value)
+    };
+    let pairs: Vec<Vec<(Option<Ratio>, f64)>> = rows
+        .iter()
+        .map(|(_, metrics)| (1..metrics.len()).map(|i| ratio_of(metrics, i)).collect())
+        .collect();
+    let family: Vec<Ratio> = pairs.iter().flatten().filter_map(|(ratio, _)| *ratio).collect();
+    let mut judged = judge_all(&family, band).into_iter();
+    let mut result = |(ratio, of_values): &(Option<Ratio>, f64)| match ratio
+        .and_then(|r| Some((r, judged.next()?)))
+    {
+        Some((ratio, (outcome, interval))) => {
+            let interval = Some((interval.low, interval.high));
+            MetricRatio { times: ratio.value, interval, outcome }
+        }
+        None => MetricRatio { times: *of_values, interval: None, outcome: RatioOutcome::NotShown },
+    };
+    pairs.iter().map(|row| row.iter().map(&mut result).collect()).collect()
+}
+
+/// Labels, or models; the beginning of the run's id besides where that does not tell them apart.
+fn names(runs: &[Run]) -> Vec<String> {
+    let plain = |run: &Run| {
+        let model = run.drive.as_ref().and_then(|drive| drive.model.as_deref()).map(str::trim);
+        let model = model.filter(|model| !model.is_empty()).unwrap_or(&run.target.path);
+        run.label.clone().unwrap_or_else(|| model.to_string())
+    };
+    let plain: Vec<String> = runs.iter().map(plain).collect();
+    let is_alone = |name: &String| plain.iter().filter(|other| *other == name).count() == 1;
+    let id = |run: &Run| run.id.chars().take(4).collect::<String>();
+    let name = |(run, name): (&Run, &String)| match is_alone(name) {
+        true => name.clone(),
+        false => format!("{name} {}", id(run)),
+    };
+    runs.iter().zip(&plain).map(name).collect()
+}
+
+/// What else differs between the runs: program, machine, engine, plan, and whether each came to its end.
+fn differences(runs: &[Run]) -> Vec<String> {
+    let Some(first) = runs.first() else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut differ = |what: &str, of: &dyn Fn(&Run) -> String| {
+        let values: Vec<String> = runs.iter().map(of).collect();
+        if values.iter().any(|value| *value != values[0]) {
+            found.push(format!("{what}: {}", values.join(", ")));
+        }
+    };
+    differ("program", &|run| format!("{} {}", run.tool.name, run.tool.version));
+    differ("build", &|run| run.tool.build.clone());
+    differ("status", &|run| format!("{:?}", run.status).to_lowercase());
+    if runs.iter().any(|run| !run.simulated) {
+        differ("machine", &|run| run.host.name.clone());
+        differ("simulated", &|run| run.simulated.to_string());
+        differ("engine", &|run| format!("{:?}", run.plan.engine).to_lowercase());
+    }
+    for test in TestKind::ALL {
+        let options = |run: &Run| options_of(run, test);
+        let all: Vec<Option<String>> = runs.iter().map(options).collect();
+        if all.iter().all(Option::is_some) && all.iter().any(|options| *options != all[0]) {
+            found.push(format!("options of {test}: see plan.suite.{test} of each run"));
+        }
+    }
+    if first.tests.is_empty() {
+        found.push("the first run has no results".to_string());
+    }
+    found
+}
+
+/// What a run asked of a test, as JSON; nothing where it did not run it.
+fn options_of(run: &Run, test: TestKind) -> Option<String> {
+    run.tests.iter().find(|result| result.test == test)?;
+    let suite = serde_json::to_value(&run.plan.suite).ok()?;
+    // A test's options stand under its name, with an underscore for each hyphen.
+    Some(suite.get(test.name().replace('-', "_"))?.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{hard_disk, with_metrics};
+
+    const KEYS: [&str; 3] = [
+        "transfer.seq1m_q1t1.read.mb_s",
+        "transfer.rnd4k_q1t1.read.iops",
+        "transfer.rnd4k_q1t1.read.lat_p99_us",
+    ];
+
+    #[test]
+    fn more_is_better_for_rates_and_less_for_latencies() {
+        let a = with_metrics(&[
+            (KEYS[0], &[100.0, 101.0, 99.0]),
+            (KEYS[1], &[80.0, 80.0, 80.0]),
+            (KEYS[2], &[20_000.0, 20_100.0, 19_900.0]),
+        ]);
+        let b = with_metrics(&[
+            (KEYS[0], &[200.0, 201.0, 199.0]),
+            (KEYS[1], &[81.0, 81.0, 81.0]),
+            (KEYS[2], &[40_000.0, 40_100.0, 39_900.0]),
+        ]);
+        let comparison = compare(&[a, b], 0.03, false);
+        let rows: Vec<(&str, RatioOutcome)> = comparison
+            .rows
+            .iter()
+            .map(|row| (row.key.as_str(), row.against_first[0].outcome))
+            .collect();
+        let [rate, reads, slow] = KEYS;
+        let expected = [
+            (rate, RatioOutcome::Larger),
+            (reads, RatioOutcome::WithinBand),
+            (slow, RatioOutcome::Smaller),
+        ];
+        assert_eq!(rows, expected);
+        assert!((comparison.rows[2].against_first[0].times - 0.5).abs() < 0.001);
+        assert!(comparison.differences.is_empty(), "{:?}", comparison.differences);
+    }
+
+    #[test]
+    fn what_is_invalid_or_missing_is_not_compared_and_one_round_shows_nothing() {
+        let a = with_metrics(&[(KEYS[0], &[100.0]), (KEYS[1], &[80.0, 81.0])]);
+        let mut b = with_metrics(&[(KEYS[0], &[300.0]), (KEYS[1], &[90.0, 91.0])]);
+        b.tests[0].metrics[1].valid = false;
+        let comparison = compare(&[a.clone(), b], 0.03, false);
+        let ratio = comparison.rows[0].against_first[0];
+        assert_eq!((comparison.rows.len(), ratio.times, ratio.interval), (1, 3.0, None));
+        assert_eq!(ratio.outcome, RatioOutcome::NotShown);
+        assert!(compare(&[a, hard_disk()], 0.03, true).rows.len() < 3);
+    }
+
+    #[test]
+    fn what_else_differs_is_told() {
+        let a = hard_disk();
+        let mut b = hard_disk();
+        b.tool.version = "9.9.9".to_string();
+        b.host.name = "other".to_string();
+        b.plan.suite.latency.block = drivescope_model::Bytes::kib(8);
+        let found = compare(&[a, b], 0.03, false).differences;
+        assert_eq!(found.len(), 3, "{found:?}");
+    }
+}

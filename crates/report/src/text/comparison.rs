@@ -1,0 +1,146 @@
+//! A comparison: the answer in words, then a row for each metric.
+
+use crate::comparison::{ComparedMetric, MetricRatio, RunComparison};
+use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections, shorten};
+use drivescope_model::number::{one_decimal, rounded};
+use drivescope_stats::ratio::RatioOutcome;
+
+/// Widest name of a drive in the head of a column.
+const NAME_MAX: usize = 14;
+/// Most rows of a group that a sentence names.
+const NAMED_MAX: usize = 3;
+
+/// The comparison as `drivescope compare` prints it.
+pub fn comparison(comparison: &RunComparison, style: Style) -> String {
+    sections([
+        answer(comparison, style),
+        warnings(comparison, style),
+        table(comparison, style),
+        notes(comparison, style),
+    ])
+}
+
+/// A sentence or two for each run but the first.
+fn answer(comparison: &RunComparison, style: Style) -> String {
+    let mut out = String::new();
+    if comparison.rows.is_empty() {
+        let text = "These runs have no valid metric in common.";
+        return Paragraph::new().text(Role::Title, text).lines(0, style);
+    }
+    for (i, name) in comparison.names.iter().enumerate().skip(1) {
+        let text = sentence(comparison, i - 1, name);
+        out.push_str(&Paragraph::new().text(Role::Title, &text).lines(2, style));
+    }
+    out
+}
+
+/// `B against A: better in random reads, Q1 (1.46 times, 1.40 to 1.52); the same within 3 % in 4 others.`
+fn sentence(comparison: &RunComparison, i: usize, name: &str) -> String {
+    let of = |wanted: RatioOutcome| -> Vec<(&ComparedMetric, MetricRatio)> {
+        let rows = comparison.rows.iter().map(|row| (row, row.against_first[i]));
+        rows.filter(|(_, ratio)| ratio.outcome == wanted).collect()
+    };
+    let band = one_decimal(comparison.band * 100.0);
+    let count = comparison.rows.len();
+    let parts = [
+        (of(RatioOutcome::Larger), "better".to_string()),
+        (of(RatioOutcome::Smaller), "worse".to_string()),
+        (of(RatioOutcome::WithinBand), format!("the same within {band} %")),
+        (of(RatioOutcome::NotShown), "no difference shown".to_string()),
+    ];
+    let told: Vec<String> =
+        parts.iter().filter_map(|(rows, word)| group(rows, word, count)).collect();
+    format!("{name} against {}: {}.", comparison.names[0], told.join("; "))
+}
+
+/// One group of rows with the same outcome: named where they are few, else their number and the farthest.
+fn group(rows: &[(&ComparedMetric, MetricRatio)], word: &str, count: usize) -> Option<String> {
+    let is_difference =
+        matches!(rows.first()?.1.outcome, RatioOutcome::Larger | RatioOutcome::Smaller);
+    let told = |(row, ratio): &(&ComparedMetric, MetricRatio)| {
+        let range = ratio.interval.map_or(String::new(), |(low, high)| range(low, high));
+        let factor = format!(" ({} times{range})", rounded(ratio.times));
+        format!("{}{}", row.what, if is_difference { factor } else { String::new() })
+    };
+    if rows.len() <= NAMED_MAX {
+        return Some(format!("{word} in {}", rows.iter().map(told).collect::<Vec<_>>().join(", ")));
+    }
+    let how_many = match rows.len() {
+        all if all == count => "everything compared".to_string(),
+        some => format!("{some} of {count}"),
+    };
+    let distance = |ratio: &MetricRatio| ratio.times.ln().abs();
+    let farthest = rows.iter().max_by(|a, b| distance(&a.1).total_cmp(&distance(&b.1)))?;
+    let most = if is_difference { format!(", most in {}", told(farthest)) } else { String::new() };
+    Some(format!("{word} in {how_many}{most}"))
+}
+
+fn range(low: f64, high: f64) -> String {
+    let (low, high) = (rounded(low), rounded(high));
+    if low == high { String::new() } else { format!(", {low} to {high}") }
+}
+
+fn warnings(comparison: &RunComparison, style: Style) -> String {
+    let mut out = String::new();
+    for difference in &comparison.differences {
+        let text = format!("! not the same {difference}");
+        out.push_str(&Paragraph::new().text(Role::Warn, &text).lines(2, style));
+    }
+    out
+}
+
+/// The widest of the tables that fits: without intervals where there are many runs.
+fn table(comparison: &RunComparison, style: Style) -> String {
+    if comparison.rows.is_empty() {
+        return String::new();
+    }
+    let with_intervals = table_of(comparison, true);
+    let fits = with_intervals.fits(style);
+    if fits { with_intervals } else { table_of(comparison, false) }.render(style)
+}
+
+fn table_of(comparison: &RunComparison, has_intervals: bool) -> TextTable {
+    let runs = comparison.names.len();
+    let per_run = if has_intervals { 3 } else { 2 };
+    let mut layout = vec![Column::left().flexible(20), Column::left()];
+    layout.extend(vec![Column::right().flexible(8); runs]);
+    let of_ratio = [Column::left().gap(3), Column::right().gap(1), Column::left()];
+    layout.extend((1..runs).flat_map(|_| of_ratio.into_iter().take(per_run)));
+    let mut table = TextTable::new(0, layout);
+    let mut head = vec![TextCell::blank(), TextCell::blank()];
+    head.extend(comparison.names.iter().map(|name| TextCell::title(shorten(name, NAME_MAX))));
+    let of_ratio = || [TextCell::blank(), TextCell::dim("times"), TextCell::dim("95 %")];
+    head.extend((1..runs).flat_map(|_| of_ratio().into_iter().take(per_run)));
+    table.row(head);
+    for row in &comparison.rows {
+        let mut cells = vec![TextCell::plain(&row.what), TextCell::dim(&row.unit)];
+        cells.extend(row.values.iter().map(|value| TextCell::plain(rounded(*value))));
+        let ratios = row.against_first.iter();
+        cells.extend(ratios.flat_map(|ratio| fields(ratio).into_iter().take(per_run)));
+        table.row(cells);
+    }
+    table
+}
+
+/// Sign, ratio and interval.
+fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
+    let (role, sign, word) = match ratio.outcome {
+        RatioOutcome::Larger => (Role::Good, "▲", None),
+        RatioOutcome::Smaller => (Role::Bad, "▼", None),
+        RatioOutcome::WithinBand => (Role::Dim, "=", None),
+        RatioOutcome::NotShown => (Role::Dim, "·", Some("not shown")),
+    };
+    let interval = ratio.interval.map_or("one round".to_string(), |(low, high)| {
+        format!("{}–{}", rounded(low), rounded(high))
+    });
+    let times = word.map_or_else(|| rounded(ratio.times), str::to_string);
+    [TextCell::new(role, sign), TextCell::new(role, times), TextCell::dim(interval)]
+}
+
+fn notes(comparison: &RunComparison, style: Style) -> String {
+    let text = "times: how many times as fast as the first, above 1 is better, for latencies too. The interval holds \
+                for all rows together, within these runs; what changes from day to day is not in it. \"not shown\" \
+                is not \"equal\": more rounds may decide.";
+    let rows = comparison.rows.len();
+    if rows == 0 { String::new() } else { Paragraph::new().text(Role::Dim, text).lines(0, style) }
+}
