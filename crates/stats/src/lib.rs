@@ -14,7 +14,6 @@
 
 pub mod bootstrap;
 pub mod changepoint;
-pub mod compare;
 mod distributions;
 pub mod interval;
 mod isotonic;
