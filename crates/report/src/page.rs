@@ -4,6 +4,7 @@ mod document;
 mod figures;
 mod style;
 
+use crate::answer;
 use crate::chart::{Chart, PictureSize, Theme, svg};
 use crate::charts;
 use crate::verdict::dots;
@@ -61,6 +62,7 @@ fn head(run: &Run, name: &str) -> Markup {
             }
             h1 { (name) ", " (Bytes(size)) }
             p.small { (facts.join(" · ")) " · run " (run.id) @if let Some(label) = &run.label { " · " (label) } }
+            @if let Some(answer) = answer(run, false) { p.answer { (answer) } }
             @if run.status != TestStatus::Done {
                 p.warning { "This run did not come to its end: what follows is part of it." }
             }

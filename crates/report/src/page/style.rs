@@ -8,6 +8,7 @@ main{max-width:1320px;margin:0 auto;padding:24px 20px 60px}\
 h1{font-size:1.8rem;margin:.2em 0}h2{font-size:1.25rem;margin:0 0 .3em}h3{font-size:1rem;margin:.2em 0}\
 section{border-top:1px solid var(--grid);padding-top:18px;margin-top:28px}\
 p{margin:.3em 0 .6em;max-width:70ch}\
+.answer{font-size:1.2rem;max-width:60ch}\
 .small,figcaption{font-size:.85rem}.warning{font-weight:600}.badge{border:1px solid;border-radius:3px;padding:0 4px}\
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\
 .scroll{overflow-x:auto}\
