@@ -21,8 +21,17 @@ fn real_runs_are_what_the_schema_says() {
     let directory = scratch.run("target", &[TINY, &options]).code(0).json();
     let simulated = ["run", "sim:wd10ears", "--no-save", "--json", "--test=align,surface"];
     let simulated = scratch.drivescope(&simulated).code(0).json();
-    for run in [directory, simulated] {
-        assert_eq!(faults(&schema(), &run), [""; 0]);
+    for run in [&directory, &simulated] {
+        assert_eq!(faults(&schema(), run), [""; 0]);
+    }
+    // What a machine always tells that is there to repeat the run.
+    let call = array(&directory["tool"]["command_line"]);
+    assert!(text(&call[0]).ends_with("drivescope") && call.contains(&json!("--price=105USD")));
+    assert_eq!(array(&directory["host"]["load"]).len(), 3);
+    assert!(directory["host"]["cpus_allowed"].is_string(), "{}", directory["host"]);
+    for phase in crate::support::json::test_of(&directory, "transfer")["phases"].as_array().unwrap()
+    {
+        assert!(text(&phase["latencies"]).starts_with("HISTF"), "{phase}");
     }
 }
 

@@ -3,11 +3,24 @@
 use crate::cpu_split::CpuSplit;
 use crate::cpu_usage::CpuUsage;
 use crate::phase::{Load, LoopMode, PhaseResult};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use drivescope_machine::counters::DeviceCounters;
 use drivescope_machine::processors::CoreTimes;
 use drivescope_model::document::{Limiter, PhaseRecord, Series};
 use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::options::TestKind;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+/// A histogram as documents have it: `hdr-v2-deflate-base64`.
+pub(crate) fn encoded(latencies: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(latencies, &mut bytes)
+        .expect("writing to a vector does not fail");
+    STANDARD.encode(bytes)
+}
 
 /// How the page cache takes part in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +129,8 @@ impl Round {
             temperature_c: self.temperature_c,
             limiter: self.limiter,
             engine: measured.engine,
+            latencies: (!measured.recorder.latencies.is_empty())
+                .then(|| encoded(&measured.recorder.latencies)),
         }
     }
 

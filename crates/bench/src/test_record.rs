@@ -3,9 +3,7 @@
 use crate::cpu_split::CpuSplit;
 use crate::phase::LoopMode;
 use crate::rate_drop::{self, DropCause, drop_of};
-use crate::round::Round;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use crate::round::{Round, encoded};
 use drivescope_model::document::{Distribution, Limiter, Metric, Series, TestResult, TestStatus};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::metrics::{OfRounds, PERCENTILES, quantity_of};
@@ -16,7 +14,6 @@ use drivescope_stats::interval::Interval;
 use drivescope_stats::lasting_drop::LastingDrop;
 use drivescope_stats::{interval, summary};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
 /// Confidence of every interval.
 const CONFIDENCE: f64 = 0.95;
@@ -373,14 +370,10 @@ fn median_of(rounds: &[f64], unit: &str) -> (f64, f64, f64) {
 }
 
 fn distribution(key: String, latencies: &Histogram<u64>) -> Distribution {
-    let mut bytes = Vec::new();
-    V2DeflateSerializer::new()
-        .serialize(latencies, &mut bytes)
-        .expect("writing to a vector does not fail");
     Distribution {
         key,
         encoding: "hdr-v2-deflate-base64".to_string(),
-        data: STANDARD.encode(bytes),
+        data: encoded(latencies),
         count: latencies.len(),
     }
 }

@@ -27,6 +27,8 @@ pub struct Identify {
     pub zoned: Option<Zoned>,
     /// Fastest SATA generation it supports: 1, 2 or 3.
     pub sata_generation: Option<u32>,
+    /// Level of advanced power management; 0: switched off.
+    pub apm_level: Option<u32>,
 }
 
 /// Where libata shows a drive: names in `/sys/class/ata_link` and `/sys/class/ata_device`.
@@ -123,6 +125,9 @@ fn parse(words: &[u16; WORDS]) -> Identify {
             0 | 0xFFFF => None,
             capabilities => (1..=3).rev().find(|generation| capabilities >> generation & 1 == 1),
         },
+        // Bit 3 of words 83 and 86: supported, enabled. Bits 15:14 of word 83 are 01b where it is valid.
+        apm_level: (words[83] >> 14 == 0b01 && words[83] & 1 << 3 != 0)
+            .then(|| if words[86] & 1 << 3 != 0 { u32::from(words[91] & 0xFF) } else { 0 }),
     }
 }
 
@@ -160,6 +165,7 @@ mod tests {
             rpm: Some(5400),
             zoned: None,
             sata_generation: Some(3),
+            apm_level: None,
         }
     }
 
@@ -180,6 +186,20 @@ mod tests {
             let found = parse(&words("", "", rpm, sata));
             assert_eq!((found.rpm, found.sata_generation), expected, "{rpm} {sata}");
             assert_eq!(found.model, None);
+        }
+    }
+
+    #[test]
+    fn the_level_of_power_management_counts_while_it_is_on() {
+        for (supported, enabled, level, expected) in [
+            (0x4008, 0x0008, 0x40FE, Some(0xFE)),
+            (0x4008, 0x0000, 0x00FE, Some(0)),
+            (0x4000, 0x0008, 0x00FE, None),
+            (0xFFFF, 0xFFFF, 0xFFFF, None),
+        ] {
+            let mut words = words("", "", 5400, 0);
+            (words[83], words[86], words[91]) = (supported, enabled, level);
+            assert_eq!(parse(&words).apm_level, expected, "{supported:x} {enabled:x}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The machine a run takes place on, as far as it bears on measurements.
 
-use crate::roots::{Roots, list_dir, read_text, read_u64};
+use crate::limits::cgroup_limits;
+use crate::roots::{Roots, active_choice, list_dir, read_text, read_u64};
 use drivescope_model::host::Host;
 
 /// Vendors and products that hypervisors give the machines they make, as DMI tells them: what its
@@ -25,6 +26,7 @@ const VIRTUAL_MACHINES: [(&str, &str, &str); 13] = [
 pub fn host(roots: &Roots) -> Host {
     let names = rustix::system::uname();
     let cpuinfo = read_text(roots.proc.join("cpuinfo")).unwrap_or_default();
+    let status = read_text(roots.proc.join("self/status")).unwrap_or_default();
     Host {
         name: names.nodename().to_string_lossy().into_owned(),
         os: os_name(roots),
@@ -38,6 +40,16 @@ pub fn host(roots: &Roots) -> Host {
         clock_source: read_text(
             roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource"),
         ),
+        load: load(roots),
+        microcode: field(&cpuinfo, "microcode").map(str::to_string),
+        mitigations: mitigations(roots),
+        numa_nodes: read_text(roots.sys.join("devices/system/node/online"))
+            .and_then(|list| count_ranges(&list)),
+        cpus_allowed: field(&status, "Cpus_allowed_list").map(str::to_string),
+        memory_nodes_allowed: field(&status, "Mems_allowed_list").map(str::to_string),
+        cgroup_limits: cgroup_limits(roots),
+        pcie_power_policy: read_text(roots.sys.join("module/pcie_aspm/parameters/policy"))
+            .map(|all| active_choice(&all)),
     }
 }
 
@@ -56,6 +68,21 @@ pub fn power_save(host: &Host, roots: &Roots) -> Option<String> {
         let driver = driver.as_deref().unwrap_or("unknown");
         format!("the frequency governor is powersave (driver {driver})")
     })
+}
+
+/// The three averages of `/proc/loadavg`.
+fn load(roots: &Roots) -> Vec<f64> {
+    let text = read_text(roots.proc.join("loadavg")).unwrap_or_default();
+    text.split_whitespace().take(3).filter_map(|average| average.parse().ok()).collect()
+}
+
+/// Weaknesses of the processor, each with what is done about it.
+fn mitigations(roots: &Roots) -> Vec<String> {
+    let folder = roots.sys.join("devices/system/cpu/vulnerabilities");
+    let mut names = list_dir(&folder);
+    names.sort();
+    let told = names.iter().filter_map(|name| Some((name, read_text(folder.join(name))?)));
+    told.map(|(name, state)| format!("{name}: {state}")).collect()
 }
 
 /// `PRETTY_NAME` of os-release, which may be in quotes.
@@ -214,8 +241,7 @@ mod tests {
     use crate::roots::fake::Fake;
     use proptest::prelude::*;
 
-    const X86: &str =
-        "processor\t: 0\nmodel name\t: Example CPU 3000\nflags\t\t: fpu hypervisor lm\n";
+    const X86: &str = "processor\t: 0\nmodel name\t: Example CPU 3000\nmicrocode\t: 0xa0011d1\nflags\t\t: fpu hypervisor lm\n";
     const METAL: &str = "model name\t: Example CPU 3000\nflags\t\t: fpu lm\n";
 
     #[test]
@@ -228,9 +254,21 @@ mod tests {
         fake.file("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance");
         fake.file("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc");
         fake.file("sys/class/dmi/id/sys_vendor", "QEMU");
+        fake.file("proc/loadavg", "0.52 1.5 2.25 3/210 4711\n");
+        fake.file("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-2\nMems_allowed_list:\t0\n");
+        fake.file("sys/devices/system/node/online", "0-1");
+        fake.file("sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected");
+        fake.file("sys/devices/system/cpu/vulnerabilities/l1tf", "Mitigation: PTE Inversion");
+        fake.file("sys/module/pcie_aspm/parameters/policy", "default [performance] powersave");
         let host = host(&fake.roots);
         assert_eq!((host.os.as_str(), host.cpu.as_str()), ("Example Linux 12", "Example CPU 3000"));
         assert_eq!((host.cpus, host.memory_bytes), (5, 24_684_084 * 1024));
+        assert_eq!((host.load.as_slice(), host.numa_nodes), (&[0.52, 1.5, 2.25][..], Some(2)));
+        assert_eq!(host.cpus_allowed.as_deref(), Some("0-2"));
+        assert_eq!(host.memory_nodes_allowed.as_deref(), Some("0"));
+        assert_eq!(host.mitigations, ["l1tf: Mitigation: PTE Inversion", "meltdown: Not affected"]);
+        assert_eq!(host.pcie_power_policy.as_deref(), Some("performance"));
+        assert_eq!(host.microcode.as_deref(), Some("0xa0011d1"));
         assert_eq!(host.governor.as_deref(), Some("performance"));
         assert_eq!(host.clock_source.as_deref(), Some("tsc"));
         assert_eq!(host.virtualization.as_deref(), Some("QEMU"));

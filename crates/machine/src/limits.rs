@@ -67,6 +67,23 @@ pub fn io_limits(roots: &Roots, devices: &[String]) -> Option<IoLimits> {
     })
 }
 
+/// Files of a group of version 2 that limit what its programs get.
+const FILES: [&str; 5] = ["cpu.max", "cpuset.cpus", "memory.high", "memory.max", "io.max"];
+
+/// All limits that the control groups of this program set, of version 2: `/sys/fs/cgroup/a: memory.max 1048576`.
+pub fn cgroup_limits(roots: &Roots) -> Vec<String> {
+    let mut found = Vec::new();
+    for Group { folder, unified: _ } in groups(roots).iter().filter(|group| group.unified) {
+        let said = FILES.iter().filter_map(|file| Some((file, read_text(folder.join(file))?)));
+        let limits = said.filter(|(_, text)| !text.is_empty() && !text.starts_with("max"));
+        let line = |(file, text): (&&str, String)| {
+            format!("{}: {file} {}", folder.display(), text.lines().collect::<Vec<_>>().join(", "))
+        };
+        found.extend(limits.map(line));
+    }
+    found
+}
+
 /// A group whose limits bind this program.
 struct Group {
     folder: PathBuf,
@@ -162,6 +179,29 @@ mod tests {
         assert_eq!(said("0::/", UNIFIED, &[("io.max", of_another)]), None);
         let garbage = "8:0\nx rbps=3\n8:0 rbps\n";
         assert_eq!(said("0::/", UNIFIED, &[("io.max", garbage)]), None);
+    }
+
+    #[test]
+    fn every_limit_of_the_groups_is_listed() {
+        let fake = Fake::two_disks();
+        let top = fake.path("cg").display().to_string();
+        fake.file("proc/self/cgroup", "0::/a/b\n");
+        fake.mounts(&[&UNIFIED.replace("TOP", &top)]);
+        for (file, text) in [
+            ("a/b/cpu.max", "50000 100000"),
+            ("a/b/memory.max", "max"),
+            ("a/b/cpuset.cpus", ""),
+            ("a/memory.max", "1048576"),
+            ("a/io.max", "8:0 rbps=1\n8:16 rbps=2"),
+        ] {
+            fake.file(&format!("cg/{file}"), text);
+        }
+        let expected = [
+            format!("{top}/a/b: cpu.max 50000 100000"),
+            format!("{top}/a: memory.max 1048576"),
+            format!("{top}/a: io.max 8:0 rbps=1, 8:16 rbps=2"),
+        ];
+        assert_eq!(cgroup_limits(&fake.roots), expected);
     }
 
     #[test]

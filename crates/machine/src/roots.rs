@@ -139,6 +139,12 @@ pub fn read_u64(path: impl AsRef<Path>) -> Option<u64> {
     read_number(path)
 }
 
+/// The choice in brackets: `bfq` of `none mq-deadline [bfq]`.
+pub fn active_choice(all: &str) -> String {
+    let inside = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or_else(|| all.to_string(), |(name, _)| name.to_string())
+}
+
 /// Names in a directory, sorted; empty when it is absent.
 pub fn list_dir(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };

@@ -24,6 +24,12 @@ pub struct Tool {
     pub version: String,
     /// `release` or `debug`. A debug build uses more processor time per request.
     pub build: String,
+    /// Commit of the sources that it was built from, where the build knew it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// How it was called: the program and its arguments. What is not UTF-8 has replacement characters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command_line: Vec<String>,
 }
 
 /// How a run or a test ended.
@@ -216,6 +222,9 @@ pub struct PhaseRecord {
     /// What sent the requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
+    /// Histogram of the latencies of this round, encoded as those of `distributions`; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latencies: Option<String>,
 }
 
 /// What one test found.

@@ -116,6 +116,48 @@ pub struct Health {
     pub note: Option<String>,
 }
 
+/// How the kernel uses a drive, and what it may do to save power: all that is known of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DriveSettings {
+    /// Requests that the kernel's queue holds (`queue/nr_requests`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_requests: Option<u64>,
+    /// Requests that the kernel gives the drive at once (`device/queue_depth`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drive_requests: Option<u64>,
+    /// What the kernel reads ahead of programs without direct I/O (`queue/read_ahead_kb`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_ahead_kib: Option<u64>,
+    /// Latency of reads above which writes from the page cache are slowed down; 0: never (`queue/wbt_lat_usec`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writeback_latency_us: Option<u64>,
+    /// NUMA node that it is attached to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numa_node: Option<u32>,
+    /// Level of advanced power management, 1 (saves most) to 254; 0: switched off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apm_level: Option<u32>,
+    /// Power policy of its SATA link (`link_power_management_policy`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_power_policy: Option<String>,
+    /// `auto` where the kernel may suspend it while it is idle, else `on` (`power/control`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<String>,
+    /// Longest wake-up that an NVMe drive's own power states may cost; 0: they are off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nvme_wake_up_max_us: Option<u64>,
+    /// Of a loop device: whether it reads and writes its file with direct I/O.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_direct_io: Option<bool>,
+}
+
+impl DriveSettings {
+    fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A drive as the machine describes it; `drivescope list --json` prints this object for every drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drive {
@@ -154,6 +196,9 @@ pub struct Drive {
     pub write_cache: Option<String>,
     /// Active I/O scheduler of the queue.
     pub scheduler: Option<String>,
+    /// Further settings that bear on its figures.
+    #[serde(default, skip_serializing_if = "DriveSettings::is_unknown")]
+    pub settings: DriveSettings,
     /// Whether the kernel calls it removable.
     pub removable: bool,
     /// Whether it refuses writes.

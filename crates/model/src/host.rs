@@ -26,6 +26,31 @@ pub struct Host {
     pub virtualization: Option<String>,
     /// Clock source of the kernel.
     pub clock_source: Option<String>,
+    /// Tasks that ran or waited, on average over 1, 5 and 15 minutes before the run (`/proc/loadavg`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load: Vec<f64>,
+    /// Microcode of the first processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
+    /// What the kernel does about each weakness of the processor, which makes system calls dearer: `meltdown: Not
+    /// affected`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mitigations: Vec<String>,
+    /// NUMA nodes with memory or processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa_nodes: Option<u32>,
+    /// Processors on which the program may run, as the kernel lists them: `0-3,6`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus_allowed: Option<String>,
+    /// NUMA nodes from which it may take memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_nodes_allowed: Option<String>,
+    /// Limits of its control group and of those above it: folder, file and content.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cgroup_limits: Vec<String>,
+    /// The kernel's policy for the power states of PCIe links (`pcie_aspm`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pcie_power_policy: Option<String>,
 }
 
 /// What the program itself costs on this machine, measured at the start of every run on a target that answers at

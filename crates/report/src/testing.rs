@@ -10,8 +10,8 @@ use drivescope_model::host::{Calibration, Host};
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::plan::Engine;
 use drivescope_model::{
-    Bytes, Cost, Finding, FindingId, Plan, PlannedTest, Secs, Suite, TestKind, TestResult,
-    TestStatus, WriteLevel,
+    Bytes, Cost, Finding, FindingId, Plan, PlannedTest, Suite, TestKind, TestResult, TestStatus,
+    WriteLevel,
 };
 
 /// A metric whose value is the middle round and whose interval is the range of the rounds.
@@ -93,6 +93,7 @@ fn phases(metrics: &[Metric], limiter: Limiter) -> Vec<PhaseRecord> {
                 temperature_c: Some(34.0),
                 limiter,
                 engine: None,
+                latencies: None,
             });
         }
     }
@@ -229,7 +230,13 @@ pub fn hard_disk() -> Run {
     Run {
         format: FORMAT,
         id: "7c2f01a9be44".into(),
-        tool: Tool { name: "drivescope".into(), version: "0.1.0".into(), build: "release".into() },
+        tool: Tool {
+            name: "drivescope".into(),
+            version: "0.1.0".into(),
+            build: "release".into(),
+            commit: None,
+            command_line: Vec::new(),
+        },
         started_at: "2026-08-01T14:02:11+02:00".into(),
         elapsed_s: 71.3,
         status: TestStatus::Done,
@@ -276,6 +283,7 @@ fn host() -> Host {
         memory_bytes: 33_562_812_416,
         virtualization: None,
         clock_source: Some("tsc".into()),
+        ..Host::default()
     }
 }
 

@@ -71,6 +71,24 @@ fn long_rounds_tell_the_modes_apart() {
 }
 
 #[test]
+fn the_histograms_of_the_rounds_add_up_to_the_distribution() {
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
+    let decoded = |text: &str| {
+        let bytes = STANDARD.decode(text).unwrap();
+        let mut reader = hdrhistogram::serialization::Deserializer::new();
+        reader.deserialize::<u64, _>(&mut bytes.as_slice()).unwrap()
+    };
+    let result = result_of([100, 2_000, 30].map(|iops| round(CELL, iops, 4096, Mix::READ)).into());
+    let rounds = result.phases.iter().map(|phase| decoded(phase.latencies.as_ref().unwrap()));
+    let mut sum = hdrhistogram::Histogram::new(3).unwrap();
+    rounds.for_each(|round| sum.add(round).unwrap());
+    assert_eq!(sum, decoded(&result.distributions[0].data));
+    assert_eq!(sum.len(), result.distributions[0].count);
+    let silent = result_of(vec![round(CELL, 0, 4096, Mix::READ)]);
+    assert_eq!(silent.phases[0].latencies, None);
+}
+
+#[test]
 fn percentiles_that_the_rounds_together_cannot_hold_are_left_out() {
     let of = |iops| {
         let few = round(CELL, iops, 4096, Mix::READ);

@@ -4,7 +4,7 @@ use super::faults::{self, PathFaults};
 use super::model_file::{name_and_options, placed, text_of};
 pub use super::spec_error::SpecError;
 use super::{AnyDrive, SimulatedDrive, hosts, partitions, spindle};
-use drivescope_model::drive::{Drive, DriveKind, Health, Link};
+use drivescope_model::drive::{Drive, DriveKind, DriveSettings, Health, Link};
 use drivescope_model::shortened::shortened;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
@@ -259,6 +259,7 @@ impl Spec {
             physical_sector_bytes: identity.reported_physical_sector_bytes,
             write_cache: self.model.shows_write_cache().map(cache),
             scheduler: None,
+            settings: DriveSettings::default(),
             removable: false,
             read_only: false,
             temperature_c: None,

@@ -211,6 +211,10 @@ fn begin(plan: &Plan, target: &Target, options: &RunOptions, machine: &Machine) 
             name: "drivescope".to_string(),
             version: env!("CARGO_PKG_VERSION").to_string(),
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_string(),
+            commit: option_env!("DRIVESCOPE_COMMIT").map(str::to_string),
+            command_line: std::env::args_os()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
         },
         started_at: started_at(),
         elapsed_s: 0.0,

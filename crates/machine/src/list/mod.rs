@@ -5,6 +5,7 @@ mod kind;
 mod link;
 mod mounted_on;
 mod partitions;
+mod settings;
 pub mod signatures;
 mod smart;
 mod smart_report;
@@ -16,7 +17,7 @@ use crate::graph::BlockGraph;
 use crate::identity::ReportedIdentity;
 use crate::mounts::{Mount, mount_at};
 use crate::patience::PATIENCE;
-use crate::roots::{Roots, list_dir};
+use crate::roots::{Roots, active_choice, list_dir};
 use crate::served::served_model;
 use drivescope_model::drive::{Drive, DriveKind, Health, Zoned};
 use mounted_on::MountedOn;
@@ -141,7 +142,8 @@ fn describe(
         logical_sector_bytes: sector("queue/logical_block_size"),
         physical_sector_bytes: sector("queue/physical_block_size"),
         write_cache: device.attr("queue/write_cache"),
-        scheduler: device.attr("queue/scheduler").map(|all| active_scheduler(&all)),
+        scheduler: device.attr("queue/scheduler").map(|all| active_choice(&all)),
+        settings: settings::settings(device),
         removable: flag("removable"),
         read_only: flag("ro"),
         temperature_c: answers.then(|| temperature::temperature_c(device)).flatten(),
@@ -201,12 +203,6 @@ pub fn zoned_of(roots: &Roots, name: &str) -> Option<Zoned> {
         Some(disk) => queue_zoned(&BlockDevice::open(roots, &disk)?),
         None => queue_zoned(&device),
     }
-}
-
-/// The scheduler in brackets: `bfq` of `none mq-deadline [bfq]`.
-fn active_scheduler(all: &str) -> String {
-    let inside = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    inside.map_or_else(|| all.to_string(), |(name, _)| name.to_string())
 }
 
 /// A key that puts `sda2` before `sda10` and `sdz` before `sdaa`.

@@ -278,7 +278,7 @@ fn the_active_scheduler_is_the_one_in_brackets() {
     for (all, active) in
         [("[none] mq-deadline", "none"), ("none mq-deadline [bfq]", "bfq"), ("none", "none")]
     {
-        assert_eq!(active_scheduler(all), active);
+        assert_eq!(active_choice(all), active);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Drives and folders of the documents for tests.
 
-use drivescope_model::drive::{Drive, DriveKind, Health, Link, Partition};
+use drivescope_model::drive::{Drive, DriveKind, DriveSettings, Health, Link, Partition};
 use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
 
 pub fn directory(path: &str, fs: &str, stack: &[&str]) -> TargetInfo {
@@ -89,6 +89,7 @@ pub fn drive(name: &str, kind: DriveKind, capacity_bytes: u64) -> Drive {
         physical_sector_bytes: 512,
         write_cache: None,
         scheduler: None,
+        settings: DriveSettings::default(),
         removable: false,
         read_only: false,
         temperature_c: None,

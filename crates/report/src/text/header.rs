@@ -3,6 +3,7 @@
 use super::drive_list::{kind_note, link_name};
 use crate::terminal::{DOT, Paragraph, Role, Style, clean, shorten, width};
 use drivescope_model::drive::Drive;
+use drivescope_model::number::{one_decimal, whole};
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Bytes, Plan};
 
@@ -82,7 +83,20 @@ fn below(target: &TargetInfo, drive: Option<&Drive>) -> Vec<String> {
     parts.extend(kind_note(drive));
     parts.push(Bytes(drive.capacity_bytes).to_string());
     parts.extend(link_name(drive));
+    parts.extend(condition(drive));
     parts
+}
+
+/// Health and temperature, where the drive tells: `SMART passed`, `31 °C`.
+fn condition(drive: &Drive) -> Vec<String> {
+    let passed = drive.health.passed.map(|passed| if passed { "passed" } else { "FAILED" });
+    let bad = drive.health.bad_sectors.filter(|&count| count > 0);
+    let facts = [
+        passed.map(|verdict| format!("SMART {verdict}")),
+        bad.map(|count| format!("{} bad sectors", whole(count))),
+        drive.temperature_c.map(|celsius| format!("{} °C", one_decimal(celsius))),
+    ];
+    facts.into_iter().flatten().collect()
 }
 
 /// The block devices below a target, from the top: `dm-0 on nvme0n1p2 on nvme0n1`.

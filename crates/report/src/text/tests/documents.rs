@@ -49,8 +49,9 @@ fn headers_say_what_is_below_the_target() {
     ];
     insta::assert_snapshot!(out.concat(), @r"
     drivescope 0.1.0 · quick · /mnt/data
-      ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
-    drivescope 0.1.0 · quick · /dev/sda (WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s)
+      ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s, SMART passed, 31 °C
+    drivescope 0.1.0 · quick · /dev/sda
+      WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s, SMART passed, 31 °C
     drivescope 0.1.0 · quick · /home/user/data
       btrfs, dm-0 on nvme0n1p2 of Samsung SSD 990 PRO 2TB, 2.00 TB, PCIe 3.0 x4
     drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive)
@@ -226,7 +227,7 @@ fn unjudged_uses_come_last() {
 fn a_run_of_a_hard_disk() {
     insta::assert_snapshot!(text::run_summary(&judged(hard_disk()), "", PLAIN), @r"
     drivescope 0.1.0 · quick · /mnt/data
-      ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
+      ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s, SMART passed, 31 °C
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
 
     A SATA hard disk, healthy: good for a media library and backups, slow for a
@@ -319,7 +320,7 @@ fn a_run_in_memory() {
 fn an_interrupted_run() {
     insta::assert_snapshot!(text::run_summary(&judged(interrupted()), "", PLAIN), @r"
     drivescope 0.1.0 · quick · /mnt/data
-      ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s
+      ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s, SMART passed, 31 °C
     run 7c2f01a9be44 · red-A · 2026-08-01 14:02 · 23 s · on bench1
 
     interrupted: partial results
