@@ -57,3 +57,43 @@ fn messages_end_between_words() {
     let shown = must_wrap(&scratch, &["run", &name], 2);
     assert!(shown.stdout.lines().skip(1).all(|line| line.starts_with("  ")), "{shown}");
 }
+
+#[test]
+fn results_take_the_width_of_the_terminal() {
+    let scratch = Scratch::new();
+    let arguments = ["run", "sim:wd40efrx", "--suite=first", "--seed=1", "--no-save", "--quiet"];
+    for columns in [60, 80, 120, 160] {
+        let call = scratch.call(&arguments).env("NO_COLOR", "1");
+        let shown = OnTerminal::start_with(call, columns).end().code(0);
+        let mut lines = shown.stdout.lines().map(str::trim_end);
+        assert!(lines.clone().all(|line| line.chars().count() <= columns.into()), "{shown}");
+        assert!(
+            lines.next().unwrap().starts_with("A simulated SATA hard disk: good for"),
+            "{shown}"
+        );
+        // Times stand beside the rates where there is room.
+        let mut heads = lines.filter(|line| line.contains("read"));
+        assert_eq!(
+            heads.any(|line| line.contains("p50") && line.starts_with("transfer")),
+            columns >= 120
+        );
+    }
+}
+
+#[test]
+fn a_terminal_sees_the_table_from_the_start_and_a_pipe_only_its_result() {
+    let scratch = Scratch::new();
+    let cells = "--cells=seq1m_q1t1.read,rnd4k_q1t1.read";
+    let arguments =
+        ["run", "target", "--test=transfer", cells, "--size=16M", "--time=300ms", "--no-save"];
+    let row = "seq1m_q1t1  MB/s";
+    let call = scratch.call(&arguments).env("NO_COLOR", "1");
+    let terminal = OnTerminal::start_with(call, COLUMNS);
+    // Before anything is measured; then over itself, until the result stands there.
+    terminal.wait_for(&format!("{row}      -"));
+    let shown = terminal.end().code(0);
+    let cleared = shown.stdout.matches("\u{1b}[2K").count();
+    assert!(cleared > 10 && shown.stdout.matches(row).count() > 2, "{shown}");
+    let piped = scratch.drivescope(&arguments).code(0);
+    assert_eq!((piped.stdout.matches(row).count(), &*piped.stderr), (1, ""), "{piped}");
+}

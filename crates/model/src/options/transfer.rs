@@ -84,7 +84,7 @@ impl Default for TransferOptions {
 
 impl TransferOptions {
     /// All shapes, the preset's first, none twice.
-    pub fn all_shapes(&self) -> Vec<Shape> {
+    fn all_shapes(&self) -> Vec<Shape> {
         let mut shapes = self.preset.map(Preset::shapes).unwrap_or_default();
         for shape in &self.shapes {
             if !shapes.contains(shape) {

@@ -6,16 +6,17 @@ use crate::verdict::judge;
 use crate::workloads::workload;
 use drivescope_model::{Run, TestResult};
 
-/// What is known so far: `progress` in one line, a sentence as soon as something is sure, and the tables of the
+/// What is known so far: `progress` in one line, a sentence, and the tables of the
 /// first test and of the one in progress. `run` has the tests with what their cells have come to.
 pub fn live(run: &Run, progress: &str, style: Style) -> String {
     let progress = format!("{}\n", begin_of(progress, style.columns));
     let run = &Run { verdict: judge(run), ..run.clone() };
-    let look = answer(run, true).map_or(String::new(), |answer| {
-        let label = if run.tests.len() == 1 { "first look:" } else { "so far:" };
-        let answer = answer.replacen('A', "a", 1);
-        Paragraph::new().text(Role::Dim, label).text(Role::Title, answer).lines(0, style)
-    });
+    let label = if run.tests.len() == 1 { "first look:" } else { "so far:" };
+    let answer = answer(run, true).map(|answer| answer.replacen('A', "a", 1));
+    let look = Paragraph::new()
+        .text(Role::Dim, label)
+        .text(Role::Title, answer.as_deref().unwrap_or("nothing is sure yet"))
+        .lines(0, style);
     let has_cells = |test: &&TestResult| !test.metrics.is_empty();
     let mut shown: Vec<&TestResult> = run.tests.iter().filter(has_cells).collect();
     if shown.len() > 2 {
