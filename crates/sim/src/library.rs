@@ -142,6 +142,12 @@ impl Model {
         Some((format!("data_sheet.{field}"), message))
     }
 
+    /// What is accepted, but is hardly meant: one line each.
+    pub fn warnings(&self) -> Vec<String> {
+        let strange = self.hdd.iter().flat_map(HddParams::strange);
+        strange.map(|warning| format!("{}: hdd.{warning}", self.name)).collect()
+    }
+
     /// Bytes of the drive itself.
     fn own_capacity(&self) -> u64 {
         match (&self.hdd, &self.ssd) {

@@ -84,7 +84,7 @@ impl Spec {
         let fill = if model.kind == MediumKind::Ssd { SSD_FILL } else { 0.0 };
         let start = Start { seed: 1, fill, ..Start::default() };
         let (text, path) = (placed(text, name), PathFaults::default());
-        let (notes, partitions) = (Vec::new(), Vec::new());
+        let (notes, partitions) = (model.warnings(), Vec::new());
         let (fake, host) = (None, HostParams::default());
         let mut spec = Self { text, model, start, path, notes, partitions, fake, host };
         let mut given = Vec::new();

@@ -100,6 +100,12 @@ pub(super) struct Sizes {
     /// Bytes between the start of the medium and the host's first byte: SMR log and alignment shift.
     pub base: u64,
     pub read_ahead_sectors: u64,
+    /// Share of a request that must be in the buffer before it crosses the interface.
+    pub water_mark: f64,
+    pub stop_at_track_end: bool,
+    pub over_requested: bool,
+    pub on_arrival: bool,
+    pub hits_on_written: bool,
     pub destage_window: usize,
     pub rmw_batch: u64,
     pub append_sectors: u64,
@@ -240,12 +246,13 @@ impl HardDisk {
     /// ask for a time before `now` again.
     #[inline]
     fn carry(&mut self, now: Nanos, from: Nanos, len: u64) -> Nanos {
-        let time = len * self.times.byte_ps / 1000;
+        let time = self.crossing_time(len);
         self.interface.reserve(now, from, time) + time
     }
 
-    /// When the data of a command that the medium serves from `start` to `end`, as begun at `now`, have crossed
-    /// the interface too: at `end`, unless that is slower than the head or has other data to carry.
+    /// When the data of a read that the medium serves from `start` to `end`, as begun at `now`, have crossed
+    /// the interface too: its last sector after `end`, unless the interface is slower than the head or has other data
+    /// to carry.
     #[inline]
     pub(super) fn crossed(
         &mut self,
@@ -254,20 +261,35 @@ impl HardDisk {
         end: Nanos,
         command: &QueuedCommand,
     ) -> Nanos {
-        let time = |bytes: u64| bytes * self.times.byte_ps / 1000;
         let len = command.request.len;
-        let read = if command.writes() { 0 } else { len.min(command.count * self.sizes.physical) };
-        // what is written, or was in the buffer, need not wait for the head
-        let free = command.ready.max(self.crossing_free);
-        let last = if read > 0 { start.max(end.saturating_sub(time(read))) } else { 0 };
-        let from = free.max(now).max(last.saturating_sub(time(len - read)));
-        let carried = self.carry(self.clock, from, len);
+        let read = len.min(command.count * self.sizes.physical);
+        let free = command.ready.max(self.crossing_free).max(now);
+        let can_cross = self.can_cross(start, end, read, len - read);
+        let carried = self.carry(self.clock, free.max(can_cross), len);
         self.crossing_free = carried;
-        let end = end.max(command.ready);
-        if carried > end {
+        if carried > can_cross + self.crossing_time(len) {
             self.electronics_free = self.electronics_free.max(carried);
         }
-        carried.max(end)
+        carried
+    }
+
+    /// Earliest start of the crossing of a request that finds `held` bytes in the buffer, where the head reads the
+    /// other `read` from `start` to `end`: no sector crosses before it has been read, and none before as many bytes
+    /// are there as the water mark asks for.
+    #[inline]
+    pub(super) fn can_cross(&self, start: Nanos, end: Nanos, read: u64, held: u64) -> Nanos {
+        let sector = self.sizes.physical.min(read);
+        let read_at = |bytes: u64| start + (end - start) * bytes / read.max(1);
+        let first = read_at(sector).saturating_sub(self.crossing_time(held));
+        let last = end.saturating_sub(self.crossing_time(held + read - sector));
+        let marked = ((held + read) as f64 * self.sizes.water_mark) as u64;
+        if marked > held { first.max(last).max(read_at(marked - held)) } else { first.max(last) }
+    }
+
+    /// How long the interface is busy with `len` bytes.
+    #[inline]
+    pub(super) fn crossing_time(&self, len: u64) -> Nanos {
+        len * self.times.byte_ps / 1000
     }
 
     /// Answers a request; a drive that has disappeared by then says so instead.
@@ -422,6 +444,11 @@ impl Sizes {
             physical,
             base: log / physical * physical + shift,
             read_ahead_sectors: u64::from(params.read_cache.read_ahead_kib) * KIB / physical,
+            water_mark: params.read_cache.water_mark,
+            stop_at_track_end: params.read_cache.stop_at_track_end,
+            over_requested: params.read_cache.read_ahead_over_requested,
+            on_arrival: params.read_cache.read_on_arrival,
+            hits_on_written: params.read_cache.read_hits_on_write_data,
             destage_window: params.write_cache.window as usize,
             rmw_batch: params.read_modify_write.map_or(1, |rmw| u64::from(rmw.batch_sectors)),
             append_sectors: params.smr.map_or(0, |smr| u64::from(smr.append_kib) * KIB / physical),

@@ -89,6 +89,8 @@ fn caches(p: &HddParams, all: &mut Problems) {
     let sizes =
         [("segment_kib", read.segment_kib.into()), ("read_ahead_kib", read.read_ahead_kib.into())];
     add(all, "read_cache", (0.0, BUFFER_MAX_KIB, "KiB"), &sizes);
+    let water_mark = ("water_mark", read.water_mark);
+    add(all, "read_cache", (0.0, 1.0, "of a request"), &[water_mark]);
     let name = "write_cache";
     let limit = ("dirty_limit_kib", write.dirty_limit_kib.into());
     add(all, name, (0.0, BUFFER_MAX_KIB, "KiB"), &[limit]);

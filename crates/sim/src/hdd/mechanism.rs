@@ -99,6 +99,14 @@ impl Mechanism {
         there + self.rotation.wait(there, place.angle)
     }
 
+    /// How many sectors before `sector` at `place` pass the head on their track, if it sets out at `at` to read from
+    /// there on.
+    pub fn passed_before(&self, at: Nanos, sector: u64, place: &DiskLocation) -> u64 {
+        let there = at + self.way_to(sector, place, false);
+        let wait = self.rotation.wait(there, place.angle);
+        u64::from(self.rotation.sectors_passed(wait, place.per_track).min(place.along))
+    }
+
     /// How long the head is on the way to a sector. Of crossings in a stream only head switches can be late, as
     /// the sequential clock has it.
     #[inline]

@@ -218,7 +218,7 @@ pub enum SeekParams {
 }
 
 /// Read cache. Each segment holds one stretch of addresses: what was asked for and what was read ahead.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadCacheParams {
     /// Number of segments; the least recently used is given up. 0 turns the cache off.
@@ -229,8 +229,28 @@ pub struct ReadCacheParams {
     /// used one, so that a single stream can use the whole cache.
     #[serde(default)]
     pub adaptive: bool,
-    /// How far beyond the last request the drive reads on by itself while idle, KiB. 0 turns it off.
+    /// How far beyond the last request the drive reads on by itself while idle, KiB (DiskSim: "Maximum
+    /// read-ahead"). 0 turns it off. What exceeds the segment overwrites the oldest of it.
     pub read_ahead_kib: u32,
+    /// Whether reading on ends with the track of the request (DiskSim: "Buffer continuous read" 1 instead of 3).
+    #[serde(default)]
+    pub stop_at_track_end: bool,
+    /// Whether what was asked for gives way to what is read ahead, once the host has it (DiskSim: "Read-ahead over
+    /// requested").
+    #[serde(default)]
+    pub read_ahead_over_requested: bool,
+    /// Whether the head reads from the moment it is on the track, so that sectors before the request are kept too
+    /// (DiskSim: "Read any free blocks"; DIXtrac: read-on-arrival).
+    #[serde(default)]
+    pub read_on_arrival: bool,
+    /// Whether a segment takes over what is written into it (DiskSim: "Allow read hits on write data"). Without, a
+    /// write drops each segment that it overlaps.
+    #[serde(default)]
+    pub read_hits_on_write_data: bool,
+    /// Share of a request that must be in the buffer before it begins to cross the interface (DiskSim: "High (read)
+    /// water mark"). A sector crosses after it has been read, also with 0.
+    #[serde(default)]
+    pub water_mark: f64,
 }
 
 /// Write cache and its emptying onto the medium (destaging).

@@ -13,6 +13,8 @@ pub struct QueuedCommand {
     pub arrived: Nanos,
     /// When the electronics were done with it.
     pub ready: Nanos,
+    /// Earliest start of its transfer: what is written must be in the buffer before the head comes to it.
+    pub not_before: Nanos,
     /// First physical sector to transfer.
     pub sector: u64,
     /// Physical sectors to transfer.
@@ -96,8 +98,14 @@ impl CommandQueue {
         let oldest = self.commands.first()?;
         let start = |c: &QueuedCommand| {
             let continues = c.first == mechanism.next_sector();
-            let not_before = if c.writes() && !continues { write_from } else { at };
-            mechanism.reach_not_before(at, not_before, c.first, &c.place, c.writes())
+            let pause_over = if c.writes() && !continues { write_from } else { at };
+            mechanism.reach_not_before(
+                at,
+                pause_over.max(c.not_before),
+                c.first,
+                &c.place,
+                c.writes(),
+            )
         };
         let mut best = (0, start(oldest));
         let starved = at.saturating_sub(oldest.arrived) > self.starvation;
@@ -157,6 +165,7 @@ mod tests {
             request,
             arrived,
             ready: arrived,
+            not_before: 0,
             sector,
             count: 1,
             first: sector,

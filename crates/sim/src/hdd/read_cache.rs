@@ -131,7 +131,11 @@ impl ReadCache {
     /// lost. The caller touches it.
     #[inline]
     pub fn keep(&mut self, start: u64, end: u64, continued: Option<usize>) -> usize {
-        let continued = if self.adaptive { self.find(start).index() } else { continued };
+        // what a command was to continue may be gone by the time the head has read it
+        let still =
+            |index: &usize| self.place(*index).is_some_and(|at| self.stretches[at].reaches(start));
+        let continued =
+            if self.adaptive { self.find(start).index() } else { continued.filter(still) };
         if let Some(index) = continued {
             self.grow(index, end);
             return index;
@@ -154,6 +158,35 @@ impl ReadCache {
             stretch.end = stretch.end.max(end);
             self.settle(at);
         }
+    }
+
+    /// Empties every segment that holds some of the sectors `start..end`.
+    #[inline]
+    pub fn drop_overlapping(&mut self, start: u64, end: u64) {
+        let mut at = self.stretches.partition_point(|stretch| stretch.start < end);
+        while at > 0 {
+            at -= 1;
+            let stretch = self.stretches[at];
+            if stretch.end > start {
+                self.forget(stretch.segment);
+                self.segments[stretch.segment].next_byte = u64::MAX;
+            } else if self.adaptive || start - stretch.start > self.segment_sectors {
+                return;
+            }
+        }
+    }
+
+    /// Gives up the sectors of a segment before `sector`; it can still be continued at its end.
+    pub fn give_up_before(&mut self, index: usize, sector: u64) {
+        if let Some(at) = self.place(index) {
+            let CachedRange { start, end, segment } = self.stretches[at];
+            self.hold(CachedRange { start: start.max(sector.min(end)), end, segment });
+        }
+    }
+
+    /// Sectors for which a segment has room, at least.
+    pub fn segment_sectors(&self) -> u64 {
+        self.segment_sectors
     }
 
     /// Where in the order of addresses the stretch of a segment stands.
@@ -294,6 +327,11 @@ impl ReadCache {
 }
 
 impl CachedRange {
+    /// Whether it holds a sector or ends there.
+    fn reaches(&self, sector: u64) -> bool {
+        (self.start..=self.end).contains(&sector)
+    }
+
     /// Of two stretches that hold a sector or end there: one that holds it, then the lower segment, goes before.
     fn goes_before(&self, other: &Self, sector: u64) -> bool {
         match (self.end > sector, other.end > sector) {

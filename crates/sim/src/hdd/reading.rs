@@ -23,8 +23,9 @@ impl HardDisk {
                 return self.answer_from_cache(at, &request, 0);
             }
             let has = |ahead: &DiskReadAhead| {
-                let oldest = self.read_cache.start(ahead.segment).unwrap_or(ahead.from);
-                (oldest.max(ahead.from)..=ahead.limit).contains(&from)
+                let held = self.read_cache.start(ahead.segment).unwrap_or(ahead.from);
+                let oldest = held.max(self.overwritten_before(at, ahead)).max(ahead.from);
+                (oldest..=ahead.limit).contains(&from)
             };
             if let Some(ahead) = self.read_ahead.filter(has) {
                 // read-ahead has it or will come to it
@@ -58,13 +59,14 @@ impl HardDisk {
         let mut end = end;
         if let Some(ahead) = self.read_ahead.filter(|ahead| ahead.segment == index) {
             if self.may_read_on(ahead.from, to + self.sizes.read_ahead_sectors) {
-                return self.read_from_stream(at, &request, to, ahead, continues);
+                return self.read_from_stream(at, &request, (from, to), ahead, continues);
             }
             self.stop_read_ahead(at);
             end = self.read_cache.end(index).unwrap_or(from);
         }
         if to <= end {
             self.answer_from_cache(at, &request, 0);
+            self.give_up_requested(index, to);
             if continues
                 && self.nothing_pending()
                 && self.write_cache.is_clean()
@@ -85,13 +87,12 @@ impl HardDisk {
         &mut self,
         at: Nanos,
         request: &SimRequest,
-        to: u64,
+        (from, to): (u64, u64),
         ahead: DiskReadAhead,
         continues: bool,
     ) {
         let layout = self.mechanism.layout();
-        let further = if continues { self.sizes.read_ahead_sectors } else { 0 };
-        let ahead_limit = (to + further).min(layout.sectors());
+        let ahead_limit = if continues { self.read_ahead_limit(to) } else { to };
         let began = layout.clock_at_end(ahead.from);
         let passed =
             |sector: u64| ahead.since + (layout.clock_at_end(sector.max(ahead.from)) - began);
@@ -108,10 +109,19 @@ impl HardDisk {
             return self.queue_command(at, *request, from, to, Some(index));
         }
         // a head that has stopped has passed all of it
-        let available = if paused || to <= ahead.from { 0 } else { passed(to) };
+        let to_read = to.saturating_sub(from.max(ahead.from));
+        let (end, available) = if paused || to_read == 0 {
+            (0, 0)
+        } else {
+            let read = request.len.min(to_read * self.sizes.physical);
+            let (start, end) = (passed(from), passed(to));
+            let can_cross = self.can_cross(start, end, read, request.len - read);
+            (end, can_cross + self.crossing_time(request.len))
+        };
         let room_left = ahead.limit.saturating_sub(to);
         self.read_cache.grow(ahead.segment, to);
         self.answer_from_cache(at, request, available);
+        self.give_up_requested(ahead.segment, to);
         if paused {
             if continues && room_left * 2 < self.sizes.read_ahead_sectors {
                 self.stop_read_ahead(at);
@@ -119,7 +129,7 @@ impl HardDisk {
             }
         } else if let Some(active) = &mut self.read_ahead {
             active.limit = active.limit.max(ahead_limit);
-            active.promised = active.promised.max(available);
+            active.promised = active.promised.max(end);
         }
     }
 
@@ -129,7 +139,7 @@ impl HardDisk {
         let Some(from) = self.read_cache.end(segment) else {
             return;
         };
-        let limit = (to + self.sizes.read_ahead_sectors).min(self.mechanism.layout().sectors());
+        let limit = self.read_ahead_limit(to);
         let too_little = from + self.sizes.read_ahead_sectors / 2 >= limit;
         if self.sizes.read_ahead_sectors == 0 || too_little || !self.may_read_on(from, limit) {
             return;
@@ -141,6 +151,47 @@ impl HardDisk {
         let crossing = layout.clock(from) - layout.clock_at_end(from);
         let since = start - crossing.min(start);
         self.read_ahead = Some(DiskReadAhead { segment, from, since, limit, promised: 0 });
+    }
+
+    /// First sector behind what the drive reads on by itself after a request that ends before `to`.
+    #[inline]
+    fn read_ahead_limit(&self, to: u64) -> u64 {
+        let layout = self.mechanism.layout();
+        let limit = (to + self.sizes.read_ahead_sectors).min(layout.sectors());
+        if self.sizes.stop_at_track_end { limit.min(layout.next_track(to - 1)) } else { limit }
+    }
+
+    /// First sector that read-ahead has not yet overwritten by `at`, where it goes further than its segment holds.
+    #[inline]
+    fn overwritten_before(&self, at: Nanos, ahead: &DiskReadAhead) -> u64 {
+        let room = self.read_cache.segment_sectors();
+        let most = ahead.limit - ahead.from;
+        if most <= room || at <= ahead.since {
+            return 0;
+        }
+        let read = self.mechanism.sectors_within(ahead.from, at - ahead.since, most);
+        (ahead.from + read).saturating_sub(room)
+    }
+
+    /// Lets what the host has of a segment give way to what is read ahead, in a drive that works so.
+    #[inline]
+    fn give_up_requested(&mut self, segment: usize, to: u64) {
+        if self.sizes.over_requested {
+            self.read_cache.give_up_before(segment, to);
+        }
+    }
+
+    /// Drops what the buffer has read of the sectors `from..to`, because they are being written.
+    #[inline]
+    pub(super) fn forget_read(&mut self, at: Nanos, from: u64, to: u64) {
+        if self.sizes.hits_on_written || self.read_cache.is_off() {
+            return;
+        }
+        let meets = |ahead: &DiskReadAhead| from < ahead.limit && ahead.from < to;
+        if self.read_ahead.as_ref().is_some_and(meets) {
+            self.stop_read_ahead(at);
+        }
+        self.read_cache.drop_overlapping(from, to);
     }
 
     /// Ends read-ahead at `at`, or as soon after as promises allow; the segment keeps what was read.
@@ -173,14 +224,25 @@ impl HardDisk {
         to: u64,
         segment: Option<usize>,
     ) {
-        let overhead = self.overhead(request.op == RequestKind::Write, true);
-        let (ready, _) = self.electronics(at, overhead, 0);
+        let writes = request.op == RequestKind::Write;
+        let overhead = self.overhead(writes, true);
+        let (ready, arrived) = self.electronics(at, overhead, if writes { request.len } else { 0 });
         let first = self.shingles.as_ref().map_or(from, |shingles| shingles.first_of(from, to));
         let place = self.mechanism.layout().locate(first);
-        let (arrived, sector, count) = (at, from, to - from);
-        let command =
-            QueuedCommand { request, arrived, ready, sector, count, first, place, segment };
-        self.queue.push(command);
+        let (sector, count) = (from, to - from);
+        let not_before =
+            if writes { self.can_be_written(arrived, from, to, request.len) } else { 0 };
+        self.queue.push(QueuedCommand {
+            request,
+            arrived: at,
+            ready,
+            not_before,
+            sector,
+            count,
+            first,
+            place,
+            segment,
+        });
     }
 
     /// Gives the mechanism its next command at `at`.
@@ -195,6 +257,11 @@ impl HardDisk {
         let Some((command, start)) = taken else {
             return;
         };
+        let before = if self.sizes.on_arrival && !command.writes() && self.shingles.is_none() {
+            self.mechanism.passed_before(at, command.sector, &command.place)
+        } else {
+            0
+        };
         let moved_end = if command.writes() {
             self.write_through(at, start, &command)
         } else {
@@ -205,10 +272,13 @@ impl HardDisk {
         let end = moved_end + effect.delay;
         self.mechanism_free = end;
         let outcome = if effect.fails { SimOutcome::MediaError } else { SimOutcome::Done };
+        if command.writes() {
+            return self.complete(command.request.id, end.max(command.ready), outcome);
+        }
         let crossed = self.crossed(at, start, end, &command);
         self.complete(command.request.id, crossed, outcome);
-        if !command.writes() && !effect.fails {
-            self.keep_and_read_on(end, &command, effect.delay > 0);
+        if !effect.fails {
+            self.keep_and_read_on(end, &command, before, effect.delay > 0);
         }
     }
 
@@ -232,17 +302,25 @@ impl HardDisk {
         }
     }
 
-    /// Puts what was read into a segment and lets the head read on if nothing else waits for it.
+    /// Puts what was read into a segment, with the sectors `before` it that passed the head, and lets the head read
+    /// on if nothing else waits for it.
     #[inline]
-    fn keep_and_read_on(&mut self, end: Nanos, command: &QueuedCommand, delayed: bool) {
+    fn keep_and_read_on(
+        &mut self,
+        end: Nanos,
+        command: &QueuedCommand,
+        before: u64,
+        delayed: bool,
+    ) {
         if self.read_cache.is_off() {
             return;
         }
         let to = command.sector + command.count;
-        let segment = self.read_cache.keep(command.sector, to, command.segment);
+        let segment = self.read_cache.keep(command.sector - before, to, command.segment);
         let offset = command.request.offset;
         self.read_cache.touch(segment, offset, offset + command.request.len);
-        let limit = (to + self.sizes.read_ahead_sectors).min(self.mechanism.layout().sectors());
+        self.give_up_requested(segment, to);
+        let limit = self.read_ahead_limit(to);
         if limit > to
             && self.queue.is_empty()
             && !delayed

@@ -10,6 +10,9 @@ use crate::param_problem::Problems;
 /// table of a 4 TB drive the times of up to 128 cylinders lie between 1.4 and 1.9 ms without order.
 const SCATTER: f64 = 0.5;
 
+/// So large a share of a measured table may be outliers, which are only told.
+const OUTLIERS_MAX: f64 = 0.1;
+
 /// At its knee a fitted curve may fall to this share: the published ones fall by less than 1 %.
 const KNEE: f64 = 0.95;
 
@@ -54,8 +57,10 @@ fn check_points(field: &str, points: &[(u32, f64)], p: &mut Problems) {
         field,
         "must have ascending distances, each once",
     );
+    let outliers = outliers(points);
+    let few = outliers.len() as f64 <= points.len() as f64 * OUTLIERS_MAX;
     let mut longest = (0, 0.0);
-    for &(cylinders, ms) in points {
+    for &(cylinders, ms) in points.iter().filter(|point| !(few && outliers.contains(point))) {
         p.unless(
             ms >= longest.1 * SCATTER,
             field,
@@ -68,6 +73,30 @@ fn check_points(field: &str, points: &[(u32, f64)], p: &mut Problems) {
             longest = (cylinders, ms);
         }
     }
+}
+
+/// Points of a measured table that are far from both neighbours, where those agree with each other.
+fn outliers(points: &[(u32, f64)]) -> Vec<(u32, f64)> {
+    let is_far = |three: &&[(u32, f64)]| {
+        let (before, ms, behind) = (three[0].1, three[1].1, three[2].1);
+        ms < before.min(behind) * SCATTER || ms * SCATTER > before.max(behind)
+    };
+    points.windows(3).filter(is_far).map(|three| three[1]).collect()
+}
+
+/// What of an accepted curve is strange: one line, if anything is.
+pub(super) fn strange_points(table: &str, seek: &SeekParams) -> Option<String> {
+    let SeekParams::Table { points_cylinders_ms: points } = seek else { return None };
+    let outliers = outliers(points);
+    let (cylinders, ms) = outliers.first()?;
+    let others = match outliers.len() - 1 {
+        0 => String::new(),
+        others => format!(" (and {others} more)"),
+    };
+    Some(format!(
+        "{table}.points_cylinders_ms: {ms} ms at {cylinders} cylinders{others} is far from the points beside it; if \
+         it is a slip of the measurement, leave it out"
+    ))
 }
 
 /// Checks the curve of a drive whose longest seek is `stroke` cylinders: its second piece must go on where the
@@ -129,6 +158,24 @@ mod tests {
         assert_eq!(table(&[(1, 1.9), (2, 1.4), (9, 1.7), (600, 2.1)]), [""; 0]);
         assert_eq!(table(&[(1, 1.9), (100, 15.0), (100_000, 2.0)]), ["seek.points_cylinders_ms"]);
         assert_eq!(table(&[]), ["seek.points_cylinders_ms"]);
+    }
+
+    #[test]
+    fn an_outlier_of_a_measured_table_is_told_and_accepted() {
+        let mut points: Vec<(u32, f64)> = (1..40).map(|n| (n * 100, 2.0 + f64::from(n))).collect();
+        let table =
+            |points: &[(u32, f64)]| SeekParams::Table { points_cylinders_ms: points.to_vec() };
+        assert_eq!(strange_points("seek", &table(&points)), None);
+        for ms in [0.6, 90.0] {
+            points[20].1 = ms;
+            let seek = table(&points);
+            assert_eq!(fields(&seek, 4000), [""; 0]);
+            let told = strange_points("seek", &seek).unwrap();
+            assert!(told.contains(&format!("{ms} ms at 2100 cylinders")), "{told}");
+        }
+        // too many of them are no measurement
+        points.iter_mut().step_by(3).for_each(|point| point.1 = 90.0);
+        assert_eq!(fields(&table(&points), 4000)[0], "seek.points_cylinders_ms");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Tests of the whole drive, and the drives they use.
 
+mod cache_policy;
 mod causality;
 mod closed_form;
 mod destaging;
@@ -54,8 +55,8 @@ pub fn small_drive() -> HddParams {
         read_cache: ReadCacheParams {
             segments: 16,
             segment_kib: 1024,
-            adaptive: false,
             read_ahead_kib: 512,
+            ..ReadCacheParams::default()
         },
         write_cache: WriteCacheParams {
             enabled: true,

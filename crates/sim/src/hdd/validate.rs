@@ -5,7 +5,7 @@
 
 use crate::hdd::limits::{CYLINDERS_MAX, TRACK_SECTORS_MAX, check_ranges};
 use crate::hdd::params::{HddParams, LayoutParams, ZoneEntry, ZoneParams};
-use crate::hdd::seek_check::{check_curve, check_seek};
+use crate::hdd::seek_check::{check_curve, check_seek, strange_points};
 use crate::hdd::zones::{ZoneFormat, sectors_needed, zone_formats};
 use crate::numbers::plain;
 use crate::param_problem::{ParamProblem, Problems};
@@ -38,6 +38,13 @@ impl HddParams {
             self.check_formatted(&zone_formats(self), &mut problems);
         }
         problems.0
+    }
+
+    /// What is accepted, but is hardly meant: one line each.
+    pub fn strange(&self) -> Vec<String> {
+        let read = strange_points("seek", &self.seek);
+        let write = self.write_seek.as_ref().and_then(|curve| strange_points("write_seek", curve));
+        read.into_iter().chain(write).collect()
     }
 
     fn check_sectors(&self, p: &mut Problems) {
@@ -110,14 +117,6 @@ impl HddParams {
             read.segments == 0 || read.segment_kib > 0,
             "read_cache.segment_kib",
             "is 0; turn the cache off with segments = 0",
-        );
-        p.unless(
-            read.segments == 0 || read.read_ahead_kib <= read.segment_kib,
-            "read_cache.read_ahead_kib",
-            format!(
-                "is {}, more than a segment holds ({} KiB)",
-                read.read_ahead_kib, read.segment_kib
-            ),
         );
     }
 

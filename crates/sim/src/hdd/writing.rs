@@ -27,8 +27,9 @@ struct DestageStart {
 
 impl HardDisk {
     pub(super) fn accept_write(&mut self, at: Nanos, request: SimRequest) {
+        let (from, to) = self.sectors_of(&request);
+        self.forget_read(at, from, to);
         if request.fua || !self.sizes.write_caching {
-            let (from, to) = self.sectors_of(&request);
             self.stop_read_ahead(at);
             return self.queue_command(at, request, from, to, None);
         }
@@ -69,6 +70,15 @@ impl HardDisk {
         {
             self.complete(id, at, SimOutcome::Done);
         }
+    }
+
+    /// Earliest time at which the head can come to the first of the sectors `from..to`, of whose `len` bytes the last
+    /// has crossed the interface at `arrived`: each must be there before the head is.
+    pub(super) fn can_be_written(&self, arrived: Nanos, from: u64, to: u64, len: u64) -> Nanos {
+        let other_sectors = len.saturating_sub(self.sizes.physical);
+        let first = arrived - self.crossing_time(other_sectors);
+        let to_last = self.mechanism.layout().transfer_time(from, to - from - 1);
+        first.max(arrived.saturating_sub(to_last))
     }
 
     /// Writes one piece of the cache to the medium, beginning at `at`.
@@ -329,9 +339,9 @@ impl HardDisk {
         }
         let chosen = Chosen { from, to, first: command.sector, count: command.count };
         let end = if self.shingles.is_some() {
-            self.append_or_stream(at, &[chosen])
+            self.append_or_stream(at.max(command.not_before), &[chosen])
         } else if self.is_partial(&chosen) {
-            self.read_and_write(at, &chosen)
+            self.read_and_write(at.max(command.not_before), &chosen)
         } else {
             self.mechanism.transfer(start, chosen.first, &command.place, chosen.count)
         };

@@ -11,10 +11,13 @@ use drivescope_report::text;
 pub fn show(name: &str) -> Result<Code, Failure> {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     let text = model_file::text_of(name).map_err(DriveError::from)?;
-    spec::model_of(name, &text).map_err(DriveError::from)?;
+    let model = spec::model_of(name, &text).map_err(DriveError::from)?;
     match output::terminal_columns() {
         Some(columns) => output::print_line(&text::model_file(&text, columns)),
         None => output::print_line(text.trim_end()),
+    }
+    for warning in model.warnings() {
+        output::remark(&warning);
     }
     if model_file::is_file(name) {
         output::remark(&format!(

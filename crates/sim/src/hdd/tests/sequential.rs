@@ -100,7 +100,7 @@ fn a_head_that_runs_before_the_interface_does_not_set_the_pace() {
     params.read_miss_overhead_ms = 0.38;
     params.interface_mb_s = 150.0;
     params.read_cache =
-        ReadCacheParams { segments: 1, segment_kib: 638, adaptive: false, read_ahead_kib: 381 };
+        ReadCacheParams { segments: 1, segment_kib: 638, read_ahead_kib: 381, ..params.read_cache };
     let len = 1 << 31;
     for from in [0, 246 * MIB] {
         let time = pass(&params, RequestKind::Read, (from, len), 3 * MIB / 2, 32);

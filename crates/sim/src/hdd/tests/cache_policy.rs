@@ -1,0 +1,163 @@
+//! What the read cache keeps and gives up, and when data cross the interface.
+
+use super::host::Host;
+use super::small_drive;
+use crate::device::{Nanos, RequestKind, SimDevice};
+use crate::hdd::params::HddParams;
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1 << 20;
+/// Less than any movement and turn.
+const HIT: Nanos = 1_000_000;
+
+fn changed(change: impl FnOnce(&mut HddParams)) -> HddParams {
+    let mut params = small_drive();
+    change(&mut params);
+    params
+}
+
+fn crossing(params: &HddParams, bytes: u64) -> Nanos {
+    (bytes as f64 * 1000.0 / params.interface_mb_s) as Nanos
+}
+
+/// Reads 64 KiB from 1 MiB on, waits for 2 ms, asks for `op` of `len` bytes at `offset`; then how long a read of
+/// 4 KiB at `again` takes.
+fn after(params: &HddParams, (op, offset, len): (RequestKind, u64, u64), again: u64) -> Nanos {
+    let mut host = Host::new(params);
+    host.one(RequestKind::Read, MIB, 64 * KIB);
+    host.now += 2_000_000;
+    host.one(op, offset, len);
+    host.one(RequestKind::Read, again, 4 * KIB)
+}
+
+#[test]
+fn a_write_drops_the_segments_that_it_overlaps() {
+    let near = MIB + 60 * KIB;
+    for (keeps, at, hit) in [
+        // what stands before the written sectors went with their segment
+        (false, near, false),
+        (true, near, true),
+        // behind what was read ahead in 2 ms
+        (false, 8 * MIB, true),
+    ] {
+        let params = changed(|p| p.read_cache.read_hits_on_write_data = keeps);
+        let time = after(&params, (RequestKind::Write, at, 4 * KIB), MIB + 8 * KIB);
+        assert_eq!(time < HIT, hit, "{keeps}, write at {at}: {time}");
+    }
+    // also a write through, and one into what is being read ahead
+    let off = changed(|p| p.write_cache.enabled = false);
+    assert!(after(&off, (RequestKind::Write, near, 4 * KIB), MIB) > HIT);
+    let ahead = MIB + 128 * KIB;
+    assert!(after(&small_drive(), (RequestKind::Write, ahead, 4 * KIB), MIB) > HIT);
+}
+
+#[test]
+fn what_was_asked_for_gives_way_to_read_ahead_in_a_drive_that_works_so() {
+    for (gives_way, hit) in [(false, true), (true, false)] {
+        let params = changed(|p| p.read_cache.read_ahead_over_requested = gives_way);
+        let next = (RequestKind::Read, MIB + 64 * KIB, 4 * KIB);
+        assert_eq!(after(&params, next, MIB) < HIT, hit, "again");
+        assert_eq!(after(&params, next, MIB + 64 * KIB) < HIT, hit, "a hit again");
+        assert!(after(&params, next, MIB + 68 * KIB) < HIT, "what was read ahead");
+    }
+}
+
+#[test]
+fn read_ahead_ends_with_the_track_in_a_drive_that_works_so() {
+    for ends in [false, true] {
+        let params = changed(|p| {
+            p.read_cache.stop_at_track_end = ends;
+            (p.read_cache.segment_kib, p.read_cache.read_ahead_kib) = (2048, 2048);
+        });
+        let mut host = Host::new(&params);
+        host.one(RequestKind::Read, 0, 4 * KIB);
+        host.now += 100_000_000;
+        let layout = super::mechanism_of(&params);
+        let track_end = layout.layout().next_track(0) * u64::from(params.physical_sector_bytes);
+        assert!(track_end < 2000 * KIB, "within the limit of read-ahead");
+        let at = track_end / 4096 * 4096;
+        assert!(host.one(RequestKind::Read, at - 8 * KIB, 4 * KIB) < HIT);
+        let behind = host.one(RequestKind::Read, at + 4 * KIB, 4 * KIB);
+        assert_eq!(behind < HIT, !ends, "{behind}");
+    }
+}
+
+#[test]
+fn sectors_that_passed_before_the_request_are_kept_by_read_on_arrival() {
+    for on_arrival in [false, true] {
+        let params = changed(|p| {
+            p.read_cache.read_on_arrival = on_arrival;
+            p.read_cache.read_ahead_kib = 0;
+        });
+        let hits = (0..64).filter(|n| {
+            let mut host = Host::new(&params);
+            host.now = n * 130_000;
+            // from the middle of a track on
+            let at = n * MIB + 160 * KIB;
+            host.one(RequestKind::Read, at, 4 * KIB);
+            host.one(RequestKind::Read, at - 4 * KIB, 4 * KIB) < HIT
+        });
+        let hits = hits.count();
+        assert!(if on_arrival { hits > 32 } else { hits == 0 }, "{hits} of 64");
+    }
+}
+
+#[test]
+fn read_ahead_beyond_its_segment_overwrites_the_oldest() {
+    let params = changed(|p| {
+        (p.read_cache.segment_kib, p.read_cache.read_ahead_kib) = (256, 1024);
+    });
+    assert_eq!(params.validate(), []);
+    for (passed_kib, again_kib, hit) in [(1024, 64, false), (1024, 1000, true), (128, 64, true)] {
+        let mut host = Host::new(&params);
+        host.one(RequestKind::Read, 0, 4 * KIB);
+        // 50 to 80 MB/s
+        host.now += passed_kib * 20_000;
+        let time = host.one(RequestKind::Read, again_kib * KIB, 4 * KIB);
+        assert_eq!(time < HIT, hit, "{again_kib} KiB after {passed_kib}: {time}");
+    }
+}
+
+#[test]
+fn data_cross_after_the_share_of_the_water_mark_and_each_sector_after_it_was_read() {
+    let len = 256 * KIB;
+    let time = |share: f64| {
+        let params = changed(|p| p.read_cache.water_mark = share);
+        Host::new(&params).one(RequestKind::Read, 64 * MIB, len)
+    };
+    let params = small_drive();
+    let whole = crossing(&params, len);
+    let sector = crossing(&params, u64::from(params.physical_sector_bytes));
+    // with nothing held back the last sector crosses when the head has passed it, with all held back all do
+    let behind = |share: f64| time(share) - time(0.0);
+    assert!(behind(1.0).abs_diff(whole - sector) < 200, "{}", behind(1.0));
+    assert!(behind(0.5) == 0, "the head is slower than the interface: {}", behind(0.5));
+    assert!(time(1.0) > time(0.9) && time(0.9) >= time(0.5));
+}
+
+#[test]
+fn what_is_written_through_is_on_the_medium_after_it_has_crossed_the_interface() {
+    // 1 MiB at 20 MB/s takes longer than the medium
+    for (enabled, fua) in [(false, false), (true, true)] {
+        let params = changed(|p| {
+            p.interface_mb_s = 20.0;
+            p.write_cache.enabled = enabled;
+        });
+        let crossing = crossing(&params, MIB);
+        for n in 0..20 {
+            let mut host = Host::new(&params);
+            host.now = n * 400_000;
+            let now = host.now;
+            let request = crate::device::SimRequest {
+                id: 1,
+                op: RequestKind::Write,
+                offset: n * 3 * MIB,
+                len: MIB,
+                fua,
+            };
+            host.disk.submit(now, request);
+            let end = crate::testing::run_all(&mut host.disk)[0].at;
+            assert!(end - now > crossing, "{n}: {} of {crossing}", end - now);
+        }
+    }
+}
