@@ -88,7 +88,8 @@ impl Flash {
         if self.slowdown == 1.0 { len } else { (len as f64 * self.slowdown) as Nanos }
     }
 
-    fn transfer(&self, units: u32) -> Nanos {
+    /// How long `units` units take over a channel.
+    pub(super) fn transfer(&self, units: u32) -> Nanos {
         (self.times.unit_transfer * f64::from(units) * self.slowdown).round() as Nanos
     }
 

@@ -24,6 +24,7 @@ mod read;
 mod read_ahead;
 mod slc_cache;
 mod thermal;
+mod turns;
 mod write;
 
 #[cfg(test)]
@@ -46,6 +47,7 @@ use self::port::Port;
 use self::queue_tags::QueueTags;
 use self::read_ahead::FlashReadAhead;
 use self::thermal::Thermal;
+use self::turns::PortTurns;
 use crate::device::{Heat, Nanos, RequestKind, SimCompletion, SimDevice, SimOutcome, SimRequest};
 use crate::param_problem::ParamProblem;
 
@@ -74,6 +76,8 @@ pub struct Ssd {
     /// Completions not yet handed out: time, order of submission, request, outcome.
     completions: BinaryHeap<Reverse<(Nanos, u64, u64, u8)>>,
     submitted: u64,
+    /// Reads that wait for the port.
+    turns: PortTurns,
 }
 
 /// What a drive has done and how it stands.
@@ -133,6 +137,7 @@ impl Ssd {
             folded_until: 0,
             completions: BinaryHeap::new(),
             submitted: 0,
+            turns: PortTurns::default(),
             geometry,
             params,
         })
@@ -223,9 +228,22 @@ impl Ssd {
             Some(gone) if at > gone => (gone.max(self.now), SimOutcome::Gone),
             _ => (at, outcome),
         };
+        self.answer(id, at, code_of(outcome));
+    }
+
+    /// Gives a read the turn at the port that ends at `at`; its data can begin to cross at `ready`.
+    fn complete_in_turn(&mut self, request: &SimRequest, ready: Nanos, at: Nanos) {
+        if self.faults.gone_at.is_none() && self.turns.wait(request.len, ready, request.id) {
+            self.answer(request.id, at, WHO_IS_READY);
+        } else {
+            self.complete(request.id, at, SimOutcome::Done);
+        }
+    }
+
+    fn answer(&mut self, id: u64, at: Nanos, code: u8) {
         self.submitted += 1;
         self.last_completion = self.last_completion.max(at);
-        self.completions.push(Reverse((at, self.submitted, id, code_of(outcome))));
+        self.completions.push(Reverse((at, self.submitted, id, code)));
     }
 }
 
@@ -261,14 +279,17 @@ impl SimDevice for Ssd {
             self.complete(request.id, self.now, SimOutcome::Invalid);
             return;
         }
-        let (at, outcome) = match request.op {
+        let (at, outcome, ready) = match request.op {
             RequestKind::Read => self.read(&request),
-            RequestKind::Write => (self.write(&request), SimOutcome::Done),
-            RequestKind::Flush => (self.flush(), SimOutcome::Done),
-            RequestKind::Trim => (self.trim(&request), SimOutcome::Done),
+            RequestKind::Write => (self.write(&request), SimOutcome::Done, None),
+            RequestKind::Flush => (self.flush(), SimOutcome::Done, None),
+            RequestKind::Trim => (self.trim(&request), SimOutcome::Done, None),
         };
         self.tags.release(at);
-        self.complete(request.id, at, outcome);
+        match ready {
+            Some(ready) => self.complete_in_turn(&request, ready, at),
+            None => self.complete(request.id, at, outcome),
+        }
     }
 
     fn next_completion(&mut self) -> Option<Nanos> {
@@ -281,6 +302,7 @@ impl SimDevice for Ssd {
                 break;
             }
             self.completions.pop();
+            let id = if code == WHO_IS_READY { self.turns.next().unwrap_or(id) } else { id };
             done.push(SimCompletion { id, at, outcome: outcome_of(code) });
         }
         if self.completions.is_empty() {
@@ -289,6 +311,9 @@ impl SimDevice for Ssd {
         self.now = self.now.max(to);
     }
 }
+
+/// Beside the codes of outcomes: done, by whichever read of [`PortTurns`] is ready first.
+const WHO_IS_READY: u8 = 4;
 
 /// Outcomes have no order of their own; in the queue of completions they follow time and number.
 fn code_of(outcome: SimOutcome) -> u8 {
@@ -305,6 +330,7 @@ fn outcome_of(code: u8) -> SimOutcome {
         0 => SimOutcome::Done,
         1 => SimOutcome::MediaError,
         2 => SimOutcome::Gone,
-        _ => SimOutcome::Invalid,
+        3 => SimOutcome::Invalid,
+        _ => SimOutcome::Done,
     }
 }

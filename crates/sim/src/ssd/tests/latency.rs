@@ -1,6 +1,6 @@
 //! Reads, writes and flushes one at a time and many at once.
 
-use crate::device::{Nanos, RequestKind, SimDevice};
+use crate::device::{Nanos, RequestKind, SimDevice, SimRequest};
 use crate::ssd::Ssd;
 use crate::ssd::params::SsdParams;
 use crate::ssd::testing::{Offsets, closed_loop, one, request, small, with_port};
@@ -194,4 +194,45 @@ fn the_same_seed_gives_the_same_times() {
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
+}
+
+#[test]
+fn a_large_read_crosses_the_port_as_it_comes_over_the_channels() {
+    // four stripes of 32 KiB on four channels of 800 MB/s, the port at 2000 MB/s
+    let (unit_port, stripe_port, stripe_channel) = (2048, 16_384, 40_960);
+    let mut ssd = full(small());
+    let time = one(&mut ssd, MS, RequestKind::Read, 0, 131_072) - MS;
+    let first_unit = 10_000 + 50_000 + 5120;
+    assert_eq!(time, first_unit + 1000 + 4 * stripe_port, "the port is the slower side");
+    // one stripe: its last unit follows the channel
+    let time = one(&mut ssd, 2 * MS, RequestKind::Read, 0, 32_768) - 2 * MS;
+    assert_eq!(time, 10_000 + 50_000 + stripe_channel + unit_port);
+}
+
+#[test]
+fn in_a_queue_before_a_slow_port_reads_end_in_the_order_in_which_their_dies_are_done() {
+    // 20 µs a request over the port, dies that take 50 to 70
+    let params = with_port(small(), 4096.0 / 20.0, 0.0);
+    let mut ssd = full(params);
+    let (mut offsets, depth, count) = (Offsets(7), 32, 20_000);
+    let mut began = std::collections::HashMap::new();
+    let (mut times, mut done, mut now, mut sent) = (Vec::new(), Vec::new(), 0, 0);
+    while times.len() < count {
+        while began.len() < depth && sent < count as u64 {
+            sent += 1;
+            began.insert(sent, now);
+            let offset = offsets.below((1 << 30) / 4096) * 4096;
+            ssd.submit(now, SimRequest { id: sent, ..request(RequestKind::Read, offset, 4096) });
+        }
+        now = ssd.next_completion().expect("reads are under way");
+        ssd.advance(now, &mut done);
+        times.extend(done.drain(..).map(|answer| now - began.remove(&answer.id).unwrap()));
+    }
+    times.sort_unstable();
+    let at = |share: f64| times[(share * (count - 1) as f64) as usize] as f64 / 1000.0;
+    // the port is always busy: 32 times 20 µs on average
+    let mean = times.iter().sum::<Nanos>() as f64 / count as f64 / 1000.0;
+    assert!((mean - 640.0).abs() < 7.0, "{mean}");
+    assert!(at(0.01) < 620.0 && at(0.99) > 670.0, "{} to {}", at(0.01), at(0.99));
+    assert!(at(0.0) > 80.0, "{}", at(0.0));
 }
