@@ -215,7 +215,7 @@ impl<D: SimDevice> PageCache<D> {
 
     /// `fsync` of a range: writes its dirty pages, waits for them, then flushes the device. Fails if any
     /// write-back has failed since the last one.
-    pub fn submit_sync(&mut self, now: Nanos, id: u64, offset: u64, len: u64) {
+    pub(super) fn submit_sync(&mut self, now: Nanos, id: u64, offset: u64, len: u64) {
         let request = SimRequest { id, op: RequestKind::Flush, offset, len, fua: false };
         self.begin(now, request, CallKind::Sync, self.costs.syscall);
     }

@@ -131,11 +131,6 @@ impl<D: SimDevice> LinkLayer<D> {
         &self.inner
     }
 
-    /// The drive behind the link, to change it (faults); not to send it requests.
-    pub fn inner_mut(&mut self) -> &mut D {
-        &mut self.inner
-    }
-
     /// Whether nothing is under way.
     fn is_idle(&self) -> bool {
         self.requests.len() == 0 && self.ready.is_empty()

@@ -259,7 +259,7 @@ impl LinkParams {
 
     /// SATA 3 Gb/s: half of [`sata_6g`](Self::sata_6g), as seed drives of 2007 to 2010 have it.
     #[must_use]
-    pub fn sata_3g() -> Self {
+    fn sata_3g() -> Self {
         Self { name: "SATA 3.0 Gb/s".into(), rate_mb_s: 300.0, ..Self::sata_6g() }
     }
 
@@ -312,7 +312,7 @@ impl LinkParams {
     /// A bulk-only bridge at 480 Mb/s: 60 MB/s raw, packets of 512 bytes, overhead fitted to a payload of
     /// 38 MB/s; 300 µs a command; `usb-storage` sends at most 240 sectors.
     #[must_use]
-    pub fn usb2_bulk_only() -> Self {
+    fn usb2_bulk_only() -> Self {
         Self {
             name: "USB 480 Mb/s (BOT)".into(),
             rate_mb_s: 60.0,
