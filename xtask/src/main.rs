@@ -8,6 +8,7 @@ mod edges;
 mod example;
 mod format;
 mod house_rules;
+mod lab;
 mod soak;
 mod source;
 mod type_names;
@@ -34,7 +35,9 @@ const USAGE: &str = "usage: cargo xtask NAME
                    the machine it came from
   compare PEER     measure the same cells as a peer, in alternating pairs (fio), the engine that
                    drivescope chooses against the best of the peer's (engines), or the budgets of the
-                   project that need no peer (budgets)";
+                   project that need no peer (budgets)
+  lab [--long] [--only TEXT] [--keep] [--list]
+                   drives, volumes, exports, failures and power cuts in a guest with Debian's kernel";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         ["soak", rest @ ..] => soak::run(rest),
         ["example", input, output] => example::make(input, output),
         ["compare", ..] => compare::run(&args[1..]),
+        ["lab", rest @ ..] => lab::run(rest),
         _ => Err(USAGE.to_string()),
     };
     match result {

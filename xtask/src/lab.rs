@@ -1,0 +1,120 @@
+//! Drives that this machine's kernel may not have: a guest with Debian's kernel, in QEMU, where drivescope meets
+//! volumes, arrays, exports, failing drives and power cuts. docs/lab.md says how to use it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the lab makes images and folders of its own below target/lab"
+)]
+
+mod boot;
+mod cases;
+mod image;
+mod judge;
+mod power_cut;
+mod share;
+mod table;
+mod write_log;
+
+use boot::GateDrives;
+use cases::Case;
+use image::Guest;
+use share::Share;
+use std::time::{Duration, Instant};
+use table::{Outcome, Table};
+
+/// No pass takes longer, on the slowest machine that builds the project; what does has stopped.
+const LONGEST: Duration = Duration::from_secs(90 * 60);
+/// How often the host looks for results.
+const LOOK: Duration = Duration::from_millis(300);
+/// Power cuts of the short and the long pass.
+const CUTS: [u64; 2] = [2, 12];
+
+const USAGE: &str = "usage: cargo xtask lab [--long] [--only TEXT] [--keep] [--list]";
+
+/// What one call does.
+#[derive(Debug, Default)]
+struct Options {
+    long: bool,
+    only: Option<String>,
+    /// What the guest left stays where it is.
+    keep: bool,
+    list: bool,
+}
+
+impl Options {
+    fn new(args: &[&str]) -> Result<Self, String> {
+        let mut options = Self::default();
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            match *arg {
+                "--long" => options.long = true,
+                "--keep" => options.keep = true,
+                "--list" => options.list = true,
+                "--only" => options.only = Some(rest.next().ok_or(USAGE)?.to_string()),
+                _ => return Err(USAGE.to_string()),
+            }
+        }
+        Ok(options)
+    }
+
+    /// Whether a case of this name takes part.
+    fn wants(&self, name: &str, long: bool) -> bool {
+        match &self.only {
+            Some(text) => name.contains(text.as_str()),
+            None => self.long || !long,
+        }
+    }
+
+    fn cases(&self) -> Vec<&'static Case> {
+        cases::all().filter(|case| self.wants(case.name, case.long)).collect()
+    }
+}
+
+/// Runs the cases and prints one row for each; an error if one fails.
+pub fn run(args: &[&str]) -> Result<(), String> {
+    let options = Options::new(args)?;
+    let cases = options.cases();
+    if options.list {
+        cases.iter().for_each(|case| println!("{:<28} {}", case.name, case.expect));
+        return Ok(());
+    }
+    let guest = Guest::new()?;
+    let mut table = Table::default();
+    if !cases.is_empty() {
+        run_cases(&guest, &options, &cases, &mut table)?;
+    }
+    if options.wants(power_cut::NAME, false) {
+        power_cut::run(&guest, CUTS[usize::from(options.long)], &mut table)?;
+    }
+    table.end()
+}
+
+/// All cases in one boot.
+fn run_cases(
+    guest: &Guest,
+    options: &Options,
+    cases: &[&'static Case],
+    table: &mut Table,
+) -> Result<(), String> {
+    let share = Share::new(guest)?;
+    for (number, case) in cases.iter().enumerate() {
+        share.add_case(number, case.name, &case.script())?;
+    }
+    let drives = GateDrives::new(&share)?;
+    let mut running = guest.boot(&share, &drives.arguments())?;
+    let begin = Instant::now();
+    for (number, case) in cases.iter().enumerate() {
+        let out = share.out(number, case.name);
+        while !out.has("end") && running.is_alive()? && begin.elapsed() < LONGEST {
+            std::thread::sleep(LOOK);
+        }
+        let outcome = match out.has("end") {
+            true => judge::judge(case, &out),
+            false => Outcome::failed(format!("the guest never came to it; {}", share.last_words())),
+        };
+        table.add(case.name, &case.expect.to_string(), &outcome);
+    }
+    if options.keep {
+        println!("what the guest left is in {}", share.keep().display());
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! What the kernel gives to other machines: some of it takes no claim, and is known through configfs only.
+
+use super::Case;
+use super::Expect::Refused;
+
+pub const CASES: &[Case] = &[
+    Case::short(
+        "lio-block",
+        Refused("claim"),
+        "modprobe target_core_iblock; d=$config/target/core/iblock_0/lab; mkdir -p $d; echo udev_path=$a > $d/control; echo 1 > $d/enable; target=$a",
+    ),
+    Case::short(
+        "lio-file",
+        Refused("holders"),
+        "modprobe target_core_file; d=$config/target/core/fileio_0/lab; mkdir -p $d; echo fd_dev_name=$a,fd_dev_size=33554432 > $d/control; echo 1 > $d/enable; target=$a",
+    ),
+    Case::short(
+        "lio-file-unseen",
+        Refused("holders"),
+        "modprobe target_core_file; d=$config/target/core/fileio_0/lab; mkdir -p $d; echo fd_dev_name=$a,fd_dev_size=33554432 > $d/control; echo 1 > $d/enable; umount $config; target=$a",
+    ),
+    Case::short(
+        "nvmet",
+        Refused("holders"),
+        "modprobe nvmet; d=$config/nvmet/subsystems/lab/namespaces/1; mkdir $config/nvmet/subsystems/lab; mkdir $d; echo -n $a > $d/device_path; echo 1 > $d/enable; target=$a",
+    ),
+    Case::short(
+        "nvmet-unseen",
+        Refused("holders"),
+        "modprobe nvmet; d=$config/nvmet/subsystems/lab/namespaces/1; mkdir $config/nvmet/subsystems/lab; mkdir $d; echo -n $a > $d/device_path; echo 1 > $d/enable; umount $config; target=$a",
+    ),
+    Case::short(
+        "usb-gadget",
+        Refused("holders"),
+        "modprobe dummy_hcd; modprobe usb_f_mass_storage; d=$config/usb_gadget/lab; mkdir $d; mkdir $d/configs/c.1 $d/functions/mass_storage.0; echo $a > $d/functions/mass_storage.0/lun.0/file; ln -s $d/functions/mass_storage.0 $d/configs/c.1; ls /sys/class/udc > $d/UDC; sleep 3; target=$a",
+    ),
+    Case::long(
+        "usb-gadget-unseen",
+        Refused("holders"),
+        "modprobe dummy_hcd; modprobe usb_f_mass_storage; d=$config/usb_gadget/lab; mkdir $d; mkdir $d/configs/c.1 $d/functions/mass_storage.0; echo $a > $d/functions/mass_storage.0/lun.0/file; ln -s $d/functions/mass_storage.0 $d/configs/c.1; ls /sys/class/udc > $d/UDC; sleep 3; umount $config; target=$a",
+    ),
+];

@@ -1,0 +1,64 @@
+//! What the lab prints: one row a case, as soon as it is known.
+
+/// How a case ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether what was seen is what must be.
+    pub passed: bool,
+    /// What was seen.
+    pub seen: String,
+}
+
+impl Outcome {
+    pub fn passed(seen: impl Into<String>) -> Self {
+        Self { passed: true, seen: seen.into() }
+    }
+
+    pub fn failed(seen: impl Into<String>) -> Self {
+        Self { passed: false, seen: seen.into() }
+    }
+}
+
+impl From<Result<String, String>> for Outcome {
+    fn from(result: Result<String, String>) -> Self {
+        match result {
+            Ok(seen) => Self::passed(seen),
+            Err(seen) => Self::failed(seen),
+        }
+    }
+}
+
+/// The rows so far.
+#[derive(Debug, Default)]
+pub struct Table {
+    rows: usize,
+    failed: Vec<String>,
+}
+
+impl Table {
+    pub fn add(&mut self, name: &str, expected: &str, outcome: &Outcome) {
+        if self.rows == 0 {
+            println!("{:<6}  {:<26}  {:<30}  seen", "", "case", "expected");
+        }
+        let word = if outcome.passed { "ok" } else { "FAILED" };
+        println!("{word:<6}  {name:<26}  {expected:<30}  {}", outcome.seen);
+        self.rows += 1;
+        if !outcome.passed {
+            self.failed.push(name.to_string());
+        }
+    }
+
+    /// The last line; an error if a row failed, or if there is none.
+    pub fn end(self) -> Result<(), String> {
+        match (self.rows, self.failed.len()) {
+            (0, _) => Err("no case has such a name (--list shows them)".to_string()),
+            (rows, 0) => {
+                println!("all {rows} cases as expected");
+                Ok(())
+            }
+            (rows, failed) => {
+                Err(format!("{failed} of {rows} cases failed: {}", self.failed.join(", ")))
+            }
+        }
+    }
+}
