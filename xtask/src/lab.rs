@@ -14,12 +14,12 @@ mod share;
 mod table;
 mod write_log;
 
-use boot::GateDrives;
+use boot::{Boot, GateDrives};
 use cases::Case;
 use image::Guest;
 use share::Share;
 use std::time::{Duration, Instant};
-use table::{Outcome, Table};
+use table::{CaseOutcome, Table};
 
 /// No pass takes longer, on the slowest machine that builds the project; what does has stopped.
 const LONGEST: Duration = Duration::from_secs(90 * 60);
@@ -95,12 +95,12 @@ fn run_cases(
     cases: &[&'static Case],
     table: &mut Table,
 ) -> Result<(), String> {
-    let share = Share::new(guest)?;
+    let share = Share::new(&guest.folder, &guest.program)?;
     for (number, case) in cases.iter().enumerate() {
         share.add_case(number, case.name, &case.script())?;
     }
     let drives = GateDrives::new(&share)?;
-    let mut running = guest.boot(&share, &drives.arguments())?;
+    let mut running = Boot::start(guest, &share, &drives.arguments())?;
     let begin = Instant::now();
     for (number, case) in cases.iter().enumerate() {
         let out = share.out(number, case.name);
@@ -109,7 +109,9 @@ fn run_cases(
         }
         let outcome = match out.has("end") {
             true => judge::judge(case, &out),
-            false => Outcome::failed(format!("the guest never came to it; {}", share.last_words())),
+            false => {
+                CaseOutcome::failed(format!("the guest never came to it; {}", share.last_words()))
+            }
         };
         table.add(case.name, &case.expect.to_string(), &outcome);
     }

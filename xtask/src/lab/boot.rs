@@ -15,6 +15,7 @@ pub struct Boot {
 }
 
 impl Boot {
+    /// Starts the guest. What it writes to its root is lost with it.
     pub fn start(guest: &Guest, share: &Share, drives: &[String]) -> Result<Self, String> {
         let mut qemu = Command::new("nice");
         qemu.args([

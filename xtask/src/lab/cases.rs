@@ -73,8 +73,7 @@ impl Case {
             Expect::Sectors { .. } => "align",
             Expect::LikeFio { .. } => "pairs",
         };
-        let tidy = "trap 'kill $(jobs -p) 2>/dev/null' EXIT";
-        format!(". /lab/kit.sh\n{tidy}\nset -e\n{}\nset +e\n{steps}\n", self.setup.trim())
+        format!(". /lab/kit.sh\nset -e\n{}\nset +e\n{steps}\n", self.setup.trim())
     }
 }
 

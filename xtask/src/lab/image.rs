@@ -1,7 +1,6 @@
 //! The guest: Debian's kernel and root file system, made once of its packages, and the static program.
 
-use super::boot::Boot;
-use super::share::{self, Share};
+use super::share;
 use crate::workspace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,11 +46,6 @@ impl Guest {
 
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
-    }
-
-    /// Starts the guest. What it writes to its root is lost with it.
-    pub fn boot(&self, share: &Share, drives: &[String]) -> Result<Boot, String> {
-        Boot::start(self, share, drives)
     }
 
     /// The root file system, unless it is there and of the same packages.

@@ -2,7 +2,7 @@
 
 use super::cases::{Case, Expect};
 use super::share::Out;
-use super::table::Outcome;
+use super::table::CaseOutcome;
 use serde_json::Value;
 
 /// Exit codes of drivescope.
@@ -17,7 +17,7 @@ const BY_NAME: [&str; 3] = ["signatures", "blankness", "confirmation"];
 /// How far our median may lie from fio's: an emulated machine interrupts both.
 const LIKE_FIO: f64 = 0.1;
 
-pub fn judge(case: &Case, out: &Out) -> Outcome {
+pub fn judge(case: &Case, out: &Out) -> CaseOutcome {
     let seen = match case.expect {
         Expect::Free => free(out),
         Expect::Refused(check) => refused(out, check),

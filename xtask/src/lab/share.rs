@@ -1,6 +1,5 @@
 //! The folder that host and guest share: scripts go in, results come out. It goes when the pass is over.
 
-use super::image::Guest;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -24,8 +23,9 @@ pub struct Out {
 }
 
 impl Share {
-    pub fn new(guest: &Guest) -> Result<Self, String> {
-        let folder = tempfile::Builder::new().prefix("run-").tempdir_in(&guest.folder);
+    /// A folder in this one, with the program.
+    pub fn new(folder: &Path, program: &Path) -> Result<Self, String> {
+        let folder = tempfile::Builder::new().prefix("run-").tempdir_in(folder);
         let share =
             Self { folder: folder.map_err(|e| format!("cannot make a folder for this run: {e}"))? };
         for folder in ["shared/cases", "shared/out"] {
@@ -36,8 +36,7 @@ impl Share {
         for (name, text) in SCRIPTS {
             write(&share.path().join(name), text)?;
         }
-        let program = share.path().join("drivescope");
-        std::fs::copy(&guest.program, &program)
+        std::fs::copy(program, share.path().join("drivescope"))
             .map_err(|e| format!("cannot copy the program: {e}"))?;
         Ok(share)
     }

@@ -2,14 +2,14 @@
 
 /// How a case ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct CaseOutcome {
     /// Whether what was seen is what must be.
     pub passed: bool,
     /// What was seen.
     pub seen: String,
 }
 
-impl Outcome {
+impl CaseOutcome {
     pub fn passed(seen: impl Into<String>) -> Self {
         Self { passed: true, seen: seen.into() }
     }
@@ -19,7 +19,7 @@ impl Outcome {
     }
 }
 
-impl From<Result<String, String>> for Outcome {
+impl From<Result<String, String>> for CaseOutcome {
     fn from(result: Result<String, String>) -> Self {
         match result {
             Ok(seen) => Self::passed(seen),
@@ -36,7 +36,7 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn add(&mut self, name: &str, expected: &str, outcome: &Outcome) {
+    pub fn add(&mut self, name: &str, expected: &str, outcome: &CaseOutcome) {
         if self.rows == 0 {
             println!("{:<6}  {:<26}  {:<30}  seen", "", "case", "expected");
         }

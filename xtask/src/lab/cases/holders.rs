@@ -14,7 +14,7 @@ pub const CASES: &[Case] = &[
     Case::long(
         "mounted-elsewhere",
         Refused("claim"),
-        "target=$a; mkfs.ext4 -q -E lazy_itable_init=0 $a; unshare --mount --propagation=private sh -c \"mount $a /mnt; sync; exec sleep 100\" & sleep 2",
+        "target=$a; mkfs.ext4 -q -E lazy_itable_init=0 $a; unshare --mount --propagation=private sh -c \"mount $a /mnt; sync; exec sleep 200\" & trap \"kill $!\" EXIT; sleep 3",
     ),
     Case::short("unmounted-ext4", Free, "target=$a; mkfs.ext4 -q $a"),
     Case::short(
