@@ -20,7 +20,7 @@ const STATE_BYTES: u64 = 64 << 20;
 /// A boot and its steps take less, on the slowest machine that builds the project.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 const LOOK: Duration = Duration::from_millis(50);
-/// Cuts come within this time of the first journal: a run saves, writes and puts back several times.
+/// Cuts come within this time of the first pattern: by then a run has put back, and the next one has begun.
 const MOMENT_MS: u64 = 6_000;
 
 /// The steps of both boots; a drive's contents are known by their checksum.
@@ -34,7 +34,6 @@ sums > $out/before
 /// One run without end, or run after run, until the power fails.
 const RUNS: &str = "
 look
-touch $out/ready
 while :; do
     drivescope run $target --json --quiet --no-save --write $level $patterns --time $time > $out/run 2> $out/run.err
 done
@@ -118,8 +117,8 @@ fn run_until_the_cut(
     let time = if seed % 2 == 1 { "1h" } else { "700ms" };
     share.add_case(0, "runs", &format!("{COMMON}time={time}\n{RUNS}"))?;
     let mut boot = boot(guest, share, disks)?;
-    let out = share.out(0, "runs");
-    wait(&mut boot, share, || out.has("ready"))?;
+    // The first write to the drive.
+    wait(&mut boot, share, || std::fs::metadata(&disks[0].log).is_ok_and(|log| log.len() > 0))?;
     std::thread::sleep(Duration::from_millis(Dice(seed).next() % MOMENT_MS));
     boot.cut();
     Ok(())

@@ -64,6 +64,7 @@ fn entries(log: &[u8]) -> Result<(Vec<Entry>, usize), String> {
     };
     let sector = match words(0) {
         Some([MAGIC, VERSION, _, sector]) => (sector & u64::from(u32::MAX)) as usize,
+        None if log.is_empty() => return Ok((Vec::new(), 1)),
         _ => return Err("this is no log of writes".to_string()),
     };
     let (mut at, mut found) = (sector, Vec::new());
@@ -176,9 +177,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_log_and_a_write_beyond_the_drive_are_errors() {
-        for broken in [&[][..], &[0; 2048]] {
-            assert!(lose_power(&mut [0; 512], broken, 0).is_err());
-        }
+        assert!(lose_power(&mut [0; 512], &[0; 2048], 0).is_err());
         assert!(lose_power(&mut [0; 512], &log_of(&[(1, 1, 0)]), 0).is_err());
     }
 }

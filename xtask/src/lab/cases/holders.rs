@@ -96,7 +96,7 @@ pub const CASES: &[Case] = &[
     Case::long(
         "bcache-cache",
         Refused("claim"),
-        "modprobe bcache; make-bcache -C $a -B $b; udevadm settle; sleep 1; ls /sys/fs/bcache/*-*; target=$a",
+        "modprobe bcache; make-bcache --bucket 64k -C $a -B $b; udevadm settle; sleep 1; ls /sys/fs/bcache/*-*; target=$a",
     ),
     Case::short("linear-below", Refused("holders"), "mapped_over flat linear $a; target=$a"),
     Case::short("linear", Free, "mapped_over flat linear $a; target=/dev/mapper/flat"),
