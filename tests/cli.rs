@@ -151,6 +151,23 @@ fn bash_accepts_its_completions() {
 }
 
 #[test]
+fn a_stored_run_is_offered_with_what_it_measured() {
+    let scratch = Scratch::new();
+    let options = ["run", "sim:wd20ears", "--test=align", "--json"];
+    let run = scratch.drivescope(&options).code(0).json();
+    let id = run["id"].as_str().unwrap();
+    for command in ["show", "rerun", "export", "report", "compare"] {
+        let call = Call::new(env!("CARGO_BIN_EXE_drivescope"))
+            .arguments(&["--", "drivescope", command, &id[..3]])
+            .with_home(&scratch.path("home"));
+        let call = call.env("DRIVESCOPE_COMPLETE", "fish");
+        let offered = call.end().code(0).stdout;
+        let line = offered.lines().find(|line| line.starts_with(id));
+        assert!(line.is_some_and(|line| line.contains("quick")), "{command}: {offered}");
+    }
+}
+
+#[test]
 fn every_list_is_also_one_line_of_json() {
     let scratch = Scratch::new();
     for (command, name, field) in [

@@ -1,6 +1,7 @@
 //! `cargo xtask compare fio`: drivescope against fio on the same file, on the same served disk and the
 //! same RAM disk, in alternating pairs, so that a drifting machine moves both sides alike. `cargo xtask
-//! compare engines`: its own choice of an engine against the best of fio's. `cargo xtask compare budgets`: what the project asks of itself without a peer.
+//! compare engines`: its own choice of an engine against the best of fio's. `cargo xtask compare budgets`: what the
+//! project asks of itself without a peer.
 #![expect(
     clippy::disallowed_methods,
     reason = "comparisons set up RAM disks, models and huge pages for a while"

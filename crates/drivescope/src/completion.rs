@@ -43,6 +43,7 @@ pub fn script(shell: &str) -> io::Result<String> {
 /// The command line, with what each value can be.
 fn command() -> Command {
     let of_runs = |arg: Arg| arg.add(ArgValueCandidates::new(runs));
+    let of_runs_or_files = |arg: Arg| arg.add(ArgValueCompleter::new(runs_or_files));
     let of_models = |arg: Arg| arg.add(ArgValueCandidates::new(models));
     let of_suites = |arg: Arg| arg.add(ArgValueCandidates::new(suite_names));
     let of_targets = |arg: Arg| arg.add(ArgValueCompleter::new(targets));
@@ -63,6 +64,8 @@ fn command() -> Command {
         .mut_subcommand("run", |run| plan(run).mut_arg("targets", of_targets))
         .mut_subcommand("show", |show| show.mut_arg("run", of_runs))
         .mut_subcommand("rerun", |rerun| rerun.mut_arg("run", of_runs))
+        .mut_subcommand("compare", |compare| compare.mut_arg("runs", of_runs_or_files))
+        .mut_subcommand("report", |report| report.mut_arg("run", of_runs_or_files))
         .mut_subcommand("export", |export| export.mut_arg("runs", of_runs))
         .mut_subcommand("suites", |suites| {
             suites.mut_subcommand("show", |show| show.mut_arg("suite", of_suites))
@@ -95,12 +98,19 @@ fn models() -> Vec<CompletionCandidate> {
 /// Paths, and simulated drives for who types `s`.
 fn targets(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut found = PathCompleter::any().complete(current);
-    let begun = |candidate: &CompletionCandidate| {
-        let value = candidate.get_value().as_encoded_bytes();
-        !current.is_empty() && value.starts_with(current.as_encoded_bytes())
-    };
-    found.extend(models().into_iter().map(|model| model.add_prefix(PREFIX)).filter(begun));
+    let drives = models().into_iter().map(|model| model.add_prefix(PREFIX));
+    found.extend(drives.filter(|drive| !current.is_empty() && begins(drive, current)));
     found
+}
+
+fn runs_or_files(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut found: Vec<_> = runs().into_iter().filter(|run| begins(run, current)).collect();
+    found.extend(PathCompleter::any().complete(current));
+    found
+}
+
+fn begins(candidate: &CompletionCandidate, current: &OsStr) -> bool {
+    candidate.get_value().as_encoded_bytes().starts_with(current.as_encoded_bytes())
 }
 
 /// The newest runs of the store that the environment names, or of the default one.
@@ -149,6 +159,8 @@ mod tests {
             (&["sim", "mount", "wd2"], "wd20ears"),
             (&["sim", "mount", "wd20ears", "sr"], "src/"),
             (&["suites", "show", "z"], "zcav"),
+            (&["report", "sr"], "src/"),
+            (&["compare", "x.json", "sr"], "src/"),
             (&["suites", "sh"], "show"),
         ] {
             let offered = offered(words);

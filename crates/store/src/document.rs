@@ -31,11 +31,6 @@ pub fn to_json(run: &Run) -> String {
     serde_json::to_string_pretty(run).expect("a run is made of fields, texts and numbers")
 }
 
-/// The documents of several runs as one array, indented; [`from_json`] reads it.
-pub fn all_to_json(runs: &[Run]) -> String {
-    serde_json::to_string_pretty(runs).expect("a run is made of fields, texts and numbers")
-}
-
 /// The document of a run in the least space.
 pub(crate) fn to_compact_json(run: &Run) -> String {
     serde_json::to_string(run).expect("a run is made of fields, texts and numbers")

@@ -24,7 +24,7 @@ mod summary;
 #[cfg(test)]
 mod testing;
 
-pub use document::{FormatError, all_to_json, check, from_file, from_json, to_json};
+pub use document::{FormatError, check, from_file, from_json, to_json};
 pub use error::{StoreError, StoreFault};
 pub use location::{StoreLocation, store_words};
 pub use store::{Added, Store};
