@@ -4,7 +4,7 @@ use crate::random::Random;
 
 /// Gaussian noise of unit variance in which neighbours correlate by `phi` (0 to below 1), and values k apart by
 /// `phi`ᵏ: an autoregressive series of order one, AR(1).
-pub fn correlated_noise(n: usize, phi: f64, seed: u64) -> Vec<f64> {
+pub(crate) fn correlated_noise(n: usize, phi: f64, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     let innovation = (1.0 - phi * phi).sqrt();
     let mut value = random.normal();

@@ -305,6 +305,7 @@ mod tests {
     use drivescope_model::cell::Mix;
     use drivescope_model::plan::Engine;
     use drivescope_model::units::Secs;
+    use drivescope_stats::summary;
 
     #[test]
     fn cells_run_reads_first_then_writes_then_mixes() {
@@ -349,6 +350,28 @@ mod tests {
         suite.transfer.time = Secs(10.0);
         let findings = run_on("sim:wd40efrx", suite, 1, false).findings;
         assert_eq!(findings, []);
+    }
+
+    /// The truth is the median of the rounds of all seeds. Of 100 intervals of 95 %, fewer than 89 contain it in one
+    /// of two hundred cases.
+    #[test]
+    fn intervals_of_a_hundred_seeds_contain_the_truth() {
+        let mut suite = suite_of(TestKind::Transfer);
+        suite.rounds = 3;
+        suite.transfer.cells = vec!["rnd4k_q1t1.read".parse().unwrap()];
+        (suite.transfer.time, suite.transfer.ramp) = (Secs(2.0), Secs(0.0));
+        let runs: Vec<_> = (0..100)
+            .map(|seed| run_on("sim:wd40efrx", suite.clone(), seed, false).metrics)
+            .collect();
+        for quantity in ["iops", "lat_mean_us", "lat_p50_us", "lat_p99_us"] {
+            let key = format!("transfer.rnd4k_q1t1.read.{quantity}");
+            let of_key = || runs.iter().flatten().filter(|metric| metric.key == key);
+            let rounds: Vec<f64> = of_key().flat_map(|metric| metric.rounds.clone()).collect();
+            let truth = summary::median(&rounds).unwrap();
+            let hits = of_key().filter(|m| m.low <= truth && truth <= m.high).count();
+            println!("{quantity}: {hits} of 100 intervals contain {truth:.1}");
+            assert!(hits >= 89, "{quantity}: {hits}");
+        }
     }
 
     #[test]
