@@ -22,7 +22,7 @@ pub fn answer(run: &Run, is_running: bool) -> Option<String> {
         return Some(format!("{what}, faulty: {}.", faults.join(", ")));
     }
     let verdicts = run.verdict.iter().filter(|verdict| !is_running || is_settled(verdict));
-    let uses = uses(&verdicts.collect::<Vec<_>>())?;
+    let uses = uses(&verdicts.collect::<Vec<_>>(), run.verdict.len())?;
     Some(format!("{what}{}: {uses}.", health(drive)))
 }
 
@@ -68,15 +68,15 @@ fn health(drive: &Drive) -> String {
     }
 }
 
-/// `good for a system and databases, no trouble for anything else`.
-fn uses(verdicts: &[&Verdict]) -> Option<String> {
+/// `good for a system and databases, no trouble for anything else`; of `all` uses, those with a verdict.
+fn uses(verdicts: &[&Verdict], all: usize) -> Option<String> {
     let judged: Vec<(&str, u8)> =
         verdicts.iter().filter_map(|v| Some((v.suits.as_str(), v.points?))).collect();
     let with = |points: u8| {
         let names = judged.iter().filter(|(_, p)| *p == points).map(|(name, _)| phrase(name));
         names.collect::<Vec<_>>()
     };
-    let whole = judged.len() == verdicts.len() && judged.len() > 1;
+    let whole = judged.len() == all && all > 1;
     if whole && judged.iter().all(|(_, points)| *points == 3) {
         return Some("good for every use".to_string());
     }
@@ -211,5 +211,12 @@ mod tests {
         assert!(!running.contains("backups") && running.contains("databases"), "{running}");
         run.tests.clear();
         assert_eq!(told(run, true), None);
+        // What is not sure yet is no part of every use.
+        let mut run = nvme();
+        run.verdict = judge(&run);
+        assert!(answer(&run, true).unwrap().contains("good for every use"));
+        run.verdict[0].rules[0].value = run.verdict[0].rules[0].thresholds[0];
+        let sure = answer(&run, true).unwrap();
+        assert!(sure.contains("good for databases") && !sure.contains("a system"), "{sure}");
     }
 }
