@@ -44,10 +44,7 @@ pub fn unused(sources: &[Source]) -> Vec<Unused> {
 }
 
 /// The files in which words are used.
-fn users<'s>(
-    sources: &'s [Source],
-    part: fn(&Source) -> &SourcePart,
-) -> BTreeMap<&'s str, Vec<&'s Source>> {
+fn users(sources: &[Source], part: fn(&Source) -> &SourcePart) -> BTreeMap<&str, Vec<&Source>> {
     let mut found: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
     for source in sources {
         for word in &part(source).words {

@@ -1,13 +1,15 @@
 //! What a run says of the price: how much of it each terabyte and each request costs.
 
+use crate::criteria::Criterion;
 use crate::terminal::{Paragraph, Role, Style};
+use crate::workloads::evidence;
 use drivescope_model::number::{rounded, whole};
 use drivescope_model::{Bytes, Run};
 
 /// Requests per second that a price is told of: what a hard disk does is a fraction of it.
 const REQUESTS: u64 = 1_000;
 /// Random reads, in a deep queue or one by one, whichever was measured and is the drive's.
-const READS: [&str; 2] = ["transfer.rnd4k_q32t1.read.iops", "transfer.rnd4k_q1t1.read.iops"];
+const READS: [Criterion; 2] = [Criterion::RandomReadsDeep, Criterion::RandomReadsQ1];
 
 /// `price  105 USD for 4.00 TB · 26.3 USD per TB · 525 USD per 1,000 random reads/s`; nothing without a price.
 pub fn price(run: &Run, style: Style) -> String {
@@ -23,8 +25,9 @@ pub fn price(run: &Run, style: Style) -> String {
         let per_tb = of(price.amount / (bytes as f64 / 1e12));
         paragraph = paragraph.item(Role::Plain, format!("{per_tb} per TB"));
     }
-    let reads = READS.iter().filter_map(|key| run.metric(key));
-    if let Some(reads) = reads.into_iter().find(|metric| metric.valid && metric.value > 0.0) {
+    let answers = READS.into_iter().flat_map(evidence);
+    let mut reads = answers.filter_map(|(_, answer)| run.metric(answer.key));
+    if let Some(reads) = reads.find(|metric| metric.valid && metric.value > 0.0) {
         let per_read = of(price.amount / (reads.value / REQUESTS as f64));
         let text = format!("{per_read} per {} random reads/s", whole(REQUESTS));
         paragraph = paragraph.item(Role::Plain, &text);
@@ -49,7 +52,7 @@ mod tests {
         assert_eq!(told(&run), "");
         run.price = Some(Price { amount: 105.0, currency: "USD".into() });
         let capacity = run.drive.as_ref().unwrap().capacity_bytes as f64;
-        let reads = run.metric(READS[0]).unwrap().value;
+        let reads = run.metric("transfer.rnd4k_q32t1.read.iops").unwrap().value;
         let per_tb = rounded(105.0 / capacity * 1e12);
         let per_read = rounded(105.0 / reads * 1e3);
         let all = told(&run).split_whitespace().collect::<Vec<_>>().join(" ");
