@@ -14,11 +14,6 @@ const PRECISION: f64 = 1e-16;
 /// More terms than the slowest case needs: the fraction converges in about √max(a, b) steps.
 const TERMS_MAX: u32 = 20_000;
 
-/// Φ(z): the probability that a standard normal variable is at most `z`. NaN in, NaN out.
-pub fn normal_cdf(z: f64) -> f64 {
-    if z < 0.0 { normal_tail(-z) } else { 1.0 - normal_tail(z) }
-}
-
 /// Probability that a standard normal variable exceeds `z` ≥ 0.
 fn normal_tail(z: f64) -> f64 {
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
@@ -162,6 +157,11 @@ mod tests {
         100 1.66023432609 1.98397151852 2.62589052144
         150 1.65507550019 1.9759053309 2.60900256587
         200 1.65250810091 1.97189622363 2.60063443619";
+
+    /// Φ(z).
+    fn normal_cdf(z: f64) -> f64 {
+        if z < 0.0 { normal_tail(-z) } else { 1.0 - normal_tail(z) }
+    }
 
     #[test]
     fn student_t_table() {
