@@ -22,8 +22,8 @@ impl PieceTimes {
 }
 
 impl Ssd {
-    /// Serves a read; returns when it is done, and how; of one in a single piece also when its data could begin to
-    /// cross the port.
+    /// Serves a read; returns when it is done, and how; of one in a single piece that waits for the port also
+    /// when its data could begin to cross it.
     pub(super) fn read(&mut self, request: &SimRequest) -> (Nanos, SimOutcome, Option<Nanos>) {
         let ready = self.start(self.params.controller.read_command_us);
         let unit = self.geometry.unit_bytes;
@@ -35,7 +35,7 @@ impl Ssd {
         }
         let mut done = ready;
         let mut lpn = first;
-        let mut single = None;
+        let mut waiting = None;
         while lpn < end {
             let ahead = sequence.and_then(|stream| self.read_ahead.fetched(stream, lpn));
             let (next, there) = match ahead {
@@ -44,7 +44,6 @@ impl Ssd {
                 }
                 None => self.fetch(ready, lpn, end),
             };
-            single = (lpn == first && next == end).then_some(there.first);
             let from = offset.max(u64::from(lpn) * unit);
             let to = end_byte.min(u64::from(next) * unit);
             let crossing = |port: &Port, bytes, with_command| {
@@ -53,6 +52,8 @@ impl Ssd {
             let len = self.flash.paced(crossing(&self.port, to - from, lpn == first));
             let last_unit = self.flash.paced(crossing(&self.port, unit.min(to - from), false));
             let carried = self.port.carry(self.now, there.first, PortDirection::ToHost, len);
+            let waits = carried > there.first + len;
+            waiting = (waits && lpn == first && next == end).then_some(there.first);
             done = done.max(carried).max(there.last + last_unit);
             lpn = next;
         }
@@ -64,7 +65,7 @@ impl Ssd {
                 (done + region.retry_ns, SimOutcome::MediaError, None)
             }
             Some(region) => (done + region.retry_ns, SimOutcome::Done, None),
-            None => (done, SimOutcome::Done, single),
+            None => (done, SimOutcome::Done, waiting),
         }
     }
 
