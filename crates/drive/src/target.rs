@@ -1,11 +1,12 @@
 //! What the user named: resolved, identified, and described down to the drive.
 
+mod access;
 mod drive_below;
 mod loop_device;
 
 pub use loop_device::SparseFile;
 
-use crate::error::{DEVICE_RULES, DriveError};
+use crate::error::DriveError;
 use crate::gate::{self, Overlap};
 use crate::holes;
 use crate::io_file::IoFile;
@@ -16,15 +17,12 @@ use drivescope_machine::counters::{self, DeviceCounters};
 use drivescope_machine::filesystem::{FsClass, compression, copies_on_write, file_system_of};
 use drivescope_machine::graph::{BlockGraph, Stack};
 use drivescope_machine::list::is_zfs_volume;
-use drivescope_machine::patience::{PATIENCE, within};
 use drivescope_machine::roots::{Roots, read_text};
 use drivescope_model::document::GateCheck;
 use drivescope_model::drive::{Drive, Zoned};
 use drivescope_model::target::{FileSystem, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
-use rustix::fs::Access;
-use rustix::io::Errno;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,7 +65,7 @@ impl Target {
         let fail = |error| DriveError::from_io("look at", path, error);
         let real = std::fs::canonicalize(path).map_err(fail)?;
         let meta = std::fs::metadata(&real).map_err(fail)?;
-        let kind = kind_of(path, meta.file_type())?;
+        let kind = access::kind_of(path, meta.file_type())?;
         let graph = BlockGraph::read(roots);
         let stack = graph.stack_of_data(&real);
         if let Some(device) = graph.suspended_in(&stack) {
@@ -78,11 +76,11 @@ impl Target {
             TargetKind::Block | TargetKind::Simulated => None,
             _ => Some(file_system_of(roots, &real)?),
         };
-        check_access(&real, kind, file_system.as_ref())?;
+        access::check(&real, kind, file_system.as_ref())?;
         let info = TargetInfo {
             path: real.display().to_string(),
             kind,
-            size_bytes: size_of(&real, kind, file_system.as_ref())?,
+            size_bytes: access::size_of(&real, kind, file_system.as_ref())?,
             file_system,
             stack: stack.names.clone(),
             system_disk: !shared_with_system(&graph, &stack).is_empty(),
@@ -368,71 +366,6 @@ fn served_drive(stack: &Stack, file: &Path) -> Option<Drive> {
 fn shared_with_system(graph: &BlockGraph, stack: &Stack) -> Vec<String> {
     let system = graph.system_disks();
     stack.whole_disks.iter().filter(|disk| system.contains(disk)).cloned().collect()
-}
-
-fn kind_of(path: &Path, kind: std::fs::FileType) -> Result<TargetKind, DriveError> {
-    let wrong = |what| Err(DriveError::WrongKind { path: path.to_path_buf(), what });
-    if kind.is_dir() {
-        Ok(TargetKind::Directory)
-    } else if kind.is_file() {
-        Ok(TargetKind::File)
-    } else if kind.is_block_device() {
-        Ok(TargetKind::Block)
-    } else if kind.is_char_device() {
-        wrong("character device")
-    } else if kind.is_fifo() {
-        wrong("pipe")
-    } else if kind.is_socket() {
-        wrong("socket")
-    } else {
-        wrong("thing of unknown kind")
-    }
-}
-
-fn check_access(
-    path: &Path,
-    kind: TargetKind,
-    file_system: Option<&FileSystem>,
-) -> Result<(), DriveError> {
-    let (what, access) = match kind {
-        TargetKind::Directory => ("write in", Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK),
-        _ => ("read", Access::READ_OK),
-    };
-    if kind == TargetKind::Directory && file_system.is_some_and(|fs| fs.read_only) {
-        return Err(DriveError::ReadOnly { path: path.to_path_buf() });
-    }
-    rustix::fs::access(path, access).map_err(|errno| match errno {
-        Errno::PERM if kind == TargetKind::Block => {
-            DriveError::NoPermission { what, path: path.to_path_buf(), remedy: DEVICE_RULES }
-        }
-        errno => DriveError::from_errno(what, path, errno),
-    })
-}
-
-fn size_of(
-    path: &Path,
-    kind: TargetKind,
-    file_system: Option<&FileSystem>,
-) -> Result<u64, DriveError> {
-    match kind {
-        TargetKind::Directory => Ok(file_system.map_or(0, |fs| fs.size_bytes)),
-        _ => {
-            let own = path.to_path_buf();
-            let size = within(PATIENCE, move || IoFile::open_read(&own).map(|it| it.size_bytes()))
-                .ok_or(DriveError::NoAnswer {
-                    path: path.to_path_buf(),
-                    seconds: PATIENCE.as_secs(),
-                })??;
-            if size == 0 {
-                return Err(DriveError::TooSmall {
-                    path: path.to_path_buf(),
-                    size: Bytes(0).to_string(),
-                    needed: "name a file or device with contents to read".to_string(),
-                });
-            }
-            Ok(size)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(super) const DATA_MAX: u64 = 1 << 20;
 /// Most records that one commit can name.
 pub(super) const COMMIT_MAX: usize = (BLOCK_BYTES - 44) / 16;
 /// Version of the layout.
-pub(super) const VERSION: u32 = 2;
+const VERSION: u32 = 2;
 
 const HEADER_MAGIC: &[u8; 8] = b"DSJRNL01";
 const RECORD_MAGIC: &[u8; 8] = b"DSRECORD";

@@ -1,0 +1,79 @@
+//! What a path is, and whether it may be measured.
+
+use crate::error::{DEVICE_RULES, DriveError};
+use crate::io_file::IoFile;
+use drivescope_machine::patience::{PATIENCE, within};
+use drivescope_model::target::{FileSystem, TargetKind};
+use drivescope_model::units::Bytes;
+use rustix::fs::Access;
+use rustix::io::Errno;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+/// What kind of target a path is, if any.
+pub(super) fn kind_of(path: &Path, kind: std::fs::FileType) -> Result<TargetKind, DriveError> {
+    let wrong = |what| Err(DriveError::WrongKind { path: path.to_path_buf(), what });
+    if kind.is_dir() {
+        Ok(TargetKind::Directory)
+    } else if kind.is_file() {
+        Ok(TargetKind::File)
+    } else if kind.is_block_device() {
+        Ok(TargetKind::Block)
+    } else if kind.is_char_device() {
+        wrong("character device")
+    } else if kind.is_fifo() {
+        wrong("pipe")
+    } else if kind.is_socket() {
+        wrong("socket")
+    } else {
+        wrong("thing of unknown kind")
+    }
+}
+
+/// Refuses what may not be read or, of a directory, written.
+pub(super) fn check(
+    path: &Path,
+    kind: TargetKind,
+    file_system: Option<&FileSystem>,
+) -> Result<(), DriveError> {
+    let (what, access) = match kind {
+        TargetKind::Directory => ("write in", Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK),
+        _ => ("read", Access::READ_OK),
+    };
+    if kind == TargetKind::Directory && file_system.is_some_and(|fs| fs.read_only) {
+        return Err(DriveError::ReadOnly { path: path.to_path_buf() });
+    }
+    rustix::fs::access(path, access).map_err(|errno| match errno {
+        Errno::PERM if kind == TargetKind::Block => {
+            DriveError::NoPermission { what, path: path.to_path_buf(), remedy: DEVICE_RULES }
+        }
+        errno => DriveError::from_errno(what, path, errno),
+    })
+}
+
+/// Bytes of a file or device, which has to answer, or of the file system of a directory.
+pub(super) fn size_of(
+    path: &Path,
+    kind: TargetKind,
+    file_system: Option<&FileSystem>,
+) -> Result<u64, DriveError> {
+    match kind {
+        TargetKind::Directory => Ok(file_system.map_or(0, |fs| fs.size_bytes)),
+        _ => {
+            let own = path.to_path_buf();
+            let size = within(PATIENCE, move || IoFile::open_read(&own).map(|it| it.size_bytes()))
+                .ok_or(DriveError::NoAnswer {
+                    path: path.to_path_buf(),
+                    seconds: PATIENCE.as_secs(),
+                })??;
+            if size == 0 {
+                return Err(DriveError::TooSmall {
+                    path: path.to_path_buf(),
+                    size: Bytes(0).to_string(),
+                    needed: "name a file or device with contents to read".to_string(),
+                });
+            }
+            Ok(size)
+        }
+    }
+}
