@@ -100,6 +100,8 @@ fn refuse_open(targets: &[Target], journals_of_others: &[PathBuf]) -> Result<(),
 /// Refuses a directory whose files are in memory only: its numbers would be those of no drive.
 pub fn check_is_on_a_drive(target: &Target) -> Result<(), Failure> {
     let Some(evidence) = target.in_memory_only() else { return Ok(()) };
+    // What takes no files at all, such as /proc, is refused for that.
+    target.room()?;
     let path = &target.info().path;
     let way_on = "name a directory on a drive, or measure memory with --force";
     Err(Failure::usage(format!("{path} is on no drive: {evidence}; {way_on}")))
