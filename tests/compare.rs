@@ -8,7 +8,7 @@ fn run(scratch: &Scratch, target: &str, options: &[&str], name: &str) -> String 
     let arguments = ["run", target, "--no-save", "--json", "--rounds", "5"];
     let out = scratch.drivescope(&[&arguments[..], options].concat()).code(0).stdout;
     let path = scratch.path(name);
-    fs::write(&path, out).unwrap();
+    fs::write(&path, out).expect("the scratch directory is writable");
     path.display().to_string()
 }
 

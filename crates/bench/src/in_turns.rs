@@ -69,7 +69,7 @@ impl<L: SteppedLoop> IoTask for InTurns<L> {
         let mut turns = Vec::with_capacity(self.0.len());
         for (load, first) in self.0.into_iter().zip((0..).step_by(each as usize)) {
             let mut running = load.prepared(each);
-            let wait = running.begin(&mut Share { queue, first, slots: each })?;
+            let wait = running.begin(&mut QueuePart { queue, first, slots: each })?;
             turns.push(Turn { running, wait, first, done: Vec::with_capacity(each as usize) });
         }
         while let Some(at_ns) = turns.iter().filter_map(Turn::until_ns).min() {
@@ -82,7 +82,7 @@ impl<L: SteppedLoop> IoTask for InTurns<L> {
             for Turn { running, wait, first, done } in
                 turns.iter_mut().filter(|turn| turn.is_next(now))
             {
-                let mut share = Share { queue, first: *first, slots: each };
+                let mut share = QueuePart { queue, first: *first, slots: each };
                 *wait = running.step(&mut share, done)?;
             }
         }
@@ -116,13 +116,13 @@ impl<R> Turn<R> {
 }
 
 /// The part of a queue that one loop has: it sends, and others wait.
-struct Share<'q, Q> {
+struct QueuePart<'q, Q> {
     queue: &'q mut Q,
     first: u32,
     slots: u32,
 }
 
-impl<Q: IoQueue> IoQueue for Share<'_, Q> {
+impl<Q: IoQueue> IoQueue for QueuePart<'_, Q> {
     fn slots(&self) -> u32 {
         self.slots
     }

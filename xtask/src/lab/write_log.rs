@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 /// Of the log's first sector.
-const MAGIC: u64 = 0x6a73_6677_7368_72;
+const MAGIC: u64 = 0x006a_7366_7773_6872;
 const VERSION: u64 = 1;
 /// Of an entry: sector, sectors, flags and length of its data, 8 bytes each, in a sector of its own.
 const FLUSH: u64 = 1;
@@ -47,7 +47,7 @@ pub fn lose_power(image: &mut [u8], log: &[u8], seed: u64) -> Result<usize, Stri
         let data = &log[entry.data.clone()];
         lost += usize::from(fate != Fate::Whole && !data.is_empty());
         for (to, from) in place.chunks_mut(sector).zip(data.chunks(sector)) {
-            if fate == Fate::Whole || fate == Fate::Torn && dice.next() % 2 == 0 {
+            if fate == Fate::Whole || fate == Fate::Torn && dice.next().is_multiple_of(2) {
                 to.copy_from_slice(&from[..to.len()]);
             }
         }

@@ -143,11 +143,11 @@ impl Frame {
 }
 
 /// Every tick, or every second, fourth … of them, so that their texts stay apart.
-fn spread<'a>(
-    ticks: &'a [Tick],
+fn spread(
+    ticks: &[Tick],
     place: impl Fn(&Tick) -> f64,
     extent: impl Fn(&Tick) -> f64,
-) -> Vec<&'a Tick> {
+) -> Vec<&Tick> {
     let mut every = 1;
     loop {
         let kept: Vec<&Tick> = ticks.iter().step_by(every).collect();
