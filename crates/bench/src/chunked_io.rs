@@ -42,7 +42,7 @@ pub struct ChunkedIo<'q, Q: IoQueue> {
     chunk: u64,
     depth: usize,
     sent: Vec<(u64, IoRequest)>,
-    free: Vec<u32>,
+    free: Vec<u16>,
     done: Vec<IoCompletion>,
 }
 
@@ -60,7 +60,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
             chunk: u64::from(chunk),
             depth: depth as usize,
             sent: vec![(0, none); slots as usize],
-            free: (0..slots).collect(),
+            free: (0..slots as u16).collect(),
             done: Vec::with_capacity(slots as usize),
         }
     }
@@ -90,7 +90,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
                 let slot = self.free.pop().expect("one slot more than the depth");
                 let len = self.chunk.min(end - next) as u32;
                 let request = self.request(&data, offset, next, len, slot);
-                self.sent[slot as usize] = (now, request);
+                self.sent[usize::from(slot)] = (now, request);
                 self.queue.submit(request);
                 next += u64::from(len);
                 in_flight += 1;
@@ -104,7 +104,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
             now = self.queue.now();
             in_flight -= self.done.len();
             for completion in &self.done {
-                let (sent, request) = self.sent[completion.slot as usize];
+                let (sent, request) = self.sent[usize::from(completion.slot)];
                 self.free.push(completion.slot);
                 if let Some(failed) = completion.failure(request) {
                     failure.get_or_insert(failed);
@@ -140,7 +140,7 @@ impl<'q, Q: IoQueue> ChunkedIo<'q, Q> {
         start: u64,
         offset: u64,
         len: u32,
-        slot: u32,
+        slot: u16,
     ) -> IoRequest {
         let op = if data.writes() { IoOp::Write } else { IoOp::Read };
         let buffer = self.queue.buffer(slot);

@@ -76,7 +76,7 @@ pub struct ClosedRun<'c> {
     recorder: Recorder,
     /// Per slot: when its request was sent, and which it was.
     sent: Vec<(u64, IoRequest)>,
-    free: Vec<u32>,
+    free: Vec<u16>,
     /// Prepared, in the order in which they will be sent.
     staged: VecDeque<IoRequest>,
     ahead: usize,
@@ -117,7 +117,7 @@ impl<'c> SteppedLoop for ClosedLoop<'c> {
             plan,
             recorder,
             sent: vec![(0, none); slots as usize],
-            free: (0..slots).rev().collect(),
+            free: (0..slots as u16).rev().collect(),
             staged: VecDeque::with_capacity(slots as usize),
             ahead,
             in_flight: 0,
@@ -220,7 +220,7 @@ impl ClosedRun<'_> {
                 now = queue.now();
                 continue;
             };
-            self.sent[request.slot as usize] = (now, request);
+            self.sent[usize::from(request.slot)] = (now, request);
             queue.submit(request);
             self.in_flight += 1;
             self.issued += 1;
@@ -244,7 +244,7 @@ impl ClosedRun<'_> {
 
     #[inline]
     fn take(&mut self, completion: IoCompletion, now: u64) {
-        let (sent_ns, request) = self.sent[completion.slot as usize];
+        let (sent_ns, request) = self.sent[usize::from(completion.slot)];
         self.free.push(completion.slot);
         self.in_flight -= 1;
         if let Some(failure) = completion.failure(request) {

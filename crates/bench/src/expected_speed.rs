@@ -39,6 +39,15 @@ impl ExpectedSpeed {
                 of(40.0, 1_000.0, 1.5)
             }
             Some(DriveKind::Ssd | DriveKind::Card) => of(450.0, 8_000.0, 8.0),
+            Some(DriveKind::Simulated) => match drive.filter(|drive| !drive.rotational_hint) {
+                Some(drive)
+                    if drive.link.as_ref().is_some_and(|it| it.payload_mb_s > SATA_MB_S) =>
+                {
+                    of(2_500.0, 12_000.0, 20.0)
+                }
+                Some(_) => of(450.0, 8_000.0, 8.0),
+                None => of(150.0, 100.0, 2.5),
+            },
             Some(DriveKind::Virtual) => of(600.0, 4_000.0, 8.0),
             Some(DriveKind::Memory | DriveKind::Loop) => Self::MEMORY,
             Some(DriveKind::Composite) if drive.is_some_and(|drive| !drive.rotational_hint) => {

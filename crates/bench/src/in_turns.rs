@@ -67,7 +67,7 @@ impl<L: SteppedLoop> IoTask for InTurns<L> {
         let each = queue.slots() / self.0.len() as u32;
         let mut done: Vec<IoCompletion> = Vec::with_capacity(queue.slots() as usize);
         let mut turns = Vec::with_capacity(self.0.len());
-        for (load, first) in self.0.into_iter().zip((0..).step_by(each as usize)) {
+        for (load, first) in self.0.into_iter().zip((0..=u16::MAX).step_by(each as usize)) {
             let mut running = load.prepared(each);
             let wait = running.begin(&mut QueuePart { queue, first, slots: each })?;
             turns.push(Turn { running, wait, first, done: Vec::with_capacity(each as usize) });
@@ -75,8 +75,8 @@ impl<L: SteppedLoop> IoTask for InTurns<L> {
         while let Some(at_ns) = turns.iter().filter_map(Turn::until_ns).min() {
             queue.wait_until(at_ns, &mut done)?;
             for IoCompletion { slot, result } in done.drain(..) {
-                let completion = IoCompletion { slot: slot % each, result };
-                turns[(slot / each) as usize].done.push(completion);
+                let (loop_no, slot) = (u32::from(slot) / each, u32::from(slot) % each);
+                turns[loop_no as usize].done.push(IoCompletion { slot: slot as u16, result });
             }
             let now = queue.now();
             for Turn { running, wait, first, done } in
@@ -95,7 +95,7 @@ struct Turn<R> {
     running: R,
     wait: Wait,
     /// The first of its slots.
-    first: u32,
+    first: u16,
     done: Vec<IoCompletion>,
 }
 
@@ -118,7 +118,7 @@ impl<R> Turn<R> {
 /// The part of a queue that one loop has: it sends, and others wait.
 struct QueuePart<'q, Q> {
     queue: &'q mut Q,
-    first: u32,
+    first: u16,
     slots: u32,
 }
 
@@ -126,7 +126,7 @@ impl<Q: IoQueue> IoQueue for QueuePart<'_, Q> {
     fn slots(&self) -> u32 {
         self.slots
     }
-    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+    fn buffer(&mut self, slot: u16) -> &mut [u8] {
         self.queue.buffer(self.first + slot)
     }
     fn submit(&mut self, request: IoRequest) {

@@ -78,7 +78,7 @@ pub struct OpenRun<'c> {
     recorder: Recorder,
     /// Per slot: when its request was intended, and which it was.
     intended: Vec<(u64, IoRequest)>,
-    free: Vec<u32>,
+    free: Vec<u16>,
     in_flight: u32,
     start_ns: u64,
     measure_from_ns: u64,
@@ -104,7 +104,7 @@ impl<'c> SteppedLoop for OpenLoop<'c> {
         OpenRun {
             recorder: Recorder::new(self.time_ns),
             intended: vec![(0, none); slots as usize],
-            free: (0..slots).rev().collect(),
+            free: (0..slots as u16).rev().collect(),
             in_flight: 0,
             start_ns: 0,
             measure_from_ns: 0,
@@ -170,7 +170,7 @@ impl OpenRun<'_> {
             self.plan.schedule.advance();
             let (op, offset) = self.plan.offsets.draw();
             let request = IoRequest { op, offset, len: self.plan.block_bytes, slot };
-            self.intended[slot as usize] = (intended, request);
+            self.intended[usize::from(slot)] = (intended, request);
             queue.submit(request);
             self.in_flight += 1;
             self.recorder.requests += 1;
@@ -182,7 +182,7 @@ impl OpenRun<'_> {
 
     #[inline]
     fn take(&mut self, completion: IoCompletion, now: u64) {
-        let (intended, request) = self.intended[completion.slot as usize];
+        let (intended, request) = self.intended[usize::from(completion.slot)];
         self.free.push(completion.slot);
         self.in_flight -= 1;
         if let Some(failure) = completion.failure(request) {

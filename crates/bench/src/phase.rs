@@ -170,6 +170,8 @@ fn run_closed(
     let (lanes, depth, ahead) = match engine {
         // A thread that waits for its request cannot make the data of the next one meanwhile.
         Engine::Threads => (depth, 1, u32::from(!load.mix.writes())),
+        // Nor does anybody make data in no time.
+        Engine::Sim => (1, depth, 0),
         _ => (1, depth, closed::ahead(depth, block_bytes, load.mix)),
     };
     let mut tasks = Vec::with_capacity((threads * lanes) as usize);

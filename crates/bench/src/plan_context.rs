@@ -31,7 +31,16 @@ pub struct PlanContext<'a> {
     pub zoned: Option<Zoned>,
 }
 
+/// Requests that one core computes in a second, drive, loop and recorder together: between those of a disk and of
+/// an SSD with many dies.
+const COMPUTED_PER_S: f64 = 1.2e6;
+
 impl PlanContext<'_> {
+    /// How long so many requests to a simulated drive are computed; 0 on others.
+    pub(crate) fn computed_s(&self, requests: f64) -> f64 {
+        if self.target.kind == TargetKind::Simulated { requests / COMPUTED_PER_S } else { 0.0 }
+    }
+
     /// A planned test that runs.
     pub(crate) fn planned(&self, test: TestKind) -> PlannedTest {
         let writes = match self.target.kind {

@@ -85,8 +85,8 @@ pub fn draft(
         first.cost = first.cost
             + Cost {
                 seconds: layout_s(own_bytes, typical),
-                read_bytes: 0,
                 written_bytes: own_bytes.0,
+                ..Cost::default()
             };
     }
     let own_folder = (info.kind == TargetKind::Directory)

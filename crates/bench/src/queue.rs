@@ -41,14 +41,14 @@ pub struct IoRequest {
     /// Bytes; at most the slot's length.
     pub len: u32,
     /// Which buffer, below [`IoQueue::slots`].
-    pub slot: u32,
+    pub slot: u16,
 }
 
 /// One answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoCompletion {
     /// The request's slot.
-    pub slot: u32,
+    pub slot: u16,
     /// Bytes moved, or a negative errno.
     pub result: i32,
 }
@@ -78,12 +78,12 @@ pub struct IoFailure {
 
 /// A drive to send requests to. At most one request per slot is in flight.
 pub trait IoQueue {
-    /// Number of buffers.
+    /// Number of buffers, at most as many as a `u16` tells apart.
     fn slots(&self) -> u32;
 
     /// The buffer of a slot that is not in flight. Empty on simulated drives that keep
     /// no data.
-    fn buffer(&mut self, slot: u32) -> &mut [u8];
+    fn buffer(&mut self, slot: u16) -> &mut [u8];
 
     /// Queues a request. It reaches the drive at the next [`IoQueue::kick`] or wait, at the latest.
     fn submit(&mut self, request: IoRequest);

@@ -85,7 +85,7 @@ impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for VirtualQueue<F> 
     fn slots(&self) -> u32 {
         self.slots
     }
-    fn buffer(&mut self, _slot: u32) -> &mut [u8] {
+    fn buffer(&mut self, _slot: u16) -> &mut [u8] {
         &mut []
     }
     fn submit(&mut self, request: IoRequest) {

@@ -46,6 +46,13 @@ pub struct Cost {
     /// Most bytes written to files or the device. Rounds of `transfer` and `tiny-writes` end with their share of it.
     /// What a file system adds by itself, such as its journal, is not counted.
     pub written_bytes: u64,
+    /// How long one core computes on it, of a simulated drive; 0 on others.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub computed_s: f64,
+}
+
+fn is_nothing(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 impl std::ops::Add for Cost {
@@ -56,6 +63,7 @@ impl std::ops::Add for Cost {
             // Times and rounds may be absurd; that is refused elsewhere, in words.
             read_bytes: self.read_bytes.saturating_add(other.read_bytes),
             written_bytes: self.written_bytes.saturating_add(other.written_bytes),
+            computed_s: self.computed_s + other.computed_s,
         }
     }
 }

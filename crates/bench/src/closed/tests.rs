@@ -180,13 +180,13 @@ impl<F: FnMut(&IoRequest, u64) -> Result<u64, i32>> IoQueue for Watched<F> {
     fn slots(&self) -> u32 {
         self.drive.slots()
     }
-    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+    fn buffer(&mut self, slot: u16) -> &mut [u8] {
         self.steps.push('f');
-        &mut self.buffers[slot as usize]
+        &mut self.buffers[usize::from(slot)]
     }
     fn submit(&mut self, request: IoRequest) {
         self.steps.push('s');
-        self.written.push((request.offset, self.buffers[request.slot as usize]));
+        self.written.push((request.offset, self.buffers[usize::from(request.slot)]));
         self.drive.submit(request);
     }
     fn kick(&mut self) -> io::Result<()> {

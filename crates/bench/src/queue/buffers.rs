@@ -77,14 +77,14 @@ impl Buffers {
     }
 
     /// Address of a buffer.
-    pub fn pointer(&self, slot: u32) -> *mut u8 {
-        assert!(slot < self.slots, "slot {slot} of {}", self.slots);
+    pub fn pointer(&self, slot: u16) -> *mut u8 {
+        assert!(u32::from(slot) < self.slots, "slot {slot} of {}", self.slots);
         // SAFETY: slot < slots, so the offset lies within the mapping.
-        unsafe { self.base.add(self.stride * slot as usize) }
+        unsafe { self.base.add(self.stride * usize::from(slot)) }
     }
 
     /// The buffer as a slice; the caller's exclusive borrow stands for "not in flight".
-    pub fn slice(&mut self, slot: u32) -> &mut [u8] {
+    pub fn slice(&mut self, slot: u16) -> &mut [u8] {
         // SAFETY: `pointer` checks the slot; a buffer is `len` ≤ stride bytes and buffers are disjoint.
         // The queue lends a slot only while no request on it is in flight.
         unsafe { std::slice::from_raw_parts_mut(self.pointer(slot), self.len) }
@@ -92,7 +92,7 @@ impl Buffers {
 
     /// All buffers, for registration with the kernel.
     pub fn iovecs(&self) -> Vec<libc::iovec> {
-        (0..self.slots)
+        (0..self.slots as u16)
             .map(|slot| libc::iovec { iov_base: self.pointer(slot).cast(), iov_len: self.len })
             .collect()
     }
@@ -114,11 +114,11 @@ mod tests {
         #[test]
         fn buffers_are_aligned_disjoint_and_writable(slots in 1u32..20, len in 1usize..300_000) {
             let mut buffers = Buffers::new(slots, len).unwrap();
-            for slot in 0..slots {
+            for slot in 0..slots as u16 {
                 prop_assert_eq!(buffers.pointer(slot) as usize % ALIGN, 0);
                 buffers.slice(slot).fill(slot as u8);
             }
-            for slot in 0..slots {
+            for slot in 0..slots as u16 {
                 prop_assert!(buffers.slice(slot).iter().all(|&byte| byte == slot as u8));
             }
             prop_assert_eq!(buffers.iovecs().len(), slots as usize);

@@ -59,19 +59,19 @@ impl IoTask for WriteAndReadBack {
         for batch in (0..BLOCKS).collect::<Vec<_>>().chunks(8) {
             for (slot, block) in batch.iter().enumerate() {
                 let offset = block * u64::from(BLOCK);
-                payload.fill(queue.buffer(slot as u32), offset);
-                queue.submit(IoRequest { op: IoOp::Write, offset, len: BLOCK, slot: slot as u32 });
+                payload.fill(queue.buffer(slot as u16), offset);
+                queue.submit(IoRequest { op: IoOp::Write, offset, len: BLOCK, slot: slot as u16 });
             }
             queue.kick().unwrap();
-            let mut slots: Vec<u32> = drain(queue, batch.len()).iter().map(|c| c.slot).collect();
+            let mut slots: Vec<u16> = drain(queue, batch.len()).iter().map(|c| c.slot).collect();
             slots.sort_unstable();
-            assert_eq!(slots, (0..batch.len() as u32).collect::<Vec<_>>(), "each slot once");
+            assert_eq!(slots, (0..batch.len() as u16).collect::<Vec<_>>(), "each slot once");
         }
         queue.submit(IoRequest { op: IoOp::Sync, offset: 0, len: 0, slot: 3 });
         assert_eq!(drain(queue, 1), [IoCompletion { slot: 3, result: 0 }]);
         for block in 0..BLOCKS {
             let offset = block * u64::from(BLOCK);
-            let slot = (block % 9) as u32;
+            let slot = (block % 9) as u16;
             queue.submit(IoRequest { op: IoOp::Read, offset, len: BLOCK, slot });
             assert_eq!(drain(queue, 1), [IoCompletion { slot, result: BLOCK as i32 }]);
             assert_eq!(Payload::first_mismatch(11, queue.buffer(slot), offset), None);
@@ -141,7 +141,7 @@ impl IoTask for LeaveInFlight {
     type Output = ();
 
     fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<()> {
-        for slot in 0..8u32 {
+        for slot in 0..8u16 {
             let offset = u64::from(slot) * u64::from(BLOCK);
             queue.submit(IoRequest { op: IoOp::Read, offset, len: BLOCK, slot });
         }

@@ -22,7 +22,7 @@ impl IoQueue for NullQueue {
     fn slots(&self) -> u32 {
         self.slots
     }
-    fn buffer(&mut self, _slot: u32) -> &mut [u8] {
+    fn buffer(&mut self, _slot: u16) -> &mut [u8] {
         &mut []
     }
     fn submit(&mut self, request: IoRequest) {

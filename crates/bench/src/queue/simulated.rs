@@ -48,7 +48,7 @@ impl IoQueue for SimulatedQueue<'_> {
     fn slots(&self) -> u32 {
         self.slots
     }
-    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+    fn buffer(&mut self, slot: u16) -> &mut [u8] {
         self.buffers.as_mut().map_or(&mut [], |buffers| buffers.slice(slot))
     }
     fn submit(&mut self, request: IoRequest) {
@@ -59,7 +59,7 @@ impl IoQueue for SimulatedQueue<'_> {
         };
         self.move_data(request);
         let IoRequest { offset, len, slot, .. } = request;
-        self.drive.submit(self.mode, op, offset, len, slot);
+        self.drive.submit(self.mode, op, offset, len, slot.into());
     }
     fn kick(&mut self) -> io::Result<()> {
         Ok(())
@@ -69,7 +69,8 @@ impl IoQueue for SimulatedQueue<'_> {
     }
     fn wait_until(&mut self, at_ns: u64, done: &mut Vec<IoCompletion>) -> io::Result<()> {
         self.now_ns = self.drive.wait_until(at_ns, &mut self.answers);
-        done.extend(self.answers.drain(..).map(|(slot, result)| IoCompletion { slot, result }));
+        let completion = |(slot, result)| IoCompletion { slot: slot as u16, result };
+        done.extend(self.answers.drain(..).map(completion));
         Ok(())
     }
     fn now(&self) -> u64 {

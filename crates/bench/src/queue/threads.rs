@@ -157,7 +157,7 @@ impl IoQueue for ThreadQueue<'_> {
         self.buffers.slots()
     }
 
-    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+    fn buffer(&mut self, slot: u16) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 

@@ -116,14 +116,13 @@ impl<'f> UringQueue<'f> {
         let IoRequest { op, offset, len, slot } = request;
         let may = op != IoOp::Write || self.file.allows_write(u64::from(len), offset);
         assert!(may, "a write outside what the target was opened for");
-        // No cell has as many as a u16 counts.
-        let (file, index) = (Fixed(0), slot as u16);
+        let file = Fixed(0);
         let entry = match (op, self.fixed) {
             (IoOp::Read, true) => {
-                opcode::ReadFixed::new(file, pointer, len, index).offset(offset).build()
+                opcode::ReadFixed::new(file, pointer, len, slot).offset(offset).build()
             }
             (IoOp::Write, true) => {
-                let write = opcode::WriteFixed::new(file, pointer, len, index);
+                let write = opcode::WriteFixed::new(file, pointer, len, slot);
                 write.offset(offset).rw_flags(self.write_flags).build()
             }
             (IoOp::Read, false) => opcode::Read::new(file, pointer, len).offset(offset).build(),
@@ -138,7 +137,7 @@ impl<'f> UringQueue<'f> {
 
     fn reap(&mut self, done: &mut Vec<IoCompletion>) {
         for entry in self.ring.completion() {
-            done.push(IoCompletion { slot: entry.user_data() as u32, result: entry.result() });
+            done.push(IoCompletion { slot: entry.user_data() as u16, result: entry.result() });
             self.in_flight -= 1;
         }
     }
@@ -193,7 +192,7 @@ impl IoQueue for UringQueue<'_> {
         self.buffers.slots()
     }
 
-    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+    fn buffer(&mut self, slot: u16) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 

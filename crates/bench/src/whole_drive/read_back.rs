@@ -174,14 +174,14 @@ impl ReadBack<'_> {
         let mut done: Vec<IoCompletion> = Vec::with_capacity(queue.slots() as usize);
         let none = IoRequest { op: IoOp::Read, offset: 0, len: 0, slot: 0 };
         let mut sent = vec![(0, none); queue.slots() as usize];
-        let mut free: Vec<u32> = (0..queue.slots()).collect();
+        let mut free: Vec<u16> = (0..queue.slots() as u16).collect();
         let (mut next, mut in_flight, mut stopping) = (self.span.start, 0, false);
         loop {
             while in_flight < self.depth && next < self.span.end && !stopping {
                 let Some(slot) = free.pop() else { break };
                 let len = u64::from(self.chunk).min(self.span.end - next) as u32;
                 let request = IoRequest { op: IoOp::Read, offset: next, len, slot };
-                sent[slot as usize] = (queue.now(), request);
+                sent[usize::from(slot)] = (queue.now(), request);
                 queue.submit(request);
                 next += u64::from(len);
                 in_flight += 1;
@@ -193,7 +193,7 @@ impl ReadBack<'_> {
             queue.wait(&mut done)?;
             let now = queue.now();
             for completion in &done {
-                let (at, request) = sent[completion.slot as usize];
+                let (at, request) = sent[usize::from(completion.slot)];
                 in_flight -= 1;
                 free.push(completion.slot);
                 if let Some(failure) = completion.failure(request) {
@@ -227,7 +227,7 @@ impl ReadBack<'_> {
     fn unsettled(
         &self,
         sent: &[(u64, IoRequest)],
-        free: &[u32],
+        free: &[u16],
         next: u64,
         outcome: &ReadBackOutcome,
     ) -> u64 {

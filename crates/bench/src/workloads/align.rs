@@ -124,7 +124,8 @@ impl Workload for AlignWorkload {
 fn fast_cost(context: &PlanContext<'_>) -> Cost {
     let (writes, bytes) = synced_writes::most();
     let seconds = (writes as f64 / context.typical.iops).min(context.suite.align.time.0);
-    Cost { seconds, read_bytes: 0, written_bytes: bytes }
+    let computed_s = context.computed_s(writes as f64);
+    Cost { seconds, read_bytes: 0, written_bytes: bytes, computed_s }
 }
 
 fn phybs_cost(context: &PlanContext<'_>) -> Cost {
@@ -134,7 +135,7 @@ fn phybs_cost(context: &PlanContext<'_>) -> Cost {
     let requests = bytes as f64 / options.min.0 as f64;
     let seconds = requests / (context.typical.iops * CACHE_GAIN);
     let (read_bytes, written_bytes) = if options.mix.writes() { (0, bytes) } else { (bytes, 0) };
-    Cost { seconds, read_bytes, written_bytes }
+    Cost { seconds, read_bytes, written_bytes, computed_s: context.computed_s(requests) }
 }
 
 #[cfg(test)]

@@ -80,10 +80,12 @@ impl Workload for LatencyWorkload {
         let rounds = f64::from(context.suite.rounds);
         let phases = (options.spans_pct.len() + options.rates.len()) as f64;
         let busy = (options.time.0 + options.ramp.0) * rounds * phases;
+        let bytes = context.typical.rate(true, block, 1) * busy;
         test.cost = Cost {
             seconds: busy + context.suite.pause.0 * rounds * phases,
-            read_bytes: (context.typical.rate(true, block, 1) * busy) as u64,
+            read_bytes: bytes as u64,
             written_bytes: 0,
+            computed_s: context.computed_s(bytes / block as f64),
         };
         test
     }

@@ -113,6 +113,7 @@ impl Workload for SurfaceWorkload {
             seconds: seconds * rounds,
             read_bytes: (bytes * rounds) as u64,
             written_bytes: 0,
+            computed_s: context.computed_s((bytes / options.chunk.0 as f64 + seeks) * rounds),
         };
         match writes::level(context) {
             Ok(None) => {}

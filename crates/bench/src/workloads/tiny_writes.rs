@@ -38,6 +38,11 @@ use std::ops::Range;
 
 /// Calls of `write` through the page cache per second, of one thread.
 const CACHED_IOPS: f64 = 2e6;
+/// The same on a simulated host; how many of them are computed in the time of a request to the drive; and how many
+/// a round has at most: a gigabyte of the smallest says as much as ten.
+const SIMULATED_CACHED_IOPS: f64 = 0.5e6;
+const CACHED_GAIN: f64 = 5.0;
+const SIMULATED_STREAM_MAX: u64 = 2_000_000;
 /// The unit in which the drive itself does a tiny write: a page of the file system.
 const DRIVE_BLOCK: u32 = 4096;
 /// Longest work of a program on one request.
@@ -106,6 +111,7 @@ impl Workload for TinyWritesWorkload {
             seconds: (phases * options.time.0 + flush.min(60.0)) * rounds,
             read_bytes: (3.0 * stream) as u64,
             written_bytes: round_bytes(context).saturating_mul(context.suite.rounds.into()),
+            computed_s: context.computed_s(computed_requests(options) * rounds),
         };
         test
     }
@@ -130,6 +136,19 @@ impl Workload for TinyWritesWorkload {
         compare_with_drive(record, &span, counted, has_drive);
         Ok(())
     }
+}
+
+/// Requests of a round on a simulated drive, in those of the drive: the page cache answers most.
+fn computed_requests(options: &TinyWritesOptions) -> f64 {
+    let of = |pattern: Pattern| match pattern.order {
+        Order::Rnd => f64::from(options.writes),
+        Order::Seq if pattern.path == IoPath::Direct => 0.0,
+        Order::Seq => {
+            let stream = SIMULATED_STREAM_MAX.min((SIMULATED_CACHED_IOPS * options.time.0) as u64);
+            stream as f64 / CACHED_GAIN
+        }
+    };
+    chosen(options).map(of).sum()
 }
 
 /// Bytes that all patterns of a round write at most. A small write anywhere takes a page, and sometimes two.
@@ -276,7 +295,9 @@ fn flush(
 fn most(pattern: Pattern, session: &Session<'_>, span: &Range<u64>, block_bytes: u32) -> u64 {
     let options = &session.plan.suite.tiny_writes;
     let speeds = ExpectedSpeed::upper_bound(session.target).filter(|_| pattern.mix.writes());
-    let bound = speeds.map_or(u64::MAX, |fastest| {
+    let is_stream = session.target.is_simulated() && pattern.path != IoPath::Direct;
+    let most = if is_stream { SIMULATED_STREAM_MAX } else { u64::MAX };
+    let bound = speeds.map_or(most, |fastest| {
         let cached = pattern.path != IoPath::Direct;
         stream_requests(cached, block_bytes.into(), options, fastest)
     });

@@ -248,7 +248,8 @@ fn cell_cost(cell: &Cell, place_bytes: u64, context: &PlanContext<'_>) -> Cost {
         }
         None => (bytes * (1.0 - reads)) as u64,
     };
-    Cost { seconds, read_bytes: (bytes * reads) as u64, written_bytes }
+    let computed_s = context.computed_s(bytes / block.0 as f64);
+    Cost { seconds, read_bytes: (bytes * reads) as u64, written_bytes, computed_s }
 }
 
 fn run_cell(

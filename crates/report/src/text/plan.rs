@@ -9,6 +9,9 @@ use drivescope_model::plan::PlannedTest;
 use drivescope_model::target::{TargetInfo, TargetKind};
 use drivescope_model::{Bytes, Cost, Plan, Secs, WriteLevel};
 
+/// Nobody wonders about less, s.
+const SECONDS_MAX: f64 = 10.0;
+
 /// `5 tests · about 70 s · writes up to 1.07 GB to its own folder, then removes it · your files are
 /// not touched`.
 pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
@@ -22,7 +25,10 @@ pub fn plan(plan: &Plan, target: &TargetInfo, style: Style) -> String {
     let about = if is_bound { "up to" } else { "about" };
     let tests = if count == 1 { "1 test".to_string() } else { format!("{count} tests") };
     if target.kind == TargetKind::Simulated {
-        let simulated = "simulated: done in seconds";
+        let simulated = match cost.computed_s {
+            few if few < SECONDS_MAX => "simulated: done in seconds".to_string(),
+            many => format!("simulated: about {} to compute", Secs(many.round())),
+        };
         return Paragraph::new()
             .item(Role::Plain, &tests)
             .item(Role::Plain, format!("{about} {} of drive time", Secs(cost.seconds)))

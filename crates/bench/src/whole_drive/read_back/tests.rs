@@ -49,7 +49,7 @@ impl IoQueue for Memory {
     fn slots(&self) -> u32 {
         5
     }
-    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+    fn buffer(&mut self, slot: u16) -> &mut [u8] {
         &mut self.buffers[slot as usize]
     }
     fn submit(&mut self, IoRequest { offset, len, slot, .. }: IoRequest) {

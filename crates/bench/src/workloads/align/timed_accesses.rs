@@ -196,7 +196,7 @@ mod tests {
         fn slots(&self) -> u32 {
             1
         }
-        fn buffer(&mut self, _: u32) -> &mut [u8] {
+        fn buffer(&mut self, _: u16) -> &mut [u8] {
             &mut self.buffer
         }
         fn submit(&mut self, request: IoRequest) {

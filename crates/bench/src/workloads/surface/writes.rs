@@ -54,7 +54,8 @@ pub(super) fn cost(context: &PlanContext<'_>, level: WriteLevel) -> Cost {
     let bytes = bytes * u64::from(context.suite.rounds);
     let read_bytes = if level == WriteLevel::SameBytes { bytes } else { 0 };
     let seconds = (read_bytes + bytes) as f64 / (context.typical.mb_s * 1e6);
-    Cost { seconds, read_bytes, written_bytes: bytes }
+    let requests = (read_bytes + bytes) as f64 / context.suite.surface.chunk.0 as f64;
+    Cost { seconds, read_bytes, written_bytes: bytes, computed_s: context.computed_s(requests) }
 }
 
 /// The options that place the writes: our own method has fewer and longer ones than reads, the others

@@ -43,7 +43,7 @@ pub(super) fn cost(restores: &Restores, context: &PlanContext<'_>) -> Cost {
     let bytes = restores.area_bytes;
     // Read for the journal, written back, read again; the journal's own disk is charged as the drive.
     let seconds = 4.0 * bytes as f64 / (context.typical.mb_s * 1e6);
-    Cost { seconds, read_bytes: 2 * bytes, written_bytes: bytes }
+    Cost { seconds, read_bytes: 2 * bytes, written_bytes: bytes, computed_s: 0.0 }
 }
 
 /// Says of these cells that they hold for the area.
