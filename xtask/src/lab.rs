@@ -17,7 +17,7 @@ mod write_log;
 use boot::{Boot, GateDrives};
 use cases::Case;
 use image::Guest;
-use share::Share;
+use share::SharedFolder;
 use std::time::{Duration, Instant};
 use table::{CaseOutcome, Table};
 
@@ -26,7 +26,7 @@ const LONGEST: Duration = Duration::from_secs(90 * 60);
 /// How often the host looks for results.
 const LOOK: Duration = Duration::from_millis(300);
 /// Power cuts of the short and the long pass.
-const CUTS: [u64; 2] = [2, 12];
+const CUTS: [u64; 2] = [1, 12];
 
 const USAGE: &str = "usage: cargo xtask lab [--long] [--only TEXT] [--keep] [--list]";
 
@@ -95,7 +95,7 @@ fn run_cases(
     cases: &[&'static Case],
     table: &mut Table,
 ) -> Result<(), String> {
-    let share = Share::new(&guest.folder, &guest.program)?;
+    let share = SharedFolder::new(&guest.folder, &guest.program)?;
     for (number, case) in cases.iter().enumerate() {
         share.add_case(number, case.name, &case.script())?;
     }

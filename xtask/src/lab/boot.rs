@@ -1,7 +1,7 @@
 //! QEMU and the drives of its guest. There is no hardware acceleration: the guest is the same on every machine.
 
 use super::image::Guest;
-use super::share::Share;
+use super::share::SharedFolder;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -16,7 +16,7 @@ pub struct Boot {
 
 impl Boot {
     /// Starts the guest. What it writes to its root is lost with it.
-    pub fn start(guest: &Guest, share: &Share, drives: &[String]) -> Result<Self, String> {
+    pub fn start(guest: &Guest, share: &SharedFolder, drives: &[String]) -> Result<Self, String> {
         let mut qemu = Command::new("nice");
         qemu.args([
             "-n",
@@ -79,7 +79,7 @@ pub struct GateDrives {
 }
 
 impl GateDrives {
-    pub fn new(share: &Share) -> Result<Self, String> {
+    pub fn new(share: &SharedFolder) -> Result<Self, String> {
         let mut arguments = Vec::new();
         let image = |name: &str, bytes| {
             share.blank_image(name, bytes).map(|path| path.display().to_string())

@@ -5,7 +5,7 @@
 use super::boot::{Boot, logged_drive};
 use super::image::{Guest, run_quietly};
 use super::judge::{bytes_are_back, exit_is};
-use super::share::{Out, Share};
+use super::share::{Out, SharedFolder};
 use super::table::{CaseOutcome, Table};
 use super::write_log::{Dice, lose_power};
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ pub fn run(guest: &Guest, cuts: u64, table: &mut Table) -> Result<(), String> {
 }
 
 fn cut(guest: &Guest, seed: u64) -> Result<CaseOutcome, String> {
-    let share = Share::new(&guest.folder, &guest.program)?;
+    let share = SharedFolder::new(&guest.folder, &guest.program)?;
     let drive = LoggedDrive::new(&share, "target", &noise(seed))?;
     let state = LoggedDrive::new(&share, "state", &vec![0; STATE_BYTES as usize])?;
     let mut format = Command::new("mkfs.ext4");
@@ -109,7 +109,7 @@ fn judge(out: &Out, back: bool, changed: usize, lost: usize) -> Result<String, S
 /// The first boot, which ends with the cut.
 fn run_until_the_cut(
     guest: &Guest,
-    share: &Share,
+    share: &SharedFolder,
     disks: &[LoggedDrive; 2],
     seed: u64,
 ) -> Result<(), String> {
@@ -125,7 +125,7 @@ fn run_until_the_cut(
 }
 
 /// The second boot, to its end.
-fn mend(guest: &Guest, share: &Share, disks: &[LoggedDrive; 2]) -> Result<Out, String> {
+fn mend(guest: &Guest, share: &SharedFolder, disks: &[LoggedDrive; 2]) -> Result<Out, String> {
     share.add_case(1, "mend", &format!("{COMMON}{MEND}"))?;
     let out = share.out(1, "mend");
     let mut boot = boot(guest, share, disks)?;
@@ -135,7 +135,7 @@ fn mend(guest: &Guest, share: &Share, disks: &[LoggedDrive; 2]) -> Result<Out, S
     Ok(out)
 }
 
-fn boot(guest: &Guest, share: &Share, disks: &[LoggedDrive; 2]) -> Result<Boot, String> {
+fn boot(guest: &Guest, share: &SharedFolder, disks: &[LoggedDrive; 2]) -> Result<Boot, String> {
     let mut drives = Vec::new();
     for disk in disks {
         write(&disk.log, &[])?;
@@ -145,7 +145,7 @@ fn boot(guest: &Guest, share: &Share, disks: &[LoggedDrive; 2]) -> Result<Boot, 
 }
 
 /// Waits until something holds; an error if the guest ends before.
-fn wait(boot: &mut Boot, share: &Share, holds: impl Fn() -> bool) -> Result<(), String> {
+fn wait(boot: &mut Boot, share: &SharedFolder, holds: impl Fn() -> bool) -> Result<(), String> {
     let begin = Instant::now();
     while !holds() {
         if !boot.is_alive()? || begin.elapsed() > LONGEST {
@@ -164,7 +164,7 @@ struct LoggedDrive {
 }
 
 impl LoggedDrive {
-    fn new(share: &Share, name: &'static str, contents: &[u8]) -> Result<Self, String> {
+    fn new(share: &SharedFolder, name: &'static str, contents: &[u8]) -> Result<Self, String> {
         let disk = Self {
             name,
             image: share.beside(&format!("{name}.img")),

@@ -12,7 +12,7 @@ const SCRIPTS: [(&str, &str); 3] = [
 
 /// The folder, with the images of drives beside it.
 #[derive(Debug)]
-pub struct Share {
+pub struct SharedFolder {
     folder: TempDir,
 }
 
@@ -22,7 +22,7 @@ pub struct Out {
     folder: PathBuf,
 }
 
-impl Share {
+impl SharedFolder {
     /// A folder in this one, with the program.
     pub fn new(folder: &Path, program: &Path) -> Result<Self, String> {
         let folder = tempfile::Builder::new().prefix("run-").tempdir_in(folder);

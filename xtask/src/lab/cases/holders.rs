@@ -1,4 +1,5 @@
-//! What the kernel builds on drives: file systems, volumes, arrays, caches.
+//! What the kernel builds on drives: file systems, volumes, arrays, caches. What loop devices show as well is in the
+//! long pass only: tests on the host have it.
 
 use super::Case;
 use super::Expect::{Free, Refused};
@@ -16,18 +17,18 @@ pub const CASES: &[Case] = &[
         Refused("claim"),
         "target=$a; mkfs.ext4 -q -E lazy_itable_init=0 $a; unshare --mount --propagation=private sh -c \"mount $a /mnt; sync; exec sleep 200\" & trap \"kill $!\" EXIT; sleep 3",
     ),
-    Case::short("unmounted-ext4", Free, "target=$a; mkfs.ext4 -q $a"),
-    Case::short(
+    Case::long("unmounted-ext4", Free, "target=$a; mkfs.ext4 -q $a"),
+    Case::long(
         "partition-of-mounted",
         Refused("mounts"),
         "target=$a; printf ',16M\\n,\\n' | sfdisk -q -X gpt $a; udevadm settle; mkfs.ext4 -q -E lazy_itable_init=0 ${a}1; mount ${a}1 /mnt; sync",
     ),
-    Case::short(
+    Case::long(
         "partition-beside-mounted",
         Free,
         "printf ',16M\\n,\\n' | sfdisk -q -X gpt $a; udevadm settle; mkfs.ext4 -q -E lazy_itable_init=0 ${a}1; mount ${a}1 /mnt; sync; target=${a}2",
     ),
-    Case::short("swap", Refused("swap"), "target=$a; mkswap -q $a; swapon $a"),
+    Case::long("swap", Refused("swap"), "target=$a; mkswap -q $a; swapon $a"),
     Case::short(
         "btrfs-second-device",
         Refused("claim"),
@@ -105,14 +106,14 @@ pub const CASES: &[Case] = &[
         Refused("path"),
         "mapped_over flat linear $a; bytes=$b; dmsetup suspend flat; target=/dev/mapper/flat",
     ),
-    Case::short("loop-over-it", Refused("loop devices"), "losetup -f $a; target=$a"),
+    Case::long("loop-over-it", Refused("loop devices"), "losetup -f $a; target=$a"),
     Case::long(
         "loop-file-on-it",
-        Refused("mounts"),
+        Refused("file systems"),
         "mkfs.ext4 -q -E lazy_itable_init=0 $a; mount $a /mnt; truncate -s 8M /mnt/file; losetup -f /mnt/file; umount -l /mnt; sync; target=$a",
     ),
-    Case::short("open-for-writing", Refused("other programs"), "exec 9<> $a; target=$a"),
-    Case::short("read-only", Refused("writable"), "target=$a; blockdev --setro $a"),
+    Case::long("open-for-writing", Refused("other programs"), "exec 9<> $a; target=$a"),
+    Case::long("read-only", Refused("writable"), "target=$a; blockdev --setro $a"),
     Case::long(
         "zram-backing",
         Refused("claim"),
