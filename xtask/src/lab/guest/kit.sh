@@ -83,7 +83,7 @@ failing() {
 # What `align` says of the target.
 align() {
     sums > "$out/before"
-    drivescope run "$target" --json --quiet --no-save --write same-bytes --test align --set align.time=500ms \
+    drivescope run "$target" --json --quiet --no-save --write same-bytes --test align --set align.time=1s \
         --rounds 1 > "$out/run" 2> "$out/run.err"
     echo $? > "$out/code"
     sums > "$out/after"
