@@ -1,9 +1,15 @@
 //! Whether a drive has on its medium what it was told to flush.
 
 use crate::session::Session;
+use crate::test_record::TestRecord;
+use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::findings::{Finding, FindingId};
-use drivescope_model::number::rounded;
+use drivescope_model::number::{latency_us, rounded};
 use drivescope_model::options::TestKind;
+use drivescope_stats::summary;
+
+/// A page of one-bit cells, the fastest of flash to write, is programmed in 200 to 500 µs.
+const FLUSH_LEAST_US: f64 = 100.0;
 
 /// A rotating drive that has each random write on its medium before it answers waits half a turn for the place
 /// on average, and seeks besides: more than two in a turn, and its flush returns too early.
@@ -20,6 +26,77 @@ pub(crate) fn flush_lies(
             "{cell}: {} writes/s, each flushed, is more than {rpm:.0} rpm allows ({allowed:.0}/s)",
             rounded(iops)
         );
-        Finding::new(FindingId::WriteCached, evidence).about(format!("{test}.{cell}"))
+        Finding::new(FindingId::FlushIgnored, evidence).about(format!("{test}.{cell}"))
     })
+}
+
+/// A drive of flash whose flush costs no time although it reports a cache that needs one: the median of the cell
+/// `flushed`, where each write is followed by a flush, against the same writes without, `plain`.
+pub(crate) fn free_flush(
+    session: &Session<'_>,
+    record: &TestRecord,
+    plain: &str,
+    flushed: &str,
+) -> Option<Finding> {
+    session.target.drive().filter(|drive| stores_on_flash(drive) && session.is_direct())?;
+    let us = |cell: &str| {
+        let of_cell = record.rounds().iter().filter(|round| round.cell == cell);
+        let times: Vec<f64> = of_cell.map(|round| 1e6 / round.measured.iops()).collect();
+        summary::median(&times)
+    };
+    let (plain_us, flushed_us) = (us(plain)?, us(flushed)?);
+    let flush_us = flushed_us - plain_us;
+    (flush_us < FLUSH_LEAST_US).then(|| {
+        let evidence = format!(
+            "{flushed}: {} writes/s, so a flush takes {}; flash needs over {FLUSH_LEAST_US:.0} µs to store a page",
+            rounded(1e6 / flushed_us),
+            latency_us(flush_us.max(0.0))
+        );
+        Finding::new(FindingId::FreeFlush, evidence).about(format!("{}.{flushed}", record.test()))
+    })
+}
+
+/// Behind a virtual machine's disk the host may store data as it likes; a disk is held against its rotation.
+fn stores_on_flash(drive: &Drive) -> bool {
+    let is_flash = match drive.kind {
+        DriveKind::Ssd | DriveKind::Nvme | DriveKind::Card => true,
+        DriveKind::Simulated => !drive.rotational_hint,
+        _ => false,
+    };
+    is_flash && drive.write_cache.as_deref() != Some("write through")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{run_on, suite_of};
+    use drivescope_model::findings::FindingId;
+    use drivescope_model::options::TestKind;
+
+    #[test]
+    fn a_flush_that_stores_nothing_is_noticed_on_flash_and_on_disks() {
+        let findings = |test: TestKind, target: &str| {
+            let mut suite = suite_of(test);
+            (suite.rounds, suite.tiny_writes.writes) = (3, 300);
+            (suite.tiny_writes.time.0, suite.transfer.time.0) = (0.1, 0.2);
+            suite.transfer.cells =
+                ["rnd4k_q1t1.write", "rnd4k_q1t1.sync"].map(|cell| cell.parse().unwrap()).to_vec();
+            let result = run_on(target, suite, 1, false);
+            let flush = [FindingId::FreeFlush, FindingId::FlushIgnored];
+            let ids = result.findings.iter().map(|finding| finding.id);
+            ids.filter(|id| flush.contains(id)).collect::<Vec<_>>()
+        };
+        for (model, expected) in [
+            ("pm871b-128", FindingId::FreeFlush),
+            ("kioxia-bg4-128", FindingId::FreeFlush),
+            ("laptop-ssd-2015", FindingId::FreeFlush),
+            ("wd40efrx", FindingId::FlushIgnored),
+            ("hds722020ala330", FindingId::FlushIgnored),
+        ] {
+            for test in [TestKind::Transfer, TestKind::TinyWrites] {
+                assert_eq!(findings(test, &format!("sim:{model}")), [], "{model} {test}");
+                let lying = findings(test, &format!("sim:{model}?fault=flush-lies"));
+                assert_eq!(lying, [expected], "{model} {test}");
+            }
+        }
+    }
 }

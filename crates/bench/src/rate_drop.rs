@@ -5,6 +5,7 @@
 
 use crate::cpu_contention;
 use crate::phase::LoopMode;
+use crate::recorder::STALL_NS;
 use crate::round::{Cache, Round};
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
@@ -18,6 +19,8 @@ const DROP_REQUESTS_MIN: f64 = 16.0;
 const FLAT_SHARE: f64 = 0.8;
 /// Reads whose last round keeps less than this share of their first were slowed by what writes cannot fill.
 const READS_KEPT_SHARE: f64 = 0.75;
+/// The buffer memory of a disk is no larger.
+const DISK_BUFFER_BYTES: u64 = 256 << 20;
 /// Random reads, one at a time, slower than this come from a medium that turns: 15,000 rpm give about 300 per
 /// second over a small span, the slowest flash gives thousands.
 const MECHANICAL_IOPS: f64 = 400.0;
@@ -35,7 +38,11 @@ pub fn drop_of(round: &Round) -> Option<LastingDrop> {
     {
         return None;
     }
-    let rates = round.rates_mb_s();
+    let mut rates = round.rates_mb_s();
+    // A silence has a finding of its own: without it, what is left has fallen or has not.
+    if recorder.gap_max_ns > STALL_NS {
+        rates.truncate(longest_silence(&rates));
+    }
     let each = recorder.ops as f64 / rates.len().max(1) as f64;
     let together = (DROP_REQUESTS_MIN / each.max(0.01)).ceil().max(1.0) as usize;
     let bins = rates.chunks_exact(together).map(|bin| bin.iter().sum::<f64>() / together as f64);
@@ -43,6 +50,19 @@ pub fn drop_of(round: &Round) -> Option<LastingDrop> {
     // What others had of the processors may come and go, and the rate with it.
     (drop.share > cpu_contention::taken_share(round))
         .then(|| LastingDrop { at_index: drop.at_index * together, ..drop })
+}
+
+/// Where the longest stretch without a request begins.
+fn longest_silence(rates: &[f64]) -> usize {
+    let (mut longest, mut found, mut since) = (0, rates.len(), 0);
+    for (index, &rate) in rates.iter().enumerate() {
+        if rate > 0.0 {
+            since = index + 1;
+        } else if index + 1 - since > longest {
+            (longest, found) = (index + 1 - since, since);
+        }
+    }
+    found
 }
 
 /// What the falls of a cell are, and what tells it.
@@ -55,9 +75,10 @@ pub struct DropCause {
 }
 
 /// Judges the falls of `cell` among the rounds of a test; `rotates`: the drive is known to be a disk, whose
-/// rate heat does not change.
-pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> DropCause {
-    let throttled = |sign: &str| DropCause { id: FindingId::Throttled, sign: sign.to_string() };
+/// rate heat does not change. Nothing for a disk whose buffer memory was full, as every disk's is at times.
+pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> Option<DropCause> {
+    let throttled =
+        |sign: &str| Some(DropCause { id: FindingId::Throttled, sign: sign.to_string() });
     let fallen: Vec<_> = rounds
         .iter()
         .filter(|round| round.cell == cell)
@@ -72,12 +93,11 @@ pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> DropCause {
     };
     let written: Vec<f64> =
         fallen.iter().map(|(round, drop)| before(drop.at_index, round)).collect();
-    let full = || DropCause {
-        id: FindingId::CacheFull,
-        sign: format!("after {} written", Bytes(summary::median(&written).unwrap_or(0.0) as u64)),
-    };
+    let written = summary::median(&written).unwrap_or(0.0) as u64;
+    let full =
+        DropCause { id: FindingId::CacheFull, sign: format!("after {} written", Bytes(written)) };
     if rotates || is_mechanical(rounds) {
-        full()
+        (written > DISK_BUFFER_BYTES).then_some(full)
     } else if rounds.iter().any(|round| !writes(round) && drop_of(round).is_some()) {
         throttled("reads of this test slowed as well")
     } else if reads_slowed(rounds) {
@@ -85,8 +105,33 @@ pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> DropCause {
     } else if !fallen.iter().all(|(round, drop)| is_flat(&round.rates_mb_s()[drop.at_index..])) {
         throttled("and it kept falling")
     } else {
-        full()
+        Some(full)
     }
+}
+
+/// Bytes that the rounds of a cell of writes had written when its rate fell for good, from one round to another: no
+/// more than `spread` apart before and after, and no reads of the test slowed.
+pub fn full_between_rounds(
+    rounds: &[Round],
+    cell: &str,
+    spread: f64,
+    rotates: bool,
+) -> Option<u64> {
+    let of_cell = || rounds.iter().filter(|round| round.cell == cell);
+    let rates: Vec<f64> = of_cell().map(|round| round.measured.mb_s()).collect();
+    let is_level = |rates: &[f64]| {
+        let ends = summary::min(rates).zip(summary::max(rates));
+        ends.is_some_and(|(low, high)| high - low <= spread * high)
+    };
+    let fall = (1..rates.len()).find(|&at| {
+        let (before, after) = rates.split_at(at);
+        is_level(before) && is_level(after) && after[0] < before[at - 1] * (1.0 - spread)
+    })?;
+    let fallen = of_cell().nth(fall)?.round;
+    let is_flash = !rotates && !is_mechanical(rounds);
+    let is_written = writes(of_cell().next()?) && is_flash && !reads_slowed(rounds);
+    let earlier = rounds.iter().filter(|round| round.round < fallen && writes(round));
+    is_written.then(|| earlier.map(|round| round.measured.recorder.bytes).sum())
 }
 
 /// A drive at or above the temperature from which it calls itself too hot: it may have been slow from the start,

@@ -4,7 +4,7 @@ use crate::error::BenchError;
 use crate::session::Session;
 use crate::test_record::TestRecord;
 use crate::workload::Workload;
-use crate::{deallocated, open_target, validity, workloads};
+use crate::{deallocated, open_target, suites, validity, workloads};
 use drivescope_drive::ErrorKind;
 use drivescope_model::document::{TestResult, TestStatus};
 use drivescope_model::event::Event;
@@ -67,6 +67,9 @@ impl<'a> Runner<'a> {
         let workload = workloads::find(planned.test);
         self.session.begin(planned, self.earlier.take_if(|earlier| earlier.test == planned.test));
         let mut record = TestRecord::new(planned.test);
+        if suites::has_few_rounds_by_method(&self.session.plan.suite) {
+            record.needs_no_rounds();
+        }
         let drive = self.session.target.drive();
         record.rotates(drive.is_some_and(|drive| drive.rpm > Some(1)));
         let end = self.measure(workload, &mut record);

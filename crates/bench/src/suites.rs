@@ -2,6 +2,7 @@
 
 use crate::option_checks::{ensure, repeated};
 use crate::overrides::Overrides;
+use crate::test_record::ROUNDS_MIN;
 use crate::workloads::WORKLOADS;
 use drivescope_model::nearest::nearest;
 use drivescope_model::options::{Suite, TestKind};
@@ -106,6 +107,13 @@ fn folder_of(config: Option<OsString>, home: Option<OsString>) -> Option<PathBuf
             .or_else(|| Some(home.and_then(absolute)?.join(".config")))?
             .join("drivescope/suites"),
     )
+}
+
+/// Whether a built-in suite repeats an instrument that measures fewer rounds than a figure needs, and does so here.
+pub fn has_few_rounds_by_method(suite: &Suite) -> bool {
+    let method = BUILT_IN.iter().find(|(name, _)| *name == suite.name);
+    let method = method.and_then(|(name, text)| parse(name, text).ok());
+    method.is_some_and(|method| method.rounds < ROUNDS_MIN && method.rounds == suite.rounds)
 }
 
 /// The suite called `name`: a file if it looks like one, else the user's own in `user_folder`, else a

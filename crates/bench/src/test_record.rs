@@ -5,11 +5,12 @@ use crate::phase::LoopMode;
 use crate::rate_drop::{self, DropCause, drop_of};
 use crate::round::{Round, encoded};
 use drivescope_model::document::{Distribution, Limiter, Metric, Series, TestResult, TestStatus};
-use drivescope_model::findings::{Finding, FindingId};
+use drivescope_model::findings::{Finding, FindingId, Severity};
 use drivescope_model::metrics::{OfRounds, PERCENTILES, quantity_of};
 use drivescope_model::number::rounded;
 use drivescope_model::options::TestKind;
 use drivescope_model::resume::ResumePoint;
+use drivescope_model::units::Bytes;
 use drivescope_stats::interval::Interval;
 use drivescope_stats::lasting_drop::LastingDrop;
 use drivescope_stats::{interval, summary};
@@ -22,7 +23,7 @@ const SPREAD_MAX: f64 = 0.25;
 /// Requests below this size are counted, larger ones have a rate.
 const SMALL_BLOCK_BYTES: u64 = 64 << 10;
 /// Rounds that a headline figure needs.
-const ROUNDS_MIN: u32 = 3;
+pub const ROUNDS_MIN: u32 = 3;
 
 /// What a test collects while it runs.
 #[derive(Debug)]
@@ -148,6 +149,13 @@ impl TestRecord {
         record.finish(ROUNDS_MIN)
     }
 
+    /// Whether a finding makes the metrics of `cell` invalid, its name without the test's.
+    pub fn is_invalid(&self, cell: &str) -> bool {
+        let cell = format!("{}.{cell}", self.test);
+        let invalid = |finding: &Finding| finding.severity == Severity::Invalid;
+        self.findings.iter().any(|finding| invalid(finding) && finding.concerns(&cell))
+    }
+
     /// The result; status and time are the caller's.
     pub fn finish(mut self, rounds_planned: u32) -> TestResult {
         for cell in self.cells() {
@@ -172,7 +180,7 @@ impl TestRecord {
 
     /// Fewer rounds than a figure needs: because no more were planned, or because the test ended before.
     fn notice_few_rounds(&mut self, planned: u32) {
-        if self.without_rounds || self.metrics.is_empty() {
+        if self.metrics.is_empty() || self.without_rounds {
             return;
         }
         if planned < ROUNDS_MIN {
@@ -187,6 +195,9 @@ impl TestRecord {
 
     /// Notices a cell that was meant to have several rounds and has fewer than a figure needs.
     pub fn notice_few_rounds_of(&mut self, cell: &str) {
+        if self.without_rounds {
+            return;
+        }
         let of_cell = |round: &&Round| round.cell == cell && round.measured.recorder.ops > 0;
         let rounds = self.rounds.iter().filter(of_cell).count();
         if (1..ROUNDS_MIN as usize).contains(&rounds) {
@@ -237,6 +248,7 @@ impl TestRecord {
         let of_cell = |round: &&Round| round.cell == cell && round.measured.recorder.ops > 0;
         let rounds: Vec<&Round> = self.rounds.iter().filter(of_cell).collect();
         let Some(first) = rounds.first() else { return };
+        let of_memory = first.cached_on_purpose();
         let open = first.load.as_ref().is_some_and(|load| load.mode != LoopMode::Closed);
         let mut latencies = first.measured.recorder.latencies.clone();
         for round in &rounds[1..] {
@@ -265,7 +277,8 @@ impl TestRecord {
         self.distributions.push(distribution(format!("{}.{cell}", self.test), &latencies));
         self.notice_drops(cell, &drops);
         // An open loop has the rate of its schedule, whose chance is no doing of the drive.
-        if !open {
+        // That of the page cache says when the kernel chose to write.
+        if !open && !of_memory {
             let (index, unit) = if small { (1, "requests/s") } else { (0, "MB/s") };
             let rates: Vec<f64> = tables.iter().map(|table| table[index].1).collect();
             self.notice_spread(cell, &rates, unit);
@@ -286,7 +299,8 @@ impl TestRecord {
             drops.len()
         );
         let about = format!("{}.{cell}", self.test);
-        let DropCause { id, sign } = rate_drop::cause(&self.rounds, cell, self.rotates);
+        let cause = rate_drop::cause(&self.rounds, cell, self.rotates);
+        let Some(DropCause { id, sign }) = cause else { return };
         if id == FindingId::CacheFull && first.share <= spread_before(&seen) {
             return;
         }
@@ -302,16 +316,32 @@ impl TestRecord {
         }
     }
 
+    /// Notices rounds that differ, with their cause where it is known: a full cache, or shingling.
     fn notice_spread(&mut self, cell: &str, rates: &[f64], unit: &str) {
         let (Some(low), Some(high)) = (summary::min(rates), summary::max(rates)) else { return };
         let median = summary::median(rates).unwrap_or(0.0);
-        if median > 0.0 && (high - low) / median > SPREAD_MAX {
-            let [from, to] = [low, high].map(rounded);
-            let evidence = format!("{cell}: rounds range from {from} to {to} {unit}");
-            let about = format!("{}.{cell}", self.test);
-            let finding = Finding::new(FindingId::Unstable, evidence).about(about);
-            self.notice(finding.weighing((high - low) / median));
+        let is_explained = self.findings.iter().any(|finding| finding.id == FindingId::Shingled);
+        if median <= 0.0 || (high - low) / median <= SPREAD_MAX || is_explained {
+            return;
         }
+        let about = format!("{}.{cell}", self.test);
+        let finding =
+            match rate_drop::full_between_rounds(&self.rounds, cell, SPREAD_MAX, self.rotates) {
+                Some(written) => {
+                    let [before, after] = [rates[0], rates[rates.len() - 1]].map(rounded);
+                    let evidence = format!(
+                        "{cell}: from {before} to {after} {unit} after {} written",
+                        Bytes(written)
+                    );
+                    Finding::new(FindingId::CacheFull, evidence)
+                }
+                None => {
+                    let [from, to] = [low, high].map(rounded);
+                    let evidence = format!("{cell}: rounds range from {from} to {to} {unit}");
+                    Finding::new(FindingId::Unstable, evidence)
+                }
+            };
+        self.notice(finding.about(about).weighing((high - low) / median));
     }
 }
 

@@ -184,20 +184,12 @@ fn above_rotation(round: &Round, environment: &Environment) -> Option<Finding> {
     let rev_per_s = environment.rpm? / 60.0;
     let (load, iops) = random_depth_one(round)?;
     let whole = load.span.end - load.span.start >= environment.capacity_bytes / 2;
+    if load.mix.read_percent() < 100 || !whole || iops <= 2.0 * rev_per_s {
+        return None;
+    }
     let rpm = rev_per_s * 60.0;
-    if load.mix.read_percent() == 100 && whole && iops > 2.0 * rev_per_s {
-        let evidence = format!("{}: {} reads/s at {rpm:.0} rpm", round.cell, rounded(iops));
-        return found(FindingId::AboveRotation, evidence, iops);
-    }
-    if load.mix.read_percent() == 0 && iops > rev_per_s {
-        let evidence = format!(
-            "{}: {} writes/s is more than {rpm:.0} rpm allows ({rev_per_s:.0}/s)",
-            round.cell,
-            rounded(iops)
-        );
-        return found(FindingId::WriteCached, evidence, iops);
-    }
-    None
+    let evidence = format!("{}: {} reads/s at {rpm:.0} rpm", round.cell, rounded(iops));
+    found(FindingId::AboveRotation, evidence, iops)
 }
 
 /// Whether so many bytes must show in the kernel's counters.

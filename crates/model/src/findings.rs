@@ -101,10 +101,10 @@ findings! {
         rule "the target, the overlay layer that holds its data, or the file of a loop device below it is on NFS, SMB, Ceph, 9p or another network file system"
         cause "Every number includes the network, the server and the server's caches."
         remedy "Run drivescope on the server to measure the drive itself."
-    WriteCached = "F007" "writes-cached" Warning
-        rule "small random writes that wait for the drive complete faster than one per revolution, or faster than two if each is followed by a flush"
-        cause "The drive, or a layer above it, reports writes as done while they are still in its cache. A power cut may lose them."
-        remedy "Compare with the flushed results of tiny-writes; disable the write cache (hdparm -W0) to measure the medium."
+    FlushIgnored = "F007" "flush-ignored" Warning
+        rule "small random writes to a rotating drive, each followed by a flush, complete faster than two per revolution"
+        cause "The drive, or a bridge or host in front of it, acknowledges flushes while data are still in a cache. A power cut loses what programs were told is safe, and can damage databases and file systems."
+        remedy "Keep no database and no system on it, or disable its write cache (hdparm -W0) and measure again."
     FuseFs = "F008" "fuse-file-system" Warning
         rule "the target's file system, that of the overlay layer that holds its data, or that of the file of a loop device below it runs in user space (FUSE)"
         cause "A program between the test and the drive may cache or copy."
@@ -126,7 +126,7 @@ findings! {
         cause "The cache can hold everything that the test touches, and answer instead of the medium."
         remedy "Use a larger --size: at least four times the cache."
     FewRounds = "F013" "few-rounds" Warning
-        rule "fewer than three rounds were run"
+        rule "fewer than three rounds were run, unless a built-in suite repeats an instrument that runs fewer"
         cause "Without repetition the spread is unknown; a difference may be chance."
         remedy "Use --rounds 3 or more."
     Throttled = "F014" "throttled" Warning
@@ -134,7 +134,7 @@ findings! {
         cause "The drive became hot, or the host limited it. A full write cache has a finding of its own (F038)."
         remedy "Check the series and the temperature of the phase; cool the drive, pause longer, or use a longer --time to see the sustained rate."
     SystemDisk = "F015" "system-disk" Note
-        rule "the running system is on the same drive"
+        rule "the running system is on the same drive; on a virtual machine's disk F022 says so"
         cause "Background work of the system shares the drive and raises the highest latencies."
         remedy "To compare drives, measure ones that hold nothing else."
     PowerSave = "F016" "power-save" Warning
@@ -186,11 +186,11 @@ findings! {
         cause "No head reaches a random sector that fast: a cache answered."
         remedy "Use a larger span, and displace the drive's cache with other data first."
     Unflushed = "F028" "unflushed-writes" Note
-        rule "writes through the page cache were counted before they reached the drive"
+        rule "small random writes through the page cache were faster than the raw drive, and not all were on it at the end"
         cause "A program that does not sync sees the speed of memory; the drive writes later."
         remedy "Compare with the flushed rate and with that of the raw drive, shown beside it."
     SectorLie = "F029" "sector-size-lie" Warning
-        rule "align measured a larger physical sector than the drive reports"
+        rule "align measured a larger physical sector than the drive reports; not for flash, where mapping units of 4 KiB and more behind reported sectors of 512 bytes are normal"
         cause "The drive hides its sectors from partitioning tools, which may then misalign partitions."
         remedy "Start partitions at multiples of 1 MiB and use blocks of 4 KiB or more, whatever the drive reports."
     ShiftedSectors = "F030" "shifted-sectors" Warning
@@ -226,7 +226,7 @@ findings! {
         cause "A cache took the samples, as in shingled disks and behind bridges, and a full fill soon exceeds it: these are not the rates of the medium. If samples only change their rate part-way, heads of different speed may be the cause."
         remedy "Use --set fill.mode=full."
     CacheFull = "F038" "cache-full" Note
-        rule "in most rounds of a write cell the rate dropped by 20 % or more for at least a fifth of the round: on a disk; on other drives, if the rate stayed level afterwards and no reads of the test dropped or slowed"
+        rule "in most rounds of a write cell the rate dropped by 20 % or more for at least a fifth of the round: on a disk, after more than 256 MiB (less is the buffer that every disk has); on other drives, if the rate stayed level afterwards; or from one round to the next the rate fell by more than 25 % for good; and no reads of the test dropped or slowed"
         cause "The drive's write cache (on flash, its SLC cache) took the first writes faster than the medium can, and was then full. Every drive with such a cache does this."
         remedy "Read the series of the phase: its end is the sustained rate, its start what a short burst gets. A longer --time gives the medium more weight."
     NoQueueGain = "F039" "no-queue-gain" Warning
@@ -253,6 +253,14 @@ findings! {
         rule "a block device below the target is reached over a network: NBD, RBD, DRBD, AoE, iSCSI, Fibre Channel, or NVMe over TCP, RDMA or Fibre Channel"
         cause "Every number includes the network and the caches of the server at its other end."
         remedy "Run drivescope on the machine that has the drive, to measure the drive itself."
+    FreeFlush = "F045" "free-flush" Note
+        rule "on a drive without rotation that reports a volatile write cache, flushing a small write takes less than 100 µs; not checked on virtual disks"
+        cause "Flash needs longer to store a page. Either the drive has power-loss protection and its cache is safe, or it ignores flushes: only a power cut tells."
+        remedy "Look for power-loss protection in the data sheet; without it, keep no database on the drive."
+    Shingled = "F046" "shingled" Warning
+        rule "a rotating drive reports shingled zones; or, after random writes to an area, sequential reads of it are at least 15 % slower in every later round of transfer while random reads are not (not on a copy-on-write file system)"
+        cause "The tracks overlap, so the drive keeps random writes elsewhere and later rewrites whole bands. Long random writing, synced writes and rebuilding an array become very slow."
+        remedy "Use it for large files that are written once: backups, media, archives. Do not mix it with other drives in an array."
 }
 
 impl fmt::Display for FindingId {

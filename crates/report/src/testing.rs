@@ -212,7 +212,7 @@ pub fn hard_disk_tiny_writes() -> TestResult {
 /// A healthy hard disk below a directory.
 pub fn hard_disk() -> Run {
     let finding = Finding::new(
-        FindingId::WriteCached,
+        FindingId::FlushIgnored,
         "418 writes/s is more than 5400 rpm allows (90/s); with flush: 61/s",
     );
     let mut tests = vec![

@@ -46,9 +46,8 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
         notice(FindingId::Compression, evidence);
     }
     let shared = target.disks_of_the_system();
-    if !shared.is_empty() {
-        notice(FindingId::SystemDisk, system_disk(&shared, &info.stack, target.loop_device()));
-    }
+    let shared =
+        (!shared.is_empty()).then(|| system_disk(&shared, &info.stack, target.loop_device()));
     if let Some(name) =
         info.stack.iter().find(|name| name.starts_with("dm-") || name.starts_with("md"))
     {
@@ -68,9 +67,7 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     if !networks.is_empty() {
         notice(FindingId::NetworkDrive, format!("data passes through {}", networks.join(", ")));
     }
-    if let Some(drive) = target.drive() {
-        of_drive(drive, &mut notice);
-    }
+    of_drive(target.drive(), shared, &mut notice);
     let disks = target.disks();
     disks.iter().for_each(|disk| of_disk(disk, disks.len() > 1, &info.stack, &mut notice));
     if let Some(limits) = limits::io_limits(&Roots::host(), &info.stack) {
@@ -95,14 +92,27 @@ fn system_disk(disks: &[String], stack: &[String], loop_device: Option<&str>) ->
     format!("{disks_text} {verb} the running system, and {what} is on it")
 }
 
-fn of_drive(drive: &Drive, notice: &mut impl FnMut(FindingId, String)) {
-    let what = match drive.kind {
-        DriveKind::Virtual => Some("a virtual machine's disk"),
-        DriveKind::Composite => Some("made of other devices"),
-        _ => None,
+/// What kind of drive it is, and whether the system is on it: of a virtual machine's only disk, one thing to say.
+fn of_drive(
+    drive: Option<&Drive>,
+    system: Option<String>,
+    notice: &mut impl FnMut(FindingId, String),
+) {
+    let what = match drive.map(|drive| drive.kind) {
+        Some(DriveKind::Virtual) => "a virtual machine's disk",
+        Some(DriveKind::Composite) => "made of other devices",
+        _ => "",
     };
-    if let Some(what) = what {
-        notice(FindingId::VirtualDrive, format!("{} is {what}", drive.name));
+    let name = drive.map_or("", |drive| &drive.name);
+    match system {
+        Some(system) if what.is_empty() => notice(FindingId::SystemDisk, system),
+        Some(system) => notice(FindingId::VirtualDrive, format!("{name} is {what}; {system}")),
+        None if what.is_empty() => {}
+        None => notice(FindingId::VirtualDrive, format!("{name} is {what}")),
+    }
+    let zoned = drive.filter(|drive| drive.rotational_hint).and_then(|drive| drive.zoned);
+    if let Some(zoned) = zoned {
+        notice(FindingId::Shingled, format!("{name} reports {} zones", zoned.name()));
     }
 }
 

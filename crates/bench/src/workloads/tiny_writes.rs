@@ -134,6 +134,9 @@ impl Workload for TinyWritesWorkload {
         let counted = CounterSource::on(session.target);
         let has_drive = session.target.memory_backed().is_none();
         compare_with_drive(record, &span, counted, has_drive);
+        if let Some(finding) = free_flush(session, record, "rnd4k_direct", "rnd4k_direct_sync") {
+            record.notice(finding.about("tiny-writes.rnd16_sync"));
+        }
         Ok(())
     }
 }

@@ -3,12 +3,14 @@
 mod queue_gain;
 mod restore_area;
 mod round_volume;
+mod shingled;
 mod synced_cell;
 
 use crate::buffered::evict;
 use crate::engine_trial;
 use crate::error::BenchError;
 use crate::expected_speed::ExpectedSpeed;
+use crate::flush_honesty::free_flush;
 use crate::offsets::derive_seed;
 use crate::option_checks::{check_time, ensure, repeated};
 use crate::overrides::Overrides;
@@ -195,6 +197,16 @@ impl Workload for TransferWorkload {
         if session.is_direct()
             && !queue_gain::may_be_capped(kind, session.findings())
             && let Some(finding) = queue_gain::no_gain(record)
+        {
+            record.notice(finding);
+        }
+        if let Some(finding) = free_flush(session, record, "rnd4k_q1t1.write", "rnd4k_q1t1.sync") {
+            record.notice(finding);
+        }
+        // Where a file system writes anew elsewhere, random writes scatter the file itself.
+        if session.is_direct()
+            && !session.target.writes_its_own()
+            && let Some(finding) = shingled::shingled(record)
         {
             record.notice(finding);
         }

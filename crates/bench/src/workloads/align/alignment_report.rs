@@ -136,6 +136,7 @@ fn notice_unknown_place(record: &mut TestRecord, sector: u64, shift: u64) {
 fn of_sector(record: &mut TestRecord, drive: Option<&Drive>, sector: u64, shift: u64) {
     if let Some(drive) = drive
         && sector > u64::from(drive.physical_sector_bytes)
+        && !is_flash(drive)
     {
         let evidence = format!(
             "{} reports physical sectors of {} bytes; writes are fast in multiples of {sector}",

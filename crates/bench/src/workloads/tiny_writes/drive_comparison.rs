@@ -65,8 +65,9 @@ pub(super) fn compare_with_drive(
         if let Some(finding) = cold_in_memory(pattern, share, counted).filter(|_| has_drive) {
             record.notice(finding);
         }
-        let unflushed = pattern.mix.writes() && !pattern.sync && has_drive;
-        if unflushed && share.map_or(seen.0 > drive.0, |share| share > 0.0) {
+        let unflushed = pattern.mix.writes() && !pattern.sync && pattern.order == Order::Rnd;
+        let is_kept = share.is_none_or(|share| share > 0.0) && !record.is_invalid(drive_cell);
+        if unflushed && has_drive && is_kept && seen.0 > drive.0 {
             let kept = share.map_or(String::new(), |share| {
                 format!("; {share:.0} % not on the drive at the end")
             });

@@ -73,7 +73,7 @@ mod tests {
         let rate = |drive: &str| {
             let result = run_on(drive, suite.clone(), 1, false);
             let lies = result.findings.iter().any(|it| {
-                it.id == FindingId::WriteCached && it.concerns("transfer.rnd4k_q1t1.sync.iops")
+                it.id == FindingId::FlushIgnored && it.concerns("transfer.rnd4k_q1t1.sync.iops")
             });
             let of = |cell| value(&result, &format!("transfer.rnd4k_q1t1.{cell}.iops")).unwrap();
             (of("sync"), of("write"), lies)

@@ -141,7 +141,7 @@ fn findings_by_severity() {
     let list = [
         Finding::new(FindingId::SystemDisk, "/home lies on sda2, the same drive"),
         Finding::new(
-            FindingId::WriteCached,
+            FindingId::FlushIgnored,
             "418 writes/s is more than 5400 rpm allows (90/s); with flush: 61/s",
         ),
         Finding::new(FindingId::CpuBound, "97 % of one core in rnd4k_q32t16.read"),
