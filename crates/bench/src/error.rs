@@ -68,7 +68,9 @@ fn after(before: &str) -> String {
 /// One line for people: what failed, where, how often, and what the kernel called it.
 pub fn describe(failure: &IoFailure, count: u64) -> String {
     let what = if failure.write { "write" } else { "read" };
-    let place = format!("{what} at byte {} ({})", failure.offset, Bytes(failure.offset));
+    let length = Bytes(failure.len.into()).binary();
+    let place =
+        format!("{what} at byte {} ({}), {length} long,", failure.offset, Bytes(failure.offset));
     let why = match failure.errno {
         0 if failure.write => no_space(),
         0 => "found the end: the device is gone (drivescope list shows what is attached), or something shrank the file"
@@ -183,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_the_block_layer_calls_no_data_is_a_bad_place() {
-        let of = |errno| describe(&IoFailure { errno, offset: 512, write: false }, 1);
+        let of = |errno| describe(&IoFailure { errno, offset: 512, len: 4096, write: false }, 1);
         let bad = of(libc::ENODATA);
         assert!(bad.contains("bad sector") && bad.contains("smartctl"), "{bad}");
         assert!(!bad.contains("No data available"), "{bad}");
@@ -202,7 +204,7 @@ mod tests {
     #[test]
     fn only_what_the_drive_did_ends_with_the_code_of_a_device_error() {
         let of = |errno, write, target| {
-            let failure = IoFailure { errno, offset: 0, write };
+            let failure = IoFailure { errno, offset: 0, len: 4096, write };
             BenchError::Request { failure, count: 1 }.kind(target)
         };
         let directory = TargetKind::Directory;

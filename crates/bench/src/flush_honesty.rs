@@ -90,7 +90,6 @@ mod tests {
             ("kioxia-bg4-128", FindingId::FreeFlush),
             ("laptop-ssd-2015", FindingId::FreeFlush),
             ("wd40efrx", FindingId::FlushIgnored),
-            ("hds722020ala330", FindingId::FlushIgnored),
         ] {
             for test in [TestKind::Transfer, TestKind::TinyWrites] {
                 assert_eq!(findings(test, &format!("sim:{model}")), [], "{model} {test}");

@@ -60,6 +60,7 @@ impl IoCompletion {
         (self.result != request.len as i32).then(|| IoFailure {
             errno: (-self.result).max(0),
             offset: request.offset,
+            len: request.len,
             write: request.op != IoOp::Read,
         })
     }
@@ -72,6 +73,8 @@ pub struct IoFailure {
     pub errno: i32,
     /// Where.
     pub offset: u64,
+    /// Its length in bytes; 0 for a flush.
+    pub len: u32,
     /// Whether it was a write or a flush.
     pub write: bool,
 }

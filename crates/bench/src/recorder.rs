@@ -300,7 +300,7 @@ mod tests {
         let mut b = Recorder::new(1_000_000_000);
         b.start(150);
         b.complete(400, 250, 512);
-        b.failed(IoFailure { errno: 5, offset: 8192, write: false });
+        b.failed(IoFailure { errno: 5, offset: 8192, len: 4096, write: false });
         (a.requests, b.requests, b.writes) = (3, 4, 2);
         a.merge(&b);
         assert_eq!((a.requests, a.writes), (7, 2));

@@ -84,7 +84,8 @@ impl Round {
             ("iops", measured.iops()),
             ("lat_mean_us", latencies.mean() / 1e3),
         ];
-        let held = PERCENTILES.iter().filter(|percentile| requests >= percentile.requests_min);
+        let held =
+            PERCENTILES.iter().filter(|percentile| requests >= percentile.round_requests_min());
         all.extend(held.map(|percentile| {
             (percentile.key, latencies.value_at_quantile(percentile.share) as f64 / 1e3)
         }));

@@ -20,8 +20,12 @@ use hdrhistogram::Histogram;
 const CONFIDENCE: f64 = 0.95;
 /// Rounds of a rate may differ by this share of their median before that is said.
 const SPREAD_MAX: f64 = 0.25;
+/// Ten normal numbers range over more standard deviations than this once in fifty times.
+const RANGE_BY_CHANCE: f64 = 5.0;
 /// Requests below this size are counted, larger ones have a rate.
 const SMALL_BLOCK_BYTES: u64 = 64 << 10;
+/// Places of failed requests that are named.
+const PLACES_MAX: usize = 100;
 /// Rounds that a headline figure needs.
 pub const ROUNDS_MIN: u32 = 3;
 
@@ -125,6 +129,12 @@ impl TestRecord {
         let same =
             |known: &&mut Finding| known.id == finding.id && known.metrics == finding.metrics;
         match self.findings.iter_mut().find(same) {
+            // Each place where requests fail counts.
+            Some(known) if known.id == FindingId::IoError => {
+                if known.count() < PLACES_MAX {
+                    known.join(finding);
+                }
+            }
             Some(known) if finding.outweighs(known) => *known = finding,
             Some(_) => {}
             None => self.findings.push(finding),
@@ -249,6 +259,7 @@ impl TestRecord {
         let rounds: Vec<&Round> = self.rounds.iter().filter(of_cell).collect();
         let Some(first) = rounds.first() else { return };
         let of_memory = first.cached_on_purpose();
+        let by_chance = rounds.iter().map(|round| chance(round)).fold(0.0, f64::max);
         let open = first.load.as_ref().is_some_and(|load| load.mode != LoopMode::Closed);
         let mut latencies = first.measured.recorder.latencies.clone();
         for round in &rounds[1..] {
@@ -265,7 +276,10 @@ impl TestRecord {
             if *quantity == "lat_max_us" {
                 let of_all = of_all_rounds(&latencies, fewest.unwrap_or(0));
                 let key = |quantity| format!("{}.{cell}.{quantity}", self.test);
-                let metrics = of_all.map(|(quantity, us)| metric(key(quantity), vec![us]));
+                let metrics = of_all.map(|(quantity, us)| Metric {
+                    pooled: true,
+                    ..metric(key(quantity), vec![us])
+                });
                 self.metrics.extend(metrics.collect::<Vec<_>>());
             }
             let values = tables.iter().map(|table| table[index].1).collect();
@@ -281,7 +295,7 @@ impl TestRecord {
         if !open && !of_memory {
             let (index, unit) = if small { (1, "requests/s") } else { (0, "MB/s") };
             let rates: Vec<f64> = tables.iter().map(|table| table[index].1).collect();
-            self.notice_spread(cell, &rates, unit);
+            self.notice_spread(cell, &rates, unit, by_chance);
         }
     }
 
@@ -317,11 +331,11 @@ impl TestRecord {
     }
 
     /// Notices rounds that differ, with their cause where it is known: a full cache, or shingling.
-    fn notice_spread(&mut self, cell: &str, rates: &[f64], unit: &str) {
+    fn notice_spread(&mut self, cell: &str, rates: &[f64], unit: &str, by_chance: f64) {
         let (Some(low), Some(high)) = (summary::min(rates), summary::max(rates)) else { return };
         let median = summary::median(rates).unwrap_or(0.0);
         let is_explained = self.findings.iter().any(|finding| finding.id == FindingId::Shingled);
-        if median <= 0.0 || (high - low) / median <= SPREAD_MAX || is_explained {
+        if median <= 0.0 || (high - low) / median <= SPREAD_MAX.max(by_chance) || is_explained {
             return;
         }
         let about = format!("{}.{cell}", self.test);
@@ -353,12 +367,19 @@ fn of_all_rounds(
 ) -> impl Iterator<Item = (&'static str, f64)> {
     let all = latencies.len();
     let held_by_all = PERCENTILES.iter().filter(move |percentile| {
-        let needed = percentile.requests_min;
-        fewest < needed && needed <= all
+        fewest < percentile.round_requests_min() && percentile.requests_min <= all
     });
     held_by_all.map(|percentile| {
         (percentile.key, latencies.value_at_quantile(percentile.share) as f64 / 1e3)
     })
+}
+
+/// How far the rates of rounds like this one differ by chance, as a share: a rate of n requests has the spread of
+/// their latencies over √n.
+fn chance(round: &Round) -> f64 {
+    let latencies = &round.measured.recorder.latencies;
+    let spread = latencies.stdev() / latencies.mean().max(1.0);
+    RANGE_BY_CHANCE * spread / (latencies.len().max(1) as f64).sqrt()
 }
 
 /// How much the rates before the falls of several rounds differ, as a share of the highest. An empty cache is as
@@ -385,7 +406,17 @@ fn metric(key: String, rounds: Vec<f64>) -> Metric {
             (if extreme == OfRounds::Smallest { low } else { high }, low, high)
         }
     };
-    Metric { key, value, unit, low, high, rounds, valid: true, invalid_because: Vec::new() }
+    Metric {
+        key,
+        value,
+        unit,
+        low,
+        high,
+        rounds,
+        pooled: false,
+        valid: true,
+        invalid_because: Vec::new(),
+    }
 }
 
 /// The median and the ends of its interval.

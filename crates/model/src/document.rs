@@ -63,8 +63,12 @@ pub struct Metric {
     /// Upper end; for an extreme, the largest round. With one round, both ends equal `value` and say nothing about the
     /// spread.
     pub high: f64,
-    /// Every round, in order; one figure for a percentile that needs the requests of all rounds together.
+    /// Every round, in order; one figure if it is pooled.
     pub rounds: Vec<f64>,
+    /// A percentile of the requests of all rounds together, because single rounds have too few. It has no interval:
+    /// `low` and `high` repeat the value.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pooled: bool,
     /// Whether the number can be the drive's.
     pub valid: bool,
     /// Ids of the findings that made it invalid.
@@ -300,6 +304,9 @@ pub struct Rule {
     pub smaller_is_better: bool,
     /// Unit of value and thresholds.
     pub unit: String,
+    /// Whether the value is so close to a threshold, by its interval or 5 %, that the next run may give other points.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub borderline: bool,
     /// Points, 0 to 3.
     pub points: u8,
 }
@@ -309,8 +316,12 @@ pub struct Rule {
 pub struct Verdict {
     /// The use: `system drive`, `database`, `virtual machines`, `media library`, `backup`.
     pub suits: String,
-    /// Points, 0 to 3: the lowest of its rules; `null` when too little is known.
+    /// Points, 0 to 3: the lowest of its rules, and no more than findings about the drive allow; `null` when too little
+    /// is known.
     pub points: Option<u8>,
+    /// What was not tested and could lower the points: `end of drive`, `shingling`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_tested: Vec<String>,
     /// The deciding rule, in one sentence.
     pub because: String,
     /// Every rule for which there is a metric.

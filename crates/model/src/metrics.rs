@@ -54,8 +54,18 @@ pub struct Percentile {
     /// The share of requests that are not slower.
     pub share: f64,
     /// The fewest requests that can hold it, 1/(1 - share): of fewer, none need lie beyond it, and the figure
-    /// would only be another name for the largest. Where a round has fewer, it is one of all rounds together.
+    /// would only be another name for the largest.
     pub requests_min: u64,
+}
+
+/// Requests beyond a percentile from which a round gives one of its own.
+const BEYOND_MIN: u64 = 10;
+
+impl Percentile {
+    /// Where a round has fewer requests, the figure is one of all rounds together.
+    pub const fn round_requests_min(&self) -> u64 {
+        self.requests_min * BEYOND_MIN
+    }
 }
 
 const fn percentile(key: &'static str, share: f64, requests_min: u64) -> Percentile {
@@ -76,7 +86,13 @@ pub const QUANTITIES: &[Quantity] = &[
     more("mb_s", "MB/s", "10^6 bytes moved per second of measured time"),
     more("iops", "1/s", "requests completed per second of measured time"),
     less("lat_mean_us", "us", "mean latency"),
-    less("lat_p50_us", "us", "median latency"),
+    less(
+        "lat_p50_us",
+        "us",
+        "median latency; like all percentiles by nearest rank, the smallest latency that so many percent of the \
+         requests do not exceed, within the 0.1 % of a histogram's bin. Of each round if at least ten of its requests \
+         lie beyond it, else of all rounds together (`pooled`)",
+    ),
     less(
         "lat_p90_us",
         "us",
@@ -123,7 +139,7 @@ pub const QUANTITIES: &[Quantity] = &[
     more(
         "mean_mb_s",
         "MB/s",
-        "all sampled bytes divided by all sampled time (harmonic mean of the samples)",
+        "all sampled bytes divided by all sampled time",
     ),
     more("max_mb_s", "MB/s", "fastest single sample in any round").largest(),
     more(

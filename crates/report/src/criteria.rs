@@ -45,6 +45,17 @@ impl Criterion {
         }
     }
 
+    /// What a verdict calls it that was given without it: `end of drive not tested`.
+    pub(crate) const fn short_name(self) -> &'static str {
+        match self {
+            Self::RandomReadsDeep => "deep queue",
+            Self::RandomReadP99 => "slowest reads",
+            Self::SyncedWrites => "synced writes",
+            Self::ReadsAtEnd => "end of drive",
+            _ => self.name(),
+        }
+    }
+
     /// Unit of its metrics and thresholds: `1/s`, `MB/s`, `us`.
     pub(crate) const fn unit(self) -> &'static str {
         match self {

@@ -1,6 +1,7 @@
 //! Generated pages of `docs/`: every finding, and the rules behind the verdicts.
 
 use crate::use_cases::{Requirement, USE_CASES};
+use crate::verdict::dots;
 use crate::workloads::evidence;
 use drivescope_model::number::threshold;
 use drivescope_model::{FindingId, Severity};
@@ -120,6 +121,10 @@ compares one metric with three thresholds, and **the lowest rule decides**: a dr
 use as its weakest side. There is no overall score.
 
 - The deciding rule is printed with its value and its threshold, so that it can be disputed.
+- A value that misses a threshold by no more than 5 % meets it. Within 5 % of a threshold, or if the threshold lies in its
+  95 % interval, it is called *borderline*: the next run may give other points. Intervals hold within a run only.
+- How the drive behaves limits the points, whatever its rates: shingling, ignored flushes, slow places.
+- What was not tested and could lower the points is named beside them: `●●● · end of drive not tested`.
 - Invalid metrics ([findings.md](findings.md)) are ignored, and the reason says so.
 - A use is not judged while a metric marked *needed* is missing or invalid; the reason names the test to
   run. One exception: when a known rule already gives no points, nothing still unknown can change that.
@@ -135,6 +140,16 @@ Where several metrics can answer a rule, the first valid one counts.
         out.push_str("| what | ●●● | ●●○ | ●○○ | | why |\n|---|---:|---:|---:|---|---|\n");
         for requirement in use_case.requirements {
             out.push_str(&rule_row(requirement));
+        }
+        if let Some(least) = Some(use_case.capacity_named).filter(|least| least.0 > 0) {
+            out.push_str(&format!("\nDrives below {least} are called small.\n"));
+        }
+        out.push('\n');
+        for cap in use_case.caps {
+            let most =
+                cap.most.map_or("not judged".to_string(), |most| format!("at most {}", dots(most)));
+            let (id, name) = (cap.finding, cap.finding.spec().name);
+            out.push_str(&format!("- {most} with {id} {name}: {}\n", cap.why));
         }
         out.push_str("\nMetrics:\n\n");
         for Requirement { criterion, .. } in use_case.requirements {
@@ -185,7 +200,7 @@ mod tests {
         insta::assert_snapshot!(&page[from..to], @r"
         ## F013 few-rounds
 
-        *Warning.* Raised when fewer than three rounds were run.
+        *Warning.* Raised when fewer than three rounds were run, unless a built-in suite repeats an instrument that runs fewer.
 
         **Cause.** Without repetition the spread is unknown; a difference may be chance.
 
@@ -220,8 +235,12 @@ mod tests {
         | what | ●●● | ●●○ | ●○○ | | why |
         |---|---:|---:|---:|---|---|
         | sequential reads | ≥ 100 MB/s | ≥ 50 MB/s | ≥ 20 MB/s | needed | an Ultra HD Blu-ray stream is at most 18 MB/s (144 Mbit/s): five streams, or a full gigabit network; two streams; one |
-        | reads at the end of the drive | ≥ 100 MB/s | ≥ 50 MB/s | ≥ 20 MB/s | if measured | a hard disk is about half as fast at its end, where a full library lives |
+        | reads at the end of the drive | ≥ 54 MB/s | ≥ 36 MB/s | ≥ 18 MB/s | if measured | a hard disk is about half as fast at its end, where a full library lives: three streams, two, one |
         | 99th percentile of a small read at depth 1 | ≤ 50 ms | ≤ 250 ms | ≤ 1 s | if measured | a jump within a film takes a few reads; a player's buffer of one second hides a wait of up to one second, not more |
+
+        Drives below 500 GB are called small.
+
+        - at most ●○○ with F040 slow-region: a part of the drive reads slowly, which may be its beginning to fail: check its health
 
         Metrics:
 

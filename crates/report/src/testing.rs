@@ -25,6 +25,7 @@ pub fn metric(key: &str, rounds: &[f64]) -> Metric {
         low: sorted[0],
         high: sorted[sorted.len() - 1],
         rounds: rounds.to_vec(),
+        pooled: false,
         valid: true,
         invalid_because: Vec::new(),
     }
@@ -212,8 +213,8 @@ pub fn hard_disk_tiny_writes() -> TestResult {
 /// A healthy hard disk below a directory.
 pub fn hard_disk() -> Run {
     let finding = Finding::new(
-        FindingId::FlushIgnored,
-        "418 writes/s is more than 5400 rpm allows (90/s); with flush: 61/s",
+        FindingId::ShortStroke,
+        "rnd4k_q1t1.write: random requests within 1.07 GB of a rotating drive of 4.00 TB (0.027 %)",
     );
     let mut tests = vec![
         hard_disk_transfer(),

@@ -1,8 +1,13 @@
-//! What each use requires of a drive: the thresholds behind every verdict, as data.
+//! What each use requires of a drive: the thresholds behind every verdict, and what rules a use out, as data.
 //!
 //! `docs/verdicts.md` is generated from this table.
 
 use crate::criteria::Criterion;
+use drivescope_model::units::Bytes;
+use drivescope_model::{FindingId, Metric};
+
+/// A value this close to a threshold meets it: nobody notices 3 MB/s.
+pub(crate) const TOLERANCE: f64 = 0.05;
 
 /// One demand of a use on one property of a drive.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +22,17 @@ pub(crate) struct Requirement {
     pub(crate) why: &'static str,
 }
 
+/// How a drive behaves, whatever its rates are, and what a use can have at most for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cap {
+    /// What says so.
+    pub(crate) finding: FindingId,
+    /// The most points; `None` where nobody can know.
+    pub(crate) most: Option<u8>,
+    /// The reason, as part of a sentence.
+    pub(crate) why: &'static str,
+}
+
 /// A use of a drive and all it requires.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UseCase {
@@ -28,20 +44,32 @@ pub(crate) struct UseCase {
     pub(crate) about: &'static str,
     /// The requirements; the least of their points is the use's.
     pub(crate) requirements: &'static [Requirement],
+    /// What keeps its points low.
+    pub(crate) caps: &'static [Cap],
+    /// A smaller drive is named as such; 0 where capacity does not matter.
+    pub(crate) capacity_named: Bytes,
 }
 
 impl Requirement {
-    /// Points of a value, 0–3.
+    /// Points of a value, 0–3: how many thresholds it meets, or misses by no more than [`TOLERANCE`].
     pub fn points(&self, value: f64) -> u8 {
         let meets = |threshold: &&f64| {
             if self.criterion.smaller_is_better() {
-                value <= **threshold
+                value <= **threshold * (1.0 + TOLERANCE)
             } else {
-                value >= **threshold
+                value >= **threshold * (1.0 - TOLERANCE)
             }
         };
         // The thresholds go from hard to easy, so the number that are met is the number of points.
         self.thresholds.iter().filter(meets).count() as u8
+    }
+
+    /// Whether a threshold lies within the interval of a metric, or within [`TOLERANCE`] of its value.
+    pub fn is_borderline(&self, metric: &Metric) -> bool {
+        self.thresholds.iter().any(|threshold| {
+            let is_near = (metric.value - threshold).abs() <= threshold * TOLERANCE;
+            is_near || (metric.low < *threshold && *threshold < metric.high)
+        })
     }
 }
 
@@ -63,6 +91,16 @@ pub(crate) const USE_CASES: &[UseCase] = &[
         about: "Starting a system or a program is a chain of small reads, each waiting for the one \
                 before it; installing updates is a chain of small writes.",
         requirements: SYSTEM,
+        caps: &[
+            SLOW_REGION,
+            Cap { most: Some(1), ..SHINGLED },
+            Cap {
+                finding: FindingId::FlushIgnored,
+                most: Some(1),
+                why: "flushes are acknowledged before data are safe, so a power cut can damage the file system",
+            },
+        ],
+        capacity_named: Bytes(0),
     },
     UseCase {
         name: "database",
@@ -70,6 +108,8 @@ pub(crate) const USE_CASES: &[UseCase] = &[
         about: "A lookup is a chain of page reads; a commit is not done before the drive says the \
                 log is safe.",
         requirements: DATABASE,
+        caps: &[SLOW_REGION, SHINGLED, FLUSH_IGNORED, FREE_FLUSH],
+        capacity_named: Bytes(0),
     },
     UseCase {
         name: "virtual machines",
@@ -77,20 +117,61 @@ pub(crate) const USE_CASES: &[UseCase] = &[
         about: "Many guests mix their requests, so the drive sees random reads and writes in a \
                 queue, and each guest waits for all the others.",
         requirements: GUESTS,
+        caps: &[SLOW_REGION, SHINGLED, FLUSH_IGNORED, FREE_FLUSH],
+        capacity_named: SMALL,
     },
     UseCase {
         name: "media library",
         wants: "a media library wants",
         about: "Few long streams, read in order, that must never pause.",
         requirements: MEDIA,
+        caps: &[SLOW_REGION],
+        capacity_named: SMALL,
     },
     UseCase {
         name: "backup",
         wants: "a backup drive wants",
         about: "Large amounts written in order at night, and read back once when it matters.",
         requirements: BACKUP,
+        caps: &[
+            SLOW_REGION,
+            Cap {
+                finding: FindingId::Shingled,
+                most: Some(2),
+                why: "a shingled drive takes large files well, and slows down when they are replaced",
+            },
+        ],
+        capacity_named: SMALL,
     },
 ];
+
+/// Half of what the smallest new disks hold.
+const SMALL: Bytes = Bytes(500_000_000_000);
+
+const SLOW_REGION: Cap = Cap {
+    finding: FindingId::SlowRegion,
+    most: Some(1),
+    why: "a part of the drive reads slowly, which may be its beginning to fail: check its health",
+};
+
+const SHINGLED: Cap = Cap {
+    finding: FindingId::Shingled,
+    most: Some(0),
+    why: "a shingled drive nearly stops under long random writing",
+};
+
+const FLUSH_IGNORED: Cap = Cap {
+    finding: FindingId::FlushIgnored,
+    most: Some(0),
+    why: "flushes are acknowledged before data are safe, so a power cut loses commits",
+};
+
+const FREE_FLUSH: Cap = Cap {
+    finding: FindingId::FreeFlush,
+    most: None,
+    why: "a flush costs nothing, so the drive has power-loss protection or loses commits in a power cut, which is not \
+          tested",
+};
 
 const SYSTEM: &[Requirement] = &[
     needed(
@@ -181,8 +262,8 @@ const MEDIA: &[Requirement] = &[
     ),
     optional(
         Criterion::ReadsAtEnd,
-        [100.0, 50.0, 20.0],
-        "a hard disk is about half as fast at its end, where a full library lives",
+        [54.0, 36.0, 18.0],
+        "a hard disk is about half as fast at its end, where a full library lives: three streams, two, one",
     ),
     optional(
         Criterion::RandomReadP99,
@@ -240,12 +321,12 @@ mod tests {
     fn points_count_the_thresholds_that_are_met() {
         let reads = &DATABASE[0];
         for (value, points) in
-            [(299.9, 0), (300.0, 1), (1_499.0, 1), (1_500.0, 2), (5_000.0, 3), (f64::NAN, 0)]
+            [(284.9, 0), (285.1, 1), (1_424.0, 1), (1_426.0, 2), (4_751.0, 3), (f64::NAN, 0)]
         {
             assert_eq!(reads.points(value), points, "{value}");
         }
         let slowest = DATABASE.last().unwrap();
-        for (value, points) in [(20_001.0, 0), (20_000.0, 1), (10_000.0, 2), (1_000.0, 3)] {
+        for (value, points) in [(21_001.0, 0), (20_999.0, 1), (10_499.0, 2), (1_049.0, 3)] {
             assert_eq!(slowest.points(value), points, "{value}");
         }
     }

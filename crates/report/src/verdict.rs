@@ -2,15 +2,17 @@
 
 mod reasons;
 
-use crate::use_cases::{Requirement, USE_CASES, UseCase};
+use crate::criteria::Criterion;
+use crate::use_cases::{Cap, Requirement, USE_CASES, UseCase};
 use crate::workloads::evidence;
 use drivescope_model::document::{Limiter, PhaseRecord, Rule, Verdict};
-use drivescope_model::{FindingId, Metric, Run};
-use reasons::{decided, faulty, no_drive, undecided, unproven};
+use drivescope_model::drive::DriveKind;
+use drivescope_model::{FindingId, Metric, Run, TestKind};
+use reasons::{capped, decided, faulty, no_drive, undecided, unproven};
 
 /// One verdict per use, in the order of [`USE_CASES`].
 ///
-/// A use has the least of its rules' points. Metrics that are not the drive's are left out, and the
+/// A use has the least of its rules' points, and no more than how the drive behaves allows. Metrics that are not the drive's are left out, and the
 /// reason says so. Where a metric that the use needs is missing, there are no points and the reason
 /// names the test to run, unless what is known already comes to none.
 pub fn judge(run: &Run) -> Vec<Verdict> {
@@ -26,6 +28,9 @@ pub(crate) fn dots(points: u8) -> &'static str {
         _ => "●●●",
     }
 }
+
+/// Pieces that a sequential read must fetch from elsewhere before it is noticeably slower: each costs a turn.
+const SCATTERED_MIN: f64 = 50.0;
 
 /// What, other than the drive, made a figure low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,9 +73,13 @@ fn judge_use(use_case: &UseCase, run: &Run) -> Verdict {
             judgement.known().map(|(metric, rule)| (*requirement, metric, rule))
         })
     };
-    let verdict = |points, because| Verdict {
+    let verdict = |points: Option<u8>, because| Verdict {
         suits: use_case.name.to_string(),
         points,
+        not_tested: match points {
+            None | Some(0) => Vec::new(),
+            Some(_) => not_tested(use_case, &judged, run),
+        },
         because,
         rules: known().map(|(_, _, rule)| rule.clone()).collect(),
     };
@@ -86,6 +95,12 @@ fn judge_use(use_case: &UseCase, run: &Run) -> Verdict {
     let deciding = known()
         .min_by(|(_, _, a), (_, _, b)| a.points.cmp(&b.points).then(share(a).total_cmp(&share(b))));
     let lacking = judged.iter().find(|(r, judgement)| r.is_needed && judgement.known().is_none());
+    let known_points = deciding.map_or(3, |(_, _, rule)| rule.points);
+    if let Some(cap) = lowest_cap(use_case, known_points, run)
+        && (lacking.is_none() || cap.most == Some(0))
+    {
+        return verdict(cap.most, capped(cap, known_points, run));
+    }
     match (deciding, lacking) {
         (Some((requirement, metric, rule)), None) => {
             verdict(Some(rule.points), decided(use_case, requirement, metric, &judged, run))
@@ -100,6 +115,58 @@ fn judge_use(use_case: &UseCase, run: &Run) -> Verdict {
         }
         (None, None) => verdict(None, "nothing was measured".to_string()),
     }
+}
+
+/// How the drive behaves, where that allows fewer points than its rates have.
+fn lowest_cap(use_case: &UseCase, points: u8, run: &Run) -> Option<&'static Cap> {
+    let shown = |cap: &&Cap| run.findings.iter().any(|finding| finding.id == cap.finding);
+    let lower =
+        use_case.caps.iter().filter(shown).filter(|cap| cap.most.is_none_or(|most| most < points));
+    // What nobody knows can only lower what else there is.
+    lower.min_by_key(|cap| cap.most.unwrap_or(points)).filter(|_| points > 0)
+}
+
+/// What could lower the points and was not tested, for drives that it concerns.
+fn not_tested(use_case: &UseCase, judged: &Judged<'_>, run: &Run) -> Vec<String> {
+    let missing = judged.iter().filter(|(_, judgement)| matches!(judgement, Judgement::Missing));
+    let mut all: Vec<String> = missing
+        .map(|(requirement, _)| requirement.criterion)
+        .filter(|criterion| *criterion != Criterion::ReadsAtEnd || may_rotate(run))
+        .map(|criterion| criterion.short_name().to_string())
+        .collect();
+    let shingled = use_case.caps.iter().any(|cap| cap.finding == FindingId::Shingled);
+    if shingled && may_rotate(run) && !shows_shingling(run) {
+        all.push("shingling".to_string());
+    }
+    all
+}
+
+/// Whether the drive may be a disk, whose rates depend on the place.
+fn may_rotate(run: &Run) -> bool {
+    run.drive.as_ref().is_none_or(|drive| match drive.kind {
+        DriveKind::HardDisk | DriveKind::Unknown => true,
+        DriveKind::Simulated => drive.rotational_hint || drive.rpm.is_some_and(|rpm| rpm > 1),
+        _ => false,
+    })
+}
+
+/// Whether the run did what a shingled drive shows itself by: sequential reads of an area that has many random writes.
+fn shows_shingling(run: &Run) -> bool {
+    let phases = || {
+        let tests = run.tests.iter().filter(|test| test.test == TestKind::Transfer);
+        tests.flat_map(|test| &test.phases).filter(|phase| phase.span_bytes.is_some())
+    };
+    let reads =
+        phases().filter(|phase| phase.cell.starts_with("seq") && phase.cell.ends_with(".read"));
+    let read_bytes =
+        reads.filter(|phase| phase.round > 1).map(|phase| phase.bytes).max().unwrap_or(0);
+    let is_random_write =
+        |phase: &&PhaseRecord| phase.cell.starts_with("rnd") && !phase.cell.ends_with(".read");
+    let met = phases().filter(is_random_write).map(|phase| {
+        let span = phase.span_bytes.unwrap_or(u64::MAX).max(1);
+        phase.ops as f64 * (read_bytes as f64 / span as f64).min(1.0)
+    });
+    met.sum::<f64>() > SCATTERED_MIN
 }
 
 fn judgement<'a>(requirement: &Requirement, run: &'a Run) -> Judgement<'a> {
@@ -147,6 +214,7 @@ fn rule(requirement: &Requirement, metric: &Metric) -> Rule {
         thresholds,
         smaller_is_better: criterion.smaller_is_better(),
         unit: criterion.unit().to_string(),
+        borderline: requirement.is_borderline(metric),
         points: requirement.points(metric.value),
     }
 }

@@ -42,6 +42,7 @@ pub(crate) fn metric(key: &str, value: f64, unit: &str, valid: bool) -> Metric {
         low: value - 1.0,
         high: value + 1.0,
         rounds: vec![value - 0.5, value, value + 0.1],
+        pooled: false,
         valid,
         invalid_because: vec![FindingId::AboveLink],
     }

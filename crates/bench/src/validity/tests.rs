@@ -455,7 +455,7 @@ fn many_small_requests_that_the_device_did_not_see_are_missed() {
 #[test]
 fn only_the_drive_is_blamed_for_its_own_failures() {
     let error = |errno, write| BenchError::Request {
-        failure: IoFailure { errno, offset: 4096, write },
+        failure: IoFailure { errno, offset: 4096, len: 4096, write },
         count: 1,
     };
     for (errno, write, kind, blamed) in [

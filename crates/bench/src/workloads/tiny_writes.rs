@@ -10,7 +10,7 @@ mod patterns;
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::expected_speed::{DEPTHS_MIN, ExpectedSpeed};
-use crate::flush_honesty::flush_lies;
+use crate::flush_honesty::{flush_lies, free_flush};
 use crate::io_device::IoDevice;
 use crate::offsets::{Offsets, derive_seed};
 use crate::open_target;

@@ -48,6 +48,15 @@ pub(crate) fn half_width(metric: &Metric) -> Option<f64> {
     (metric.rounds.len() >= 2 && half.is_finite() && half >= 0.0).then_some(half)
 }
 
+/// From the smallest round to the largest.
+fn range(rounds: &[f64]) -> String {
+    let [least, most] = rounds
+        .iter()
+        .fold([f64::INFINITY, 0.0], |[least, most], &round| [round.min(least), round.max(most)])
+        .map(rounded);
+    format!("{least}–{most}")
+}
+
 /// What a field of a column of figures holds.
 #[derive(Debug, Clone)]
 pub(crate) enum Figure {
@@ -65,6 +74,8 @@ impl Figure {
         match metric {
             Some(metric) if metric.value.is_finite() => {
                 let (text, half) = match half_width(metric) {
+                    // Such an interval would reach below nothing; what was seen says more.
+                    Some(half) if half >= metric.value => (range(&metric.rounds), None),
                     Some(half) => {
                         let (text, half) = with_half_width(metric.value, half);
                         (text, Some(half))

@@ -42,7 +42,10 @@ pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
             if verdict.points.is_some() { sentences.len() - shared.len() } else { sentences.len() };
         let because = sentences[..own].join(SENTENCE);
         let (role, dots) = dots(verdict.points);
-        let because = if verdict.points.is_some() { because } else { not_judged(&because) };
+        let because = match verdict.points {
+            Some(_) => after_not_tested(verdict, &because),
+            None => not_judged(&because),
+        };
         let padding = " ".repeat(name_width - width(&names[i]));
         let paragraph = Paragraph::new()
             .lead(Role::Plain, format!("  {}{padding}  ", names[i]))
@@ -70,6 +73,14 @@ fn for_all(verdict: &Verdict, style: Style) -> String {
         paragraph.text(Role::Dim, "not judged:")
     };
     paragraph.text(Role::Plain, &verdict.because).lines(9, style)
+}
+
+/// What the points leave out stands beside them.
+fn after_not_tested(verdict: &Verdict, because: &str) -> String {
+    match verdict.not_tested.as_slice() {
+        [] => because.to_string(),
+        what => format!("· {} not tested; {because}", what.join(", ")),
+    }
 }
 
 fn not_judged(because: &str) -> String {

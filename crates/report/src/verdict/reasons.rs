@@ -1,11 +1,12 @@
 //! The sentences that give the reason of a verdict.
 
 use super::{HeldBackBy, Judged, Judgement, dots};
-use crate::use_cases::{Requirement, UseCase};
+use crate::use_cases::{Cap, Requirement, UseCase};
 use crate::workloads::evidence;
 use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::number::{latency_us, rounded, threshold};
 use drivescope_model::target::TargetKind;
+use drivescope_model::units::Bytes;
 use drivescope_model::{FindingId, Metric, Run, Severity, TestStatus};
 
 impl HeldBackBy {
@@ -62,8 +63,9 @@ pub(super) fn decided(
     run: &Run,
 ) -> String {
     let value = quantity(metric.value, requirement.criterion.unit());
+    let borderline = if requirement.is_borderline(metric) { ", borderline" } else { "" };
     let mut sentences = vec![format!(
-        "{}; {} {}",
+        "{}{borderline}; {} {}",
         requirement.criterion.phrase().replace("{}", &value),
         use_case.wants,
         wanted(requirement, requirement.points(metric.value)),
@@ -78,6 +80,7 @@ pub(super) fn decided(
         let what = requirement.criterion.name();
         sentences.extend(why.map(|why| format!("Not judged: {what}, {why}")));
     }
+    sentences.extend(small(use_case, run));
     let qualifiers = qualifiers(&metric.key, run);
     if !qualifiers.is_empty() {
         sentences.push(format!("Caution: {}", qualifiers.join(", ")));
@@ -86,6 +89,22 @@ pub(super) fn decided(
         sentences.push("Simulated drive".to_string());
     }
     sentences.join(". ")
+}
+
+/// Why a use has no more points than a cap allows, or none that anybody could tell.
+pub(super) fn capped(cap: &Cap, points: u8, run: &Run) -> String {
+    let protected = match cap.most {
+        None => format!("; with protection {}", dots(points)),
+        Some(_) => String::new(),
+    };
+    let simulated = if run.simulated { ". Simulated drive" } else { "" };
+    format!("{} ({}){protected}{simulated}", cap.why, cap.finding)
+}
+
+/// The capacity, where a use needs more than a small drive has.
+fn small(use_case: &UseCase, run: &Run) -> Option<String> {
+    let capacity = Bytes(run.drive.as_ref()?.capacity_bytes);
+    (capacity < use_case.capacity_named).then(|| format!("Holds only {capacity}"))
 }
 
 /// Which figures were left out because they are not the drive's.

@@ -244,7 +244,7 @@ fn a_slow_place_is_named_for_every_use_although_surface_found_it() {
     run.findings = vec![Finding::new(FindingId::SlowRegion, "a third").about("surface.read")];
     for verdict in judge(&run) {
         let text = &verdict.because;
-        assert!(text.contains("Caution: slow-region"), "{}: {text}", verdict.suits);
+        assert!(text.contains("(F040)"), "{}: {text}", verdict.suits);
     }
 }
 
@@ -253,4 +253,94 @@ fn a_value_that_is_no_number_counts_as_missing() {
     let mut run = with_metrics(&[("transfer.seq1m_q1t1.read.mb_s", &[180.0])]);
     run.tests[0].metrics[0] = metric("transfer.seq1m_q1t1.read.mb_s", &[f64::NAN]);
     assert_eq!(points(&run)[3].1, None);
+}
+
+fn given(run: &Run) -> Vec<Option<u8>> {
+    judge(run).into_iter().map(|v| v.points).collect()
+}
+
+fn of(run: &Run, suits: &str) -> Verdict {
+    judge(run).into_iter().find(|v| v.suits == suits).unwrap()
+}
+
+#[test]
+fn how_a_drive_behaves_limits_its_points_whatever_its_rates_are() {
+    let with = |id| {
+        let mut run = nvme();
+        run.findings = vec![Finding::new(id, "seen")];
+        run
+    };
+    let lying = with(FindingId::FlushIgnored);
+    assert_eq!(given(&lying), [Some(1), Some(0), Some(0), Some(3), Some(3)]);
+    assert!(because(&lying, "database").contains("a power cut loses commits (F007)"));
+    let free = with(FindingId::FreeFlush);
+    assert_eq!(given(&free), [Some(3), None, None, Some(3), Some(3)]);
+    let text = because(&free, "database");
+    assert!(text.ends_with("which is not tested (F045); with protection ●●●"), "{text}");
+    let shingled = with(FindingId::Shingled);
+    assert_eq!(given(&shingled), [Some(1), Some(0), Some(0), Some(3), Some(2)]);
+    assert!(because(&shingled, "backup").contains("shingled"), "{}", because(&shingled, "backup"));
+    let slow = with(FindingId::SlowRegion);
+    assert!(points(&slow).iter().all(|(_, points)| *points == Some(1)));
+}
+
+#[test]
+fn what_nobody_can_tell_is_no_verdict_unless_the_rates_have_none() {
+    let mut run = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[80.0])]);
+    run.findings = vec![Finding::new(FindingId::FreeFlush, "seen")];
+    assert_eq!(of(&run, "database").points, Some(0));
+}
+
+/// The end of a hard disk is half as fast as its start; flash has no end.
+#[test]
+fn what_was_not_tested_stands_in_the_verdict() {
+    let disk = hard_disk();
+    assert_eq!(of(&disk, "media library").not_tested, ["end of drive"]);
+    let none: [String; 0] = [];
+    assert_eq!(of(&nvme(), "media library").not_tested, none);
+    let read_only = with_metrics(&[
+        ("transfer.seq1m_q1t1.read.mb_s", &[180.0, 180.0, 180.0]),
+        ("transfer.seq1m_q1t1.write.mb_s", &[180.0]),
+        ("surface.read.end_mb_s", &[90.0]),
+    ]);
+    assert_eq!(of(&read_only, "backup").not_tested, ["shingling"]);
+    let mut both = hard_disk();
+    for phase in both.tests.iter_mut().flat_map(|test| &mut test.phases) {
+        phase.span_bytes = Some(1 << 30);
+    }
+    assert_eq!(of(&both, "backup").not_tested, ["end of drive"], "random writes, then reads");
+    for phase in both.tests.iter_mut().flat_map(|test| &mut test.phases) {
+        phase.span_bytes = Some(8_000_000_000_000);
+    }
+    assert_eq!(of(&both, "backup").not_tested, ["end of drive", "shingling"], "they never met");
+}
+
+/// 82 ± 3 against 80 may be less next time; 78 against 80 is no point less.
+#[test]
+fn a_value_near_a_threshold_is_borderline_and_costs_no_point() {
+    let end = |value: f64, half: f64| {
+        let mut run = with_metrics(&[
+            ("transfer.seq1m_q1t1.read.mb_s", &[180.0]),
+            ("transfer.seq1m_q1t1.write.mb_s", &[180.0]),
+            ("surface.read.end_mb_s", &[value]),
+        ]);
+        let metric = &mut run.tests[0].metrics[2];
+        (metric.low, metric.high) = (value - half, value + half);
+        let verdict = of(&run, "backup");
+        let rule = verdict.rules.iter().find(|rule| rule.metric.ends_with("end_mb_s")).unwrap();
+        (verdict.points, rule.borderline, verdict.because.contains("MB/s, borderline;"))
+    };
+    assert_eq!(end(82.0, 3.0), (Some(3), true, true));
+    assert_eq!(end(78.0, 0.5), (Some(3), true, true));
+    assert_eq!(end(75.0, 0.5), (Some(2), false, false));
+    assert_eq!(end(75.0, 6.0), (Some(2), true, true));
+    assert_eq!(end(60.0, 3.0), (Some(2), false, false));
+}
+
+#[test]
+fn a_small_drive_is_named_where_capacity_matters() {
+    let mut run = nvme();
+    run.drive.as_mut().unwrap().capacity_bytes = 128_000_000_000;
+    assert!(because(&run, "backup").contains("Holds only 128 GB"), "{}", because(&run, "backup"));
+    assert!(!because(&run, "system drive").contains("128 GB"));
 }

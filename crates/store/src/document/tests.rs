@@ -219,7 +219,7 @@ prop_compose! {
         rounds in prop::collection::vec(finite(), 0..5), valid: bool,
     ) -> Metric {
         let unit = key.chars().rev().collect();
-        Metric { key, value, unit, low, high, rounds, valid, invalid_because: vec![] }
+        Metric { key, value, unit, low, high, rounds, pooled: false, valid, invalid_because: vec![] }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether a disk keeps random writes elsewhere: shingled tracks cannot be written in place.
 //!
-//! Reading in order what was written at random tells: a conventional disk has it in place, a shingled one fetches it
+//! Reading in order what was written meanwhile tells: a conventional disk has it in place, a shingled one fetches it
 //! piece by piece from its cache on disk (Aghayev and Desnoyers, Skylight, FAST 2015).
 
 use crate::phase::LoopMode;
@@ -10,13 +10,14 @@ use crate::test_record::TestRecord;
 use drivescope_model::cell::Order;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::number::rounded;
+use drivescope_stats::summary;
 
 /// Sequential reads of a disk repeat within a few percent; pieces that lie elsewhere cost much more.
 const READS_KEPT_MAX: f64 = 0.85;
 /// Random reads that keep this share show that nobody else used the disk.
 const ALONE_MIN: f64 = 0.8;
 
-/// A finding if sequential reads are slower in every round after the first, in which random writes came.
+/// A finding if sequential reads are slower in most rounds after the first, whose writes came behind them.
 pub(super) fn shingled(record: &TestRecord) -> Option<Finding> {
     let rounds = record.rounds();
     let random_writes = rounds.iter().any(|round| {
@@ -33,13 +34,13 @@ pub(super) fn shingled(record: &TestRecord) -> Option<Finding> {
     let (first, later) = of_reads(rounds, Order::Seq)?
         .split_first()
         .map(|(first, later)| (*first, later.to_vec()))?;
-    let fastest = later.iter().map(|round| rate(round)).reduce(f64::max)?;
-    (fastest < READS_KEPT_MAX * rate(first)).then(|| {
+    let typical = summary::median(&later.iter().map(|round| rate(round)).collect::<Vec<_>>())?;
+    (typical < READS_KEPT_MAX * rate(first)).then(|| {
         let evidence = format!(
-            "{}: {} MB/s, and at most {} MB/s after random writes to the same area",
+            "{}: {} MB/s at first, and {} MB/s once the area had been written at random",
             first.cell,
             rounded(rate(first)),
-            rounded(fastest)
+            rounded(typical)
         );
         Finding::new(FindingId::Shingled, evidence).about("transfer")
     })

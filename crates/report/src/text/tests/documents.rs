@@ -155,10 +155,10 @@ fn findings_by_severity() {
             (smartctl -a).
     F003  invalid  above-link  3,456 MB/s in seq1m_q8t1.read; the link carries 600
           → Measure the block device, or use a --size too large for the caches.
-    F007  warning  writes-cached  418 writes/s is more than 5400 rpm allows (90/s);
+    F007  warning  flush-ignored  418 writes/s is more than 5400 rpm allows (90/s);
           with flush: 61/s
-          → Compare with the flushed results of tiny-writes; disable the write cache
-            (hdparm -W0) to measure the medium.
+          → Keep no database and no system on it, or disable its write cache (hdparm
+            -W0) and measure again.
     F009  warning  cpu-bound  97 % of one core in rnd4k_q32t16.read
           95 % of one core in rnd4k_q32t16.write
           → Use more threads (t4 instead of t1), --engine uring, or a faster
@@ -234,10 +234,10 @@ fn a_run_of_a_hard_disk() {
     system and virtual machines, not for databases.
 
     verdict
-      media library     ●●●  sequential reads at 178 MB/s; a media library wants 100
-                             MB/s or more
-      backup            ●●●  sequential writes at 172 MB/s; a backup drive wants 100
-                             MB/s or more
+      media library     ●●●  · end of drive not tested; sequential reads at 178
+                             MB/s; a media library wants 100 MB/s or more
+      backup            ●●●  · end of drive not tested; sequential writes at 172
+                             MB/s; a backup drive wants 100 MB/s or more
       system drive      ●○○  149 random reads/s at depth 1; a system drive wants
                              4,000 or more (●●○: 1,500)
       virtual machines  ●○○  412 random reads/s in a deep queue; virtual machines
