@@ -17,6 +17,8 @@ mod cli;
 mod compare;
 /// Both engines, and machines that refuse io_uring.
 mod engines;
+/// All models with their verdicts, reasons and findings.
+mod healthy_models;
 /// SIGINT, SIGTERM, SIGKILL, and what they leave behind.
 mod interruptions;
 /// `list`.

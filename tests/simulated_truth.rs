@@ -1,12 +1,11 @@
 //! Simulated drives, whose truth is known: each test of the program finds it, findings come where something is
 //! wrong and nowhere else, and bugs planted in a drive are noticed.
 
+use crate::support::Scratch;
 use crate::support::json::{array, findings, metrics, test_of, text};
-use crate::support::{Scratch, every};
 use drivescope_drive::simulated::model_file::text_of;
 use drivescope_drive::simulated::spec::Spec;
 use drivescope_sim::hdd::{HardDisk, ZoneRate};
-use drivescope_sim::library::BUILT_IN;
 use serde_json::Value;
 
 /// Runs the program on a simulated target and returns the document.
@@ -151,126 +150,8 @@ fn latency_finds_seek_and_rotation() {
     }
 }
 
-/// A warning that is true of healthy drives.
-struct Expected {
-    name: &'static str,
-    /// The drives it is true of.
-    models: &'static [&'static str],
-    /// Beginnings of the metrics it may be about.
-    about: &'static [&'static str],
-}
-
-/// Bulk-only USB bridge and shingled disk.
-const EASYSTORE: &str = "easystore-2tb";
-const ARCHIVE: &str = "st8000as0002-smr";
-const CONVENTIONAL: [&str; 10] = [
-    "hds722020ala330",
-    "hgst-7k1000",
-    "usb-16tb",
-    "wd10ears",
-    "wd15earx",
-    "wd20eads",
-    "wd20ears",
-    "wd4000aaks",
-    "wd40efrx",
-    "wd40ezrz",
-];
-const SATA_FLASH: [&str; 5] = [
-    "laptop-ssd-2015",
-    "pm871b-128",
-    "samsung-860evo-1tb",
-    "samsung-860evo-250",
-    "samsung-870evo-1tb",
-];
-const NVME: [&str; 3] = ["corsair-mp510-240", "kioxia-bg4-128", "toshiba-xg6-1tb"];
-
-/// All warnings of the quick suite on healthy drives, with the reason for each.
-const EXPECTED: [Expected; 6] = [
-    // The write cache of a disk is on as it is delivered, and what it holds is lost with the power.
-    Expected {
-        name: "writes-cached",
-        models: &CONVENTIONAL,
-        about: &["transfer.rnd4k_q1t1.write"],
-    },
-    Expected { name: "writes-cached", models: &[ARCHIVE], about: &["transfer.rnd4k_q1t1.write"] },
-    // Writes of a round find the fast part of the flash free or still full from the round before.
-    Expected { name: "unstable", models: &NVME, about: &["transfer."] },
-    // A shingled disk tidies up what was written before, below whatever is asked of it.
-    Expected {
-        name: "unstable",
-        models: &[EASYSTORE, ARCHIVE],
-        about: &["transfer.", "latency.", "tiny-writes."],
-    },
-    // Half a second holds some forty writes that each read a page first: chance.
-    Expected { name: "unstable", models: &["usb-16tb"], about: &["tiny-writes.rnd16_buffered"] },
-    // A bulk-only bridge passes on one command at a time.
-    Expected { name: "no-queue-gain", models: &[EASYSTORE], about: &["transfer.rnd4k_q32t1.read"] },
-];
-
-/// Whether a finding is a note, or a warning that must be expected of the model.
-fn is_so(finding: &Value, model: &str) -> bool {
-    let metrics = array(&finding["metrics"]);
-    let covers = |expected: &Expected| {
-        let within = |key: &Value| expected.about.iter().any(|about| text(key).starts_with(about));
-        let named = expected.models.contains(&model) && finding["name"] == expected.name;
-        named && !metrics.is_empty() && metrics.iter().all(within)
-    };
-    match text(&finding["severity"]) {
-        "note" => true,
-        "warning" => EXPECTED.iter().any(covers),
-        _ => false,
-    }
-}
-
 fn named<'r>(run: &'r Value, name: &str) -> Option<&'r Value> {
     array(&run["findings"]).iter().find(|finding| finding["name"] == name)
-}
-
-/// Runs the quick suite as it is on healthy drives: on every third of them, or on all.
-fn assert_healthy(models: &[&str]) {
-    for model in every(3, models) {
-        let run = measure(&format!("sim:{model}"), &[]);
-        assert_eq!(run["status"], "done", "{model}");
-        assert_eq!(run["plan"]["suite"]["name"], "quick", "{model}");
-        for finding in array(&run["findings"]) {
-            assert!(is_so(finding, model), "{model}: {finding}");
-        }
-        // A cache that fills is a note, on drives that have one to fill.
-        assert!(named(&run, "throttled").is_none(), "{model}: {:?}", findings(&run));
-    }
-}
-
-#[test]
-fn every_model_is_run_when_it_is_healthy() {
-    let mut all = [&CONVENTIONAL[..], &SATA_FLASH, &NVME, &[EASYSTORE, ARCHIVE]].concat();
-    all.sort_unstable();
-    let built_in: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-    assert_eq!(all, built_in);
-}
-
-#[test]
-fn healthy_disks_raise_nothing_that_is_not_so() {
-    assert_healthy(&CONVENTIONAL[..5]);
-}
-
-#[test]
-fn healthy_disks_of_western_digital_raise_nothing_that_is_not_so() {
-    assert_healthy(&CONVENTIONAL[5..]);
-}
-
-#[test]
-fn healthy_shingled_disks_raise_nothing_that_is_not_so() {
-    assert_healthy(&[EASYSTORE, ARCHIVE]);
-}
-
-#[test]
-fn healthy_sata_flash_raises_nothing_that_is_not_so() {
-    assert_healthy(&SATA_FLASH);
-}
-
-#[test]
-fn healthy_nvme_flash_raises_nothing_that_is_not_so() {
-    assert_healthy(&NVME);
 }
 
 /// What the healthy drives do not raise, the same suite raises where it is so.

@@ -78,7 +78,7 @@ fn judge_use(use_case: &UseCase, run: &Run) -> Verdict {
         points,
         not_tested: match points {
             None | Some(0) => Vec::new(),
-            Some(_) => not_tested(use_case, &judged, run),
+            Some(points) => not_tested(use_case, points, &judged, run),
         },
         because,
         rules: known().map(|(_, _, rule)| rule.clone()).collect(),
@@ -127,15 +127,18 @@ fn lowest_cap(use_case: &UseCase, points: u8, run: &Run) -> Option<&'static Cap>
 }
 
 /// What could lower the points and was not tested, for drives that it concerns.
-fn not_tested(use_case: &UseCase, judged: &Judged<'_>, run: &Run) -> Vec<String> {
+fn not_tested(use_case: &UseCase, points: u8, judged: &Judged<'_>, run: &Run) -> Vec<String> {
     let missing = judged.iter().filter(|(_, judgement)| matches!(judgement, Judgement::Missing));
     let mut all: Vec<String> = missing
         .map(|(requirement, _)| requirement.criterion)
         .filter(|criterion| *criterion != Criterion::ReadsAtEnd || may_rotate(run))
         .map(|criterion| criterion.short_name().to_string())
         .collect();
-    let shingled = use_case.caps.iter().any(|cap| cap.finding == FindingId::Shingled);
-    if shingled && may_rotate(run) && !shows_shingling(run) {
+    let matters = use_case.caps.iter().any(|cap| {
+        cap.finding == FindingId::Shingled && cap.most.is_some_and(|most| most < points)
+    });
+    let is_known = run.findings.iter().any(|finding| finding.id == FindingId::Shingled);
+    if matters && may_rotate(run) && !is_known && !shows_shingling(run) {
         all.push("shingling".to_string());
     }
     all

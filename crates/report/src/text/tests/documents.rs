@@ -276,10 +276,10 @@ fn a_run_of_a_hard_disk() {
 
     ±: 95 % interval of the median, within this run; -v shows rounds and limits
 
-    F007  warning  writes-cached  418 writes/s is more than 5400 rpm allows (90/s);
-          with flush: 61/s
-          → Compare with the flushed results of tiny-writes; disable the write cache
-            (hdparm -W0) to measure the medium.
+    F035  warning  short-stroke  rnd4k_q1t1.write: random requests within 1.07 GB of
+          a rotating drive of 4.00 TB (0.027 %)
+          → Read the access times as those of a small area; for the whole drive
+            measure the block device, without --size.
     F015  note     system-disk  /home lies on sda2, the same drive
 
     repeat: drivescope rerun 7c2f01a9be44 · all numbers: show it with --json

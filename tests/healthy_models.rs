@@ -1,0 +1,175 @@
+//! The quick suite on all twenty models, which are healthy: what it says they suit, why, and what it notices.
+
+use crate::support::Scratch;
+use crate::support::json::{array, findings, text};
+use drivescope_sim::library::BUILT_IN;
+use serde_json::Value;
+
+/// What a run must say of a drive.
+struct Healthy {
+    model: &'static str,
+    /// Points of system drive, database, virtual machines, media library and backup.
+    points: [u64; 5],
+    /// What decides each of them.
+    because: [&'static str; 5],
+    /// All findings, of which a healthy drive has few.
+    findings: &'static [&'static str],
+}
+
+/// Seeks decide for machines, the inner tracks for large files.
+const DISK: [&str; 5] = [
+    "random reads/s at depth 1",
+    "random reads/s in a deep queue",
+    "random reads/s in a deep queue",
+    "reads at its end",
+    "reads at its end",
+];
+/// Flushing a consumer's SSD takes milliseconds.
+const SATA_SSD: [&str; 5] = [
+    "sequential reads at",
+    "small synced writes/s",
+    "small synced writes/s",
+    "sequential reads at",
+    "sequential writes at",
+];
+
+const fn disk(model: &'static str, points: [u64; 5]) -> Healthy {
+    Healthy { model, points, because: DISK, findings: &[] }
+}
+
+const fn sata_ssd(model: &'static str) -> Healthy {
+    Healthy { model, points: [3, 2, 2, 3, 3], because: SATA_SSD, findings: &[] }
+}
+
+const HEALTHY: [Healthy; 20] = [
+    disk("hds722020ala330", [1, 0, 1, 3, 2]),
+    disk("hgst-7k1000", [1, 0, 0, 3, 2]),
+    disk("wd10ears", [1, 0, 1, 2, 2]),
+    disk("wd15earx", [1, 0, 1, 3, 2]),
+    disk("wd20eads", [1, 0, 1, 2, 2]),
+    disk("wd20ears", [1, 0, 1, 3, 2]),
+    disk("wd4000aaks", [1, 0, 1, 2, 2]),
+    disk("wd40efrx", [1, 0, 1, 3, 3]),
+    disk("wd40ezrz", [1, 0, 1, 3, 3]),
+    // Twice as fast at its end as the use wants, so that seeks come first.
+    Healthy {
+        model: "usb-16tb",
+        points: [1, 0, 1, 3, 3],
+        because: [DISK[0], DISK[1], DISK[2], "one small read in a hundred", DISK[4]],
+        findings: &[],
+    },
+    // Its random writes are too far apart to show that it is shingled; the verdict says that this was not tested.
+    disk("st8000as0002-smr", [1, 0, 1, 3, 3]),
+    // Shingled, as its reads show once it has been written, behind a bridge that passes on one command at a time.
+    Healthy {
+        model: "easystore-2tb",
+        points: [0, 0, 0, 2, 2],
+        because: [DISK[0], DISK[1], DISK[1], "sequential reads at", "sequential reads at"],
+        findings: &["F039", "F046"],
+    },
+    sata_ssd("pm871b-128"),
+    sata_ssd("samsung-860evo-250"),
+    sata_ssd("samsung-860evo-1tb"),
+    sata_ssd("samsung-870evo-1tb"),
+    Healthy {
+        model: "laptop-ssd-2015",
+        points: [3, 2, 2, 3, 3],
+        because: [DISK[0], SATA_SSD[1], SATA_SSD[2], SATA_SSD[3], SATA_SSD[4]],
+        findings: &[],
+    },
+    // Writes of later rounds find the fast part of the flash full.
+    Healthy {
+        model: "kioxia-bg4-128",
+        points: [3, 2, 3, 3, 3],
+        because: [DISK[0], DISK[1], SATA_SSD[2], SATA_SSD[3], SATA_SSD[4]],
+        findings: &["F038"],
+    },
+    Healthy {
+        model: "corsair-mp510-240",
+        points: [3, 3, 3, 3, 3],
+        because: [DISK[0], SATA_SSD[1], SATA_SSD[2], SATA_SSD[3], SATA_SSD[4]],
+        findings: &["F038"],
+    },
+    Healthy {
+        model: "toshiba-xg6-1tb",
+        points: [3, 3, 3, 3, 3],
+        because: [DISK[0], SATA_SSD[1], SATA_SSD[2], SATA_SSD[3], SATA_SSD[3]],
+        findings: &["F038"],
+    },
+];
+
+/// Smaller drives are named as such where capacity matters.
+const SMALL_BYTES: u64 = 500_000_000_000;
+const NEEDS_CAPACITY: [&str; 3] = ["virtual machines", "media library", "backup"];
+
+fn faults_of(expected: &Healthy, run: &Value) -> Vec<String> {
+    let Healthy { model, points, because, findings: ids } = expected;
+    let mut faults = Vec::new();
+    let verdicts = array(&run["verdict"]).iter().zip(points.iter().zip(because));
+    let is_small = run["drive"]["capacity_bytes"].as_u64().expect("known") < SMALL_BYTES;
+    for (verdict, (points, because)) in verdicts {
+        let (suits, reason) = (text(&verdict["suits"]), text(&verdict["because"]));
+        if verdict["points"] != *points || !reason.contains(because) {
+            faults.push(format!("{model}: {suits}: {} because {reason}", verdict["points"]));
+        }
+        if reason.contains("Holds only")
+            != (is_small && NEEDS_CAPACITY.contains(&suits) && *points > 0)
+        {
+            faults.push(format!("{model}: {suits}: {reason}"));
+        }
+        let is_disk = because.contains("its end");
+        if suits == "backup"
+            && is_disk != (verdict["not_tested"] == serde_json::json!(["shingling"]))
+        {
+            faults.push(format!("{model}: {suits} without {}", verdict["not_tested"]));
+        }
+    }
+    if findings(run) != *ids {
+        faults.push(format!("{model}: {:?}", run["findings"]));
+    }
+    faults
+}
+
+#[track_caller]
+fn assert_healthy(nth: usize) {
+    let mut faults = Vec::new();
+    for expected in HEALTHY.iter().skip(nth).step_by(4) {
+        let scratch = Scratch::new();
+        let target = format!("sim:{}", expected.model);
+        let run = scratch.run(&target, &[&["--json", "--no-save", "--seed=1"]]).code(0).json();
+        assert_eq!(
+            (&run["status"], &run["plan"]["suite"]["name"]),
+            (&"done".into(), &"quick".into())
+        );
+        faults.extend(faults_of(expected, &run));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_model_is_in_the_table() {
+    let mut all: Vec<&str> = HEALTHY.iter().map(|expected| expected.model).collect();
+    all.sort_unstable();
+    let built_in: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+    assert_eq!(all, built_in);
+}
+
+#[test]
+fn the_first_quarter_of_the_models_gets_its_verdicts() {
+    assert_healthy(0);
+}
+
+#[test]
+fn the_second_quarter_of_the_models_gets_its_verdicts() {
+    assert_healthy(1);
+}
+
+#[test]
+fn the_third_quarter_of_the_models_gets_its_verdicts() {
+    assert_healthy(2);
+}
+
+#[test]
+fn the_last_quarter_of_the_models_gets_its_verdicts() {
+    assert_healthy(3);
+}
