@@ -82,7 +82,8 @@ const HEALTHY: [Healthy; 20] = [
         model: "kioxia-bg4-128",
         points: [3, 2, 3, 3, 3],
         because: [DISK[0], DISK[1], SATA_SSD[2], SATA_SSD[3], SATA_SSD[4]],
-        findings: &["F038"],
+        // Its map does not fit into its memory: reads after other reads differ.
+        findings: &["F021", "F038"],
     },
     Healthy {
         model: "corsair-mp510-240",
@@ -93,7 +94,7 @@ const HEALTHY: [Healthy; 20] = [
     Healthy {
         model: "toshiba-xg6-1tb",
         points: [3, 3, 3, 3, 3],
-        because: [DISK[0], SATA_SSD[1], SATA_SSD[2], SATA_SSD[3], SATA_SSD[3]],
+        because: [DISK[0], SATA_SSD[1], SATA_SSD[2], SATA_SSD[3], SATA_SSD[4]],
         findings: &["F038"],
     },
 ];
@@ -117,9 +118,10 @@ fn faults_of(expected: &Healthy, run: &Value) -> Vec<String> {
         {
             faults.push(format!("{model}: {suits}: {reason}"));
         }
-        let is_disk = because.contains("its end");
+        // A shingled drive has two points for backups at most.
+        let is_open = because.contains("its end") && *points > 2;
         if suits == "backup"
-            && is_disk != (verdict["not_tested"] == serde_json::json!(["shingling"]))
+            && is_open != (verdict["not_tested"] == serde_json::json!(["shingling"]))
         {
             faults.push(format!("{model}: {suits} without {}", verdict["not_tested"]));
         }

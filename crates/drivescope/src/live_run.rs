@@ -85,6 +85,7 @@ fn unknown(cell: Cell) -> [Metric; 2] {
         low: f64::NAN,
         high: f64::NAN,
         rounds: Vec::new(),
+        pooled: false,
         valid: true,
         invalid_because: Vec::new(),
     })

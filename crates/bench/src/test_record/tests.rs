@@ -113,10 +113,16 @@ fn a_percentile_that_no_round_can_hold_is_that_of_all_rounds() {
         latencies.record_n(SECOND, slow).unwrap();
     }
     let result = result_of(rounds);
-    let [p99, p999] = ["lat_p99_us", "lat_p99_9_us"].map(|quantity| find(&result, quantity));
-    assert!((p99.value / 1e4 - 1.0).abs() < 0.01 && p99.rounds.len() == 20, "each round has 100");
+    let [p90, p99, p999] =
+        ["lat_p90_us", "lat_p99_us", "lat_p99_9_us"].map(|quantity| find(&result, quantity));
+    assert!(!p90.pooled && p90.rounds.len() == 20, "ten of each round's 100 lie beyond it");
+    assert!((p99.value / 1e4 - 1.0).abs() < 0.01 && p99.pooled, "one of 100 is too few");
     assert!((p999.value / 1e6 - 1.0).abs() < 0.01, "{p999:?}");
-    assert_eq!(p999.rounds.len(), 1, "one figure of all rounds, without a spread: {p999:?}");
+    assert_eq!(
+        (p999.rounds.len(), p999.pooled),
+        (1, true),
+        "one figure of all rounds, without a spread: {p999:?}"
+    );
     let keys = result.metrics.iter().map(|metric| metric.key.rsplit('.').next().unwrap());
     let order: Vec<&str> =
         keys.filter(|key| key.starts_with("lat_p9") || *key == "lat_max_us").collect();
