@@ -126,7 +126,7 @@ findings! {
         cause "The cache can hold everything that the test touches, and answer instead of the medium."
         remedy "Use a larger --size: at least four times the cache."
     FewRounds = "F013" "few-rounds" Warning
-        rule "fewer than three rounds were run, unless a built-in suite repeats an instrument that runs fewer"
+        rule "fewer than three rounds were run, unless a built-in suite repeats a tool that runs fewer"
         cause "Without repetition the spread is unknown; a difference may be chance."
         remedy "Use --rounds 3 or more."
     Throttled = "F014" "throttled" Warning

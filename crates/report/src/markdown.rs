@@ -200,7 +200,7 @@ mod tests {
         insta::assert_snapshot!(&page[from..to], @r"
         ## F013 few-rounds
 
-        *Warning.* Raised when fewer than three rounds were run, unless a built-in suite repeats an instrument that runs fewer.
+        *Warning.* Raised when fewer than three rounds were run, unless a built-in suite repeats a tool that runs fewer.
 
         **Cause.** Without repetition the spread is unknown; a difference may be chance.
 

@@ -7,7 +7,7 @@ use drivescope_model::units::Bytes;
 use drivescope_model::{FindingId, Metric};
 
 /// A value this close to a threshold meets it: nobody notices 3 MB/s.
-pub(crate) const TOLERANCE: f64 = 0.05;
+const TOLERANCE: f64 = 0.05;
 
 /// One demand of a use on one property of a drive.
 #[derive(Debug, Clone, Copy)]

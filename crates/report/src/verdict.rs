@@ -12,9 +12,9 @@ use reasons::{capped, decided, faulty, no_drive, undecided, unproven};
 
 /// One verdict per use, in the order of [`USE_CASES`].
 ///
-/// A use has the least of its rules' points, and no more than how the drive behaves allows. Metrics that are not the drive's are left out, and the
-/// reason says so. Where a metric that the use needs is missing, there are no points and the reason
-/// names the test to run, unless what is known already comes to none.
+/// A use has the least of its rules' points, and no more than how the drive behaves allows. Metrics that are not the
+/// drive's are left out, and the reason says so. Where a metric that the use needs is missing, there are no points and
+/// the reason names the test to run, unless what is known already comes to none.
 pub fn judge(run: &Run) -> Vec<Verdict> {
     USE_CASES.iter().map(|use_case| judge_use(use_case, run)).collect()
 }
