@@ -5,7 +5,7 @@ b=$(readlink -f /dev/disk/by-id/virtio-LAB-B)
 c=$(readlink -f /dev/disk/by-id/virtio-LAB-C)
 config=/sys/kernel/config
 patterns="--test transfer --cells rnd4k_q4t1.write --set transfer.area=1MiB --set transfer.ramp=0s
-    --rounds 1 --engine threads"
+    --set transfer.write_once=false --rounds 1 --engine threads"
 
 # Checksums of what must not change, past the page cache.
 sums() {
