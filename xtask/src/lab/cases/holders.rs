@@ -2,7 +2,7 @@
 //! long pass only: tests on the host have it.
 
 use super::Case;
-use super::Expect::{Free, Refused};
+use super::Expect::{Declined, Free, Refused};
 
 pub const CASES: &[Case] = &[
     Case::short("blank", Free, "target=$a"),
@@ -103,7 +103,7 @@ pub const CASES: &[Case] = &[
     Case::short("linear", Free, "mapped_over flat linear $a; target=/dev/mapper/flat"),
     Case::short(
         "suspended",
-        Refused("path"),
+        Declined("suspended"),
         "mapped_over flat linear $a; bytes=$b; dmsetup suspend flat; target=/dev/mapper/flat",
     ),
     Case::long("loop-over-it", Refused("loop devices"), "losetup -f $a; target=$a"),
