@@ -72,8 +72,8 @@ fn false_alarms() {
     }
     // Pieces of 16 MiB at 60 MB/s take 0.28 s.
     let piece_s = 0.28;
-    for memory_s in [4.0, 8.0] {
-        let phi = (-piece_s / memory_s as f64).exp();
+    for memory_s in [4.0f64, 8.0] {
+        let phi = (-piece_s / memory_s).exp();
         let is_stopped =
             |seed: &u64| stops(&flat(LOOKS * LEG, 0.1, phi, *seed), piece_s, FLASH_FALL_MIN);
         let percent = (0..SEEDS).filter(is_stopped).count() as f64 * 100.0 / SEEDS as f64;
