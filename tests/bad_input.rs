@@ -92,7 +92,7 @@ fn absurd_values_are_refused_before_anything_happens() {
         (&["--seed=one"], &["one"]),
         (&["--cells=rnd4k"], &["rnd4k_q32t1"]),
         (&["--cells=rnd4k_q0t1.read"], &["depth of 0", "between 1 and"]),
-        (&["--cells=rnd4k_q1t1.fly"], &["fly", "read, write or mix"]),
+        (&["--cells=rnd4k_q1t1.fly"], &["fly", "read, write, sync or mix"]),
         (&["--cells=rnd4k_q1t1.mix101"], &["101 %"]),
         (&["--set=latency.time"], &["latency.time=2s"]),
         (&["--set=latency.tiem=2s"], &["tiem", "time"]),

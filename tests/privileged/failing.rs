@@ -53,7 +53,7 @@ fn io_errors_in_the_middle_end_the_test_and_not_the_run() {
         // The second target is measured all the same; it would take an hour, so it is stopped.
         wait_for("the run of the second target", || own_folder(scratch.target()));
         running.signal(rustix::process::Signal::INT);
-        let runs = running.end().code(130).json();
+        let runs = running.end().code(130).documents();
         let run = &runs[0];
         let failed = ["transfer", "latency", "surface"].map(|test| (test, "failed"));
         assert_eq!(statuses(run), failed);

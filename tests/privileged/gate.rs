@@ -17,10 +17,13 @@ pub fn blank(scratch: &Scratch, mib: u64, options: &[&str]) -> Option<Loop> {
     Loop::attach(&image, options)
 }
 
+/// Samples that fit a small partition, so that its plan has a test that writes.
+pub const SMALL_SAMPLES: &[&str] = &["--set=surface.samples=3", "--set=surface.sample=1M"];
+
 /// The gate's checks with these options; `code` is the exit code that must follow.
 pub fn opinion(scratch: &Scratch, node: &str, options: &[&str], code: i32) -> Value {
     let options = [&["--dry-run", "--json"], options].concat();
-    scratch.run(node, &[&options]).code(code).json()["gate"].clone()
+    scratch.run(node, &[SMALL_SAMPLES, &options]).code(code).json()["gate"].clone()
 }
 
 /// What a check refused, each with its evidence.
@@ -323,7 +326,7 @@ fn swap_beside_the_target_is_told() {
     if let Err(why) = tool("swapon", &[&first]) {
         return skip_loudly(&why);
     }
-    let ended = scratch.run(&second, &[&["--dry-run", "--json", "--write=same-bytes"]]);
+    let ended = scratch.run(&second, &[SMALL_SAMPLES, &["--dry-run", "--json", "--write=same-bytes"]]);
     tool("swapoff", &[&first]).unwrap();
     let gate = ended.code(0).json()["gate"].clone();
     let siblings = array(&gate["checks"]).iter().find(|check| check["name"] == "siblings");
