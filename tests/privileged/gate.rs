@@ -326,7 +326,8 @@ fn swap_beside_the_target_is_told() {
     if let Err(why) = tool("swapon", &[&first]) {
         return skip_loudly(&why);
     }
-    let ended = scratch.run(&second, &[SMALL_SAMPLES, &["--dry-run", "--json", "--write=same-bytes"]]);
+    let ended =
+        scratch.run(&second, &[SMALL_SAMPLES, &["--dry-run", "--json", "--write=same-bytes"]]);
     tool("swapoff", &[&first]).unwrap();
     let gate = ended.code(0).json()["gate"].clone();
     let siblings = array(&gate["checks"]).iter().find(|check| check["name"] == "siblings");

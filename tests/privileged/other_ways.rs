@@ -1,6 +1,6 @@
 //! Ways to a target that do not show among the descriptors of processes, or lead by other nodes.
 
-use super::gate::{opinion, refused};
+use super::gate::{SMALL_SAMPLES, opinion, refused};
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
 use super::journal::{contents, journals, leave_open};
 use super::list::add_partition;
@@ -116,7 +116,8 @@ fn swap_by_a_node_that_somebody_made_is_told() {
     if let Err(why) = tool("swapon", &[&other]) {
         return crate::support::skip_loudly(&why);
     }
-    let ended = scratch.run(&device.node, &[&["--dry-run", "--json", "--write=same-bytes"]]);
+    let ended =
+        scratch.run(&device.node, &[SMALL_SAMPLES, &["--dry-run", "--json", "--write=same-bytes"]]);
     tool("swapoff", &[&other]).unwrap();
     let gate = ended.code(3).json()["gate"].clone();
     refused(&gate, "swap", &format!("{} is active swap", device.name()));

@@ -1,6 +1,6 @@
 //! Other ways to the bytes of a target: memories of the kernel, loop devices, their file.
 
-use super::gate::{opinion, refused};
+use super::gate::{SMALL_SAMPLES, opinion, refused};
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};
 use super::list::add_partition;
 use super::originals::{ENDLESS, Target, WRITES};
@@ -121,7 +121,8 @@ fn a_file_that_is_swap_is_told() {
     if let Err(why) = tool("swapon", &[&swap]) {
         return skip_loudly(&why);
     }
-    let ended = scratch.run(&upper.node, &[&["--dry-run", "--json", "--write=same-bytes"]]);
+    let ended =
+        scratch.run(&upper.node, &[SMALL_SAMPLES, &["--dry-run", "--json", "--write=same-bytes"]]);
     tool("swapoff", &[&swap]).unwrap();
     let gate = ended.code(3).json()["gate"].clone();
     refused(&gate, "swap", &format!("the file behind {} is the swap file {swap}", upper.name()));
