@@ -307,12 +307,12 @@ fn open_loops_run_at_the_asked_rates() {
 }
 
 #[test]
-fn two_targets_give_an_array_in_their_order() {
+fn two_targets_give_a_document_each_in_their_order() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("second")).unwrap();
     let options = [TINY, ONE_CELL, &["target", "--json"]];
-    let runs = scratch.run("second", &options).code(0).json();
-    let paths: Vec<&str> = array(&runs).iter().map(|run| text(&run["target"]["path"])).collect();
+    let runs = scratch.run("second", &options).code(0).documents();
+    let paths: Vec<&str> = runs.iter().map(|run| text(&run["target"]["path"])).collect();
     assert_eq!(paths, [scratch.text("second"), scratch.target()]);
     assert_ne!(runs[0]["id"], runs[1]["id"]);
     assert_eq!(runs[0]["plan"]["seed"], runs[1]["plan"]["seed"]);

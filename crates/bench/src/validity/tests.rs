@@ -475,5 +475,5 @@ fn only_the_drive_is_blamed_for_its_own_failures() {
         assert_eq!(finding.is_some(), blamed, "{errno} {write} {kind:?}");
     }
     assert!(error(0, true).to_string().contains("no space left"));
-    assert!(error(0, false).to_string().contains("something shrank it"));
+    assert!(error(0, false).to_string().contains("something shrank the file"));
 }

@@ -376,7 +376,7 @@ mod tests {
         let runs: Vec<_> = (0..100)
             .map(|seed| run_on("sim:wd40efrx", suite.clone(), seed, false).metrics)
             .collect();
-        for quantity in ["iops", "lat_mean_us", "lat_p50_us", "lat_p99_us"] {
+        for quantity in ["iops", "lat_mean_us", "lat_p50_us", "lat_p90_us"] {
             let key = format!("transfer.rnd4k_q1t1.read.{quantity}");
             let of_key = || runs.iter().flatten().filter(|metric| metric.key == key);
             let rounds: Vec<f64> = of_key().flat_map(|metric| metric.rounds.clone()).collect();
