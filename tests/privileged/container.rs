@@ -1,6 +1,6 @@
 //! What a container does not show: the gate from namespaces of its own, on real loop devices.
 
-use super::gate::{blank, refusals, refused};
+use super::gate::{SMALL_SAMPLES, blank, refusals, refused};
 use super::guards::{Loop, Mount, OnLoop, tool};
 use super::is_privileged;
 use super::list::add_partition;
@@ -41,7 +41,8 @@ fn within(scratch: &Scratch, arguments: &[&str]) -> Call {
 
 /// What the gate says there to a device at `same-bytes`, when it refuses.
 fn opinion_within(scratch: &Scratch, node: &str) -> Value {
-    let ended = within(scratch, &[node, "--write=same-bytes"]).end();
+    let arguments = [&[node, "--write=same-bytes"], SMALL_SAMPLES].concat();
+    let ended = within(scratch, &arguments).end();
     ended.code(3).json()["gate"].clone()
 }
 
@@ -131,7 +132,8 @@ fn from_a_container_swap_of_the_machine_is_told() {
     if let Err(why) = tool("swapon", &[&device.node]) {
         return skip_loudly(&why);
     }
-    let ended = within(&scratch, &[&device.node, "--write=same-bytes"]).end();
+    let ended =
+        within(&scratch, &[&[&device.node, "--write=same-bytes"], SMALL_SAMPLES].concat()).end();
     tool("swapoff", &[&device.node]).unwrap();
     let gate = ended.code(3).json()["gate"].clone();
     refused(&gate, "swap", device.name());
@@ -160,8 +162,10 @@ fn from_a_container_files_in_use_are_told_by_their_file_system() {
         return skip_loudly(&why);
     }
     let upper = Loop::attach(&file("disk"), &[]);
-    let inside = within(&scratch, &[&device.node, "--write=same-bytes"]).end();
-    let on_host = scratch.run(&device.node, &[&["--dry-run", "--json", "--write=same-bytes"]]);
+    let inside =
+        within(&scratch, &[&[&device.node, "--write=same-bytes"], SMALL_SAMPLES].concat()).end();
+    let on_host =
+        scratch.run(&device.node, &[SMALL_SAMPLES, &["--dry-run", "--json", "--write=same-bytes"]]);
     tool("swapoff", &[&swap]).unwrap();
     let Some(upper) = upper else { return };
     let gate = inside.code(3).json()["gate"].clone();

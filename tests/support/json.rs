@@ -36,6 +36,16 @@ pub fn findings(run: &Value) -> Vec<&str> {
     array(&run["findings"]).iter().map(|finding| text(&finding["id"])).collect()
 }
 
+/// Whether a run noticed I/O of others on its drive, besides other tests' runs of the program.
+pub fn noticed_other_io(run: &Value) -> bool {
+    let Some(found) = array(&run["findings"]).iter().find(|finding| finding["id"] == "F010") else {
+        return false;
+    };
+    let evidence = std::slice::from_ref(&found["evidence"]);
+    let seen = found["observations"].as_array().map_or(evidence, Vec::as_slice);
+    seen.iter().any(|observation| !text(observation).starts_with("drivescope (process"))
+}
+
 /// One finding of a run.
 #[track_caller]
 pub fn finding<'r>(run: &'r Value, id: &str) -> &'r Value {

@@ -152,6 +152,19 @@ fn the_command_line_wins() {
 }
 
 #[test]
+fn shapes_and_directions_that_are_asked_for_win_over_the_cells_of_a_suite() {
+    let cells = |setting: &str| -> Vec<String> {
+        let overrides = Overrides { settings: vec![setting.into()], ..Overrides::default() };
+        let suite = adapt(find("quick", None).unwrap(), &overrides).unwrap();
+        suite.transfer.all_cells().iter().map(Cell::to_string).collect()
+    };
+    assert_eq!(cells("transfer.mixes=[\"mix70\"]").len(), 4);
+    assert_eq!(cells("transfer.shapes=[\"rnd8k_q2t1\"]"), ["rnd8k_q2t1.read", "rnd8k_q2t1.write"]);
+    assert!(cells("transfer.preset=nvme").contains(&"rnd4k_q32t16.read".into()));
+    assert_eq!(cells("transfer.time=1s").len(), 9);
+}
+
+#[test]
 fn a_users_suite_hides_a_built_in_one() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/suites");
     assert_eq!(find("quick", Some(&folder)).unwrap().summary, "mine");

@@ -73,8 +73,17 @@ impl Workload for TransferWorkload {
         })?;
         let options = &mut suite.transfer;
         options.time = overrides.time.unwrap_or(options.time);
+        let sets = |name: &str| overrides.settings.iter().any(|setting| setting.starts_with(name));
         if !overrides.cells.is_empty() {
             options.cells.clear();
+        } else if ["transfer.preset=", "transfer.shapes=", "transfer.mixes="].into_iter().any(sets)
+        {
+            // A suite's own cells would win over the shapes and directions that are asked for here.
+            for cell in std::mem::take(&mut options.cells) {
+                if !sets("transfer.preset=") && !options.shapes.contains(&cell.shape) {
+                    options.shapes.push(cell.shape);
+                }
+            }
         }
         for text in &overrides.cells {
             if text.contains('.') {
