@@ -113,7 +113,7 @@ fn from_a_container_a_mount_that_nothing_shows_is_refused_by_the_claim() {
     if let Err(why) = tool("mksquashfs", &[&scratch.target(), &image, "-quiet", "-no-progress"]) {
         return skip_loudly(&why);
     }
-    fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(MIB).unwrap();
+    fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(64 * MIB).unwrap();
     let Some(device) = Loop::attach(&image, &[]) else { return };
     let Some(_mount) = Mount::new(&scratch, &device.node, &["-t", "squashfs", "-o", "ro"]) else {
         return;
