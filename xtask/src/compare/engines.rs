@@ -49,7 +49,7 @@ struct Measured {
 pub fn section(drivescope: &Drivescope, options: &EnginesOptions<'_>) -> Result<String, String> {
     let mut all = Vec::new();
     for kind in FILE_SYSTEMS {
-        match Mounted::make(kind, options.folder, 5 * SIZE_MIB) {
+        match Mounted::make(kind, options.folder, 8 * SIZE_MIB) {
             Ok(mounted) => on_file_system(drivescope, options, kind, &mounted, &mut all)?,
             Err(why) => eprintln!("SKIPPED: {kind}: {why}"),
         }
