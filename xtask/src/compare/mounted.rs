@@ -45,10 +45,21 @@ fn run(program: &str, args: &[&str]) -> Result<String, String> {
     }
 }
 
+/// The kernel lets go of a program's io_uring files only a while after its end; until then a mount is busy.
+fn unmounts(folder: &str) -> bool {
+    (0..20).any(|_| {
+        let is_done = run("umount", &[folder]).is_ok();
+        if !is_done {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        is_done
+    })
+}
+
 impl Drop for Mounted {
     fn drop(&mut self) {
         let folder = self.folder.path().display().to_string();
-        let unmounted = !self.is_mounted || run("umount", &[&folder]).is_ok();
+        let unmounted = !self.is_mounted || unmounts(&folder);
         let detached =
             self.device.as_ref().is_none_or(|it| run("losetup", &["--detach", it]).is_ok());
         let removed = std::fs::remove_file(&self.image).is_ok();
