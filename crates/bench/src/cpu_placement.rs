@@ -3,10 +3,11 @@
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
 /// Keeps the calling thread, and the threads that io_uring starts for its requests, on the processor where
-/// it is. For one request at a time on a device whose requests a thread of the kernel serves: waking another
+/// it is. For one request at a time on a device whose requests a thread of the kernel answers: waking another
 /// processor for it would be most of the latency (in a virtual machine 45 of 50 µs on zram; on a loop device
-/// 47 µs became 17). Where the drive answers by interrupt the scheduler knows better which processor that
-/// comes to. A refusal is no harm.
+/// over memory 47 µs became 17). Where the drive answers by interrupt the scheduler knows better which processor
+/// that comes to (a loop device with direct I/O below: 15 100 reads a second against 12 000 here). A refusal is no
+/// harm.
 pub fn stay_here() {
     let cpu = sched_getcpu();
     if cpu < CpuSet::MAX_CPU {

@@ -159,10 +159,19 @@ impl Recorder {
         self.late.last_ns = now_ns;
     }
 
-    /// Nothing completed from one time to another.
+    /// Nothing completed from one time to another. One comparison for nearly every completion: each pays for it.
     #[inline]
     fn silent(&mut self, from_ns: u64, to_ns: u64) {
-        let gap_ns = to_ns.saturating_sub(from_ns);
+        if to_ns.saturating_sub(from_ns) > self.gap_max_ns.min(STALL_NS) {
+            self.long_silence(from_ns, to_ns);
+        }
+    }
+
+    /// A gap that is a stall, or longer than all before it.
+    #[cold]
+    #[inline(never)]
+    fn long_silence(&mut self, from_ns: u64, to_ns: u64) {
+        let gap_ns = to_ns - from_ns;
         self.gap_max_ns = self.gap_max_ns.max(gap_ns);
         if gap_ns > STALL_NS && self.stalls.len() < self.stalls.capacity() {
             self.stalls.push(from_ns..to_ns);

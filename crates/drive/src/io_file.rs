@@ -3,7 +3,7 @@
 use crate::direct_io;
 use crate::error::DriveError;
 use crate::gate::RawDisk;
-use drivescope_machine::roots::{Roots, open_to_read, split_dev};
+use drivescope_machine::roots::{Roots, open_to_read, read_text, split_dev};
 use drivescope_model::target::IoMode;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags};
@@ -133,16 +133,20 @@ impl IoFile {
     pub fn may_block(&self) -> bool {
         self.mode == IoMode::Direct && direct_io::may_block(self.as_fd(), self.align_bytes)
     }
-    /// Whether a thread of the kernel serves each request, instead of a drive that answers by interrupt:
-    /// requests may block, or this is a loop device, or a file on one.
+    /// Whether a thread of the kernel answers each request, instead of a drive by interrupt: requests may block, or
+    /// this is, or is on, a loop device that answers from the page cache.
     pub fn wakes_a_thread(&self) -> bool {
-        self.may_block() || (self.mode == IoMode::Direct && self.is_on_loop())
+        self.may_block() || (self.mode == IoMode::Direct && self.is_on_cached_loop())
     }
-    fn is_on_loop(&self) -> bool {
+    /// A loop device with direct I/O below it only passes requests on, and the drive answers.
+    fn is_on_cached_loop(&self) -> bool {
         let Ok(stat) = rustix::fs::fstat(&self.fd) else { return false };
         let is_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
         let number = split_dev(if is_device { stat.st_rdev } else { stat.st_dev });
-        Roots::host().block_name(number).is_some_and(|name| name.starts_with("loop"))
+        let roots = Roots::host();
+        let name = roots.block_name(number).filter(|name| name.starts_with("loop"));
+        let dir = name.and_then(|name| roots.block_dir(&name));
+        dir.is_some_and(|dir| read_text(dir.join("loop/dio")).as_deref() == Some("0"))
     }
     /// Whether requests may write.
     pub fn writable(&self) -> bool {

@@ -184,3 +184,15 @@ fn nothing_that_is_only_looked_at_changes() {
     tool("blockdev", &["--flushbufs", &device.node]).unwrap();
     assert_eq!(changed(device.image.path()), before);
 }
+
+#[test]
+fn a_thread_answers_for_a_loop_device_unless_its_drive_does() {
+    for (options, wakes) in [(&["--direct-io=off"][..], true), (&["--direct-io=on"], false)] {
+        let Some(device) = Loop::new(options) else { return };
+        let dio = format!("/sys/block/{}/loop/dio", device.node.trim_start_matches("/dev/"));
+        let is_direct = std::fs::read_to_string(dio).unwrap().trim() == "1";
+        assert_eq!(is_direct, !wakes, "{options:?}");
+        let file = crate::IoFile::open_read(std::path::Path::new(&device.node)).unwrap();
+        assert_eq!(file.wakes_a_thread(), wakes, "{options:?}");
+    }
+}
