@@ -1,6 +1,6 @@
 //! `compare`: what differs between runs, what does not, and runs that cannot be compared.
 
-use crate::support::Scratch;
+use crate::support::{Scratch, few_or_all};
 use std::fs;
 
 /// A run of a simulated drive as a file, and its name for `compare`.
@@ -56,5 +56,66 @@ fn runs_are_named_by_label_and_drive_and_mistakes_are_told() {
     scratch.drivescope(&["compare", "old", "absent"]).refused(2);
     scratch.drivescope(&["compare", "old", "new", "--band", "90"]).refused(2);
     let alone = scratch.drivescope(&["compare", "old"]).refused(2);
-    assert!(alone.contains("RUN"), "{alone}");
+    assert!(alone.contains("two runs"), "{alone}");
+}
+
+#[test]
+fn one_drive_differs_from_itself_in_at_most_one_of_twenty_trials() {
+    // 5 % are 2 and 10; more than that have a probability below 1 %.
+    let (trials, most) = (few_or_all(40, 200), few_or_all(6, 17) as usize);
+    let scratch = Scratch::new();
+    let cells = "rnd4k_q1t1.read,rnd4k_q8t1.read,seq1m_q1t1.read";
+    let measured = |seed: u64| {
+        let seed = seed.to_string();
+        let options = ["--test", "transfer", "--cells", cells, "--time", "500ms", "--seed", &seed];
+        run(&scratch, "sim:wd40efrx", &options, &format!("{seed}.json"))
+    };
+    let differs = |trial: &u64| {
+        let (a, b) = (measured(2 * trial), measured(2 * trial + 1));
+        let shown = scratch.drivescope(&["compare", &a, &b, "--band", "0"]).code(0).stdout;
+        shown.contains('▲') || shown.contains('▼')
+    };
+    let false_ones = (0..trials).filter(differs).count();
+    assert!(false_ones <= most, "{false_ones} of {trials}");
+}
+
+#[test]
+fn in_turns_two_drives_differ_and_one_drive_does_not_differ_from_itself() {
+    let scratch = Scratch::new();
+    let in_turns = |a: &str, b: &str| {
+        let cells = "rnd4k_q1t1.read,seq1m_q8t1.read";
+        scratch.drivescope(&["compare", "--ab", a, b, "--cells", cells]).code(0).stdout
+    };
+    let shown = in_turns("sim:wd10ears", "sim:samsung-860evo-250");
+    assert!(shown.contains("better in reads in order"), "{shown}");
+    assert!(shown.contains("in random order"), "{shown}");
+    let same = in_turns("sim:wd10ears", "sim:wd10ears");
+    assert!(!same.contains('▲') && !same.contains('▼'), "{same}");
+}
+
+#[test]
+fn in_turns_settings_of_a_directory_are_compared_and_nothing_stays_behind() {
+    let scratch = Scratch::new();
+    let here = scratch.path("").display().to_string();
+    let options = ["--cells", "rnd4k_q1t1.read", "--size", "16MiB", "--time", "10ms"];
+    let settings = ["--set-a", "engine=uring", "--set-b", "engine=threads", "--max-time", "1s"];
+    let arguments = [&["compare", "--ab", &here][..], &options, &settings].concat();
+    let shown = scratch.drivescope(&arguments).code(0).stdout;
+    assert!(shown.contains("engine=threads against engine=uring"), "{shown}");
+    let left = fs::read_dir(&here).expect("it is there").flatten();
+    let left: Vec<_> =
+        left.filter(|entry| entry.file_name().to_string_lossy().contains("drivescope")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn in_turns_mistakes_are_told() {
+    let scratch = Scratch::new();
+    let one = scratch.drivescope(&["compare", "--ab", "sim:wd10ears"]).refused(2);
+    assert!(one.contains("--set-a"), "{one}");
+    let engine = ["compare", "--ab", ".", "--set-a", "engine=psync"];
+    let unknown = scratch.drivescope(&engine).refused(2);
+    assert!(unknown.contains("uring or threads"), "{unknown}");
+    scratch.drivescope(&["compare", "--ab", "sim:wd10ears", "sim:absent"]).refused(2);
+    scratch.drivescope(&["compare", "a", "b", "--max-time", "1s"]).refused(2);
 }

@@ -5,8 +5,8 @@ mod stored_runs;
 
 pub use raw_writes::RawArguments;
 pub use stored_runs::{
-    CompareArguments, ExportArguments, ImportArguments, ReportArguments, RerunArguments,
-    RunsArguments, ShowArguments,
+    CompareArguments, ExportArguments, ImportArguments, InTurnsArguments, ReportArguments,
+    RerunArguments, RunsArguments, ShowArguments,
 };
 
 use crate::exit::Code;

@@ -30,7 +30,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::List(arguments) => list::list(&arguments),
         Command::Runs(arguments) => runs::runs(&arguments),
         Command::Show(arguments) => show::show(&arguments),
-        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments, signals),
         Command::Report(arguments) => report::report(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Import(arguments) => import::import(&arguments),

@@ -25,6 +25,7 @@ use drivescope_model::document::TestResult;
 use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
 use drivescope_store::{Store, StoreError, StoreFault, StoreLocation, store_words};
+pub use measure::Measurer;
 use measure::{RunOptions, measure};
 use prompt::Terminal;
 use write_permission::WritePermission;

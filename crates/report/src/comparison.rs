@@ -30,6 +30,8 @@ pub struct RunComparison {
     pub differences: Vec<String>,
     /// The share that makes no difference in practice.
     pub band: f64,
+    /// Rounds of each, where they were measured in turns and held against each other in pairs.
+    pub rounds_in_turns: Option<usize>,
 }
 
 /// One metric in all runs.
@@ -58,9 +60,17 @@ pub struct MetricRatio {
     pub outcome: RatioOutcome,
 }
 
+impl MetricRatio {
+    /// Whether it says that there is a difference, or none in practice.
+    pub fn is_told(&self) -> bool {
+        self.outcome != RatioOutcome::NotShown
+    }
+}
+
 /// Compares runs in their headline metrics, or in all that they share. `band` is a share: 0.03 is 3 %.
 pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
-    let keys = if every_metric { shared_keys(runs) } else { headline_keys(runs) };
+    let all: Vec<&Run> = runs.iter().collect();
+    let keys = if every_metric { shared_keys(runs) } else { headline_keys(&all) };
     let rows: Vec<(String, Vec<&Metric>)> = keys
         .into_iter()
         .filter_map(|(what, key)| {
@@ -76,16 +86,22 @@ pub fn compare(runs: &[Run], band: f64, every_metric: bool) -> RunComparison {
         values: metrics.iter().map(|metric| metric.value).collect(),
         against_first,
     });
-    RunComparison { rows: rows.collect(), names: names(runs), differences: differences(runs), band }
+    RunComparison {
+        names: names(runs),
+        rows: rows.collect(),
+        differences: differences(runs),
+        band,
+        rounds_in_turns: None,
+    }
 }
 
 /// A metric that can be compared: the drive's, and above 0.
-fn usable<'r>(run: &'r Run, key: &str) -> Option<&'r Metric> {
+pub(crate) fn usable<'r>(run: &'r Run, key: &str) -> Option<&'r Metric> {
     run.metric(key).filter(|metric| metric.valid && metric.value > 0.0)
 }
 
 /// For each property the first metric that all runs have.
-fn headline_keys(runs: &[Run]) -> Vec<(String, String)> {
+pub(crate) fn headline_keys(runs: &[&Run]) -> Vec<(String, String)> {
     let of_criterion = |(criterion, what): (Criterion, &str)| {
         let has_all = |key: &str| runs.iter().all(|run| usable(run, key).is_some());
         let found = evidence(criterion).find(|(_, evidence)| has_all(evidence.key));

@@ -14,6 +14,7 @@ pub mod verdict;
 mod answer;
 mod comparison;
 mod criteria;
+mod paired_comparison;
 mod terminal;
 #[cfg(test)]
 mod testing;
@@ -22,6 +23,7 @@ mod workloads;
 
 pub use answer::answer;
 pub use comparison::{ComparedMetric, MetricRatio, RunComparison, compare};
+pub use paired_comparison::{compare_pairs, is_decided};
 pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::judge;
 pub use workloads::charts;

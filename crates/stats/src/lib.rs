@@ -21,6 +21,7 @@ pub mod knee;
 pub mod lasting_drop;
 mod noise;
 pub mod outliers;
+pub mod paired_sequence;
 pub mod proportion;
 mod random;
 pub mod ratio;

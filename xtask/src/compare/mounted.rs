@@ -18,7 +18,8 @@ impl Mounted {
         let at = tempfile::tempdir().map_err(|e| format!("cannot make a folder: {e}"))?;
         let mut mounted = Self { image, device: None, folder: at, is_mounted: false };
         let image = mounted.image.display().to_string();
-        run("fallocate", &["--length", &format!("{size_mib}MiB"), &image])?;
+        // Written once: what a file system below must first convert would slow the first writes down.
+        super::fio::lay_out(&mounted.image, size_mib)?;
         let device = run("losetup", &["--find", "--show", "--direct-io=on", &image])?;
         mounted.device = Some(device.clone());
         run(&format!("mkfs.{kind}"), &[if kind == "ext4" { "-Fq" } else { "-fq" }, &device])?;

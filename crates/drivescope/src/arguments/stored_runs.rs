@@ -2,6 +2,7 @@
 
 use super::{OutcomeArguments, RawArguments, ShowOptions, StoreArguments};
 use clap::Args;
+use drivescope_model::units::{Bytes, Secs};
 use std::path::PathBuf;
 
 /// Arguments of `compare`.
@@ -9,8 +10,12 @@ use std::path::PathBuf;
 pub struct CompareArguments {
     /// Two or more runs; the others are held against the first. The first digits of an id, `last`, a label or a
     /// drive (the newest run), or a JSON file (whatever contains a / or ends in .json).
-    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
+    /// Measure two targets in turns instead, or one with two settings, until the difference shows or the time is
+    /// over: directories (in a folder of their own), files, block devices (read only) or simulated drives.
+    #[arg(long, conflicts_with_all = ["all", "force"])]
+    pub ab: bool,
     /// The difference that makes none in practice, in percent.
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = parse_band)]
     pub band: f64,
@@ -20,9 +25,44 @@ pub struct CompareArguments {
     /// Compare runs of different plans, machines or versions.
     #[arg(long)]
     pub force: bool,
+    /// How they are measured in turns.
+    #[command(flatten)]
+    pub in_turns: InTurnsArguments,
     /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
+}
+
+/// How `compare --ab` measures.
+#[derive(Debug, Args)]
+pub struct InTurnsArguments {
+    /// With --ab: a setting of the first, as in run --set, or engine=threads (may be repeated).
+    #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab")]
+    pub set_a: Vec<String>,
+    /// With --ab: a setting of the second.
+    #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab")]
+    pub set_b: Vec<String>,
+    /// With --ab: the suite, of which a round is measured at a time.
+    #[arg(long, value_name = "NAME", default_value = "first", requires = "ab")]
+    pub suite: String,
+    /// With --ab: only these tests of the suite.
+    #[arg(long, value_name = "TEST", value_delimiter = ',', requires = "ab")]
+    pub test: Vec<String>,
+    /// With --ab: only these cells of transfer.
+    #[arg(long, value_name = "CELL", value_delimiter = ',', requires = "ab")]
+    pub cells: Vec<String>,
+    /// With --ab: size of the test file, or the part of a file or device to use.
+    #[arg(long, requires = "ab")]
+    pub size: Option<Bytes>,
+    /// With --ab: measured time per round and cell.
+    #[arg(long, requires = "ab")]
+    pub time: Option<Secs>,
+    /// With --ab: begin no further round after this time.
+    #[arg(long, value_name = "TIME", default_value = "5min", requires = "ab")]
+    pub max_time: Secs,
+    /// With --ab: go on until intervals are no wider than this to each side, in percent.
+    #[arg(long, value_name = "PERCENT", value_parser = parse_band, requires = "ab")]
+    pub width: Option<f64>,
 }
 
 /// Arguments of `report`.

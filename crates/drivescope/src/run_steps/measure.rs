@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 /// How the runs are labelled and shown.
+#[derive(Default)]
 pub struct RunOptions {
     /// The user's label.
     pub label: Option<String>,
@@ -52,6 +53,41 @@ struct Machine {
     calibration: Calibration,
 }
 
+impl Machine {
+    /// This one; measures the tool's own cost.
+    fn here() -> Self {
+        let roots = Roots::host();
+        let host = host::host(&roots);
+        let facts = HostFacts {
+            memory_bytes: host.memory_bytes,
+            cpus: host.cpus,
+            power_save: host::power_save(&host, &roots),
+        };
+        Self { host, facts, calibration: calibrate::calibrate() }
+    }
+}
+
+/// Runs plans of which nothing is shown or kept but the document.
+pub struct Measurer<'s> {
+    machine: Machine,
+    signals: &'s RunSignals,
+}
+
+impl<'s> Measurer<'s> {
+    /// On this machine.
+    pub fn new(signals: &'s RunSignals) -> Self {
+        Self { machine: Machine::here(), signals }
+    }
+
+    /// The document of a run, and what it comes to.
+    pub fn measure_quietly(&self, planned: PlannedRun) -> Result<(Run, Code), Failure> {
+        let options = RunOptions { quiet: true, json: true, ..RunOptions::default() };
+        let it = measure_one(planned, &options, None, self.signals, &self.machine)?;
+        let is_stopped = self.signals.was_signalled();
+        Ok((it.run, if is_stopped { Code::Interrupted } else { it.outcome }))
+    }
+}
+
 /// Runs all plans, one after the other; the worst outcome is the exit code. A signal counts also when it came
 /// after the last request, while contents were put back: the run is complete then, but whoever sent it must
 /// not take the call for one that went undisturbed. But that a drive waits for `drivescope restore` counts more.
@@ -61,14 +97,7 @@ pub fn measure(
     mut store: Option<Store>,
     signals: &RunSignals,
 ) -> Result<Code, Failure> {
-    let roots = Roots::host();
-    let host = host::host(&roots);
-    let facts = HostFacts {
-        memory_bytes: host.memory_bytes,
-        cpus: host.cpus,
-        power_save: host::power_save(&host, &roots),
-    };
-    let machine = Machine { host, facts, calibration: calibrate::calibrate() };
+    let machine = Machine::here();
     let (mut code, mut stopped, mut waits) = (Code::Ok, false, false);
     let mut runs = Vec::new();
     for planned in planned {

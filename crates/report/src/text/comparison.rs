@@ -130,7 +130,7 @@ fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
         RatioOutcome::WithinBand => (Role::Dim, "=", None),
         RatioOutcome::NotShown => (Role::Dim, "·", Some("not shown")),
     };
-    let interval = ratio.interval.map_or("one round".to_string(), |(low, high)| {
+    let interval = ratio.interval.map_or("too few rounds".to_string(), |(low, high)| {
         format!("{}–{}", rounded(low), rounded(high))
     });
     let times = word.map_or_else(|| rounded(ratio.times), str::to_string);
@@ -138,9 +138,17 @@ fn fields(ratio: &MetricRatio) -> [TextCell; 3] {
 }
 
 fn notes(comparison: &RunComparison, style: Style) -> String {
-    let text = "times: how many times as fast as the first, above 1 is better, for latencies too. The interval holds \
-                for all rows together, within these runs; what changes from day to day is not in it. \"not shown\" \
-                is not \"equal\": more rounds may decide.";
+    let held = match comparison.rounds_in_turns {
+        Some(rounds) => format!(
+            "{rounds} rounds of each, in random order. The interval holds for all rows together and after every \
+             round, so that measuring may stop when it tells enough"
+        ),
+        None => "The interval holds for all rows together, within these runs".to_string(),
+    };
+    let text = format!(
+        "times: how many times as fast as the first, above 1 is better, for latencies too. {held}; what changes from \
+         day to day is not in it. \"not shown\" is not \"equal\": more rounds may decide."
+    );
     let rows = comparison.rows.len();
-    if rows == 0 { String::new() } else { Paragraph::new().text(Role::Dim, text).lines(0, style) }
+    if rows == 0 { String::new() } else { Paragraph::new().text(Role::Dim, &text).lines(0, style) }
 }
