@@ -47,5 +47,7 @@ mod simulated_truth;
 mod store;
 /// Messages on a terminal: lines that end between words.
 mod terminal;
+/// `watch`: a line a second, failures, ends.
+mod watch;
 /// `fill` and `verify`.
 mod whole_drive;

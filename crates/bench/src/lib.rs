@@ -42,6 +42,7 @@ pub mod suites;
 mod test_file;
 pub mod test_record;
 pub mod validity;
+pub mod watch;
 mod whole_drive;
 pub mod workload;
 pub mod workloads;

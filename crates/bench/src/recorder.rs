@@ -19,7 +19,7 @@ const DIGITS: u8 = 3;
 const INTERVALS_MAX: usize = 20_000;
 
 /// An empty histogram of latencies in nanoseconds.
-fn latency_histogram() -> Histogram<u64> {
+pub(crate) fn latency_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LATENCY_MAX_NS, DIGITS).expect("constant bounds are valid")
 }
 

@@ -36,6 +36,9 @@ const BUILT_IN: [(&str, &str); 22] = [
     ("techhabit", include_str!("../suites/techhabit.toml")),
 ];
 
+/// What `watch` plans with, which no user runs.
+const OF_WATCH: &str = include_str!("../suites/watch.toml");
+
 /// Longest file of a suite: a thousand times what all options take, and far below what memory holds.
 const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Smallest test file or span.
@@ -114,6 +117,11 @@ pub fn has_few_rounds_by_method(suite: &Suite) -> bool {
     let method = BUILT_IN.iter().find(|(name, _)| *name == suite.name);
     let method = method.and_then(|(name, text)| parse(name, text).ok());
     method.is_some_and(|method| method.rounds < ROUNDS_MIN && method.rounds == suite.rounds)
+}
+
+/// The suite that `watch` plans with: one small read at a time.
+pub fn of_watch() -> Suite {
+    parse("watch", OF_WATCH).expect("the suites of the program are sound")
 }
 
 /// The suite called `name`: a file if it looks like one, else the user's own in `user_folder`, else a

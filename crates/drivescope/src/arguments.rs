@@ -2,12 +2,15 @@
 
 mod raw_writes;
 mod stored_runs;
+mod watch;
 
 pub use raw_writes::RawArguments;
 pub use stored_runs::{
     CompareArguments, ExportArguments, ImportArguments, InTurnsArguments, ReportArguments,
     RerunArguments, RunsArguments, ShowArguments,
 };
+
+pub use watch::WatchArguments;
 
 use crate::exit::Code;
 use crate::{mistakes, output};
@@ -56,6 +59,9 @@ pub enum Command {
     /// Measure directories, files or block devices.
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
+    /// Watch a drive: one small read after the other, a line a second, stalls named.
+    #[command(after_help = watch::EXAMPLES)]
+    Watch(WatchArguments),
     /// Restore contents saved by an interrupted run.
     Restore(RestoreArguments),
     /// List the drives of this machine.
@@ -362,7 +368,7 @@ mod tests {
 
     #[test]
     fn examples_fit_and_can_be_parsed() {
-        let lines = RUN_EXAMPLES.lines();
+        let lines = RUN_EXAMPLES.lines().chain(watch::EXAMPLES.lines());
         assert!(lines.clone().all(|line| line.len() <= 77), "{RUN_EXAMPLES}");
         let commands = lines.filter(|line| line.starts_with("  drivescope"));
         let words = commands.map(|line| line.trim().split("   ").next().unwrap().split(' '));

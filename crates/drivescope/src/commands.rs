@@ -16,6 +16,7 @@ mod show;
 mod sim;
 mod suites;
 mod tests;
+mod watch;
 
 use crate::arguments::Command;
 use crate::exit::{Code, Failure};
@@ -26,6 +27,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
     match command {
         Command::Run(arguments) => run::run(*arguments, signals),
         Command::Rerun(arguments) => rerun::rerun(arguments, signals),
+        Command::Watch(arguments) => watch::watch(&arguments, signals),
         Command::Restore(arguments) => restore::restore(&arguments, signals),
         Command::List(arguments) => list::list(&arguments),
         Command::Runs(arguments) => runs::runs(&arguments),

@@ -62,6 +62,7 @@ fn command() -> Command {
     };
     Arguments::command()
         .mut_subcommand("run", |run| plan(run).mut_arg("targets", of_targets))
+        .mut_subcommand("watch", |watch| watch.mut_arg("target", of_targets))
         .mut_subcommand("show", |show| show.mut_arg("run", of_runs))
         .mut_subcommand("rerun", |rerun| rerun.mut_arg("run", of_runs))
         .mut_subcommand("compare", |compare| compare.mut_arg("runs", of_runs_or_files))

@@ -13,6 +13,9 @@ use terminal_size::{Width, terminal_size_of};
 /// Whether something could not be written to standard output.
 static LOST: AtomicBool = AtomicBool::new(false);
 
+/// Whether whoever read standard output has gone away.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
 /// The progress bar on standard error, if there is one: what is written beside it would tear it.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
@@ -20,12 +23,17 @@ static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 /// anything else is said once and remembered for the exit code.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
-        && error.kind() != ErrorKind::BrokenPipe
-        && !LOST.swap(true, Ordering::Relaxed)
-    {
+    let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) else { return };
+    if error.kind() == ErrorKind::BrokenPipe {
+        CLOSED.store(true, Ordering::Relaxed);
+    } else if !LOST.swap(true, Ordering::Relaxed) {
         complain(&format!("cannot write the result: {error}"));
     }
+}
+
+/// Whether nobody reads standard output any more, or it takes no more.
+pub fn is_unread() -> bool {
+    CLOSED.load(Ordering::Relaxed) || was_lost()
 }
 
 /// Whether a part of the result was lost.
@@ -46,6 +54,11 @@ pub fn print_document(document: &impl Serialize) {
         false => serde_json::to_string(document),
     };
     print_json(&json.expect("documents are plain data"));
+}
+
+/// Writes a JSON document on one line, also at a terminal: one of many.
+pub fn print_json_line(document: &impl Serialize) {
+    print_json(&serde_json::to_string(document).expect("documents are plain data"));
 }
 
 /// JSON itself escapes only half of what a terminal would obey; the rest, which can only stand in its strings, is

@@ -22,6 +22,7 @@ pub mod shell;
 pub mod shortened;
 pub mod target;
 pub mod units;
+pub mod watch;
 
 pub use cell::{Cell, Mix, Order, Shape};
 pub use document::{Metric, PhaseRecord, Run, Series, TestResult, TestStatus};

@@ -22,6 +22,7 @@ mod summary;
 mod test_result;
 mod verbose;
 mod verdicts;
+mod watch;
 
 pub use crate::workloads::phybs_table;
 pub use comparison::comparison;
@@ -41,6 +42,7 @@ pub use summary::{run_summary, saved};
 pub(crate) use test_result::test_result;
 pub use verbose::verbose;
 pub use verdicts::verdicts;
+pub use watch::{watch_head, watch_line};
 
 #[cfg(test)]
 mod tests;

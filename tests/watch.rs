@@ -1,0 +1,158 @@
+//! `watch`: lines and summary on drives of known truth, failures, and how it ends.
+
+use crate::support::scratch::{names, own_folder};
+use crate::support::terminal::{CTRL_C, OnTerminal};
+use crate::support::{Scratch, wait_for};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, pipe};
+
+/// The objects of one kind.
+fn of_kind<'a>(lines: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    lines.iter().filter(|line| line["kind"] == kind).collect()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+#[test]
+fn a_simulated_disk_has_a_line_for_each_second_of_its_time_and_a_summary_that_agrees() {
+    let scratch = Scratch::new();
+    let call = ["watch", "sim:wd40efrx", "--time=20s", "--json"];
+    let lines = scratch.drivescope(&call).code(0).documents();
+    let (seconds, summary) = (of_kind(&lines, "second"), &lines[lines.len() - 1]);
+    assert_eq!((seconds.len(), lines.len(), &summary["kind"]), (20, 21, &"summary".into()));
+    for (i, second) in seconds.iter().enumerate() {
+        assert!((number(&second["start_s"]) - i as f64).abs() < 0.1, "{second}");
+        let rate = number(&second["reads"]) / number(&second["elapsed_s"]);
+        assert!((number(&second["iops"]) / rate - 1.0).abs() < 1e-9, "{second}");
+    }
+    let reads: f64 = seconds.iter().map(|second| number(&second["reads"])).sum();
+    assert_eq!(reads, number(&summary["reads"]));
+    // A turn takes 11.1 ms at 5400 rpm: half of one and a seek.
+    let median_us = number(&summary["lat_p50_us"]);
+    assert!((10_000.0..17_000.0).contains(&median_us), "{summary}");
+    let slowest = seconds.iter().map(|second| number(&second["lat_max_us"])).fold(0.0, f64::max);
+    assert_eq!(slowest, number(&summary["slowest"]["lat_us"]));
+    assert_eq!((&summary["stalls"], &summary["errors"]), (&0.into(), &0.into()));
+    let again = scratch.drivescope(&call).code(0).documents();
+    assert_eq!(lines, again, "virtual time is the same every time");
+    assert!(!scratch.store().exists(), "nothing is stored");
+}
+
+#[test]
+fn a_pipe_gets_plain_lines_of_eighty_columns() {
+    let scratch = Scratch::new();
+    let ended =
+        scratch.drivescope(&["watch", "sim:wd40efrx?fault=failing-region", "--time=3min"]).code(4);
+    assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{ended}");
+    assert!(!ended.stdout.contains('\u{1b}') && ended.stderr.is_empty(), "{ended}");
+    assert!(ended.stdout.contains("\n0:02:"), "{ended}");
+}
+
+#[test]
+fn reads_that_fail_are_named_counted_and_not_the_end() {
+    let scratch = Scratch::new();
+    let target = "sim:wd40efrx?fault=failing-region";
+    let lines = scratch.drivescope(&["watch", target, "--time=5min", "--json"]).code(4).documents();
+    let (errors, summary) = (of_kind(&lines, "error"), &lines[lines.len() - 1]);
+    assert!(errors.len() > 3, "{summary}");
+    assert_eq!(summary["errors"], errors.len());
+    let capacity = 4_000_787_030_016.0;
+    for error in errors {
+        // A thousandth of the drive at its middle, after retries of 2 s.
+        let beyond = number(&error["offset"]) - capacity / 2.0;
+        assert!((-4096.0..capacity / 1000.0).contains(&beyond), "{error}");
+        assert!((1.9..2.2).contains(&number(&error["elapsed_s"])), "{error}");
+        assert_eq!(error["errno"], rustix::io::Errno::IO.raw_os_error());
+    }
+    assert!(number(&summary["elapsed_s"]) > 290.0, "it went on: {summary}");
+}
+
+#[test]
+fn a_drive_that_disappears_ends_it_with_what_was_seen() {
+    let scratch = Scratch::new();
+    let target = "sim:kioxia-bg4-128?fault=gone";
+    let ended = scratch.drivescope(&["watch", target, "--time=1min"]).code(4);
+    assert!(ended.stdout.contains("! error read at byte"), "{ended}");
+    assert!(ended.stdout.contains(" reads in 20 s · "), "{ended}");
+    assert!(ended.stdout.contains(" · 1 read failed"), "{ended}");
+}
+
+#[test]
+fn a_directory_is_watched_in_a_file_that_goes_when_a_signal_ends_it() {
+    let scratch = Scratch::new();
+    let (reader, writer) = pipe().unwrap();
+    let call = scratch.call(&["watch", "target", "--size=16M", "--json"]).output_to(writer);
+    let running = call.start();
+    let mut lines = BufReader::new(reader).lines().map(Result::unwrap);
+    let first: Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
+    assert_eq!(first["kind"], "second");
+    assert!(own_folder(scratch.target()).is_some());
+    running.signal(Signal::INT);
+    let last: Value = serde_json::from_str(&lines.last().unwrap()).unwrap();
+    running.end().code(0);
+    assert_eq!(last["kind"], "summary");
+    assert!(number(&last["reads"]) >= number(&first["reads"]), "{last}");
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn an_existing_file_is_only_read_and_a_count_ends_it() {
+    let scratch = Scratch::new();
+    let contents = crate::support::noise(1 << 20, 1);
+    let file = scratch.file("file", &contents);
+    let lines = scratch.drivescope(&["watch", &file, "--count=100", "--json"]).code(0).documents();
+    assert_eq!(lines[lines.len() - 1]["reads"], 100);
+    assert!(std::fs::read(&file).unwrap() == contents);
+    let refused = scratch.drivescope(&["watch", &scratch.file("small", "x")]).refused(2);
+    assert!(refused.contains("small"), "{refused}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it() {
+    let scratch = Scratch::new();
+    let (reader, writer) = pipe().unwrap();
+    let mut running = scratch.call(&["watch", "target", "--size=16M"]).output_to(writer).start();
+    drop(BufReader::new(reader).lines().next());
+    wait_for("its end", || (!running.is_alive()).then_some(()));
+    running.end().code(0);
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
+
+#[test]
+fn ctrl_c_on_a_terminal_is_the_usual_end() {
+    let scratch = Scratch::new();
+    let call = scratch.call(&["watch", "target", "--size=16M"]).env("NO_COLOR", "1");
+    let mut terminal = OnTerminal::start_with(call, 80);
+    terminal.wait_for("reads/s     median");
+    terminal.wait_for(" µs ");
+    terminal.press(CTRL_C);
+    let ended = terminal.end().code(0);
+    assert!(ended.stdout.contains("slowest"), "{ended}");
+}
+
+#[test]
+fn what_cannot_be_watched_is_refused_in_one_line() {
+    let scratch = Scratch::new();
+    for (arguments, parts) in [
+        (&["absent"][..], &["no such path", "drivescope list"][..]),
+        (&["target", "--block-size=100"], &["100", "multiple of 512"]),
+        (&["target", "--block-size=0"], &["multiple of 512"]),
+        (&["target", "--interval=-1s"], &["--interval"]),
+        (&["target", "--size=100"], &["at least 1 MiB"]),
+        (
+            &["sim:wd40efrx", "--size=1M", "--block-size=128K"],
+            &["cannot be watched", "fewer than 16 places"],
+        ),
+        (&["sim:nothing"], &["no model", "nothing"]),
+        (&[], &["TARGET"]),
+    ] {
+        let message = scratch.drivescope(&[&["watch"], arguments].concat()).refused(2);
+        for part in parts {
+            assert!(message.contains(part), "{arguments:?}: no '{part}' in: {message}");
+        }
+    }
+    assert_eq!(names(scratch.target()), [""; 0]);
+}
