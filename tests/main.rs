@@ -19,6 +19,7 @@ mod compare;
 mod engines;
 /// All models with their verdicts, reasons and findings.
 mod healthy_models;
+mod history;
 /// SIGINT, SIGTERM, SIGKILL, and what they leave behind.
 mod interruptions;
 /// `list`.

@@ -6,8 +6,8 @@ mod watch;
 
 pub use raw_writes::RawArguments;
 pub use stored_runs::{
-    CompareArguments, ExportArguments, ImportArguments, InTurnsArguments, ReportArguments,
-    RerunArguments, RunsArguments, ShowArguments,
+    CompareArguments, ExportArguments, HistoryArguments, ImportArguments, InTurnsArguments,
+    ReportArguments, RerunArguments, RunsArguments, RunsCommand, RunsListArguments, ShowArguments,
 };
 
 pub use watch::WatchArguments;
@@ -74,6 +74,8 @@ pub enum Command {
     Rerun(RerunArguments),
     /// Compare runs: which drive is faster in what, how sure that is, and where no difference shows.
     Compare(CompareArguments),
+    /// Show one drive over all its runs: what got worse, since when, and how sure that is.
+    History(HistoryArguments),
     /// Write a run as an HTML page, its charts as SVG, or its figures as CSV.
     Report(ReportArguments),
     /// Print stored runs as JSON.

@@ -3,6 +3,7 @@
 mod compare;
 mod completions;
 mod export;
+mod history;
 mod import;
 mod list;
 mod man;
@@ -33,6 +34,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::Runs(arguments) => runs::runs(&arguments),
         Command::Show(arguments) => show::show(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments, signals),
+        Command::History(arguments) => history::history(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Import(arguments) => import::import(&arguments),

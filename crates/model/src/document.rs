@@ -358,6 +358,9 @@ pub struct Run {
     /// The name given with `--label`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// What was noted of it afterwards, with `runs note`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// What the drive cost, from `--price`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,

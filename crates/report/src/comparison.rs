@@ -7,7 +7,7 @@ use drivescope_model::{Metric, Run, TestKind};
 use drivescope_stats::ratio::{Ratio, RatioOutcome, judge_all, ratio};
 
 /// The properties that are compared, in the order in which people ask for them, and what a row calls them.
-const COMPARED: [(Criterion, &str); 9] = [
+pub(crate) const COMPARED: [(Criterion, &str); 9] = [
     (Criterion::SequentialReads, "reads in order"),
     (Criterion::SequentialWrites, "writes in order"),
     (Criterion::ReadsAtEnd, "reads at the end"),
@@ -198,7 +198,7 @@ fn differences(runs: &[Run]) -> Vec<String> {
 }
 
 /// What a run asked of a test, as JSON; nothing where it did not run it.
-fn options_of(run: &Run, test: TestKind) -> Option<String> {
+pub(crate) fn options_of(run: &Run, test: TestKind) -> Option<String> {
     run.tests.iter().find(|result| result.test == test)?;
     let suite = serde_json::to_value(&run.plan.suite).ok()?;
     // A test's options stand under its name, with an underscore for each hyphen.

@@ -8,12 +8,14 @@ pub mod chart;
 pub mod csv;
 pub mod markdown;
 pub mod page;
+pub mod run_markdown;
 pub mod text;
 pub mod verdict;
 
 mod answer;
 mod comparison;
 mod criteria;
+mod history;
 mod paired_comparison;
 mod terminal;
 #[cfg(test)]
@@ -23,6 +25,7 @@ mod workloads;
 
 pub use answer::answer;
 pub use comparison::{ComparedMetric, MetricRatio, RunComparison, compare};
+pub use history::{DriveHistory, HistoryRun, MetricChange, MetricHistory, history};
 pub use paired_comparison::{compare_pairs, is_decided};
 pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::judge;

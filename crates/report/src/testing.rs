@@ -242,6 +242,7 @@ pub fn hard_disk() -> Run {
         elapsed_s: 71.3,
         status: TestStatus::Done,
         label: None,
+        note: None,
         price: None,
         simulated: false,
         target: directory("/mnt/data", "ext4", &["sda1", "sda"]),
@@ -385,6 +386,7 @@ pub fn interrupted() -> Run {
         status: TestStatus::Interrupted,
         elapsed_s: 23.0,
         label: Some("red-A".into()),
+        note: None,
         tests: vec![transfer, latency],
         findings: vec![Finding::new(FindingId::IoError, "2 of 824 requests failed with EIO")],
         ..hard_disk()

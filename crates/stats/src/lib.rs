@@ -25,6 +25,7 @@ pub mod paired_sequence;
 pub mod proportion;
 mod random;
 pub mod ratio;
+pub mod shift;
 pub mod summary;
 pub mod synthetic;
 pub mod trend;

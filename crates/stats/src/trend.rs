@@ -1,8 +1,10 @@
 //! Straight lines through points, and the steady-state rule.
 //!
-//! References: P. K. Sen, JASA 63(324), 1968 (Theil–Sen slope); SNIA, "Solid State Storage Performance Test
+//! References: P. K. Sen, JASA 63(324), 1968 (Theil–Sen slope and its interval); SNIA, "Solid State Storage Performance Test
 //! Specification" 2.0, definition of steady state.
 
+use crate::distributions::normal_quantile;
+use crate::interval::Interval;
 use crate::summary::{max, mean, median, min};
 use crate::usable;
 
@@ -32,16 +34,35 @@ pub fn least_squares(x: &[f64], y: &[f64]) -> Option<LineFit> {
 /// holds up to 29 % of outliers. Takes memory for n²/2 slopes, so thin series beyond a few
 /// thousand points. `None` as [`least_squares`].
 pub fn theil_sen(x: &[f64], y: &[f64]) -> Option<LineFit> {
+    let slope = median(&slopes(x, y)?)?;
+    let offsets: Vec<f64> = x.iter().zip(y).map(|(x, y)| y - slope * x).collect();
+    Some(LineFit { intercept: median(&offsets)?, slope })
+}
+
+/// The interval of that slope at 95 %, from the variance of Kendall's statistic. `None` as [`theil_sen`], and with
+/// so few points (below four) that it would be the whole line.
+pub fn theil_sen_interval(x: &[f64], y: &[f64]) -> Option<Interval> {
+    let mut slopes = slopes(x, y)?;
+    slopes.sort_unstable_by(f64::total_cmp);
+    let n = x.len() as f64;
+    let reach = normal_quantile(0.975)? * (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
+    let all = slopes.len() as f64;
+    let low = ((all - reach) / 2.0).floor();
+    let high = ((all + reach) / 2.0).ceil();
+    (low >= 0.0 && high < all)
+        .then(|| Interval { low: slopes[low as usize], high: slopes[high as usize] })
+}
+
+/// Slopes of all pairs of points with different `x`.
+fn slopes(x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
     if x.len() != y.len() || !usable(x) || !usable(y) {
         return None;
     }
-    let slope_from = |i: usize| {
+    let from = |i: usize| {
         let later = (i + 1..x.len()).filter(move |&j| x[j] != x[i]);
         later.map(move |j| (y[j] - y[i]) / (x[j] - x[i]))
     };
-    let slope = median(&(0..x.len()).flat_map(slope_from).collect::<Vec<_>>())?;
-    let offsets: Vec<f64> = x.iter().zip(y).map(|(x, y)| y - slope * x).collect();
-    Some(LineFit { intercept: median(&offsets)?, slope })
+    Some((0..x.len()).flat_map(from).collect())
 }
 
 /// Rounds in the specification's window; fewer say nothing about steadiness.
@@ -87,7 +108,7 @@ pub fn steady_state(window: &[f64]) -> Option<SteadyState> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::assert_close;
+    use crate::testing::{assert_close, noisy};
     use proptest::prelude::*;
 
     const X: [f64; 6] = [1., 2., 4., 7., 11., 12.];
@@ -160,5 +181,17 @@ mod tests {
             prop_assert!((one.range_share - other.range_share).abs() < 1e-9);
             prop_assert!((one.drift_share - other.drift_share).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn the_interval_of_a_slope_holds_it() {
+        let x: Vec<f64> = (0..12).map(f64::from).collect();
+        let holds = |seed: &u64| {
+            let y = noisy(12, 0.02, *seed, |i| 100.0 - i as f64);
+            theil_sen_interval(&x, &y).unwrap().contains(-1.0)
+        };
+        let held = (0..500).filter(holds).count();
+        assert!(held >= 465, "{held} of 500");
+        assert_eq!(theil_sen_interval(&x[..3], &[1.0, 2.0, 4.0]), None);
     }
 }

@@ -69,6 +69,9 @@ pub(crate) const PUT_METRIC: &str = "INSERT INTO metrics (
         run_id, ordinal, key, value, unit, low, high, valid
     ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
+/// Removes a run, and with it its metrics.
+pub(crate) const REMOVE_RUN: &str = "DELETE FROM runs WHERE id = $1";
+
 /// Removes the metrics of a run.
 pub(crate) const REMOVE_METRICS: &str = "DELETE FROM metrics WHERE run_id = $1";
 

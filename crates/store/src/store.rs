@@ -145,13 +145,23 @@ impl Store {
         Ok(added)
     }
 
+    /// Removes the run whose id begins with `name`, or the newest one for `last`.
+    ///
+    /// # Errors
+    /// There is no such run, or more than one; nothing is removed then.
+    pub fn remove(&mut self, name: &str) -> Result<(), StoreError> {
+        let id = self.whole_id(name)?;
+        let removed = self.connection.execute(sql::REMOVE_RUN, [&id]);
+        removed.map(drop).map_err(|error| self.fail(&error))
+    }
+
     /// The run whose id begins with `name`, or the newest one for `last`.
     ///
     /// # Errors
     /// There is no such run, or more than one; [`StoreFault::Document`] if this program cannot read the
     /// document.
     pub fn get(&self, name: &str) -> Result<Run, StoreError> {
-        let id = self.id_of(name)?;
+        let id = self.whole_id(name)?;
         let text = document_of(&self.connection, &id).map_err(|error| self.fail(&error))?;
         // Between the two statements another process may have removed it.
         let text = text.ok_or_else(|| self.no_such_run(name))?;
@@ -178,7 +188,10 @@ impl Store {
     }
 
     /// The whole id of the run that `name` means.
-    fn id_of(&self, name: &str) -> Result<String, StoreError> {
+    ///
+    /// # Errors
+    /// There is no such run, or more than one.
+    pub fn whole_id(&self, name: &str) -> Result<String, StoreError> {
         if name == LAST {
             let newest = self.connection.query_row(sql::NEWEST, [], |row| row.get(0)).optional();
             return newest

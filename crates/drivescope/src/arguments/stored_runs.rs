@@ -1,7 +1,7 @@
 //! Arguments of the commands on stored runs.
 
 use super::{OutcomeArguments, RawArguments, ShowOptions, StoreArguments};
-use clap::Args;
+use clap::{Args, Subcommand};
 use drivescope_model::units::{Bytes, Secs};
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub struct InTurnsArguments {
 pub struct ReportArguments {
     /// The first digits of a run's id, `last`, or a JSON file: whatever contains a / or ends in .json.
     pub run: String,
-    /// The file to write; its ending chooses what: .html, .svg (one chart) or .csv (all figures).
+    /// The file to write; its ending chooses what: .html, .md, .svg (one chart) or .csv (all figures).
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     /// The chart of an .svg file. Without it, a run that has several lists them.
@@ -79,6 +79,25 @@ pub struct ReportArguments {
     /// Replace the file if it exists.
     #[arg(long)]
     pub force: bool,
+    /// The store of runs.
+    #[command(flatten)]
+    pub store: StoreArguments,
+}
+
+/// Arguments of `history`.
+#[derive(Debug, Args)]
+pub struct HistoryArguments {
+    /// A part of the drive's serial number, model, kernel name or target.
+    pub drive: String,
+    /// Only runs of this suite (default: all that have the options of the newest).
+    #[arg(long, value_name = "NAME")]
+    pub suite: Option<String>,
+    /// The newest N runs at most.
+    #[arg(long, value_name = "N", default_value = "100")]
+    pub limit: u32,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
     /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
@@ -108,7 +127,46 @@ pub struct ImportArguments {
 
 /// Arguments of `runs`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct RunsArguments {
+    /// What to do instead of listing them.
+    #[command(subcommand)]
+    pub command: Option<RunsCommand>,
+    /// What is listed, and how.
+    #[command(flatten)]
+    pub list: RunsListArguments,
+}
+
+/// What to do with stored runs.
+#[derive(Debug, Subcommand)]
+pub enum RunsCommand {
+    /// Remove runs from the store.
+    Rm {
+        /// First digits of runs' ids, or `last`.
+        #[arg(value_name = "RUN", required = true)]
+        runs: Vec<String>,
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+        /// The store of runs.
+        #[command(flatten)]
+        store: StoreArguments,
+    },
+    /// Note something about a run; an empty text removes the note.
+    Note {
+        /// The first digits of a run's id, or `last`.
+        run: String,
+        /// What to note.
+        text: String,
+        /// The store of runs.
+        #[command(flatten)]
+        store: StoreArguments,
+    },
+}
+
+/// Which runs are listed, and how.
+#[derive(Debug, Args)]
+pub struct RunsListArguments {
     /// List only runs whose drive (model, serial number, name) or target contains this text.
     #[arg(long, value_name = "TEXT")]
     pub drive: Option<String>,
@@ -131,6 +189,12 @@ pub struct RunsArguments {
 pub struct ShowArguments {
     /// The first digits of a run's id, or `last`.
     pub run: String,
+    /// Print Markdown: the answer, verdicts, findings and every metric.
+    #[arg(long, conflicts_with_all = ["json", "verbose", "table"])]
+    pub md: bool,
+    /// Print every metric as CSV.
+    #[arg(long, conflicts_with_all = ["json", "verbose", "table", "md"])]
+    pub csv: bool,
     /// How results are shown.
     #[command(flatten)]
     pub show: ShowOptions,

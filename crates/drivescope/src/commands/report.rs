@@ -11,6 +11,7 @@ use drivescope_report::chart::{Chart, PictureSize, Theme, svg};
 use drivescope_report::charts;
 use drivescope_report::csv::metrics_csv;
 use drivescope_report::page::page;
+use drivescope_report::run_markdown::run_markdown;
 use std::path::Path;
 
 /// Writes the file, and says so.
@@ -33,6 +34,7 @@ pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
         (_, Some(_)) => return Err(Failure::usage("--chart is for .svg files")),
         ("html", None) => page(run, question),
         ("csv", None) => metrics_csv(run),
+        ("md", None) => run_markdown(run),
         _ => return Err(Failure::usage(unknown_ending(path))),
     };
     let file = DocumentFile::named(path, arguments.force)?;
@@ -42,7 +44,7 @@ pub fn report(arguments: &ReportArguments) -> Result<Code, Failure> {
 }
 
 fn unknown_ending(path: &Path) -> String {
-    format!("{} ends in none of .html, .svg, .csv, which say what to write", path.display())
+    format!("{} ends in none of .html, .md, .svg, .csv, which say what to write", path.display())
 }
 
 /// What a test asks, as `tests` lists it.

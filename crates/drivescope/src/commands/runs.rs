@@ -1,6 +1,6 @@
-//! `runs`: the stored runs, one line each.
+//! `runs`: the stored runs, one line each; or what is done with them.
 
-use crate::arguments::RunsArguments;
+use crate::arguments::{RunsArguments, RunsCommand, RunsListArguments};
 use crate::exit::{Code, Failure};
 use crate::output;
 use crate::store_access::open_existing;
@@ -10,9 +10,53 @@ use drivescope_model::units::Bytes;
 use drivescope_report::clean;
 use drivescope_report::text::{self, RunRow};
 use drivescope_store::{Filter, RunSummary};
+use std::io::IsTerminal;
 
-/// Lists runs.
+/// Lists runs, removes some, or notes something of one.
 pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
+    match &arguments.command {
+        Some(RunsCommand::Rm { runs, yes, store }) => remove(runs, *yes, store.store.as_deref()),
+        Some(RunsCommand::Note { run, text, store }) => note(run, text, store.store.as_deref()),
+        None => list(&arguments.list),
+    }
+}
+
+/// Removes all of them, or none where one is not there or the user does not want to.
+fn remove(names: &[String], is_sure: bool, store: Option<&str>) -> Result<Code, Failure> {
+    let mut store = open_existing(store)?;
+    let mut ids = Vec::new();
+    for name in names {
+        let id = store.whole_id(name)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let listed = ids.join(", ");
+    if !is_sure {
+        if !std::io::stdin().is_terminal() {
+            return Err(Failure::usage(format!("--yes removes {listed} without asking")));
+        }
+        output::ask(&format!("remove {listed} from {}? [y/N]", store.path().display()));
+        let mut answer = String::new();
+        let _ = std::io::stdin().read_line(&mut answer);
+        if !matches!(answer.trim(), "y" | "Y" | "yes") {
+            return Err(Failure::usage("nothing is removed"));
+        }
+    }
+    ids.iter().try_for_each(|id| store.remove(id))?;
+    output::tell(&format!("removed {listed}"));
+    Ok(Code::Ok)
+}
+
+fn note(name: &str, text: &str, store: Option<&str>) -> Result<Code, Failure> {
+    let mut store = open_existing(store)?;
+    let mut run = store.get(name)?;
+    run.note = Some(text.trim().to_string()).filter(|text| !text.is_empty());
+    store.save(&run)?;
+    Ok(Code::Ok)
+}
+
+fn list(arguments: &RunsListArguments) -> Result<Code, Failure> {
     let filter = Filter {
         drive: arguments.drive.clone(),
         label: arguments.label.clone(),

@@ -5,6 +5,8 @@ use crate::exit::{Code, Failure};
 use crate::output;
 use crate::run_steps::phybs_table::phybs_table;
 use crate::store_access::open_existing;
+use drivescope_report::csv::metrics_csv;
+use drivescope_report::run_markdown::run_markdown;
 use drivescope_report::text;
 
 /// Shows one run.
@@ -17,6 +19,14 @@ pub fn show(arguments: &ShowArguments) -> Result<Code, Failure> {
     }
     if arguments.show.table {
         output::print(&phybs_table(&run)?);
+        return Ok(Code::Ok);
+    }
+    if arguments.csv {
+        output::print(&metrics_csv(&run));
+        return Ok(Code::Ok);
+    }
+    if arguments.md {
+        output::print_line(run_markdown(&run).trim_end());
         return Ok(Code::Ok);
     }
     output::print_line(&text::run_summary(&run, store.words(), output::style()));

@@ -249,6 +249,7 @@ fn begin(plan: &Plan, target: &Target, options: &RunOptions, machine: &Machine) 
         elapsed_s: 0.0,
         status: TestStatus::Done,
         label: options.label.clone(),
+        note: None,
         price: options.price.clone(),
         simulated: target.is_simulated(),
         target: target.info().clone(),

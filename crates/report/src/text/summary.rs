@@ -24,7 +24,10 @@ fn facts(run: &Run, style: Style) -> String {
     if !run.host.name.is_empty() {
         paragraph = paragraph.item(Role::Dim, format!("on {}", run.host.name));
     }
-    paragraph.lines(0, style)
+    let note = run.note.as_ref().map_or(String::new(), |note| {
+        Paragraph::new().lead(Role::Dim, "note  ").text(Role::Plain, note).lines(6, style)
+    });
+    paragraph.lines(0, style) + &note
 }
 
 /// What to do next with the run.

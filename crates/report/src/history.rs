@@ -1,0 +1,310 @@
+//! One drive over all its runs: what got better or worse, since when, and how sure that is.
+
+use crate::comparison::{COMPARED, options_of, usable};
+use crate::workloads::evidence;
+use drivescope_model::metrics::quantity_of;
+use drivescope_model::{Run, TestKind};
+use drivescope_stats::ratio::ratio;
+use drivescope_stats::shift::shift;
+use drivescope_stats::trend::{least_squares, theil_sen_interval};
+use serde::Serialize;
+
+/// Risk of a false change among all rows together.
+const RISK: f64 = 0.05;
+
+/// A drive's runs, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DriveHistory {
+    /// What the drive is called.
+    pub drive: String,
+    /// Size of the drive.
+    pub capacity_bytes: Option<u64>,
+    /// The runs that can be held against each other.
+    pub runs: Vec<HistoryRun>,
+    /// The others, and why they cannot.
+    pub left_out: Vec<(String, String)>,
+    /// A row for each headline metric that several runs have.
+    pub rows: Vec<MetricHistory>,
+}
+
+/// One run of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistoryRun {
+    /// Its id.
+    pub id: String,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// Name of its suite.
+    pub suite: String,
+    /// The user's label.
+    pub label: Option<String>,
+    /// What is not as in the run before it: firmware, health, machine, program.
+    pub news: Vec<String>,
+}
+
+/// One metric over the runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricHistory {
+    /// In plain words.
+    pub what: &'static str,
+    /// The metric's key.
+    pub key: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// Index of a run in [`DriveHistory::runs`], and its value there.
+    pub values: Vec<(usize, f64)>,
+    /// What became of it, if that is shown.
+    pub change: Option<MetricChange>,
+}
+
+/// A change that chance hardly explains.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MetricChange {
+    /// Index of the run from which on it holds.
+    pub since: usize,
+    /// How many times as fast it is since: below 1 is worse, for latencies too.
+    pub times: f64,
+    /// The interval of that at 95 %; nothing where only one run is on a side.
+    pub interval: Option<(f64, f64)>,
+    /// Where it went steadily instead of at once: how many times as fast over a month, with its interval.
+    pub per_month: Option<(f64, f64, f64)>,
+}
+
+/// Puts a drive's runs in order, oldest first, and says what changed. Runs of other options than the newest are left
+/// out; `drive` is what it is called.
+pub fn history(mut runs: Vec<Run>, drive: String) -> DriveHistory {
+    runs.sort_by_key(started);
+    let newest = runs.last().cloned();
+    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+    for run in runs {
+        match newest.as_ref().and_then(|newest| difference(&run, newest)) {
+            Some(why) => left_out.push((run.id.clone(), why)),
+            None => kept.push(run),
+        }
+    }
+    let mut rows = rows(&kept);
+    judge(&mut rows, &kept);
+    DriveHistory {
+        drive,
+        capacity_bytes: kept.last().and_then(|run| Some(run.drive.as_ref()?.capacity_bytes)),
+        runs: (0..kept.len()).map(|i| told(&kept, i)).collect(),
+        left_out,
+        rows,
+    }
+}
+
+/// When it began: of texts from several time zones, the instants count.
+fn started(run: &Run) -> Option<jiff::Timestamp> {
+    run.started_at.parse().ok()
+}
+
+/// Why a run cannot be held against the newest, if so.
+fn difference(run: &Run, newest: &Run) -> Option<String> {
+    if run.tests.is_empty() {
+        return Some("no results".to_string());
+    }
+    if run.simulated != newest.simulated {
+        return Some("simulated and real".to_string());
+    }
+    let differs = |test: &TestKind| {
+        let options = options_of(run, *test).zip(options_of(newest, *test));
+        options.is_some_and(|(a, b)| a != b)
+    };
+    let differing: Vec<&str> =
+        TestKind::ALL.iter().filter(|test| differs(test)).map(|test| test.name()).collect();
+    (!differing.is_empty()).then(|| format!("other options of {}", differing.join(", ")))
+}
+
+/// For each property the metric that most runs have.
+fn rows(runs: &[Run]) -> Vec<MetricHistory> {
+    let values = |key: &str| -> Vec<(usize, f64)> {
+        let value = |(i, run)| Some((i, usable(run, key)?.value));
+        runs.iter().enumerate().filter_map(value).collect()
+    };
+    let row = |(criterion, what)| {
+        let found = evidence(criterion).map(|(_, evidence)| (evidence.key, values(evidence.key)));
+        // Of keys that as many have, the first counts.
+        let fullest = |a: (_, Vec<_>), b: (_, Vec<_>)| if b.1.len() > a.1.len() { b } else { a };
+        let (key, values) = found.reduce(fullest)?;
+        let unit = usable(&runs[values.first()?.0], key)?.unit.clone();
+        let is_row = values.len() >= 2;
+        is_row.then(|| MetricHistory { what, key: key.to_string(), unit, values, change: None })
+    };
+    COMPARED.into_iter().filter_map(row).collect()
+}
+
+/// Notes the changes that are shown, all rows being one family (Holm).
+fn judge(rows: &mut [MetricHistory], runs: &[Run]) {
+    let found = |row: &MetricHistory| {
+        let logs: Vec<f64> = row.values.iter().map(|(_, value)| value.ln()).collect();
+        shift(&logs).map(|shift| (shift.p_value, shift.at))
+    };
+    let mut shifts: Vec<(f64, usize, usize)> = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(row, of)| found(of).map(|(p_value, at)| (p_value, at, row)))
+        .collect();
+    shifts.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let count = shifts.len();
+    for (rank, (p_value, at, row)) in shifts.into_iter().enumerate() {
+        if p_value > RISK / (count - rank) as f64 {
+            break;
+        }
+        rows[row].change = Some(change(&rows[row], at, runs));
+    }
+}
+
+/// How large a change is that begins with the value at `at`.
+fn change(row: &MetricHistory, at: usize, runs: &[Run]) -> MetricChange {
+    let is_turned = quantity_of(&row.key).is_some_and(|quantity| quantity.smaller_is_better);
+    let values: Vec<f64> =
+        row.values.iter().map(|(_, v)| if is_turned { 1.0 / v } else { *v }).collect();
+    let (before, after) = values.split_at(at);
+    let mean_log = |part: &[f64]| part.iter().map(|v| v.ln()).sum::<f64>() / part.len() as f64;
+    let interval = ratio(before, after).map(|ratio| {
+        let interval = ratio.interval(RISK);
+        (interval.low, interval.high)
+    });
+    MetricChange {
+        since: row.values[at].0,
+        times: (mean_log(after) - mean_log(before)).exp(),
+        interval,
+        per_month: per_month(row, &values, at, runs),
+    }
+}
+
+/// The steady way, where a line through the logarithms leaves less unexplained than a step.
+fn per_month(
+    row: &MetricHistory,
+    values: &[f64],
+    at: usize,
+    runs: &[Run],
+) -> Option<(f64, f64, f64)> {
+    const MONTH_S: f64 = 365.25 / 12.0 * 86_400.0;
+    let months: Option<Vec<f64>> = row
+        .values
+        .iter()
+        .map(|(run, _)| Some(started(&runs[*run])?.as_second() as f64 / MONTH_S))
+        .collect();
+    let (x, y) = (months?, values.iter().map(|v| v.ln()).collect::<Vec<f64>>());
+    let line = least_squares(&x, &y)?;
+    let of_line = x.iter().zip(&y).map(|(x, y)| (y - line.intercept - line.slope * x).powi(2));
+    let of_step = |part: &[f64]| -> f64 {
+        let mean = part.iter().sum::<f64>() / part.len() as f64;
+        part.iter().map(|v| (v - mean).powi(2)).sum()
+    };
+    let is_steady = of_line.sum::<f64>() < of_step(&y[..at]) + of_step(&y[at..]);
+    let interval = theil_sen_interval(&x, &y).filter(|_| is_steady)?;
+    Some((line.slope.exp(), interval.low.exp(), interval.high.exp()))
+}
+
+/// What may explain a change, and how a run tells it.
+const FACTS: [Fact; 5] = [
+    ("firmware", |run| run.drive.as_ref()?.firmware.clone()),
+    ("SMART", |run| {
+        let is_passed = run.drive.as_ref()?.health.passed?;
+        Some(if is_passed { "passed" } else { "FAILED" }.to_string())
+    }),
+    ("bad sectors", |run| Some(run.drive.as_ref()?.health.bad_sectors?.to_string())),
+    ("machine", |run| Some(run.host.name.clone())),
+    ("drivescope", |run| Some(run.tool.version.clone())),
+];
+
+type Fact = (&'static str, fn(&Run) -> Option<String>);
+
+/// A run in a line, with what is new in it.
+fn told(runs: &[Run], i: usize) -> HistoryRun {
+    let run = &runs[i];
+    let before = i.checked_sub(1).map(|before| &runs[before]);
+    let news = FACTS.iter().filter_map(|(what, of)| {
+        let now = of(run)?;
+        let is_told = match before {
+            Some(before) => of(before).as_ref() != Some(&now),
+            // Of the first run, only what most likely explains a later change.
+            None => *what == "firmware",
+        };
+        is_told.then(|| format!("{what} {now}"))
+    });
+    HistoryRun {
+        id: run.id.clone(),
+        started_at: run.started_at.clone(),
+        suite: run.plan.suite.name.clone(),
+        label: run.label.clone(),
+        news: news.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::with_metrics;
+
+    const RATE: &str = "transfer.seq1m_q1t1.read.mb_s";
+    const SLOW: &str = "transfer.rnd4k_q1t1.read.lat_p99_us";
+
+    /// A run each week; `values` of each: rate and 99th percentile.
+    fn weekly(values: &[(f64, f64)]) -> Vec<Run> {
+        let run = |(week, (rate, slow)): (usize, &(f64, f64))| {
+            let mut run = with_metrics(&[(RATE, &[*rate]), (SLOW, &[*slow])]);
+            let start: jiff::Timestamp = "2026-01-05T10:00:00Z".parse().unwrap();
+            let after = jiff::SignedDuration::from_hours(7 * 24 * week as i64);
+            run.started_at = (start + after).to_string();
+            run.id = format!("{week:012x}");
+            run
+        };
+        values.iter().enumerate().map(run).collect()
+    }
+
+    fn wave(i: usize) -> f64 {
+        1.0 + 0.004 * ((i * 7 % 5) as f64 - 2.0)
+    }
+
+    fn changes(runs: Vec<Run>) -> Vec<Option<MetricChange>> {
+        history(runs, "d".into()).rows.into_iter().map(|row| row.change).collect()
+    }
+
+    #[test]
+    fn a_drive_that_keeps_its_speed_shows_no_change() {
+        let values: Vec<(f64, f64)> =
+            (0..12).map(|i| (100.0 * wave(i), 900.0 * wave(i + 1))).collect();
+        assert_eq!(changes(weekly(&values)), [None, None]);
+    }
+
+    #[test]
+    fn a_step_is_told_with_its_run_and_a_latency_is_turned_round() {
+        let level = |i: usize| if i < 6 { 1.0 } else { 0.9 };
+        let values: Vec<(f64, f64)> =
+            (0..12).map(|i| (100.0 * wave(i), 900.0 * wave(i + 1) / level(i))).collect();
+        let found = changes(weekly(&values));
+        let slow = found[1].unwrap();
+        assert_eq!((found[0], slow.since, slow.per_month), (None, 6, None));
+        assert!((slow.times - 0.9).abs() < 0.01, "{slow:?}");
+        let (low, high) = slow.interval.unwrap();
+        assert!(low < 0.9 && 0.9 < high && high < 0.95, "{slow:?}");
+    }
+
+    #[test]
+    fn a_slow_decline_is_told_by_month() {
+        let values: Vec<(f64, f64)> = (0..20)
+            .map(|i| (100.0 * 0.99f64.powi(i as i32) * wave(i), 900.0 * wave(i + 1)))
+            .collect();
+        let (month, low, high) = changes(weekly(&values))[0].unwrap().per_month.unwrap();
+        assert!((month - 0.99f64.powf(365.25 / 84.0)).abs() < 0.003, "{month}");
+        assert!(low < month && month < high, "{low} {high}");
+    }
+
+    #[test]
+    fn runs_of_other_options_and_without_results_are_left_out_and_news_told() {
+        let mut runs = weekly(&[(100.0, 900.0); 4]);
+        runs[1].plan.suite.transfer.time = drivescope_model::Secs(9.0);
+        runs[2].tests.clear();
+        runs[3].drive.as_mut().unwrap().firmware = Some("NEW1".to_string());
+        runs.reverse();
+        let told = history(runs, "d".into());
+        assert_eq!(told.runs.len(), 2);
+        assert_eq!(told.left_out[0].1, "other options of transfer");
+        assert_eq!(told.left_out[1].1, "no results");
+        assert_eq!(told.runs[1].news, ["firmware NEW1"]);
+        assert_eq!(told.rows[0].values, [(0, 100.0), (1, 100.0)]);
+    }
+}
